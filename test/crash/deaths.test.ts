@@ -29,7 +29,7 @@ async function threadOfNeighbour({ ask, recorder }: Supervised): Promise<string>
   return textOf(await ask('power', 'who'));
 }
 
-/** What makes the actor die, and the reason that the child's health has then. */
+/** A row has the cause of the actor's death, and the reason in the child's health afterwards. */
 type DeathRow = readonly [commandOrFixture: string, detail: RegExp, options?: SupervisedOptions];
 
 const WITH_QUICK_HEARTBEAT: SupervisedOptions = { heartbeat: QUICK_HEARTBEAT };

@@ -9,7 +9,7 @@ import { damage } from './damaging-proxy.js';
 /** This request is only sent hidden within another request. */
 const HIDDEN = 'POST /power/reboot HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
 
-/** What one connection sends; each piece is one write. */
+/** What one connection sends. Each piece is one write. */
 export type Pieces = readonly string[];
 
 export interface Route {
@@ -130,8 +130,8 @@ const UNCLEAR_FRAMINGS = [
 ];
 /**
  * Sizes of chunks that are malformed. uWebSockets.js takes a size without a digit, or with a space before it,
- * for the last chunk, so these two sizes are missing here. This does no harm: no proxy passes such a size on, and a
- * client that reaches the node directly can send the hidden request openly.
+ * for the last chunk, so these two sizes are missing here. This does no harm: no proxy passes such a size on,
+ * and a client that reaches the node directly can send the hidden request openly.
  */
 const MALFORMED_SIZES = [
   ...'0x0 -0 +0 00000000000000000000001 fffffffffffffffff g 1_0 10000000000000000'.split(' '),

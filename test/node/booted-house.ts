@@ -28,7 +28,7 @@ const ADDRESSES: Readonly<Record<Room, string>> = {
 
 /** PulseAudio loads this file when it starts. */
 const SINK_FILE = '/etc/pulse/default.pa.d/room.pa';
-const sinkCalled = (label: string): string =>
+const sinkFileWith = (label: string): string =>
   `load-module module-null-sink sink_name=speakers sink_properties="device.description='${label}'"\n`;
 
 export class BootedHouse {
@@ -81,7 +81,7 @@ export class BootedHouse {
 
   /** Gives the output another name for people. */
   async label(room: Room, label: string): Promise<void> {
-    await this.node(room).writeFile(SINK_FILE, sinkCalled(label));
+    await this.node(room).writeFile(SINK_FILE, sinkFileWith(label));
     await this.node(room).systemctl('try-restart', 'pulseaudio.service');
   }
 
@@ -97,7 +97,7 @@ export class BootedHouse {
   }
 
   /** The nodes that the node of room `by` knows. */
-  known(by: Room): Promise<readonly NodeRecord[]> {
+  nodesKnownTo(by: Room): Promise<readonly NodeRecord[]> {
     return this.node(by).read('/nodes');
   }
 

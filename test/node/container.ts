@@ -15,7 +15,7 @@ import { childrenOf, findLeader, type Ran, terminate, toTheEnd } from './process
 
 export type { Ran } from './process-tree.js';
 
-const run = promisify(execFile);
+const runHere = promisify(execFile);
 
 export const NODE_USER = 'pi';
 export const NODE_HOSTNAME = 'tonearm-node';
@@ -30,9 +30,9 @@ export const NODE_PROGRAM = NODE_ROOT === '/' ? process.execPath : '/usr/bin/nod
 const BOOT_DEADLINE_MS = 60_000;
 const SETTLE_S = 20;
 /** Commands that show the state of a node that does not come up. */
-const STATE =
+const STATE_COMMANDS =
   'systemctl list-jobs; systemctl --failed; systemctl is-system-running; journalctl --boot --lines 30';
-const STATE_S = 5;
+const STATE_DEADLINE_S = 5;
 const WAKE_INTERVAL_MS = 50;
 /**
  * A command joins a cgroup of the node before it runs, because logind 257 refuses requests from a cgroup
@@ -47,7 +47,7 @@ export class Container {
   readonly #dir: string;
   #leader = 0;
   readonly #entered = new Set<ChildProcessWithoutNullStreams>();
-  readonly #ways = new Map<number, Promise<SeverableProxy>>();
+  readonly #proxies = new Map<number, Promise<SeverableProxy>>();
   readonly #doors = new Map<number, Promise<Door>>();
 
   constructor(keeper: Keeper, dir: string) {
@@ -77,8 +77,8 @@ export class Container {
   /** The report of systemd in a node that does not come up. */
   async state(): Promise<string> {
     if (this.#leader === 0) return '(it does not run)';
-    const limits = ['timeout', String(STATE_S), 'env', 'SYSTEMD_PAGER='];
-    const { stdout, stderr } = await this.root(...limits, 'sh', '-c', STATE);
+    const limits = ['timeout', String(STATE_DEADLINE_S), 'env', 'SYSTEMD_PAGER='];
+    const { stdout, stderr } = await this.root(...limits, 'sh', '-c', STATE_COMMANDS);
     return `${stdout}${stderr}`;
   }
 
@@ -157,13 +157,13 @@ export class Container {
   async connect(own: string, other: Container, far: string): Promise<void> {
     const here = ['name', own, 'netns', `${this.#leader}`];
     const there = ['name', far, 'netns', `${other.#leader}`];
-    await run('ip', ['link', 'add', ...here, 'type', 'veth', 'peer', ...there]);
+    await runHere('ip', ['link', 'add', ...here, 'type', 'veth', 'peer', ...there]);
   }
 
   /** Connects the network of this process with the node by an interface on each side. */
   async connectHere(here: string, far: string): Promise<void> {
     const there = ['name', far, 'netns', `${this.#leader}`];
-    await run('ip', ['link', 'add', 'name', here, 'type', 'veth', 'peer', ...there]);
+    await runHere('ip', ['link', 'add', 'name', here, 'type', 'veth', 'peer', ...there]);
   }
 
   /** Copies a folder of this machine into the node, where everybody may read it. */
@@ -185,8 +185,8 @@ export class Container {
     const open = this.#doors.get(port) ?? connectInto(this.#leader, port, this.#dir);
     this.#doors.set(port, open);
     const { path } = await open;
-    const way = this.#ways.get(port) ?? startProxy(path);
-    this.#ways.set(port, way);
+    const way = this.#proxies.get(port) ?? startProxy(path);
+    this.#proxies.set(port, way);
     return (await way).port;
   }
 
@@ -244,7 +244,7 @@ export class Container {
 
   /** Ends everything at once and resolves when nothing is left. */
   async close(): Promise<void> {
-    for (const way of this.#ways.values()) await (await way).close();
+    for (const way of this.#proxies.values()) await (await way).close();
     await this.#closeDoors();
     await this.#keeper.close();
   }

@@ -17,7 +17,7 @@ import { BootedHouse, OWN_ADDRESS, ROOMS, type Room } from './booted-house.js';
 import { whyNoNode } from './node.js';
 
 const NEW_ADDRESS = '10.9.0.33';
-const AWAY = 'Not there right now';
+const AWAY_TEXT = 'Not there right now';
 
 /** A name of the web, and an address of it. Nobody has the first; this machine has the second. */
 const WEB_NAME = 'evil.example';
@@ -26,17 +26,17 @@ const PUBLIC_ADDRESS = '93.184.215.14';
 const FALSE_PORT = 8080;
 
 /** Services of avahi-daemon on a node; each is announced while its unit runs. */
-const FALSE: Readonly<Record<string, string>> = {
+const FALSE_ANNOUNCEMENTS: Readonly<Record<string, string>> = {
   'web-name': `avahi-publish-address --no-reverse ${WEB_NAME} ${OWN_ADDRESS}`,
   'by-web-name': `avahi-publish-service --host=${WEB_NAME} by-web-name _http._tcp ${FALSE_PORT} path=/ui api=tonearm`,
   'public-address': `avahi-publish-address --no-reverse far.local ${PUBLIC_ADDRESS}`,
   'by-address': `avahi-publish-service --host=far.local by-address _http._tcp ${FALSE_PORT} path=/ui api=tonearm`,
 };
 /** Comes after them. */
-const LAST = 'avahi-publish-service last _http._tcp 8080 path=/ui api=odio-api';
+const LAST_ANNOUNCEMENT = 'avahi-publish-service last _http._tcp 8080 path=/ui api=odio-api';
 
 /** Resolves with the answers that a page of another origin gets from a node. */
-const foreignAnswers = (node: string): string => `(async () => {
+const foreignRequests = (node: string): string => `(async () => {
   const read = (path) => fetch('${node}' + path).then((answer) => answer.text(), () => 'nothing');
   const blind = (path, method) => fetch('${node}' + path, { method, mode: 'no-cors' }).then(({ type }) => type);
   const stream = new Promise((resolve) => {
@@ -51,7 +51,7 @@ const foreignAnswers = (node: string): string => `(async () => {
   };
 })()`;
 
-async function listening(server: Server, port = 0): Promise<number> {
+async function listen(server: Server, port = 0): Promise<number> {
   server.listen(port);
   await once(server, 'listening');
   return (server.address() as AddressInfo).port;
@@ -63,26 +63,26 @@ inOwnNetwork(import.meta.url, () => {
   }, () => {
     const house = new BootedHouse();
     const pages = new Map<string, WebDriverPage>();
-    const ends: (() => Promise<unknown>)[] = [() => house.close()];
+    const closers: (() => Promise<unknown>)[] = [() => house.close()];
 
     before(async () => {
       const openPage = async (engine: (typeof EVERY_ENGINE)[number]): Promise<void> => {
         const { page, close } = await openEngine(engine);
-        ends.push(close);
+        closers.push(close);
         await page.setSize(PHONE.viewport.width, PHONE.viewport.height);
         pages.set(engine.name, page);
       };
-      const present = EVERY_ENGINE.filter(({ lacks }) => lacks() === false);
-      await Promise.all([house.boot(), ...present.map(openPage)]);
+      const presentEngines = EVERY_ENGINE.filter(({ lacks }) => lacks() === false);
+      await Promise.all([house.boot(), ...presentEngines.map(openPage)]);
     });
-    after(() => Promise.all(ends.map((end) => end())));
+    after(() => Promise.all(closers.map((end) => end())));
 
     const open = async (page: WebDriverPage): Promise<void> => {
       await page.goto(`${house.url('Living room')}/ui?view=house`);
       for (const room of ROOMS) await page.waitFor('slider', `Volume of ${room}`);
     };
     /** At the same time in each engine; the first failure is thrown when all have ended. */
-    const everywhere = async (act: (page: WebDriverPage) => Promise<unknown>): Promise<void> => {
+    const inEveryEngine = async (act: (page: WebDriverPage) => Promise<unknown>): Promise<void> => {
       const inEngine = async ([engine, page]: readonly [string, WebDriverPage]): Promise<void> => {
         await act(page).catch((cause: unknown) => assert.fail(`${engine}: ${String(cause)}`));
       };
@@ -92,7 +92,7 @@ inOwnNetwork(import.meta.url, () => {
     const roomsOf = (page: WebDriverPage): Promise<readonly string[]> =>
       page.evaluate("[...document.querySelectorAll('.room h2')].map((each) => each.textContent)");
     /** A click on the slider of a room sets that room's volume. */
-    const takesVolume = async (page: WebDriverPage, room: Room, label: string, volume: number) => {
+    const clickVolume = async (page: WebDriverPage, room: Room, label: string, volume: number) => {
       const spot = await page.spotOf('slider', `Volume of ${label}`, volume);
       await page.drag('pointer', spot, spot);
       await house.outputIs(room, `volume ${volume}`, (output) => Math.abs(output.volume - volume) < 0.03);
@@ -111,8 +111,8 @@ inOwnNetwork(import.meta.url, () => {
         await house.outputIs('Kitchen', 'muted', ({ muted }) => muted);
         await page.press('keys', 'button', 'Mute Kitchen');
         await house.outputIs('Kitchen', 'not muted', ({ muted }) => !muted);
-        await takesVolume(page, 'Kitchen', 'Kitchen', 0.3);
-        await takesVolume(page, 'Kitchen', 'Kitchen', 0.7);
+        await clickVolume(page, 'Kitchen', 'Kitchen', 0.3);
+        await clickVolume(page, 'Kitchen', 'Kitchen', 0.7);
         assert.deepEqual(await house.output('Attic'), before);
       },
 
@@ -120,9 +120,9 @@ inOwnNetwork(import.meta.url, () => {
         const foreign = createServer((_, response) =>
           response.setHeader('Content-Type', 'text/html').end('<p>'),
         );
-        const port = await listening(foreign);
+        const port = await listen(foreign);
         await page.goto(`http://${OWN_ADDRESS}:${port}`);
-        const answer = await page.evaluate(foreignAnswers(house.url('Kitchen')));
+        const answer = await page.evaluate(foreignRequests(house.url('Kitchen')));
         foreign.close();
         assert.deepEqual(answer, {
           read: ['nothing', 'nothing', 'nothing', 'nothing'],
@@ -145,17 +145,20 @@ inOwnNetwork(import.meta.url, () => {
       const server = createServer((request) => requested.push(String(request.headers.host)));
       t.after(() => server.close());
       ip('addr', 'add', `${PUBLIC_ADDRESS}/32`, 'dev', 'lo');
-      await listening(server, FALSE_PORT);
+      await listen(server, FALSE_PORT);
       const attic = house.node('Attic');
       const living = house.node('Living room');
       const announce = (unit: string, command: string) =>
         attic.shell(`systemd-run --quiet --unit=false-${unit} ${command}`);
       t.after(async () => {
         await attic.shell("systemctl stop 'false-*'");
-        await until('they are gone', async () => (await house.known('Living room')).length === ROOMS.length);
+        await until(
+          'they are gone',
+          async () => (await house.nodesKnownTo('Living room')).length === ROOMS.length,
+        );
       });
-      await everywhere(open);
-      for (const [unit, command] of Object.entries(FALSE)) await announce(unit, command);
+      await inEveryEngine(open);
+      for (const [unit, command] of Object.entries(FALSE_ANNOUNCEMENTS)) await announce(unit, command);
       await until('Avahi on the other node has found both', async () => {
         const found = (await living.shell('timeout 5 avahi-browse -rptk _http._tcp'))
           .split('\n')
@@ -166,14 +169,14 @@ inOwnNetwork(import.meta.url, () => {
         );
         return true;
       });
-      await announce('last', LAST);
-      await everywhere((page) => page.sees('Opens its own page'));
+      await announce('last', LAST_ANNOUNCEMENT);
+      await inEveryEngine((page) => page.sees('Opens its own page'));
       // A page that is loaded now has a policy that is made of what is announced now.
-      await everywhere(async (page) => {
+      await inEveryEngine(async (page) => {
         await open(page);
-        await page.sees(AWAY);
+        await page.sees(AWAY_TEXT);
       });
-      const names = (await house.known('Living room')).map(({ name }) => name);
+      const names = (await house.nodesKnownTo('Living room')).map(({ name }) => name);
       assert.deepEqual(names.includes('by-web-name'), false);
       for (const room of ROOMS) {
         const { status, headers } = await house.node(room).ask('GET', '/ui');
@@ -192,38 +195,38 @@ inOwnNetwork(import.meta.url, () => {
     });
 
     test('a room that is switched off is away, and is controlled again at another address', async () => {
-      await everywhere(open);
+      await inEveryEngine(open);
       const attic = house.node('Attic');
       await attic.powerOff();
-      await everywhere(async (page) => {
-        await page.sees(AWAY);
+      await inEveryEngine(async (page) => {
+        await page.sees(AWAY_TEXT);
         assert.deepEqual(await roomsOf(page), ['Living room', 'Attic', 'Kitchen']);
         await until('it cannot be controlled', async () => !(await page.has('slider', 'Volume of Attic')));
         assert.ok(await page.has('slider', 'Volume of Kitchen'));
       });
       await attic.start();
       await house.plugIn('Attic', NEW_ADDRESS);
-      await everywhere((page) => page.waitFor('slider', 'Volume of Attic'));
+      await inEveryEngine((page) => page.waitFor('slider', 'Volume of Attic'));
       let volume = 0.2;
       for (const page of pages.values()) {
-        await takesVolume(page, 'Attic', 'Attic', volume);
+        await clickVolume(page, 'Attic', 'Attic', volume);
         volume += 0.2;
       }
     });
 
     test('a room that gets another hostname and another label is one room with the new name', async () => {
-      await everywhere(open);
+      await inEveryEngine(open);
       const attic = house.node('Attic');
       await house.label('Attic', 'Studio');
-      await everywhere((page) => page.waitFor('slider', 'Volume of Studio'));
+      await inEveryEngine((page) => page.waitFor('slider', 'Volume of Studio'));
       await attic.shell(
         'echo studio > /etc/hostname; hostname studio; systemctl restart avahi-daemon.service',
       );
       await attic.restartService();
       await until('the other nodes know the name', async () =>
-        (await house.known('Living room')).some(({ host }) => host === 'studio.local'),
+        (await house.nodesKnownTo('Living room')).some(({ host }) => host === 'studio.local'),
       );
-      await everywhere((page) =>
+      await inEveryEngine((page) =>
         until('it is one room', async () => {
           assert.deepEqual(await roomsOf(page), ['Living room', 'Kitchen', 'Studio']);
           return page.has('slider', 'Volume of Studio');
@@ -231,7 +234,7 @@ inOwnNetwork(import.meta.url, () => {
       );
       let volume = 0.3;
       for (const page of pages.values()) {
-        await takesVolume(page, 'Attic', 'Studio', volume);
+        await clickVolume(page, 'Attic', 'Studio', volume);
         volume += 0.2;
       }
     });

@@ -32,7 +32,7 @@ const SOUND_UNITS = {
 } as const;
 
 /** The folder on the node that has the packages to install. */
-const PACKAGES = '/opt/packages';
+const PACKAGES_FOLDER = '/opt/packages';
 
 type Sound = keyof typeof SOUND_UNITS;
 
@@ -135,7 +135,9 @@ export class Node extends Container {
   /** Runs apt-get in the folder of the packages. It needs no network, because the folder has everything. */
   apt(...args: readonly string[]): Promise<string> {
     const quiet = 'apt-get --yes --no-install-recommends -o APT::Sandbox::User=root';
-    return this.shell(`cd ${PACKAGES} && DEBIAN_FRONTEND=noninteractive ${quiet} ${args.join(' ')} 2>&1`);
+    return this.shell(
+      `cd ${PACKAGES_FOLDER} && DEBIAN_FRONTEND=noninteractive ${quiet} ${args.join(' ')} 2>&1`,
+    );
   }
 
   /**
@@ -151,7 +153,7 @@ export class Node extends Container {
   /** The same by dpkg, because apt would read all of its lists first. */
   async unpackPlain(): Promise<void> {
     const standIn = 'dpkg-query --show nodejs > /dev/null 2>&1 || dpkg --install nodejs_*.deb';
-    await this.shell(`cd ${PACKAGES}; ${standIn}; dpkg --install tonearm_*.deb`);
+    await this.shell(`cd ${PACKAGES_FOLDER}; ${standIn}; dpkg --install tonearm_*.deb`);
   }
 
   async restartService(): Promise<void> {
@@ -198,8 +200,8 @@ export class BootedNode {
    * package that stands in for Node's comes with them.
    */
   async boot(...packages: readonly (readonly string[])[]): Promise<void> {
-    const [folder] = await Promise.all([packages.length > 0 && built(packages), this.#boot()]);
-    if (folder !== false) await this.node().install(folder, PACKAGES);
+    const [folder] = await Promise.all([packages.length > 0 && buildPackages(packages), this.#boot()]);
+    if (folder !== false) await this.node().install(folder, PACKAGES_FOLDER);
   }
 
   async #boot(): Promise<void> {
@@ -216,12 +218,12 @@ export async function bootTogether(
   nodes: readonly BootedNode[],
   ...packages: readonly (readonly string[])[]
 ): Promise<void> {
-  const [folder] = await Promise.all([built(packages), ...nodes.map((each) => each.boot())]);
-  await Promise.all(nodes.map((each) => each.node().install(folder, PACKAGES)));
+  const [folder] = await Promise.all([buildPackages(packages), ...nodes.map((each) => each.boot())]);
+  await Promise.all(nodes.map((each) => each.node().install(folder, PACKAGES_FOLDER)));
 }
 
 /** Builds these packages and the stand-in, and resolves with their folder. */
-async function built(packages: readonly (readonly string[])[]): Promise<string> {
+async function buildPackages(packages: readonly (readonly string[])[]): Promise<string> {
   const folder = temporaryFolder();
   for (const args of packages) await buildPackage('--out', folder, ...args);
   await buildStandIn(folder);

@@ -9,11 +9,11 @@ import { send } from '../tools/http.js';
 import { until } from '../until.js';
 import { BootedNode, CONFIG, type Node, whyNoNode } from './node.js';
 
-type Kind = 'pulseaudio' | 'pipewire';
-const KINDS: readonly Kind[] = ['pulseaudio', 'pipewire'];
+type SoundServer = 'pulseaudio' | 'pipewire';
+const SOUND_SERVERS: readonly SoundServer[] = ['pulseaudio', 'pipewire'];
 
 const SERVICE = { pulseaudio: 'pulseaudio.service', pipewire: 'pipewire-pulse.service' } as const;
-const OPENED_BY = {
+const OPENING_FILE = {
   pulseaudio: '/home/pi/.config/pulse/default.pa',
   pipewire: '/home/pi/.config/pipewire/pipewire-pulse.conf.d/50-tonearm.conf',
 } as const;
@@ -24,13 +24,13 @@ const PLAYER = 'pacat --client-name=Radio --stream-name=News /dev/zero';
 
 /** A machine beside the node, at 10.9.NUMBER.2. */
 interface Computer {
-  readonly kind: Kind;
+  readonly kind: SoundServer;
   readonly booted: BootedNode;
   readonly name: string;
   readonly number: number;
 }
 
-const COMPUTERS: readonly Computer[] = KINDS.map((kind, at) => {
+const COMPUTERS: readonly Computer[] = SOUND_SERVERS.map((kind, at) => {
   return { kind, booted: new BootedNode(kind), name: `${kind}-computer`, number: at + 1 };
 });
 
@@ -53,7 +53,7 @@ async function clientNamed(node: Node, name: string): Promise<ClientRecord> {
 /**
  * Changes a stream that another machine sends, like one of the node itself. Returns the status of the answer.
  */
-async function change(node: Node, { id }: ClientRecord, what: string, body: object): Promise<number> {
+async function changeClient(node: Node, { id }: ClientRecord, what: string, body: object): Promise<number> {
   const answer = await send(await node.door(), {
     method: 'POST',
     path: `/audio/clients/${id}/${what}`,
@@ -67,18 +67,18 @@ async function change(node: Node, { id }: ClientRecord, what: string, body: obje
  * PipeWire restores the stored volume of a stream a moment after it has announced it, and overwrites what was
  * set before: then it is set once more.
  */
-async function takesVolume(node: Node, name: string): Promise<void> {
+async function setVolume(node: Node, name: string): Promise<void> {
   await until('it has that volume', async () => {
-    assert.equal(await change(node, await clientNamed(node, name), 'volume', { volume: 0.4 }), 202);
+    assert.equal(await changeClient(node, await clientNamed(node, name), 'volume', { volume: 0.4 }), 202);
     return (await clientNamed(node, name)).volume === 0.4;
   });
 }
 
-for (const kind of KINDS) {
+for (const kind of SOUND_SERVERS) {
   describe(`a node with ${kind}`, { skip: whyNoNode('ip', 'pacat', 'curl') }, () => {
     const booted = new BootedNode(kind);
     const { node } = booted;
-    const linesFor = async (computer: Kind, use: 'program' | 'output'): Promise<readonly string[]> => {
+    const linesFor = async (computer: SoundServer, use: 'program' | 'output'): Promise<readonly string[]> => {
       const { commands } = await node().read<NetworkRecord>('/audio/network');
       return commands.find((each) => each.for === computer && each.use === use)?.lines ?? [];
     };
@@ -104,7 +104,7 @@ for (const kind of KINDS) {
     test('the set-up announces what it would open, and refuses an address that no other machine reaches', async () => {
       const before = await node().shell(TRACES);
       const output = await node().setUpPi('--network-audio', '--dry-run');
-      assert.match(output, new RegExp(`would write ${OPENED_BY[kind]}`));
+      assert.match(output, new RegExp(`would write ${OPENING_FILE[kind]}`));
       const refused = await node().setUp('--user', 'pi', '--bind', 'lo', '--network-audio');
       assert.deepEqual([refused.status, /no other machine can reach/.test(refused.stderr)], [64, true]);
       assert.equal(await node().shell(TRACES), before);
@@ -134,8 +134,10 @@ for (const kind of KINDS) {
         const player = computer().spawnUser('sh', '-euc', `export HOME=/home/pi; ${script}`);
         const { app, host } = await clientNamed(node(), 'News');
         assert.deepEqual([app, host], ['Radio', name]);
-        await takesVolume(node(), 'News');
-        const moved = await change(node(), await clientNamed(node(), 'News'), 'output', { output: 'garden' });
+        await setVolume(node(), 'News');
+        const moved = await changeClient(node(), await clientNamed(node(), 'News'), 'output', {
+          output: 'garden',
+        });
         assert.equal(moved, 202);
         await until('it plays there', async () => (await clientNamed(node(), 'News')).output === 'garden');
         const ended = once(player, 'close');
@@ -154,9 +156,9 @@ for (const kind of KINDS) {
         assert.equal(client.host, name);
         // PipeWire says a moment later where a new stream plays.
         await until('it plays there', async () => (await clientNamed(node(), tunnel)).output === 'living');
-        await takesVolume(node(), tunnel);
+        await setVolume(node(), tunnel);
         // Tunnels forbid the server to move them.
-        assert.equal(await change(node(), client, 'output', { output: 'garden' }), 502);
+        assert.equal(await changeClient(node(), client, 'output', { output: 'garden' }), 502);
         await node().systemctl('restart', SERVICE[kind]);
         await addGarden();
         const version = (await computer().user('pactl', 'info')).stdout;
@@ -202,7 +204,7 @@ for (const kind of KINDS) {
 
     test('a run without the option closes it again, and so does the removal', async () => {
       const output = await node().setUpPi();
-      assert.match(output, new RegExp(`remove ${OPENED_BY[kind]}`));
+      assert.match(output, new RegExp(`remove ${OPENING_FILE[kind]}`));
       const isClosed = async () => (await node().shell('ss -Hltn sport = :4713')) === '';
       await until('nobody is let in', isClosed);
       const { enabled } = await until('it is connected again', () =>
@@ -215,7 +217,7 @@ for (const kind of KINDS) {
       const { status, stderr } = await node().setUp('--uninstall', '--user', 'pi');
       assert.equal(status, 0, stderr);
       await until('nobody is let in', isClosed);
-      assert.equal(await node().isThere(OPENED_BY[kind]), false);
+      assert.equal(await node().isThere(OPENING_FILE[kind]), false);
       assert.equal(await node().isThere(`/home/pi/.config/systemd/user/${SERVICE[kind]}.d`), false);
     });
   });

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { BootedNode, CONFIG, NODE_ROOT, type Node, RULE, whyNoNode } from '../node/node.js';
-import { LEFT } from '../node/scenarios/package-remove.js';
+import { FIND_LEFT } from '../node/scenarios/package-remove.js';
 import { FOR_DEBIAN_12 } from './built-package.js';
 import { loadsLateParts } from './installed-late-parts.js';
 
@@ -98,6 +98,6 @@ describe('the forms of the package', { skip: whyNoNode() }, () => {
     await node().shell('mkdir -p /etc/sudoers.d; echo "# a right" > /etc/sudoers.d/tonearm-upgrade');
     await node().apt('purge', 'tonearm-with-node');
     assert.equal(await node().property('ActiveState'), 'inactive');
-    assert.equal(await node().shell(LEFT), '');
+    assert.equal(await node().shell(FIND_LEFT), '');
   });
 });

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { BootedNode, CONFIG, whyNoNode } from '../node/node.js';
-import { LEFT } from '../node/scenarios/package-remove.js';
+import { FIND_LEFT } from '../node/scenarios/package-remove.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { buildRpm, output } from './built-package.js';
 
@@ -92,6 +92,6 @@ describe('the RPM package', { skip: whyNoNode('rpmbuild') }, () => {
   test('its removal leaves nothing', async () => {
     await rpm('--erase', 'tonearm');
     assert.equal(await node().property('ActiveState'), 'inactive');
-    assert.equal(await node().shell(LEFT), '');
+    assert.equal(await node().shell(FIND_LEFT), '');
   });
 });

@@ -8,7 +8,7 @@ import type { FaultedNode } from './faulted-node.js';
 import type { Load } from './load.js';
 
 export interface FaultContext {
-  readonly on: FaultedNode;
+  readonly faultedNode: FaultedNode;
   readonly load: Load;
   readonly random: SeededRandom;
 }
@@ -31,12 +31,12 @@ export interface Fault {
   readonly threads?: readonly Child[];
   /** Within this time after `undo` everything must be up again, in ms; 30 s unless given. */
   readonly upWithinMs?: number | undefined;
-  /** True if requests may be late, because for some time nobody can answer. */
-  readonly silent?: boolean;
+  /** True if requests may hang, because for some time nobody can answer. */
+  readonly requestsMayHang?: boolean;
   /** True if the fault never lasts at the same time as another one. */
-  readonly alone?: boolean;
+  readonly isAlone?: boolean;
   /** True if the fault takes more than some seconds. `npm test` leaves it out then. */
-  readonly slow?: boolean;
+  readonly isSlow?: boolean;
 }
 
 export type Scope = 'system' | 'user';
@@ -51,25 +51,26 @@ const ROUND_WITHIN_MS = 60_000;
 /**
  * Resolves when the requests from before the fault have ended, and a whole round has begun and ended since.
  */
-export async function rounds({ load }: FaultContext): Promise<void> {
-  const end = load.rounds + 2;
-  await until('two rounds of load', () => load.rounds >= end, ROUND_WITHIN_MS);
+export async function untilTwoRounds({ load }: FaultContext): Promise<void> {
+  const roundsAtEnd = load.rounds + 2;
+  await until('two rounds of load have ended', () => load.rounds >= roundsAtEnd, ROUND_WITHIN_MS);
 }
 
 /**
  * Resolves with the health of a child. The request is sent on the node, because a request of the load would
  * be checked.
  */
-export async function healthOf({ on }: FaultContext, child: Child): Promise<BackendHealth> {
-  const text = await on.node.shell('curl --silent --max-time 5 http://127.0.0.1:8018/health');
+export async function healthOf({ faultedNode }: FaultContext, child: Child): Promise<BackendHealth> {
+  const text = await faultedNode.node.shell('curl --silent --max-time 5 http://127.0.0.1:8018/health');
   return JSON.parse(text).backends[child];
 }
 
-export const noticed =
+/** Waits until the child has noticed the fault. */
+export const untilNoticed =
   (child: Child): Step =>
   (context) => {
     const isAway = async (): Promise<boolean> => (await healthOf(context, child)).state !== 'up';
-    return until(`${child} has noticed`, isAway, NOTICED_WITHIN_MS);
+    return until(`${child} has noticed the fault`, isAway, NOTICED_WITHIN_MS);
   };
 
 /** Does the steps one after the other. */
@@ -81,25 +82,30 @@ export const inTurn =
 
 export const sh =
   (script: string): Step =>
-  ({ on }) =>
-    on.node.shell(script);
+  ({ faultedNode }) =>
+    faultedNode.node.shell(script);
 
 export const systemctl =
   (scope: Scope, ...args: readonly string[]): Step =>
-  ({ on }) =>
-    scope === 'user' ? on.node.systemctl(...args) : on.node.shell(`systemctl ${args.join(' ')}`);
+  ({ faultedNode }) =>
+    scope === 'user'
+      ? faultedNode.node.systemctl(...args)
+      : faultedNode.node.shell(`systemctl ${args.join(' ')}`);
 
-export const signalled =
+export const sendSignal =
   (name: string, scope: Scope, unit: string): Step =>
-  ({ on }) =>
-    on.signal(name, scope, unit);
+  ({ faultedNode }) =>
+    faultedNode.signal(name, scope, unit);
 
 /** Kills the main process of a unit. Resolves when the unit has another one, or none. */
-export const killed =
+export const kill =
   (scope: Scope, unit: string): Step =>
-  async ({ on }) => {
-    const pid = await on.signal('KILL', scope, unit);
-    await until(`${unit} is another`, async () => (await on.pidOf(scope, unit)) !== pid);
+  async ({ faultedNode }) => {
+    const pid = await faultedNode.signal('KILL', scope, unit);
+    await until(
+      `${unit} has another process, or none`,
+      async () => (await faultedNode.pidOf(scope, unit)) !== pid,
+    );
   };
 
 /** Joins two faults into one. The second fault is caused after the first one, and undone before it. */
@@ -113,7 +119,7 @@ export function together(one: Fault, other: Fault): Fault {
     mayGo,
     threads: [...(one.threads ?? []), ...(other.threads ?? [])],
     upWithinMs: Math.max(one.upWithinMs ?? 0, other.upWithinMs ?? 0, PAIR_UP_WITHIN_MS),
-    silent: one.silent === true || other.silent === true,
+    requestsMayHang: one.requestsMayHang === true || other.requestsMayHang === true,
   };
 }
 

@@ -15,7 +15,7 @@ export const LAN_ADDRESS = '192.168.77.5';
 export const BROKER = '192.168.77.9';
 export const TOPIC = 'tonearm/tonearm-node';
 export const STATE = '/home/pi/.local/state/tonearm';
-const RUNTIME = '/etc/faults';
+const FILES_FOLDER = '/etc/faults';
 const SABOTAGE = '/run/sabotage';
 
 /** Makes a unit of the system start at each boot. */
@@ -29,8 +29,8 @@ ip address add ${LAN_ADDRESS}/24 dev lan0; ip link set lan0 up`;
 
 const SYSTEM_UNITS: Readonly<Record<string, string>> = {
   'neighbour.service': `[Unit]\nBefore=broker.service\n${ONESHOT}ExecStart=/bin/sh -ec 'ip netns add neighbour; ip -n neighbour link set lo up; ${PLUG_IN.replaceAll('\n', '; ')}'\n${AT_BOOT}`,
-  'broker.service': `[Unit]\nStartLimitIntervalSec=0\nRequires=neighbour.service\n[Service]\nExecStart=/usr/sbin/ip netns exec neighbour /usr/sbin/mosquitto -c ${RUNTIME}/broker.conf\nRestart=always\nRestartSec=100ms\n${AT_BOOT}`,
-  'bluetooth.service': `[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStart=${NODE_PROGRAM} ${RUNTIME}/bluez.cjs\nRestart=always\nRestartSec=500ms\n${AT_BOOT}`,
+  'broker.service': `[Unit]\nStartLimitIntervalSec=0\nRequires=neighbour.service\n[Service]\nExecStart=/usr/sbin/ip netns exec neighbour /usr/sbin/mosquitto -c ${FILES_FOLDER}/broker.conf\nRestart=always\nRestartSec=100ms\n${AT_BOOT}`,
+  'bluetooth.service': `[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStart=${NODE_PROGRAM} ${FILES_FOLDER}/bluez.cjs\nRestart=always\nRestartSec=500ms\n${AT_BOOT}`,
 };
 
 /** The rule of the package bluez: root may have BlueZ's name, and everybody may send it commands. */
@@ -117,21 +117,21 @@ export class FaultedNode extends PageOnNode {
   override async install(): Promise<void> {
     const { node } = this;
     await super.install();
-    await node.writeFile(`${RUNTIME}/broker.conf`, 'user root\nlistener 1883\nallow_anonymous true\n');
+    await node.writeFile(`${FILES_FOLDER}/broker.conf`, 'user root\nlistener 1883\nallow_anonymous true\n');
     for (const [name, text] of Object.entries(SYSTEM_UNITS)) await node.writeUnit('system', name, text);
     await node.writeUnit('system', 'small-disk.service', smallDisk(node.uid));
-    await node.writeFile(`${RUNTIME}/upgrade`, UPGRADE, '755');
-    await node.writeFile(`${RUNTIME}/bluez.cjs`, await bluezDouble());
+    await node.writeFile(`${FILES_FOLDER}/upgrade`, UPGRADE, '755');
+    await node.writeFile(`${FILES_FOLDER}/bluez.cjs`, await bluezDouble());
     await node.writeFile('/etc/dbus-1/system.d/bluez-double.conf', BLUEZ_POLICY);
     await node.userShell("echo 'bluetooth: {enabled: true}' > ~/.config/tonearm/conf.d/60-bluetooth.yaml");
     const group = 'pulseaudio: {groups: {house: {outputs: [living, kitchen]}}}';
     await node.userShell(`echo '${group}' > ~/.config/tonearm/conf.d/61-group.yaml`);
     const saboteur = readFileSync(new URL('./saboteur.js', import.meta.url), 'utf8');
-    await node.writeFile(`${RUNTIME}/saboteur.mjs`, saboteur);
+    await node.writeFile(`${FILES_FOLDER}/saboteur.mjs`, saboteur);
     const settings = {
-      'tonearm-upgrade': `ExecStart=\nExecStart=${RUNTIME}/upgrade`,
+      'tonearm-upgrade': `ExecStart=\nExecStart=${FILES_FOLDER}/upgrade`,
       // The shipped unit unsets NODE_OPTIONS, because anybody may have set it.
-      tonearm: `UnsetEnvironment=\nEnvironment=NODE_OPTIONS=--import=${RUNTIME}/saboteur.mjs SABOTAGE=${SABOTAGE}`,
+      tonearm: `UnsetEnvironment=\nEnvironment=NODE_OPTIONS=--import=${FILES_FOLDER}/saboteur.mjs SABOTAGE=${SABOTAGE}`,
     };
     for (const [unit, text] of Object.entries(settings))
       await node.writeFile(`/etc/systemd/user/${unit}.service.d/faults.conf`, `[Service]\n${text}\n`);
@@ -155,7 +155,7 @@ systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} smal
   }
 
   /** Lets the upgrade that waits end with this status. */
-  async upgradeEnds(status: '0' | '1'): Promise<void> {
+  async endUpgrade(status: '0' | '1'): Promise<void> {
     await this.node.userShell(`echo ${status} > ~/verdict`);
     const state = (): Promise<string> => this.node.property('ActiveState', 'tonearm-upgrade.service');
     await until('the upgrade has ended', async () => (await state()) !== 'activating');
@@ -207,9 +207,9 @@ systemd-run --user --quiet --collect --unit=${WITNESS} -p Restart=always -p Rest
   async freeSound(): Promise<boolean> {
     if (this.soundUnit !== 'pipewire-pulse.service') return false;
     const units = `pipewire-pulse.socket ${this.soundUnit}`;
-    await this.node.writeFile(`${RUNTIME}/witness-knows`, WITNESS_KNOWS);
+    await this.node.writeFile(`${FILES_FOLDER}/witness-knows`, WITNESS_KNOWS);
     const output = await this.node.userShell(`for try in 1 2 3; do
-  ! { timeout -s KILL 15 sh -c '${PIPEWIRE_SIGNALS}' && timeout -s KILL 15 sh ${RUNTIME}/witness-knows &&
+  ! { timeout -s KILL 15 sh -c '${PIPEWIRE_SIGNALS}' && timeout -s KILL 15 sh ${FILES_FOLDER}/witness-knows &&
     timeout -s KILL 15 sh -c '${PIPEWIRE_HAS_OUTPUTS}'; } || exit 0
   systemctl --user stop ${units}; systemctl --user restart wireplumber.service
   timeout -s KILL 15 sh -c '${PIPEWIRE_ANSWERS}' || true; systemctl --user start ${units}; echo restarted

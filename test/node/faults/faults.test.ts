@@ -1,9 +1,10 @@
-// The installed node with all backends, bridges, players and its page, under load, and one fault after the
-// other: after each, all is up within its bound, nobody was hung, everybody knows the truth; at the end
-// memory and descriptors are back where they were.
+// The installed node with all backends, bridges, players and its page has one fault after the other, under
+// load. After each fault everything is up within its bound, every request was answered, and all clients know
+// the true state. At the end the daemon takes no more memory and descriptors than before.
 //
-// One fault of each part, chosen by the seed. TONEARM_FAULTS=all does them all, as `npm run soak` does;
-// TONEARM_FAULTS=NAME,NAME those whose names contain these. TONEARM_FUZZ_SEED=N repeats a series.
+// The seed chooses one fault of each part. TONEARM_FAULTS=all causes all faults, as `npm run soak` does.
+// TONEARM_FAULTS=NAME,NAME causes those whose names contain one of these. TONEARM_FUZZ_SEED=N repeats a
+// series.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -11,11 +12,11 @@ import { SEED, SeededRandom } from '../../seeded-random.js';
 import { BootedNode, NODE_ROOT, whyNoNode } from '../node.js';
 import { FaultedNode } from './faulted-node.js';
 import { Series } from './series.js';
-import { series } from './table.js';
+import { chooseFaults } from './table.js';
 
 const skip = whyNoNode('chromium', 'mosquitto', 'mpv', 'avahi-browse');
 const SELECTION = process.env['TONEARM_FAULTS'] ?? '';
-/** The two Debians of one run have different ones. */
+/** The node's sound server. The two Debians of one run have different sound servers. */
 const SOUND = (SEED + (NODE_ROOT === '/' ? 0 : 1)) % 2 === 0 ? 'pulseaudio' : 'pipewire';
 const SOUND_UNITS = {
   pulseaudio: ['pulseaudio.service'],
@@ -24,30 +25,31 @@ const SOUND_UNITS = {
 
 describe(`faults, seed ${SEED}, ${SOUND}`, { skip }, () => {
   const booted = new BootedNode(SOUND);
-  const on = new FaultedNode(booted.node, SOUND_UNITS[SOUND][0]);
-  let begun: Series | undefined;
-  const run = (): Series => begun ?? assert.fail('nothing has begun');
+  const faultedNode = new FaultedNode(booted.node, SOUND_UNITS[SOUND][0]);
+  let begunSeries: Series | undefined;
+  const series = (): Series => begunSeries ?? assert.fail('the series has not begun');
 
   before(async () => {
     await booted.boot(['--version', '0.1.0-1', '--compress', 'none']);
-    await on.install();
-    await on.open();
-    begun = await Series.begin(on, new SeededRandom(SEED));
+    await faultedNode.install();
+    await faultedNode.open();
+    begunSeries = await Series.begin(faultedNode, new SeededRandom(SEED));
   });
   after(async () => {
-    await begun?.end();
-    await on.close();
+    await begunSeries?.end();
+    await faultedNode.close();
     await booted.close();
   });
 
-  const rows = series(new SeededRandom(SEED), SOUND_UNITS[SOUND], SELECTION);
-  for (const [index, fault] of rows.entries())
-    test(`step ${index + 1} of ${rows.length}, seed ${SEED}: ${fault.name}`, (t) => run().step(fault, t));
+  const faults = chooseFaults(new SeededRandom(SEED), SOUND_UNITS[SOUND], SELECTION);
+  for (const [index, fault] of faults.entries())
+    test(`step ${index + 1} of ${faults.length}, seed ${SEED}: ${fault.name}`, (t) =>
+      series().step(fault, t));
 
-  test('the daemon takes no more memory and descriptors than before', () => run().isBackWhereItWas());
+  test('the daemon takes no more memory and descriptors than before', () => series().takesNoMoreThanBefore());
 
   test('the page has never reloaded, and had no error', async () => {
-    assert.equal(await on.page.evaluate('window.sameDocument'), true);
-    assert.deepEqual(on.faults, []);
+    assert.equal(await faultedNode.page.evaluate('window.sameDocument'), true);
+    assert.deepEqual(faultedNode.pageErrors, []);
   });
 });

@@ -11,15 +11,17 @@ import { BROKER, type FaultedNode, TOPIC } from './faulted-node.js';
 /**
  * The 10 s for a backend that does not answer (docs/http-api.md, "Limits"), and what a busy machine needs.
  */
-const BOUND_MS = 15_000;
+const ANSWER_WITHIN_MS = 15_000;
 
 type Method = 'GET' | 'POST';
 
 export interface CompletedRequest {
   readonly method: Method;
+  /** The path, and the body if there is one. */
   readonly what: string;
   /**
-   * The status. `cut` means that the connection ended without an answer, `hung` that neither came in time.
+   * The status; `cut` if the connection ended without an answer; `hung` if neither an answer nor an end came
+   * in time.
    */
   readonly end: number | 'cut' | 'hung';
   readonly text: string;
@@ -37,7 +39,12 @@ export class Requests {
   async ask(method: Method, path: string, body?: object): Promise<CompletedRequest> {
     const what = `${path}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`;
     const json = body && { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
-    const { end, text } = await send(this.#port, { method, path, ...json, deadlineMs: BOUND_MS }).then(
+    const { end, text } = await send(this.#port, {
+      method,
+      path,
+      ...json,
+      deadlineMs: ANSWER_WITHIN_MS,
+    }).then(
       ({ status, text }) => ({ end: status, text }),
       (error: Error) => ({ end: error.message.endsWith(NO_ANSWER) ? 'hung' : 'cut', text: '' }) as const,
     );
@@ -47,7 +54,7 @@ export class Requests {
   }
 
   /** Returns the requests that have ended since the last call. */
-  taken(): readonly CompletedRequest[] {
+  takeCompleted(): readonly CompletedRequest[] {
     const completed = this.#completed;
     this.#completed = [];
     return completed;
@@ -59,78 +66,81 @@ const PACE_MS = 100;
 
 const READS = 'audio audio/outputs audio/clients services players upgrade bluetooth power/ health server';
 
-type Chosen<T> = (random: SeededRandom) => T;
+type Drawn<T> = (random: SeededRandom) => T;
 
-const level = (random: SeededRandom): number => random.below(101) / 100;
+const randomVolume = (random: SeededRandom): number => random.below(101) / 100;
 
-const POSTS: readonly Chosen<readonly [path: string, body?: object]>[] = [
-  (random) => [`/audio/outputs/${random.pick(['living', 'kitchen'])}/volume`, { volume: level(random) }],
+const POSTS: readonly Drawn<readonly [path: string, body?: object]>[] = [
+  (random) => [
+    `/audio/outputs/${random.pick(['living', 'kitchen'])}/volume`,
+    { volume: randomVolume(random) },
+  ],
   (random) => ['/audio/outputs/kitchen/mute', { muted: random.chance(0.5) }],
-  (random) => ['/audio/server/volume', { delta: level(random) / 5 - 0.1 }],
+  (random) => ['/audio/server/volume', { delta: randomVolume(random) / 5 - 0.1 }],
   (random) => [`/services/user/radio.service/${random.pick(['start', 'stop', 'restart'])}`],
   (random) => [`/players/mpv/${random.pick(['play', 'pause', 'next', 'previous'])}`],
-  (random) => ['/players/mpv/volume', { volume: level(random) }],
+  (random) => ['/players/mpv/volume', { volume: randomVolume(random) }],
   (random) => [`/bluetooth/${random.pick(['power_up', 'power_down', 'pairing_mode', 'pairing_mode/stop'])}`],
   (random) => [`/bluetooth/${random.pick(['connect', 'disconnect'])}`, { address: PHONE }],
 ];
 
 /** An output that comes and goes. */
-const GUEST = `there=$(pactl list short modules | awk '/sink_name=guest/ { print $1 }')
+const TOGGLE_GUEST_OUTPUT = `there=$(pactl list short modules | awk '/sink_name=guest/ { print $1 }')
 if [ "$there" ]; then pactl unload-module $there; else pactl load-module module-null-sink sink_name=guest; fi`;
 
 /** A stream that comes and goes. */
-const STREAM = 'timeout 0.5 pacat /dev/zero || [ $? = 124 ]';
+const PLAY_SHORTLY = 'timeout 0.5 pacat /dev/zero || [ $? = 124 ]';
 
 /**
  * A pactl that waits for a server ends only by KILL, and keeps its connection until then. PipeWire's server
  * has 64 connections, and refuses further ones.
  */
-const AT_MOST = ['timeout', '-s', 'KILL', '5'];
+const KILL_AFTER_5_S = ['timeout', '-s', 'KILL', '5'];
 
 /** Commands of pi's. */
-const HANDS: readonly Chosen<string>[] = [
+const USER_COMMANDS: readonly Drawn<string>[] = [
   (random) => `pactl set-sink-volume living ${random.below(101)}%`,
   (random) => `pactl set-sink-mute living ${random.pick(['0', '1'])}`,
   (random) => `pactl set-default-sink ${random.pick(['living', 'kitchen'])}`,
-  () => GUEST,
-  () => STREAM,
+  () => TOGGLE_GUEST_OUTPUT,
+  () => PLAY_SHORTLY,
   (random) => `systemctl --user ${random.pick(['restart', 'stop'])} radio.service`,
 ];
 
-const MESSAGES: readonly Chosen<string>[] = [
-  (random) => `audio/outputs/kitchen/set -m '{"volume": ${level(random)}}'`,
+const MESSAGES: readonly Drawn<string>[] = [
+  (random) => `audio/outputs/kitchen/set -m '{"volume": ${randomVolume(random)}}'`,
   (random) => `services/user/radio.service/set -m ${random.pick(['start', 'restart'])}`,
   (random) => `players/mpv/set -m ${random.pick(['play_pause', 'next'])}`,
   (random) => `bluetooth/set -m ${random.pick(['power_up', 'power_down'])}`,
 ];
 
 export class Load {
-  readonly #on: FaultedNode;
+  readonly #faultedNode: FaultedNode;
   readonly #requests: Requests;
   readonly #random: SeededRandom;
-  /** Kinds that have never worked yet. */
-  readonly #untried = new Set<unknown>([...POSTS, ...HANDS, ...MESSAGES]);
+  /** Requests, commands and messages that have never worked yet. */
+  readonly #neverWorked = new Set<unknown>([...POSTS, ...USER_COMMANDS, ...MESSAGES]);
   #isOn = false;
   #running: Promise<unknown> = Promise.resolve();
   /** Rounds of requests that have ended. */
   rounds = 0;
 
-  constructor(on: FaultedNode, requests: Requests, random: SeededRandom) {
-    this.#on = on;
+  constructor(faultedNode: FaultedNode, requests: Requests, random: SeededRandom) {
+    this.#faultedNode = faultedNode;
     this.#requests = requests;
     this.#random = random;
   }
 
   /** Throws while some kind of load has never worked. */
-  hasWorked(): true {
-    assert.deepEqual([...this.#untried].map(String), []);
+  hasAllWorked(): true {
+    assert.deepEqual([...this.#neverWorked].map(String), []);
     return true;
   }
 
   begin(): void {
     this.#isOn = true;
-    const hands = [() => this.#ask(), () => this.#byHand(), () => this.#publish()];
-    this.#running = Promise.all(hands.map((hand) => this.#repeat(hand)));
+    const kinds = [() => this.#ask(), () => this.#runCommands(), () => this.#publish()];
+    this.#running = Promise.all(kinds.map((work) => this.#repeat(work)));
   }
 
   /** Ends the load. Resolves when nothing of it is under way. */
@@ -139,8 +149,8 @@ export class Load {
     await this.#running;
   }
 
-  async #repeat(hand: () => Promise<void>): Promise<void> {
-    while (this.#isOn) await hand();
+  async #repeat(work: () => Promise<void>): Promise<void> {
+    while (this.#isOn) await work();
   }
 
   async #ask(): Promise<void> {
@@ -151,22 +161,22 @@ export class Load {
       ...READS.split(' ').map((read) => this.#requests.ask('GET', `/${read}`)),
       delay(PACE_MS),
     ]);
-    if (end === 202) this.#untried.delete(post);
+    if (end === 202) this.#neverWorked.delete(post);
     this.rounds += 1;
   }
 
-  async #byHand(): Promise<void> {
-    const hand = this.#random.pick(HANDS);
-    const ran = await this.#on.node.user(...AT_MOST, 'sh', '-c', hand(this.#random));
-    if (ran.status === 0) this.#untried.delete(hand);
-    const lamp = this.#random.pick(['restart', 'stop']);
-    await this.#on.node.root('timeout', '5', 'systemctl', lamp, 'lamp.service');
+  async #runCommands(): Promise<void> {
+    const command = this.#random.pick(USER_COMMANDS);
+    const ran = await this.#faultedNode.node.user(...KILL_AFTER_5_S, 'sh', '-c', command(this.#random));
+    if (ran.status === 0) this.#neverWorked.delete(command);
+    const verb = this.#random.pick(['restart', 'stop']);
+    await this.#faultedNode.node.root('timeout', '5', 'systemctl', verb, 'lamp.service');
   }
 
   async #publish(): Promise<void> {
     const message = this.#random.pick(MESSAGES);
     const publish = `timeout 5 ip netns exec neighbour mosquitto_pub -h ${BROKER} -q 1 -t ${TOPIC}/${message(this.#random)}`;
-    const ran = await this.#on.node.root('sh', '-c', publish);
-    if (ran.status === 0) this.#untried.delete(message);
+    const ran = await this.#faultedNode.node.root('sh', '-c', publish);
+    if (ran.status === 0) this.#neverWorked.delete(message);
   }
 }

@@ -25,7 +25,7 @@ const SINKS = ['Living', 'Kitchen'].map(
 const PULSEAUDIO_SINKS = SINKS.map((line) => `load-module ${line}\n`).join('');
 const PIPEWIRE_SINKS = `pulse.cmd = [ ${SINKS.map((line) => `{ cmd = "load-module" args = "${line}" flags = [ ] }`).join(' ')} ]\n`;
 
-const PLAYER = `[Unit]
+const PLAYER_UNIT = `[Unit]
 StartLimitIntervalSec=0
 [Service]
 ExecStart=/usr/bin/mpv --no-video --no-terminal --idle --ao=pulse --input-ipc-server=%t/mpv.socket --loop-playlist ${TITLES.map((title) => `${MUSIC}/${title}.wav`).join(' ')}
@@ -35,17 +35,17 @@ RestartSec=100ms
 WantedBy=default.target
 `;
 const MPRIS_NAME = 'org.mpris.MediaPlayer2.mpv';
-const ANSWERS = `timeout 10 busctl --user get-property ${MPRIS_NAME} /org/mpris/MediaPlayer2 org.mpris.MediaPlayer2.Player PlaybackStatus > /dev/null 2>&1`;
+const PLAYER_ANSWERS = `timeout 10 busctl --user get-property ${MPRIS_NAME} /org/mpris/MediaPlayer2 org.mpris.MediaPlayer2.Player PlaybackStatus > /dev/null 2>&1`;
 /** Succeeds if mpv answers on the bus, or is not on the bus. */
-const PLAYER_IS_WELL = `! busctl --user --acquired --no-legend list | grep -q '^${MPRIS_NAME} ' || ${ANSWERS} || ${ANSWERS}`;
-const PLAYER_COMES = `timeout 30 sh -c 'until ${ANSWERS}; do sleep 0.2; done'`;
+const PLAYER_IS_WELL = `! busctl --user --acquired --no-legend list | grep -q '^${MPRIS_NAME} ' || ${PLAYER_ANSWERS} || ${PLAYER_ANSWERS}`;
+const PLAYER_COMES = `timeout 30 sh -c 'until ${PLAYER_ANSWERS}; do sleep 0.2; done'`;
 /** A unit that does nothing but run, and that may be started any number of times. */
 const sleeper = (description: string): string =>
   `[Unit]\nDescription=${description}\nStartLimitIntervalSec=0\n[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=default.target\n`;
 
 export class PageOnNode {
   /** Errors of the page, and its requests to other addresses. The list must stay empty. */
-  readonly faults: string[] = [];
+  readonly pageErrors: string[] = [];
   readonly #node: () => Node;
   #browser: OpenBrowser | undefined;
   #page: Page | undefined;
@@ -70,7 +70,7 @@ export class PageOnNode {
     await node.writeFile('/etc/pulse/default.pa.d/page.pa', PULSEAUDIO_SINKS);
     await node.writeFile('/etc/pipewire/pipewire-pulse.conf.d/page.conf', PIPEWIRE_SINKS);
     await this.node.systemctl('try-restart', 'pipewire-pulse.service', 'pulseaudio.service');
-    await node.writeUnit('user', 'player.service', PLAYER);
+    await node.writeUnit('user', 'player.service', PLAYER_UNIT);
     await node.writeUnit('user', 'radio.service', sleeper('Radio'));
     await node.writeUnit('system', 'lamp.service', sleeper('Lamp'));
     await node.shell('systemctl start lamp.service');
@@ -78,24 +78,24 @@ export class PageOnNode {
     await node.unpackPlain();
     const units = ['--unit', 'radio.service', '--system-unit', 'lamp.service'];
     await node.setUpPi(...units, '--players', '--with-upgrade');
-    await this.playerComes();
+    await this.untilPlayerAnswers();
   }
 
   /**
-   * Starts an mpv anew that is on the bus and does not answer, because nobody can find out its true state.
-   * Resolves with true if it has done so.
+   * Restarts mpv if it is on the bus and does not answer, because nobody can find out its true state then.
+   * Resolves with true after a restart.
    */
-  freePlayer(): Promise<boolean> {
+  restartHungPlayer(): Promise<boolean> {
     return this.#killPlayerUnless(PLAYER_IS_WELL);
   }
 
   /** Resolves when the player answers on the bus. */
-  async playerComes(): Promise<void> {
+  async untilPlayerAnswers(): Promise<void> {
     await until('the player is on the bus', async () => !(await this.#killPlayerUnless(PLAYER_COMES)));
   }
 
   /**
-   * Kills the player if `check` fails, and resolves with true if it has done so. systemd starts the player
+   * Kills the player if `check` fails, and resolves with true after that. systemd starts the player
    * again. One of thirty mpv hangs as it begins.
    */
   async #killPlayerUnless(check: string): Promise<boolean> {
@@ -119,10 +119,10 @@ export class PageOnNode {
     this.#browser = await openChromium({ locale: 'en-GB', viewport: { width: 1280, height: 900 } });
     const address = `http://127.0.0.1:${await this.node.door()}/`;
     this.#browser.context.on('request', (request) => {
-      if (!request.url().startsWith(address)) this.faults.push(request.url());
+      if (!request.url().startsWith(address)) this.pageErrors.push(request.url());
     });
     this.#page = await this.#browser.context.newPage();
-    this.page.on('pageerror', (error) => this.faults.push(error.message));
+    this.page.on('pageerror', (error) => this.pageErrors.push(error.message));
     await this.page.goto(address);
     await this.page.locator('#system .health').waitFor();
     await this.page.evaluate('window.sameDocument = true');

@@ -21,7 +21,7 @@ import { BroadcastChannel, isMainThread } from 'node:worker_threads';
 const channel = new BroadcastChannel('sabotage');
 channel.unref();
 
-const ENDS: Readonly<Record<string, () => void>> = {
+const SABOTAGES: Readonly<Record<string, () => void>> = {
   exit: () => process.exit(7),
   throw: () => {
     setImmediate(() => {
@@ -43,7 +43,7 @@ const ENDS: Readonly<Record<string, () => void>> = {
 };
 
 /** True if this thread runs the actor, because it has loaded a file of the actor's folder. */
-function runs(actor: string): boolean {
+function runsActor(actor: string): boolean {
   const loaded = Object.keys(createRequire(import.meta.url).cache);
   return loaded.some((file) => file.includes(`${sep}actors${sep}${actor}${sep}`));
 }
@@ -59,7 +59,7 @@ function obey(order: string): void {
   const [word = '', argument = ''] = order.trim().split(' ');
   if (word === 'collect' && isMainThread) collect();
   else if (word === 'clock') Date.now = () => realNow() + Number(argument);
-  else if (!isMainThread && runs(argument)) ENDS[word]?.();
+  else if (!isMainThread && runsActor(argument)) SABOTAGES[word]?.();
 }
 
 if (isMainThread) {

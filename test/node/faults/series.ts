@@ -41,36 +41,41 @@ const MORE_DESCRIPTORS_MAX = 6;
 const SETTLED_WITHIN_MS = 90_000;
 
 export class Series {
-  readonly #on: FaultedNode;
+  readonly #faultedNode: FaultedNode;
   readonly #random: SeededRandom;
   readonly #requests: Requests;
   readonly #streams: KeptStreams;
   readonly #load: Load;
   #hasBegun = false;
   #hasFailed = false;
-  #before: Usage | undefined;
+  #usageBefore: Usage | undefined;
 
-  private constructor(on: FaultedNode, random: SeededRandom, requests: Requests, streams: KeptStreams) {
-    this.#on = on;
+  private constructor(
+    faultedNode: FaultedNode,
+    random: SeededRandom,
+    requests: Requests,
+    streams: KeptStreams,
+  ) {
+    this.#faultedNode = faultedNode;
     this.#random = random;
     this.#requests = requests;
     this.#streams = streams;
-    this.#load = new Load(on, requests, random);
+    this.#load = new Load(faultedNode, requests, random);
   }
 
   /**
    * Resolves when every backend is up, every kind of load has worked, and all clients know the true state.
    */
-  static async begin(on: FaultedNode, random: SeededRandom): Promise<Series> {
-    const requests = new Requests(on.port);
-    const run = new Series(on, random, requests, await KeptStreams.open(on.port));
-    await run.#allIsUp(UP_WITHIN_MS);
-    run.#load.begin();
-    await until('every kind of load has worked', () => run.#load.hasWorked());
-    await run.#load.end();
-    await run.#truth();
-    run.#before = await run.#usage();
-    return run;
+  static async begin(faultedNode: FaultedNode, random: SeededRandom): Promise<Series> {
+    const requests = new Requests(faultedNode.port);
+    const series = new Series(faultedNode, random, requests, await KeptStreams.open(faultedNode.port));
+    await series.#allIsUp(UP_WITHIN_MS);
+    series.#load.begin();
+    await until('every kind of load has worked', () => series.#load.hasAllWorked());
+    await series.#load.end();
+    await series.#allKnowTheTruth();
+    series.#usageBefore = await series.#usage();
+    return series;
   }
 
   async end(): Promise<void> {
@@ -78,21 +83,23 @@ export class Series {
     this.#streams.close();
   }
 
+  /** Causes one fault and undoes it, and checks everything that must be true afterwards. */
   async step(fault: Fault, t: TestContext): Promise<void> {
-    // Later steps would fail for the same reason.
+    // Steps after a failed one would fail for the same reason.
     if (this.#hasFailed) return t.skip('an earlier step has failed');
     this.#hasFailed = true;
     const pid = await this.#pid();
-    if (fault.mayGo === 'all') await this.isBackWhereItWas();
+    if (fault.mayGo === 'all') await this.takesNoMoreThanBefore();
     const restarts = await this.#restarts();
-    const mark = this.#streams.mark;
-    await this.#on.watchSound();
+    const eventsBefore = this.#streams.eventCount;
+    await this.#faultedNode.watchSound();
     await this.#beginUpgrade();
     this.#load.begin();
-    const context = { on: this.#on, load: this.#load, random: this.#random };
+
+    const context = { faultedNode: this.#faultedNode, load: this.#load, random: this.#random };
     const mayGo = new Set<string>(fault.mayGo === 'all' ? CHILD_NAMES : fault.mayGo);
-    const freed = async (): Promise<boolean> => {
-      if (!(await this.#on.freeSound())) return false;
+    const freeSound = async (): Promise<boolean> => {
+      if (!(await this.#faultedNode.freeSound())) return false;
       mayGo.add('audio');
       return true;
     };
@@ -100,31 +107,32 @@ export class Series {
       this.#streams.pause();
       await fault.do(context);
       await fault.undo?.(context);
-      const withinMs = (await freed()) ? RTKIT_MS : (fault.upWithinMs ?? UP_WITHIN_MS);
+      const withinMs = (await freeSound()) ? RTKIT_MS : (fault.upWithinMs ?? UP_WITHIN_MS);
       this.#streams.resume();
       await this.#allIsUp(withinMs);
     } finally {
       await this.#load.end();
     }
     // The load kills a client that takes too long, and this may have made PipeWire deaf again.
-    if (await freed()) await this.#allIsUp(RTKIT_MS);
-    await this.#on.upgradeEnds(this.#random.pick(['0', '1']));
+    if (await freeSound()) await this.#allIsUp(RTKIT_MS);
+    await this.#faultedNode.endUpgrade(this.#random.pick(['0', '1']));
     try {
-      await this.#truth();
+      await this.#allKnowTheTruth();
     } catch (error) {
       // The check itself may have made PipeWire deaf, too. The true state of an mpv that hangs cannot be
       // read.
-      const isFreed = [await freed(), await this.#on.freePlayer()];
-      if (!isFreed.includes(true)) throw error;
+      const hasRestarted = [await freeSound(), await this.#faultedNode.restartHungPlayer()];
+      if (!hasRestarted.includes(true)) throw error;
       remark(`asked once more for the truth: ${String(error instanceof Error ? error.cause : error)}`);
       await this.#allIsUp(RTKIT_MS);
-      await this.#truth();
+      await this.#allKnowTheTruth();
     }
+
     this.#answersWereFine(fault);
-    if ((await this.#pid()) !== this.#before?.pid) this.#before = await this.#usage();
+    if ((await this.#pid()) !== this.#usageBefore?.pid) this.#usageBefore = await this.#usage();
     if (fault.mayGo !== 'all') {
       assert.equal(await this.#pid(), pid, 'the daemon has ended');
-      this.#nobodyElseWentAway(mayGo, mark);
+      this.#nobodyElseWentAway(mayGo, eventsBefore);
       await this.#nobodyElseDied(fault, restarts);
     }
     this.#hasFailed = false;
@@ -134,8 +142,8 @@ export class Series {
    * Waits until the daemon takes no more than when its process was first measured. After a fault that makes
    * another process, that process is measured.
    */
-  async isBackWhereItWas(): Promise<void> {
-    const before = this.#before ?? assert.fail('nothing was measured');
+  async takesNoMoreThanBefore(): Promise<void> {
+    const before = this.#usageBefore ?? assert.fail('nothing was measured');
     const isBack = async (): Promise<true> => {
       const now = await this.#usage();
       assert.equal(now.pid, before.pid);
@@ -159,13 +167,13 @@ export class Series {
     await until('every backend is up', isUp, withinMs);
   }
 
-  #truth(): Promise<void> {
-    return everybodyKnows(this.#on, this.#requests, this.#streams, this.#hasBegun);
+  #allKnowTheTruth(): Promise<void> {
+    return everybodyKnows(this.#faultedNode, this.#requests, this.#streams, this.#hasBegun);
   }
 
   /** Starts an upgrade, and waits until it is half-way. It goes on when everything is up after the fault. */
   async #beginUpgrade(): Promise<void> {
-    await this.#on.node.userShell('rm -f ~/verdict ~/upgrade-ended');
+    await this.#faultedNode.node.userShell('rm -f ~/verdict ~/upgrade-ended');
     const { end, text } = await this.#requests.ask('POST', '/upgrade/start');
     assert.equal(end, 202, text);
     this.#hasBegun = true;
@@ -175,17 +183,19 @@ export class Series {
     });
   }
 
-  #answersWereFine({ silent, mayGo }: Fault): void {
+  #answersWereFine({ requestsMayHang, mayGo }: Fault): void {
     const isFine = ({ method, end }: CompletedRequest): boolean => {
       if (end === 'cut') return mayGo === 'all';
-      return end === 'hung' ? silent === true : (STATUSES[method] as readonly number[]).includes(end);
+      return end === 'hung'
+        ? requestsMayHang === true
+        : (STATUSES[method] as readonly number[]).includes(end);
     };
-    const failed = this.#requests.taken().filter((completed) => !isFine(completed));
+    const failed = this.#requests.takeCompleted().filter((completed) => !isFine(completed));
     assert.deepEqual(failed, []);
   }
 
-  #nobodyElseWentAway(mayGo: ReadonlySet<string>, mark: number): void {
-    const gone = this.#streams.states(mark).filter(({ state }) => state !== 'up');
+  #nobodyElseWentAway(mayGo: ReadonlySet<string>, eventsBefore: number): void {
+    const gone = this.#streams.backendStatesSince(eventsBefore).filter(({ state }) => state !== 'up');
     const others = gone.filter(({ backend }) => !mayGo.has(backend));
     assert.deepEqual(others, []);
   }
@@ -201,14 +211,14 @@ export class Series {
   }
 
   #pid(): Promise<number> {
-    return this.#on.pidOf('user', 'tonearm.service');
+    return this.#faultedNode.pidOf('user', 'tonearm.service');
   }
 
   /** Measures after a garbage collection, because memory that V8 has not collected yet is no leak. */
   async #usage(): Promise<Usage> {
-    await this.#on.sabotage('collect');
+    await this.#faultedNode.sabotage('collect');
     const pid = await this.#pid();
-    const output = await this.#on.node.shell(
+    const output = await this.#faultedNode.node.shell(
       `awk '/^VmRSS|^Threads/ { print $2 }' /proc/${pid}/status; ls /proc/${pid}/fd | wc -l`,
     );
     const [residentKb = 0, threads = 0, descriptors = 0] = output.trim().split('\n').map(Number);

@@ -7,13 +7,13 @@ import { NODE_ROOT } from '../node.js';
 import {
   type Fault,
   inTurn,
-  killed,
-  noticed,
-  rounds,
+  kill,
   type Scope,
   type Step,
-  signalled,
+  sendSignal,
   systemctl,
+  untilNoticed,
+  untilTwoRounds,
 } from './fault.js';
 
 interface ServiceRow {
@@ -24,13 +24,13 @@ interface ServiceRow {
   /** The child that notices when the unit is halted for long. */
   readonly noticedBy?: ChildName;
   /** Further children that may go away while the unit is halted. */
-  readonly mayGoStill?: readonly ChildName[];
+  readonly mayGoWhileHalted?: readonly ChildName[];
   /** Further children that may go away when the unit is restarted. */
-  readonly mayGoRestarted?: readonly ChildName[];
+  readonly mayGoAtRestart?: readonly ChildName[];
   /** True if nobody starts the unit again after a kill. */
-  readonly stays?: boolean;
+  readonly staysDown?: boolean;
   /** Repairs other programs that do not reconnect by themselves after the unit's restart. */
-  readonly mend?: Step;
+  readonly repair?: Step;
   readonly upWithinMs?: number;
 }
 
@@ -38,7 +38,7 @@ interface ServiceRow {
  * A silent broker is noticed 20 s after a message that it does not acknowledge. Attempts to connect are then
  * up to 30 s apart.
  */
-export const CUT_MS = 60_000;
+export const RECONNECTED_WITHIN_MS = 60_000;
 /**
  * PipeWire's sound server may wait 25 s for rtkit, which a container does not have, before it answers.
  */
@@ -50,7 +50,7 @@ export const RTKIT_MS = 60_000;
  * Without rtkit the bus answers at once, and nobody waits.
  */
 const HAS_RTKIT = existsSync(join(NODE_ROOT, 'usr/libexec/rtkit-daemon'));
-const WITH_RTKIT = HAS_RTKIT ? ({ mayGoStill: ['audio'], upWithinMs: RTKIT_MS } as const) : {};
+const WITH_RTKIT = HAS_RTKIT ? ({ mayGoWhileHalted: ['audio'], upWithinMs: RTKIT_MS } as const) : {};
 
 const ROWS: readonly ServiceRow[] = [
   {
@@ -58,10 +58,10 @@ const ROWS: readonly ServiceRow[] = [
     scope: 'user',
     unit: 'dbus.service',
     mayGo: ['systemd', 'upgrade', 'players'],
-    // PipeWire's unit of Debian 13 requires it, and systemd restarts both.
-    mayGoRestarted: ['audio'],
+    // PipeWire's unit of Debian 13 requires this bus, and systemd restarts both.
+    mayGoAtRestart: ['audio'],
     upWithinMs: RTKIT_MS,
-    stays: true,
+    staysDown: true,
   },
   {
     part: 'the system bus',
@@ -70,65 +70,80 @@ const ROWS: readonly ServiceRow[] = [
     mayGo: ['systemd', 'power', 'discovery', 'bluetooth'],
     // For each new output PulseAudio sends a request to rtkit over this bus, and answers nobody else until
     // rtkit has answered. It does so without tonearm, too.
-    mayGoStill: ['audio'],
-    stays: true,
+    mayGoWhileHalted: ['audio'],
+    staysDown: true,
     // logind of systemd 257 does not find the new bus by itself, and without logind no user manager starts.
     // avahi-daemon ends with its bus, and its unit does not start it again.
-    mend: systemctl('system', 'restart', 'systemd-logind.service', 'avahi-daemon.service'),
+    repair: systemctl('system', 'restart', 'systemd-logind.service', 'avahi-daemon.service'),
   },
   { part: 'logind', scope: 'system', unit: 'systemd-logind.service', mayGo: ['power'] },
-  { part: 'polkit', scope: 'system', unit: 'polkit.service', mayGo: ['power'], stays: true, ...WITH_RTKIT },
+  {
+    part: 'polkit',
+    scope: 'system',
+    unit: 'polkit.service',
+    mayGo: ['power'],
+    staysDown: true,
+    ...WITH_RTKIT,
+  },
   { part: 'BlueZ', scope: 'system', unit: 'bluetooth.service', mayGo: ['bluetooth'] },
-  { part: 'avahi', scope: 'system', unit: 'avahi-daemon.service', mayGo: ['discovery'], stays: true },
+  { part: 'avahi', scope: 'system', unit: 'avahi-daemon.service', mayGo: ['discovery'], staysDown: true },
   {
     part: 'the broker',
     scope: 'system',
     unit: 'broker.service',
     mayGo: ['mqtt'],
     noticedBy: 'mqtt',
-    upWithinMs: CUT_MS,
+    upWithinMs: RECONNECTED_WITHIN_MS,
   },
   { part: 'the player', scope: 'user', unit: 'player.service', mayGo: [] },
 ];
 
 function faultsOf(row: ServiceRow): Fault[] {
-  const { part, scope, unit, mayGo, noticedBy, mend, upWithinMs } = row;
+  const { part, scope, unit, mayGo, noticedBy, repair, upWithinMs } = row;
   const name = `${part} (${unit})`;
-  const stop = signalled('STOP', scope, unit);
-  const startAgain = row.stays === true ? systemctl(scope, 'start', unit) : undefined;
-  const still = { mayGo: [...mayGo, ...(row.mayGoStill ?? [])], undo: signalled('CONT', scope, unit) };
-  const restarted = { mayGo: [...mayGo, ...(row.mayGoRestarted ?? [])], undo: inTurn(mend) };
-  const kill = { do: killed(scope, unit), undo: inTurn(startAgain, mend) };
+  const stop = sendSignal('STOP', scope, unit);
+  const startAgain = row.staysDown === true ? systemctl(scope, 'start', unit) : undefined;
+  const halted = {
+    mayGo: [...mayGo, ...(row.mayGoWhileHalted ?? [])],
+    undo: sendSignal('CONT', scope, unit),
+  };
+  const restarted = { mayGo: [...mayGo, ...(row.mayGoAtRestart ?? [])], undo: inTurn(repair) };
+  const killed = { do: kill(scope, unit), undo: inTurn(startAgain, repair) };
   const rows: Fault[] = [
-    { name: `${name} is killed`, part, ...kill, mayGo, upWithinMs },
-    { name: `${name} stands still`, part, do: inTurn(stop, rounds), ...still, upWithinMs },
+    { name: `${name} is killed`, part, ...killed, mayGo, upWithinMs },
+    { name: `${name} stands still`, part, do: inTurn(stop, untilTwoRounds), ...halted, upWithinMs },
     { name: `${name} is restarted`, part, do: systemctl(scope, 'restart', unit), ...restarted, upWithinMs },
   ];
   if (noticedBy === undefined) return rows;
-  const long = { do: inTurn(stop, noticed(noticedBy)), ...still, upWithinMs: CUT_MS, slow: true };
-  return [...rows, { name: `${name} stands still until that is noticed`, part, ...long }];
+  const haltedForLong = {
+    do: inTurn(stop, untilNoticed(noticedBy)),
+    ...halted,
+    upWithinMs: RECONNECTED_WITHIN_MS,
+    isSlow: true,
+  };
+  return [...rows, { name: `${name} stands still until that is noticed`, part, ...haltedForLong }];
 }
 
 const SESSION_MANAGER = 'wireplumber.service';
 
-/** A program that plays meanwhile locks PipeWire up (`FaultedNode.freeSound`). */
-const LOCKED: Fault = {
+/** PipeWire locks up if a program plays during this fault (`FaultedNode.freeSound`). */
+const PIPEWIRE_LOCKED: Fault = {
   name: `${SESSION_MANAGER} is restarted while the sound server stands still`,
   part: 'the sound server',
   do: inTurn(
-    ({ on }) => on.signal('STOP', 'user', on.soundUnit),
+    ({ faultedNode }) => faultedNode.signal('STOP', 'user', faultedNode.soundUnit),
     systemctl('user', 'restart', SESSION_MANAGER),
-    rounds,
-    ({ on }) => on.signal('CONT', 'user', on.soundUnit),
-    rounds,
+    untilTwoRounds,
+    ({ faultedNode }) => faultedNode.signal('CONT', 'user', faultedNode.soundUnit),
+    untilTwoRounds,
   ),
   mayGo: ['audio'],
   upWithinMs: RTKIT_MS,
-  slow: true,
+  isSlow: true,
 };
 
 /** Returns the faults of all services. `soundUnits` are the units of the node's sound server. */
-export function ofServices(soundUnits: readonly string[]): readonly Fault[] {
+export function serviceFaults(soundUnits: readonly string[]): readonly Fault[] {
   const sound = soundUnits.map(
     (unit): ServiceRow => ({
       part: 'the sound server',
@@ -139,6 +154,6 @@ export function ofServices(soundUnits: readonly string[]): readonly Fault[] {
       ...(/pulse/.test(unit) && { noticedBy: 'audio' }),
     }),
   );
-  const locked = soundUnits.includes(SESSION_MANAGER) ? [LOCKED] : [];
+  const locked = soundUnits.includes(SESSION_MANAGER) ? [PIPEWIRE_LOCKED] : [];
   return [...sound.flatMap(faultsOf), ...ROWS.flatMap(faultsOf), ...locked];
 }

@@ -21,17 +21,17 @@ export interface Routes {
   readonly bluetooth: Json;
 }
 
-/** A player's position runs on, so an event and a later answer differ in it. */
-export function still(players: readonly Json[]): readonly Json[] {
-  return players.map(({ position, position_updated_at: at, ...rest }) => rest);
+/** Without the positions of the players, which differ between an event and a later answer. */
+export function withoutPosition(players: readonly Json[]): readonly Json[] {
+  return players.map(({ position, position_updated_at: updatedAt, ...player }) => player);
 }
 
 const keyOf = (record: Json): string => JSON.stringify(Object.entries(record).sort());
 const sorted = (records: readonly object[]): readonly Json[] =>
-  still(records as readonly Json[]).toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
+  withoutPosition(records as readonly Json[]).toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
 
 /** Each part of the state as events gave it, in the form of the routes' answers. */
-const RECORDS = {
+const RECORDS_OF_STATE = {
   outputs: ({ outputs }) => [...outputs.values()],
   clients: ({ clients }) => [...clients.values()],
   services: ({ units }) => [...units.values()],
@@ -40,15 +40,16 @@ const RECORDS = {
   bluetooth: ({ bluetooth }) => [{ ...bluetooth }],
 } as const satisfies { readonly [P in keyof Routes]: (state: NodeState) => readonly object[] };
 
-type Part = keyof typeof RECORDS;
+type Part = keyof typeof RECORDS_OF_STATE;
 
-const ALL = Object.keys(RECORDS) as Part[];
+const ALL_PARTS = Object.keys(RECORDS_OF_STATE) as Part[];
 type Filter = readonly [query: string, parts: readonly Part[]];
+/** Each stream has one of these filters, and learns these parts of the state. */
 const FILTERS: readonly Filter[] = [
-  ['', ALL],
+  ['', ALL_PARTS],
   ['&types=service.updated', ['services']],
   ['&backend=audio', ['outputs', 'clients']],
-  ['&exclude=audio.updated,audio.removed&keepalive=10', ALL.filter((part) => part !== 'clients')],
+  ['&exclude=audio.updated,audio.removed&keepalive=10', ALL_PARTS.filter((part) => part !== 'clients')],
   ['&backend=mpris,upgrade&types=audio.level', ['players', 'upgrade']],
 ];
 
@@ -59,15 +60,18 @@ interface PublishedState {
   readonly detail?: string;
 }
 
-type Kept = readonly [EventConsumer, readonly Part[]];
+/** The filter of the stream that `pause` pauses has this index. */
+const PAUSED_STREAM = 3;
+
+type KeptStream = readonly [EventConsumer, readonly Part[]];
 
 export class KeptStreams {
-  readonly #kept: readonly Kept[];
+  readonly #kept: readonly KeptStream[];
   #isOver = false;
 
-  private constructor(kept: readonly Kept[]) {
+  private constructor(kept: readonly KeptStream[]) {
     this.#kept = kept;
-    for (const [consumer] of kept) void this.#keep(consumer);
+    for (const [consumer] of kept) void this.#reconnectForEver(consumer);
   }
 
   static async open(port: number): Promise<KeptStreams> {
@@ -76,32 +80,32 @@ export class KeptStreams {
     return new KeptStreams(await Promise.all(FILTERS.map(open)));
   }
 
-  /** Has one of the streams read nothing until `resume`, as a slow client does. */
+  /** Stops reading one of the streams until `resume`, as a slow client does. */
   pause(): void {
-    this.#kept[3]?.[0].pause();
+    this.#kept[PAUSED_STREAM]?.[0].pause();
   }
 
   resume(): void {
-    this.#kept[3]?.[0].resume();
+    this.#kept[PAUSED_STREAM]?.[0].resume();
   }
 
   /** The number of events received so far. */
-  get mark(): number {
+  get eventCount(): number {
     return this.#first.events.length;
   }
 
-  /** States of backends in the events since `mark`, without snapshots. */
-  states(mark: number): readonly PublishedState[] {
-    const updates = this.#first.events.slice(mark).filter(({ type }) => type === 'backend.updated');
+  /** States of backends in the events after the first `eventCount`, without snapshots. */
+  backendStatesSince(eventCount: number): readonly PublishedState[] {
+    const updates = this.#first.events.slice(eventCount).filter(({ type }) => type === 'backend.updated');
     const states = updates.map(({ data }): PublishedState => JSON.parse(data));
     return states.filter(({ detail }) => detail !== 'snapshot');
   }
 
   /** Throws where the state from one of the streams differs from the routes' answers. */
-  knowThat(routes: Routes): void {
+  mustAgreeWith(routes: Routes): void {
     for (const [{ model }, parts] of this.#kept)
       for (const part of parts)
-        assert.deepEqual(sorted(RECORDS[part](model.known)), sorted([routes[part]].flat()), part);
+        assert.deepEqual(sorted(RECORDS_OF_STATE[part](model.known)), sorted([routes[part]].flat()), part);
   }
 
   close(): void {
@@ -113,14 +117,14 @@ export class KeptStreams {
     return this.#kept[0]?.[0] ?? assert.fail('there are no streams');
   }
 
-  async #keep(consumer: EventConsumer): Promise<void> {
+  async #reconnectForEver(consumer: EventConsumer): Promise<void> {
     const isBack = async (): Promise<boolean> => {
       if (this.#isOver) return true;
       await consumer.reconnect();
       return consumer.status === 200;
     };
     while (!this.#isOver) {
-      await consumer.until(({ ended }) => ended, 'its end', FOR_EVER_MS);
+      await consumer.until(({ ended }) => ended, 'the end of the stream', FOR_EVER_MS);
       await until('the stream is back', isBack, BACK_WITHIN_MS);
     }
     consumer.close();

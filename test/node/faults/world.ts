@@ -13,12 +13,12 @@ import type { Routes } from './streams.js';
 const VOLUME_STEP = 0.011;
 const NORMAL_VOLUME = 65_536;
 const PLAYER = 'org.mpris.MediaPlayer2';
-const TITLE = 'xesam:title';
+const TITLE_KEY = 'xesam:title';
 
 const UNITS = Object.entries({ system: 'lamp.service', user: 'radio.service' });
 
 const PROPERTIES = '-p ActiveState,SubState,UnitFileState,LoadState,Description';
-const CAN =
+const CALL_LOGIND =
   'timeout 5 busctl --system -j call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager';
 
 /**
@@ -33,8 +33,8 @@ for name in $(timeout 5 busctl --user --acquired --no-legend list | awk '/^${PLA
   echo "=== player $name"
   timeout 5 busctl --user -j call $name /org/mpris/MediaPlayer2 org.freedesktop.DBus.Properties GetAll s ${PLAYER}.Player
 done
-echo '=== reboot'; ${CAN} CanReboot
-echo '=== power_off'; ${CAN} CanPowerOff
+echo '=== reboot'; ${CALL_LOGIND} CanReboot
+echo '=== power_off'; ${CALL_LOGIND} CanPowerOff
 echo '=== bluez'; timeout 5 busctl --system -j call org.bluez / org.freedesktop.DBus.ObjectManager GetManagedObjects
 echo '=== result'; cat ${STATE}/upgrade-result.json; echo
 echo '=== state'; cat ${STATE}/upgrade-run.json 2> /dev/null || echo '{"state": "idle"}'
@@ -63,51 +63,52 @@ export interface World {
   readonly savedState: string;
 }
 
-function parsed<T>(sections: ReadonlyMap<string, string>, part: string): T {
+function parseSection<T>(sections: ReadonlyMap<string, string>, part: string): T {
   const text = sections.get(part) ?? '';
-  assert.notEqual(text, '', `nobody on the node could say what is true of ${part}`);
+  assert.notEqual(text, '', `no program on the node could tell the true state of ${part}`);
   return JSON.parse(text) as T;
 }
 
-const keyed = (text: string): Record<string, string> =>
+const propertiesIn = (text: string): Record<string, string> =>
   Object.fromEntries(text.split('\n').map((line) => [line.replace(/=.*/, ''), line.replace(/^[^=]*=/, '')]));
 
 /** Reads the true state. `hasBegun` is true if an upgrade has been started before. */
-export async function readWorld(on: FaultedNode, hasBegun: boolean): Promise<World> {
-  const text = await on.node.userShell(READ_WORLD);
+export async function readWorld(faultedNode: FaultedNode, hasBegun: boolean): Promise<World> {
+  const text = await faultedNode.node.userShell(READ_WORLD);
   const parts = text.split(/^=== /m).map((part) => /^([^\n]*)\n(.*)$/s.exec(part) ?? []);
   const sections = new Map(parts.map(([, name = '', output = '']) => [name, output.trim()]));
-  const isYes = (part: string): boolean => parsed<{ data: string[] }>(sections, part).data[0] === 'yes';
+  const isYes = (part: string): boolean => parseSection<{ data: string[] }>(sections, part).data[0] === 'yes';
   const players = [...sections.keys()].filter((part) => part.startsWith('player '));
   const units = UNITS.map((unit) => unit.join('/'));
   const isRunning = sections.get('upgrading') === 'activating';
   const hasEndedWell = !hasBegun || sections.get('upgrade ended') === '0';
+  const endedState = hasEndedWell ? 'idle' : 'failed';
   return {
-    sinks: parsed(sections, 'sinks'),
-    inputs: parsed(sections, 'sink-inputs'),
+    sinks: parseSection(sections, 'sinks'),
+    inputs: parseSection(sections, 'sink-inputs'),
     defaultSink: sections.get('default') ?? '',
-    units: Object.fromEntries(units.map((unit) => [unit, keyed(sections.get(unit) ?? '')])),
+    units: Object.fromEntries(units.map((unit) => [unit, propertiesIn(sections.get(unit) ?? '')])),
     players: Object.fromEntries(
       players.map((part) => [
         part.slice('player '.length),
-        parsed<{ data: [Variants] }>(sections, part).data[0],
+        parseSection<{ data: [Variants] }>(sections, part).data[0],
       ]),
     ),
     power: { reboot: isYes('reboot'), power_off: isYes('power_off') },
-    bluez: parsed<{ data: [BluezObjects] }>(sections, 'bluez').data[0],
-    result: parsed(sections, 'result'),
-    savedState: parsed<{ state: string }>(sections, 'state').state,
-    runState: isRunning ? 'running' : hasEndedWell ? 'idle' : 'failed',
+    bluez: parseSection<{ data: [BluezObjects] }>(sections, 'bluez').data[0],
+    result: parseSection(sections, 'result'),
+    savedState: parseSection<{ state: string }>(sections, 'state').state,
+    runState: isRunning ? 'running' : endedState,
   };
 }
 
 /** The balance is never touched, so that every channel is as loud as the loudest. */
-function sameVolume(what: string, published: unknown, { volume }: Listed): void {
+function volumeIsTrue(owner: string, published: unknown, { volume }: Listed): void {
   const [first] = Object.values(volume);
-  const is = (first?.value ?? Number.NaN) / NORMAL_VOLUME;
+  const expected = (first?.value ?? Number.NaN) / NORMAL_VOLUME;
   assert.ok(
-    Math.abs(Number(published) - is) < VOLUME_STEP,
-    `${what}: ${String(published)} is shown, ${is} is true`,
+    Math.abs(Number(published) - expected) < VOLUME_STEP,
+    `${owner}: ${String(published)} is published, ${expected} is true`,
   );
 }
 
@@ -123,13 +124,13 @@ function outputsAreTrue(routes: Routes, { sinks, defaultSink }: World): void {
   assert.deepEqual(byKey(routes.outputs, 'name').get('tonearm.house')?.['group'], ['living', 'kitchen']);
   for (const sink of sinks) {
     const { muted, volume, state, default: isDefault } = published.get(sink.index) ?? {};
-    const is = [sink.mute, sink.state.toLowerCase(), sink.name === defaultSink];
-    assert.deepEqual([muted, state, isDefault], is, sink.name);
-    sameVolume(String(sink.name), volume, sink);
+    const expected = [sink.mute, sink.state.toLowerCase(), sink.name === defaultSink];
+    assert.deepEqual([muted, state, isDefault], expected, sink.name);
+    volumeIsTrue(String(sink.name), volume, sink);
   }
 }
 
-/** A stream by which a group plays belongs to the group's module, and is no client. */
+/** True if a group plays through this stream, which belongs to the group's module and is no client. */
 const playsForGroup = ({ owner_module }: Listed, { sinks }: World): boolean =>
   sinks.some((sink) => sink.name?.startsWith('tonearm.') && `${sink.owner_module}` === `${owner_module}`);
 
@@ -142,7 +143,7 @@ function clientsAreTrue(routes: Routes, world: World): void {
     const { muted, corked, volume, output } = published.get(input.index) ?? {};
     const sink = sinks.find(({ index }) => index === input.sink)?.name;
     assert.deepEqual([muted, corked, output], [input.mute, input.corked, sink], `client ${input.index}`);
-    sameVolume(`client ${input.index}`, volume, input);
+    volumeIsTrue(`client ${input.index}`, volume, input);
   }
 }
 
@@ -151,11 +152,11 @@ function servicesAreTrue(routes: Routes, { units }: World): void {
     const { scope, name, active_state, sub_state, unit_file_state, exists, description } = service;
     return [`${scope}/${name}`, active_state, sub_state, unit_file_state, exists, description];
   });
-  const is = Object.entries(units).map(([name, unit]) => {
+  const expected = Object.entries(units).map(([name, unit]) => {
     const { ActiveState, SubState, UnitFileState, LoadState, Description } = unit;
     return [name, ActiveState, SubState, UnitFileState, LoadState === 'loaded', Description];
   });
-  assert.deepEqual(published.sort(), is.sort());
+  assert.deepEqual(published.sort(), expected.sort());
 }
 
 function playersAreTrue(routes: Routes, { players }: World): void {
@@ -163,10 +164,10 @@ function playersAreTrue(routes: Routes, { players }: World): void {
   assert.deepEqual([...published.keys()].sort(), Object.keys(players).sort());
   for (const [name, { PlaybackStatus, LoopStatus, Metadata, Volume }] of Object.entries(players)) {
     const { playback_status, loop_status, metadata, volume } = published.get(name) ?? {};
-    const is = (Metadata?.data as Variants | undefined)?.[TITLE]?.data;
-    assert.equal((metadata as Json | undefined)?.[TITLE], is, name);
+    const title = (Metadata?.data as Variants | undefined)?.[TITLE_KEY]?.data;
+    assert.equal((metadata as Json | undefined)?.[TITLE_KEY], title, name);
     assert.deepEqual([playback_status, loop_status], [PlaybackStatus?.data, LoopStatus?.data], name);
-    assert.ok(Math.abs(Number(volume) - Number(Volume?.data)) < VOLUME_STEP, name);
+    assert.ok(Math.abs(Number(volume) - Number(Volume?.data)) < VOLUME_STEP, `${name}: the volume`);
   }
 }
 
@@ -179,7 +180,7 @@ function bluetoothIsTrue({ bluetooth }: Routes, { bluez }: World): void {
 }
 
 /** Throws where the routes differ from the true state. */
-export function areTrue(routes: Routes, power: unknown, world: World): void {
+export function routesAreTrue(routes: Routes, power: unknown, world: World): void {
   outputsAreTrue(routes, world);
   clientsAreTrue(routes, world);
   servicesAreTrue(routes, world);

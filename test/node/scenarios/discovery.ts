@@ -16,7 +16,7 @@ const STOP_AVAHI = 'systemctl stop avahi-daemon.socket avahi-daemon';
 const byName = (one: NodeRecord, other: NodeRecord): number => (one.name < other.name ? -1 : 1);
 
 /** One line of `avahi-browse --resolve`. */
-interface Found {
+interface FoundService {
   readonly at: string;
   readonly name: string;
   readonly port: string;
@@ -80,7 +80,7 @@ class DiscoveryDaemon extends DaemonOnNode {
    * Resolves with the services that this node announces, without the neighbour's. The deadline is there
    * because avahi-browse waits for ever if a service goes while it is resolved.
    */
-  async found(): Promise<readonly Found[]> {
+  async findServices(): Promise<readonly FoundService[]> {
     const lines = (await this.node.shell('timeout 5 avahi-browse -rptk _http._tcp')).split('\n');
     return lines
       .map((line) => line.split(';'))
@@ -96,9 +96,9 @@ class DiscoveryDaemon extends DaemonOnNode {
   /**
    * Waits until the service is announced at these interfaces and nowhere else, and gives one of the lines.
    */
-  async isFoundAt(...places: readonly string[]): Promise<Found | undefined> {
+  async isFoundAt(...places: readonly string[]): Promise<FoundService | undefined> {
     const [first] = await until(`it is announced at ${places.join(', ') || 'none'}`, async () => {
-      const found = await this.found();
+      const found = await this.findServices();
       assert.deepEqual(found.map(({ at }) => at).sort(), [...places].sort(), JSON.stringify(found));
       return found;
     });
@@ -118,7 +118,7 @@ class DiscoveryDaemon extends DaemonOnNode {
    * Has the neighbour announce a service of this name with these TXT records. Resolves with a function that
    * ends the neighbour.
    */
-  async neighbour(name: string, ...txt: readonly string[]): Promise<() => Promise<void>> {
+  async startNeighbour(name: string, ...txt: readonly string[]): Promise<() => Promise<void>> {
     const records = txt.map((record) => `<txt-record>${record}</txt-record>`).join('');
     const inside = ['ip', 'netns', 'exec', 'neighbour', 'sh', '-ec', NEIGHBOUR, 'sh', name, records] as const;
     const child = this.node.spawnRoot(...inside);
@@ -135,7 +135,7 @@ class DiscoveryDaemon extends DaemonOnNode {
   }
 }
 
-const NAME = 'tonearm on tonearm-node';
+const SERVICE_NAME = 'tonearm on tonearm-node';
 
 const ATTIC: NodeRecord = {
   name: 'attic',
@@ -168,8 +168,8 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.begin('[lo, lan0]');
     const found = await daemon.isFoundAt('lan0 IPv4');
     const txt = ['api=tonearm', 'path=/ui', `version=${await version()}`];
-    assert.deepEqual(found, { at: 'lan0 IPv4', name: NAME, port: '8018', txt });
-    await daemon.isUp('discovery', new RegExp(`^announced as ${NAME} on lan0$`));
+    assert.deepEqual(found, { at: 'lan0 IPv4', name: SERVICE_NAME, port: '8018', txt });
+    await daemon.isUp('discovery', new RegExp(`^announced as ${SERVICE_NAME} on lan0$`));
     const { backends } = await node().read<{ backends: { zeroconf: boolean } }>('/server');
     assert.equal(backends.zeroconf, true);
     await daemon.end('TERM');
@@ -208,17 +208,17 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.begin('[lo, quiet0]');
     await daemon.isUp('discovery', /^nothing to announce: .* no interface that has multicast$/);
     await daemon.begin('[lo, lan0, quiet0]');
-    await daemon.isUp('discovery', new RegExp(`^announced as ${NAME} on lan0$`));
+    await daemon.isUp('discovery', new RegExp(`^announced as ${SERVICE_NAME} on lan0$`));
     await daemon.isFoundAt('lan0 IPv4');
     await node().shell('ip link del quiet0');
   });
 
   test('a name that another host has gets a number', async () => {
     await daemon.end();
-    const leave = await daemon.neighbour(NAME);
+    const leave = await daemon.startNeighbour(SERVICE_NAME);
     await daemon.begin('[lo, lan0]');
-    assert.equal((await daemon.isFoundAt('lan0 IPv4'))?.name, `${NAME} #2`);
-    await daemon.isUp('discovery', new RegExp(`^announced as ${NAME} #2 on lan0$`));
+    assert.equal((await daemon.isFoundAt('lan0 IPv4'))?.name, `${SERVICE_NAME} #2`);
+    await daemon.isUp('discovery', new RegExp(`^announced as ${SERVICE_NAME} #2 on lan0$`));
     await leave();
   });
 
@@ -227,7 +227,7 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.isUp('discovery', /^announced as kitchen on (.*, )?lan0\b/);
     await daemon.nodesAre(await ownNode());
     const received = await daemon.listen('?types=node.updated,node.removed');
-    const leave = await daemon.neighbour('attic', 'path=/ui', 'api=odio-api', 'version=2.1');
+    const leave = await daemon.startNeighbour('attic', 'path=/ui', 'api=odio-api', 'version=2.1');
     const attic = { ...ATTIC, path: '/ui', version: '2.1' };
     await daemon.nodesAre(await ownNode(), attic);
     await daemon.plugIn();
@@ -244,7 +244,7 @@ export function discoveryScenarios(node: () => Node): void {
         ['node.removed', { name: 'attic' }],
       ],
     );
-    const printer = await daemon.neighbour('printer', 'path=/ui', 'note=api=tonearm');
+    const printer = await daemon.startNeighbour('printer', 'path=/ui', 'note=api=tonearm');
     await daemon.nodesAre(await ownNode());
     await printer();
   });
@@ -252,7 +252,7 @@ export function discoveryScenarios(node: () => Node): void {
   test('the nodes leave with avahi-daemon, and come back with it', async () => {
     await daemon.begin('[lo, lan0]', 'kitchen');
     await daemon.isUp('discovery', /^announced as kitchen on lan0$/);
-    const leave = await daemon.neighbour('attic', 'api=odio-api');
+    const leave = await daemon.startNeighbour('attic', 'api=odio-api');
     await daemon.nodesAre(await ownNode(), ATTIC);
     const received = await daemon.listen('?types=node.updated,node.removed&snapshot=1');
     await node().shell(STOP_AVAHI);

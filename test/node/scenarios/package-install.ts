@@ -14,7 +14,7 @@ const CAN_REBOOT =
   'busctl --system call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager CanReboot';
 
 /** Every file that a setup could make, with its text's checksum. */
-const TRACES =
+const CHECKSUM_FILES =
   'find /etc/polkit-1 /var/lib/tonearm /var/lib/systemd/linger /home -type f -o -type l 2>/dev/null | grep -v "/\\.\\(cache\\|local\\)/\\|/pulse/" | sort | xargs -r sha256sum 2>&1';
 
 const REFUSED: readonly (readonly [what: string, args: string[], status: number, output: RegExp])[] = [
@@ -43,7 +43,7 @@ const REFUSED: readonly (readonly [what: string, args: string[], status: number,
 ];
 
 /** Paths that no run may read, and the script that makes each in pi's configuration. */
-const NO_FILES: readonly (readonly [what: string, path: string, make: string])[] = [
+const UNREADABLE_PATHS: readonly (readonly [what: string, path: string, make: string])[] = [
   ['a FIFO in the place of the configuration', 'config.yaml', 'mv config.yaml kept; mkfifo config.yaml'],
   ['a FIFO in conf.d', 'conf.d/20-pipe.yaml', 'mkfifo conf.d/20-pipe.yaml'],
   ['a device in conf.d', 'conf.d/20-zero.yml', 'ln -s /dev/zero conf.d/20-zero.yml'],
@@ -55,9 +55,9 @@ const NO_FILES: readonly (readonly [what: string, path: string, make: string])[]
 export function installScenarios(node: () => Node): void {
   /** Fails if `act` has changed one of the files of TRACES. */
   async function changesNothing<T>(act: () => Promise<T>): Promise<T> {
-    const before = await node().shell(TRACES);
+    const before = await node().shell(CHECKSUM_FILES);
     const outcome = await act();
-    assert.equal(await node().shell(TRACES), before);
+    assert.equal(await node().shell(CHECKSUM_FILES), before);
     return outcome;
   }
 
@@ -226,7 +226,7 @@ export function installScenarios(node: () => Node): void {
     assert.equal(await node().shell('ls -d /tmp/tmp.* 2> /dev/null || true'), '');
   });
 
-  for (const [what, path, make] of NO_FILES) {
+  for (const [what, path, make] of UNREADABLE_PATHS) {
     test(`${what} is refused, with its place`, async (t) => {
       const before = `/root/before${CONFIG}`;
       await node().shell(`mkdir -p ${before}; cp -aT ${CONFIG} ${before}`);

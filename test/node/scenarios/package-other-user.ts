@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { until } from '../../until.js';
 import { CONFIG, type Node, type Ran } from '../node.js';
 
-const ADDED = `${CONFIG}/conf.d/99-other-user.yaml`;
+const ADDED_CONFIG = `${CONFIG}/conf.d/99-other-user.yaml`;
 const PASSWORD = '/home/pi/.config/tonearm/broker-password';
 const STATE = '/home/pi/.local/state/tonearm';
 const AS_NOBODY = ['setpriv', '--reuid', 'nobody', '--regid', 'nogroup', '--clear-groups', '--reset-env'];
@@ -56,7 +56,7 @@ export function otherUserScenarios(node: () => Node): void {
 
   before(async () => {
     await node().shell(`install -o pi -m 600 /dev/stdin ${PASSWORD} <<'END'\nsecret\nEND`);
-    await node().writeFile(ADDED, SETTINGS);
+    await node().writeFile(ADDED_CONFIG, SETTINGS);
     await node().restartService();
     await node().userShell('tonearm progress begin --total 1');
     await until('the state file', () => node().isThere(`${STATE}/upgrade-run.json`));
@@ -66,7 +66,9 @@ export function otherUserScenarios(node: () => Node): void {
   });
   after(async () => {
     await node().user('tonearm', 'progress', 'end', '--success');
-    await node().shell(`rm -rf ${ADDED} ${PASSWORD} ${STATE} ${env.at(-1)?.slice('TMP='.length) ?? ''}`);
+    await node().shell(
+      `rm -rf ${ADDED_CONFIG} ${PASSWORD} ${STATE} ${env.at(-1)?.slice('TMP='.length) ?? ''}`,
+    );
     await node().restartService();
   });
 

@@ -12,7 +12,7 @@ import { CONFIG, type Node } from '../node.js';
  * install.sh in a copy of the checkout, because the node has its own /tmp and need not see the project's
  * folder.
  */
-const INSTALL = '/opt/checkout/packaging/install.sh';
+const INSTALL_SCRIPT = '/opt/checkout/packaging/install.sh';
 /**
  * Paths that packaging does not read. They would take half a gigabyte of the node's memory. The packages'
  * own folders stay, because they show that the packages are installed.
@@ -33,7 +33,7 @@ const UNREAD = [
  * Everything on the node that has tonearm in its name, except logs, dpkg's own list and the packages
  * themselves.
  */
-export const LEFT =
+export const FIND_LEFT =
   'find /etc /usr/bin /usr/sbin /usr/lib /usr/share /usr/local /var/lib /home /run/user -name "*tonearm*" ! -path "*/journal/*" ! -path "/var/lib/dpkg/info/tonearm.list" 2>/dev/null | sort';
 
 export function removeScenarios(node: () => Node): void {
@@ -56,7 +56,7 @@ export function removeScenarios(node: () => Node): void {
     assert.match(rehearsed.stdout, /would stop letting bob linger\n.*would take bob out of the group audio/);
     assert.equal((await node().setUp('--uninstall', '--user', 'bob')).status, 0);
     const left = await node().shell(
-      `${LEFT} | grep bob || true
+      `${FIND_LEFT} | grep bob || true
       ls /var/lib/systemd/linger; find ${home} -type f`,
     );
     assert.equal(left, `${home}\npi\n${home}/config.yaml\n`);
@@ -108,7 +108,7 @@ export function removeScenarios(node: () => Node): void {
       systemctl stop user@$(id -u carl).service; userdel --force --remove carl 2> /dev/null`);
     const output = (await node().setUp('--uninstall', '--user', 'carl')).stdout;
     assert.match(output, /remove \/var\/lib\/systemd\/linger\/carl/);
-    assert.equal(await node().shell(`ls /var/lib/systemd/linger; ${LEFT} | grep carl || true`), 'pi\n');
+    assert.equal(await node().shell(`ls /var/lib/systemd/linger; ${FIND_LEFT} | grep carl || true`), 'pi\n');
   });
 
   test('an upgrade of the package restarts the running service', async () => {
@@ -132,34 +132,34 @@ export function removeScenarios(node: () => Node): void {
     // logind keeps a runtime directory for ten seconds after the user's last service, also of a removed user.
     const isAlone = async () => (await node().shell('ls /run/user')) === `${node().uid}\n`;
     await until("logind has removed the others' runtime directories", isAlone);
-    assert.equal(await node().shell(LEFT), `/home/bob/.config/tonearm\n${CONFIG}\n`);
+    assert.equal(await node().shell(FIND_LEFT), `/home/bob/.config/tonearm\n${CONFIG}\n`);
     assert.equal(await node().shell(`find ${CONFIG} -type f`), `${CONFIG}/config.yaml\n`);
     assert.equal(await node().shell('ls /var/lib/systemd/linger'), 'pi\n', 'pi lingered before');
   });
 
   test('install.sh installs from a checkout below /usr/local, and removes it again', async () => {
     await installCheckout(node());
-    const before = await node().shell(LEFT);
-    const rehearsed = await node().root(INSTALL, '--user', 'pi', '--dry-run');
+    const before = await node().shell(FIND_LEFT);
+    const rehearsed = await node().root(INSTALL_SCRIPT, '--user', 'pi', '--dry-run');
     assert.match(rehearsed.stdout, /would copy \d+ files to \/usr\/local\/lib\/tonearm/, rehearsed.stderr);
-    assert.equal(await node().shell(LEFT), before);
+    assert.equal(await node().shell(FIND_LEFT), before);
     for (const [args, status] of [
       [['--user', 'nobody-here'], 67],
       [['--user', 'pi', '--now', '--dry-run'], 64],
       [['--user', 'pi', '--uninstall'], 1],
     ] as const) {
-      const refused = await node().root(INSTALL, ...args);
+      const refused = await node().root(INSTALL_SCRIPT, ...args);
       assert.equal(refused.status, status, `${refused.stdout}${refused.stderr}`);
       assert.equal(refused.stdout, '');
-      assert.equal(await node().shell(LEFT), before);
+      assert.equal(await node().shell(FIND_LEFT), before);
     }
-    const installed = await node().root(INSTALL, '--user', 'pi');
+    const installed = await node().root(INSTALL_SCRIPT, '--user', 'pi');
     assert.equal(installed.status, 0, `${installed.stdout}${installed.stderr}`);
     assert.equal(await node().property('FragmentPath'), '/usr/local/lib/systemd/user/tonearm.service');
     assert.equal((await node().ask('GET', '/server')).status, 200);
-    const removed = await node().root(INSTALL, '--uninstall');
+    const removed = await node().root(INSTALL_SCRIPT, '--uninstall');
     assert.equal(removed.status, 0, `${removed.stdout}${removed.stderr}`);
-    assert.equal(await node().shell(LEFT), before);
+    assert.equal(await node().shell(FIND_LEFT), before);
   });
 }
 

@@ -11,14 +11,14 @@ const ALL = { reboot: true, power_off: true };
 const NONE = { reboot: false, power_off: false };
 const ACTIONS = ['/power/reboot', '/power/power_off'];
 
-async function settles(node: Node, expected: unknown): Promise<void> {
+async function untilPowerIs(node: Node, expected: unknown): Promise<void> {
   await until(`GET /power/ to be ${JSON.stringify(expected)}`, async () => {
     const { status, text } = await node.ask('GET', '/power/');
     return status === 200 && text === JSON.stringify(expected);
   });
 }
 
-async function refused(node: Node, path: string, status: number, detail: RegExp): Promise<void> {
+async function mustRefuse(node: Node, path: string, status: number, detail: RegExp): Promise<void> {
   const reply = await node.ask('POST', path);
   assert.equal(reply.status, status, reply.text);
   assert.match((JSON.parse(reply.text) as { detail: string }).detail, detail);
@@ -36,12 +36,12 @@ const MAY_INHIBIT_FILE = '/etc/polkit-1/rules.d/60-test.rules';
 export function powerScenarios(node: () => Node): void {
   test('a power action without the rule is 403, and names the missing permission', async () => {
     await node().shell(`mv ${RULE} /root/kept.rules`);
-    await settles(node(), NONE);
+    await untilPowerIs(node(), NONE);
     const name = 'org\\.freedesktop\\.login1\\.';
-    await refused(node(), '/power/reboot', 403, new RegExp(`${name}reboot, and ${name}reboot-m`));
-    await refused(node(), '/power/power_off', 403, new RegExp(`${name}power-off, `));
+    await mustRefuse(node(), '/power/reboot', 403, new RegExp(`${name}reboot, and ${name}reboot-m`));
+    await mustRefuse(node(), '/power/power_off', 403, new RegExp(`${name}power-off, `));
     await node().shell(`cp /root/kept.rules ${RULE}`);
-    await settles(node(), ALL);
+    await untilPowerIs(node(), ALL);
   });
 
   for (const who of ['root', 'pi'] as const) {
@@ -52,7 +52,7 @@ export function powerScenarios(node: () => Node): void {
       await node().shell('systemctl restart polkit.service');
       t.after(await node().holdShutdown(who));
       for (const path of ACTIONS) {
-        await refused(node(), path, 409, new RegExp(`"${who}'s upgrade" \\(process \\d+\\): "half-way"`));
+        await mustRefuse(node(), path, 409, new RegExp(`"${who}'s upgrade" \\(process \\d+\\): "half-way"`));
       }
     });
   }
@@ -62,11 +62,11 @@ export function powerScenarios(node: () => Node): void {
       const pid = await node().property('MainPID');
       t.after(() => node().shell(`systemctl --runtime unmask ${unit} && systemctl start ${unit}`));
       await node().shell(`systemctl --runtime mask --now ${unit}`);
-      for (const path of ACTIONS) await refused(node(), path, 503, /could not be asked/);
+      for (const path of ACTIONS) await mustRefuse(node(), path, 503, /could not be asked/);
       assert.equal((await node().ask('GET', '/power/')).status, 503);
       assert.equal((await node().ask('GET', '/audio')).status, 200);
       await node().shell(`systemctl --runtime unmask ${unit} && systemctl start ${unit}`);
-      await settles(node(), ALL);
+      await untilPowerIs(node(), ALL);
       assert.equal(await node().property('MainPID'), pid);
     });
   }
@@ -83,13 +83,13 @@ export function powerScenarios(node: () => Node): void {
     assert.deepEqual(ends, ['power.action {"action":"poweroff"}', 'server.info "bye"']);
     await node().start();
     await until('the service is back', async () => (await node().property('ActiveState')) === 'active');
-    await settles(node(), ALL);
+    await untilPowerIs(node(), ALL);
   });
 }
 
 const DISPLAY_MANAGER = 'display-manager.service';
 
-async function isAllowed(node: Node): Promise<void> {
+async function setUpAndMayRestart(node: Node): Promise<void> {
   const output = await node.setUpPi();
   assert.match(output, /everybody who can reach tonearm may restart this machine and switch it off/);
   await until('the granted actions', async () => (await node.ask('GET', '/power/')).status === 200);
@@ -110,7 +110,7 @@ export function desktopScenarios(node: () => Node): void {
   test('on a headless node the rule is installed again', async () => {
     await node().shell(`systemctl stop ${DISPLAY_MANAGER}; rm /etc/systemd/system/${DISPLAY_MANAGER}
       systemctl daemon-reload`);
-    await isAllowed(node());
+    await setUpAndMayRestart(node());
   });
 
   test('--no-power removes the rule and is kept, until its line is removed', async () => {
@@ -121,6 +121,6 @@ export function desktopScenarios(node: () => Node): void {
       assert.equal((await node().ask('GET', '/power/')).status, 404, 'the backend is off');
     }
     await node().shell(`sed -i /^power:/d ${CONFIG}/conf.d/50-setup.yaml`);
-    await isAllowed(node());
+    await setUpAndMayRestart(node());
   });
 }

@@ -29,13 +29,13 @@ export class SystemdDaemon extends DaemonOnNode {
   }
 
   /** Starts a unit by systemctl, and waits until the daemon lists it as running. */
-  async started(name: string): Promise<void> {
+  async startUnit(name: string): Promise<void> {
     await this.systemctl('start', name);
     await this.waitFor(name, ({ running }) => running);
   }
 
   /** Stops a unit by systemctl, and waits until the daemon lists it as inactive. */
-  async stopped(name: string): Promise<void> {
+  async stopUnit(name: string): Promise<void> {
     await this.systemctl('stop', name);
     await this.waitFor(name, ({ active_state: state }) => state === 'inactive');
   }

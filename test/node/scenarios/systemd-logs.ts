@@ -7,19 +7,19 @@ import type { LogEntryRecord } from '../../../src/protocol/actor/schemas.js';
 import { until } from '../../until.js';
 import { NODE_USER } from '../node.js';
 import type { SystemdDaemon } from './systemd-daemon.js';
-import { LISTS } from './systemd-units.js';
+import { CONFIGURED_UNITS } from './systemd-units.js';
 
 /**
  * The script lives for a second, because journald may see a message only when its process has gone, and does
  * not know the unit then (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
  */
-const TALK = `printf '\\033[31mred\\033[0m\\n'; echo '<3>urgent'; sleep 1; exit 3`;
+const TALKING_SCRIPT = `printf '\\033[31mred\\033[0m\\n'; echo '<3>urgent'; sleep 1; exit 3`;
 const NAMES = ['talks.service', 'by-alias.service', 'absent.service', 'secret-alias.service'];
-const OURS = `{system: [talks.service, absent.service], user: [${NAMES.join(', ')}]}
+const LOG_UNITS = `{system: [talks.service, absent.service], user: [${NAMES.join(', ')}]}
 upgrade: {enabled: true, resultFile: /tmp/none, upgradeUnit: secret.service}`;
 
 /** Brings the journal back to the disk. */
-const BACK = '[ ! -e /var/log/away ] || mv /var/log/away /var/log/journal; journalctl --flush';
+const RESTORE_JOURNAL = '[ ! -e /var/log/away ] || mv /var/log/away /var/log/journal; journalctl --flush';
 
 export function logScenarios(daemon: SystemdDaemon): void {
   /** The status, and the messages or the detail of the problem. */
@@ -36,25 +36,25 @@ export function logScenarios(daemon: SystemdDaemon): void {
       return messages.some((message) => message.includes("Failed with result 'exit-code'")) && messages;
     });
 
-  async function talk(): Promise<void> {
+  async function runTalkingUnits(): Promise<void> {
     assert.equal((await daemon.post('talks.service', 'start'))[0], 502);
     await daemon.node.root('systemctl', 'start', 'talks.service');
   }
 
   before(async () => {
-    const unit = `[Service]\nType=oneshot\nExecStart=sh -c "${TALK.replaceAll('\\', '\\\\')}"\n`;
+    const unit = `[Service]\nType=oneshot\nExecStart=sh -c "${TALKING_SCRIPT.replaceAll('\\', '\\\\')}"\n`;
     await daemon.write('talks.service', unit);
     await daemon.shell('ln -sf talks.service ~/.config/systemd/user/by-alias.service');
     await daemon.systemctl('daemon-reload');
     await daemon.node.writeUnit('system', 'talks.service', unit);
-    await daemon.begin(OURS);
-    await talk();
+    await daemon.begin(LOG_UNITS);
+    await runTalkingUnits();
   });
   after(async () => {
     await daemon.shell('rm ~/.config/systemd/user/by-alias.service');
     await daemon.remove('talks.service');
     await daemon.node.shell('rm /etc/systemd/system/talks.service; systemctl daemon-reload');
-    await daemon.begin(LISTS);
+    await daemon.begin(CONFIGURED_UNITS);
   });
 
   const inOrder = (messages: readonly string[]): void => {
@@ -89,13 +89,13 @@ export function logScenarios(daemon: SystemdDaemon): void {
   test('a member of systemd-journal reads both logs, also where the journal is in memory', async () => {
     await daemon.node.shell(`usermod --append --groups systemd-journal ${NODE_USER}`);
     try {
-      await daemon.begin(OURS);
+      await daemon.begin(LOG_UNITS);
       for (const scope of ['user', 'system']) inOrder(await ended(`${scope}/talks.service/log`));
       await daemon.node.shell('journalctl --relinquish-var; mv /var/log/journal /var/log/away');
-      await talk();
+      await runTalkingUnits();
       for (const scope of ['user', 'system']) inOrder(await ended(`${scope}/talks.service/log`));
     } finally {
-      await daemon.node.shell(`${BACK}; gpasswd --delete ${NODE_USER} systemd-journal`);
+      await daemon.node.shell(`${RESTORE_JOURNAL}; gpasswd --delete ${NODE_USER} systemd-journal`);
     }
   });
 
@@ -106,7 +106,7 @@ export function logScenarios(daemon: SystemdDaemon): void {
     await daemon.node.writeFile(OWN, `[Service]\n${service}`);
     try {
       await daemon.node.shell('systemctl daemon-reload');
-      await daemon.begin(OURS);
+      await daemon.begin(LOG_UNITS);
       await daemon.node.root('systemctl', 'start', 'talks.service');
       const messages = await until('the log has its line', async () => {
         const [, lines] = await log('system/talks.service/log?lines=6');

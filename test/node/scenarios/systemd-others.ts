@@ -7,13 +7,13 @@ import { StateModel } from '../../consumer/state-model.js';
 import { SpawnedText } from '../../tools/spawned.js';
 import { until } from '../../until.js';
 import { eventsOfUnit, type SystemdDaemon } from './systemd-daemon.js';
-import { LISTS, SLEEP } from './systemd-units.js';
+import { CONFIGURED_UNITS, SLEEP } from './systemd-units.js';
 
-export function otherHandsScenarios(daemon: SystemdDaemon): void {
+export function changesByOthersScenarios(daemon: SystemdDaemon): void {
   test('start, stop, enable, mask and unmask by systemctl are published', async () => {
     const received = await daemon.listen();
-    await daemon.started('plain.service');
-    await daemon.stopped('plain.service');
+    await daemon.startUnit('plain.service');
+    await daemon.stopUnit('plain.service');
     await daemon.systemctl('enable', 'plain.service');
     await daemon.waitFor('plain.service', ({ enabled }) => enabled);
     await daemon.systemctl('disable', 'plain.service');
@@ -69,7 +69,7 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
   });
 
   test('a storm of daemon-reloads publishes nothing false, and what changed in it is published', async () => {
-    await daemon.started('plain.service');
+    await daemon.startUnit('plain.service');
     const received = await daemon.listen();
     await daemon.shell('for i in 1 2 3 4 5 6 7 8; do systemctl --user daemon-reload; done');
     await daemon.barrier(received);
@@ -83,7 +83,7 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
   });
 
   test('daemon-reexec disturbs nothing', async () => {
-    await daemon.started('plain.service');
+    await daemon.startUnit('plain.service');
     const received = await daemon.listen();
     await daemon.systemctl('daemon-reexec');
     await daemon.barrier(received);
@@ -91,7 +91,7 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
     const updates = received.filter(({ type, data }) => type === 'backend.updated' && isOurs(data));
     assert.deepEqual(updates, []);
     assert.deepEqual(eventsOfUnit(received, 'plain.service'), []);
-    await daemon.stopped('plain.service');
+    await daemon.stopUnit('plain.service');
   });
 }
 
@@ -125,7 +125,7 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
       assert.equal((await daemon.post('watched.service', verb))[0], 404);
       assert.equal((await daemon.post('plain.service', verb, 'session'))[0], 404);
     }
-    await daemon.begin(LISTS);
+    await daemon.begin(CONFIGURED_UNITS);
     await until('the monitor has its last message', () => ping('last.word'));
     monitor.kill();
     const calls = output.text

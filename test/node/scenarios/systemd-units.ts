@@ -33,7 +33,7 @@ export const UNITS: Readonly<Record<string, string>> = {
   'aliased.service': `[Service]\n${SLEEP}ExecStop=sleep 1\n[Install]\nAlias=other-name.service\n`,
 };
 
-export const USER = [
+export const USER_UNITS = [
   ...Object.keys(UNITS).filter(
     (name) => !['tpl@.service', 'unlisted.service', 'real.service', 'aliased.service'].includes(name),
   ),
@@ -44,10 +44,10 @@ export const USER = [
   'absent.service',
   'late.service',
 ];
-export const SYSTEM = ['watched.service', 'dbus.service'];
-const LINKED = USER.map((name) => (name === 'plain.service' ? { name, url: 'http://here/' } : name));
+export const SYSTEM_UNITS = ['watched.service', 'dbus.service'];
+const LINKED = USER_UNITS.map((name) => (name === 'plain.service' ? { name, url: 'http://here/' } : name));
 /** JSON is YAML. */
-export const LISTS = `${JSON.stringify({ system: SYSTEM, user: LINKED })}
+export const CONFIGURED_UNITS = `${JSON.stringify({ system: SYSTEM_UNITS, user: LINKED })}
 upgrade: {enabled: true, resultFile: /tmp/none, upgradeUnit: secret.service}`;
 
 type ExpectedRecord = Partial<ServiceRecord>;
@@ -59,7 +59,7 @@ interface Row {
   readonly status: number;
   readonly detail?: RegExp;
   /** True if the unit fails after the end of its job. */
-  readonly isBehind?: boolean;
+  readonly failsAfterJob?: boolean;
   readonly record: ExpectedRecord;
 }
 
@@ -68,8 +68,8 @@ const RUNNING = { active_state: 'active', sub_state: 'running', running: true } 
 const FAILED = { active_state: 'failed', running: false } as const;
 const STATIC = { ...RUNNING, enabled: false, unit_file_state: 'static' };
 const ABSENT = { exists: false, running: false, enabled: false };
-const BEHIND = { detail: /exit-code/, isBehind: true };
-const DONE = /done.*exit-code/;
+const LATE_FAILURE = { detail: /exit-code/, isBehind: true };
+const DONE_AND_EXIT_CODE = /done.*exit-code/;
 
 /** `request`: the verb and the unit; `start x` starts x.service. */
 function row(
@@ -95,8 +95,11 @@ export const ROWS: readonly Row[] = [
   row('enable of a static unit, which only starts it', 'enable static', 202, STATIC),
   row('a oneshot that succeeds', 'start good-oneshot', 202, STOPPED),
   row('a oneshot that fails', 'start bad-oneshot', 502, FAILED, { detail: /failed.*exit-code/ }),
-  row('a service without a program', 'start missing-binary', 502, FAILED, { ...BEHIND, detail: DONE }),
-  row('a crash loop', 'start crashing', 502, FAILED, BEHIND),
+  row('a service without a program', 'start missing-binary', 502, FAILED, {
+    ...LATE_FAILURE,
+    detail: DONE_AND_EXIT_CODE,
+  }),
+  row('a crash loop', 'start crashing', 502, FAILED, LATE_FAILURE),
   row('a deaf service starts', 'start deaf', 202, RUNNING),
   row('a service that ignores SIGTERM', 'stop deaf', 202, FAILED),
   row('a condition that is not met', 'start conditional', 502, STOPPED, { detail: /condition/ }),

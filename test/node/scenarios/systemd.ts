@@ -9,8 +9,8 @@ import { until } from '../../until.js';
 import { NODE_USER, type Node } from '../node.js';
 import { eventsOfUnit, SystemdDaemon } from './systemd-daemon.js';
 import { logScenarios } from './systemd-logs.js';
-import { otherHandsScenarios, systemScopeScenarios } from './systemd-others.js';
-import { LISTS, ROWS, SLEEP, STOPPED, SYSTEM, UNITS, USER } from './systemd-units.js';
+import { changesByOthersScenarios, systemScopeScenarios } from './systemd-others.js';
+import { CONFIGURED_UNITS, ROWS, SLEEP, STOPPED, SYSTEM_UNITS, UNITS, USER_UNITS } from './systemd-units.js';
 
 const EVENTS_MAX = 8;
 /**
@@ -38,15 +38,15 @@ export function systemdScenarios(node: () => Node): void {
     await daemon.shell('ln -sf secret.service ~/.config/systemd/user/secret-alias.service');
     await daemon.systemctl('daemon-reload');
     await node().writeUnit('system', 'watched.service', `[Service]\n${SLEEP}`);
-    await daemon.begin(LISTS);
+    await daemon.begin(CONFIGURED_UNITS);
   });
   after(() => daemon.end());
 
   test('the list has system units, then user units, as configured', async () => {
     const services = await daemon.services();
-    const visible = USER.filter((name) => !name.startsWith('secret')).map((name) => `user/${name}`);
+    const visible = USER_UNITS.filter((name) => !name.startsWith('secret')).map((name) => `user/${name}`);
     const listed = services.map(({ scope, name }) => `${scope}/${name}`);
-    assert.deepEqual(listed, [...SYSTEM.map((name) => `system/${name}`), ...visible]);
+    assert.deepEqual(listed, [...SYSTEM_UNITS.map((name) => `system/${name}`), ...visible]);
     assert.deepEqual(await daemon.service('plain.service'), {
       name: 'plain.service',
       scope: 'user',
@@ -83,7 +83,7 @@ export function systemdScenarios(node: () => Node): void {
     refusals += 1;
   }
 
-  for (const { what, unit, verb, status, detail, record, isBehind = false } of ROWS) {
+  for (const { what, unit, verb, status, detail, record, failsAfterJob: isBehind = false } of ROWS) {
     test(`${what}: ${verb} is ${status}`, async () => {
       const received = await daemon.listen();
       const listed = (await daemon.services()).find(({ name }) => name === unit);
@@ -166,7 +166,7 @@ export function systemdScenarios(node: () => Node): void {
     assert.ok(status === 502 || status === 202, detail);
   });
 
-  describe('changes of units by others', () => otherHandsScenarios(daemon));
+  describe('changes of units by others', () => changesByOthersScenarios(daemon));
   describe('the system scope', () => systemScopeScenarios(daemon));
   describe('the log of a unit', () => logScenarios(daemon));
 }

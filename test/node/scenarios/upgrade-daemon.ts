@@ -138,7 +138,7 @@ export class UpgradeDaemon extends DaemonOnNode {
     });
   }
 
-  runs(state: string, origin = 'systemd'): Promise<UpgradeRecord> {
+  untilRun(state: string, origin = 'systemd'): Promise<UpgradeRecord> {
     const isSo = ({ run }: UpgradeRecord): boolean => run.state === state && run.origin === origin;
     return this.waitFor(`the run ${state}, ${origin}`, isSo);
   }

@@ -66,7 +66,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     daemon.stopListening();
     const before = await daemon.node.property('MainPID');
     await daemon.start();
-    await daemon.runs('idle');
+    await daemon.untilRun('idle');
     assert.notEqual(await daemon.node.property('MainPID'), before);
     assert.match(await daemon.shell('cat ~/as-root'), /-n apt-get -qq install --only-upgrade --yes bash/);
   });
@@ -89,7 +89,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     after(() => repository.remove());
 
     const upgraded = async (version: number) => {
-      await daemon.runs('idle');
+      await daemon.untilRun('idle');
       assert.equal(await repository.installed(), `${version}`);
     };
     const stepIs = (step: string) => daemon.waitFor(step, ({ run }) => run.step === step);
@@ -123,14 +123,14 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     test('an upgrade fails where the broken repository may be that of the package', async () => {
       await repository.publish(4, 'deb [trusted=yes] file:/nowhere ./');
       await daemon.start();
-      await daemon.runs('failed');
+      await daemon.untilRun('failed');
       await daemon.logHas(/have nothing newer than tonearm-example 4$/);
     });
 
     test('the log of an upgrade that failed has what root wrote', async () => {
       await repository.publish(5, '', 'echo "no room left here" >&2; exit 3');
       await daemon.start();
-      await daemon.runs('failed');
+      await daemon.untilRun('failed');
       await daemon.logHas(/^no room left here$/);
       await daemon.logHas(/^E: Sub-process \/usr\/bin\/dpkg returned an error code/);
       await repository.publish(6);
@@ -154,7 +154,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     test('a script that is run by sudo reports to the user who runs it', async () => {
       await daemon.begin(READ_ONLY);
       await daemon.shell('sudo -n /usr/local/bin/tonearm progress begin --total 1');
-      await daemon.runs('running', 'socket');
+      await daemon.untilRun('running', 'socket');
     });
   });
 }

@@ -11,13 +11,13 @@ import type { UpgradeDaemon } from './upgrade-daemon.js';
 export const PACKAGE = 'tonearm-example';
 
 const FOLDER = '/opt/repository';
-const CONFIG = '/etc/apt/apt.conf.d/99-repository';
+const APT_CONFIG = '/etc/apt/apt.conf.d/99-repository';
 const SUDOERS = '/etc/sudoers.d/tonearm-upgrade';
 /**
  * apt gets lists of its own, so that the node's lists stay. It reads the folder as root, because the folder
  * belongs to root.
  */
-const SETTINGS = `Dir::Etc::sourcelist "${FOLDER}/sources.list";
+const APT_SETTINGS = `Dir::Etc::sourcelist "${FOLDER}/sources.list";
 Dir::Etc::sourceparts "/dev/null";
 Dir::State::lists "${FOLDER}/lists";
 APT::Sandbox::User "root";
@@ -41,13 +41,15 @@ export class Repository {
     const rule = rights.replace('@PACKAGE@', PACKAGE);
     const sudoers = `${NODE_USER} ${rule}\n${NODE_USER} ALL=(root) NOPASSWD: /usr/local/bin/tonearm\n`;
     await this.#node.writeFile(SUDOERS, sudoers, '440');
-    await this.#node.writeFile(CONFIG, SETTINGS);
+    await this.#node.writeFile(APT_CONFIG, APT_SETTINGS);
     await this.publish(1);
     await this.#node.shell(`apt-get -qq update; apt-get -qq install --yes ${PACKAGE}`);
   }
 
   async remove(): Promise<void> {
-    await this.#node.shell(`dpkg --purge ${PACKAGE} tonearm-other; rm -rf ${FOLDER} ${CONFIG} ${SUDOERS}`);
+    await this.#node.shell(
+      `dpkg --purge ${PACKAGE} tonearm-other; rm -rf ${FOLDER} ${APT_CONFIG} ${SUDOERS}`,
+    );
   }
 
   /**

@@ -23,7 +23,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     assert.deepEqual(published, ['running', 'systemd', 'unpack']);
     assert.equal(await daemon.post('/upgrade/start'), 409);
     await daemon.openGate();
-    const after = await daemon.runs('idle');
+    const after = await daemon.untilRun('idle');
     assert.equal(after.run.started_at, during.run.started_at);
     assert.equal(after.run.percent, undefined);
     await until('the run is idle', () => states(received).at(-1) === 'idle');
@@ -42,7 +42,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     // journald learns the unit of a script from its first line, and only while the script runs.
     await daemon.logHas('unpacking');
     await daemon.openGate();
-    const failed = await daemon.runs('failed');
+    const failed = await daemon.untilRun('failed');
     await until('the run has failed', () => states(received).at(-1) === 'failed');
     // journald reads what a script writes and what systemd writes from two sockets, in an order of its own.
     await daemon.logHas('disk full');
@@ -57,7 +57,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     const replies = await Promise.all(Array.from({ length: 8 }, () => daemon.post('/upgrade/start')));
     assert.deepEqual(replies.sort(), [202, 409, 409, 409, 409, 409, 409, 409]);
     await daemon.openGate();
-    await daemon.runs('idle');
+    await daemon.untilRun('idle');
   });
 
   test('a unit that systemd restarts by itself is one run, and ends as its last try does', async () => {
@@ -70,7 +70,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
       await daemon.beginWith(`tonearm progress step --percent 1 --current 1 --step a\n${script}`, restart);
       const received = await daemon.listen();
       await daemon.start();
-      await daemon.runs(expected);
+      await daemon.untilRun(expected);
       await until(`the run is ${expected}`, () => states(received).at(-1) === expected);
       assert.deepEqual(states(received), ['running', expected]);
       assert.equal(received.filter(({ type }) => type === 'upgrade.progress').length, 3);
@@ -81,24 +81,24 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
   test('a run that is started by systemctl is followed', async () => {
     await daemon.beginWith(GATE);
     await daemon.systemctl('start', '--no-block', 'up.service');
-    await daemon.runs('running');
+    await daemon.untilRun('running');
     assert.equal(await daemon.post('/upgrade/start'), 409);
     await daemon.systemctl('stop', 'up.service');
-    await daemon.runs('failed');
+    await daemon.untilRun('failed');
   });
 
   test('a service that is no oneshot runs until it has ended', async () => {
     await daemon.beginRun(`${GATE}; exit 1`, 'Type=simple\n');
-    await daemon.runs('running');
+    await daemon.untilRun('running');
     await daemon.openGate();
-    await daemon.runs('failed');
+    await daemon.untilRun('failed');
   });
 
   /**
    * Fails unless a start is answered by a 502 with this reason, sends no event, and leaves the run as it
    * was.
    */
-  const isKeptFromRunning = async (why: RegExp) => {
+  const mustNotRun = async (why: RegExp) => {
     const before = (await daemon.answers()).run;
     const received = await daemon.listen();
     const reply = await daemon.ask('POST', '/upgrade/start');
@@ -120,7 +120,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
         ['Requires=never.service\nAfter=never.service', /did not run: the job's result is dependency/],
       ] as const) {
         await daemon.beginWith('exit 0', `Type=${type}\n[Unit]\n${section}\n`);
-        await isKeptFromRunning(why);
+        await mustNotRun(why);
       }
     });
   }
@@ -130,7 +130,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     await daemon.node.writeUnit('user', 'bad.service', '[Service]\nType=oneshot\n');
     for (const [unit, why] of Object.entries({ missing: /not found/, masked: /masked/, bad: /./ })) {
       await daemon.begin(FULL.replace('up.service', `${unit}.service`));
-      await isKeptFromRunning(why);
+      await mustNotRun(why);
     }
   });
 
@@ -153,7 +153,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
   for (const [status, verdict] of ['idle', 'failed'].entries()) {
     test(`a daemon killed during a run finds that it has ended ${verdict}`, async () => {
       await daemon.beginRun(`${GATE}; exit ${status}`);
-      const { run: before } = await daemon.runs('running');
+      const { run: before } = await daemon.untilRun('running');
       await daemon.kill();
       await daemon.openGate();
       await daemon.unitEnds();
@@ -175,19 +175,19 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
 
   test('a daemon killed during a run finds that it goes on, and ends', async () => {
     await daemon.beginRun(GATE);
-    const { run: before } = await daemon.runs('running');
+    const { run: before } = await daemon.untilRun('running');
     await daemon.kill();
     await daemon.up();
     assert.deepEqual((await daemon.answers()).run, before);
     await daemon.openGate();
-    assert.equal((await daemon.runs('idle')).run.started_at, before.started_at);
+    assert.equal((await daemon.untilRun('idle')).run.started_at, before.started_at);
   });
 
   test('the progress socket may be in the runtime directory itself, beside which the user can make nothing', async () => {
     const socket = `/run/user/${daemon.node.uid}/upgrade.sock`;
     await daemon.begin(READ_ONLY.replace('}', `, progressSocket: ${socket}}`));
     await daemon.shell(`tonearm progress begin --total 1 --socket ${socket}`);
-    await daemon.runs('running', 'socket');
+    await daemon.untilRun('running', 'socket');
     assert.doesNotMatch((await daemon.ask('GET', '/health')).text, /cannot listen/);
   });
 }
