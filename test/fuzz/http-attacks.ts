@@ -9,7 +9,7 @@ import { damage } from './damaging-proxy.js';
 /** This request is only sent hidden within another request. */
 const HIDDEN = 'POST /power/reboot HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
 
-/** What one connection sends. Each piece is one write. */
+/** The pieces that one connection sends, each by one write. */
 export type Pieces = readonly string[];
 
 export interface Route {

@@ -16,7 +16,7 @@ export const ROOMS = Object.keys(HOSTNAMES) as readonly Room[];
 
 const PORT = 8018;
 const SWITCH = 'house0';
-/** The interface of a node that leads into the house. */
+/** The interface that connects a node with the house. */
 const CABLE = 'eth0';
 /** The address of this process in the house. */
 export const OWN_ADDRESS = '10.9.0.254';
@@ -91,17 +91,17 @@ export class BootedHouse {
     return outputs.find(({ name }) => name === 'speakers') ?? assert.fail(`${room} has no output`);
   }
 
-  /** Waits until the room's output has these values. */
-  async outputIs(room: Room, what: string, is: (output: OutputRecord) => boolean): Promise<void> {
-    await until(`${room}: ${what}`, async () => is(await this.output(room)));
+  /** Waits until the room's output has a state. `state` describes this state if the wait is in vain. */
+  async outputIs(room: Room, state: string, hasState: (output: OutputRecord) => boolean): Promise<void> {
+    await until(`${room}: ${state}`, async () => hasState(await this.output(room)));
   }
 
-  /** The nodes that the node of room `by` knows. */
-  nodesKnownTo(by: Room): Promise<readonly NodeRecord[]> {
-    return this.node(by).read('/nodes');
+  /** The nodes that the room's node lists, itself included. */
+  nodesKnownTo(room: Room): Promise<readonly NodeRecord[]> {
+    return this.node(room).read('/nodes');
   }
 
   async close(): Promise<void> {
-    await Promise.all(Object.values(this.#nodes).map((each) => each.close()));
+    await Promise.all(Object.values(this.#nodes).map((node) => node.close()));
   }
 }

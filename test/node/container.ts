@@ -28,6 +28,9 @@ export const NODE_PROGRAM = NODE_ROOT === '/' ? process.execPath : '/usr/bin/nod
 
 /** A boot takes 2 s on a quiet machine. */
 const BOOT_DEADLINE_MS = 60_000;
+/** The status with which nspawn ends after a reboot, and after a power-off. */
+const REBOOT_STATUS = 133;
+const POWER_OFF_STATUS = 0;
 const SETTLE_S = 20;
 /** Commands that show the state of a node that does not come up. */
 const STATE_COMMANDS =
@@ -66,12 +69,16 @@ export class Container {
   async #untilUp(): Promise<void> {
     // `--wait` fails while systemd has no socket yet. The state is `degraded` after a test has let a unit
     // fail.
-    const settled = ({ stdout }: Ran) => /^(running|degraded)$/m.test(stdout);
+    const isSettled = ({ stdout }: Ran) => /^(running|degraded)$/m.test(stdout);
     const wait = ['timeout', String(SETTLE_S), 'systemctl', 'is-system-running', '--wait'];
-    await until('the system manager', async () => settled(await this.root(...wait)), BOOT_DEADLINE_MS);
+    await until(
+      'the system manager is up',
+      async () => isSettled(await this.root(...wait)),
+      BOOT_DEADLINE_MS,
+    );
     this.uid = Number((await this.root('id', '-u', NODE_USER)).stdout);
-    const isUserUp = async (): Promise<boolean> => settled(await this.user(...wait, '--user'));
-    await until('the user manager', isUserUp, BOOT_DEADLINE_MS);
+    const isUserUp = async (): Promise<boolean> => isSettled(await this.user(...wait, '--user'));
+    await until('the user manager is up', isUserUp, BOOT_DEADLINE_MS);
   }
 
   /** The report of systemd in a node that does not come up. */
@@ -115,11 +122,15 @@ export class Container {
     return toTheEnd(this.#enter(this.#asUser(command)));
   }
 
-  /** Starts a command inside that goes on by itself. It gets SIGTERM when the node goes down. */
+  /**
+   * Starts a command inside as root, and does not wait for its end. The command gets SIGTERM when the node goes
+   * down.
+   */
   spawnRoot(...command: readonly string[]): ChildProcessWithoutNullStreams {
     return this.#enter(command);
   }
 
+  /** Starts a command inside as `pi`, and does not wait for its end. */
   spawnUser(...command: readonly string[]): ChildProcessWithoutNullStreams {
     return this.#enter(this.#asUser(command));
   }
@@ -185,26 +196,23 @@ export class Container {
     const open = this.#doors.get(port) ?? connectInto(this.#leader, port, this.#dir);
     this.#doors.set(port, open);
     const { path } = await open;
-    const way = this.#proxies.get(port) ?? startProxy(path);
-    this.#proxies.set(port, way);
-    return (await way).port;
+    const proxy = this.#proxies.get(port) ?? startProxy(path);
+    this.#proxies.set(port, proxy);
+    return (await proxy).port;
   }
 
   /** Restarts the node by `how` and resolves when it is up again. The file system stays. */
   async reboot(how: () => Promise<unknown> = () => this.root('systemctl', 'reboot')): Promise<void> {
-    await this.#end(how, 133);
+    await this.#end(how, REBOOT_STATUS);
     await this.start();
   }
 
   /** Switches the node off by `how`; `start` switches it on again. */
   powerOff(how: () => Promise<unknown> = () => this.root('systemctl', 'poweroff')): Promise<void> {
-    return this.#end(how, 0);
+    return this.#end(how, POWER_OFF_STATUS);
   }
 
-  /**
-   * Ends the node by `how`, and fails unless nspawn's status is `expected`: 133 for a reboot, 0 for a
-   * power-off.
-   */
+  /** Ends the node by `how`, and fails unless nspawn's status is `expected`. */
   async #end(how: () => Promise<unknown>, expected: number): Promise<void> {
     const ended = this.#keeper.ended(BOOT_DEADLINE_MS);
     const waking = setInterval(() => this.#wakeEntered(), WAKE_INTERVAL_MS);
@@ -223,7 +231,7 @@ export class Container {
    */
   #terminateEntered(): void {
     for (const { pid } of this.#entered) {
-      for (const inside of childrenOf(pid ?? 0)) terminate(inside);
+      for (const command of childrenOf(pid ?? 0)) terminate(command);
     }
   }
 
@@ -244,7 +252,7 @@ export class Container {
 
   /** Ends everything at once and resolves when nothing is left. */
   async close(): Promise<void> {
-    for (const way of this.#proxies.values()) await (await way).close();
+    for (const proxy of this.#proxies.values()) await (await proxy).close();
     await this.#closeDoors();
     await this.#keeper.close();
   }

@@ -19,7 +19,7 @@ import { whyNoNode } from './node.js';
 const NEW_ADDRESS = '10.9.0.33';
 const AWAY_TEXT = 'Not there right now';
 
-/** A name of the web, and an address of it. Nobody has the first; this machine has the second. */
+/** A name that no machine has, and a public address, which this machine has. */
 const WEB_NAME = 'evil.example';
 const PUBLIC_ADDRESS = '93.184.215.14';
 /** The port of false announcements. */
@@ -32,10 +32,10 @@ const FALSE_ANNOUNCEMENTS: Readonly<Record<string, string>> = {
   'public-address': `avahi-publish-address --no-reverse far.local ${PUBLIC_ADDRESS}`,
   'by-address': `avahi-publish-service --host=far.local by-address _http._tcp ${FALSE_PORT} path=/ui api=tonearm`,
 };
-/** Comes after them. */
+/** This announcement comes last, and shows that the others have arrived. */
 const LAST_ANNOUNCEMENT = 'avahi-publish-service last _http._tcp 8080 path=/ui api=odio-api';
 
-/** Resolves with the answers that a page of another origin gets from a node. */
+/** A script that resolves with the answers that a page of another origin gets from a node. */
 const foreignRequests = (node: string): string => `(async () => {
   const read = (path) => fetch('${node}' + path).then((answer) => answer.text(), () => 'nothing');
   const blind = (path, method) => fetch('${node}' + path, { method, mode: 'no-cors' }).then(({ type }) => type);
@@ -51,6 +51,7 @@ const foreignRequests = (node: string): string => `(async () => {
   };
 })()`;
 
+/** Resolves with the port on which the server listens. */
 async function listen(server: Server, port = 0): Promise<number> {
   server.listen(port);
   await once(server, 'listening');
@@ -75,19 +76,19 @@ inOwnNetwork(import.meta.url, () => {
       const presentEngines = EVERY_ENGINE.filter(({ lacks }) => lacks() === false);
       await Promise.all([house.boot(), ...presentEngines.map(openPage)]);
     });
-    after(() => Promise.all(closers.map((end) => end())));
+    after(() => Promise.all(closers.map((close) => close())));
 
     const open = async (page: WebDriverPage): Promise<void> => {
       await page.goto(`${house.url('Living room')}/ui?view=house`);
       for (const room of ROOMS) await page.waitFor('slider', `Volume of ${room}`);
     };
-    /** At the same time in each engine; the first failure is thrown when all have ended. */
+    /** Acts at the same time in each engine. The first failure is thrown when all have ended. */
     const inEveryEngine = async (act: (page: WebDriverPage) => Promise<unknown>): Promise<void> => {
       const inEngine = async ([engine, page]: readonly [string, WebDriverPage]): Promise<void> => {
         await act(page).catch((cause: unknown) => assert.fail(`${engine}: ${String(cause)}`));
       };
       const ended = await Promise.allSettled([...pages].map(inEngine));
-      for (const each of ended) if (each.status === 'rejected') throw each.reason;
+      for (const outcome of ended) if (outcome.status === 'rejected') throw outcome.reason;
     };
     const roomsOf = (page: WebDriverPage): Promise<readonly string[]> =>
       page.evaluate("[...document.querySelectorAll('.room h2')].map((each) => each.textContent)");
@@ -140,7 +141,7 @@ inOwnNetwork(import.meta.url, () => {
           test(title, async () => void (await journey(page())));
       });
 
-    test('false announcements of a web name and a public address are asked nothing, and get no trust', async (t) => {
+    test('nodes and pages ask falsely announced hosts nothing, and do not trust their web name or public address', async (t) => {
       const requested: string[] = [];
       const server = createServer((request) => requested.push(String(request.headers.host)));
       t.after(() => server.close());
@@ -153,7 +154,7 @@ inOwnNetwork(import.meta.url, () => {
       t.after(async () => {
         await attic.shell("systemctl stop 'false-*'");
         await until(
-          'they are gone',
+          'the false nodes are gone',
           async () => (await house.nodesKnownTo('Living room')).length === ROOMS.length,
         );
       });
@@ -164,25 +165,25 @@ inOwnNetwork(import.meta.url, () => {
           .split('\n')
           .filter((line) => line.startsWith('='));
         assert.ok(
-          [WEB_NAME, PUBLIC_ADDRESS].every((place) => found.some((line) => line.includes(place))),
+          [WEB_NAME, PUBLIC_ADDRESS].every((host) => found.some((line) => line.includes(host))),
           found.join('\n'),
         );
         return true;
       });
       await announce('last', LAST_ANNOUNCEMENT);
       await inEveryEngine((page) => page.sees('Opens its own page'));
-      // A page that is loaded now has a policy that is made of what is announced now.
+      // The policy of a page is made of what is announced when the page is loaded.
       await inEveryEngine(async (page) => {
         await open(page);
         await page.sees(AWAY_TEXT);
       });
       const names = (await house.nodesKnownTo('Living room')).map(({ name }) => name);
-      assert.deepEqual(names.includes('by-web-name'), false);
+      assert.equal(names.includes('by-web-name'), false);
       for (const room of ROOMS) {
         const { status, headers } = await house.node(room).ask('GET', '/ui');
         const policy = String(headers['content-security-policy']);
         assert.deepEqual([status, /evil|93\.184/.test(policy)], [200, false], policy);
-        for (const each of ROOMS) assert.ok(policy.includes(`${house.url(each)} `), policy);
+        for (const allowed of ROOMS) assert.ok(policy.includes(`${house.url(allowed)} `), policy);
         for (const host of [WEB_NAME, PUBLIC_ADDRESS]) {
           const answer = await send(await house.node(room).door(), {
             path: '/server',
@@ -201,7 +202,10 @@ inOwnNetwork(import.meta.url, () => {
       await inEveryEngine(async (page) => {
         await page.sees(AWAY_TEXT);
         assert.deepEqual(await roomsOf(page), ['Living room', 'Attic', 'Kitchen']);
-        await until('it cannot be controlled', async () => !(await page.has('slider', 'Volume of Attic')));
+        await until(
+          'the attic cannot be controlled',
+          async () => !(await page.has('slider', 'Volume of Attic')),
+        );
         assert.ok(await page.has('slider', 'Volume of Kitchen'));
       });
       await attic.start();
@@ -223,11 +227,11 @@ inOwnNetwork(import.meta.url, () => {
         'echo studio > /etc/hostname; hostname studio; systemctl restart avahi-daemon.service',
       );
       await attic.restartService();
-      await until('the other nodes know the name', async () =>
+      await until('the living room knows the new name', async () =>
         (await house.nodesKnownTo('Living room')).some(({ host }) => host === 'studio.local'),
       );
       await inEveryEngine((page) =>
-        until('it is one room', async () => {
+        until('there is one room with the new name', async () => {
           assert.deepEqual(await roomsOf(page), ['Living room', 'Kitchen', 'Studio']);
           return page.has('slider', 'Volume of Studio');
         }),

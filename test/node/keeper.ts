@@ -18,7 +18,7 @@ export class Keeper {
   readonly #child: ChildProcess;
   readonly #orders: Writable;
   readonly #failure: Promise<never>;
-  /** Set while somebody waits for an end. */
+  /** Set while somebody waits for the end of the container. */
   #onEnded: ((status: number) => void) | undefined;
 
   constructor(settings: Readonly<Record<string, string>>) {

@@ -31,7 +31,7 @@ mkdir -p /run/systemd/nspawn
 ROOT=$DIR/root
 mount -t overlay tonearm-node -o "lowerdir=$LOWER,upperdir=$DIR/upper,workdir=$DIR/work" "$ROOT"
 
-# What this machine's administrator switched on is not part of the node: only what the packages themselves want is started.
+# Only units that the packages themselves enable start on the node, and none that this machine's administrator enabled.
 rm -rf "$ROOT"/etc/systemd/system/* "$ROOT"/etc/systemd/user/* "$ROOT"/etc/rc?.d/* "$ROOT"/var/lib/systemd/linger
 rm -rf "$ROOT"/var/log/journal "$ROOT"/etc/polkit-1/rules.d/*
 : > "$ROOT/etc/fstab"
@@ -82,11 +82,11 @@ rmdir_tree() {
   [ ! -d "$group" ] || find "$group" -depth -type d -exec rmdir {} + 2>/dev/null
 }
 trap clean_up EXIT
-# A report that nobody reads any more must fail, not kill: killed, the keeper would clean up nothing.
+# A report that nobody reads any more must fail instead of killing the keeper, which would then clean up nothing.
 trap '' INT HUP TERM PIPE
 mkdir "$group"
-# The child enters the group before it makes the namespace whose root that group is to be, and looks for its parent once
-# the signal of that one's death is armed.
+# The child enters the group first, because the group becomes the root of the cgroup namespace that the child makes.
+# Once the death of the keeper would send the child a signal, the child checks that the keeper is still its parent.
 sh -c 'echo $$ > "$1/cgroup.procs"; shift; exec "$@"' enter "$group" \
   env --default-signal setpriv --pdeathsig KILL \
   sh -c '[ "$PPID" = "$1" ] || exit 1; shift; exec "$@"' check $$ \

@@ -1,5 +1,5 @@
-// Boots the real node once and runs every scenario over it, one after the other. A scenario is a function in
-// scenarios/ that declares tests over the node; it leaves the node as it found it.
+// Boots the real node once and runs every scenario on it, one after the other. A scenario is a function in
+// scenarios/ that declares tests on the node. Each scenario leaves the node as it was.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -21,8 +21,8 @@ describe('the real node', { skip: whyNoNode() }, () => {
   test('the node is the Debian over whose root it was booted, with the Node of that Debian', async () => {
     const { stdout } = await node().user('cat', '/etc/os-release');
     assert.equal(stdout, readFileSync(join(NODE_ROOT, 'etc/os-release'), 'utf8'));
-    const ran = await node().user(NODE_PROGRAM, '--version');
-    assert.match(ran.stdout, /^v\d+\./, ran.stderr);
+    const version = await node().user(NODE_PROGRAM, '--version');
+    assert.match(version.stdout, /^v\d+\./, version.stderr);
   });
 
   describe('service units', () => systemdScenarios(node));

@@ -76,9 +76,10 @@ export async function bootNode(
   }
 }
 
-async function outputOf(running: Promise<Ran>, what: string): Promise<string> {
+/** Resolves with the output of a command, which must succeed. */
+async function outputOf(running: Promise<Ran>, command: string): Promise<string> {
   const { status, stdout, stderr } = await running;
-  assert.equal(status, 0, `${what}\n${stdout}${stderr}`);
+  assert.equal(status, 0, `${command}\n${stdout}${stderr}`);
   return stdout;
 }
 
@@ -88,7 +89,7 @@ export class Node extends Container {
     return outputOf(this.root('sh', '-euc', script), script);
   }
 
-  /** The same as pi, in whose environment HOME is set. */
+  /** Runs a shell script as pi, with HOME in the environment. Rejects if the script fails. */
   userShell(script: string): Promise<string> {
     return outputOf(this.user('sh', '-euc', `export HOME=/home/${NODE_USER}; ${script}`), script);
   }
@@ -112,22 +113,32 @@ export class Node extends Container {
    * Takes a lock against the shutdown as `by`. Resolves once it is held, with a function that releases it.
    */
   async holdShutdown(by: 'root' | 'pi'): Promise<() => Promise<void>> {
-    const why = [`--who=${by}'s upgrade`, '--why=half-way'];
-    const hold = ['systemd-inhibit', '--what=shutdown', '--mode=block', ...why, 'sh', '-c', 'echo held; cat'];
-    const holder = by === 'root' ? this.spawnRoot(...hold) : this.spawnUser(...hold);
-    const gone = once(holder, 'close');
-    const [line] = await Promise.race([once(holder.stdout, 'data'), gone]);
+    const description = [`--who=${by}'s upgrade`, '--why=half-way'];
+    const command = [
+      'systemd-inhibit',
+      '--what=shutdown',
+      '--mode=block',
+      ...description,
+      'sh',
+      '-c',
+      'echo held; cat',
+    ];
+    const holder = by === 'root' ? this.spawnRoot(...command) : this.spawnUser(...command);
+    const ended = once(holder, 'close');
+    const [line] = await Promise.race([once(holder.stdout, 'data'), ended]);
     assert.match(String(line), /^held/, `${by} got no lock`);
     return async () => {
       holder.stdin.end();
-      await gone;
+      await ended;
     };
   }
 
+  /** Runs tonearm-setup as root. */
   setUp(...args: readonly string[]): Promise<Ran> {
     return this.root('tonearm-setup', ...args);
   }
 
+  /** Runs tonearm-setup for pi, and resolves with its output. Rejects if it fails. */
   setUpPi(...args: readonly string[]): Promise<string> {
     return outputOf(this.setUp('--user', 'pi', ...args), `tonearm-setup ${args.join(' ')}`);
   }
@@ -150,7 +161,7 @@ export class Node extends Container {
     return this.apt('install', standIn, './tonearm_0.1.0-1_*.deb');
   }
 
-  /** The same by dpkg, because apt would read all of its lists first. */
+  /** Installs that form by dpkg, because apt would read all of its lists first. */
   async unpackPlain(): Promise<void> {
     const standIn = 'dpkg-query --show nodejs > /dev/null 2>&1 || dpkg --install nodejs_*.deb';
     await this.shell(`cd ${PACKAGES_FOLDER}; ${standIn}; dpkg --install tonearm_*.deb`);
@@ -160,7 +171,7 @@ export class Node extends Container {
     await this.systemctl('restart', 'tonearm.service');
   }
 
-  /** One request and its whole answer. */
+  /** Sends one request, and resolves with its whole answer. */
   async ask(method: string, path: string): Promise<HttpAnswer> {
     return send(await this.door(), { method, path });
   }
@@ -218,8 +229,8 @@ export async function bootTogether(
   nodes: readonly BootedNode[],
   ...packages: readonly (readonly string[])[]
 ): Promise<void> {
-  const [folder] = await Promise.all([buildPackages(packages), ...nodes.map((each) => each.boot())]);
-  await Promise.all(nodes.map((each) => each.node().install(folder, PACKAGES_FOLDER)));
+  const [folder] = await Promise.all([buildPackages(packages), ...nodes.map((booted) => booted.boot())]);
+  await Promise.all(nodes.map((booted) => booted.node().install(folder, PACKAGES_FOLDER)));
 }
 
 /** Builds these packages and the stand-in, and resolves with their folder. */

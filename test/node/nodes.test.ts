@@ -1,5 +1,6 @@
-// Computers play on a node: booted machines on cables, with the lines that the node itself lists
-// (docs/guides/from-a-computer.md). tonearm-setup opens the node, and closes it again.
+// Computers play sound on a node. They are booted machines on cables, and run the commands that the node
+// itself lists (docs/guides/from-a-computer.md). tonearm-setup opens the node's sound server, and closes it
+// again.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -12,13 +13,15 @@ import { BootedNode, CONFIG, type Node, whyNoNode } from './node.js';
 type SoundServer = 'pulseaudio' | 'pipewire';
 const SOUND_SERVERS: readonly SoundServer[] = ['pulseaudio', 'pipewire'];
 
+/** The unit of each sound server. */
 const SERVICE = { pulseaudio: 'pulseaudio.service', pipewire: 'pipewire-pulse.service' } as const;
+/** The file by which tonearm-setup opens each sound server. */
 const OPENING_FILE = {
   pulseaudio: '/home/pi/.config/pulse/default.pa',
   pipewire: '/home/pi/.config/pipewire/pipewire-pulse.conf.d/50-tonearm.conf',
 } as const;
 
-/** The files that a setup makes in the home, without the sound server's own, and the sockets that listen. */
+/** Prints the files in the home that a set-up makes, not the sound server's own, and the listening sockets. */
 const TRACES = `find /home/pi/.config ${CONFIG} -type f | grep -v "/pulse/[^d]" | sort | xargs sha256sum; ss -Hltn`;
 const PLAYER = 'pacat --client-name=Radio --stream-name=News /dev/zero';
 
@@ -30,8 +33,8 @@ interface Computer {
   readonly number: number;
 }
 
-const COMPUTERS: readonly Computer[] = SOUND_SERVERS.map((kind, at) => {
-  return { kind, booted: new BootedNode(kind), name: `${kind}-computer`, number: at + 1 };
+const COMPUTERS: readonly Computer[] = SOUND_SERVERS.map((kind, index) => {
+  return { kind, booted: new BootedNode(kind), name: `${kind}-computer`, number: index + 1 };
 });
 
 async function plugIn(node: Node, { booted, name, number }: Computer): Promise<void> {
@@ -46,12 +49,13 @@ async function plugIn(node: Node, { booted, name, number }: Computer): Promise<v
 async function clientNamed(node: Node, name: string): Promise<ClientRecord> {
   return until(`${name} plays on the node`, async () => {
     const clients = await node.read<readonly ClientRecord[]>('/audio/clients');
-    return clients.find((each) => each.name === name);
+    return clients.find((client) => client.name === name);
   });
 }
 
 /**
- * Changes a stream that another machine sends, like one of the node itself. Returns the status of the answer.
+ * Sends a POST for a stream that another machine plays: `what` is the end of its route. Resolves with the
+ * status of the answer.
  */
 async function changeClient(node: Node, { id }: ClientRecord, what: string, body: object): Promise<number> {
   const answer = await send(await node.door(), {
@@ -64,11 +68,11 @@ async function changeClient(node: Node, { id }: ClientRecord, what: string, body
 }
 
 /**
- * PipeWire restores the stored volume of a stream a moment after it has announced it, and overwrites what was
- * set before: then it is set once more.
+ * Sets the volume of a stream, again if necessary. A moment after PipeWire has announced a stream, it
+ * restores the stream's stored volume, and overwrites a volume that was set before.
  */
 async function setVolume(node: Node, name: string): Promise<void> {
-  await until('it has that volume', async () => {
+  await until(`${name} has the volume 0.4`, async () => {
     assert.equal(await changeClient(node, await clientNamed(node, name), 'volume', { volume: 0.4 }), 202);
     return (await clientNamed(node, name)).volume === 0.4;
   });
@@ -78,12 +82,15 @@ for (const kind of SOUND_SERVERS) {
   describe(`a node with ${kind}`, { skip: whyNoNode('ip', 'pacat', 'curl') }, () => {
     const booted = new BootedNode(kind);
     const { node } = booted;
-    const linesFor = async (computer: SoundServer, use: 'program' | 'output'): Promise<readonly string[]> => {
+    const linesFor = async (
+      computerKind: SoundServer,
+      use: 'program' | 'output',
+    ): Promise<readonly string[]> => {
       const { commands } = await node().read<NetworkRecord>('/audio/network');
-      return commands.find((each) => each.for === computer && each.use === use)?.lines ?? [];
+      return commands.find((command) => command.for === computerKind && command.use === use)?.lines ?? [];
     };
-    /** The outputs of the node: `garden` is not the default. */
-    const addGarden = () =>
+    /** Adds the outputs `living`, which is the default, and `garden`. */
+    const addOutputs = () =>
       node().userShell(`pactl load-module module-null-sink sink_name=living
         pactl load-module module-null-sink sink_name=garden; pactl set-default-sink living`);
 
@@ -98,23 +105,23 @@ for (const kind of SOUND_SERVERS) {
       await until('the sound server is connected', () => node().read('/audio/server'));
     });
     after(async () => {
-      for (const each of [booted, ...COMPUTERS.map((computer) => computer.booted)]) await each.close();
+      for (const machine of [booted, ...COMPUTERS.map((computer) => computer.booted)]) await machine.close();
     });
 
     test('the set-up announces what it would open, and refuses an address that no other machine reaches', async () => {
-      const before = await node().shell(TRACES);
+      const tracesBefore = await node().shell(TRACES);
       const output = await node().setUpPi('--network-audio', '--dry-run');
       assert.match(output, new RegExp(`would write ${OPENING_FILE[kind]}`));
       const refused = await node().setUp('--user', 'pi', '--bind', 'lo', '--network-audio');
       assert.deepEqual([refused.status, /no other machine can reach/.test(refused.stderr)], [64, true]);
-      assert.equal(await node().shell(TRACES), before);
+      assert.equal(await node().shell(TRACES), tracesBefore);
     });
 
-    test('the set-up opens it to the addresses of --bind, and prints what to type', async () => {
+    test('the set-up opens the sound server to the addresses of --bind, and prints the commands for computers', async () => {
       const output = await node().setUpPi('--network-audio');
       assert.match(output, /pactl load-module module-tunnel-sink server=tcp:10\.9\.1\.1:4713 /);
       assert.equal(/PipeWire has no lock/.test(output), kind === 'pipewire');
-      await until('it listens there', async () => {
+      await until('the sound server listens at the addresses', async () => {
         const { addresses } = await node().read<NetworkRecord>('/audio/network');
         return addresses.join() === '10.9.1.1,10.9.2.1';
       });
@@ -122,14 +129,14 @@ for (const kind of SOUND_SERVERS) {
       assert.deepEqual(listening.match(/\S+(?=:4713)/g)?.toSorted(), ['10.9.1.1', '10.9.2.1']);
       const { port, cookie } = await node().read<NetworkRecord>('/audio/network');
       assert.deepEqual([port, cookie], [4713, kind === 'pulseaudio' ? 'required' : 'unused']);
-      await addGarden();
+      await addOutputs();
     });
 
-    for (const { kind: other, booted: machine, name } of COMPUTERS) {
-      const computer = machine.node;
+    for (const { kind: computerKind, booted: bootedComputer, name } of COMPUTERS) {
+      const computer = bootedComputer.node;
 
-      test(`one program plays from a computer with ${other}`, async () => {
-        const lines = await linesFor(other, 'program');
+      test(`one program plays from a computer with ${computerKind}`, async () => {
+        const lines = await linesFor(computerKind, 'program');
         const script = lines.join('\n').replace('PROGRAM', `exec ${PLAYER}`);
         const player = computer().spawnUser('sh', '-euc', `export HOME=/home/pi; ${script}`);
         const { app, host } = await clientNamed(node(), 'News');
@@ -139,33 +146,42 @@ for (const kind of SOUND_SERVERS) {
           output: 'garden',
         });
         assert.equal(moved, 202);
-        await until('it plays there', async () => (await clientNamed(node(), 'News')).output === 'garden');
+        await until(
+          'News plays in the garden',
+          async () => (await clientNamed(node(), 'News')).output === 'garden',
+        );
         const ended = once(player, 'close');
         player.kill();
         await computer().root('pkill', '--exact', 'pacat');
         await ended;
       });
 
-      test(`the node is an output of a computer with ${other}, also after a restart`, async () => {
-        const lines = await linesFor(other, 'output');
+      test(`the node is an output of a computer with ${computerKind}, also after a restart`, async () => {
+        const lines = await linesFor(computerKind, 'output');
         await computer().userShell(lines.join('\n'));
-        const played = 'export HOME=/home/pi; exec pacat --device=tonearm-node /dev/zero';
-        const player = computer().spawnUser('sh', '-euc', played);
+        const script = 'export HOME=/home/pi; exec pacat --device=tonearm-node /dev/zero';
+        const player = computer().spawnUser('sh', '-euc', script);
         const tunnel = `${name} (pi)`;
         const client = await clientNamed(node(), tunnel);
         assert.equal(client.host, name);
-        // PipeWire says a moment later where a new stream plays.
-        await until('it plays there', async () => (await clientNamed(node(), tunnel)).output === 'living');
+        // PipeWire announces a moment later where a new stream plays.
+        await until(
+          'the tunnel plays in the living room',
+          async () => (await clientNamed(node(), tunnel)).output === 'living',
+        );
         await setVolume(node(), tunnel);
-        // Tunnels forbid the server to move them.
+        // A tunnel forbids the sound server to move it.
         assert.equal(await changeClient(node(), client, 'output', { output: 'garden' }), 502);
         await node().systemctl('restart', SERVICE[kind]);
-        await addGarden();
+        await addOutputs();
         const version = (await computer().user('pactl', 'info')).stdout;
-        // PipeWire 0.3 takes the tunnel away for good.
+        // PipeWire 0.3 removes the tunnel for good.
         if (/PipeWire 0\./.test(version)) {
           const sinks = async () => (await computer().user('pactl', 'list', 'short', 'sinks')).stdout;
-          await until('the output is gone', async () => !(await sinks()).includes('tonearm-node'));
+          await until(
+            'the computer has no such output any more',
+            async () => !(await sinks()).includes('tonearm-node'),
+          );
         } else await clientNamed(node(), tunnel);
         await until('the node is connected', () => node().read('/audio/server'));
         await computer().root('pkill', '--exact', 'pacat');
@@ -174,8 +190,8 @@ for (const kind of SOUND_SERVERS) {
       });
 
       if (kind === 'pulseaudio')
-        test(`a wrong cookie of a computer with ${other} is refused, and its file is for its user`, async () => {
-          const [file] = (await linesFor(other, 'program')).join(' ').match(/~\S+\.cookie/) ?? [];
+        test(`a wrong cookie of a computer with ${computerKind} is refused, and only the user may read the cookie's file`, async () => {
+          const [file] = (await linesFor(computerKind, 'program')).join(' ').match(/~\S+\.cookie/) ?? [];
           assert.equal(await computer().userShell(`stat -c %a ${file}`), '600\n');
           const infoWith = (cookie: string) =>
             computer().user('env', `PULSE_COOKIE=${cookie}`, 'PULSE_SERVER=tcp:10.9.1.1', 'pactl', 'info');
@@ -187,36 +203,35 @@ for (const kind of SOUND_SERVERS) {
 
     // Debian has PulseAudio's part for Avahi in a package of its own.
     if (kind === 'pipewire')
-      test('a computer that looks for sound servers finds it by Avahi', async () => {
-        const [, computer = assert.fail('no computer has PipeWire')] = COMPUTERS.map((each) =>
-          each.booted.node(),
-        );
-        for (const each of [node(), computer]) await each.shell('systemctl start avahi-daemon.service');
+      test('a computer that searches for sound servers finds the node by Avahi', async () => {
+        const withPipewire = COMPUTERS.find((computer) => computer.kind === 'pipewire');
+        const computer = withPipewire?.booted.node() ?? assert.fail('no computer has PipeWire');
+        for (const machine of [node(), computer]) await machine.shell('systemctl start avahi-daemon.service');
         await node().systemctl('restart', SERVICE[kind]);
         await computer.userShell('pactl load-module module-zeroconf-discover');
-        await until('the output of the node is there', async () => {
+        await until('the computer has the output of the node', async () => {
           const { stdout } = await computer.user('pactl', 'list', 'short', 'sinks');
           return /tunnel.*tonearm-node/.test(stdout);
         });
-        for (const each of [node(), computer])
-          await each.shell('systemctl stop avahi-daemon.socket avahi-daemon.service');
+        for (const machine of [node(), computer])
+          await machine.shell('systemctl stop avahi-daemon.socket avahi-daemon.service');
       });
 
-    test('a run without the option closes it again, and so does the removal', async () => {
+    test('a set-up without --network-audio closes the sound server again, and so does the removal', async () => {
       const output = await node().setUpPi();
       assert.match(output, new RegExp(`remove ${OPENING_FILE[kind]}`));
       const isClosed = async () => (await node().shell('ss -Hltn sport = :4713')) === '';
-      await until('nobody is let in', isClosed);
-      const { enabled } = await until('it is connected again', () =>
+      await until('nothing listens on the port', isClosed);
+      const { enabled } = await until('the sound server is connected again', () =>
         node().read<NetworkRecord>('/audio/network'),
       );
       assert.equal(enabled, false);
       assert.equal((await node().ask('GET', '/audio/cookie')).status, 404);
       await node().setUpPi('--network-audio');
-      await until('it is open', async () => !(await isClosed()));
+      await until('the port is open again', async () => !(await isClosed()));
       const { status, stderr } = await node().setUp('--uninstall', '--user', 'pi');
       assert.equal(status, 0, stderr);
-      await until('nobody is let in', isClosed);
+      await until('nothing listens on the port', isClosed);
       assert.equal(await node().isThere(OPENING_FILE[kind]), false);
       assert.equal(await node().isThere(`/home/pi/.config/systemd/user/${SERVICE[kind]}.d`), false);
     });

@@ -34,18 +34,18 @@ function idsOf(pid: number | 'self'): readonly number[] {
   return numbersIn(/^NSpid:(.*)$/m.exec(status)?.[1] ?? '');
 }
 
-/** Before it is systemd, nspawn's child is a copy of nspawn in half-made namespaces that nobody may enter. */
+/** False while nspawn's child is a copy of nspawn. Its namespaces are half-made then; nobody may enter them. */
 const isSystemd = (pid: number): boolean =>
   unlessGone(() => readlinkSync(`/proc/${pid}/exe`)).endsWith('/systemd');
 
 /** The systemd that is PID 1 two PID namespaces below ours, among the descendants of `ancestor`. */
 export function findLeader(ancestor: number): number | undefined {
   const depth = idsOf('self').length + 2;
-  const waiting = [ancestor];
-  for (let pid = waiting.shift(); pid !== undefined; pid = waiting.shift()) {
+  const candidates = [ancestor];
+  for (let pid = candidates.shift(); pid !== undefined; pid = candidates.shift()) {
     const ids = idsOf(pid);
     if (ids.length === depth && ids.at(-1) === 1 && isSystemd(pid)) return pid;
-    waiting.push(...childrenOf(pid));
+    candidates.push(...childrenOf(pid));
   }
   return undefined;
 }
@@ -56,7 +56,7 @@ const COMMAND_DEADLINE_MS = 300_000;
 const OUTPUT_LIMIT_BYTES = 8 << 20;
 
 export interface Ran {
-  /** Null when a signal ended it. */
+  /** Null when a signal ended the command. */
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;

@@ -31,7 +31,7 @@ export class DaemonOnNode {
     return this.#node();
   }
 
-  /** Brings the program. */
+  /** Copies the program to the node. */
   install(): Promise<void> {
     return this.node.install(DIST, PROGRAM);
   }
@@ -48,7 +48,7 @@ export class DaemonOnNode {
     this.#output = new SpawnedText(stdout, stderr);
   }
 
-  /** Ends what was launched, if anything was, and waits for its end. */
+  /** Ends the launched daemon, if there is one, and waits for its end. */
   async end(signal = 'TERM'): Promise<void> {
     this.stopListening();
     await this.node.shell(
@@ -59,8 +59,8 @@ export class DaemonOnNode {
   /** Waits until the backend is up, with this detail. */
   async isUp(name: string, detail = /(?:)/): Promise<void> {
     await until(`${name} is up ${detail}`, async () => {
-      const is = (await this.node.read<Health>('/health')).backends[name];
-      assert.ok(is?.state === 'up' && detail.test(is.detail ?? ''), JSON.stringify(is));
+      const health = (await this.node.read<Health>('/health')).backends[name];
+      assert.ok(health?.state === 'up' && detail.test(health.detail ?? ''), JSON.stringify(health));
       return true;
     }).catch((cause: unknown) => assert.fail(`${String(cause)}; it said ${this.#output.text.slice(-2000)}`));
   }
@@ -79,7 +79,7 @@ export class DaemonOnNode {
     return this.node.ask(method, path);
   }
 
-  /** The events from now on, as they come; resolves when the stream is open. */
+  /** Opens a stream, and resolves with its events, a list that grows as they come. */
   async listen(query = ''): Promise<ReceivedEvents> {
     const stream = await this.node.events(query);
     this.#streams.add(stream);

@@ -17,6 +17,7 @@ const byName = (one: NodeRecord, other: NodeRecord): number => (one.name < other
 
 /** One line of `avahi-browse --resolve`. */
 interface FoundService {
+  /** The interface and the protocol, such as `lan0 IPv4`. */
   readonly at: string;
   readonly name: string;
   readonly port: string;
@@ -69,11 +70,11 @@ class DiscoveryDaemon extends DaemonOnNode {
     await this.node.shell('ip link del lan1');
   }
 
-  /** Starts the daemon anew; `bind` and `name` in YAML. */
+  /** Starts the daemon anew. `bind` and `name` are YAML. */
   begin(bind: string, name?: string): Promise<void> {
     const discovery = `discovery: {enabled: true${name === undefined ? '' : `, name: ${name}`}}`;
-    const off = 'pulseaudio: {enabled: false}\nsystemd: {enabled: false}';
-    return this.launch(`bind: ${bind}\n${discovery}\n${off}\n`);
+    const disabled = 'pulseaudio: {enabled: false}\nsystemd: {enabled: false}';
+    return this.launch(`bind: ${bind}\n${discovery}\n${disabled}\n`);
   }
 
   /**
@@ -85,8 +86,8 @@ class DiscoveryDaemon extends DaemonOnNode {
     return lines
       .map((line) => line.split(';'))
       .filter(([kind, , , , , , host]) => kind === '=' && host === 'tonearm-node.local')
-      .map(([, at = '', protocol, name = '', , , , , port = '', txt = '']) => ({
-        at: `${at} ${protocol}`,
+      .map(([, networkInterface = '', protocol, name = '', , , , , port = '', txt = '']) => ({
+        at: `${networkInterface} ${protocol}`,
         name: name.replaceAll(/\\(\d{3})/g, (_, code: string) => String.fromCharCode(Number(code))),
         port,
         txt: [...txt.matchAll(/"([^"]*)"/g)].map(([, pair = '']) => pair).sort(),
@@ -105,7 +106,7 @@ class DiscoveryDaemon extends DaemonOnNode {
     return first;
   }
 
-  /** Waits until `GET /nodes` answers with these. */
+  /** Waits until `GET /nodes` answers with these nodes, in any order. */
   async nodesAre(...nodes: readonly NodeRecord[]): Promise<void> {
     await until(`the nodes are ${nodes.map(({ name }) => name).join()}`, async () => {
       const found = await this.node.read<NodeRecord[]>('/nodes');
@@ -123,9 +124,9 @@ class DiscoveryDaemon extends DaemonOnNode {
     const inside = ['ip', 'netns', 'exec', 'neighbour', 'sh', '-ec', NEIGHBOUR, 'sh', name, records] as const;
     const child = this.node.spawnRoot(...inside);
     const output = new SpawnedText(child.stderr);
-    await until('the neighbour', () => /Service "[^"]*" .*successfully established/.test(output.text)).catch(
-      (cause: unknown) => assert.fail(`${String(cause)}; it said ${output.text}`),
-    );
+    await until('the neighbour has announced its service', () =>
+      /Service "[^"]*" .*successfully established/.test(output.text),
+    ).catch((cause: unknown) => assert.fail(`${String(cause)}; its output: ${output.text}`));
     return async () => {
       const gone = new Promise((resolve) => child.once('close', resolve));
       // The end of the first process may end another one before its turn. `gone` shows that all have ended.
@@ -164,7 +165,7 @@ export function discoveryScenarios(node: () => Node): void {
   before(() => daemon.prepare());
   after(() => daemon.clear());
 
-  test('the service is found under its name, with port and TXT, where it is served and nowhere else, until its end', async () => {
+  test('until its end the service is found with name, port and TXT, only on interfaces where it is served', async () => {
     await daemon.begin('[lo, lan0]');
     const found = await daemon.isFoundAt('lan0 IPv4');
     const txt = ['api=tonearm', 'path=/ui', `version=${await version()}`];
@@ -186,7 +187,7 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.unplug();
   });
 
-  test('a new address is announced, also on an interface in place of another, and a removed one is not', async () => {
+  test('new addresses are announced, also on an interface that replaces another, and removed addresses are not', async () => {
     await daemon.begin('[lo, lan0, lan1]');
     await daemon.isFoundAt('lan0 IPv4');
     await daemon.plugIn();
@@ -200,7 +201,7 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.isFoundAt('lan0 IPv4');
   });
 
-  test('an interface without multicast is no place: nothing is said to be announced there', async () => {
+  test('the discovery backend does not count an interface without multicast as announced', async () => {
     await node().shell(
       'ip link add quiet0 type veth peer name quiet1 && ip link set quiet1 up && ip link set quiet0 multicast off up',
     );
@@ -215,26 +216,26 @@ export function discoveryScenarios(node: () => Node): void {
 
   test('a name that another host has gets a number', async () => {
     await daemon.end();
-    const leave = await daemon.startNeighbour(SERVICE_NAME);
+    const endNeighbour = await daemon.startNeighbour(SERVICE_NAME);
     await daemon.begin('[lo, lan0]');
     assert.equal((await daemon.isFoundAt('lan0 IPv4'))?.name, `${SERVICE_NAME} #2`);
     await daemon.isUp('discovery', new RegExp(`^announced as ${SERVICE_NAME} #2 on lan0$`));
-    await leave();
+    await endNeighbour();
   });
 
-  test('the nodes of the network are listed as they come and go, with this one marked; a printer is not', async () => {
+  test('nodes of the network are listed as they come and go, with this node marked, and printers are not listed', async () => {
     await daemon.begin('all', 'kitchen');
     await daemon.isUp('discovery', /^announced as kitchen on (.*, )?lan0\b/);
     await daemon.nodesAre(await ownNode());
     const received = await daemon.listen('?types=node.updated,node.removed');
-    const leave = await daemon.startNeighbour('attic', 'path=/ui', 'api=odio-api', 'version=2.1');
+    const endAttic = await daemon.startNeighbour('attic', 'path=/ui', 'api=odio-api', 'version=2.1');
     const attic = { ...ATTIC, path: '/ui', version: '2.1' };
     await daemon.nodesAre(await ownNode(), attic);
     await daemon.plugIn();
     await daemon.nodesAre(await ownNode('192.168.78.5'), attic);
     await daemon.unplug();
     await daemon.nodesAre(await ownNode(), attic);
-    await leave();
+    await endAttic();
     await daemon.nodesAre(await ownNode());
     const updates = received.filter(({ data }) => data.includes('attic'));
     assert.deepEqual(
@@ -244,15 +245,15 @@ export function discoveryScenarios(node: () => Node): void {
         ['node.removed', { name: 'attic' }],
       ],
     );
-    const printer = await daemon.startNeighbour('printer', 'path=/ui', 'note=api=tonearm');
+    const endPrinter = await daemon.startNeighbour('printer', 'path=/ui', 'note=api=tonearm');
     await daemon.nodesAre(await ownNode());
-    await printer();
+    await endPrinter();
   });
 
   test('the nodes leave with avahi-daemon, and come back with it', async () => {
     await daemon.begin('[lo, lan0]', 'kitchen');
     await daemon.isUp('discovery', /^announced as kitchen on lan0$/);
-    const leave = await daemon.startNeighbour('attic', 'api=odio-api');
+    const endAttic = await daemon.startNeighbour('attic', 'api=odio-api');
     await daemon.nodesAre(await ownNode(), ATTIC);
     const received = await daemon.listen('?types=node.updated,node.removed&snapshot=1');
     await node().shell(STOP_AVAHI);
@@ -260,6 +261,6 @@ export function discoveryScenarios(node: () => Node): void {
     assert.equal((await daemon.ask('GET', '/nodes')).status, 503);
     await node().shell('systemctl start avahi-daemon');
     await daemon.nodesAre(await ownNode(), ATTIC);
-    await leave();
+    await endAttic();
   });
 }

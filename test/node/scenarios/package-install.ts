@@ -13,7 +13,7 @@ const MAY_RESTART =
 const CAN_REBOOT =
   'busctl --system call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager CanReboot';
 
-/** Every file that a setup could make, with its text's checksum. */
+/** Prints every file that a set-up could make, with its checksum. */
 const CHECKSUM_FILES =
   'find /etc/polkit-1 /var/lib/tonearm /var/lib/systemd/linger /home -type f -o -type l 2>/dev/null | grep -v "/\\.\\(cache\\|local\\)/\\|/pulse/" | sort | xargs -r sha256sum 2>&1';
 
@@ -23,8 +23,8 @@ const REFUSED: readonly (readonly [what: string, args: string[], status: number,
   ['a second user', ['--user', 'pi', '--user', 'bob'], 64, /--user is given twice/],
   ['an unknown user', ['--user', 'nobody-here'], 67, /there is no user nobody-here/],
   ['root', ['--user', 'root'], 64, /refuses to run as root/],
-  ['a name that is none', ['--user', 'pi";x'], 67, /not a user name/],
-  ['a path for a name', ['--user', '../pi'], 67, /not a user name/],
+  ['a name with a forbidden character', ['--user', 'pi";x'], 67, /not a user name/],
+  ['a path instead of a name', ['--user', '../pi'], 67, /not a user name/],
   ['--all without --uninstall', ['--all'], 64, /--all needs --uninstall/],
   ['an option without its value', ['--user', 'pi', '--bind'], 64, /--bind needs a value/],
   ['an empty value', ['--user', 'pi', '--unit='], 64, /a value is empty/],
@@ -42,14 +42,18 @@ const REFUSED: readonly (readonly [what: string, args: string[], status: number,
   ['--unit with --uninstall', ['--uninstall', '--user', 'pi', '--unit=a.service'], 64, /--uninstall removes/],
 ];
 
-/** Paths that no run may read, and the script that makes each in pi's configuration. */
+/** Paths that no run may read, and the script that makes each of them in the folder of pi's configuration. */
 const UNREADABLE_PATHS: readonly (readonly [what: string, path: string, make: string])[] = [
   ['a FIFO in the place of the configuration', 'config.yaml', 'mv config.yaml kept; mkfifo config.yaml'],
   ['a FIFO in conf.d', 'conf.d/20-pipe.yaml', 'mkfifo conf.d/20-pipe.yaml'],
   ['a device in conf.d', 'conf.d/20-zero.yml', 'ln -s /dev/zero conf.d/20-zero.yml'],
   ['a link that leads nowhere', 'conf.d/20-lost.yaml', 'ln -s lost conf.d/20-lost.yaml'],
   ["another user's file", 'conf.d/20-bob.yaml', 'install -o bob /dev/null conf.d/20-bob.yaml'],
-  ['a FIFO in the place of what it wrote', 'conf.d/50-power.yaml', 'mkfifo p; mv p conf.d/50-power.yaml'],
+  [
+    'a FIFO in the place of a file that it wrote',
+    'conf.d/50-power.yaml',
+    'mkfifo p; mv p conf.d/50-power.yaml',
+  ],
 ];
 
 export function installScenarios(node: () => Node): void {
@@ -114,11 +118,11 @@ export function installScenarios(node: () => Node): void {
     assert.match(output, /would write \/etc\/polkit-1\/rules\.d\/50-tonearm-pi\.rules/);
     assert.match(output, /would start tonearm\.service/);
     const lines = output.split('\n');
-    assert.deepEqual(lines, [...new Set(lines)], 'nothing is said twice');
+    assert.deepEqual(lines, [...new Set(lines)], 'no line is printed twice');
     assert.equal(await node().property('ActiveState'), 'inactive');
   });
 
-  test('tonearm-setup --user pi: the service runs and may reboot and power off', async () => {
+  test('after tonearm-setup --user pi the service runs and may reboot and power off', async () => {
     const output = await node().setUpPi();
     assert.match(output, MAY_RESTART);
     assert.match(output, /to let other machines reach it: tonearm-setup --user pi --bind all\n.*open http/);
@@ -156,7 +160,7 @@ export function installScenarios(node: () => Node): void {
     assert.equal(await node().property('MainPID'), pid);
   });
 
-  test('--bind, --unit and --system-unit make a node that others reach, in one command, by a reload', async (t) => {
+  test('one command with --bind, --unit and --system-unit lets others reach the node, by a reload', async (t) => {
     const pid = await node().property('MainPID');
     // The node's network is a loopback of its own.
     await node().shell(`ip link add house0 type veth peer name house1; ip address add ${ADDRESS}/24 dev house0
@@ -164,8 +168,8 @@ export function installScenarios(node: () => Node): void {
     t.after(() => node().shell('ip link delete house0'));
     const units = ['--unit', 'mpd.service', '--unit=a\\x27b.service', '--system-unit', 'ssh.service'];
     const flags = ['--bind', 'lo', '--bind', 'eth9', '--bind=house0', ...units];
-    const rehearsed = await changesNothing(() => node().setUpPi(...flags, '--dry-run'));
-    assert.match(rehearsed, /would write .*50-setup\.yaml/);
+    const dryRun = await changesNothing(() => node().setUpPi(...flags, '--dry-run'));
+    assert.match(dryRun, /would write .*50-setup\.yaml/);
     const output = await node().setUpPi(...flags);
     assert.match(output, /^tonearm-setup: eth9 does not exist now; it is served once it exists$/m);
     assert.equal(lastLine(output), `tonearm-setup: open http://${ADDRESS}:8018/ (house0)`);
@@ -198,7 +202,7 @@ export function installScenarios(node: () => Node): void {
   test('--players shows players, and is kept', async () => {
     assert.equal((await node().ask('GET', '/players')).status, 404);
     await node().setUpPi('--players');
-    assert.deepEqual(await until('the players', () => node().read('/players')), []);
+    assert.deepEqual(await until('the players are known', () => node().read('/players')), []);
     await node().setUpPi('--unit', 'mpd.service', '--unit', 'a\\x27b.service');
     assert.match(await node().shell(`cat ${SETUP_FILE}`), /^players: \{enabled: true\}$/m);
   });
@@ -227,7 +231,7 @@ export function installScenarios(node: () => Node): void {
   });
 
   for (const [what, path, make] of UNREADABLE_PATHS) {
-    test(`${what} is refused, with its place`, async (t) => {
+    test(`tonearm-setup refuses ${what}, and names its path`, async (t) => {
       const before = `/root/before${CONFIG}`;
       await node().shell(`mkdir -p ${before}; cp -aT ${CONFIG} ${before}`);
       t.after(() => node().shell(`rm -rf ${CONFIG}; mv ${before} ${CONFIG}`));
@@ -264,7 +268,7 @@ const lastLine = (output: string): string | undefined => output.trimEnd().split(
 
 /** Names of the units that clients see, once the backend is up. */
 function unitsOf(node: Node): Promise<readonly string[]> {
-  return until('the units', async () => {
+  return until('the units are known', async () => {
     const units = (await node.read('/services')) as readonly { readonly name: string }[];
     return units.map(({ name }) => name);
   });

@@ -22,10 +22,10 @@ mqtt: {enabled: true, url: "mqtt://127.0.0.1:1", username: node, passwordFile: $
  * Attempts that the kernel or a bus refuses. Their environment has PID, RUN (pi's runtime directory) and TMP
  * (a directory of nobody's).
  */
-const REFUSED: readonly (readonly [what: string, script: string])[] = [
+const REFUSED: readonly (readonly [attempt: string, script: string])[] = [
   ['reading its environment', 'cat /proc/$PID/environ'],
   ['listing its descriptors', 'ls /proc/$PID/fd'],
-  ['looking at its memory', 'cat /proc/$PID/maps'],
+  ['listing its memory', 'cat /proc/$PID/maps'],
   ['reading its memory', 'head -c 1 /proc/$PID/mem'],
   ['entering its working directory', 'ls /proc/$PID/cwd/'],
   ['ending it', 'kill $PID'],
@@ -39,7 +39,7 @@ const REFUSED: readonly (readonly [what: string, script: string])[] = [
     `node -e 'require("net").connect(process.env.RUN + "/tonearm/upgrade.sock").on("error", (error) => { throw error; })'`,
   ],
   ['reading the state of runs', `cat ${STATE}/upgrade-run.json`],
-  ['putting another in its place', `cp /dev/null ${STATE}/upgrade-run.json`],
+  ['replacing the state of runs', `cp /dev/null ${STATE}/upgrade-run.json`],
   ['reading the password for the broker', `cat ${PASSWORD}`],
   ['adding to its configuration', `touch ${CONFIG}/conf.d/98-nobody.yaml`],
   ['using the bus of its user', 'busctl --address=unix:path=$RUN/bus list'],
@@ -59,7 +59,7 @@ export function otherUserScenarios(node: () => Node): void {
     await node().writeFile(ADDED_CONFIG, SETTINGS);
     await node().restartService();
     await node().userShell('tonearm progress begin --total 1');
-    await until('the state file', () => node().isThere(`${STATE}/upgrade-run.json`));
+    await until('the state file exists', () => node().isThere(`${STATE}/upgrade-run.json`));
     pid = await node().property('MainPID');
     const tmp = (await node().shell('d=$(mktemp -d); chown nobody $d; echo $d')).trim();
     env = [`PID=${pid}`, `RUN=/run/user/${node().uid}`, `TMP=${tmp}`];
@@ -77,8 +77,8 @@ export function otherUserScenarios(node: () => Node): void {
     assert.equal((await asNobody(ask)).stdout, '200\n');
   });
 
-  for (const [what, script] of REFUSED) {
-    test(`another user is refused: ${what}`, async () => {
+  for (const [attempt, script] of REFUSED) {
+    test(`another user is refused: ${attempt}`, async () => {
       const ran = await asNobody(script);
       assert.notEqual(ran.status, 0, ran.stdout);
       assert.match(ran.stderr, /denied|EACCES|not permitted|refused|Access|required|Failed to connect/i);
@@ -87,7 +87,7 @@ export function otherUserScenarios(node: () => Node): void {
     });
   }
 
-  test("the daemon's own user may open all the files", async () => {
+  test("the daemon's own user may open the files that others may not", async () => {
     const files = `${STATE}/upgrade-run.json ${PASSWORD} /proc/${pid}/environ`;
     await node().userShell(`cat ${files} > /dev/null; ls $XDG_RUNTIME_DIR/tonearm`);
     const modes = await node().shell(
@@ -101,14 +101,14 @@ export function otherUserScenarios(node: () => Node): void {
     const listens = await node().shell(
       `ss --no-header --listening --processes --tcp --udp --unix | grep 'pid=${pid},' | awk '{print $1, $5}'`,
     );
-    const places = listens
+    const addresses = listens
       .trim()
       .split('\n')
       .map((line) => line.replace(/^(\S+) .*:(\d+)$/, '$1 $2'));
     const socket = `u_str /run/user/${node().uid}/tonearm/upgrade.sock`;
-    assert.deepEqual([...new Set(places)].sort(), ['tcp 8018', socket]);
-    const named = await node().user('busctl', '--user', 'list', '--no-legend');
-    assert.doesNotMatch(named.stdout, new RegExp(`^[a-z]\\S+ +${pid} `, 'm'));
-    assert.match(named.stdout, new RegExp(`^:\\S+ +${pid} `, 'm'));
+    assert.deepEqual([...new Set(addresses)].sort(), ['tcp 8018', socket]);
+    const names = await node().user('busctl', '--user', 'list', '--no-legend');
+    assert.doesNotMatch(names.stdout, new RegExp(`^[a-z]\\S+ +${pid} `, 'm'));
+    assert.match(names.stdout, new RegExp(`^:\\S+ +${pid} `, 'm'));
   });
 }

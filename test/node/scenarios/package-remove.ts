@@ -39,21 +39,21 @@ export const FIND_LEFT =
 export function removeScenarios(node: () => Node): void {
   test('another user is set up beside pi, and removed alone', async () => {
     const home = '/home/bob/.config/tonearm';
-    const taken = await node().setUp('--user', 'bob');
-    assert.equal(taken.status, 1, taken.stdout);
-    assert.match(taken.stdout, /let bob linger/);
+    const withTakenPort = await node().setUp('--user', 'bob');
+    assert.equal(withTakenPort.status, 1, withTakenPort.stdout);
+    assert.match(withTakenPort.stdout, /let bob linger/);
     assert.match(
-      taken.stderr,
+      withTakenPort.stderr,
       /^tonearm: cannot listen on \S+ port 8018: the port is taken by a program of the user with the id \d+; api\.port .*\n.* did not start; .*systemctl --user -M bob@ /m,
     );
     await node().shell(`echo 'api: {port: 8019}' > ${home}/config.yaml`);
     const ran = await node().setUp('--user', 'bob');
     assert.equal(ran.status, 0, `${ran.stdout}${ran.stderr}`);
     assert.match(ran.stdout, /config\.yaml exists: it is kept as it is/);
-    assert.match(taken.stdout, /add bob to the group audio/);
+    assert.match(withTakenPort.stdout, /add bob to the group audio/);
     assert.match(await node().shell('id -nG bob'), /\baudio\b/);
-    const rehearsed = await node().setUp('--uninstall', '--user', 'bob', '--dry-run');
-    assert.match(rehearsed.stdout, /would stop letting bob linger\n.*would take bob out of the group audio/);
+    const dryRun = await node().setUp('--uninstall', '--user', 'bob', '--dry-run');
+    assert.match(dryRun.stdout, /would stop letting bob linger\n.*would take bob out of the group audio/);
     assert.equal((await node().setUp('--uninstall', '--user', 'bob')).status, 0);
     const left = await node().shell(
       `${FIND_LEFT} | grep bob || true
@@ -61,14 +61,14 @@ export function removeScenarios(node: () => Node): void {
     );
     assert.equal(left, `${home}\npi\n${home}/config.yaml\n`);
     assert.doesNotMatch(await node().shell('id -nG bob'), /\baudio\b/);
-    assert.equal((await node().ask('GET', '/power/')).status, 200, "pi's stays");
+    assert.equal((await node().ask('GET', '/power/')).status, 200, "pi's service continues");
     assert.match((await node().setUp('--uninstall', '--user', 'bob')).stdout, /nothing was set up for bob/);
   });
 
-  test('--bluetooth prepares BlueZ and WirePlumber for a user, says what is missing, and is taken back', async () => {
+  test('--bluetooth prepares BlueZ and WirePlumber for a user, names what is missing, and is undone by --uninstall', async () => {
     const bluez = '/etc/bluetooth/main.conf';
     const unit = '/run/systemd/system/bluetooth.service';
-    const made = `find /home/dora/.config/wireplumber -type f 2> /dev/null | xargs -r cat; id -nG dora
+    const listMade = `find /home/dora/.config/wireplumber -type f 2> /dev/null | xargs -r cat; id -nG dora
       find /home/dora -type d -empty | sort
       systemctl show --property=Restart bluetooth; ls -d /etc/systemd/system/bluetooth* 2> /dev/null || true`;
     const forDora = async (...args: readonly string[]): Promise<string> => {
@@ -82,25 +82,25 @@ export function removeScenarios(node: () => Node): void {
       install -D -o dora /dev/stdin /home/dora/.config/tonearm/config.yaml <<END\napi: {port: 8019}\nEND
       chown -R dora: /home/dora; mkdir -p /etc/bluetooth; printf '[General]\n#Class = 0x000100\n[Policy]\n' > ${bluez}
       printf '[Service]\nExecStart=true\n' > ${unit}; systemctl daemon-reload`);
-    const before = await node().shell(`${made}; cat ${bluez}`);
+    const before = await node().shell(`${listMade}; cat ${bluez}`);
     assert.match(await forDora('--bluetooth', '--dry-run'), /would have phones see a loudspeaker/);
-    assert.equal(await node().shell(`${made}; cat ${bluez}`), before);
+    assert.equal(await node().shell(`${listMade}; cat ${bluez}`), before);
     const output = await forDora('--bluetooth');
     assert.match(output, /^tonearm-setup: Bluetooth .* without bluez: apt install bluez, /m);
-    const has = await node().shell(made);
-    assert.match(has, /seat-monitoring = disabled|\["with-logind"\] = false/);
-    assert.match(has, /Restart=on-failure/);
+    const prepared = await node().shell(listMade);
+    assert.match(prepared, /seat-monitoring = disabled|\["with-logind"\] = false/);
+    assert.match(prepared, /Restart=on-failure/);
     assert.match(await node().shell('id -nG dora'), /\bbluetooth\b/);
-    const [, , line] = (await node().shell(`cat ${bluez}`)).split('\n');
-    assert.equal(line, 'Class = 0x000414');
+    const [, , classLine] = (await node().shell(`cat ${bluez}`)).split('\n');
+    assert.equal(classLine, 'Class = 0x000414');
     assert.doesNotMatch(await forDora(), /: (?:write|make|add|have|enable|start|restart) /);
     const undone = await forDora('--uninstall');
-    assert.equal(await node().shell(`${made}; cat ${bluez}`), before, undone);
+    assert.equal(await node().shell(`${listMade}; cat ${bluez}`), before, undone);
     await node().shell(`userdel --force --remove dora 2> /dev/null
       rm ${bluez} ${unit}; systemctl daemon-reload`);
   });
 
-  test('nothing stays of a user who is gone, not even lingering', async () => {
+  test('the removal for a user who is gone leaves nothing, not even lingering', async () => {
     const config = '/home/carl/.config/tonearm/config.yaml';
     await node().shell(`useradd --create-home carl
       install -D -o carl /dev/stdin ${config} <<END\napi: {port: 8019}\nEND
@@ -130,8 +130,8 @@ export function removeScenarios(node: () => Node): void {
     assert.equal(await node().shell('ls -d "/run/user/$(id -u bob)/tonearm" 2> /dev/null || true'), '');
     await node().apt('purge', 'tonearm');
     // logind keeps a runtime directory for ten seconds after the user's last service, also of a removed user.
-    const isAlone = async () => (await node().shell('ls /run/user')) === `${node().uid}\n`;
-    await until("logind has removed the others' runtime directories", isAlone);
+    const isOnlyPis = async () => (await node().shell('ls /run/user')) === `${node().uid}\n`;
+    await until("logind has removed the others' runtime directories", isOnlyPis);
     assert.equal(await node().shell(FIND_LEFT), `/home/bob/.config/tonearm\n${CONFIG}\n`);
     assert.equal(await node().shell(`find ${CONFIG} -type f`), `${CONFIG}/config.yaml\n`);
     assert.equal(await node().shell('ls /var/lib/systemd/linger'), 'pi\n', 'pi lingered before');
@@ -140,8 +140,8 @@ export function removeScenarios(node: () => Node): void {
   test('install.sh installs from a checkout below /usr/local, and removes it again', async () => {
     await installCheckout(node());
     const before = await node().shell(FIND_LEFT);
-    const rehearsed = await node().root(INSTALL_SCRIPT, '--user', 'pi', '--dry-run');
-    assert.match(rehearsed.stdout, /would copy \d+ files to \/usr\/local\/lib\/tonearm/, rehearsed.stderr);
+    const dryRun = await node().root(INSTALL_SCRIPT, '--user', 'pi', '--dry-run');
+    assert.match(dryRun.stdout, /would copy \d+ files to \/usr\/local\/lib\/tonearm/, dryRun.stderr);
     assert.equal(await node().shell(FIND_LEFT), before);
     for (const [args, status] of [
       [['--user', 'nobody-here'], 67],

@@ -66,7 +66,7 @@ export function serviceScenarios(node: () => Node): void {
 
   test('the code that V8 has compiled is kept for the next start', async () => {
     const keeps = 'test -e ~/.cache/tonearm/main.code -a -e ~/.cache/tonearm/actors-audio-backend.code';
-    await until('it is kept', async () => (await node().user('sh', '-c', keeps)).status === 0);
+    await until('the compiled code is kept', async () => (await node().user('sh', '-c', keeps)).status === 0);
   });
 
   test('SIGUSR1 opens no inspector, not even before the code of the daemon runs', async () => {
@@ -90,12 +90,12 @@ export function serviceScenarios(node: () => Node): void {
   test('an invalid configuration ends the service for good, with status 78', async (t) => {
     await configure(t, node(), 'api: {port: none}\n');
     const { status } = await node().user('systemctl', '--user', 'restart', 'tonearm.service');
-    assert.notEqual(status, 0, 'whoever starts it learns that it does not work');
+    assert.notEqual(status, 0, 'systemctl reports that the start has failed');
     await until('the service has failed', async () => (await node().property('ActiveState')) === 'failed');
     assert.equal(await node().property('ExecMainStatus'), '78');
   });
 
-  test('a reload is done when the new configuration is in force, and a wrong one fails, with streams open', async (t) => {
+  test('a reload is done when the new configuration is in force, and a wrong one fails; streams stay open', async (t) => {
     const pid = await node().property('MainPID');
     const reload = () => node().user('systemctl', '--user', 'reload', 'tonearm.service');
     const added = `${CONFIG}/conf.d/99-added.yaml`;
@@ -110,7 +110,7 @@ export function serviceScenarios(node: () => Node): void {
     assert.equal((await node().ask('POST', '/audio/server/mute')).status, 403);
     assert.equal((await node().ask('GET', '/bluetooth')).status, 404);
     await node().writeFile(added, 'api: {control: nobody}\n');
-    assert.notEqual((await reload()).status, 0, 'whoever reloads learns that it is wrong');
+    assert.notEqual((await reload()).status, 0, 'systemctl reports that the reload has failed');
     const log = await node().userShell('journalctl --user --unit tonearm --output cat --lines 20');
     assert.match(log, /99-added\.yaml:1:16: api\.control: must be true, false or local/);
     assert.equal((await node().ask('POST', '/audio/server/mute')).status, 403);

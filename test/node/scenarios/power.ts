@@ -7,17 +7,19 @@ import { test } from 'node:test';
 import { until } from '../../until.js';
 import { CONFIG, type Node, POWER_CONFIG, RULE } from '../node.js';
 
-const ALL = { reboot: true, power_off: true };
-const NONE = { reboot: false, power_off: false };
+const ALL_ALLOWED = { reboot: true, power_off: true };
+const NONE_ALLOWED = { reboot: false, power_off: false };
 const ACTIONS = ['/power/reboot', '/power/power_off'];
 
+/** Waits until GET /power/ answers with these permissions. */
 async function untilPowerIs(node: Node, expected: unknown): Promise<void> {
-  await until(`GET /power/ to be ${JSON.stringify(expected)}`, async () => {
+  await until(`GET /power/ is ${JSON.stringify(expected)}`, async () => {
     const { status, text } = await node.ask('GET', '/power/');
     return status === 200 && text === JSON.stringify(expected);
   });
 }
 
+/** Fails unless a POST is refused with this status and detail. */
 async function mustRefuse(node: Node, path: string, status: number, detail: RegExp): Promise<void> {
   const reply = await node.ask('POST', path);
   assert.equal(reply.status, status, reply.text);
@@ -36,16 +38,16 @@ const MAY_INHIBIT_FILE = '/etc/polkit-1/rules.d/60-test.rules';
 export function powerScenarios(node: () => Node): void {
   test('a power action without the rule is 403, and names the missing permission', async () => {
     await node().shell(`mv ${RULE} /root/kept.rules`);
-    await untilPowerIs(node(), NONE);
-    const name = 'org\\.freedesktop\\.login1\\.';
-    await mustRefuse(node(), '/power/reboot', 403, new RegExp(`${name}reboot, and ${name}reboot-m`));
-    await mustRefuse(node(), '/power/power_off', 403, new RegExp(`${name}power-off, `));
+    await untilPowerIs(node(), NONE_ALLOWED);
+    const prefix = 'org\\.freedesktop\\.login1\\.';
+    await mustRefuse(node(), '/power/reboot', 403, new RegExp(`${prefix}reboot, and ${prefix}reboot-m`));
+    await mustRefuse(node(), '/power/power_off', 403, new RegExp(`${prefix}power-off, `));
     await node().shell(`cp /root/kept.rules ${RULE}`);
-    await untilPowerIs(node(), ALL);
+    await untilPowerIs(node(), ALL_ALLOWED);
   });
 
   for (const who of ['root', 'pi'] as const) {
-    test(`a lock of ${who} is 409, and names the holder and the reason`, async (t) => {
+    test(`a power action during a lock of ${who} is 409, and names the holder and the reason`, async (t) => {
       await node().writeFile(MAY_INHIBIT_FILE, MAY_INHIBIT);
       t.after(() => node().shell(`rm ${MAY_INHIBIT_FILE}`));
       // A restarted polkit has read its rules before it answers.
@@ -58,7 +60,7 @@ export function powerScenarios(node: () => Node): void {
   }
 
   for (const unit of ['polkit.service', 'systemd-logind.service']) {
-    test(`${unit} masked: 503 and no crash; unmasked: granted`, async (t) => {
+    test(`power actions are 503 without a crash while ${unit} is masked, and allowed once it is unmasked`, async (t) => {
       const pid = await node().property('MainPID');
       t.after(() => node().shell(`systemctl --runtime unmask ${unit} && systemctl start ${unit}`));
       await node().shell(`systemctl --runtime mask --now ${unit}`);
@@ -66,12 +68,12 @@ export function powerScenarios(node: () => Node): void {
       assert.equal((await node().ask('GET', '/power/')).status, 503);
       assert.equal((await node().ask('GET', '/audio')).status, 200);
       await node().shell(`systemctl --runtime unmask ${unit} && systemctl start ${unit}`);
-      await untilPowerIs(node(), ALL);
+      await untilPowerIs(node(), ALL_ALLOWED);
       assert.equal(await node().property('MainPID'), pid);
     });
   }
 
-  test('a power-off is 202, one event and bye; the service is back with the node', async () => {
+  test('a power-off is 202, its stream ends with one action and bye, and the service is back with the node', async () => {
     const watcher = await node().events();
     await node().powerOff(async () => {
       const reply = await node().ask('POST', '/power/power_off');
@@ -79,11 +81,11 @@ export function powerScenarios(node: () => Node): void {
       await watcher.until(({ events }) => events.some(({ data }) => data === '"bye"'), 'bye', 30_000);
     });
     const lines = watcher.events.map(({ type, data }) => `${type} ${data}`);
-    const ends = lines.filter((line) => /^power|bye/.test(line));
-    assert.deepEqual(ends, ['power.action {"action":"poweroff"}', 'server.info "bye"']);
+    const lastLines = lines.filter((line) => /^power|bye/.test(line));
+    assert.deepEqual(lastLines, ['power.action {"action":"poweroff"}', 'server.info "bye"']);
     await node().start();
     await until('the service is back', async () => (await node().property('ActiveState')) === 'active');
-    await untilPowerIs(node(), ALL);
+    await untilPowerIs(node(), ALL_ALLOWED);
   });
 }
 
@@ -92,7 +94,7 @@ const DISPLAY_MANAGER = 'display-manager.service';
 async function setUpAndMayRestart(node: Node): Promise<void> {
   const output = await node.setUpPi();
   assert.match(output, /everybody who can reach tonearm may restart this machine and switch it off/);
-  await until('the granted actions', async () => (await node.ask('GET', '/power/')).status === 200);
+  await until('the permissions are known', async () => (await node.ask('GET', '/power/')).status === 200);
 }
 
 export function desktopScenarios(node: () => Node): void {
@@ -113,7 +115,7 @@ export function desktopScenarios(node: () => Node): void {
     await setUpAndMayRestart(node());
   });
 
-  test('--no-power removes the rule and is kept, until its line is removed', async () => {
+  test('--no-power removes the rule, and stays in force until its line is removed from the configuration', async () => {
     for (const flags of [['--no-power'], []]) {
       const output = await node().setUpPi(...flags);
       assert.match(output, /nobody can restart this machine .*: --no-power was given/);

@@ -53,15 +53,15 @@ export class SystemdDaemon extends DaemonOnNode {
   }
 
   async service(name: string): Promise<ServiceRecord> {
-    const found = (await this.services()).find((each) => each.name === name);
+    const found = (await this.services()).find((service) => service.name === name);
     return found ?? assert.fail(`${name} is not in the list`);
   }
 
-  /** Waits until the record in the list satisfies `like`. */
-  async waitFor(name: string, like: (service: ServiceRecord) => boolean): Promise<ServiceRecord> {
-    return until(`the wanted record of ${name}`, async () => {
+  /** Waits until the record in the list is as expected. */
+  async waitFor(name: string, isExpected: (service: ServiceRecord) => boolean): Promise<ServiceRecord> {
+    return until(`the expected record of ${name}`, async () => {
       const service = await this.service(name);
-      assert.ok(like(service), JSON.stringify(service));
+      assert.ok(isExpected(service), JSON.stringify(service));
       return service;
     });
   }

@@ -1,5 +1,5 @@
-// Logs of units by the real journalctl: what a user without groups may read where the journal is on the disk
-// and where it is in memory, and what a member of systemd-journal may.
+// Logs of units by the real journalctl. A user without groups may read only the logs of the user's own units. A
+// member of systemd-journal may read all logs, also where the journal is in memory.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -29,8 +29,8 @@ export function logScenarios(daemon: SystemdDaemon): void {
     return [status, 'detail' in answer ? [answer.detail] : answer.map(({ message }) => message)];
   }
 
-  /** Waits until the journal has the end of the unit's run, and gives the messages. */
-  const ended = (path: string): Promise<readonly string[]> =>
+  /** Waits until the log has the failure that ends the unit's run, and resolves with the messages. */
+  const endedLog = (path: string): Promise<readonly string[]> =>
     until(`the log of ${path} has its end`, async () => {
       const [, messages] = await log(path);
       return messages.some((message) => message.includes("Failed with result 'exit-code'")) && messages;
@@ -57,7 +57,7 @@ export function logScenarios(daemon: SystemdDaemon): void {
     await daemon.begin(CONFIGURED_UNITS);
   });
 
-  const inOrder = (messages: readonly string[]): void => {
+  const mustBeInOrder = (messages: readonly string[]): void => {
     const red = messages.indexOf('red');
     const urgent = messages.indexOf('urgent');
     const end = messages.findLastIndex((message) => message.includes("Failed with result 'exit-code'"));
@@ -65,8 +65,8 @@ export function logScenarios(daemon: SystemdDaemon): void {
   };
 
   test("a user without groups reads the log of the user's failed unit, as text and in order, also by an alias", async () => {
-    inOrder(await ended('user/talks.service/log'));
-    inOrder(await ended('user/by-alias.service/log'));
+    mustBeInOrder(await endedLog('user/talks.service/log'));
+    mustBeInOrder(await endedLog('user/by-alias.service/log'));
     const { text } = await daemon.ask('GET', '/services/user/talks.service/log');
     const entries: readonly LogEntryRecord[] = JSON.parse(text);
     assert.equal(entries.find(({ message }) => message === 'urgent')?.priority, 3);
@@ -74,13 +74,13 @@ export function logScenarios(daemon: SystemdDaemon): void {
     assert.deepEqual(await log('user/talks.service/log?lines=1'), [200, [entries.at(-1)?.message]]);
   });
 
-  test('a unit that does not exist has no lines, and one that is hidden or not listed has no log', async () => {
+  test('a unit that does not exist has no lines, and a unit that is hidden or not listed has no log', async () => {
     assert.deepEqual(await log('user/absent.service/log'), [200, []]);
     for (const name of ['unlisted.service', 'secret.service', 'secret-alias.service'])
       assert.equal((await log(`user/${name}/log`))[0], 404, name);
   });
 
-  test('a user without groups may not read the log of a system unit, and is not given an empty one', async () => {
+  test('a user without groups is refused the log of a system unit, and does not get an empty log', async () => {
     const [status, [detail]] = await log('system/talks.service/log');
     assert.equal(status, 403);
     assert.match(detail ?? '', /systemd-journal/);
@@ -90,20 +90,20 @@ export function logScenarios(daemon: SystemdDaemon): void {
     await daemon.node.shell(`usermod --append --groups systemd-journal ${NODE_USER}`);
     try {
       await daemon.begin(LOG_UNITS);
-      for (const scope of ['user', 'system']) inOrder(await ended(`${scope}/talks.service/log`));
+      for (const scope of ['user', 'system']) mustBeInOrder(await endedLog(`${scope}/talks.service/log`));
       await daemon.node.shell('journalctl --relinquish-var; mv /var/log/journal /var/log/away');
       await runTalkingUnits();
-      for (const scope of ['user', 'system']) inOrder(await ended(`${scope}/talks.service/log`));
+      for (const scope of ['user', 'system']) mustBeInOrder(await endedLog(`${scope}/talks.service/log`));
     } finally {
       await daemon.node.shell(`${RESTORE_JOURNAL}; gpasswd --delete ${NODE_USER} systemd-journal`);
     }
   });
 
   test('the log of a unit with a log namespace of its own is whole', async () => {
-    const OWN = '/etc/systemd/system/talks.service.d/namespace.conf';
+    const NAMESPACE_FILE = '/etc/systemd/system/talks.service.d/namespace.conf';
     await daemon.node.shell(`usermod --append --groups systemd-journal ${NODE_USER}`);
     const service = "LogNamespace=own\nExecStart=\nExecStart=sh -c 'echo in a namespace; sleep 1; exit 3'\n";
-    await daemon.node.writeFile(OWN, `[Service]\n${service}`);
+    await daemon.node.writeFile(NAMESPACE_FILE, `[Service]\n${service}`);
     try {
       await daemon.node.shell('systemctl daemon-reload');
       await daemon.begin(LOG_UNITS);
@@ -118,13 +118,13 @@ export function logScenarios(daemon: SystemdDaemon): void {
       );
     } finally {
       await daemon.node.shell(
-        `rm ${OWN}; systemctl daemon-reload; gpasswd --delete ${NODE_USER} systemd-journal`,
+        `rm ${NAMESPACE_FILE}; systemctl daemon-reload; gpasswd --delete ${NODE_USER} systemd-journal`,
       );
     }
   });
 
   test('reading logs leaves no process behind', async () => {
-    const left = await daemon.shell(`ps -o stat=,args= --ppid $(cat /tmp/tonearm-held.pid) || true`);
-    assert.equal(left, '');
+    const processes = await daemon.shell(`ps -o stat=,args= --ppid $(cat /tmp/tonearm-held.pid) || true`);
+    assert.equal(processes, '');
   });
 }

@@ -32,7 +32,7 @@ export function changesByOthersScenarios(daemon: SystemdDaemon): void {
     assert.deepEqual(sent.at(-1), await daemon.service('plain.service'));
   });
 
-  test('a unit file that appears runs without a reload, and is gone after its removal', async () => {
+  test('a new unit file runs without a reload, and its unit is gone after the removal of the file', async () => {
     await daemon.write('late.service', `[Unit]\nDescription=Late\n[Service]\n${SLEEP}`);
     await daemon.systemctl('start', 'late.service');
     const late = await daemon.waitFor('late.service', ({ running }) => running);
@@ -47,7 +47,7 @@ export function changesByOthersScenarios(daemon: SystemdDaemon): void {
     await daemon.waitFor('late.service', ({ exists }) => !exists);
   });
 
-  test('a unit that becomes internal is forgotten by streams, and is back when it is no more', async () => {
+  test('streams forget a unit that becomes internal, and have it again when it is internal no more', async () => {
     const received = await daemon.listen('?snapshot=1');
     /** True if a client that keeps to the documented rules has the unit. */
     const isKnown = (): boolean => {
@@ -56,24 +56,25 @@ export function changesByOthersScenarios(daemon: SystemdDaemon): void {
       return model.known.units.has('user/late.service');
     };
     const isListed = async () => (await daemon.services()).some(({ name }) => name === 'late.service');
-    await until('it is known', isKnown);
+    await until('the stream has the unit', isKnown);
     await daemon.shell(
       'ln -s secret.service ~/.config/systemd/user/late.service; systemctl --user daemon-reload',
     );
-    await until('it is hidden', async () => !(await isListed()));
+    await until('the list does not have the unit', async () => !(await isListed()));
     await until('the stream has forgotten it', () => !isKnown());
     await daemon.remove('late.service');
-    await until('it is known again', isKnown);
+    await until('the stream has the unit again', isKnown);
     assert.equal(await isListed(), true);
     daemon.stopListening();
   });
 
-  test('a storm of daemon-reloads publishes nothing false, and what changed in it is published', async () => {
+  test('a storm of daemon-reloads publishes no false event, and a change meanwhile is published', async () => {
     await daemon.startUnit('plain.service');
     const received = await daemon.listen();
     await daemon.shell('for i in 1 2 3 4 5 6 7 8; do systemctl --user daemon-reload; done');
     await daemon.barrier(received);
     assert.deepEqual(eventsOfUnit(received, 'plain.service'), []);
+
     const reload = 'systemctl --user daemon-reload';
     await daemon.shell(`${reload} & systemctl --user stop plain.service; ${reload} || true; wait`);
     await daemon.waitFor('plain.service', ({ active_state: state }) => state === 'inactive');
@@ -109,7 +110,7 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
     );
   });
 
-  test('no request changes a system unit, nor sends a call that could', async () => {
+  test('no request changes a system unit, or makes the daemon send a call that could', async () => {
     const monitor = daemon.node.spawnRoot('busctl', '--system', '--json=short', 'monitor');
     const output = new SpawnedText(monitor.stdout);
     const ping = async (word: string) => {
@@ -131,8 +132,10 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
     const calls = output.text
       .match(/^\{.*/gm)
       ?.map((line) => JSON.parse(line))
-      .filter((each) => each.type === 'method_call' && each.destination === 'org.freedesktop.systemd1');
-    // The daemon was started anew, so that the monitor has recorded calls at all.
+      .filter(
+        (message) => message.type === 'method_call' && message.destination === 'org.freedesktop.systemd1',
+      );
+    // These calls come from the new start of the daemon. They show that the monitor records calls.
     const members = new Set(calls?.map(({ member }) => member));
     assert.deepEqual([...members].sort(), ['GetAll', 'GetUnitFileState', 'Subscribe']);
   });

@@ -53,13 +53,17 @@ upgrade: {enabled: true, resultFile: /tmp/none, upgradeUnit: secret.service}`;
 type ExpectedRecord = Partial<ServiceRecord>;
 
 interface Row {
+  /** The case, for the title of the test. */
   readonly what: string;
   readonly unit: string;
   readonly verb: string;
+  /** The status of the answer. */
   readonly status: number;
+  /** The detail of the answer, if it is a problem. */
   readonly detail?: RegExp;
   /** True if the unit fails after the end of its job. */
   readonly failsAfterJob?: boolean;
+  /** Fields that the unit's record must have afterwards. */
   readonly record: ExpectedRecord;
 }
 

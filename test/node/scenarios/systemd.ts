@@ -44,9 +44,11 @@ export function systemdScenarios(node: () => Node): void {
 
   test('the list has system units, then user units, as configured', async () => {
     const services = await daemon.services();
-    const visible = USER_UNITS.filter((name) => !name.startsWith('secret')).map((name) => `user/${name}`);
+    const visibleUserUnits = USER_UNITS.filter((name) => !name.startsWith('secret')).map(
+      (name) => `user/${name}`,
+    );
     const listed = services.map(({ scope, name }) => `${scope}/${name}`);
-    assert.deepEqual(listed, [...SYSTEM_UNITS.map((name) => `system/${name}`), ...visible]);
+    assert.deepEqual(listed, [...SYSTEM_UNITS.map((name) => `system/${name}`), ...visibleUserUnits]);
     assert.deepEqual(await daemon.service('plain.service'), {
       name: 'plain.service',
       scope: 'user',
@@ -67,8 +69,8 @@ export function systemdScenarios(node: () => Node): void {
     assert.equal((await daemon.service('dbus.service')).running, true);
   });
 
-  /** The number of answers with a failure that came after the job's end. */
-  let refusals = 0;
+  /** How many answers have named a failure that came after the end of the start job. */
+  let lateFailuresAnswered = 0;
 
   /**
    * Starts a unit whose program cannot be executed, or ends at once. The failure comes after the end of its
@@ -80,35 +82,38 @@ export function systemdScenarios(node: () => Node): void {
     if (status === 202) return;
     assert.equal(status, 502, body);
     assert.match(body, detail);
-    refusals += 1;
+    lateFailuresAnswered += 1;
   }
 
   for (const { what, unit, verb, status, detail, record, failsAfterJob: isBehind = false } of ROWS) {
-    test(`${what}: ${verb} is ${status}`, async () => {
+    test(`${what}: ${verb} is answered with ${status}`, async () => {
       const received = await daemon.listen();
-      const listed = (await daemon.services()).find(({ name }) => name === unit);
+      const before = (await daemon.services()).find(({ name }) => name === unit);
+      const isCrashLoop = what === 'a crash loop';
+
       if (isBehind) await startInVain(unit, detail ?? /./);
       else {
         const answer = await daemon.post(unit, verb);
         assert.equal(answer[0], status, answer[1]);
         if (detail !== undefined) assert.match(answer[1], detail);
       }
-      if (listed === undefined) return;
-      const like = (service: ServiceRecord): boolean => hasValues(service, { ...record, name: unit });
-      if (what === 'a crash loop') await until('the loop has ended', () => isLoopOver(unit));
-      const final = isBehind ? await daemon.waitFor(unit, like) : await daemon.service(unit);
-      assert.ok(like(final), `behind the answer: ${JSON.stringify(final)}`);
+
+      if (before === undefined) return;
+      const isExpected = (service: ServiceRecord): boolean => hasValues(service, { ...record, name: unit });
+      if (isCrashLoop) await until('the loop has ended', () => isLoopOver(unit));
+      const final = isBehind ? await daemon.waitFor(unit, isExpected) : await daemon.service(unit);
+      assert.ok(isExpected(final), `after the answer: ${JSON.stringify(final)}`);
+
       await daemon.barrier(received);
       const events = eventsOfUnit(received, unit);
-      const changed = JSON.stringify(listed) !== JSON.stringify(final);
-      assert.deepEqual(events.at(-1), changed || events.length > 0 ? final : undefined);
-      const texts = events.map((each) => JSON.stringify(each));
-      const isTwice = texts.some((text, at) => text === texts[at - 1]);
-      assert.equal(isTwice, false, 'two events in a row are the same');
-      const isLoop = what === 'a crash loop';
-      assert.ok(events.length <= (isLoop ? LOOP_EVENTS_MAX : EVENTS_MAX), `${events.length} events`);
+      const isPublished = JSON.stringify(before) !== JSON.stringify(final) || events.length > 0;
+      assert.deepEqual(events.at(-1), isPublished ? final : undefined);
+      const texts = events.map((event) => JSON.stringify(event));
+      const isRepeated = texts.some((text, index) => text === texts[index - 1]);
+      assert.equal(isRepeated, false, 'two events in a row are the same');
+      assert.ok(events.length <= (isCrashLoop ? LOOP_EVENTS_MAX : EVENTS_MAX), `${events.length} events`);
       const finals = texts.filter((text) => text === JSON.stringify(final));
-      if (!isLoop) assert.equal(finals.length, changed || events.length > 0 ? 1 : 0);
+      if (!isCrashLoop) assert.equal(finals.length, isPublished ? 1 : 0);
     });
   }
 
@@ -120,19 +125,23 @@ export function systemdScenarios(node: () => Node): void {
   ] as const) {
     test(`a failure that does not end at once, as with ${unit}, is 502`, async () => {
       await startInVain(unit, /exit-code/);
-      await daemon.waitFor(unit, (now) => `${now.active_state} ${now.sub_state}` === state);
+      await daemon.waitFor(unit, (service) => `${service.active_state} ${service.sub_state}` === state);
       if (state.endsWith('stop-post')) await daemon.systemctl('kill', unit);
-      await daemon.waitFor(unit, ({ active_state: now }) => now !== 'deactivating');
+      await daemon.waitFor(unit, (service) => service.active_state !== 'deactivating');
       assert.deepEqual(await daemon.post(unit, 'stop'), [202, '']);
     });
   }
 
-  test('a failure behind the end of a start is not always late', () => assert.ok(refusals > 0));
+  test('the answer to a start names a failure after the end of its job, at least sometimes', () =>
+    assert.ok(lateFailuresAnswered > 0));
 
   test('disable with an alias stops the unit behind it', async () => {
     for (const state of ['active', 'inactive']) {
       await daemon.systemctl('enable', ...(state === 'active' ? ['--now'] : []), 'aliased.service');
-      await daemon.waitFor('other-name.service', ({ exists, active_state: now }) => exists && now === state);
+      await daemon.waitFor(
+        'other-name.service',
+        (service) => service.exists && service.active_state === state,
+      );
       assert.deepEqual(await daemon.post('other-name.service', 'disable'), [202, '']);
       assert.equal(await node().property('ActiveState', 'aliased.service'), 'inactive');
       const { exists, running } = await daemon.service('other-name.service');
@@ -140,8 +149,8 @@ export function systemdScenarios(node: () => Node): void {
     }
   });
 
-  test('disable with an alias stops the unit behind it, also where the alias was made a moment ago', async () => {
-    for (let rounds = 0; rounds < 5; rounds += 1) {
+  test('disable with an alias that was made a moment ago stops the unit behind it', async () => {
+    for (let round = 0; round < 5; round += 1) {
       await daemon.systemctl('enable', '--now', 'aliased.service');
       assert.deepEqual(await daemon.post('other-name.service', 'disable'), [202, '']);
       assert.equal(await node().property('ActiveState', 'aliased.service'), 'inactive');
@@ -160,10 +169,10 @@ export function systemdScenarios(node: () => Node): void {
   test('a job that takes longer than the wait is accepted', async () => {
     assert.deepEqual(await daemon.post('endless.service', 'start'), [202, '']);
     assert.equal((await daemon.service('endless.service')).active_state, 'activating');
-    const stopping = daemon.post('endless.service', 'start');
+    const secondStart = daemon.post('endless.service', 'start');
     assert.deepEqual(await daemon.post('endless.service', 'stop'), [202, '']);
-    const [status, detail] = await stopping;
-    assert.ok(status === 502 || status === 202, detail);
+    const [status, detail] = await secondStart;
+    assert.ok([202, 502].includes(status), `${status} ${detail}`);
   });
 
   describe('changes of units by others', () => changesByOthersScenarios(daemon));

@@ -110,17 +110,17 @@ export class UpgradeDaemon extends DaemonOnNode {
     await this.begin(FULL);
   }
 
-  /** Likewise, and starts that upgrade. */
+  /** Does what `beginWith` does, and starts the upgrade. */
   async beginRun(script: string, more = ''): Promise<void> {
     await this.beginWith(script, more);
     await this.start();
   }
 
-  /** Waits until the answer of `GET /upgrade` satisfies `like`. */
-  async waitFor(what: string, like: (upgrade: UpgradeRecord) => boolean): Promise<UpgradeRecord> {
+  /** Waits until the answer of `GET /upgrade` is as expected. `what` describes it if the wait is in vain. */
+  async waitFor(what: string, isExpected: (upgrade: UpgradeRecord) => boolean): Promise<UpgradeRecord> {
     return until(what, async () => {
       const upgrade = await this.node.read<UpgradeRecord>('/upgrade');
-      assert.ok(like(upgrade), JSON.stringify(upgrade));
+      assert.ok(isExpected(upgrade), JSON.stringify(upgrade));
       return upgrade;
     });
   }
@@ -138,9 +138,10 @@ export class UpgradeDaemon extends DaemonOnNode {
     });
   }
 
+  /** Waits until the run has this state and origin. */
   untilRun(state: string, origin = 'systemd'): Promise<UpgradeRecord> {
-    const isSo = ({ run }: UpgradeRecord): boolean => run.state === state && run.origin === origin;
-    return this.waitFor(`the run ${state}, ${origin}`, isSo);
+    const isExpected = ({ run }: UpgradeRecord): boolean => run.state === state && run.origin === origin;
+    return this.waitFor(`the run is ${state}, from ${origin}`, isExpected);
   }
 
   override listen(): Promise<ReceivedEvents> {

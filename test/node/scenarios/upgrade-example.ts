@@ -47,14 +47,17 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
 
   const UPGRADE = `{enabled: true, resultFile: ${RESULT}, checkUnit: tonearm-detect.service, upgradeUnit: tonearm-upgrade.service}`;
 
-  test('check and upgrade, with a restart of the daemon as one step', async () => {
+  test('the examples check and upgrade, and restart the daemon as one step', async () => {
     await daemon.begin(UPGRADE);
     const received = await daemon.listen();
     assert.equal(await daemon.post('/upgrade/check'), 202);
     await daemon.unitEnds('tonearm-detect.service');
-    const found = await daemon.waitFor('the detector', ({ current }) => current !== '');
+    const found = await daemon.waitFor('the result of the detector', ({ current }) => current !== '');
     assert.equal(found.extra?.['package'], 'bash');
-    const { check } = await daemon.waitFor('its end', (now) => now.check?.finished_at !== undefined);
+    const { check } = await daemon.waitFor(
+      'the end of the check',
+      (upgrade) => upgrade.check?.finished_at !== undefined,
+    );
     assert.equal(check?.state, 'idle');
     for (const [event, part] of [
       ['upgrade.check', '{"state":"running"'],
@@ -64,10 +67,11 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
         received.some(({ type, data }) => type === event && data.includes(part)),
       );
     daemon.stopListening();
-    const before = await daemon.node.property('MainPID');
+
+    const pidBefore = await daemon.node.property('MainPID');
     await daemon.start();
     await daemon.untilRun('idle');
-    assert.notEqual(await daemon.node.property('MainPID'), before);
+    assert.notEqual(await daemon.node.property('MainPID'), pidBefore);
     assert.match(await daemon.shell('cat ~/as-root'), /-n apt-get -qq install --only-upgrade --yes bash/);
   });
 
@@ -88,20 +92,20 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     beforeEach(() => daemon.begin(UPGRADE));
     after(() => repository.remove());
 
-    const upgraded = async (version: number) => {
+    const untilUpgradedTo = async (version: number) => {
       await daemon.untilRun('idle');
       assert.equal(await repository.installed(), `${version}`);
     };
-    const stepIs = (step: string) => daemon.waitFor(step, ({ run }) => run.step === step);
+    const untilStep = (step: string) => daemon.waitFor(step, ({ run }) => run.step === step);
 
-    test('an upgrade waits for another apt that is at work, and says so', async () => {
+    test('an upgrade waits for another apt that is at work, and names it in step and log', async () => {
       await repository.publish(2);
       const release = await repository.holdLock();
       await daemon.start();
-      await stepIs('Waiting for another package manager');
+      await untilStep('Waiting for another package manager');
       await daemon.logHas(/^E: Could not get lock .* held by process \d+ \(apt-get\)/);
       await release();
-      await upgraded(2);
+      await untilUpgradedTo(2);
     });
 
     test('an installation that a power cut has interrupted is mended', async () => {
@@ -109,18 +113,18 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
       await repository.interrupt();
       await daemon.start();
       await daemon.logHas(/^E: dpkg was interrupted/);
-      await upgraded(3);
+      await untilUpgradedTo(3);
     });
 
-    test('an upgrade goes on where an unrelated repository is broken, and says so', async () => {
+    test('an upgrade goes on where an unrelated repository is broken, and logs this', async () => {
       await repository.publish(4, 'deb [trusted=yes] file:/nowhere ./');
       await daemon.start();
-      await upgraded(4);
+      await untilUpgradedTo(4);
       await daemon.logHas(/^E: .*\/nowhere/);
       await daemon.logHas(/not all package lists could be read: going on/);
     });
 
-    test('an upgrade fails where the broken repository may be that of the package', async () => {
+    test('an upgrade fails where the broken repository may have the package', async () => {
       await repository.publish(4, 'deb [trusted=yes] file:/nowhere ./');
       await daemon.start();
       await daemon.untilRun('failed');
@@ -135,20 +139,20 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
       await daemon.logHas(/^E: Sub-process \/usr\/bin\/dpkg returned an error code/);
       await repository.publish(6);
       await daemon.start();
-      await upgraded(6);
+      await untilUpgradedTo(6);
     });
 
     test('a package on hold is not offered', async () => {
       await repository.publish(7);
       await daemon.node.shell(`apt-get -qq update; apt-mark hold ${PACKAGE}`);
-      const found = async (isOnHold: boolean) => {
+      const checkFinds = async (isOnHold: boolean) => {
         assert.equal(await daemon.post('/upgrade/check'), 202);
         return daemon.waitFor(`hold: ${isOnHold}`, ({ extra }) => extra?.['held'] === isOnHold);
       };
-      const onHold = await found(true);
+      const onHold = await checkFinds(true);
       assert.deepEqual([onHold.current, onHold.latest, onHold.upgrade_available], ['6', '7', false]);
       await daemon.node.shell(`apt-mark unhold ${PACKAGE}`);
-      assert.equal((await found(false)).upgrade_available, true);
+      assert.equal((await checkFinds(false)).upgrade_available, true);
     });
 
     test('a script that is run by sudo reports to the user who runs it', async () => {

@@ -74,8 +74,8 @@ export class Repository {
   /** Starts another apt. Resolves once this apt is at work, with a function that lets it end. */
   async holdLock(): Promise<() => Promise<void>> {
     await this.#build('tonearm-other', 1, 'exit 0');
-    const gate = `touch ${FOLDER}/held; while [ ! -e ${FOLDER}/gate ]; do sleep 0.05; done`;
-    const script = `exec apt-get -qq -o DPkg::Pre-Invoke::='${gate}' install --yes ${FOLDER}/tonearm-other.deb`;
+    const waitAtGate = `touch ${FOLDER}/held; while [ ! -e ${FOLDER}/gate ]; do sleep 0.05; done`;
+    const script = `exec apt-get -qq -o DPkg::Pre-Invoke::='${waitAtGate}' install --yes ${FOLDER}/tonearm-other.deb`;
     const other = this.#node.spawnRoot('sh', '-c', script);
     const ended = once(other, 'close');
     await until('the other apt is at work', () => this.#node.isThere(`${FOLDER}/held`));
@@ -85,7 +85,7 @@ export class Repository {
     };
   }
 
-  /** Leaves what a power cut leaves: a change of a package's state that dpkg has not taken into its list. */
+  /** Leaves a change of the package's state that dpkg has not taken into its list, as a power cut does. */
   async interrupt(): Promise<void> {
     await this.#node.shell(
       `dpkg-query --status ${PACKAGE} | sed 's/^Status: .*/Status: install ok half-configured/' > /var/lib/dpkg/updates/0000`,

@@ -8,6 +8,7 @@ import { until } from '../../until.js';
 import type { ReceivedEvents } from './daemon-on-node.js';
 import { FULL, GATE, READ_ONLY, type UpgradeDaemon } from './upgrade-daemon.js';
 
+/** The state of the run in each event that has one. */
 const states = (received: ReceivedEvents): readonly string[] =>
   received.flatMap(({ type, data }) => (type === 'upgrade.info' && JSON.parse(data).state) || []);
 
@@ -52,7 +53,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     assert.deepEqual((await daemon.answers()).run, failed.run);
   });
 
-  test('one of many starts at once wins', async () => {
+  test('only one of many starts at the same time is accepted', async () => {
     await daemon.beginWith(GATE);
     const replies = await Promise.all(Array.from({ length: 8 }, () => daemon.post('/upgrade/start')));
     assert.deepEqual(replies.sort(), [202, 409, 409, 409, 409, 409, 409, 409]);
@@ -60,7 +61,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     await daemon.untilRun('idle');
   });
 
-  test('a unit that systemd restarts by itself is one run, and ends as its last try does', async () => {
+  test('a unit that systemd restarts by itself is one run, with the verdict of its last try', async () => {
     const restart =
       'Restart=on-failure\nRestartSec=300ms\n[Unit]\nStartLimitBurst=3\nStartLimitIntervalSec=60\n';
     for (const [script, expected] of [
@@ -87,7 +88,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     await daemon.untilRun('failed');
   });
 
-  test('a service that is no oneshot runs until it has ended', async () => {
+  test('the run of a service that is no oneshot lasts until the service has ended', async () => {
     await daemon.beginRun(`${GATE}; exit 1`, 'Type=simple\n');
     await daemon.untilRun('running');
     await daemon.openGate();
@@ -134,7 +135,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     }
   });
 
-  test('a unit that ends at once has run, also where systemd unloads it before the start is answered', async () => {
+  test('a unit that ends at once counts as run, also if systemd unloads it before the start is answered', async () => {
     // No other unit refers to this one, so that systemd forgets it at its end.
     const unit = '[Service]\nType=oneshot\nExecStart=-/bin/false\n';
     await daemon.node.writeUnit('user', 'quick.service', unit);
@@ -151,7 +152,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
   });
 
   for (const [status, verdict] of ['idle', 'failed'].entries()) {
-    test(`a daemon killed during a run finds that it has ended ${verdict}`, async () => {
+    test(`a daemon killed during a run finds that the run has ended ${verdict}`, async () => {
       await daemon.beginRun(`${GATE}; exit ${status}`);
       const { run: before } = await daemon.untilRun('running');
       await daemon.kill();
@@ -163,7 +164,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     });
   }
 
-  test('a daemon killed during a run finds that it was stopped, though its script ended with status 0', async () => {
+  test('a daemon killed during a run finds that the run was stopped, though its script ended with status 0', async () => {
     await daemon.beginRun(`trap 'exit 0' TERM; echo ready\n${GATE}`);
     await daemon.logHas('ready');
     await daemon.kill();
@@ -173,7 +174,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     assert.equal((await daemon.answers()).run.state, 'failed');
   });
 
-  test('a daemon killed during a run finds that it goes on, and ends', async () => {
+  test('a daemon killed during a run finds that the run goes on, and later that it ends', async () => {
     await daemon.beginRun(GATE);
     const { run: before } = await daemon.untilRun('running');
     await daemon.kill();
