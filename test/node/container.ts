@@ -123,8 +123,8 @@ export class Container {
   }
 
   /**
-   * Starts a command inside as root, and does not wait for its end. The command gets SIGTERM when the node goes
-   * down.
+   * Starts a command inside as root, and does not wait for its end. The command gets SIGTERM when the node
+   * goes down.
    */
   spawnRoot(...command: readonly string[]): ChildProcessWithoutNullStreams {
     return this.#enter(command);

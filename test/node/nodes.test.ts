@@ -21,7 +21,7 @@ const OPENING_FILE = {
   pipewire: '/home/pi/.config/pipewire/pipewire-pulse.conf.d/50-tonearm.conf',
 } as const;
 
-/** Prints the files in the home that a set-up makes, not the sound server's own, and the listening sockets. */
+/** Prints the listening sockets, and the files of a set-up in the home without the sound server's own. */
 const TRACES = `find /home/pi/.config ${CONFIG} -type f | grep -v "/pulse/[^d]" | sort | xargs sha256sum; ss -Hltn`;
 const PLAYER = 'pacat --client-name=Radio --stream-name=News /dev/zero';
 

@@ -34,7 +34,7 @@ function idsOf(pid: number | 'self'): readonly number[] {
   return numbersIn(/^NSpid:(.*)$/m.exec(status)?.[1] ?? '');
 }
 
-/** False while nspawn's child is a copy of nspawn. Its namespaces are half-made then; nobody may enter them. */
+/** False while nspawn's child is a copy of nspawn, whose half-made namespaces nobody may enter. */
 const isSystemd = (pid: number): boolean =>
   unlessGone(() => readlinkSync(`/proc/${pid}/exe`)).endsWith('/systemd');
 

@@ -57,7 +57,7 @@ const UNREADABLE_PATHS: readonly (readonly [what: string, path: string, make: st
 ];
 
 export function installScenarios(node: () => Node): void {
-  /** Fails if `act` has changed one of the files of TRACES. */
+  /** Fails if `act` has changed a file that a set-up could make. */
   async function changesNothing<T>(act: () => Promise<T>): Promise<T> {
     const before = await node().shell(CHECKSUM_FILES);
     const outcome = await act();

@@ -1,5 +1,5 @@
-// Logs of units by the real journalctl. A user without groups may read only the logs of the user's own units. A
-// member of systemd-journal may read all logs, also where the journal is in memory.
+// Logs of units by the real journalctl. A user without groups may read only the logs of the user's own units.
+// A member of systemd-journal may read all logs, also where the journal is in memory.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
