@@ -72,7 +72,7 @@ const RUNNING = { active_state: 'active', sub_state: 'running', running: true } 
 const FAILED = { active_state: 'failed', running: false } as const;
 const STATIC = { ...RUNNING, enabled: false, unit_file_state: 'static' };
 const ABSENT = { exists: false, running: false, enabled: false };
-const LATE_FAILURE = { detail: /exit-code/, isBehind: true };
+const LATE_FAILURE = { detail: /exit-code/, failsAfterJob: true };
 const DONE_AND_EXIT_CODE = /done.*exit-code/;
 
 /** `request`: the verb and the unit; `start x` starts x.service. */

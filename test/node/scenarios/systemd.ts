@@ -85,13 +85,13 @@ export function systemdScenarios(node: () => Node): void {
     lateFailuresAnswered += 1;
   }
 
-  for (const { what, unit, verb, status, detail, record, failsAfterJob: isBehind = false } of ROWS) {
+  for (const { what, unit, verb, status, detail, record, failsAfterJob = false } of ROWS) {
     test(`${what}: ${verb} is answered with ${status}`, async () => {
       const received = await daemon.listen();
       const before = (await daemon.services()).find(({ name }) => name === unit);
       const isCrashLoop = what === 'a crash loop';
 
-      if (isBehind) await startInVain(unit, detail ?? /./);
+      if (failsAfterJob) await startInVain(unit, detail ?? /./);
       else {
         const answer = await daemon.post(unit, verb);
         assert.equal(answer[0], status, answer[1]);
@@ -101,7 +101,7 @@ export function systemdScenarios(node: () => Node): void {
       if (before === undefined) return;
       const isExpected = (service: ServiceRecord): boolean => hasValues(service, { ...record, name: unit });
       if (isCrashLoop) await until('the loop has ended', () => isLoopOver(unit));
-      const final = isBehind ? await daemon.waitFor(unit, isExpected) : await daemon.service(unit);
+      const final = failsAfterJob ? await daemon.waitFor(unit, isExpected) : await daemon.service(unit);
       assert.ok(isExpected(final), `after the answer: ${JSON.stringify(final)}`);
 
       await daemon.barrier(received);
