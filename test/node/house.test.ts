@@ -91,7 +91,7 @@ inOwnNetwork(import.meta.url, () => {
       for (const outcome of ended) if (outcome.status === 'rejected') throw outcome.reason;
     };
     const roomsOf = (page: WebDriverPage): Promise<readonly string[]> =>
-      page.evaluate("[...document.querySelectorAll('.room h2')].map((each) => each.textContent)");
+      page.evaluate("[...document.querySelectorAll('.room h2')].map((heading) => heading.textContent)");
     /** A click on the slider of a room sets that room's volume. */
     const clickVolume = async (page: WebDriverPage, room: Room, label: string, volume: number) => {
       const spot = await page.spotOf('slider', `Volume of ${label}`, volume);
@@ -105,16 +105,18 @@ inOwnNetwork(import.meta.url, () => {
         assert.deepEqual(await roomsOf(page), ['Living room', 'Attic', 'Kitchen']);
       },
 
-      'mute and volume of another room act there, and nowhere else': async (page) => {
+      'mute and volume of another room act in that room only': async (page) => {
         await open(page);
-        const before = await house.output('Attic');
+        const atticBefore = await house.output('Attic');
+
         await page.press('touch', 'button', 'Mute Kitchen');
         await house.outputIs('Kitchen', 'muted', ({ muted }) => muted);
         await page.press('keys', 'button', 'Mute Kitchen');
         await house.outputIs('Kitchen', 'not muted', ({ muted }) => !muted);
         await clickVolume(page, 'Kitchen', 'Kitchen', 0.3);
         await clickVolume(page, 'Kitchen', 'Kitchen', 0.7);
-        assert.deepEqual(await house.output('Attic'), before);
+
+        assert.deepEqual(await house.output('Attic'), atticBefore);
       },
 
       'a page from elsewhere reads nothing of a node, and changes nothing': async (page) => {
@@ -158,9 +160,10 @@ inOwnNetwork(import.meta.url, () => {
           async () => (await house.nodesKnownTo('Living room')).length === ROOMS.length,
         );
       });
+
       await inEveryEngine(open);
       for (const [unit, command] of Object.entries(FALSE_ANNOUNCEMENTS)) await announce(unit, command);
-      await until('Avahi on the other node has found both', async () => {
+      await until('Avahi of the living room has found both false services', async () => {
         const found = (await living.shell('timeout 5 avahi-browse -rptk _http._tcp'))
           .split('\n')
           .filter((line) => line.startsWith('='));
@@ -177,6 +180,7 @@ inOwnNetwork(import.meta.url, () => {
         await open(page);
         await page.sees(AWAY_TEXT);
       });
+
       const names = (await house.nodesKnownTo('Living room')).map(({ name }) => name);
       assert.equal(names.includes('by-web-name'), false);
       for (const room of ROOMS) {
@@ -198,6 +202,7 @@ inOwnNetwork(import.meta.url, () => {
     test('a room that is switched off is away, and is controlled again at another address', async () => {
       await inEveryEngine(open);
       const attic = house.node('Attic');
+
       await attic.powerOff();
       await inEveryEngine(async (page) => {
         await page.sees(AWAY_TEXT);
@@ -208,6 +213,7 @@ inOwnNetwork(import.meta.url, () => {
         );
         assert.ok(await page.has('slider', 'Volume of Kitchen'));
       });
+
       await attic.start();
       await house.plugIn('Attic', NEW_ADDRESS);
       await inEveryEngine((page) => page.waitFor('slider', 'Volume of Attic'));
@@ -221,8 +227,10 @@ inOwnNetwork(import.meta.url, () => {
     test('a room that gets another hostname and another label is one room with the new name', async () => {
       await inEveryEngine(open);
       const attic = house.node('Attic');
+
       await house.label('Attic', 'Studio');
       await inEveryEngine((page) => page.waitFor('slider', 'Volume of Studio'));
+
       await attic.shell(
         'echo studio > /etc/hostname; hostname studio; systemctl restart avahi-daemon.service',
       );

@@ -54,13 +54,18 @@ async function clientNamed(node: Node, name: string): Promise<ClientRecord> {
 }
 
 /**
- * Sends a POST for a stream that another machine plays: `what` is the end of its route. Resolves with the
+ * Sends a POST for a stream that another machine plays; `property` ends its route. Resolves with the
  * status of the answer.
  */
-async function changeClient(node: Node, { id }: ClientRecord, what: string, body: object): Promise<number> {
+async function changeClient(
+  node: Node,
+  { id }: ClientRecord,
+  property: string,
+  body: object,
+): Promise<number> {
   const answer = await send(await node.door(), {
     method: 'POST',
-    path: `/audio/clients/${id}/${what}`,
+    path: `/audio/clients/${id}/${property}`,
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
   });

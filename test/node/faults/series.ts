@@ -144,7 +144,7 @@ export class Series {
    */
   async takesNoMoreThanBefore(): Promise<void> {
     const before = this.#usageBefore ?? assert.fail('nothing was measured');
-    const isBack = async (): Promise<true> => {
+    const isWithinBounds = async (): Promise<true> => {
       const now = await this.#usage();
       assert.equal(now.pid, before.pid);
       assert.ok(now.threads <= before.threads, `threads: ${now.threads}, before ${before.threads}`);
@@ -154,7 +154,7 @@ export class Series {
       assert.ok(moreMb < MORE_MB_MAX, `${moreMb} MB more than ${before.residentMb}`);
       return true;
     };
-    await until('the daemon takes no more than before', isBack, SETTLED_WITHIN_MS);
+    await until('the daemon takes no more than before', isWithinBounds, SETTLED_WITHIN_MS);
   }
 
   async #allIsUp(withinMs: number): Promise<void> {

@@ -54,8 +54,8 @@ export function serviceScenarios(node: () => Node): void {
     assert.match(status, /^NoNewPrivs:\t1$/m);
     // The test node is a container with filters of its own, so that the service must have more filters than
     // PID 1.
-    const filters = (text: string): number => Number(/^Seccomp_filters:\t(\d+)$/m.exec(text)?.[1]);
-    assert.ok(filters(status) > filters(await node().shell('cat /proc/1/status')));
+    const filterCount = (text: string): number => Number(/^Seccomp_filters:\t(\d+)$/m.exec(text)?.[1]);
+    assert.ok(filterCount(status) > filterCount(await node().shell('cat /proc/1/status')));
     assert.notEqual(await node().property('MemoryMax'), 'infinity');
   });
 

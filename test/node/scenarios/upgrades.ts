@@ -24,9 +24,9 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     assert.deepEqual(published, ['running', 'systemd', 'unpack']);
     assert.equal(await daemon.post('/upgrade/start'), 409);
     await daemon.openGate();
-    const after = await daemon.untilRun('idle');
-    assert.equal(after.run.started_at, during.run.started_at);
-    assert.equal(after.run.percent, undefined);
+    const ended = await daemon.untilRun('idle');
+    assert.equal(ended.run.started_at, during.run.started_at);
+    assert.equal(ended.run.percent, undefined);
     await until('the run is idle', () => states(received).at(-1) === 'idle');
     assert.deepEqual(states(received), ['running', 'idle']);
     const lines = received
@@ -136,7 +136,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
   });
 
   test('a unit that ends at once counts as run, also if systemd unloads it before the start is answered', async () => {
-    // No other unit refers to this one, so that systemd forgets it at its end.
+    // No other unit refers to this unit, so that systemd forgets it at its end.
     const unit = '[Service]\nType=oneshot\nExecStart=-/bin/false\n';
     await daemon.node.writeUnit('user', 'quick.service', unit);
     await daemon.begin(FULL.replace('up.service', 'quick.service'));
