@@ -10,14 +10,15 @@ const WAITING_MAX = 256;
 
 test('a command that fails with an exception is an internal fault, and its thread continues', async (t) => {
   const { ask, recorder } = await childrenUp(t, { audio: 'obedient' });
-  const first = await ask('audio', 'who');
+  const threadBefore = await ask('audio', 'who');
+
   const answer = await ask('audio', 'fail');
   const detail = 'The command ended in an unexpected error';
   assert.deepEqual(answer, { ok: false, error: { fault: 'internal', detail } });
 
   const loggedStacks = () => recorder.lines.map(({ fields }) => fields['stack']).join();
   await recorder.until(() => loggedStacks().includes('a secret path'));
-  assert.deepEqual(await ask('audio', 'who'), first);
+  assert.deepEqual(await ask('audio', 'who'), threadBefore);
 });
 
 test('a command without an answer at the deadline is a time-out, and its late answer is dropped', async (t) => {

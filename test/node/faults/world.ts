@@ -186,11 +186,12 @@ export function routesAreTrue(routes: Routes, power: unknown, world: World): voi
   servicesAreTrue(routes, world);
   playersAreTrue(routes, world);
   bluetoothIsTrue(routes, world);
+
   const { run, check, can_check, can_upgrade, ...status } = routes.upgrade;
   assert.deepEqual(status, world.result);
   assert.deepEqual([can_check, can_upgrade], [true, true]);
   assert.equal((check as Json)['state'], 'idle', 'the check');
   assert.equal((run as Json)['state'], world.runState, 'the run');
   assert.equal(world.savedState, world.runState, 'the state file');
-  assert.deepEqual(power, world.power, 'power');
+  assert.deepEqual(power, world.power, 'the power actions');
 }

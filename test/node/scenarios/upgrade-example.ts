@@ -20,7 +20,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
    * Sets the environment of the examples' units, such as the package that they upgrade. They have no limit
    * of starts, because systemd refuses the sixth start within 10 s, which a quick machine makes here.
    */
-  const environment = async (variables: string) => {
+  const setEnvironment = async (variables: string) => {
     const settings = `[Unit]\nStartLimitIntervalSec=0\n[Service]\nEnvironment=${variables}\n`;
     for (const unit of ['tonearm-detect', 'tonearm-upgrade'])
       await daemon.node.writeFile(`/etc/systemd/user/${unit}.service.d/test.conf`, settings);
@@ -35,7 +35,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     // on a node.
     const relations = OURS.replace(/^\[Service\][^[]*/m, '');
     await daemon.node.writeFile('/etc/systemd/user/tonearm.service.d/shipped.conf', relations);
-    await environment('TONEARM_UPGRADE_PACKAGE=bash PATH=/opt/fake:/usr/local/bin:/usr/bin:/bin');
+    await setEnvironment('TONEARM_UPGRADE_PACKAGE=bash PATH=/opt/fake:/usr/local/bin:/usr/bin:/bin');
     await daemon.systemctl('enable', 'tonearm.service');
     const note = '#!/bin/sh\nprintf "%s " "$@" >> /home/pi/as-root\n';
     await daemon.node.writeFile('/opt/fake/sudo', note, '755');
@@ -77,8 +77,8 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
 
   test('the timer of the example checks every day', async () => {
     await daemon.systemctl('enable', '--now', 'tonearm-detect.timer');
-    const next = await daemon.node.property('NextElapseUSecRealtime', 'tonearm-detect.timer');
-    assert.notEqual(next, '');
+    const nextCheck = await daemon.node.property('NextElapseUSecRealtime', 'tonearm-detect.timer');
+    assert.notEqual(nextCheck, '', 'the timer has no next check');
     await daemon.systemctl('disable', '--now', 'tonearm-detect.timer');
   });
 
@@ -87,7 +87,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
 
     before(async () => {
       await repository.make();
-      await environment(`TONEARM_UPGRADE_PACKAGE=${PACKAGE} PATH=/usr/local/bin:/usr/bin:/bin`);
+      await setEnvironment(`TONEARM_UPGRADE_PACKAGE=${PACKAGE} PATH=/usr/local/bin:/usr/bin:/bin`);
     });
     beforeEach(() => daemon.begin(UPGRADE));
     after(() => repository.remove());
