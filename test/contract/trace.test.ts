@@ -13,7 +13,7 @@ import { Framer, HEADER_BYTES } from '../../src/protocol/pulse/frame.js';
 import { TextCache } from '../../src/protocol/pulse/text-cache.js';
 import { Conversation, type Side } from '../../src/protocol/pulse/trace/conversation.js';
 import { writeTone } from '../players/tones.js';
-import { captures } from '../protocol/pulse/captures.js';
+import { capturesOf } from '../protocol/pulse/captures.js';
 import { type Environment, startProgram } from '../sound/program.js';
 import type { SoundServer } from '../sound/server.js';
 import { SOUND_SERVERS } from '../sound/servers.js';
@@ -149,7 +149,7 @@ function assertNamed(traced: readonly TraceLine[]): void {
 
 /** Every capture must decode to the lines that were printed while it was made. */
 function assertReadsBack(list: string, traced: readonly TraceLine[]): void {
-  const { files, read } = captures(pathToFileURL(list));
+  const { files, read } = capturesOf(pathToFileURL(list));
   const numbers = new Set(traced.map(({ connection }) => connection));
   assert.equal(files.length, 2 * numbers.size);
   for (const number of numbers) {

@@ -1,16 +1,16 @@
-// A child's health is given with a bounded reason.
+// The health of a child is reported with a reason of bounded length.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BackendHealth } from '../../src/protocol/actor/backends.js';
 import { ChildHealth } from '../../src/supervisor/child-health.js';
 
-test('a reason without end is cut, and is no news when it comes again', () => {
+test('a reason that is too long is cut, and is not reported a second time', () => {
   const reported: BackendHealth[] = [];
   const health = new ChildHealth('mqtt', {
     clock: { date: () => 0 },
     log: () => undefined,
-    listener: { health: (_child, now) => reported.push(now) },
+    listener: { health: (_child, report) => reported.push(report) },
   });
   for (const _ of [1, 2]) health.report({ state: 'failed', restarts: 0, detail: 'x'.repeat(100_000) });
   assert.deepEqual(

@@ -1,6 +1,6 @@
-// One thread: how its silence is judged, and how much it may send; when a dead child is started again
-// (docs/http-api.md, "Backends that are away"), how its death is reported in one line, and how long all may
-// take to stop. test/crash has the life of a child with real threads.
+// One thread: when its silence means that it hangs, and what it hands on at its end. A dead child: when it is
+// started again (docs/http-api.md, "Backends that are away"), and which reason is reported. All children: how
+// long they may take to stop. Real threads: test/crash.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -15,7 +15,11 @@ import { until } from '../until.js';
 test('a thread is pinged every 30 s, and when it is idle every 5 minutes', () =>
   assert.deepEqual(HEARTBEAT, { everyMs: 30_000, pongWithinMs: 10_000, idleBeats: 10 }));
 
-const ROWS: readonly (readonly [utilization: number | undefined, missed: number, verdict: string])[] = [
+const SILENCES: readonly (readonly [
+  utilization: number | undefined,
+  earlierSilences: number,
+  verdict: string,
+])[] = [
   [1, 0, 'hung: busy and no answer to a ping for 10 s'],
   [0.95, 0, 'hung: busy and no answer to a ping for 10 s'],
   [0.94, 0, 'wait'],
@@ -25,12 +29,12 @@ const ROWS: readonly (readonly [utilization: number | undefined, missed: number,
   [0, 1, 'not responding: idle and no answer to a ping for 20 s'],
   [undefined, 1, 'not responding: idle and no answer to a ping for 20 s'],
 ];
-for (const [utilization, missed, expected] of ROWS) {
-  test(`utilisation ${utilization}, ${missed} judgements before: ${expected}`, () =>
-    assert.equal(reasonToKill(utilization, missed, HEARTBEAT) ?? 'wait', expected));
+for (const [utilization, earlierSilences, expected] of SILENCES) {
+  test(`a silent thread with utilisation ${utilization}, after ${earlierSilences} other silences: ${expected}`, () =>
+    assert.equal(reasonToKill(utilization, earlierSilences, HEARTBEAT) ?? 'wait', expected));
 }
 
-const PING_ROWS: readonly (readonly [utilization: number | undefined, beats: number, pinged: boolean])[] = [
+const PING_ROWS: readonly (readonly [utilization: number | undefined, beats: number, isPinged: boolean])[] = [
   [1, 1, true],
   [0.01, 1, true],
   [0.009, 1, false],
@@ -38,19 +42,19 @@ const PING_ROWS: readonly (readonly [utilization: number | undefined, beats: num
   [0, 10, true],
   [undefined, 1, true],
 ];
-for (const [utilization, beats, pinged] of PING_ROWS) {
-  test(`utilisation ${utilization}, ${beats} beats since the last ping: ${pinged ? 'a' : 'no'} ping`, () =>
-    assert.equal(needsPing(utilization, beats, HEARTBEAT), pinged));
+for (const [utilization, beats, isPinged] of PING_ROWS) {
+  test(`a thread with utilisation ${utilization}, ${beats} beats since the last ping: ${isPinged ? 'a' : 'no'} ping`, () =>
+    assert.equal(needsPing(utilization, beats, HEARTBEAT), isPinged));
 }
 
-/** A thread that sends the texts of the test, all at one time. */
-function thread(t: TestContext) {
+/** A thread whose messages the test posts. */
+function threadUnderTest(t: TestContext) {
   const delivered: string[][] = [];
-  let speaker: MessagePort | undefined;
+  let actorPort: MessagePort | undefined;
   const incarnation = new Incarnation({
     threads: {
-      run: (_entry, task) => {
-        speaker = task.port;
+      run: (_actorFile, task) => {
+        actorPort = task.port;
         const nothing = () => undefined;
         return { ended: new Promise(nothing), kill: nothing, measure: nothing, utilization: nothing };
       },
@@ -61,66 +65,72 @@ function thread(t: TestContext) {
     onBatch: (items) => delivered.push(texts(items)),
     onEnded: () => undefined,
   });
-  t.after(() => speaker?.close());
+  t.after(() => actorPort?.close());
   const post = (...parcels: FromActor[]): void => {
-    for (const parcel of parcels) speaker?.postMessage(parcel);
+    for (const parcel of parcels) actorPort?.postMessage(parcel);
   };
   return { incarnation, delivered, post };
 }
 
 const texts = (items: FromActor): string[] => items.map((item) => ('kind' in item ? item.kind : item[2]));
-const record = (json: string): FromActor => [[0, '1', json, undefined]];
+const parcelOf = (json: string): FromActor => [[0, '1', json, undefined]];
 
-for (const [killed, title] of [
-  [false, 'ends in a storm has handed on all of it'],
-  [true, 'is killed in a storm has handed on nothing more'],
+for (const [isKilled, title] of [
+  [false, 'that ends while it sends has handed on everything'],
+  [true, 'that is killed while it sends has handed on nothing more'],
 ] as const) {
-  test(`a thread that ${title}`, { timeout: 60_000 }, async (t) => {
-    const { incarnation, delivered, post } = thread(t);
-    post(record('a'));
-    await until('the first text has come', () => delivered.length > 0);
-    post(record('b'), record('c'));
-    // These messages are taken in, and the turn in which they are has not ended; the next one is not taken
-    // in.
-    const last = await new Promise<FromActor[]>((resolve) => {
+  test(`a thread ${title}`, { timeout: 60_000 }, async (t) => {
+    const { incarnation, delivered, post } = threadUnderTest(t);
+    post(parcelOf('a'));
+    await until('the first text is handed on', () => delivered.length > 0);
+    post(parcelOf('b'), parcelOf('c'));
+    // When the callback runs, b and c have arrived, but their turn has not ended. d has not arrived.
+    const lastItems = await new Promise<FromActor[]>((resolve) => {
       setImmediate(() => {
-        post(record('d'));
-        if (killed) incarnation.kill('for a test');
+        post(parcelOf('d'));
+        if (isKilled) incarnation.kill('for a test');
         resolve(incarnation.close());
       });
     });
-    assert.deepEqual(last.flatMap(texts), killed ? [] : ['b', 'c', 'd']);
+    assert.deepEqual(lastItems.flatMap(texts), isKilled ? [] : ['b', 'c', 'd']);
     assert.deepEqual(delivered, [['a']]);
   });
 }
 
-/** Times of all deaths, the last one being this death; what is done, and after which wait. */
+/** The times of all deaths, and what is done after the last of them: the verdict and the wait. */
 const DEATHS: readonly (readonly [string, deaths: readonly number[], verdict: string, waitMs: number])[] = [
-  ['the sixth at 60 s finds the first forgotten', [0, 1, 2, 3, 4, 60_000], 'restarting', 2000],
-  ['a death a minute is always mended at once', [0, 60_000, 120_000, 180_000], 'restarting', 0],
+  ['at a sixth death after 60 s the first is forgotten', [0, 1, 2, 3, 4, 60_000], 'restarting', 2000],
+  [
+    'a child that dies once a minute is always restarted at once',
+    [0, 60_000, 120_000, 180_000],
+    'restarting',
+    0,
+  ],
 ];
 for (const [name, deaths, verdict, waitMs] of DEATHS) {
   test(name, () => {
     let history: readonly number[] = [];
-    let last: unknown;
-    for (const at of deaths) {
-      const { deaths: kept, ...decision } = restartAfterDeath(history, at, RESTARTS);
-      history = kept;
-      last = decision;
+    let lastDecision: unknown;
+    for (const diedAt of deaths) {
+      const { deaths: newHistory, ...decision } = restartAfterDeath(history, diedAt, RESTARTS);
+      history = newHistory;
+      lastDecision = decision;
     }
-    assert.deepEqual(last, { verdict, waitMs });
+    assert.deepEqual(lastDecision, { verdict, waitMs });
   });
 }
 
 test('the history of deaths is bounded however fast they come', () => {
   let deaths: readonly number[] = [];
-  for (let at = 0; at < 1000; at += 1) deaths = restartAfterDeath(deaths, at, RESTARTS).deaths;
+  for (let diedAt = 0; diedAt < 1000; diedAt += 1)
+    deaths = restartAfterDeath(deaths, diedAt, RESTARTS).deaths;
   assert.deepEqual(deaths, [994, 995, 996, 997, 998, 999]);
 });
 
-test('all deadlines together leave the gateway its share of the 5 s', () => {
-  const total = CHILDREN.reduce((sum, { stopWithinMs }) => sum + stopWithinMs, 0);
-  assert.ok(total < 4000 && total < SHUTDOWN.childrenMs, `${total} ms`);
+test('the deadlines of all children together leave the gateway its share of the 5 s', () => {
+  const totalMs = CHILDREN.reduce((sum, { stopWithinMs }) => sum + stopWithinMs, 0);
+  assert.ok(totalMs < 4000, `${totalMs} ms`);
+  assert.ok(totalMs < SHUTDOWN.childrenMs, `${totalMs} ms`);
 });
 
 test('children that have too little time together each get the same part of their own time', () => {
@@ -150,6 +160,6 @@ const REASONS: readonly [error: unknown, reason: string][] = [
   [new Error('x'.repeat(500)), `${'x'.repeat(200)}...`],
 ];
 for (const [error, reason] of REASONS) {
-  test(`${String(error).slice(0, 60)}: ${reason.slice(0, 30)}`, () =>
+  test(`a death by ${String(error).slice(0, 60)} is reported as ${reason.slice(0, 30)}`, () =>
     assert.equal(deathOf(error).reason, reason));
 }

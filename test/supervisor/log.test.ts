@@ -1,5 +1,5 @@
-// The log's lines, as journald gets them, and as people see them at a terminal; and lines to an output that
-// refuses them: nothing throws, and a line reports how many were lost.
+// The lines of the log, for journald and for a terminal. When the output refuses lines, nothing throws, and a
+// line reports how many were lost.
 
 import assert from 'node:assert/strict';
 import { type StdioOptions, spawnSync } from 'node:child_process';
@@ -9,13 +9,13 @@ import { createLogger, LogOutput, terminalLine } from '../../src/supervisor/log.
 import { fullPipe } from '../tools/full-socket.js';
 import { lacks } from '../tools/requirements.js';
 
-function collect(): { lines: Record<string, unknown>[]; write: (line: string) => void } {
+function collectingSink(): { lines: Record<string, unknown>[]; write: (line: string) => void } {
   const lines: Record<string, unknown>[] = [];
   return { lines, write: (line) => lines.push(JSON.parse(line)) };
 }
 
 test('a line is one JSON object with level, time, message and the fields', () => {
-  const sink = collect();
+  const sink = collectingSink();
   createLogger('info', sink).log('warn', 'backend is restarting', { backend: 'audio', restarts: 2 });
   const [{ time, ...line } = {}] = sink.lines;
   assert.deepEqual(line, { level: 'warn', msg: 'backend is restarting', backend: 'audio', restarts: 2 });
@@ -23,105 +23,113 @@ test('a line is one JSON object with level, time, message and the fields', () =>
 });
 
 test('lines below the level are dropped', () => {
-  const sink = collect();
+  const sink = collectingSink();
   const { log } = createLogger('warn', sink);
   for (const level of ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const) log(level, 'x');
   assert.equal(sink.lines.map(({ level }) => level).join(), 'warn,error,fatal');
 });
 
 test('a stack keeps its lines, and has nothing that acts on a terminal', () => {
-  const sink = collect();
+  const sink = collectingSink();
   createLogger('info', sink).log('error', 'x', { stack: 'Error: \u009b31m\u202ered\n    at z' });
   assert.equal(sink.lines[0]?.['stack'], 'Error: \\u{9b}31m\\u{202e}red\n    at z');
 });
 
 test('a field named cookie never reaches the log', () => {
-  const sink = collect();
+  const sink = collectingSink();
   createLogger('info', sink).log('info', 'x', { cookie: 'very secret' });
   assert.ok(!JSON.stringify(sink.lines).includes('very secret'));
 });
 
 const TIME = '2026-11-22T02:03:04.056Z';
 /** The same time in this machine's time zone. */
-const CLOCK = `${new Date(TIME).toTimeString().slice(0, 8)}.056`;
+const LOCAL_TIME = `${new Date(TIME).toTimeString().slice(0, 8)}.056`;
 
-const rows: readonly (readonly [what: string, fields: object, printed: string])[] = [
-  ['time, level and message', { level: 'info', msg: 'listening' }, `${CLOCK} INFO            listening\n`],
+const TERMINAL_LINES: readonly (readonly [what: string, fields: object, printed: string])[] = [
+  [
+    'time, level and message',
+    { level: 'info', msg: 'listening' },
+    `${LOCAL_TIME} INFO            listening\n`,
+  ],
   [
     'the backend, and the other fields',
     { level: 'error', backend: 'systemd', msg: 'backend is failed', detail: 'no bus', restarts: 6 },
-    `${CLOCK} ERROR systemd   backend is failed detail=no bus restarts=6\n`,
+    `${LOCAL_TIME} ERROR systemd   backend is failed detail=no bus restarts=6\n`,
   ],
   [
     'a stack below',
     { level: 'warn', msg: 'x', stack: 'Error: y\n    at z' },
-    `${CLOCK} WARN            x\n    Error: y\n    at z\n`,
+    `${LOCAL_TIME} WARN            x\n    Error: y\n    at z\n`,
   ],
   [
     'nothing that acts on a terminal',
     { level: 'warn', msg: 'a\x1b[2Jb\u202ec', name: 'd\re\n\x9b31m' },
-    `${CLOCK} WARN            a\\u{1b}[2Jb\\u{202e}c name=d\\u{d}e\\u{a}\\u{9b}31m\n`,
+    `${LOCAL_TIME} WARN            a\\u{1b}[2Jb\\u{202e}c name=d\\u{d}e\\u{a}\\u{9b}31m\n`,
   ],
 ];
-for (const [what, fields, printed] of rows) {
-  test(`on a terminal: ${what}`, () =>
+for (const [what, fields, printed] of TERMINAL_LINES) {
+  test(`a line on a terminal has ${what}`, () =>
     assert.equal(terminalLine(`${JSON.stringify({ time: TIME, ...fields })}\n`, false), printed));
 }
 
 test('on a terminal every message begins in the same column, whichever backend it is of', () => {
-  const columns = CHILD_NAMES.map((backend) =>
-    terminalLine(JSON.stringify({ time: TIME, level: 'info', backend, msg: 'MESSAGE' }), false).indexOf(
-      'MESSAGE',
-    ),
-  );
+  const columns = CHILD_NAMES.map((backend) => {
+    const fields = { time: TIME, level: 'info', backend, msg: 'MESSAGE' };
+    return terminalLine(JSON.stringify(fields), false).indexOf('MESSAGE');
+  });
   assert.equal(new Set(columns).size, 1);
 });
 
 test('colours surround time, level and fields, and are reset', () => {
   const line = terminalLine(JSON.stringify({ time: TIME, level: 'error', msg: 'm', n: 1 }), true);
-  assert.equal(line, `\x1b[2m${CLOCK}\x1b[0m \x1b[31mERROR\x1b[0m           m \x1b[2mn=1\x1b[0m\n`);
+  assert.equal(line, `\x1b[2m${LOCAL_TIME}\x1b[0m \x1b[31mERROR\x1b[0m           m \x1b[2mn=1\x1b[0m\n`);
 });
 
 test('lines that are refused are counted, and the count is logged when there is room again', () => {
   const written: string[] = [];
-  let room = false;
+  let hasRoom = false;
   const output = new LogOutput((bytes) => {
-    if (!room) throw new Error('ENOSPC');
+    if (!hasRoom) throw new Error('ENOSPC');
     written.push(Buffer.from(bytes).toString());
     return bytes.length;
   });
-  const lines = { one: true, two: false, three: false, four: true, five: true };
-  for (const [line, hasRoom] of Object.entries(lines)) {
-    room = hasRoom;
-    output.write(`${line}\n`);
-  }
+
+  hasRoom = true;
+  output.write('one\n');
+  hasRoom = false;
+  output.write('two\n');
+  output.write('three\n');
+  hasRoom = true;
+  output.write('four\n');
+  output.write('five\n');
+
   const lost = '{"level":"warn","lost":2,"msg":"log lines were lost"}';
   assert.equal(written.join(''), `one\n${lost}\nfour\nfive\n`);
 });
 
-test('a line that was accepted in part is completed before the next one, byte by byte if need be', () => {
+test('a line of which a part was accepted is completed before the next line, byte by byte if necessary', () => {
   let written = '';
-  let room = 4;
+  let roomBytes = 4;
   const output = new LogOutput((bytes) => {
-    if (room === 0) throw new Error('EAGAIN');
-    const part = bytes.subarray(0, room);
-    room -= part.length;
-    written += Buffer.from(part).toString('latin1');
-    return part.length;
+    if (roomBytes === 0) throw new Error('EAGAIN');
+    const acceptedBytes = bytes.subarray(0, roomBytes);
+    roomBytes -= acceptedBytes.length;
+    written += Buffer.from(acceptedBytes).toString('latin1');
+    return acceptedBytes.length;
   });
-  // Two bytes per letter: what counts is bytes.
+  // Each letter has two bytes.
   output.write('äöü\n');
-  output.write('lost: the line before has not been written whole\n');
-  room = 2;
-  output.write('lost: it has not been written whole yet\n');
-  room = 1000;
+  output.write('lost: the first line has not been written whole\n');
+  roomBytes = 2;
+  output.write('lost: the first line has not been written whole yet\n');
+  roomBytes = 1000;
   output.write('next\n');
-  const first = Buffer.from('äöü\n').toString('latin1');
-  assert.equal(written, `${first}{"level":"warn","lost":2,"msg":"log lines were lost"}\nnext\n`);
+  const firstLine = Buffer.from('äöü\n').toString('latin1');
+  assert.equal(written, `${firstLine}{"level":"warn","lost":2,"msg":"log lines were lost"}\nnext\n`);
 });
 
 // A socket, as journald's: test/contract/program.test.ts.
-test('a full pipe refuses a line, and does not hold up whoever writes it', {
+test('a full pipe refuses a line, and does not hold up the writer', {
   skip: lacks({ programs: ['mkfifo'] }),
 }, async (t) => {
   const { output, close } = await fullPipe();

@@ -7,7 +7,7 @@ import { LOGIND_METHODS } from '../../../src/protocol/dbus/logind.js';
 import { type Match, matchRule, type Signal, signalValues } from '../../../src/protocol/dbus/method.js';
 import * as systemd from '../../../src/protocol/dbus/systemd.js';
 
-const UNIT_PATHS: readonly (readonly [name: string, last: string])[] = [
+const UNIT_PATHS: readonly (readonly [name: string, lastPart: string])[] = [
   ['mpd.service', 'mpd_2eservice'],
   ['tpl@500.service', 'tpl_40500_2eservice'],
   ['9p.service', '_39p_2eservice'],
@@ -17,9 +17,9 @@ const UNIT_PATHS: readonly (readonly [name: string, last: string])[] = [
   ['é', '_c3_a9'],
   ['', '_'],
 ];
-for (const [name, last] of UNIT_PATHS) {
-  test(`the path of unit '${name}'`, () =>
-    assert.equal(systemd.unitPath(name), `/org/freedesktop/systemd1/unit/${last}`));
+for (const [name, lastPart] of UNIT_PATHS) {
+  test(`the path of unit '${name}' ends with ${lastPart}`, () =>
+    assert.equal(systemd.unitPath(name), `/org/freedesktop/systemd1/unit/${lastPart}`));
 }
 
 const RULES: readonly (readonly [match: Match, rule: string])[] = [
@@ -39,9 +39,9 @@ const RULES: readonly (readonly [match: Match, rule: string])[] = [
   ],
 ];
 for (const [match, rule] of RULES)
-  test(`the rule of ${JSON.stringify(match)}`, () => assert.equal(matchRule(match), rule));
+  test(`${JSON.stringify(match)} becomes a match rule`, () => assert.equal(matchRule(match), rule));
 
-test('a signal is read by its own row only', () => {
+test('a signal is read only by the row with its interface, member and signature', () => {
   const signal: Signal = {
     sender: ':1.2',
     path: '/org/freedesktop/systemd1',
@@ -57,8 +57,8 @@ test('a signal is read by its own row only', () => {
   assert.equal(signalValues(PROPERTIES_CHANGED, signal), undefined);
 });
 
-test('properties of a wrong type, missing or inherited, are left out', () => {
-  const record = {
+test('properties that are missing, inherited or of a wrong type are left out', () => {
+  const properties = {
     Id: 'x.service',
     Names: ['x.service', 7],
     ActiveState: null,
@@ -70,7 +70,7 @@ test('properties of a wrong type, missing or inherited, are left out', () => {
     InactiveExitTimestamp: 1.5,
     Other: 1,
   };
-  assert.deepEqual(readProperties(systemd.UNIT_PROPERTIES, record), {
+  assert.deepEqual(readProperties(systemd.UNIT_PROPERTIES, properties), {
     Id: 'x.service',
     SubState: 'dead',
     Job: [0, '/'],
@@ -80,7 +80,7 @@ test('properties of a wrong type, missing or inherited, are left out', () => {
   assert.deepEqual(readProperties({ toString: 's' }, {}), {});
 });
 
-test('a method that only reads is marked so, and others have what they change', () => {
+test('each method has what it changes, and nothing if it only reads', () => {
   const methods = Object.entries({ ...systemd.SYSTEMD_METHODS, ...LOGIND_METHODS });
   const effects = methods.map(([name, { effect }]) => `${name}: ${effect}`);
   assert.deepEqual(

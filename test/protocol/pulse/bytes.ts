@@ -29,7 +29,7 @@ export const format = (encoding: number, ...entries: Bytes[]): Bytes => [
   ...props(...entries),
 ];
 
-/** A frame around any bytes; the header's words can be wrong on purpose. */
+/** A frame around any bytes. A test may give the words of its header, also wrong ones. */
 export function framed(
   payload: Bytes,
   { length = payload.length, channel = 0xffffffff, offset = 0, flags = 0 } = {},
@@ -38,7 +38,9 @@ export function framed(
   return Uint8Array.from([...header.flatMap(word), ...payload]);
 }
 
+/** The number that means that there is none. */
 const NONE = 0xffffffff;
+/** The numbers of commands (native-common.h of PulseAudio). */
 export const ERROR = 0;
 const REPLY = 2;
 const EVENT = 66;
@@ -91,10 +93,7 @@ export function sinkInput(change: SinkInputBytes = {}): number[] {
   ].flat();
 }
 
-/**
- * Ports are given as bytes, because their form depends on the version of the protocol. The name of a monitor
- * is made from that of its sink.
- */
+/** Ports are bytes, because their form depends on the version. The monitor has its name from the sink. */
 const SINK = {
   index: 3,
   name: 'living',

@@ -1,18 +1,23 @@
-// Reads captures: a list in JSON, and files beside it with the whole frames that one side has sent.
+// Reads captures. They are files with the frames that one side has sent, and a list of these files in JSON.
 
 import { readFileSync } from 'node:fs';
 
 export interface Capture {
   readonly file: string;
+  /** The length of the file. */
   readonly bytes: number;
   readonly negotiated_version?: number;
   readonly decoded?: unknown;
+  /** How many records the reply has. */
   readonly count?: number;
+  /** The code of the server's error. */
   readonly code?: number;
   readonly events?: readonly string[];
+  /** How many events there are of each kind. */
   readonly counts?: Readonly<Record<string, number>>;
   readonly frames: readonly {
     readonly offset: number;
+    /** In bytes. */
     readonly payload: number;
     readonly channel: number;
     readonly command?: number;
@@ -20,11 +25,11 @@ export interface Capture {
   }[];
 }
 
-/** The captures of a list, and a function that reads one's bytes. `list` is the address of the JSON file. */
-export function captures(list: URL) {
+/** The captures of the list in this JSON file, and a function that reads the bytes of a capture. */
+export function capturesOf(list: URL) {
   const { files } = JSON.parse(readFileSync(list, 'utf8')) as { readonly files: readonly Capture[] };
   return { files, read: ({ file }: Pick<Capture, 'file'>) => readFileSync(new URL(file, list)) };
 }
 
 /** The captures of real servers in test/golden. */
-export const GOLDEN = captures(new URL('../../../../test/golden/manifest.json', import.meta.url));
+export const GOLDEN = capturesOf(new URL('../../../../test/golden/manifest.json', import.meta.url));

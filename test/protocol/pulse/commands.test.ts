@@ -1,5 +1,5 @@
-// Every command that is sent, as literal bytes: written down from the protocol's description, not produced by
-// our writer. And words of the server that are in no table; those that are: golden.test.ts.
+// Every command that the daemon sends, as literal bytes from the protocol's description; and codes of the
+// server that are in no table. The codes in the tables: golden.test.ts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -12,59 +12,75 @@ import { converse, ready, written } from './conversation.js';
 import { PEAKS } from './record-stream.js';
 
 const bytesOf = (hex: string): number[] => [...Buffer.from(hex.replaceAll(/[^0-9a-f]/g, ''), 'hex')];
-/** Behind the length: control channel, no offset, no flags. */
+/** The header behind the length of the payload: control channel, no offset, no flags. */
 const HEADER = 'ffffffff 00000000 00000000 00000000';
 const NULL = '4e';
 /** A request with tag 2. */
-const sent = (length: string, command: string, fields = ''): string =>
+const frameOf = (length: string, command: string, fields = ''): string =>
   `${length} ${HEADER} 4c ${command} 4c 00000002 ${fields}`;
 
-type Row = { [C in RequestName]: readonly [C, RequestArgs<C>, string] }[RequestName];
+type Row = { [C in RequestName]: readonly [command: C, args: RequestArgs<C>, hex: string] }[RequestName];
 const ROWS: readonly Row[] = [
-  ['DELETE_RECORD_STREAM', { stream: 7 }, sent('0000000f', '00000006', '4c 00000007')],
-  ['GET_SERVER_INFO', {}, sent('0000000a', '00000014')],
-  ['GET_SINK_INFO', { index: 3 }, sent('00000010', '00000015', `4c 00000003 ${NULL}`)],
-  ['GET_SINK_INFO_LIST', {}, sent('0000000a', '00000016')],
-  ['GET_SOURCE_INFO', { index: 3 }, sent('00000010', '00000017', `4c 00000003 ${NULL}`)],
-  ['GET_SOURCE_INFO_LIST', {}, sent('0000000a', '00000018')],
-  ['GET_MODULE_INFO', { index: 3 }, sent('0000000f', '00000019', '4c 00000003')],
-  ['GET_MODULE_INFO_LIST', {}, sent('0000000a', '0000001a')],
-  ['GET_SINK_INPUT_INFO', { index: 0x01020304 }, sent('0000000f', '0000001d', '4c 01020304')],
-  ['GET_SINK_INPUT_INFO_LIST', {}, sent('0000000a', '0000001e')],
-  ['GET_SOURCE_OUTPUT_INFO_LIST', {}, sent('0000000a', '00000020')],
-  ['SUBSCRIBE', { mask: AUDIO_MASK }, sent('0000000f', '00000023', '4c 00000287')],
+  ['DELETE_RECORD_STREAM', { stream: 7 }, frameOf('0000000f', '00000006', '4c 00000007')],
+  ['GET_SERVER_INFO', {}, frameOf('0000000a', '00000014')],
+  ['GET_SINK_INFO', { index: 3 }, frameOf('00000010', '00000015', `4c 00000003 ${NULL}`)],
+  ['GET_SINK_INFO_LIST', {}, frameOf('0000000a', '00000016')],
+  ['GET_SOURCE_INFO', { index: 3 }, frameOf('00000010', '00000017', `4c 00000003 ${NULL}`)],
+  ['GET_SOURCE_INFO_LIST', {}, frameOf('0000000a', '00000018')],
+  ['GET_MODULE_INFO', { index: 3 }, frameOf('0000000f', '00000019', '4c 00000003')],
+  ['GET_MODULE_INFO_LIST', {}, frameOf('0000000a', '0000001a')],
+  ['GET_SINK_INPUT_INFO', { index: 0x01020304 }, frameOf('0000000f', '0000001d', '4c 01020304')],
+  ['GET_SINK_INPUT_INFO_LIST', {}, frameOf('0000000a', '0000001e')],
+  ['GET_SOURCE_OUTPUT_INFO_LIST', {}, frameOf('0000000a', '00000020')],
+  ['SUBSCRIBE', { mask: AUDIO_MASK }, frameOf('0000000f', '00000023', '4c 00000287')],
   [
     'SET_SINK_VOLUME',
     { index: 1, volume: [0x10000, 0x8000] },
-    sent('0000001a', '00000024', `4c 00000001 ${NULL} 76 02 00010000 00008000`),
+    frameOf('0000001a', '00000024', `4c 00000001 ${NULL} 76 02 00010000 00008000`),
   ],
   [
     'SET_SINK_INPUT_VOLUME',
     { index: 9, volume: [0x7fffffff] },
-    sent('00000015', '00000025', '4c 00000009 76 01 7fffffff'),
+    frameOf('00000015', '00000025', '4c 00000009 76 01 7fffffff'),
   ],
   [
     'SET_SOURCE_VOLUME',
     { index: 1, volume: [0x10000] },
-    sent('00000016', '00000026', `4c 00000001 ${NULL} 76 01 00010000`),
+    frameOf('00000016', '00000026', `4c 00000001 ${NULL} 76 01 00010000`),
   ],
-  ['SET_SOURCE_MUTE', { index: 1, muted: true }, sent('00000011', '00000028', `4c 00000001 ${NULL} 31`)],
-  ['SET_DEFAULT_SOURCE', { name: 'a' }, sent('0000000d', '0000002d', '74 6100')],
-  ['LOAD_MODULE', { name: 'a', argument: 'b=c' }, sent('00000012', '00000033', '74 6100 74 623d6300')],
-  ['UNLOAD_MODULE', { index: 7 }, sent('0000000f', '00000034', '4c 00000007')],
-  ['SET_PLAYBACK_STREAM_NAME', { stream: 7, name: 'a' }, sent('00000012', '0000002e', '4c 00000007 74 6100')],
-  ['SET_SINK_MUTE', { index: 1, muted: true }, sent('00000011', '00000027', `4c 00000001 ${NULL} 31`)],
-  ['SET_DEFAULT_SINK', { name: 'küche' }, sent('00000012', '0000002c', '74 6b c3bc 63 68 65 00')],
-  ['MOVE_SINK_INPUT', { index: 5, sink: 2 }, sent('00000015', '00000043', `4c 00000005 4c 00000002 ${NULL}`)],
-  ['SET_SINK_INPUT_MUTE', { index: 5, muted: false }, sent('00000010', '00000045', '4c 00000005 30')],
-  ['GET_CARD_INFO', { index: 3 }, sent('00000010', '00000058', `4c 00000003 ${NULL}`)],
-  ['GET_CARD_INFO_LIST', {}, sent('0000000a', '00000059')],
-  ['SET_CARD_PROFILE', { index: 1, profile: 'a' }, sent('00000013', '0000005a', `4c00000001 ${NULL} 746100`)],
-  ['SET_SINK_PORT', { index: 1, port: 'a' }, sent('00000013', '00000060', `4c 00000001 ${NULL} 74 6100`)],
-  ['SET_SOURCE_PORT', { index: 1, port: 'a' }, sent('00000013', '00000061', `4c 00000001 ${NULL} 74 6100`)],
+  ['SET_SOURCE_MUTE', { index: 1, muted: true }, frameOf('00000011', '00000028', `4c 00000001 ${NULL} 31`)],
+  ['SET_DEFAULT_SOURCE', { name: 'a' }, frameOf('0000000d', '0000002d', '74 6100')],
+  ['LOAD_MODULE', { name: 'a', argument: 'b=c' }, frameOf('00000012', '00000033', '74 6100 74 623d6300')],
+  ['UNLOAD_MODULE', { index: 7 }, frameOf('0000000f', '00000034', '4c 00000007')],
+  [
+    'SET_PLAYBACK_STREAM_NAME',
+    { stream: 7, name: 'a' },
+    frameOf('00000012', '0000002e', '4c 00000007 74 6100'),
+  ],
+  ['SET_SINK_MUTE', { index: 1, muted: true }, frameOf('00000011', '00000027', `4c 00000001 ${NULL} 31`)],
+  ['SET_DEFAULT_SINK', { name: 'küche' }, frameOf('00000012', '0000002c', '74 6b c3bc 63 68 65 00')],
+  [
+    'MOVE_SINK_INPUT',
+    { index: 5, sink: 2 },
+    frameOf('00000015', '00000043', `4c 00000005 4c 00000002 ${NULL}`),
+  ],
+  ['SET_SINK_INPUT_MUTE', { index: 5, muted: false }, frameOf('00000010', '00000045', '4c 00000005 30')],
+  ['GET_CARD_INFO', { index: 3 }, frameOf('00000010', '00000058', `4c 00000003 ${NULL}`)],
+  ['GET_CARD_INFO_LIST', {}, frameOf('0000000a', '00000059')],
+  [
+    'SET_CARD_PROFILE',
+    { index: 1, profile: 'a' },
+    frameOf('00000013', '0000005a', `4c00000001 ${NULL} 746100`),
+  ],
+  ['SET_SINK_PORT', { index: 1, port: 'a' }, frameOf('00000013', '00000060', `4c 00000001 ${NULL} 74 6100`)],
+  [
+    'SET_SOURCE_PORT',
+    { index: 1, port: 'a' },
+    frameOf('00000013', '00000061', `4c 00000001 ${NULL} 74 6100`),
+  ],
 ];
 for (const [command, args, hex] of ROWS) {
-  test(`${command} is sent as the protocol has it`, () => {
+  test(`${command} is sent as the protocol describes it`, () => {
     const { session } = ready();
     session.request(command, args as RequestArgs<typeof command>, 0, () => assert.fail());
     assert.deepEqual(written(session), bytesOf(hex));
@@ -72,7 +88,7 @@ for (const [command, args, hex] of ROWS) {
 }
 
 test('AUTH offers version 35 with clear flags and 256 bytes of cookie', () => {
-  const cookie = Uint8Array.from({ length: 256 }, (_, at) => at);
+  const cookie = Uint8Array.from({ length: 256 }, (_, index) => index);
   const { session } = converse({ cookie });
   session.open(0);
   const expected = `00000114 ${HEADER} 4c 00000008 4c 00000000 4c 00000023 78 00000100`;
@@ -84,7 +100,7 @@ for (const [what, cookie] of [
   ['an empty cookie', new Uint8Array(0)],
   ['a cookie of 300 bytes', new Uint8Array(300).fill(7)],
 ] as const) {
-  test(`with ${what}, zeros are sent`, () => {
+  test(`AUTH with ${what} sends zeros`, () => {
     const { session } = converse({ cookie });
     session.open(0);
     const bytes = written(session);
@@ -93,7 +109,7 @@ for (const [what, cookie] of [
   });
 }
 
-test('SET_CLIENT_NAME carries the properties, their values with a final NUL', () => {
+test('SET_CLIENT_NAME has the properties, each value with a final NUL', () => {
   const { session } = converse({ clientProps: { 'a.b': 'é', c: '' } });
   session.open(0);
   session.takeOutput();
@@ -104,7 +120,7 @@ test('SET_CLIENT_NAME carries the properties, their values with a final NUL', ()
   assert.deepEqual(written(session), bytesOf(`${head} 50 ${first} ${second} ${NULL}`));
 });
 
-const BAD: readonly (readonly [what: string, row: readonly [RequestName, object]])[] = [
+const BAD_ARGUMENTS: readonly (readonly [what: string, row: readonly [RequestName, object]])[] = [
   ['an index that is no number', ['GET_SINK_INFO', { index: Number.NaN }]],
   ['a negative index', ['GET_SINK_INFO', { index: -1 }]],
   ['an index over 32 bits', ['MOVE_SINK_INPUT', { index: 1, sink: 2 ** 32 }]],
@@ -116,7 +132,7 @@ const BAD: readonly (readonly [what: string, row: readonly [RequestName, object]
   ['a sample spec without a rate', ['CREATE_RECORD_STREAM', { ...PEAKS, sampleSpec: { format: 5 } }]],
   ['a volume with a fraction', ['SET_SINK_VOLUME', { index: 1, volume: [0.5] }]],
 ];
-for (const [what, [command, args]] of BAD) {
+for (const [what, [command, args]] of BAD_ARGUMENTS) {
   test(`${what} is refused by the encoder, and nothing is sent`, () => {
     const { session, closed } = ready();
     const errors: string[] = [];
@@ -126,29 +142,37 @@ for (const [what, [command, args]] of BAD) {
   });
 }
 
-test('requests of one turn follow each other, also beyond a buffer, and a refused one between them leaves nothing', () => {
+test('requests of one turn are sent one after the other, also beyond a buffer, and a refused request leaves no bytes', () => {
   const { session } = ready();
-  const ask = (name: string): void => session.request('SET_DEFAULT_SINK', { name }, 0, () => undefined);
+  const setDefaultSink = (name: string): void =>
+    session.request('SET_DEFAULT_SINK', { name }, 0, () => undefined);
   const name = 'n'.repeat(5_000);
-  ask(name);
-  const one = written(session);
-  for (const each of ['a\0b', name, 'a\0b', name, name, 'a\0b']) ask(each);
-  const three = written(session);
-  // The tag's last byte is each request's own.
-  const frames = [0, 1, 2].map((at) => three.slice(at * one.length, (at + 1) * one.length).with(29, 2));
-  assert.deepEqual([frames, three.length], [[one, one, one], 3 * one.length]);
+  const refusedName = 'a\0b';
+  setDefaultSink(name);
+  const frame = written(session);
+  const names = [refusedName, name, refusedName, name, name, refusedName];
+  for (const nextName of names) setDefaultSink(nextName);
+  const bytes = written(session);
+
+  // The frames differ only in the last byte of the tag, so each gets the tag of the first.
+  const TAG_END = 29;
+  const frames = [0, 1, 2].map((index) =>
+    bytes.slice(index * frame.length, (index + 1) * frame.length).with(TAG_END, 2),
+  );
+  assert.deepEqual([frames, bytes.length], [[frame, frame, frame], 3 * frame.length]);
 });
 
 for (const word of [0x0a, 0x0f, 0x30, 0x40, 0x100, 0x80000000, 0xffffffff])
-  test(`event 0x${word.toString(16)} is none`, () => assert.throws(() => decodeEvent(word, 1), WireError));
+  test(`the word 0x${word.toString(16)} is no event`, () =>
+    assert.throws(() => decodeEvent(word, 1), WireError));
 
 const VERSIONS = { 35: 35, 32: 32, 36: 35, 3221225507: 35, 31: undefined, 2147483648: undefined };
 for (const [answered, expected] of Object.entries(VERSIONS)) {
-  test(`a server that answers version ${answered} is addressed in ${expected ?? 'none'}`, () =>
+  test(`a server that answers version ${answered} is spoken to in version ${expected ?? 'none'}`, () =>
     assert.equal(negotiate(Number(answered)), expected));
 }
 
-test('a code that is in no table is an error all the same', () => {
+test('a code that is in no table is an error, too', () => {
   for (const code of [27, 0xffffffff])
     assert.deepEqual(serverFault(code), { code, name: 'UNLISTED', meaning: `error ${code}` });
 });

@@ -1,5 +1,4 @@
-// Makes a session for a test that plays the sound server: what the session writes and reports is collected
-// as plain values.
+// Makes a session for a test that plays the sound server. The conversation collects what the session reports.
 
 import assert from 'node:assert/strict';
 import type { ClosedReason } from '../../../src/protocol/pulse/outcome.js';
@@ -20,19 +19,19 @@ export function converse(options: Partial<SessionOptions> = {}) {
   const versions: number[] = [];
   const events: SubscriptionEvent[] = [];
   const closed: ClosedReason[] = [];
-  /** Events of record streams: the stream's number, and its data or that it has ended. */
-  const data: (readonly [stream: number, data: number[] | 'killed'])[] = [];
+  /** The data and the ends of record streams, each with the number of its stream. */
+  const streamEvents: (readonly [stream: number, event: number[] | 'killed'])[] = [];
   const session = new Session(
     { ...OPTIONS, ...options },
     {
       onReady: (version) => versions.push(version),
       onEvent: (event) => events.push(event),
-      onData: (stream, payload) => data.push([stream, [...payload]]),
-      onStreamKilled: (stream) => data.push([stream, 'killed']),
+      onData: (stream, payload) => streamEvents.push([stream, [...payload]]),
+      onStreamKilled: (stream) => streamEvents.push([stream, 'killed']),
       onClosed: (reason) => closed.push(reason),
     },
   );
-  return { session, versions, events, closed, data };
+  return { session, versions, events, closed, streamEvents };
 }
 
 /** A session whose handshake is done. Its next request has tag 2. */
@@ -47,5 +46,5 @@ export function ready(version = 35): Conversation {
   return conversation;
 }
 
-/** All bytes that the session wants written. */
+/** Takes the bytes that the session has written. */
 export const written = (session: Session): number[] => [...session.takeOutput()];

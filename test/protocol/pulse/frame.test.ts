@@ -6,14 +6,14 @@ import { CONTROL_CHANNEL, Framer, PAYLOAD_MAX_BYTES } from '../../../src/protoco
 import { WireError } from '../../../src/protocol/pulse/wire.js';
 import { framed } from './bytes.js';
 
-const join = (...parts: Uint8Array[]): Uint8Array => Uint8Array.from(parts.flatMap((part) => [...part]));
+const join = (...pieces: Uint8Array[]): Uint8Array => Uint8Array.from(pieces.flatMap((piece) => [...piece]));
 
 type Delivered = readonly [channel: number, payload: number[]];
 
-/** Bytes of an older read: they stand after each chunk, because all reads share one buffer. */
+/** Bytes of an older read. They follow each chunk, because all reads share one buffer. */
 const STALE = framed([7, 7]);
 
-function payloads(...chunks: Uint8Array[]): Delivered[] {
+function framesIn(...chunks: Uint8Array[]): Delivered[] {
   const framer = new Framer();
   const delivered: Delivered[] = [];
   for (const chunk of chunks)
@@ -29,35 +29,35 @@ const STREAM = join(
   framed([1, 2, 3]),
   framed([9, 9, 9, 9], { channel: 5, flags: 1 }),
   framed([4]),
-  framed(Array.from({ length: 300 }, (_, at) => at % 256)),
+  framed(Array.from({ length: 300 }, (_, index) => index % 256)),
   framed([8, 8], { channel: 0 }),
 );
 const EXPECTED: readonly Delivered[] = [
   [CONTROL_CHANNEL, [1, 2, 3]],
   [5, [9, 9, 9, 9]],
   [CONTROL_CHANNEL, [4]],
-  [CONTROL_CHANNEL, Array.from({ length: 300 }, (_, at) => at % 256)],
+  [CONTROL_CHANNEL, Array.from({ length: 300 }, (_, index) => index % 256)],
   [0, [8, 8]],
 ];
 
-/** The stream in pieces of that size. */
+/** The stream in chunks of this size. */
 function* chunksOf(stream: Uint8Array, size: number): Generator<Uint8Array> {
-  for (let at = 0; at < stream.length; at += size) yield stream.subarray(at, at + size);
+  for (let start = 0; start < stream.length; start += size) yield stream.subarray(start, start + size);
 }
 
-test('frames come out whole, audio data with its channel, also when the stream is cut in two', () => {
+test('frames are delivered whole, each with its channel, also when the stream is cut in two', () => {
   for (let cut = 0; cut <= STREAM.length; cut += 1)
-    assert.deepEqual(payloads(STREAM.subarray(0, cut), STREAM.subarray(cut)), EXPECTED, `cut at ${cut}`);
+    assert.deepEqual(framesIn(STREAM.subarray(0, cut), STREAM.subarray(cut)), EXPECTED, `cut at ${cut}`);
 });
 
-test('large frames are read alike from chunks of any size, and after a first chunk of any size', () => {
-  const payload = Array.from({ length: 10_000 }, (_, at) => at % 251);
+test('large frames are the same from chunks of any size, and after a first chunk of any size', () => {
+  const payload = Array.from({ length: 10_000 }, (_, index) => index % 251);
   const stream = join(framed([1, 2, 3]), framed(payload));
   const expected = [[1, 2, 3], payload].map((bytes) => [CONTROL_CHANNEL, bytes]);
   for (const size of [1, 1000, 4096])
-    assert.deepEqual(payloads(...chunksOf(stream, size)), expected, `chunks of ${size}`);
+    assert.deepEqual(framesIn(...chunksOf(stream, size)), expected, `chunks of ${size}`);
   for (let cut = 1; cut < 24; cut += 1)
-    assert.deepEqual(payloads(stream.subarray(0, cut), stream.subarray(cut)), expected, `cut at ${cut}`);
+    assert.deepEqual(framesIn(stream.subarray(0, cut), stream.subarray(cut)), expected, `cut at ${cut}`);
 });
 
 test('a payload that is kept is not overwritten by the next frame', () => {
@@ -81,7 +81,7 @@ const HEADERS: readonly (readonly [what: string, bytes: Uint8Array])[] = [
   ['text', new TextEncoder().encode('HTTP/1.1 400 Bad Request\r\n')],
 ];
 for (const [what, bytes] of HEADERS) {
-  test(`a header with ${what} is a violation, after the frames before it`, () => {
+  test(`a header with ${what} is a violation, and the frames before it are delivered`, () => {
     const good = framed([1, 2]);
     for (let size = 1; size <= bytes.length + good.length; size += 1) {
       const stream = join(good, bytes);
@@ -89,7 +89,9 @@ for (const [what, bytes] of HEADERS) {
       const framer = new Framer();
       assert.throws(() => {
         for (const chunk of chunksOf(stream, size))
-          framer.push(chunk, ({ bytes: all }, start, end) => delivered.push([...all.subarray(start, end)]));
+          framer.push(chunk, ({ bytes: buffer }, start, end) =>
+            delivered.push([...buffer.subarray(start, end)]),
+          );
       }, WireError);
       assert.deepEqual(delivered, [[1, 2]]);
     }
@@ -97,12 +99,15 @@ for (const [what, bytes] of HEADERS) {
 }
 
 test('a frame of the largest length is waited for without allocating its memory', () => {
-  const before = process.memoryUsage().arrayBuffers;
+  const bytesBefore = process.memoryUsage().arrayBuffers;
   const framers = Array.from({ length: 200 }, () => {
     const framer = new Framer();
     framer.push(framed([0x4c, 2, 3], { length: PAYLOAD_MAX_BYTES }), () => assert.fail());
     return framer;
   });
   // 200 x 16 MiB would be 3 GiB.
-  assert.ok(process.memoryUsage().arrayBuffers - before < PAYLOAD_MAX_BYTES, `${framers.length} framers`);
+  assert.ok(
+    process.memoryUsage().arrayBuffers - bytesBefore < PAYLOAD_MAX_BYTES,
+    `${framers.length} framers`,
+  );
 });

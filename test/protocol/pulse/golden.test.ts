@@ -12,14 +12,16 @@ import { type Capture, GOLDEN } from './captures.js';
 import { converse, ready, written } from './conversation.js';
 import { PEAKS } from './record-stream.js';
 
-const HEADER = 20;
-/** Larger captures are cut at this stride; the others everywhere. */
+const HEADER_BYTES = 20;
+/** Captures up to this size are cut everywhere, larger ones at every CUT_STRIDE bytes. */
 const CUT_EVERYWHERE_BYTES = 2000;
 const CUT_STRIDE = 4999;
+/** The bytes of a capture that is larger are cut one by one up to here. */
+const CUT_BEGINNING_BYTES = 30;
 
 const { files, read } = GOLDEN;
 
-const KINDS: readonly (readonly [part: string, command: RequestName])[] = [
+const COMMANDS_BY_FILE_NAME: readonly (readonly [nameBegin: string, command: RequestName])[] = [
   ['server-info', 'GET_SERVER_INFO'],
   ['sinks', 'GET_SINK_INFO_LIST'],
   ['sink-inputs', 'GET_SINK_INPUT_INFO_LIST'],
@@ -27,7 +29,8 @@ const KINDS: readonly (readonly [part: string, command: RequestName])[] = [
 ];
 
 function commandOf(capture: Capture): RequestName | undefined {
-  return KINDS.find(([part]) => capture.file.split('-').slice(1).join('-').startsWith(part))?.[1];
+  const [, nameWithoutServer = ''] = /^[^-]*-(.*)$/.exec(capture.file) ?? [];
+  return COMMANDS_BY_FILE_NAME.find(([nameBegin]) => nameWithoutServer.startsWith(nameBegin))?.[1];
 }
 
 const replies = files.flatMap((capture) => {
@@ -35,9 +38,7 @@ const replies = files.flatMap((capture) => {
   return command === undefined ? [] : [{ capture, command, version: capture.negotiated_version ?? 35 }];
 });
 
-/**
- * Sends the command under the tag that the capture answers, and gives what the session makes of the bytes.
- */
+/** Sends the command under this tag, and returns what the session reads from these chunks. */
 function throughSession(
   command: RequestName,
   version: number,
@@ -50,6 +51,7 @@ function throughSession(
     session.request('GET_SERVER_INFO', {}, 0, () => assert.fail());
   const args = command === 'GET_SINK_INPUT_INFO' ? { index: 5 } : {};
   session.request(command, args as { index: number }, 0, (result) => results.push(result));
+
   for (const chunk of chunks) session.receive(chunk);
   assert.deepEqual(closed, []);
   assert.equal(results.length, 1);
@@ -57,14 +59,15 @@ function throughSession(
 }
 
 function* oneByOne(bytes: Uint8Array): Generator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += 1) yield bytes.subarray(at, at + 1);
+  for (let index = 0; index < bytes.length; index += 1) yield bytes.subarray(index, index + 1);
 }
 
 const texts = new TextCache();
 
-/** Reads a frame that ends at `end`. What follows it in the same bytes is not part of it. */
+/** Reads the frame up to `end`. The bytes behind it do not belong to the frame. */
 function decode(bytes: Uint8Array, command: RequestName, version: number, end = bytes.length): unknown {
-  const reader = new Reader(new Chunk(bytes), version, texts, HEADER, end);
+  const reader = new Reader(new Chunk(bytes), version, texts, HEADER_BYTES, end);
+  // The numbers of the command and of the tag.
   reader.u32();
   reader.u32();
   const value = COMMANDS[command].reply.read(reader);
@@ -72,10 +75,10 @@ function decode(bytes: Uint8Array, command: RequestName, version: number, end = 
   return value;
 }
 
-/** Lengths that are shorter than all. */
-const cuts = ({ length }: Uint8Array): number[] =>
+/** Where a capture is cut. */
+const shorterLengths = ({ length }: Uint8Array): number[] =>
   Array.from({ length }, (_, at) => at).filter(
-    (at) => length <= CUT_EVERYWHERE_BYTES || at <= 30 || at % CUT_STRIDE === 0,
+    (at) => length <= CUT_EVERYWHERE_BYTES || at <= CUT_BEGINNING_BYTES || at % CUT_STRIDE === 0,
   );
 
 for (const { capture, command, version } of replies) {
@@ -94,17 +97,18 @@ for (const { capture, command, version } of replies) {
     assert.deepEqual(throughSession(command, version, tag, oneByOne(bytes)), whole);
   });
 
-  test(`${capture.file} ending early is an error, or a shorter list of the same records`, () => {
+  test(`${capture.file} cut short is an error, or a shorter list of the same records`, () => {
     const whole = decode(bytes, command, version);
-    for (const cut of cuts(bytes.subarray(HEADER))) {
+    for (const cut of shorterLengths(bytes.subarray(HEADER_BYTES))) {
       let value: unknown;
       try {
-        value = decode(bytes, command, version, HEADER + cut);
+        value = decode(bytes, command, version, HEADER_BYTES + cut);
       } catch (error) {
         assert.ok(error instanceof WireError, `cut at ${cut}: ${error}`);
         continue;
       }
-      assert.ok(Array.isArray(value) && Array.isArray(whole) && value.length < whole.length, `cut at ${cut}`);
+      assert.ok(Array.isArray(value) && Array.isArray(whole), `cut at ${cut}`);
+      assert.ok(value.length < whole.length, `cut at ${cut}`);
       assert.deepEqual(value, whole.slice(0, value.length));
     }
   });
@@ -150,12 +154,14 @@ for (const capture of files.filter(({ file }) => PEAK_REPLIES[file] !== undefine
   test(`${capture.file} opens a record stream, brings its peaks, and ends it, byte by byte`, () => {
     const bytes = read(capture);
     assert.equal(bytes.length, capture.bytes);
-    const { session, closed, data } = ready();
+    const { session, closed, streamEvents } = ready();
     const results: unknown[] = [];
     session.request('CREATE_RECORD_STREAM', PEAKS, 0, (result) => results.push(result));
     session.request('DELETE_RECORD_STREAM', { stream: 0 }, 0, (result) => results.push(result));
-    // The first two frames are the handshake's.
-    for (const byte of oneByOne(bytes.subarray(2 * (HEADER + 15)))) session.receive(byte);
+    // The first two frames are the handshake's, with 15 bytes of payload each.
+    const handshakeBytes = 2 * (HEADER_BYTES + 15);
+    for (const byte of oneByOne(bytes.subarray(handshakeBytes))) session.receive(byte);
+
     const [created, ...deleted] = results;
     assert.deepEqual(structuredClone(created), {
       ok: true,
@@ -171,24 +177,28 @@ for (const capture of files.filter(({ file }) => PEAK_REPLIES[file] !== undefine
         ...PEAK_REPLIES[capture.file],
       },
     });
-    const isReplied = capture.frames.some(({ tag }) => tag === 3);
-    const peaks = data.map(([stream, fragment]) =>
+    const isDeletionReplied = capture.frames.some(({ tag }) => tag === 3);
+    const peaks = streamEvents.map(([stream, fragment]) =>
       fragment === 'killed' ? [stream] : [stream, ...(peaksOf(Uint8Array.from(fragment), 2) ?? [])],
     );
     assert.ok(peaks.length > 5);
-    // A sine of these amplitudes, from its beginning on.
+    // The server plays a sine with these amplitudes from the beginning on.
     assert.deepEqual(peaks.at(-1), [0, 0.5, 0.25]);
-    assert.deepEqual(deleted, isReplied ? [{ ok: true, value: undefined }] : []);
+    assert.deepEqual(deleted, isDeletionReplied ? [{ ok: true, value: undefined }] : []);
     assert.deepEqual(closed, []);
   });
 }
 
-test('client-peak-request.bin is what is written for a record stream, except for the source, which is an index', () => {
-  const theirs = read({ file: 'client-peak-request.bin' });
+test('the session writes client-peak-request.bin for a record stream, but with an index for the source', () => {
+  const captured = read({ file: 'client-peak-request.bin' });
   const byName = Buffer.from('4cffffffff746c6976696e672e6d6f6e69746f7200', 'hex');
   const byIndex = Buffer.from('4c000000034e', 'hex');
-  const at = theirs.indexOf(byName);
-  const expected = Buffer.concat([theirs.subarray(0, at), byIndex, theirs.subarray(at + byName.length)]);
+  const sourceStart = captured.indexOf(byName);
+  const expected = Buffer.concat([
+    captured.subarray(0, sourceStart),
+    byIndex,
+    captured.subarray(sourceStart + byName.length),
+  ]);
   expected.writeUInt32BE(expected.readUInt32BE(0) - byName.length + byIndex.length, 0);
   const { session } = ready();
   session.request('CREATE_RECORD_STREAM', PEAKS, 0, () => assert.fail());
@@ -197,7 +207,7 @@ test('client-peak-request.bin is what is written for a record stream, except for
 });
 
 /** An event in the form of the manifest: `CHANGE SINK_INPUT #5`. */
-const spell = (event: { type: string; facility: string; index: number | undefined }): string =>
+const textOf = (event: { type: string; facility: string; index: number | undefined }): string =>
   `${event.type} ${event.facility.replace('-', '_')} #${event.index ?? 0xffffffff}`.toUpperCase();
 
 for (const capture of files.filter((file) => file.events !== undefined || file.counts !== undefined)) {
@@ -207,11 +217,11 @@ for (const capture of files.filter((file) => file.events !== undefined || file.c
     session.request('SUBSCRIBE', { mask: 0x2ff }, 0, (result) => acknowledged.push(result));
     for (const chunk of oneByOne(read(capture))) session.receive(chunk);
     assert.deepEqual(closed, []);
-    const spelt = events.map(spell);
-    if (capture.events !== undefined) assert.deepEqual(spelt, capture.events);
+    const eventTexts = events.map(textOf);
+    if (capture.events !== undefined) assert.deepEqual(eventTexts, capture.events);
     for (const [kind, count] of Object.entries(capture.counts ?? {}))
-      assert.equal(spelt.filter((event) => event.startsWith(`${kind} #`)).length, count);
-    const isReplied = capture.file.includes('subscribe');
-    assert.deepEqual(acknowledged, isReplied ? [{ ok: true, value: undefined }] : []);
+      assert.equal(eventTexts.filter((event) => event.startsWith(`${kind} #`)).length, count);
+    const isSubscribeReplied = capture.file.includes('subscribe');
+    assert.deepEqual(acknowledged, isSubscribeReplied ? [{ ok: true, value: undefined }] : []);
   });
 }

@@ -1,5 +1,4 @@
-// Nothing that any server sends makes a difference between a reader that remembers property lists and one
-// that does not.
+// A reader that keeps property lists reads the same as a reader without them, whatever a server sends.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,42 +9,43 @@ import { SEED, SeededRandom } from '../../seeded-random.js';
 import * as wire from './bytes.js';
 import { decode } from './decoded.js';
 
-const listed = (payload: readonly number[], texts: TextCache): SinkInputInfo[] =>
+const readSinkInputs = (payload: readonly number[], texts: TextCache): SinkInputInfo[] =>
   decode('GET_SINK_INPUT_INFO_LIST', payload, { texts });
 
-function one(texts: TextCache, change: wire.SinkInputBytes): SinkInputInfo {
-  const [info] = listed(wire.sinkInput(change), texts);
+function readSinkInput(texts: TextCache, change: wire.SinkInputBytes): SinkInputInfo {
+  const [info] = readSinkInputs(wire.sinkInput(change), texts);
   if (info === undefined) throw new Error('no record');
   return info;
 }
 
-const song = (name: string): readonly number[] => wire.props(wire.textProp('media.name', name));
+const propsOfSong = (name: string): readonly number[] => wire.props(wire.textProp('media.name', name));
 
 test('a list that is too long to be kept is read each time', () => {
   const texts = new TextCache();
-  const props = song('x'.repeat(2048));
-  assert.notEqual(one(texts, { props }).props, one(texts, { props }).props);
+  const props = propsOfSong('x'.repeat(2048));
+  assert.notEqual(readSinkInput(texts, { props }).props, readSinkInput(texts, { props }).props);
 });
 
 test('lists are kept until their object is forgotten', () => {
   const texts = new TextCache();
-  const read = (): unknown[] => [1, 2].map((index) => one(texts, { index, props: song('One') }).props);
+  const read = (): unknown[] =>
+    [1, 2].map((index) => readSinkInput(texts, { index, props: propsOfSong('One') }).props);
   const [first, second] = read();
   texts.lists.forget(2);
-  const again = read();
-  assert.equal(again[0], first);
-  assert.notEqual(again[1], second);
+  const secondRead = read();
+  assert.equal(secondRead[0], first);
+  assert.notEqual(secondRead[1], second);
 });
 
-test('a remembered list that a later frame cuts short is a violation', () => {
+test('a kept list that a later frame cuts short is a violation', () => {
   const texts = new TextCache();
-  const whole = wire.sinkInput({ props: song('One') });
-  listed(whole, texts);
+  const whole = wire.sinkInput({ props: propsOfSong('One') });
+  readSinkInputs(whole, texts);
   for (let length = 1; length < whole.length; length += 1)
-    assert.throws(() => listed(whole.slice(0, length), texts), WireError);
+    assert.throws(() => readSinkInputs(whole.slice(0, length), texts), WireError);
 });
 
-test(`a reader with a cache reads what one without it reads (seed ${SEED})`, () => {
+test(`a reader with a cache reads the same as a reader without it (seed ${SEED})`, () => {
   const random = new SeededRandom(SEED);
   const texts = new TextCache();
   for (let round = 0; round < 300; round += 1) {
@@ -59,11 +59,11 @@ test(`a reader with a cache reads what one without it reads (seed ${SEED})`, () 
         ),
       }),
     ).flat();
-    // Half of them broken in one byte.
+    // Half of the payloads are broken in one byte.
     if (random.chance(0.5)) payload[random.below(payload.length)] = random.pick([0, 0x4e, 0x50, 0x74, 255]);
     const outcome = (cache: TextCache): unknown => {
       try {
-        return listed(payload, cache);
+        return readSinkInputs(payload, cache);
       } catch (error) {
         if (error instanceof WireError) return error.message;
         throw error;

@@ -1,5 +1,5 @@
-// The arguments of a record stream as libpulse sends them for a peak meter. They are those of
-// test/golden/client-peak-request.bin, whose rate is not that of the daemon.
+// The arguments of a record stream as libpulse sends them for a peak meter, in the captured
+// test/golden/client-peak-request.bin. The daemon takes another rate.
 
 import { peakStream } from '../../../src/actors/audio/levels.js';
 

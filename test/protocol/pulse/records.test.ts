@@ -1,5 +1,4 @@
-// Records and strictness: what the captures lack, from independently built bytes. A row per shape, a row per
-// violation.
+// Records of shapes that no capture has, and violations, of bytes that bytes.ts builds: a row each.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,7 +10,7 @@ import { decode } from './decoded.js';
 
 type Bytes = readonly number[];
 
-const server = (defaultSink: string | null, ...positions: readonly number[]): number[] =>
+const serverInfo = (defaultSink: string | null, ...positions: readonly number[]): number[] =>
   [
     wire.text('p'),
     wire.text('1'),
@@ -24,11 +23,11 @@ const server = (defaultSink: string | null, ...positions: readonly number[]): nu
     wire.map(...positions),
   ].flat();
 
-const sinkInput = (change: wire.SinkInputBytes): SinkInputInfo =>
+const decodedSinkInput = (change: wire.SinkInputBytes): SinkInputInfo =>
   decode('GET_SINK_INPUT_INFO', wire.sinkInput(change));
 
-test('a sink input has every field, and none where the wire has none', () => {
-  assert.deepEqual(structuredClone(sinkInput({})), {
+test('a sink input has every field, undefined where the wire has none', () => {
+  assert.deepEqual(structuredClone(decodedSinkInput({})), {
     index: 7,
     name: 'Radio',
     ownerModule: undefined,
@@ -50,23 +49,31 @@ test('a sink input has every field, and none where the wire has none', () => {
   });
 });
 
-const BIG = 'x'.repeat(60_000);
-const HUGE = wire.usec(0xffffffff, 0xffffffff);
-/** The maximum of a text for people, in bytes; the rest is cut. */
-const KEPT = 1024;
+const LONG_TEXT = 'x'.repeat(60_000);
+const LONGEST_LATENCY = wire.usec(0xffffffff, 0xffffffff);
+/** Longer texts for people are cut. */
+const TEXT_MAX_BYTES = 1024;
 const FIELDS: readonly (readonly [what: string, wire.SinkInputBytes, field: Partial<SinkInputInfo>])[] = [
   ['a stream without volume', { hasVolume: false }, { hasVolume: false }],
   ['a null name', { name: null }, { name: undefined }],
   ['an empty name, which is not a missing one', { name: '' }, { name: '' }],
-  ['a name of which the beginning is kept', { name: BIG }, { name: BIG.slice(0, KEPT) }],
+  [
+    'a name of which the beginning is kept',
+    { name: LONG_TEXT },
+    { name: LONG_TEXT.slice(0, TEXT_MAX_BYTES) },
+  ],
   ['no client', { client: 0xffffffff }, { client: undefined }],
   ['no channel', { volumes: wire.volumes() }, { volume: [] }],
   ['a latency over 2^32', { bufferLatency: wire.usec(2, 5) }, { bufferLatency: 2 ** 33 + 5 }],
-  ['a latency beyond exact numbers', { bufferLatency: HUGE }, { bufferLatency: Number.MAX_SAFE_INTEGER }],
+  [
+    'a latency beyond exact numbers',
+    { bufferLatency: LONGEST_LATENCY },
+    { bufferLatency: Number.MAX_SAFE_INTEGER },
+  ],
 ];
 for (const [what, change, field] of FIELDS) {
-  test(`a sink input with ${what}`, () =>
-    assert.deepEqual({ ...sinkInput(change), ...field }, sinkInput(change)));
+  test(`a sink input with ${what} is read`, () =>
+    assert.deepEqual({ ...decodedSinkInput(change), ...field }, decodedSinkInput(change)));
 }
 
 const utf8 = (value: string): Bytes => [...new TextEncoder().encode(value)];
@@ -80,13 +87,13 @@ const PROPS: readonly (readonly [what: string, entries: Bytes[], expected: strin
   ['a key twice', [wire.textProp('k', '1'), wire.textProp('k', '2')], '{"k":"2"}'],
   [
     'short values that differ by length',
-    ['', 'a', 'aa', 'aaa'].map((value, at) => wire.textProp(`k${at}`, value)),
+    ['', 'a', 'aa', 'aaa'].map((value, index) => wire.textProp(`k${index}`, value)),
     '{"k0":"","k1":"a","k2":"aa","k3":"aaa"}',
   ],
 ];
 for (const [what, entries, expected] of PROPS) {
-  test(`properties: ${what}`, () => {
-    const { props } = sinkInput({ props: wire.props(...entries) });
+  test(`a property list is read with ${what}`, () => {
+    const { props } = decodedSinkInput({ props: wire.props(...entries) });
     assert.equal(JSON.stringify(props), expected);
     assert.deepEqual(Reflect.ownKeys(Object.getPrototypeOf(props)), []);
     assert.equal('toString' in props, false);
@@ -95,42 +102,45 @@ for (const [what, entries, expected] of PROPS) {
 
 const LONG_CHARACTERS = ['é', '☕', '🎵'];
 const CUTS: readonly (readonly [what: string, value: string, expected: string])[] = [
-  ['one byte too many', 'x'.repeat(KEPT + 1), 'x'.repeat(KEPT)],
-  ['none too many', 'x'.repeat(KEPT), 'x'.repeat(KEPT)],
+  ['one byte too many', 'x'.repeat(TEXT_MAX_BYTES + 1), 'x'.repeat(TEXT_MAX_BYTES)],
+  ['none too many', 'x'.repeat(TEXT_MAX_BYTES), 'x'.repeat(TEXT_MAX_BYTES)],
   ...LONG_CHARACTERS.flatMap((character) =>
     [0, 1, 2, 3].map((shift): [string, string, string] => {
       const size = utf8(character).length;
-      const value = 'x'.repeat(shift) + character.repeat(KEPT);
-      const kept = 'x'.repeat(shift) + character.repeat(Math.floor((KEPT - shift) / size));
+      const value = 'x'.repeat(shift) + character.repeat(TEXT_MAX_BYTES);
+      const kept = 'x'.repeat(shift) + character.repeat(Math.floor((TEXT_MAX_BYTES - shift) / size));
       return [`${character} behind ${shift} others`, value, kept];
     }),
   ),
 ];
 for (const [what, value, expected] of CUTS) {
   test(`a long text is cut between characters: ${what}`, () => {
-    const list = wire.props(wire.textProp('k', value), wire.textProp(value, 'v'), wire.textProp('l', 'w'));
-    const { name, props, corked } = sinkInput({ name: value, props: list });
-    assert.deepEqual({ ...props }, { k: expected, [expected]: 'v', l: 'w' });
-    assert.deepEqual([name, corked], [expected, true]);
+    const props = wire.props(wire.textProp('k', value), wire.textProp(value, 'v'), wire.textProp('l', 'w'));
+    const input = decodedSinkInput({ name: value, props });
+    assert.deepEqual({ ...input.props }, { k: expected, [expected]: 'v', l: 'w' });
+    assert.deepEqual([input.name, input.corked], [expected, true]);
   });
 }
 
-test('a long text that is not UTF-8 is cut all the same', () => {
-  const { props } = sinkInput({ props: wire.props(wire.prop('k', new Array(60_000).fill(0x80))) });
-  assert.equal(props['k'], '\ufffd'.repeat(KEPT));
+test('a long text that is not UTF-8 is cut, too', () => {
+  const { props } = decodedSinkInput({ props: wire.props(wire.prop('k', new Array(60_000).fill(0x80))) });
+  assert.equal(props['k'], '\ufffd'.repeat(TEXT_MAX_BYTES));
 });
 
 test('the first 117 of very many properties are kept, as 11 more may be needed', () => {
-  const entries = Array.from({ length: 1000 }, (_, at) => wire.textProp(`k${at}`, String(at)));
-  const { props, corked } = sinkInput({ props: wire.props(...entries) });
-  const expected = Array.from({ length: 116 }, (_, at) => `k${at}`);
+  const entries = Array.from({ length: 1000 }, (_, index) => wire.textProp(`k${index}`, String(index)));
+  const { props, corked } = decodedSinkInput({ props: wire.props(...entries) });
+  const expected = Array.from({ length: 116 }, (_, index) => `k${index}`);
   assert.deepEqual(Object.keys(props), expected);
   assert.equal(corked, true);
 });
 
-const wide = (size: number): Bytes[] =>
-  Array.from({ length: 100 }, (_, at) => wire.textProp(`k${String(at).padStart(3, '0')}`, 'x'.repeat(size)));
-const NEEDED = [
+/** 100 properties with values of this length. */
+const hundredProps = (size: number): Bytes[] =>
+  Array.from({ length: 100 }, (_, index) =>
+    wire.textProp(`k${String(index).padStart(3, '0')}`, 'x'.repeat(size)),
+  );
+const NEEDED_KEYS = [
   'media.name',
   'application.id',
   'application.name',
@@ -146,15 +156,17 @@ const NEEDED = [
 ];
 
 test('the first 8 KiB of very large properties are kept', () => {
-  // Key, value and its NUL: 1024 bytes.
-  const { props, corked } = sinkInput({ props: wire.props(...wide(1019)) });
+  // Each takes 1024 bytes: the key, the value and its NUL.
+  const { props, corked } = decodedSinkInput({ props: wire.props(...hundredProps(1019)) });
   assert.deepEqual([Object.keys(props).length, corked], [8, true]);
 });
 
 test('the properties that records need are kept wherever they stand', () => {
-  const needed = NEEDED.map((key) => wire.textProp(key, key.toUpperCase()));
-  const { props } = sinkInput({ props: wire.props(...wide(1019), ...wide(10), ...needed) });
-  for (const key of NEEDED) assert.equal(props[key], key.toUpperCase());
+  const needed = NEEDED_KEYS.map((key) => wire.textProp(key, key.toUpperCase()));
+  const { props } = decodedSinkInput({
+    props: wire.props(...hundredProps(1019), ...hundredProps(10), ...needed),
+  });
+  for (const key of NEEDED_KEYS) assert.equal(props[key], key.toUpperCase());
 });
 
 test('the first 512 records of a list are kept, and the others skipped', () => {
@@ -164,20 +176,21 @@ test('the first 512 records of a list are kept, and the others skipped', () => {
   assert.throws(() => decode('GET_SINK_INPUT_INFO_LIST', [...records.flat(), 0x4c]), WireError);
 });
 
-test('names that are sent back to the server, or compared with its names, are whole', () => {
+test('names that are sent back to the server, or compared with its names, are not cut', () => {
   const sink = wire.sink();
-  const at = wire.u32(3).length;
-  const renamed = [...sink.slice(0, at), ...wire.text(BIG), ...sink.slice(at + wire.text('living').length)];
-  assert.equal(decode('GET_SINK_INFO', renamed).name, BIG);
-  assert.equal(decode('GET_SERVER_INFO', server(BIG, 1)).defaultSink, BIG);
+  const nameStart = wire.u32(3).length;
+  const nameEnd = nameStart + wire.text('living').length;
+  const renamed = [...sink.slice(0, nameStart), ...wire.text(LONG_TEXT), ...sink.slice(nameEnd)];
+  assert.equal(decode('GET_SINK_INFO', renamed).name, LONG_TEXT);
+  assert.equal(decode('GET_SERVER_INFO', serverInfo(LONG_TEXT, 1)).defaultSink, LONG_TEXT);
 });
 
 type Port = readonly [name: string, description: string | null, priority: number, available: number];
-const oldBytes = ([name, description, priority, available]: Port): number[] =>
+const bytesOfOldPort = ([name, description, priority, available]: Port): number[] =>
   [wire.text(name), wire.text(description), wire.u32(priority), wire.u32(available)].flat();
-const OLD_PORT = oldBytes(['line-out', 'Line Out', 9900, 2]);
+const OLD_PORT = bytesOfOldPort(['line-out', 'Line Out', 9900, 2]);
 const NEW_PORT = [...OLD_PORT, ...wire.text('group'), ...wire.u32(8)];
-const BARE_PORT = [...oldBytes(['hdmi', null, 0, 0]), ...wire.text(null), ...wire.u32(0)];
+const BARE_PORT = [...bytesOfOldPort(['hdmi', null, 0, 0]), ...wire.text(null), ...wire.u32(0)];
 const oldPort = { name: 'line-out', description: 'Line Out', priority: 9900, available: 2 };
 const newPort = { ...oldPort, availabilityGroup: 'group', type: 8 };
 const barePort = {
@@ -197,16 +210,17 @@ const PORTS: readonly (readonly [version: number, bytes: Bytes[], ports: object[
   [35, [NEW_PORT, BARE_PORT], [newPort, barePort]],
 ];
 for (const [version, bytes, ports] of PORTS) {
-  test(`a sink with ${ports.length} ports, version ${version}`, () => {
-    for (const active of ['line-out', null]) {
-      const sink = decode('GET_SINK_INFO', wire.sink({ ports: bytes, activePort: active }), { version });
+  test(`a sink with ${ports.length} ports is read in version ${version}`, () => {
+    for (const activePort of ['line-out', null]) {
+      const sink = decode('GET_SINK_INFO', wire.sink({ ports: bytes, activePort }), { version });
       assert.deepEqual(sink.ports, ports);
-      assert.equal(sink.activePort, active ?? undefined);
+      assert.equal(sink.activePort, activePort ?? undefined);
       assert.equal(sink.volumeSteps, 65537);
     }
   });
 }
-test('a port of another version is a violation', () => {
+
+test('a port in the form of another version is a violation', () => {
   for (const [version, bytes] of [[33, NEW_PORT] as const, [34, OLD_PORT] as const])
     assert.throws(() => decode('GET_SINK_INFO', wire.sink({ ports: [bytes] }), { version }), WireError);
 });
@@ -218,22 +232,22 @@ test('a sink has no field for an absent state, card, monitor or description', ()
 });
 
 test('positions of many channels are read in their order', () =>
-  assert.deepEqual(decode('GET_SERVER_INFO', server(null, 9, 5, 7, 3)).channelMap, [9, 5, 7, 3]));
+  assert.deepEqual(decode('GET_SERVER_INFO', serverInfo(null, 9, 5, 7, 3)).channelMap, [9, 5, 7, 3]));
 
-const INPUT = wire.sinkInput();
-const BAD_BOOLEAN = INPUT.map((byte) => (byte === 0x30 ? 0x32 : byte));
-const SERVER = server(null, 1);
-/** The properties of a sink input: one, without a value as it should be. */
-const property = (...value: Bytes[]): Bytes =>
+const SINK_INPUT = wire.sinkInput();
+const BAD_BOOLEAN = SINK_INPUT.map((byte) => (byte === 0x30 ? 0x32 : byte));
+const SERVER = serverInfo(null, 1);
+/** A sink input with one property, whose value is wrong. */
+const sinkInputWithProperty = (...value: Bytes[]): Bytes =>
   wire.sinkInput({ props: [0x50, ...wire.text('k'), ...value.flat()] });
-const TOO_LONG = property(wire.u32(1e9), [0x78, 0x3b, 0x9a, 0xca, 0]);
-const OTHER_LENGTH = property([0x56, 0, 0, 0, 1], wire.blob([97]), [0x4e]);
-const TWO_LENGTHS = property(wire.u32(2), wire.blob([97]), [0x4e]);
+const TOO_LONG = sinkInputWithProperty(wire.u32(1e9), [0x78, 0x3b, 0x9a, 0xca, 0]);
+const OTHER_LENGTH = sinkInputWithProperty([0x56, 0, 0, 0, 1], wire.blob([97]), [0x4e]);
+const TWO_LENGTHS = sinkInputWithProperty(wire.u32(2), wire.blob([97]), [0x4e]);
 const PORTS_WITHOUT_END = wire.sink().slice(0, -16).concat(wire.u32(0xffffffff));
 
 const VIOLATIONS: readonly (readonly [what: string, RequestName, payload: Bytes, detail: RegExp])[] = [
-  ['a wrong tag', 'GET_SINK_INPUT_INFO', INPUT.with(0, 0x42), /byte 0 .*expected u32, got u8/],
-  ['an unknown tag', 'GET_SINK_INPUT_INFO', INPUT.with(0, 0x7f), /expected u32, got byte 0x7f/],
+  ['a wrong tag', 'GET_SINK_INPUT_INFO', SINK_INPUT.with(0, 0x42), /byte 0 .*expected u32, got u8/],
+  ['an unknown tag', 'GET_SINK_INPUT_INFO', SINK_INPUT.with(0, 0x7f), /expected u32, got byte 0x7f/],
   ['no end of a text', 'GET_SERVER_INFO', [0x74, 97, 98], /without its end/],
   ['no name', 'GET_SINK_INFO', [...wire.u32(1), ...wire.text(null)], /expected text, got noText/],
   ['the empty payload', 'GET_SERVER_INFO', [], /got the end of the frame/],
@@ -241,7 +255,7 @@ const VIOLATIONS: readonly (readonly [what: string, RequestName, payload: Bytes,
   ['a boolean that is none', 'GET_SINK_INPUT_INFO', BAD_BOOLEAN, /expected/],
   ['more channels than bytes', 'GET_SERVER_INFO', SERVER.with(-2, 200), /ends within 200/],
   ['a byte left over', 'GET_SERVER_INFO', [...SERVER, 0], /1 bytes left over/],
-  ['a list with garbage at its end', 'GET_SINK_INPUT_INFO_LIST', [...INPUT, 0x4c, 1], /ends within/],
+  ['a list with garbage at its end', 'GET_SINK_INPUT_INFO_LIST', [...SINK_INPUT, 0x4c, 1], /ends within/],
   ['an acknowledgement with content', 'SET_SINK_MUTE', wire.u32(1), /5 bytes left over/],
   ['a property longer than the frame', 'GET_SINK_INPUT_INFO', TOO_LONG, /ends within/],
   ['a property with another length', 'GET_SINK_INPUT_INFO', OTHER_LENGTH, /expected u32, got volume/],
@@ -249,6 +263,6 @@ const VIOLATIONS: readonly (readonly [what: string, RequestName, payload: Bytes,
   ['4 billion ports', 'GET_SINK_INFO', PORTS_WITHOUT_END, /expected/],
 ];
 for (const [what, command, payload, detail] of VIOLATIONS) {
-  test(`a violation: ${what}`, () =>
+  test(`${what} is a violation`, () =>
     assert.throws(() => decode(command, payload), { name: 'WireError', message: detail }));
 }

@@ -9,8 +9,8 @@ import { converse, OPTIONS, ready, written } from './conversation.js';
 
 const { error, event, reply, u32 } = wire;
 
-/** Asks for a mute and notes under `name` how it ends. */
-function ask(session: Session, log: string[], name: string, now = 0, deadlineMs?: number): void {
+/** Requests a mute, and adds to the log how the request with this name has ended. */
+function requestMute(session: Session, log: string[], name: string, now = 0, deadlineMs?: number): void {
   session.request(
     'SET_SINK_MUTE',
     { index: 1, muted: true },
@@ -20,31 +20,31 @@ function ask(session: Session, log: string[], name: string, now = 0, deadlineMs?
   );
 }
 
-const join = (...parts: Uint8Array[]): Uint8Array => Uint8Array.from(parts.flatMap((part) => [...part]));
+const join = (...frames: Uint8Array[]): Uint8Array => Uint8Array.from(frames.flatMap((frame) => [...frame]));
 
 test('the name is sent after the reply to AUTH, and requests are possible after the reply to the name', () => {
   const { session, versions } = converse();
   const log: string[] = [];
-  ask(session, log, 'before open');
+  requestMute(session, log, 'before open');
   session.open(0);
   assert.deepEqual(written(session).slice(20, 25), [0x4c, 0, 0, 0, 8]);
-  ask(session, log, 'before auth');
+  requestMute(session, log, 'before auth');
   session.receive(reply(0, u32(33)));
   assert.deepEqual(written(session).slice(20, 25), [0x4c, 0, 0, 0, 9]);
-  ask(session, log, 'before name');
+  requestMute(session, log, 'before name');
   assert.deepEqual(versions, []);
   session.receive(reply(1, u32(5)));
   assert.deepEqual(versions, [33]);
-  ask(session, log, 'ready');
+  requestMute(session, log, 'ready');
   session.receive(reply(2));
-  const early = ['before open', 'before auth', 'before name'].map((when) => `${when} not-ready`);
-  assert.deepEqual(log, [...early, 'ready done']);
+  const refused = ['before open', 'before auth', 'before name'].map((name) => `${name} not-ready`);
+  assert.deepEqual(log, [...refused, 'ready done']);
 });
 
 test('replies settle their own requests in any order, with events between them', () => {
   const { session, events } = ready();
   const log: string[] = [];
-  for (const name of ['a', 'b', 'c']) ask(session, log, name);
+  for (const name of ['a', 'b', 'c']) requestMute(session, log, name);
   const first = join(event(0x10, 3), reply(4), event(0x17, 0xffffffff));
   session.receive(join(first, error(2, 5), reply(3), event(0x22, 9)));
   assert.deepEqual(log, ['c done', 'a server', 'b done']);
@@ -55,19 +55,19 @@ test('replies settle their own requests in any order, with events between them',
   ]);
 });
 
-test('a request without an answer in time is settled, the session goes on, and a late answer is ignored', () => {
-  for (const late of [reply(2), error(2, 1), reply(2, u32(1))]) {
+test('a request without an answer in time is settled, and its late answer is ignored', () => {
+  for (const lateAnswer of [reply(2), error(2, 1), reply(2, u32(1))]) {
     const { session, closed } = ready();
     const log: string[] = [];
-    ask(session, log, 'slow', 100);
-    ask(session, log, 'slower', 100, 9_000);
+    requestMute(session, log, 'slow', 100);
+    requestMute(session, log, 'slower', 100, 9_000);
     assert.equal(session.nextDeadline(), 5_100);
     session.expire(5_099);
     assert.deepEqual(log, []);
     session.expire(5_100);
     assert.deepEqual(log, ['slow timeout']);
     assert.equal(session.nextDeadline(), 9_100);
-    session.receive(late);
+    session.receive(lateAnswer);
     session.receive(reply(3));
     session.expire(99_999);
     assert.deepEqual([log, closed], [['slow timeout', 'slower done'], []]);
@@ -75,18 +75,18 @@ test('a request without an answer in time is settled, the session goes on, and a
   }
 });
 
-test('only as many requests as allowed are pending; one that timed out counts until its answer comes', () => {
+test('only as many requests as allowed are pending, and a request that timed out counts until its answer comes', () => {
   const { session } = ready();
   const log: string[] = [];
   const refused: string[] = [];
-  for (let count = 0; count < OPTIONS.pendingMax; count += 1) ask(session, log, 'one');
-  ask(session, refused, 'more');
+  for (let count = 0; count < OPTIONS.pendingMax; count += 1) requestMute(session, log, 'allowed');
+  requestMute(session, refused, 'more');
   session.expire(5_000);
-  ask(session, refused, 'after the deadline', 5_000);
+  requestMute(session, refused, 'after the deadline', 5_000);
   assert.deepEqual(refused, ['more overflow', 'after the deadline overflow']);
   assert.equal(log.length, OPTIONS.pendingMax);
   session.receive(reply(3));
-  ask(session, refused, 'after an answer', 5_001);
+  requestMute(session, refused, 'after an answer', 5_001);
   assert.equal(refused.length, 2);
 });
 
@@ -99,40 +99,41 @@ test('closing settles every request once, then reports once, and is silent from 
   });
   session.open(0);
   session.receive(join(reply(0, u32(35)), reply(1, u32(1))));
-  ask(session, log, 'a');
-  ask(session, log, 'b');
+  requestMute(session, log, 'a');
+  requestMute(session, log, 'b');
   session.expire(5_000);
-  ask(session, log, 'c', 5_000);
+  requestMute(session, log, 'c', 5_000);
+
   session.close({ kind: 'peer-closed' });
   session.close({ kind: 'stopped' });
   session.receive(join(reply(4), event(0x10, 1), Uint8Array.of(1, 2, 3)));
   session.expire(99_999);
   session.open(0);
-  ask(session, log, 'd');
+  requestMute(session, log, 'd');
   assert.deepEqual(log, ['ready', 'a timeout', 'b timeout', 'c closed', 'closed peer-closed', 'd closed']);
   assert.deepEqual(written(session), []);
   assert.equal(session.nextDeadline(), undefined);
 });
 
 test('the callback of a request may send a new request, and may end the session', () => {
-  const { session, closed, events, data } = ready();
+  const { session, closed, events, streamEvents } = ready();
   const log: string[] = [];
   session.request('SET_SINK_MUTE', { index: 1, muted: true }, 0, () => {
-    ask(session, log, 'follow-up');
+    requestMute(session, log, 'follow-up');
     session.close({ kind: 'stopped' });
-    ask(session, log, 'too late');
+    requestMute(session, log, 'too late');
   });
   const sound = [wire.framed([1, 2, 3], { channel: 4 }), wire.command(65, 0xffffffff, u32(4))];
   session.receive(join(reply(2), ...sound, event(0x10, 1), reply(3), wire.framed([1], { flags: 1 })));
   assert.deepEqual(log, ['follow-up closed', 'too late closed']);
-  assert.deepEqual([closed, events, data], [[{ kind: 'stopped' }], [], []]);
+  assert.deepEqual([closed, events, streamEvents], [[{ kind: 'stopped' }], [], []]);
 });
 
 test('a callback that ends the session at a time-out lets no request be settled twice', () => {
   const { session } = ready();
   const log: string[] = [];
   session.request('GET_SERVER_INFO', {}, 0, () => session.close({ kind: 'stopped' }));
-  ask(session, log, 'b');
+  requestMute(session, log, 'b');
   session.expire(5_000);
   assert.deepEqual(log, ['b closed']);
 });
@@ -153,7 +154,7 @@ for (const [what, answer] of [
   test(`${what} with bytes left over fails its request and ends the session`, () => {
     const { session, closed } = ready();
     const log: string[] = [];
-    ask(session, log, 'a');
+    requestMute(session, log, 'a');
     session.receive(answer);
     assert.deepEqual(log, ['a violation']);
     assert.equal(closed[0]?.kind, 'protocol-violation');
@@ -205,21 +206,23 @@ for (const [what, bytes, detail] of VIOLATIONS) {
     for (const size of [bytes.length, 1]) {
       const { session, closed } = ready();
       const log: string[] = [];
-      ask(session, log, 'a');
-      for (let at = 0; at < bytes.length; at += size) session.receive(bytes.subarray(at, at + size));
+      requestMute(session, log, 'a');
+      for (let start = 0; start < bytes.length; start += size)
+        session.receive(bytes.subarray(start, start + size));
       assert.deepEqual(log, ['a closed']);
-      const [reason] = closed;
-      assert.ok(reason?.kind === 'protocol-violation' && detail.test(reason.detail), JSON.stringify(closed));
       assert.equal(closed.length, 1);
+      const [reason] = closed;
+      assert.ok(reason?.kind === 'protocol-violation', JSON.stringify(closed));
+      assert.match(reason.detail, detail);
     }
   });
 }
 
 test('audio data and the end of a record stream are reported with its number', () => {
-  const { session, data, closed } = ready();
+  const { session, streamEvents, closed } = ready();
   session.receive(wire.framed([1, 2, 3], { channel: 4 }));
   session.receive(wire.command(65, 0xffffffff, u32(4)));
-  assert.deepEqual([...data.flat(2), closed], [4, 1, 2, 3, 4, 'killed', []]);
+  assert.deepEqual([...streamEvents.flat(2), closed], [4, 1, 2, 3, 4, 'killed', []]);
 });
 
 test('messages that a server may send to any client are ignored', () => {
@@ -232,7 +235,7 @@ test('messages that a server may send to any client are ignored', () => {
   assert.deepEqual(closed, []);
 });
 
-test('an event before the handshake ended is a violation', () => {
+test('an event before the end of the handshake is a violation', () => {
   const { session, closed } = converse();
   session.open(0);
   session.receive(event(0x10, 1));

@@ -6,7 +6,7 @@ import * as volumes from '../../../src/protocol/pulse/volume.js';
 
 const { balanceOf, fractionOf, loudestFractionOf, channelPartsOf, rawOf } = volumes;
 
-test('every hundredth from 0 to 1 comes back exactly', () => {
+test('every hundredth from 0 to 1 is read exactly as it was set', () => {
   for (let percent = 0; percent <= 100; percent += 1) {
     const fraction = percent / 100;
     assert.equal(fractionOf(rawOf(fraction)), fraction);
@@ -27,7 +27,7 @@ test('a single figure stands for the loudest channel, above 100 % too', () => {
 const FULL = 0x10000;
 const HALF = 0x8000;
 const STEREO = [1, 2];
-/** Channels on the left; the next number is the same on the right. */
+/** Positions on the left. The next number is the position opposite on the right. */
 const LEFT = [5, 8, 10, 45, 48];
 const BALANCE: readonly (readonly [volume: readonly number[], map: readonly number[], balance: number])[] = [
   [[FULL, FULL], STEREO, 0],
@@ -42,7 +42,7 @@ const BALANCE: readonly (readonly [volume: readonly number[], map: readonly numb
   [[FULL, FULL, FULL], [1, 5, 2], 0],
   [[FULL, HALF], [2], 0],
 ];
-const PARTS: readonly (readonly [balance: number, map: number[], parts: number[] | undefined])[] = [
+const CHANNEL_PARTS: readonly (readonly [balance: number, map: number[], parts: number[] | undefined])[] = [
   [0, STEREO, [1, 1]],
   [-1, STEREO, [1, 0]],
   [1, STEREO, [0, 1]],
@@ -54,8 +54,8 @@ const PARTS: readonly (readonly [balance: number, map: number[], parts: number[]
   [0, [1, 5], undefined],
   [0, [1, 2, 3], undefined],
 ];
-for (const [balance, map, parts] of PARTS) {
-  test(`the balance ${balance} at positions [${map}] is [${parts}] of the loudest`, () => {
+for (const [balance, map, parts] of CHANNEL_PARTS) {
+  test(`the balance ${balance} at positions [${map}] makes the channels [${parts}] of the loudest`, () => {
     assert.deepEqual(channelPartsOf(balance, map), parts);
     if (parts !== undefined) assert.equal(balanceOf(parts, map), balance);
   });

@@ -1,5 +1,5 @@
-// A configuration that gives every key a value other than its default, with the settings that it means; and
-// functions that resolve the texts of a test.
+// Functions that resolve the texts of a test, and a configuration with its settings. Each of its keys has
+// another value than by default.
 
 import assert from 'node:assert/strict';
 import { parse } from 'yaml';
@@ -19,7 +19,7 @@ export function resolveTexts(
   texts: readonly string[],
   environment = ENVIRONMENT,
 ): Promise<Result<Configuration, WrongConfiguration>> {
-  const files = texts.map((text, index) => ({ path: String.fromCharCode(97 + index), text }));
+  const files = texts.map((text, index) => ({ path: String.fromCharCode('a'.charCodeAt(0) + index), text }));
   return resolve(files, environment);
 }
 
@@ -28,7 +28,7 @@ export async function problemsIn(...texts: readonly string[]): Promise<readonly 
   return resolved.ok ? [] : resolved.error.problems;
 }
 
-export async function accepted(...texts: readonly string[]): Promise<Configuration> {
+export async function configurationOf(...texts: readonly string[]): Promise<Configuration> {
   const resolved = await resolveTexts(texts);
   assert.ok(resolved.ok, JSON.stringify(resolved));
   return resolved.value;
@@ -115,14 +115,18 @@ mqtt:
   homeAssistantPrefix: ha
 `;
 
-const { pulseaudio, ...written } = parse(FULL_YAML);
+const { pulseaudio, ...otherSections } = parse(FULL_YAML);
 const { serve_cookie: serveCookie, ...audio } = pulseaudio;
 
 /** The settings are those of the file, except where they have another form or name than the keys. */
 export const FULL_SETTINGS: Settings = {
-  ...written,
+  ...otherSections,
   logLevel: 'debug',
-  api: { ...written.api, cors: { origins: ['https://home.example', '*'] }, hosts: ['kitchen.lan', 'node'] },
+  api: {
+    ...otherSections.api,
+    cors: { origins: ['https://home.example', '*'] },
+    hosts: ['kitchen.lan', 'node'],
+  },
   systemd: {
     enabled: false,
     system: [{ name: 'bluetooth.service' }],
@@ -134,15 +138,15 @@ export const FULL_SETTINGS: Settings = {
     internal: ['check.service', 'upgrade.service'],
   },
   audio: { ...audio, serveCookie, apiPort: 9000 },
-  upgrade: { ...written.upgrade, resultFile: '/home/pi/upgrade.json' },
+  upgrade: { ...otherSections.upgrade, resultFile: '/home/pi/upgrade.json' },
   bluetooth: {
-    ...written.bluetooth,
+    ...otherSections.bluetooth,
     reconnect: ['AA:BB:CC:DD:EE:FF'],
     pairingTimeout: 120,
     idleTimeout: 3600,
   },
-  mqtt: { ...written.mqtt, passwordFile: '/home/pi/mqtt-password' },
+  mqtt: { ...otherSections.mqtt, passwordFile: '/home/pi/mqtt-password' },
 };
 
 /** The settings of an empty configuration, which docs.test.ts compares with docs/configuration.md. */
-export const DEFAULT_SETTINGS: Settings = (await accepted()).settings;
+export const DEFAULT_SETTINGS: Settings = (await configurationOf()).settings;

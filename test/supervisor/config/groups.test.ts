@@ -7,7 +7,7 @@ import * as inputs from './full.js';
 test('groups have a label and outputs', async () => {
   const yaml =
     'pulseaudio: {groups: {all: {label: Überall, outputs: [alsa_output.usb-0, kitchen]}, a-1_b: {outputs: [kitchen]}}}';
-  const { settings, warnings } = await inputs.accepted(yaml);
+  const { settings, warnings } = await inputs.configurationOf(yaml);
   assert.deepEqual(settings.audio.groups, {
     all: { label: 'Überall', outputs: ['alsa_output.usb-0', 'kitchen'] },
     'a-1_b': { outputs: ['kitchen'] },
@@ -15,7 +15,7 @@ test('groups have a label and outputs', async () => {
   assert.deepEqual(warnings, []);
 });
 
-const CALLED = 'a group is called by 1 to 32 of the characters a-z, 0-9, _ and -';
+const NAME_RULE = 'a group is called by 1 to 32 of the characters a-z, 0-9, _ and -';
 const NINE = Array.from('abcdefghi', (name) => `${name}: {outputs: [x]}`).join(', ');
 
 const ROWS: readonly (readonly [groups: string, ...lines: readonly string[]])[] = [
@@ -41,8 +41,8 @@ const ROWS: readonly (readonly [groups: string, ...lines: readonly string[]])[] 
     '{a: {outputs: [""]}}',
     '1:37: pulseaudio.groups.a.outputs[0]: "" is not the name of an output: a name has 1 to 127 characters',
   ],
-  ['{A b: {outputs: [x]}}', `1:23: pulseaudio.groups."A b": ${CALLED}`],
-  [`{${'a'.repeat(33)}: {outputs: [x]}}`, `1:23: pulseaudio.groups.${'a'.repeat(33)}: ${CALLED}`],
+  ['{A b: {outputs: [x]}}', `1:23: pulseaudio.groups."A b": ${NAME_RULE}`],
+  [`{${'a'.repeat(33)}: {outputs: [x]}}`, `1:23: pulseaudio.groups.${'a'.repeat(33)}: ${NAME_RULE}`],
   [`{${NINE}}`, '1:175: pulseaudio.groups.i: there are 9 groups, 8 are allowed'],
 ];
 

@@ -6,7 +6,7 @@ import * as inputs from './full.js';
 
 test('inputs have an output, and a latency', async () => {
   const yaml = 'pulseaudio: {listen: {mike: living, line: tonearm.all}, listenLatency: 250}';
-  const { settings, warnings } = await inputs.accepted(yaml);
+  const { settings, warnings } = await inputs.configurationOf(yaml);
   const { listen, listenLatency } = settings.audio;
   assert.deepEqual([listen, listenLatency], [{ mike: 'living', line: 'tonearm.all' }, 250]);
   assert.deepEqual(warnings, []);

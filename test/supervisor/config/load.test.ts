@@ -12,13 +12,14 @@ import { temporaryFolder } from '../../temporary-folder.js';
 interface Choice {
   /** True when XDG_CONFIG_HOME is ROOT/xdg. */
   readonly xdg?: boolean;
-  /** Below the root. */
+  /** The path of a named file, below the root. */
   readonly config?: string;
+  /** For a process without a home. */
   readonly home?: '';
 }
 
-/** Loads the configuration below this root. */
-function placeAt(root: string) {
+/** Functions that load the configuration below this root. */
+function folderAt(root: string) {
   const load = ({ xdg = false, config, home }: Choice = {}) =>
     loadSettings({
       ...environmentOf(root),
@@ -26,28 +27,28 @@ function placeAt(root: string) {
       ...(xdg && { env: { XDG_CONFIG_HOME: join(root, 'xdg') } }),
       ...(home !== undefined && { home }),
     });
-  /** The port that is given, and the file that was loaded, below the root. */
-  const port = async (choice?: Choice) => {
+  /** The port in the settings, and the path of the loaded file below the root. */
+  const portAndFile = async (choice?: Choice) => {
     const loaded = await load(choice);
     assert.ok(loaded.ok, JSON.stringify(loaded));
     return [loaded.value.settings.api.port, loaded.value.source?.replace(`${root}/`, '')];
   };
-  /** Problems of the lookup, or of this file; with paths below the root. */
-  const problems = async (config?: string) => {
+  /** The problems of the file that is looked up, or of this file. Their paths begin below the root. */
+  const problemsOf = async (config?: string) => {
     const loaded = await load(config === undefined ? {} : { config });
     return loaded.ok ? [] : loaded.error.problems.map((line) => line.replace(`${root}/`, ''));
   };
-  return { root, load, port, problems };
+  return { root, load, port: portAndFile, problems: problemsOf };
 }
 
 /**
- * `files`: paths below a fresh root -> contents. `HOME` is ROOT/home, the system's file
- * ROOT/etc/tonearm/config.yaml.
+ * A test in a new folder, with files by their paths below it. `HOME` is ROOT/home, and the file of the system
+ * is ROOT/etc/tonearm/config.yaml.
  */
-function inFolder(
+function testInFolder(
   name: string,
   files: Readonly<Record<string, string | Buffer>>,
-  body: (place: ReturnType<typeof placeAt>) => Promise<void>,
+  body: (folder: ReturnType<typeof folderAt>) => Promise<void>,
 ): void {
   test(name, async (t) => {
     const root = temporaryFolder(t);
@@ -55,7 +56,7 @@ function inFolder(
       mkdirSync(dirname(join(root, path)), { recursive: true });
       writeFileSync(join(root, path), contents);
     }
-    await body(placeAt(root));
+    await body(folderAt(root));
   });
 }
 
@@ -65,29 +66,33 @@ function environmentOf(root: string): LoadRequest {
 }
 
 const HOME = 'home/.config/tonearm';
-const EVERYWHERE = {
+const FILE_IN_EVERY_PLACE = {
   'given/own.yaml': 'api: {port: 1}',
   'xdg/tonearm/config.yaml': 'api: {port: 2}',
   [`${HOME}/config.yaml`]: 'api: {port: 3}',
   'etc/tonearm/config.yaml': 'api: {port: 4}',
 };
 
-inFolder('the first hit of the lookup order wins', EVERYWHERE, async ({ root, port }) => {
-  const config = 'given/own.yaml';
-  assert.deepEqual(await port({ xdg: true, config }), [1, 'given/own.yaml']);
-  assert.deepEqual(await port({ xdg: true }), [2, 'xdg/tonearm/config.yaml']);
-  assert.deepEqual(await port(), [3, `${HOME}/config.yaml`]);
-  rmSync(join(root, 'home'), { recursive: true });
-  assert.deepEqual(await port(), [4, 'etc/tonearm/config.yaml']);
-  rmSync(join(root, 'xdg'), { recursive: true });
-  assert.deepEqual(await port({ xdg: true }), [4, 'etc/tonearm/config.yaml']);
-  rmSync(join(root, 'etc'), { recursive: true });
-  assert.deepEqual(await port(), [8018, undefined]);
-});
+testInFolder(
+  'the first file of the lookup order that exists is loaded',
+  FILE_IN_EVERY_PLACE,
+  async ({ root, port }) => {
+    const config = 'given/own.yaml';
+    assert.deepEqual(await port({ xdg: true, config }), [1, 'given/own.yaml']);
+    assert.deepEqual(await port({ xdg: true }), [2, 'xdg/tonearm/config.yaml']);
+    assert.deepEqual(await port(), [3, `${HOME}/config.yaml`]);
+    rmSync(join(root, 'home'), { recursive: true });
+    assert.deepEqual(await port(), [4, 'etc/tonearm/config.yaml']);
+    rmSync(join(root, 'xdg'), { recursive: true });
+    assert.deepEqual(await port({ xdg: true }), [4, 'etc/tonearm/config.yaml']);
+    rmSync(join(root, 'etc'), { recursive: true });
+    assert.deepEqual(await port(), [8018, undefined]);
+  },
+);
 
-inFolder(
-  'an empty file is a hit; XDG_CONFIG_HOME takes the place of ~/.config; without a home only the system is asked',
-  { ...EVERYWHERE, [`${HOME}/config.yaml`]: '' },
+testInFolder(
+  'an empty file counts, XDG_CONFIG_HOME replaces ~/.config, and without a home only the file of the system is tried',
+  { ...FILE_IN_EVERY_PLACE, [`${HOME}/config.yaml`]: '' },
   async ({ root, port }) => {
     assert.deepEqual(await port(), [8018, `${HOME}/config.yaml`]);
     assert.deepEqual(await port({ home: '' }), [4, 'etc/tonearm/config.yaml']);
@@ -96,14 +101,18 @@ inFolder(
   },
 );
 
-inFolder('a named file that is missing is a problem, not a miss', EVERYWHERE, async ({ problems }) => {
-  for (const config of ['given/other.yaml', 'given/own.yaml/config.yaml', 'nowhere/config.yaml'])
-    assert.deepEqual(await problems(config), [`${config}: cannot be read: no such file or directory`]);
-});
+testInFolder(
+  'a named file that is missing is a problem, and no other file is tried',
+  FILE_IN_EVERY_PLACE,
+  async ({ problems }) => {
+    for (const config of ['given/other.yaml', 'given/own.yaml/config.yaml', 'nowhere/config.yaml'])
+      assert.deepEqual(await problems(config), [`${config}: cannot be read: no such file or directory`]);
+  },
+);
 
 // conf.d.
 
-inFolder(
+testInFolder(
   'conf.d is laid over its file in name order',
   {
     'etc/tonearm/config.yaml': 'bind: all\napi: {port: 1, hosts: [a]}',
@@ -124,8 +133,8 @@ inFolder(
   },
 );
 
-inFolder(
-  'only the conf.d beside the loaded file counts',
+testInFolder(
+  'only the conf.d beside the loaded file is read',
   {
     'given/own.yaml': 'bind: all',
     [`${HOME}/conf.d/a.yaml`]: 'api: {port: 3}',
@@ -143,8 +152,8 @@ inFolder(
   },
 );
 
-inFolder(
-  'what is wrong with a conf.d is reported for every file of it',
+testInFolder(
+  'the problems of all files of a conf.d are reported',
   { 'c/own.yaml': '' },
   async ({ root, problems }) => {
     const folder = join(root, 'c/conf.d');
@@ -165,8 +174,8 @@ inFolder(
 
 // Files that are no text.
 
-inFolder(
-  'bytes that are no configuration',
+testInFolder(
+  'bytes that are no configuration are refused',
   {
     latin1: Buffer.from('bind: lo\n# h\xe4user\nlogLevel: info\n', 'latin1'),
     tail: Buffer.from('bind: lo\n\xc3', 'latin1'),
@@ -183,11 +192,11 @@ inFolder(
   },
 );
 
-const NOWHERE = 'cannot be read: it is, or is behind, a broken link';
+const BROKEN_LINK = 'cannot be read: it is, or is behind, a broken link';
 
-inFolder(
-  'a directory, and a link that leads nowhere, are problems and no misses',
-  EVERYWHERE,
+testInFolder(
+  'a directory and a broken link are problems, and no other file is tried',
+  FILE_IN_EVERY_PLACE,
   async ({ root, port, problems }) => {
     const config = `${HOME}/config.yaml`;
     rmSync(join(root, config));
@@ -195,11 +204,12 @@ inFolder(
     assert.deepEqual(await problems(), [`${config}: cannot be read: it is a directory`]);
     rmSync(join(root, config), { recursive: true });
     symlinkSync('nowhere', join(root, config));
-    assert.deepEqual(await problems(), [`${config}: ${NOWHERE}`]);
+    assert.deepEqual(await problems(), [`${config}: ${BROKEN_LINK}`]);
     rmSync(join(root, HOME), { recursive: true });
     symlinkSync('/nowhere/mounted', join(root, HOME));
-    assert.deepEqual(await problems(), [`${config}: ${NOWHERE}`]);
-    // The same directory, and another one behind a link that leads somewhere.
+    assert.deepEqual(await problems(), [`${config}: ${BROKEN_LINK}`]);
+
+    // The folder is behind a link that is not broken. It has no file at first.
     rmSync(join(root, HOME));
     mkdirSync(join(root, 'elsewhere'));
     symlinkSync(join(root, 'elsewhere'), join(root, HOME));
@@ -207,11 +217,11 @@ inFolder(
     writeFileSync(join(root, 'elsewhere/config.yaml'), 'api: {port: 5}');
     assert.deepEqual(await port(), [5, config]);
     symlinkSync('nowhere', join(root, 'elsewhere/conf.d'));
-    assert.deepEqual(await problems(), [`${HOME}/conf.d: ${NOWHERE}`]);
+    assert.deepEqual(await problems(), [`${HOME}/conf.d: ${BROKEN_LINK}`]);
   },
 );
 
-inFolder(
+testInFolder(
   'a FIFO does not hold up the start, and /dev/null is empty',
   {},
   async ({ root, port, problems }) => {
@@ -221,37 +231,42 @@ inFolder(
   },
 );
 
-inFolder('a file that the daemon may not read is a problem, not a miss', EVERYWHERE, async ({ root }) => {
-  const script = `
+testInFolder(
+  'a file that the daemon may not read is a problem, and no other file is tried',
+  FILE_IN_EVERY_PLACE,
+  async ({ root }) => {
+    const script = `
       import { loadSettings } from ${JSON.stringify(new URL('../../../src/supervisor/config/load.js', import.meta.url).href)};
       console.log(JSON.stringify(await loadSettings(${JSON.stringify(environmentOf(root))})));`;
-  execFileSync('chmod', ['755', root]);
-  execFileSync('chmod', ['000', join(root, HOME, 'config.yaml')]);
-  // Root may read everything, unless it loses the capabilities for that.
-  const bound = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : [];
-  const [program = '', ...args] = [...bound, process.execPath, '--input-type=module', '--eval', script];
-  const output = execFileSync(program, args, { encoding: 'utf8' });
-  assert.deepEqual(JSON.parse(output), {
-    ok: false,
-    error: {
-      problems: [`${root}/${HOME}/config.yaml: cannot be read: permission denied`],
-      warnings: [],
-    },
-  });
-});
+    execFileSync('chmod', ['755', root]);
+    execFileSync('chmod', ['000', join(root, HOME, 'config.yaml')]);
+    // Root may read everything, unless it loses two capabilities.
+    const asReader =
+      process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : [];
+    const [program = '', ...args] = [...asReader, process.execPath, '--input-type=module', '--eval', script];
+    const output = execFileSync(program, args, { encoding: 'utf8' });
+    assert.deepEqual(JSON.parse(output), {
+      ok: false,
+      error: {
+        problems: [`${root}/${HOME}/config.yaml: cannot be read: permission denied`],
+        warnings: [],
+      },
+    });
+  },
+);
 
-inFolder(
-  'a password file is one that exists, and that others cannot read',
+testInFolder(
+  'a password file must exist, and others must not be able to read it',
   { 'c.yaml': 'mqtt: {enabled: true, url: "mqtt://b", passwordFile: ~/secret}', 'home/secret': 'x' },
   async ({ root, problems }) => {
     const place = 'c.yaml:1:54: mqtt.passwordFile';
-    for (const [mode, ...found] of [
+    for (const [mode, ...expected] of [
       [0o600],
       [0o640, `${place}: others can read this file: run chmod 600 on it`],
       [0o604, `${place}: others can read this file: run chmod 600 on it`],
     ] as const) {
       chmodSync(join(root, 'home/secret'), mode);
-      assert.deepEqual(await problems('c.yaml'), found);
+      assert.deepEqual(await problems('c.yaml'), expected);
     }
     rmSync(join(root, 'home/secret'));
     assert.deepEqual(await problems('c.yaml'), [`${place}: cannot be read: no such file or directory`]);

@@ -1,48 +1,57 @@
-// Files -> settings as a whole: merging, both spellings, unknown keys, rules between keys, broken files
-// (docs/configuration.md, "What is refused").
+// How files together become settings: merging, both spellings of a section, unknown keys and rules between
+// keys (docs/configuration.md, "What is refused").
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Settings } from '../../../src/protocol/actor/settings.js';
-import { accepted, DEFAULT_SETTINGS, FULL_SETTINGS, FULL_YAML, problemsIn, resolveTexts } from './full.js';
+import {
+  configurationOf,
+  DEFAULT_SETTINGS,
+  FULL_SETTINGS,
+  FULL_YAML,
+  problemsIn,
+  resolveTexts,
+} from './full.js';
 
-function problems(name: string, texts: readonly string[], ...lines: string[]): void {
+function hasProblems(name: string, texts: readonly string[], ...lines: string[]): void {
   test(name, async () => assert.deepEqual(await problemsIn(...texts), lines));
 }
 
-function warnings(name: string, texts: readonly string[], ...lines: string[]): void {
-  test(name, async () => assert.deepEqual((await accepted(...texts)).warnings, lines));
+function hasWarnings(name: string, texts: readonly string[], ...lines: string[]): void {
+  test(name, async () => assert.deepEqual((await configurationOf(...texts)).warnings, lines));
 }
 
-/** `other` than the defaults. */
-function settings(name: string, texts: readonly string[], other: Partial<Settings> = {}): void {
+/** The settings are the defaults, except for these. There are no warnings. */
+function hasSettings(name: string, texts: readonly string[], changed: Partial<Settings> = {}): void {
   test(name, async () => {
-    const found = await accepted(...texts);
-    assert.deepEqual(found.warnings, []);
-    assert.deepEqual(found.settings, { ...DEFAULT_SETTINGS, ...other });
+    const configuration = await configurationOf(...texts);
+    assert.deepEqual(configuration.warnings, []);
+    assert.deepEqual(configuration.settings, { ...DEFAULT_SETTINGS, ...changed });
   });
 }
 
-/** The defaults but for these keys of `api`. */
-const api = (other: Partial<Settings['api']>) => {
-  const { api: usual, audio } = DEFAULT_SETTINGS;
-  return { api: { ...usual, ...other }, audio: { ...audio, apiPort: other.port ?? usual.port } };
+/** The default settings that depend on `api`, with these of its keys. */
+const defaultsWithApi = (changed: Partial<Settings['api']>) => {
+  const { api, audio } = DEFAULT_SETTINGS;
+  return { api: { ...api, ...changed }, audio: { ...audio, apiPort: changed.port ?? api.port } };
 };
 
 test('every key together becomes settings', async () => {
-  const found = await accepted(FULL_YAML);
-  assert.deepEqual(found.settings, FULL_SETTINGS);
-  assert.deepEqual(found.warnings, [
+  const configuration = await configurationOf(FULL_YAML);
+  assert.deepEqual(configuration.settings, FULL_SETTINGS);
+  assert.deepEqual(configuration.warnings, [
     'a:28:14: systemd.user[2].name: check.service is upgrade.checkUnit, so it stays hidden from /services',
   ]);
 });
 
-settings('no file means the defaults', []);
-settings('an empty file means the defaults', ['']);
-settings('comments alone mean the defaults', ['# nothing\n---\n# still nothing\n']);
-settings('an empty map means the defaults', ['{}']);
-settings('an empty section is an absent one', ['api:\nsystemd: ~\nupgrade: null\npower:\n  capabilities:']);
-settings('a byte order mark and CRLF are no matter', ['\ufeffapi:\r\n  port: 8018\r\n']);
+hasSettings('no file means the defaults', []);
+hasSettings('an empty file means the defaults', ['']);
+hasSettings('comments alone mean the defaults', ['# nothing\n---\n# still nothing\n']);
+hasSettings('an empty map means the defaults', ['{}']);
+hasSettings('an empty section is an absent one', [
+  'api:\nsystemd: ~\nupgrade: null\npower:\n  capabilities:',
+]);
+hasSettings('a byte order mark and CRLF change nothing', ['\ufeffapi:\r\n  port: 8018\r\n']);
 
 test('the environment decides the default paths', async () => {
   const rows = [
@@ -69,13 +78,13 @@ test('~/ needs a home directory', async () => {
 
 // Merging.
 
-settings(
+hasSettings(
   'maps merge; lists and scalars replace',
   ['api: {port: 1, hosts: [a, b]}', 'api: {hosts: [c]}\nbind: all'],
-  { bind: ['all'], ...api({ port: 1, hosts: ['c'] }) },
+  { bind: ['all'], ...defaultsWithApi({ port: 1, hosts: ['c'] }) },
 );
-settings(
-  'maps by name merge, too, and one for all replaces them',
+hasSettings(
+  'maps by name merge, too',
   [
     'pulseaudio: {outputs: {a: {label: A}, b: {label: B}}, volumeLimit: {a: 0.5, b: 0.6}}',
     'pulseaudio: {outputs: {a: {hidden: true}, c: {label: C}}, volumeLimit: {b: 1}}',
@@ -89,31 +98,35 @@ settings(
     },
   },
 );
-settings(
+hasSettings(
   'one limit for all takes the place of limits by name',
   ['pulseaudio: {volumeLimit: {a: 0}}', 'pulseaudio: {volumeLimit: 0.7}'],
   { audio: { ...DEFAULT_SETTINGS.audio, volumeLimit: 0.7 } },
 );
-problems(
+hasProblems(
   'a problem of a merged map names its own file',
   ['pulseaudio: {outputs: {a: {label: 1}}}', 'pulseaudio: {outputs: {b: {hidden: 2}}}'],
   'a:1:35: pulseaudio.outputs.a.label: must be a label, not 1',
   'b:1:36: pulseaudio.outputs.b.hidden: must be true or false, not 2',
 );
-settings('the later file wins', ['api: {port: 1}', 'api: {port: 2}', 'api: {port: 3}'], api({ port: 3 }));
-settings(
+hasSettings(
+  'the later file wins',
+  ['api: {port: 1}', 'api: {port: 2}', 'api: {port: 3}'],
+  defaultsWithApi({ port: 3 }),
+);
+hasSettings(
   'a list replaces a word and a word a list',
   ['bind: all\nlogLevel: warn', 'bind: [lo]', 'bind: eth0'],
   { bind: ['eth0'], logLevel: 'warn' },
 );
-settings(
+hasSettings(
   'an empty section or list takes nothing away',
   ['api: {port: 1, hosts: [a]}', 'api:', 'api: {hosts: }'],
-  api({ port: 1, hosts: ['a'] }),
+  defaultsWithApi({ port: 1, hosts: ['a'] }),
 );
-settings('an empty list empties', ['api: {hosts: [a]}', 'api: {hosts: []}']);
-settings('a bad value that is replaced is no problem', ['api: {port: 0}', 'api: {port: 8018}']);
-problems(
+hasSettings('an empty list replaces a list', ['api: {hosts: [a]}', 'api: {hosts: []}']);
+hasSettings('a bad value that is replaced is no problem', ['api: {port: 0}', 'api: {port: 8018}']);
+hasProblems(
   'a problem names the file that the value came from',
   ['api: {port: 0}\nlogLevel: x', 'bind: []\n', 'api:\n  sse: {maxClients: 0}\n\nbind: ""'],
   'a:1:13: api.port: must be a whole number from 1 to 65535, not 0',
@@ -121,30 +134,34 @@ problems(
   'c:2:21: api.sse.maxClients: must be a whole number from 1 to 10000, not 0',
   'c:4:7: bind: "" is not an interface name, an IP address or "all": an interface name has 1 to 15 bytes',
 );
-problems('a scalar replaces a map', ['api: {port: 1}', 'api: 5'], 'b:1:6: api: must be a map of keys, not 5');
+hasProblems(
+  'a scalar replaces a map',
+  ['api: {port: 1}', 'api: 5'],
+  'b:1:6: api: must be a map of keys, not 5',
+);
 
 // Both spellings of a section.
 
-settings(
-  'the other names of sections',
+hasSettings(
+  'sections have other names, too',
   ['service_manager: {user: [a.service]}\nsound_server: {enabled: false}'],
   {
     systemd: { ...DEFAULT_SETTINGS.systemd, user: [{ name: 'a.service' }] },
     audio: { ...DEFAULT_SETTINGS.audio, enabled: false },
   },
 );
-problems(
-  'both spellings of a section in one file',
+hasProblems(
+  'both spellings of a section in one file are refused',
   ['systemd: {}\nsound_server: {}\nservice_manager: {}\npulseaudio:'],
   'a:3:1: service_manager: is another spelling of systemd, which is given at a:1; use one of them',
   'a:4:1: pulseaudio: is another spelling of sound_server, which is given at a:2; use one of them',
 );
-problems(
-  'both spellings of a section in two files, each with the same key',
+hasProblems(
+  'both spellings of a section in two files are refused, also with the same key',
   ['service_manager: {user: []}', '\nsystemd: {user: []}'],
   'b:2:1: systemd: is another spelling of service_manager, which is given at a:1; use one of them',
 );
-problems(
+hasProblems(
   'a problem spells the section as the file does',
   ['sound_server: {serve_cookie: 1}\nservice_manager:\n  user: [a]'],
   'a:1:30: sound_server.serve_cookie: must be true or false, not 1',
@@ -153,7 +170,7 @@ problems(
 
 // Unknown keys.
 
-const NEAREST: readonly (readonly [string, string, string])[] = [
+const NEAREST: readonly (readonly [yaml: string, place: string, nearest: string])[] = [
   ['logLevle: x', '1:1: logLevle', 'logLevel'],
   ['loglevel: x', '1:1: loglevel', 'logLevel'],
   ['port: 1', '1:1: port', 'api.port'],
@@ -173,11 +190,11 @@ const NEAREST: readonly (readonly [string, string, string])[] = [
   ['__proto__: {bind: all}', '1:1: __proto__', 'zeroconf'],
   ['"a\\nb": 1', '1:1: "a\\nb"', 'api'],
 ];
-for (const [yaml, key, near] of NEAREST) {
-  const line = `a:${key}: unknown key; the nearest known key is ${near}`;
-  warnings(`unknown ${JSON.stringify(yaml)} names ${near}`, [yaml], line);
+for (const [yaml, place, nearest] of NEAREST) {
+  const line = `a:${place}: unknown key; the nearest known key is ${nearest}`;
+  hasWarnings(`the warning about ${JSON.stringify(yaml)} names ${nearest}`, [yaml], line);
 }
-warnings(
+hasWarnings(
   'warnings come in the order of the files',
   ['x1: 1\nx2: 1', 'x0: 1'],
   'a:1:1: x1: unknown key; the nearest known key is api',
@@ -187,39 +204,39 @@ warnings(
 
 // Rules between keys.
 
-problems(
+hasProblems(
   'an enabled upgrade backend needs its result file',
   ['upgrade:\n  enabled: false', 'upgrade:\n  enabled: true\n  checkUnit: a.service'],
   'b:2:12: upgrade.resultFile: is required when upgrade.enabled is true',
 );
-problems(
+hasProblems(
   'a wrong result file is reported once',
   ['upgrade: {enabled: true, resultFile: x}'],
   'a:1:38: upgrade.resultFile: "x" is not an absolute path: it must begin with / or ~/',
 );
-problems(
-  'a typing error that hides a required key is reported with it',
+hasProblems(
+  'a required key is missing where its name has a typing error',
   ['upgrade: {enabled: true, resultfile: /x}'],
   'a:1:20: upgrade.resultFile: is required when upgrade.enabled is true',
 );
-problems(
+hasProblems(
   'the files of the upgrade backend are separate',
   ['upgrade:\n  resultFile: /a\n  progressSocket: /a\n  stateFile: /a'],
   'a:3:19: upgrade.progressSocket: upgrade.progressSocket and upgrade.resultFile are the same file',
   'a:4:14: upgrade.stateFile: upgrade.stateFile and upgrade.progressSocket are the same file',
 );
-problems(
-  'one file by three spellings',
+hasProblems(
+  'three spellings of one path are the same file',
   ['upgrade:\n  resultFile: ~/x//a\n  progressSocket: ~/x/./a\n  stateFile: /home/pi/y/../x/a'],
   'a:3:19: upgrade.progressSocket: upgrade.progressSocket and upgrade.resultFile are the same file',
   'a:4:14: upgrade.stateFile: upgrade.stateFile and upgrade.progressSocket are the same file',
 );
-problems(
+hasProblems(
   'a result file is not the default state file',
   ['upgrade: {resultFile: ~/.local/state/tonearm/upgrade-run.json}'],
   'a:1:23: upgrade.resultFile: upgrade.stateFile and upgrade.resultFile are the same file',
 );
-warnings(
+hasWarnings(
   'an upgrade unit in a whitelist stays hidden',
   [
     'systemd:\n  system: [u.service]\n  user: [c.service, {name: u.service}]',
@@ -229,29 +246,29 @@ warnings(
   'a:3:10: systemd.user[0]: c.service is upgrade.checkUnit, so it stays hidden from /services',
   'a:3:28: systemd.user[1].name: u.service is upgrade.upgradeUnit, so it stays hidden from /services',
 );
-warnings(
-  'one unit for both is odd',
+hasWarnings(
+  'one unit for both the check and the upgrade is a warning',
   ['upgrade: {checkUnit: c.service, upgradeUnit: c.service}'],
   'a:1:46: upgrade.upgradeUnit: is also upgrade.checkUnit, so every check would start an upgrade',
 );
 test('an upgrade unit is internal even while the backend is off, and listed once', async () => {
-  const found = await accepted('upgrade: {checkUnit: c.service, upgradeUnit: c.service}');
-  assert.deepEqual(found.settings.systemd.internal, ['c.service']);
+  const configuration = await configurationOf('upgrade: {checkUnit: c.service, upgradeUnit: c.service}');
+  assert.deepEqual(configuration.settings.systemd.internal, ['c.service']);
 });
 
 // Everything is reported at once.
 
-const ODD = FULL_YAML.replace('9000', 'x').replace('eth0', 'a/b').replace('mpd.service', 'mpd');
-problems(
+const WITH_PROBLEMS = FULL_YAML.replace('9000', 'x').replace('eth0', 'a/b').replace('mpd.service', 'mpd');
+hasProblems(
   'all problems are reported, in the order of the text',
-  [ODD.replace('true', '"t"')],
+  [WITH_PROBLEMS.replace('true', '"t"')],
   'a:2:8: bind[0]: "a/b" is not an interface name, an IP address or "all": an interface name has only letters, digits and . _ -, and does not begin with . or -',
   'a:5:9: api.port: must be a whole number from 1 to 65535, not the text "x"',
   'a:25:7: systemd.user[0]: "mpd" is not a unit name: it has no suffix such as .service',
   'a:31:17: pulseaudio.serve_cookie: must be true or false, not the text "t"',
 );
-problems(
-  'also within a line',
+hasProblems(
+  'all problems of one line are reported, in its order',
   ['api: {hosts: [5], port: 0}'],
   'a:1:15: api.hosts[0]: must be a host name, not 5',
   'a:1:25: api.port: must be a whole number from 1 to 65535, not 0',

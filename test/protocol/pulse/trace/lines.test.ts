@@ -1,13 +1,13 @@
-// How a trace's lines look, and that no text of a stranger moves a terminal's cursor or ends a line.
+// The lines of a trace: their form, and that no text from elsewhere moves a terminal's cursor or ends a line.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DecodedMessage } from '../../../../src/protocol/pulse/trace/conversation.js';
 import { jsonLine, type TraceLine, textLine } from '../../../../src/protocol/pulse/trace/lines.js';
 
-const AT = { seconds: 1.25, connection: 3 } as const;
+const TIME_AND_CONNECTION = { seconds: 1.25, connection: 3 } as const;
 
-function command(fields: Partial<DecodedMessage>): TraceLine {
+function lineOf(fields: Partial<DecodedMessage>): TraceLine {
   const decoded: DecodedMessage = {
     command: 'GET_SINK_INFO',
     tag: 7,
@@ -18,7 +18,7 @@ function command(fields: Partial<DecodedMessage>): TraceLine {
     declined: [],
     ...fields,
   };
-  return { ...AT, from: 'client', ...decoded };
+  return { ...TIME_AND_CONNECTION, from: 'client', ...decoded };
 }
 
 const UNNAMED = [
@@ -26,44 +26,56 @@ const UNNAMED = [
   { type: 'props', value: { 'media.name': 'A b', 'ä ': '' } },
 ] as const;
 
-const ROWS: readonly (readonly [TraceLine, string])[] = [
+const ROWS: readonly (readonly [line: TraceLine, text: string])[] = [
   [
-    command({ fields: { index: null, name: 'living', volume: [1, 2], muted: false } }),
+    lineOf({ fields: { index: null, name: 'living', volume: [1, 2], muted: false } }),
     '   1.250000 #3 > 7 GET_SINK_INFO index=- name=living volume=[1 2] muted=false',
   ],
   [
     {
-      ...command({ command: 'REPLY', answers: 'AUTH', fields: { version: 35 }, declined: ['shm'] }),
+      ...lineOf({ command: 'REPLY', answers: 'AUTH', fields: { version: 35 }, declined: ['shm'] }),
       from: 'server',
     },
     '   1.250000 #3 < 7 REPLY AUTH version=35 (declined: shm)',
   ],
   [
-    command({ command: 200, tag: undefined, problem: '4 bytes more', unnamed: UNNAMED }),
+    lineOf({ command: 200, tag: undefined, problem: '4 bytes more', unnamed: UNNAMED }),
     '   1.250000 #3 > - 200 unnamed=[u32:5 props:{media.name="A b" "ä "=""}] (4 bytes more)',
   ],
   [
-    { ...AT, from: 'server', data: { channel: 0, offset: -4, length: 4096, seek: 'relative' } },
+    {
+      ...TIME_AND_CONNECTION,
+      from: 'server',
+      data: { channel: 0, offset: -4, length: 4096, seek: 'relative' },
+    },
     '   1.250000 #3 < data channel=0 offset=-4 length=4096 seek=relative',
   ],
-  [{ ...AT, note: 'connected' }, '   1.250000 #3 connected'],
-  [{ ...AT, from: 'client', note: 'malformed: x' }, '   1.250000 #3 > malformed: x'],
+  [{ ...TIME_AND_CONNECTION, note: 'connected' }, '   1.250000 #3 connected'],
+  [{ ...TIME_AND_CONNECTION, from: 'client', note: 'malformed: x' }, '   1.250000 #3 > malformed: x'],
 ];
-for (const [line, text] of ROWS) test(`a line: ${text}`, () => assert.equal(textLine(line), text));
+for (const [line, text] of ROWS)
+  test(`a message is printed as: ${text}`, () => assert.equal(textLine(line), text));
 
-test('JSON has what a line has, but no list that is empty', () => {
-  const line = command({ command: 200, fields: { index: null }, unnamed: UNNAMED });
-  const own = { ...AT, from: 'client', command: 200, tag: 7, fields: { index: null }, unnamed: UNNAMED };
-  assert.deepEqual(JSON.parse(jsonLine(line)), own);
-  const { unnamed: _, ...rest } = own;
+test('JSON has the members of a line, without empty lists', () => {
+  const line = lineOf({ command: 200, fields: { index: null }, unnamed: UNNAMED });
+  const expected = {
+    ...TIME_AND_CONNECTION,
+    from: 'client',
+    command: 200,
+    tag: 7,
+    fields: { index: null },
+    unnamed: UNNAMED,
+  };
+  assert.deepEqual(JSON.parse(jsonLine(line)), expected);
+  const { unnamed: _, ...withoutUnnamed } = expected;
   const declined = ['shm'];
-  assert.deepEqual(JSON.parse(jsonLine({ ...line, unnamed: [], declined })), { ...rest, declined });
+  assert.deepEqual(JSON.parse(jsonLine({ ...line, unnamed: [], declined })), { ...withoutUnnamed, declined });
 });
 
 const HOSTILE = 'a\n\u001b[2J\u009b1m\u202e\u2028\u0000"\\';
 
 test('control characters are escaped, also in keys', () => {
-  const line = command({ fields: { name: HOSTILE, props: { [HOSTILE]: HOSTILE } } });
+  const line = lineOf({ fields: { name: HOSTILE, props: { [HOSTILE]: HOSTILE } } });
   for (const text of [textLine(line), jsonLine(line)]) assert.match(text, /^[\u0020-\u007e]*$/);
   const { fields } = JSON.parse(jsonLine(line)) as {
     fields: { name: string; props: Record<string, string> };
@@ -72,7 +84,7 @@ test('control characters are escaped, also in keys', () => {
 });
 
 test('a long text is whole in JSON, and cut in the line', () => {
-  const line = command({ fields: { name: 'x'.repeat(1000) } });
+  const line = lineOf({ fields: { name: 'x'.repeat(1000) } });
   assert.match(textLine(line), / name="x{160}"\.\.\.$/);
   assert.match(jsonLine(line), /"x{1000}"/);
 });

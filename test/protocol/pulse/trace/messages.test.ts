@@ -11,13 +11,13 @@ import * as wire from '../bytes.js';
 import { GOLDEN } from '../captures.js';
 import { decode } from '../decoded.js';
 
-const HEADER = 20;
+const HEADER_BYTES = 20;
 const NONE = 0xffffffff;
 
-const numberOf = (name: string): number => MESSAGES.findIndex((each) => each.name === name);
+const numberOf = (name: string): number => MESSAGES.findIndex((message) => message.name === name);
 
-/** A conversation in that protocol version. */
-function speaking(version: number): Conversation {
+/** A conversation in this version of the protocol. */
+function conversationOf(version: number): Conversation {
   const conversation = new Conversation(new TextCache());
   const auth = wire.command(numberOf('AUTH'), 0, wire.u32(version), wire.blob([]));
   conversation.read('client', Buffer.from(auth));
@@ -29,16 +29,13 @@ function speaking(version: number): Conversation {
 test('the numbers of commands are those of the protocol, as the daemon has them', () => {
   for (const [name, { code }] of Object.entries(COMMANDS)) assert.equal(MESSAGES[code]?.name, name);
   for (const [name, code] of Object.entries(FROM_SERVER)) assert.equal(MESSAGES[code]?.name, name);
-  // native-common.h of PulseAudio 17: the last before PA_COMMAND_MAX.
+  // The last one before PA_COMMAND_MAX in native-common.h of PulseAudio 17.
   assert.equal(MESSAGES.at(-1)?.name, 'SEND_OBJECT_MESSAGE');
   assert.equal(MESSAGES.length, 105);
   assert.equal(new Set(MESSAGES.map(({ name }) => name)).size, MESSAGES.length);
 });
 
-/**
- * The requests that the captures answer, by their names; those that begin with the handshake answer that
- * first.
- */
+/** The requests that the captures answer, by a part of their file names. */
 const REQUESTS: readonly (readonly [part: string, request: string])[] = [
   ['server-info', 'GET_SERVER_INFO'],
   ['sinks', 'GET_SINK_INFO_LIST'],
@@ -47,22 +44,23 @@ const REQUESTS: readonly (readonly [part: string, request: string])[] = [
   ['peak-record', 'CREATE_RECORD_STREAM'],
   ['subscribe', 'SUBSCRIBE'],
 ];
+/** Some captures begin with the answers to these. */
 const HANDSHAKE = ['AUTH', 'SET_CLIENT_NAME'];
 
 for (const capture of GOLDEN.files) {
-  test(`${capture.file}: every frame is named to its end`, () => {
-    const conversation = speaking(capture.negotiated_version ?? 35);
+  test(`every frame of ${capture.file} has a name for each of its values`, () => {
+    const conversation = conversationOf(capture.negotiated_version ?? 35);
     const bytes = GOLDEN.read(capture);
-    const kind = REQUESTS.find(([part]) => capture.file.includes(`-${part}`))?.[1];
-    const requests = capture.frames[0]?.tag === 0 ? [...HANDSHAKE, kind, 'DELETE_RECORD_STREAM'] : [];
+    const mainRequest = REQUESTS.find(([part]) => capture.file.includes(`-${part}`))?.[1];
+    const requests = capture.frames[0]?.tag === 0 ? [...HANDSHAKE, mainRequest, 'DELETE_RECORD_STREAM'] : [];
     for (const { offset, payload: length, channel, command, tag = NONE } of capture.frames) {
       if (channel !== NONE) continue;
-      const request = requests[tag] ?? kind;
+      const request = requests[tag] ?? mainRequest;
       if (command === numberOf('REPLY') && request !== undefined) {
         conversation.read('client', Buffer.from(wire.command(numberOf(request), tag)));
       }
       const from = capture.file.startsWith('client') ? 'client' : 'server';
-      const read = conversation.read(from, bytes.subarray(offset, offset + HEADER + length));
+      const read = conversation.read(from, bytes.subarray(offset, offset + HEADER_BYTES + length));
       assert.deepEqual([read.unnamed, read.problem], [[], undefined], String(read.command));
       assert.equal(read.command, MESSAGES[command ?? NONE]?.name);
       if (command === numberOf('REPLY')) assert.equal(read.answers, request);
@@ -73,20 +71,20 @@ for (const capture of GOLDEN.files) {
 
 test('the values of a record are those that the daemon reads', () => {
   const bytes = GOLDEN.read({ file: 'pipewire-sink-inputs-1.bin' });
-  const conversation = speaking(35);
+  const conversation = conversationOf(35);
   conversation.read('client', Buffer.from(wire.command(numberOf('GET_SINK_INPUT_INFO_LIST'), 2)));
   const read = conversation.read('server', bytes);
-  // Behind command and tag.
-  const daemons = decode('GET_SINK_INPUT_INFO_LIST', bytes.subarray(HEADER + 10));
-  const named = daemons.map(({ sampleSpec, format, ...same }) => ({
-    ...same,
+  const COMMAND_AND_TAG_BYTES = 10;
+  const records = decode('GET_SINK_INPUT_INFO_LIST', bytes.subarray(HEADER_BYTES + COMMAND_AND_TAG_BYTES));
+  const expected = records.map(({ sampleSpec, format, ...otherFields }) => ({
+    ...otherFields,
     sampleSpec: { ...sampleSpec, format: 's16le' },
     channelMap: ['front-left', 'front-right'],
     format: { ...format, encoding: 'pcm' },
   }));
-  assert.deepEqual(plain(read.fields), plain({ sinkInputs: named }));
+  assert.deepEqual(throughJson(read.fields), throughJson({ sinkInputs: expected }));
 });
 
-/** The value after a round trip through JSON. */
-const plain = (value: unknown): unknown =>
-  JSON.parse(JSON.stringify(value, (_, each: unknown) => (each === undefined ? null : each)));
+/** As JSON has the value: without classes, and with null for undefined. */
+const throughJson = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value, (_, member: unknown) => (member === undefined ? null : member)));
