@@ -22,8 +22,8 @@ for (const [bytes, peer, why] of ADDRESSES) {
 const LIMITS = { connections: 8, spare: 2, reservedPerSide: 2, perPeer: 3 };
 
 /**
- * A connection in the notation of a letter, which is its peer (`l` for loopback). A capital letter means that
- * it has sent a request, and `'` behind the letter that it is idle.
+ * A connection that is written as a letter, which is its peer (`l` for loopback). A capital letter has sent a
+ * request, and a letter with `'` behind it is idle.
  */
 class SimulatedConnection implements Connection {
   readonly notation: string;
@@ -72,7 +72,7 @@ const ARRIVALS: readonly (readonly [what: string, arrivals: string, openAtEnd: s
     'L L a a B B B C',
   ],
   [
-    'at the limit without loopback the peer with most connections loses them',
+    'at the limit without loopback the peer with most connections loses some of them',
     'a a a b b c c d',
     'a b b c c d',
   ],
@@ -93,14 +93,15 @@ for (const [what, arrivals, expected] of ARRIVALS) {
 
 test('a connection that leaves makes room for its peer and for all', () => {
   const connections = new Connections<SimulatedConnection>(LIMITS);
-  const arrive = (letter: string): SimulatedConnection => {
-    const arrived = new SimulatedConnection(letter);
+  const arrive = (notation: string): SimulatedConnection => {
+    const arrived = new SimulatedConnection(notation);
     connections.add(arrived);
     return arrived;
   };
   const leaving = arrive('A');
   arrive('A');
   arrive('A');
+
   leaving.isClosed = true;
   connections.removeClosed();
   arrive('A');
@@ -111,7 +112,8 @@ test('a connection that leaves makes room for its peer and for all', () => {
 
 test('connections above the limit may wait in the spare places', () => {
   const connections = new Connections<SimulatedConnection>(LIMITS);
-  for (const letter of 'abcdefghij') connections.add(new SimulatedConnection(letter));
+  const eightAndTwoSpare = 'abcdefghij';
+  for (const letter of eightAndTwoSpare) connections.add(new SimulatedConnection(letter));
   assert.equal(connections.isOverfull, false);
   connections.add(new SimulatedConnection('k'));
   assert.equal(connections.isOverfull, true);

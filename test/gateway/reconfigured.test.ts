@@ -8,6 +8,7 @@ import { until } from '../until.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { put, sink } from './scripted-backends.js';
 
+/** The addresses stay the same in all settings. */
 const bind = ['127.0.0.1'];
 const SERVICE = { scope: 'user', running: true, enabled: true, exists: true };
 const unit = (name: string) => put('systemd.services', `user/${name}`, { ...SERVICE, name });
@@ -27,18 +28,19 @@ test('a child that is started anew loses its old records, health and answers', a
   listener.health('systemd', { state: 'up', since: 1, restarts: 0 });
   assert.deepEqual(await answerOfNewChild, [{ ...SERVICE, name: 'kept.service' }]);
   assert.deepEqual(await under.json('/audio/outputs'), outputs);
-  await until('the stream has a snapshot, in which there is no old unit', () => {
+  await until('the stream has a snapshot without the old unit', () => {
     const updates = stream.events.slice(eventsBefore).filter(({ type }) => type === 'service.updated');
-    return updates.length > 0 && updates.every(({ data }) => data.includes('kept'));
+    return updates.length > 0 && updates.every(({ data }) => data.includes('kept.service'));
   });
   stream.close();
 });
 
-test('a child that is not enabled any more is in no answer, and a request that waits for it ends', async (t) => {
+test('a disabled child is in no answer any more, and a request that waits for it ends', async (t) => {
   const under = new GatewayUnderTest().closeAtEndOf(t);
   const waiting = under.fetch({ path: '/services' });
   // The gateway has read the first request when it answers a later one.
   await under.fetch({ path: '/health' });
+
   const systemd = { ...SETTINGS.systemd, enabled: false };
   under.gateway.reconfigure({ ...SETTINGS, systemd, bind }, ['systemd']);
   assert.equal((await waiting).status, 503);

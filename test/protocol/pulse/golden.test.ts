@@ -16,7 +16,7 @@ const HEADER_BYTES = 20;
 /** Captures up to this size are cut everywhere, larger ones at every CUT_STRIDE bytes. */
 const CUT_EVERYWHERE_BYTES = 2000;
 const CUT_STRIDE = 4999;
-/** The bytes of a capture that is larger are cut one by one up to here. */
+/** Larger captures are also cut at each of their first bytes. */
 const CUT_BEGINNING_BYTES = 30;
 
 const { files, read } = GOLDEN;

@@ -127,7 +127,7 @@ test('a long text that is not UTF-8 is cut, too', () => {
   assert.equal(props['k'], '\ufffd'.repeat(TEXT_MAX_BYTES));
 });
 
-test('the first 117 of very many properties are kept, as 11 more may be needed', () => {
+test('the first 116 of very many properties are kept, because records may need 12 others', () => {
   const entries = Array.from({ length: 1000 }, (_, index) => wire.textProp(`k${index}`, String(index)));
   const { props, corked } = decodedSinkInput({ props: wire.props(...entries) });
   const expected = Array.from({ length: 116 }, (_, index) => `k${index}`);

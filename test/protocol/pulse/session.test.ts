@@ -9,6 +9,15 @@ import { converse, OPTIONS, ready, written } from './conversation.js';
 
 const { error, event, reply, u32 } = wire;
 
+/** Numbers of commands, and the tag of those that answer no request (native-common.h of PulseAudio). */
+const RECORD_STREAM_KILLED = 65;
+const SUBSCRIBE_EVENT = 66;
+const NO_TAG = 0xffffffff;
+/** Kinds of events: the low bits are the facility, the higher ones the type. */
+const SINK_CHANGED = 0x10;
+const SERVER_CHANGED = 0x17;
+const SINK_INPUT_REMOVED = 0x22;
+
 /** Requests a mute, and adds to the log how the request with this name has ended. */
 function requestMute(session: Session, log: string[], name: string, now = 0, deadlineMs?: number): void {
   session.request(
@@ -45,8 +54,8 @@ test('replies settle their own requests in any order, with events between them',
   const { session, events } = ready();
   const log: string[] = [];
   for (const name of ['a', 'b', 'c']) requestMute(session, log, name);
-  const first = join(event(0x10, 3), reply(4), event(0x17, 0xffffffff));
-  session.receive(join(first, error(2, 5), reply(3), event(0x22, 9)));
+  const first = join(event(SINK_CHANGED, 3), reply(4), event(SERVER_CHANGED, 0xffffffff));
+  session.receive(join(first, error(2, 5), reply(3), event(SINK_INPUT_REMOVED, 9)));
   assert.deepEqual(log, ['c done', 'a server', 'b done']);
   assert.deepEqual(events, [
     { facility: 'sink', type: 'change', index: 3 },
@@ -106,7 +115,7 @@ test('closing settles every request once, then reports once, and is silent from 
 
   session.close({ kind: 'peer-closed' });
   session.close({ kind: 'stopped' });
-  session.receive(join(reply(4), event(0x10, 1), Uint8Array.of(1, 2, 3)));
+  session.receive(join(reply(4), event(SINK_CHANGED, 1), Uint8Array.of(1, 2, 3)));
   session.expire(99_999);
   session.open(0);
   requestMute(session, log, 'd');
@@ -123,8 +132,8 @@ test('the callback of a request may send a new request, and may end the session'
     session.close({ kind: 'stopped' });
     requestMute(session, log, 'too late');
   });
-  const sound = [wire.framed([1, 2, 3], { channel: 4 }), wire.command(65, 0xffffffff, u32(4))];
-  session.receive(join(reply(2), ...sound, event(0x10, 1), reply(3), wire.framed([1], { flags: 1 })));
+  const sound = [wire.framed([1, 2, 3], { channel: 4 }), wire.command(RECORD_STREAM_KILLED, NO_TAG, u32(4))];
+  session.receive(join(reply(2), ...sound, event(SINK_CHANGED, 1), reply(3), wire.framed([1], { flags: 1 })));
   assert.deepEqual(log, ['follow-up closed', 'too late closed']);
   assert.deepEqual([closed, events, streamEvents], [[{ kind: 'stopped' }], [], []]);
 });
@@ -191,13 +200,13 @@ test('the handshake has one deadline for both steps, which ends the session', ()
 });
 
 const VIOLATIONS: readonly (readonly [what: string, bytes: Uint8Array, detail: RegExp])[] = [
-  ['an unknown command', wire.command(104, 0xffffffff), /unknown command 104/],
+  ['an unknown command', wire.command(104, NO_TAG), /unknown command 104/],
   ['a request of ours sent back', wire.command(8, 0, u32(35)), /unknown command 8/],
   ['a reply to no request', reply(77), /tag 77/],
   ['an event of an unknown kind', event(0x1f, 1), /unknown kind/],
-  ['an event cut short', wire.command(66, 0xffffffff, u32(0)), /expected u32/],
-  ['a stream end with extra bytes', wire.command(65, 0xffffffff, u32(4), u32(0)), /left over/],
-  ['an event with extra bytes', wire.command(66, 0xffffffff, u32(0), u32(0), u32(0)), /left over/],
+  ['an event cut short', wire.command(SUBSCRIBE_EVENT, NO_TAG, u32(0)), /expected u32/],
+  ['a stream end with extra bytes', wire.command(RECORD_STREAM_KILLED, NO_TAG, u32(4), u32(0)), /left over/],
+  ['an event with extra bytes', wire.command(SUBSCRIBE_EVENT, NO_TAG, u32(0), u32(0), u32(0)), /left over/],
   ['a frame without a tag', wire.framed(wire.u32(2)), /expected u32/],
   ['HTTP', new TextEncoder().encode('HTTP/1.1 200 OK\r\n\r\n and so on'), /frame of/],
 ];
@@ -221,23 +230,23 @@ for (const [what, bytes, detail] of VIOLATIONS) {
 test('audio data and the end of a record stream are reported with its number', () => {
   const { session, streamEvents, closed } = ready();
   session.receive(wire.framed([1, 2, 3], { channel: 4 }));
-  session.receive(wire.command(65, 0xffffffff, u32(4)));
+  session.receive(wire.command(RECORD_STREAM_KILLED, NO_TAG, u32(4)));
   assert.deepEqual([...streamEvents.flat(2), closed], [4, 1, 2, 3, 4, 'killed', []]);
 });
 
 test('messages that a server may send to any client are ignored', () => {
   const { session, closed } = ready();
-  session.receive(wire.command(91, 0xffffffff, wire.text('x'), wire.props()));
+  session.receive(wire.command(91, NO_TAG, wire.text('x'), wire.props()));
   // Messages about a record stream: it is suspended or moved, has an event, or gets another buffer. A
   // playback stream also requests data, or has ended.
   for (const code of [77, 79, 93, 95, 61, 64, 76, 78, 92, 94])
-    session.receive(wire.command(code, 0xffffffff, u32(0)));
+    session.receive(wire.command(code, NO_TAG, u32(0)));
   assert.deepEqual(closed, []);
 });
 
 test('an event before the end of the handshake is a violation', () => {
   const { session, closed } = converse();
   session.open(0);
-  session.receive(event(0x10, 1));
+  session.receive(event(SINK_CHANGED, 1));
   assert.equal(closed[0]?.kind, 'protocol-violation');
 });

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import * as inputs from './full.js';
+import { configurationOf, problemsIn } from './full.js';
 
 test('groups have a label and outputs', async () => {
   const yaml =
     'pulseaudio: {groups: {all: {label: Überall, outputs: [alsa_output.usb-0, kitchen]}, a-1_b: {outputs: [kitchen]}}}';
-  const { settings, warnings } = await inputs.configurationOf(yaml);
+  const { settings, warnings } = await configurationOf(yaml);
   assert.deepEqual(settings.audio.groups, {
     all: { label: 'Überall', outputs: ['alsa_output.usb-0', 'kitchen'] },
     'a-1_b': { outputs: ['kitchen'] },
@@ -16,9 +16,9 @@ test('groups have a label and outputs', async () => {
 });
 
 const NAME_RULE = 'a group is called by 1 to 32 of the characters a-z, 0-9, _ and -';
-const NINE = Array.from('abcdefghi', (name) => `${name}: {outputs: [x]}`).join(', ');
+const NINE_GROUPS = Array.from('abcdefghi', (name) => `${name}: {outputs: [x]}`).join(', ');
 
-const ROWS: readonly (readonly [groups: string, ...lines: readonly string[]])[] = [
+const REFUSED: readonly (readonly [groups: string, ...problems: readonly string[]])[] = [
   ['[a]', '1:22: pulseaudio.groups: must be a map by name, not a list'],
   ['{a: [x]}', '1:26: pulseaudio.groups.a: must be a map of label and outputs, not a list'],
   ['{a: {label: A}}', '1:26: pulseaudio.groups.a.outputs: is required'],
@@ -43,11 +43,11 @@ const ROWS: readonly (readonly [groups: string, ...lines: readonly string[]])[] 
   ],
   ['{A b: {outputs: [x]}}', `1:23: pulseaudio.groups."A b": ${NAME_RULE}`],
   [`{${'a'.repeat(33)}: {outputs: [x]}}`, `1:23: pulseaudio.groups.${'a'.repeat(33)}: ${NAME_RULE}`],
-  [`{${NINE}}`, '1:175: pulseaudio.groups.i: there are 9 groups, 8 are allowed'],
+  [`{${NINE_GROUPS}}`, '1:175: pulseaudio.groups.i: there are 9 groups, 8 are allowed'],
 ];
 
-for (const [groups, ...lines] of ROWS)
-  test(`refuses ${groups.slice(0, 60)}`, async () => {
-    const expected = lines.map((line) => `a:${line}`);
-    assert.deepEqual(await inputs.problemsIn(`pulseaudio: {groups: ${groups}}`), expected);
+for (const [groups, ...problems] of REFUSED)
+  test(`pulseaudio.groups ${groups.slice(0, 60)} is refused`, async () => {
+    const expected = problems.map((problem) => `a:${problem}`);
+    assert.deepEqual(await problemsIn(`pulseaudio: {groups: ${groups}}`), expected);
   });

@@ -2,19 +2,19 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import * as inputs from './full.js';
+import { configurationOf, problemsIn } from './full.js';
 
-test('inputs have an output, and a latency', async () => {
+test('each input has an output to be heard on, and all have one latency', async () => {
   const yaml = 'pulseaudio: {listen: {mike: living, line: tonearm.all}, listenLatency: 250}';
-  const { settings, warnings } = await inputs.configurationOf(yaml);
+  const { settings, warnings } = await configurationOf(yaml);
   const { listen, listenLatency } = settings.audio;
   assert.deepEqual([listen, listenLatency], [{ mike: 'living', line: 'tonearm.all' }, 250]);
   assert.deepEqual(warnings, []);
 });
 
-const NINE = Array.from('abcdefghi', (name) => `${name}: x`).join(', ');
+const NINE_INPUTS = Array.from('abcdefghi', (name) => `${name}: x`).join(', ');
 
-const ROWS: readonly (readonly [keys: string, line: string])[] = [
+const REFUSED: readonly (readonly [keys: string, problem: string])[] = [
   ['listen: [a]', '1:22: pulseaudio.listen: must be a map by name, not a list'],
   ['listen: {a: {}}', '1:26: pulseaudio.listen.a: must be the name of an output, not a map'],
   [
@@ -25,11 +25,11 @@ const ROWS: readonly (readonly [keys: string, line: string])[] = [
     'listen: {"a b": x}',
     '1:23: pulseaudio.listen."a b": is not the name of an input: a name has no blank, quote or backslash',
   ],
-  [`listen: {${NINE}}`, '1:71: pulseaudio.listen.i: there are 9 inputs, 8 are allowed'],
+  [`listen: {${NINE_INPUTS}}`, '1:71: pulseaudio.listen.i: there are 9 inputs, 8 are allowed'],
   ['listenLatency: 20', '1:29: pulseaudio.listenLatency: must be a whole number from 50 to 1000, not 20'],
 ];
 
-for (const [keys, line] of ROWS)
-  test(`refuses ${keys.slice(0, 60)}`, async () => {
-    assert.deepEqual(await inputs.problemsIn(`pulseaudio: {${keys}}`), [`a:${line}`]);
+for (const [keys, problem] of REFUSED)
+  test(`pulseaudio with ${keys.slice(0, 60)} is refused`, async () => {
+    assert.deepEqual(await problemsIn(`pulseaudio: {${keys}}`), [`a:${problem}`]);
   });

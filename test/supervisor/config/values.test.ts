@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import * as inputs from './full.js';
+import { configurationOf, ENVIRONMENT, problemsIn, resolveTexts } from './full.js';
 
 /** YAML of this key and value, on one line. With `[0]` behind the key, its value is a list of one item. */
 function yamlOf(key: string, value: string): string {
@@ -19,8 +19,8 @@ function memberOf(section: unknown, name: string): unknown {
 
 /** With this YAML the key has this value, and there is no warning. */
 function yamlMeans(yaml: string, key: string, value: unknown): void {
-  test(`accepts ${JSON.stringify(yaml)}`, async () => {
-    const resolved = await inputs.configurationOf(yaml);
+  test(`${JSON.stringify(yaml)} is accepted`, async () => {
+    const resolved = await configurationOf(yaml);
     assert.deepEqual(resolved.warnings, []);
     let found: unknown = resolved.values;
     for (const name of key.split('.')) found = memberOf(found, name);
@@ -35,17 +35,17 @@ function accepts(key: string, value: string, means: unknown): void {
 
 /** `lines` are all problems, each as `LINE:COL: key: text`. */
 function refusesYaml(yaml: string, ...lines: string[]): void {
-  test(`refuses ${JSON.stringify(yaml.slice(0, 80))}`, async () => {
+  test(`${JSON.stringify(yaml.slice(0, 80))} is refused`, async () => {
     const expected = lines.map((line) => `a:${line}`);
-    assert.deepEqual(await inputs.problemsIn(yaml), expected);
+    assert.deepEqual(await problemsIn(yaml), expected);
   });
 }
 
 /** There is one problem. Its text after place and key matches `pattern`. */
 function refusesLike(key: string, value: string, pattern: RegExp): void {
   const yaml = yamlOf(key, value);
-  test(`refuses ${JSON.stringify(yaml.slice(0, 80))}`, async () => {
-    const [problem = '', ...others] = await inputs.problemsIn(yaml);
+  test(`${JSON.stringify(yaml.slice(0, 80))} is refused`, async () => {
+    const [problem = '', ...others] = await problemsIn(yaml);
     assert.deepEqual(others, []);
     assert.match(problem.replace(/^a:\d+:\d+: [\w.]+: /, ''), pattern);
   });
@@ -332,7 +332,7 @@ refuses(
 );
 
 test('the default name of a node is cut between characters to the longest name that a service may have', async () => {
-  const resolved = await inputs.resolveTexts([], { ...inputs.ENVIRONMENT, hostname: 'ü'.repeat(40) });
+  const resolved = await resolveTexts([], { ...ENVIRONMENT, hostname: 'ü'.repeat(40) });
   assert.ok(resolved.ok);
   assert.equal(resolved.value.values.discovery.name, `tonearm on ${'ü'.repeat(26)}`);
 });

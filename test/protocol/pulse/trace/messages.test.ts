@@ -85,6 +85,6 @@ test('the values of a record are those that the daemon reads', () => {
   assert.deepEqual(throughJson(read.fields), throughJson({ sinkInputs: expected }));
 });
 
-/** As JSON has the value: without classes, and with null for undefined. */
+/** The value without classes, and with null instead of undefined. */
 const throughJson = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (_, member: unknown) => (member === undefined ? null : member)));
