@@ -1,9 +1,12 @@
-// A finger on a page of Chromium, by touch events of the DevTools protocol: it scrolls, taps and drags as on
-// a phone.
+// A finger on a page of Chromium, which scrolls, taps and drags as on a phone. It sends touch events by the
+// DevTools protocol.
 
 import type { CDPSession, Locator, Page } from 'playwright-core';
 
 export type Spot = readonly [x: number, y: number];
+
+/** The width of a slider's thumb, as in page.css. */
+export const THUMB_PX = 22;
 
 export class Finger {
   readonly #protocol: CDPSession;
@@ -17,9 +20,9 @@ export class Finger {
     return new Finger(await page.context().newCDPSession(page));
   }
 
-  async down(at: Spot): Promise<void> {
-    this.#spot = at;
-    await this.#send('touchStart', at);
+  async down(spot: Spot): Promise<void> {
+    this.#spot = spot;
+    await this.#send('touchStart', spot);
   }
 
   /** Moves in this number of steps. */
@@ -39,24 +42,24 @@ export class Finger {
     await this.#send('touchCancel');
   }
 
-  async tap(at: Spot): Promise<void> {
-    await this.down(at);
+  async tap(spot: Spot): Promise<void> {
+    await this.down(spot);
     await this.up();
   }
 
   async #send(
     type: 'touchStart' | 'touchMove' | 'touchEnd' | 'touchCancel',
-    ...at: readonly Spot[]
+    ...spots: readonly Spot[]
   ): Promise<void> {
-    const touchPoints = at.map(([x, y]) => ({ x, y }));
+    const touchPoints = spots.map(([x, y]) => ({ x, y }));
     await this.#protocol.send('Input.dispatchTouchEvent', { type, touchPoints });
   }
 }
 
-/** The place on the screen at `part` of the slider's way; the thumb of the slider has a width. */
-export async function spotOn(slider: Locator, part: number): Promise<Spot> {
+/** The place at this fraction of the way that the middle of the slider's thumb can go. */
+export async function spotOn(slider: Locator, fraction: number): Promise<Spot> {
   await slider.scrollIntoViewIfNeeded();
   const box = await slider.boundingBox();
   if (box === null) throw new Error('the slider is not on the screen');
-  return [box.x + 11 + (box.width - 22) * part, box.y + box.height / 2];
+  return [box.x + THUMB_PX / 2 + (box.width - THUMB_PX) * fraction, box.y + box.height / 2];
 }

@@ -2,7 +2,6 @@
 // discovery. They need the network of `inOwnNetwork`.
 
 import { trustedOrigins } from '../../src/actors/discovery/trusted-origins.js';
-import type { Change } from '../../src/protocol/actor/messages.js';
 import type { NodeRecord } from '../../src/protocol/actor/schemas.js';
 import { drop, put } from '../gateway/scripted-backends.js';
 import { ip } from '../tools/own-network.js';
@@ -91,7 +90,7 @@ export class HouseOfNodes {
     const node = this.room(by);
     const forgottenRecord = this.#records.get(forgotten);
     const records = [...this.#records.values()].filter((record) => record !== forgottenRecord);
-    node.change(...this.#changes(node, records));
+    this.#teach(node, records);
   }
 
   /** Each node learns all nodes; the first node also learns `strangers`. */
@@ -99,17 +98,17 @@ export class HouseOfNodes {
     for (const [index, [room, node]] of [...this.rooms].entries()) {
       const records = [...this.#records].map(([name, record]) => ({ ...record, self: name === room }));
       if (index === 0) records.push(...strangers);
-      node.change(...this.#changes(node, records));
+      this.#teach(node, records);
     }
   }
 
-  /** The changes after which a node knows these records and no others. */
-  #changes(node: NodeWithPage, records: readonly NodeRecord[]): readonly Change[] {
+  /** Makes a node know these records and no others. */
+  #teach(node: NodeWithPage, records: readonly NodeRecord[]): void {
     const origins = new Set(records.flatMap(trustedOrigins));
     const names = new Set(records.map(({ name }) => name));
     const before = this.#known.get(node) ?? [];
     this.#known.set(node, records);
-    return [
+    node.change(
       ...before.filter(({ name }) => !names.has(name)).map(({ name }) => drop('nodes', name)),
       ...before
         .flatMap(trustedOrigins)
@@ -117,6 +116,6 @@ export class HouseOfNodes {
         .map((origin) => drop('nodes.origins', origin)),
       ...records.map((record) => put('nodes', record.name, record)),
       ...[...origins].map((origin) => put('nodes.origins', origin, 'a node')),
-    ];
+    );
   }
 }

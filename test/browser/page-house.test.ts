@@ -11,6 +11,7 @@ import { inOwnNetwork } from '../tools/own-network.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type OpenBrowser, openChromium } from './chromium.js';
+import { THUMB_PX } from './finger.js';
 import { HouseOfNodes, makeHouse } from './house-of-nodes.js';
 import { AXE_TAGS, findings, misfits } from './looked-at-states.js';
 import { type NodeWithPage, output, player } from './node-with-page.js';
@@ -31,7 +32,7 @@ const FRONT_AT_THUMB = `(() => {
   const placeOf = () => slider.getBoundingClientRect();
   scrollBy({ top: placeOf().top + placeOf().height / 2 - header.height / 2, behavior: 'instant' });
   const { left, top, width, height } = placeOf();
-  const thumbWidth = 22;
+  const thumbWidth = ${THUMB_PX};
   const x = left + thumbWidth / 2 + (width - thumbWidth) * (slider.value / slider.max);
   return document.elementFromPoint(x, top + height / 2)?.closest('header, section')?.tagName;
 })()`;

@@ -46,7 +46,7 @@ describe('a part that is loaded late', { skip: lacks({ programs: ['chromium'] })
       await page.setViewportSize({ width, height });
       const pendingRoutes: Route[] = [];
       await page.route(TAB_FILES, (route) => void pendingRoutes.push(route));
-      // With so many outputs the late parts make the tallest column taller.
+      // With these eight outputs the late parts make the tallest column taller.
       const outputs = [2, 3, 4, 5, 6, 7].map((id) => output(id));
       node.up({ audio: [...ORDINARY.audio, ...outputs] });
       await page.goto(node.url);

@@ -6,7 +6,7 @@ import { beforeEach, describe, test } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { Finger, type Spot, spotOn } from './finger.js';
+import { Finger, type Spot, spotOn, THUMB_PX } from './finger.js';
 import { ORDINARY, output, stream } from './node-with-page.js';
 import { node, openPage, openTab, PHONE, page, pageForEach } from './pages.js';
 
@@ -71,7 +71,7 @@ describe('on a touch screen', { skip: lacks({ programs: ['chromium'] }) }, () =>
     const box = await volume().boundingBox();
     assert.ok(box);
     await finger.down([x, y]);
-    await finger.move([x + (box.width - 22) * 0.4, y]);
+    await finger.move([x + (box.width - THUMB_PX) * 0.4, y]);
     await finger.up();
     await until('the volume has come', () => sentValues().at(-1) === 0.82);
   });

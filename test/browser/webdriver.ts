@@ -2,6 +2,7 @@
 // person does. Playwright cannot drive Debian's Firefox and WebKit.
 
 import { until } from '../until.js';
+import { THUMB_PX } from './finger.js';
 
 /** Each command: its name in Firefox's own protocol, Marionette, and its method and path in HTTP. */
 export const COMMANDS = {
@@ -61,8 +62,6 @@ const KEYS = {
 
 type Key = keyof typeof KEYS;
 
-/** The width of a slider's thumb, as in page.css. */
-const THUMB_PX = 22;
 /** More than the controls of any page. */
 const TAB_PRESSES_MAX = 150;
 const DRAG_STEPS = 8;

@@ -91,7 +91,7 @@ describe('the client connects', () => {
     });
   }
 
-  test('the client fetches what no event carries when the backend comes up, unless it wants no events of the backend', async (t) => {
+  test('the client fetches the state that no event has when a backend comes up, if it wants events of this backend', async (t) => {
     for (const [options, expected] of [
       [{}, ['/server', '/power/', '/upgrade']],
       [{ backend: ['audio', 'power'] }, ['/server', '/power/']],

@@ -37,8 +37,14 @@ const STEP_MS = 50;
  * steps, calls `onStep` in each, and lets the answers come.
  */
 function startLiveness(answerDelayMs = 0) {
-  const counts = { requests: 0, reported: [] as boolean[], returned: 0 };
-  const state = { isAnswering: true, situation: 'watched' as Situation, answerDelayMs, ...counts };
+  const state = {
+    isAnswering: true,
+    situation: 'watched' as Situation,
+    answerDelayMs,
+    requests: 0,
+    reported: [] as boolean[],
+    returned: 0,
+  };
   const liveness = new Liveness({
     request: (signal) => {
       state.requests += 1;
@@ -81,9 +87,11 @@ test('the page shows within a second that there is no answer, and that there is 
   const { state, liveness, advance } = startLiveness();
   await advance(730);
   liveness.noteAlive();
+
   state.isAnswering = false;
   await advance(950);
   assert.deepEqual(state.reported, [false]);
+
   await advance(5000);
   state.isAnswering = true;
   await advance(500);
