@@ -50,7 +50,7 @@ function addressesIn(name: string, path: string): readonly string[] {
   return [...matches].map(([, address = '']) => new URL(address, `http://proxy/kitchen/${path}`).pathname);
 }
 
-test('every file except the document has a hash in its name, and a relative address in the document', () => {
+test('every file except the document has a hash in its name, and those of the first load have relative addresses', () => {
   const manifest = [...FILES.keys()].find((name) => name.endsWith('.webmanifest')) ?? '';
   const addresses = [...addressesIn('index.html', 'ui'), ...addressesIn(manifest, `ui/${manifest}`)];
   const others = [...FILES.keys()].filter((name) => name !== 'index.html');
