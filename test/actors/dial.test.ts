@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Link, UNSENT_MAX_BYTES } from '../../src/actors/dial.js';
 import type { ClosedReason } from '../../src/protocol/pulse/outcome.js';
-import { COMMAND, ordinary, scriptedServer } from './audio/scripted-server.js';
+import { COMMAND, ordinaryHandler, scriptedServer } from './audio/scripted-server.js';
 
 /** A test that never ends must fail. */
 const DEADLINE = { timeout: 60_000 };
@@ -16,7 +16,7 @@ test(
   async (t) => {
     const server = await scriptedServer(t, (request, connection) => {
       if (request.command === COMMAND.setClientName) connection.pause();
-      return ordinary(request, connection);
+      return ordinaryHandler(request, connection);
     });
     const deadlines = { authDeadlineMs: 10_000, requestDeadlineMs: 10_000 };
     const session = { clientProps: {}, pendingMax: 100_000, ...deadlines };

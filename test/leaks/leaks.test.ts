@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { BluetoothBackend } from '../../src/actors/bluetooth/backend.js';
 import { type Clock, systemClock } from '../../src/host/clock.js';
 import type { BluetoothCommand } from '../../src/protocol/actor/commands.js';
-import { connected } from '../actors/audio/backed.js';
+import { startOnScriptedServer } from '../actors/audio/backed.js';
 import { BLUETOOTH_SETTINGS } from '../actors/bluetooth/followed.js';
 import { PHONE, pathOf, ScriptedBluez } from '../actors/bluetooth/scripted-bluez.js';
 import { privateBus } from '../actors/bus/private-bus.js';
@@ -106,7 +106,7 @@ describe('a gateway', () => {
 
 test('a sound server that is lost again and again leaves nothing behind', async (t) => {
   // With `stableMs: 0` every connection counts as a stable one, so that the backend reconnects at once.
-  const { server, recorder } = await connected(t, undefined, { stableMs: 0 });
+  const { server, recorder } = await startOnScriptedServer(t, undefined, { timing: { stableMs: 0 } });
   const lose = async (): Promise<void> => {
     const connections = server.connections();
     server.responder.hangUp();

@@ -24,12 +24,12 @@ class AudioRecorder extends Recorder {
   /** The data of each `audio.level` event, in order. */
   readonly levels: string[] = [];
   /** The time of each of these events, in ms. */
-  readonly levelsAt: number[] = [];
+  readonly levelTimesMs: number[] = [];
 
   override level(json: string): void {
     super.level(json);
     this.levels.push(json);
-    this.levelsAt.push(performance.now());
+    this.levelTimesMs.push(performance.now());
   }
 
   get server(): AudioServerRecord | undefined {
@@ -41,7 +41,7 @@ class AudioRecorder extends Recorder {
   }
 
   output(name: string): OutputRecord | undefined {
-    return this.outputs().find((each) => each.name === name);
+    return this.outputs().find((output) => output.name === name);
   }
 
   client(ref: string | number): ClientRecord | undefined {
@@ -54,7 +54,7 @@ class AudioRecorder extends Recorder {
   }
 
   input(name: string): InputRecord | undefined {
-    return this.inputs().find((each) => each.name === name);
+    return this.inputs().find((input) => input.name === name);
   }
 
   clients(): readonly ClientRecord[] {
@@ -66,14 +66,16 @@ class AudioRecorder extends Recorder {
   }
 }
 
+interface BackendOptions {
+  readonly timing?: Partial<Timing> | undefined;
+  /** The home of the user whom the backend serves. */
+  readonly home?: string;
+  readonly settings?: Partial<AudioSettings> | undefined;
+}
+
 /** Starts the backend, which runs until the test ends, on the sound server that listens at this socket. */
-export function startBackend(
-  t: TestContext,
-  socketPath: string,
-  timing: Partial<Timing> = {},
-  home = '/nowhere',
-  settings: Partial<AudioSettings> = {},
-) {
+export function startBackend(t: TestContext, socketPath: string, options: BackendOptions = {}) {
+  const { timing, home = '/nowhere', settings } = options;
   const recorder = new AudioRecorder();
   const flush = () => undefined;
   const env = { PULSE_SERVER: `unix:${socketPath}`, XDG_RUNTIME_DIR: dirname(socketPath) };
@@ -94,15 +96,9 @@ export function startBackend(
 }
 
 /** Starts a backend on a scripted server, and waits until it is up. */
-export async function connected(
-  t: TestContext,
-  handler?: Handler,
-  timing?: Partial<Timing>,
-  home?: string,
-  settings?: Partial<AudioSettings>,
-) {
+export async function startOnScriptedServer(t: TestContext, handler?: Handler, options?: BackendOptions) {
   const server = await scriptedServer(t, handler);
-  const { backend, recorder } = startBackend(t, server.socketPath, timing, home, settings);
+  const { backend, recorder } = startBackend(t, server.socketPath, options);
   await until('the backend is up', () => recorder.up);
   return { backend, recorder, server };
 }

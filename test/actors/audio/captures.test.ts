@@ -1,4 +1,4 @@
-// How the captures of other programs are read, over a session whose server is the test.
+// Tests when the captures of other programs are read, over a session that the test answers.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ const FIRST_READ_TAG = 3;
 const SECOND_READ_TAG = 4;
 const UNKNOWN_CODE = 20;
 
-test('a capture that comes while a read is under way is read afterwards, also if the server refuses that read', () => {
+test('a capture that comes while the captures are read is read afterwards, also if the server refuses the first read', () => {
   const { session } = ready();
   let reads = 0;
   const captures = new Captures(() => {
@@ -21,10 +21,13 @@ test('a capture that comes while a read is under way is read afterwards, also if
     request: (command, args, settle) => session.request(command, args, 0, settle, 1_000),
     close: (reason) => session.close(reason),
   });
+
   session.receive(reply(SUBSCRIBE_TAG));
   captures.onEvent({ facility: 'source-output', type: 'new', index: 9 });
+
   session.receive(error(FIRST_READ_TAG, UNKNOWN_CODE));
   assert.equal(reads, 0);
+
   session.receive(reply(SECOND_READ_TAG));
   assert.equal(reads, 1);
 });

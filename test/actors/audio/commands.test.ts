@@ -47,22 +47,29 @@ const SERVER = { kind: 'server' } as const;
 const output = (ref: string) => ({ kind: 'output', ref }) as const;
 const client = (ref: string) => ({ kind: 'client', ref }) as const;
 
-const set = (command: Volume, index: number, volume: number[], balance?: number[]): SettingPlan => ({
+type VolumeRequest = 'SET_SINK_VOLUME' | 'SET_SINK_INPUT_VOLUME';
+
+/** The plan that sets the volume of each channel, and remembers a balance where one is given. */
+const volumePlan = (
+  command: VolumeRequest,
+  index: number,
+  volume: number[],
+  balance?: number[],
+): SettingPlan => ({
   kind: 'set',
   setting: { command, args: { index, volume } },
   changed: { kind: command === 'SET_SINK_VOLUME' ? 'sink' : 'sink-input', index },
   ...(balance && { balance }),
 });
-type Volume = 'SET_SINK_VOLUME' | 'SET_SINK_INPUT_VOLUME';
 
 test('a volume step of a client keeps the balance', () => {
   const plan = planCommand(stateWithSound(), { do: 'delta', target: client('News'), delta: -0.5 });
-  assert.deepEqual(plan, set('SET_SINK_INPUT_VOLUME', 5, [HALF, HALF / 2]));
+  assert.deepEqual(plan, volumePlan('SET_SINK_INPUT_VOLUME', 5, [HALF, HALF / 2]));
 });
 
 test('a balance that is set at volume 0 is remembered', () => {
   const plan = planCommand(stateWithSound(), { do: 'balance', output: '2', balance: -1 });
-  assert.deepEqual(plan, set('SET_SINK_VOLUME', 2, [0, 0], [1, 0]));
+  assert.deepEqual(plan, volumePlan('SET_SINK_VOLUME', 2, [0, 0], [1, 0]));
 });
 
 test('a command that sets a balance wakes its output first, as one that sets a volume does', () => {
@@ -81,23 +88,47 @@ describe('a command is refused', () => {
   const rows: readonly (readonly [what: string, command: SoundCommand, fault: FaultCode])[] = [
     ['that moves an unknown client', { do: 'move', client: 'Weather', output: 'garden' }, 'no-such-client'],
     ['that moves to an unknown output', { do: 'move', client: 'News', output: 'garden' }, 'no-such-output'],
-    ['that steps where there is no volume', { do: 'delta', target: client('Pass'), delta: 0 }, 'no-volume'],
+    [
+      'that changes the volume of a stream without one by a step',
+      { do: 'delta', target: client('Pass'), delta: 0 },
+      'no-volume',
+    ],
     [
       'that sets a volume of an encoded stream',
       { do: 'volume', target: client('Film'), volume: 1 },
       'no-volume',
     ],
     [
-      'that sets a volume that its output decides',
+      'that sets the volume of a stream whose volume is not writable',
       { do: 'volume', target: client('Filter'), volume: 1 },
       'no-volume',
     ],
-    ['that sets a volume under AC-3', { do: 'volume', target: output('cinema'), volume: 1 }, 'no-volume'],
-    ['that steps under AC-3, even by 0', { do: 'delta', target: output('cinema'), delta: 0 }, 'no-volume'],
-    ['that balances under AC-3', { do: 'balance', output: 'cinema', balance: 0 }, 'no-volume'],
-    ['that makes a default of one of two of a name', { do: 'default', output: '11' }, 'same-name'],
+    [
+      'that sets the volume of an output that plays AC-3',
+      { do: 'volume', target: output('cinema'), volume: 1 },
+      'no-volume',
+    ],
+    [
+      'that changes the volume of an output that plays AC-3 by a step of 0',
+      { do: 'delta', target: output('cinema'), delta: 0 },
+      'no-volume',
+    ],
+    [
+      'that sets the balance of an output that plays AC-3',
+      { do: 'balance', output: 'cinema', balance: 0 },
+      'no-volume',
+    ],
+    [
+      'that makes one of two outputs with the same name the default',
+      { do: 'default', output: '11' },
+      'same-name',
+    ],
     ['that sets an unknown port', { do: 'port', output: 'desk', port: 'hdmi' }, 'no-such-port'],
-    ['that sets the balance of one channel', { do: 'balance', output: 'mono', balance: 0 }, 'not-stereo'],
+    [
+      'that sets the balance of an output with one channel',
+      { do: 'balance', output: 'mono', balance: 0 },
+      'not-stereo',
+    ],
   ];
   const faultOf = (plan: SettingPlan) => (plan.kind === 'fault' ? plan.fault.fault : plan.kind);
   for (const [what, command, fault] of rows) {
@@ -106,51 +137,57 @@ describe('a command is refused', () => {
 });
 
 test('a mute is accepted while an output plays AC-3, and for one of two outputs with the same name', () => {
-  for (const [ref, index] of [
+  const rows: readonly (readonly [ref: string, index: number])[] = [
     ['cinema', 4],
     ['11', 11],
     ['twin', 10],
-  ] as const) {
+  ];
+  for (const [ref, index] of rows) {
     const plan = planCommand(stateWithSound(), { do: 'mute', target: output(ref), muted: true });
     const setting = { command: 'SET_SINK_MUTE', args: { index, muted: true } };
     assert.deepEqual(plan, { kind: 'set', setting, changed: { kind: 'sink', index } });
   }
 });
 
-test('a refusal that rests on what was read names the record that must be read again', () => {
+test('a refusal that rests on a record names this record, because it must be read again', () => {
   const reasonOf = (command: SoundCommand) => {
     const plan = planCommand(stateWithSound(), command);
     return plan.kind === 'fault' ? plan.reason : assert.fail('it is not refused');
   };
-  const under: SoundCommand = { do: 'volume', target: output('cinema'), volume: 1 };
-  assert.deepEqual(reasonOf(under), { kind: 'sink-input', index: 7 });
+  const volumeUnderAc3: SoundCommand = { do: 'volume', target: output('cinema'), volume: 1 };
+  assert.deepEqual(reasonOf(volumeUnderAc3), { kind: 'sink-input', index: 7 });
   assert.deepEqual(reasonOf({ do: 'port', output: 'desk', port: 'hdmi' }), { kind: 'sink', index: 2 });
   assert.deepEqual(reasonOf({ do: 'default', output: '10' }), { kind: 'sink', index: 11 });
   assert.equal(reasonOf({ do: 'default', output: 'garden' }), undefined);
 });
 
 describe('where the volume of kitchen is limited to 0.5', () => {
-  const limited = (from: number): SoundState => {
+  const stateWithKitchenAt = (raw: number): SoundState => {
     const state = new SoundState({ volumeLimit: { kitchen: 0.5 }, outputs: {} });
     state.putServer(serverInfo({ defaultSink: 'kitchen' }));
-    state.putSink(sinkInfo(1, 'kitchen', { volume: [from, from] }));
+    state.putSink(sinkInfo(1, 'kitchen', { volume: [raw, raw] }));
     return state;
   };
   const ABOVE = "Field volume must be at most 0.5, the output's volume_limit";
   const step = (delta: number): SoundCommand => ({ do: 'delta', target: SERVER, delta });
   const volume = (level: number): SoundCommand => ({ do: 'volume', target: SERVER, volume: level });
   const centred: SoundCommand = { do: 'balance', output: 'kitchen', balance: 0 };
-  const half = (balance?: number[]) => set('SET_SINK_VOLUME', 1, [HALF, HALF], balance);
+  const planAtLimit = (balance?: number[]) => volumePlan('SET_SINK_VOLUME', 1, [HALF, HALF], balance);
   const refused: SettingPlan = { kind: 'fault', fault: { fault: 'bad-value', detail: ABOVE } };
-  const rows: readonly (readonly [what: string, from: number, command: SoundCommand, plan: SettingPlan])[] = [
-    ['a step ends at the limit', FULL / 4, step(0.4), half()],
+  const rows: readonly (readonly [
+    what: string,
+    rawBefore: number,
+    command: SoundCommand,
+    plan: SettingPlan,
+  ])[] = [
+    ['a step ends at the limit', FULL / 4, step(0.4), planAtLimit()],
     ['a step upwards from the limit changes nothing', HALF, step(0.1), { kind: 'nothing' }],
-    ['a volume at the limit is set', FULL, volume(0.5), half()],
+    ['a volume at the limit is set', FULL, volume(0.5), planAtLimit()],
     ['a volume above the limit is refused', HALF, volume(0.51), refused],
-    ['a balance above the limit ends there, too', FULL, centred, half([1, 1])],
+    ['a balance above the limit ends there, too', FULL, centred, planAtLimit([1, 1])],
   ];
-  for (const [what, from, command, plan] of rows) {
-    test(what, () => assert.deepEqual(planCommand(limited(from), command), plan));
+  for (const [what, rawBefore, command, plan] of rows) {
+    test(what, () => assert.deepEqual(planCommand(stateWithKitchenAt(rawBefore), command), plan));
   }
 });
 
@@ -160,13 +197,25 @@ test('a volume step that changes nothing sends no request', () => {
 });
 
 describe('setting a volume', () => {
-  const rows: readonly (readonly [string, number, number[], number[] | undefined, number[]])[] = [
+  const rows: readonly (readonly [
+    what: string,
+    volume: number,
+    channels: number[],
+    remembered: number[] | undefined,
+    expected: number[],
+  ])[] = [
     ['to 0 silences all channels', 0, [FULL, HALF], undefined, [0, 0]],
     ['from silence restores the remembered balance', 0.5, [0, 0], [1, 0.5], [HALF, HALF / 2]],
     ['sets the one channel of a mono output', 0.25, [FULL], undefined, [FULL / 4]],
     ['keeps the present balance rather than the remembered one', 1, [HALF, HALF], [1, 0.5], [FULL, FULL]],
-    ['works down from above 100 %, rounded', 1, [3 * HALF, FULL], undefined, [FULL, 43691]],
-    ['works to above 100 %', 2, [FULL], undefined, [2 * FULL]],
+    [
+      'works down from above 100 %, rounded',
+      1,
+      [3 * HALF, FULL],
+      undefined,
+      [FULL, Math.round((FULL * 2) / 3)],
+    ],
+    ['works up to above 100 %', 2, [FULL], undefined, [2 * FULL]],
     ['ignores a remembered balance of fewer channels', 0.5, [0, 0], [1], [HALF, HALF]],
     ['goes no higher than servers accept', 1e9, [RAW_MAX, 1], undefined, [RAW_MAX, 1]],
     ['does nothing without channels', 0.5, [], undefined, []],
@@ -192,16 +241,22 @@ test('a balance that others set replaces the remembered one', () => {
 });
 
 describe('a relative change', () => {
-  const rows: readonly (readonly [string, number, number, number | undefined])[] = [
+  const rows: readonly (readonly [
+    what: string,
+    delta: number,
+    from: number,
+    expected: number | undefined,
+  ])[] = [
     ['upwards from above 1 changes nothing', 0.1, 1.5, undefined],
     ['downwards from above 1 ends within 0..1', -0.1, 1.5, 1],
-    ['downwards from above 1 by enough goes below', -0.7, 1.5, 0.8],
+    ['downwards from above 1 by more goes further down', -0.7, 1.5, 0.8],
     ['by 0 from above 1 changes nothing', 0, 1.5, undefined],
   ];
   for (const [what, delta, from, expected] of rows) {
     test(what, () => {
-      const result = volumeAfterStep(delta, [rawOf(from), 0]);
-      assert.equal(result === undefined ? undefined : loudestFractionOf([rawOf(result)]), expected);
+      const volume = volumeAfterStep(delta, [rawOf(from), 0]);
+      const played = volume === undefined ? undefined : loudestFractionOf([rawOf(volume)]);
+      assert.equal(played, expected);
     });
   }
 

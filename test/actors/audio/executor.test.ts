@@ -53,12 +53,14 @@ describe('the time limit of a command starts when it arrives', DEADLINE, () => {
       clock.advance(3_000);
       return { ok: true, value: undefined };
     };
+
     const executor = new Executor(connectionWith({ send }), TIMING, clock);
     const answers = await Promise.all([MUTE, MUTE, MUTE, MUTE].map((command) => executor.run(command)));
     assert.deepEqual(deadlines, [9_000, 6_000, 3_000]);
     assert.deepEqual(answers.slice(0, 3), [OK, OK, OK]);
     const detail = 'The commands before this one took too long';
     assert.deepEqual(answers[3], { ok: false, error: { fault: 'timeout', detail } });
+
     assert.deepEqual(await executor.run(MUTE), OK);
     assert.equal(deadlines[3], 9_000);
   });
@@ -66,6 +68,7 @@ describe('the time limit of a command starts when it arrives', DEADLINE, () => {
   test('a command is answered in time though the reading after it hangs', async () => {
     const readAgain = () => new Promise<never>(() => undefined);
     const timing = { commandMs: 20, commandLeastMs: 0, wakeMs: 10 };
+
     const clock = new ManualClock();
     const answer = new Executor(connectionWith({ readAgain }), timing, clock).run(MUTE);
     await until('the reading is waited for', () => Promise.resolve(clock.timers > 0));
@@ -74,67 +77,80 @@ describe('the time limit of a command starts when it arrives', DEADLINE, () => {
   });
 });
 
-test('a command for a sleeping output lets commands for others pass, but keeps its output and its place', async () => {
+test('commands for other outputs overtake a command for a sleeping output, which keeps its output and its place', async () => {
   const state = stateWithSound();
   state.putSink(sinkInfo(1, 'kitchen'));
   state.putServer(serverInfo({ defaultSink: 'living' }));
   const sent: string[] = [];
-  const asleep = new Set([0]);
+  /** The indices of the outputs that sleep; `living` has 0. */
+  const sleeping = new Set([0]);
   const send: CommandConnection['send'] = async ({ command, args }) => {
     sent.push(`${command} ${'index' in args ? args.index : args.name}`);
     if (command === 'SET_DEFAULT_SINK') state.putServer(serverInfo({ defaultSink: 'kitchen' }));
     return { ok: true, value: undefined };
   };
+
   const executor = new Executor(
-    connectionWith({ state, send, wakeIfAsleep: (_kind, sink) => asleep.has(sink) }),
+    connectionWith({ state, send, wakeIfAsleep: (_kind, sink) => sleeping.has(sink) }),
     TIMING,
     systemClock,
   );
+
   const commands: readonly SoundCommand[] = [
     { do: 'mute', target: { kind: 'server' }, muted: true },
     { do: 'volume', target: { kind: 'output', ref: 'living' }, volume: 0.5 },
     { do: 'default', output: 'kitchen' },
     { do: 'volume', target: { kind: 'server' }, volume: 0.5 },
   ];
+
   const answers = commands.map((command) => executor.run(command));
-  assert.deepEqual(await Promise.all(answers.slice(2)), [OK, OK]);
-  asleep.clear();
+  const answersForLiving = answers.slice(0, 2);
+  const answersForOthers = answers.slice(2);
+  assert.deepEqual(await Promise.all(answersForOthers), [OK, OK]);
+
+  sleeping.clear();
   executor.proceed();
-  assert.deepEqual(await Promise.all(answers.slice(0, 2)), [OK, OK]);
+  assert.deepEqual(await Promise.all(answersForLiving), [OK, OK]);
+
   const expected = ['SET_DEFAULT_SINK kitchen', 'SET_SINK_VOLUME 1', 'SET_SINK_MUTE 0', 'SET_SINK_VOLUME 0'];
   assert.deepEqual(sent, expected);
 });
 
 describe('a change of the default output that also moves the streams', () => {
-  const COMMAND: SoundCommand = { do: 'default', output: 'living', move: true };
+  const MOVE_STREAMS: SoundCommand = { do: 'default', output: 'living', move: true };
   const INVALID: RequestError = { kind: 'server', code: 3, name: 'INVALID', meaning: 'invalid argument' };
 
+  const GROUP_MODULE = 7;
+  const REFUSED_STREAM = 6;
+
   /** Four streams play elsewhere: one that the server refuses to move, one of a group, two others. */
-  function moving(refusal: RequestError) {
+  function setUp(refusal: RequestError) {
     const state = stateWithSound();
-    state.putSink(sinkInfo(1, 'group', { ownerModule: 7 }));
-    state.putSinkInput(inputInfo(7, 'Simultaneous output', { sink: 9, client: undefined, ownerModule: 7 }));
+    state.putSink(sinkInfo(1, 'group', { ownerModule: GROUP_MODULE }));
+    state.putSinkInput(
+      inputInfo(7, 'Simultaneous output', { sink: 9, client: undefined, ownerModule: GROUP_MODULE }),
+    );
     state.putSinkInput(inputInfo(8, 'Show', { sink: 1 }));
     state.putSinkInput(inputInfo(9, 'Phone', { sink: 9, client: undefined, ownerModule: 8 }));
     const moved: (number | undefined)[] = [];
     const send: CommandConnection['send'] = async ({ command, args }) => {
       if (command !== 'MOVE_SINK_INPUT') return { ok: true, value: undefined };
       moved.push(args.index);
-      return args.index === 6 ? { ok: false, error: refusal } : { ok: true, value: undefined };
+      return args.index === REFUSED_STREAM ? { ok: false, error: refusal } : { ok: true, value: undefined };
     };
     return { moved, executor: new Executor(connectionWith({ state, send }), TIMING, systemClock) };
   }
 
-  test('moves all streams but those of groups, and does not fail if the server refuses to move one', async () => {
-    const { moved, executor } = moving(INVALID);
-    assert.deepEqual(await executor.run(COMMAND), OK);
-    assert.deepEqual(moved, [6, 8, 9]);
+  test('moves all streams except those of groups, and does not fail if the server refuses to move one', async () => {
+    const { moved, executor } = setUp(INVALID);
+    assert.deepEqual(await executor.run(MOVE_STREAMS), OK);
+    assert.deepEqual(moved, [REFUSED_STREAM, 8, 9]);
   });
 
   test('fails where the server does not answer', async () => {
-    const { moved, executor } = moving({ kind: 'timeout' });
-    assert.equal(faultOf(await executor.run(COMMAND)), 'timeout');
-    assert.deepEqual(moved, [6]);
+    const { moved, executor } = setUp({ kind: 'timeout' });
+    assert.equal(faultOf(await executor.run(MOVE_STREAMS)), 'timeout');
+    assert.deepEqual(moved, [REFUSED_STREAM]);
   });
 
   test('moves no passthrough stream to an output with a limit', async () => {
@@ -142,6 +158,7 @@ describe('a change of the default output that also moves the streams', () => {
     state.putSink(sinkInfo(0, 'living'));
     state.putSinkInput(inputInfo(5, 'Film', { sink: 9, hasVolume: false }));
     assert.deepEqual(streamMoves(state, 'living'), []);
+
     state.putSinkInput(inputInfo(5, 'Film', { sink: 9 }));
     assert.equal(streamMoves(state, 'living').length, 1);
   });
@@ -151,15 +168,17 @@ test('a command that would be refused is decided again after the record has been
   const state = stateWithSound();
   const command: SoundCommand = { do: 'volume', target: { kind: 'client', ref: '6' }, volume: 0.5 };
   const reads: ReadRequest[] = [];
-  const readAgain: CommandConnection['readAgain'] = async (read) => {
-    reads.push(read);
+  const readAgain: CommandConnection['readAgain'] = async (request) => {
+    reads.push(request);
     if (reads.length > 1) state.putSinkInput(inputInfo(6, 'Pass'));
   };
   const executor = new Executor(connectionWith({ state, readAgain }), TIMING, systemClock);
+
   assert.equal(faultOf(await executor.run(command)), 'no-volume');
   assert.deepEqual(await executor.run(command), OK);
-  const basis: ReadRequest = { kind: 'sink-input', index: 6 };
-  assert.deepEqual(reads, [basis, basis, basis]);
+  // The accepted command is read twice: before the decision and after the success.
+  const read: ReadRequest = { kind: 'sink-input', index: 6 };
+  assert.deepEqual(reads, [read, read, read]);
 });
 
 test(
@@ -174,6 +193,7 @@ test(
       // The first reading follows the command at once; ten more wait for the server.
       if (reads.length === 11) state.putServer(serverInfo({ defaultSource: 'line' }));
     };
+
     const executor = new Executor(
       connectionWith({ state, readAgain, wakeIfAsleep: () => false }),
       TIMING,
@@ -184,34 +204,39 @@ test(
 );
 
 describe('every failure is explained by a sentence', () => {
-  const NOBODY: SoundCommand = { do: 'mute', target: { kind: 'client', ref: 'Nobody' } };
-  const GARDEN: SoundCommand = { do: 'mute', target: { kind: 'output', ref: 'garden' } };
-  const PASS: SoundCommand = { do: 'volume', target: { kind: 'client', ref: '6' }, volume: 1 };
-  const DEFAULT: SoundCommand = { do: 'default', output: 'living' };
+  const MUTE_UNKNOWN_CLIENT: SoundCommand = { do: 'mute', target: { kind: 'client', ref: 'Nobody' } };
+  const MUTE_UNKNOWN_OUTPUT: SoundCommand = { do: 'mute', target: { kind: 'output', ref: 'garden' } };
+  const SET_PASSTHROUGH: SoundCommand = { do: 'volume', target: { kind: 'client', ref: '6' }, volume: 1 };
+  const SET_DEFAULT: SoundCommand = { do: 'default', output: 'living' };
   const MOVE: SoundCommand = { do: 'move', client: '5', output: '0' };
   const DENIED: RequestError = { kind: 'server', code: 1, name: 'ACCESS', meaning: 'access denied' };
   const UNKNOWN: RequestError = { kind: 'server', code: 5, name: 'NOENTITY', meaning: 'no such entity' };
-  const ZERO: RequestError = { kind: 'bad-argument', detail: 'a zero byte' };
+  const ZERO_BYTE: RequestError = { kind: 'bad-argument', detail: 'a zero byte' };
   const RUBBISH: RequestError = { kind: 'violation', detail: 'rubbish' };
   const closed = (reason: ClosedReason): RequestError => ({ kind: 'closed', reason });
   const ENDED = closed({ kind: 'peer-closed' });
   /** The connection ended because another request had no answer. */
   const LATE = closed({ kind: 'timeout', command: 'GET_SINK_INFO' });
-  const rows: readonly (readonly [SoundCommand, RequestError | undefined, FaultCode, detail: string])[] = [
-    [NOBODY, undefined, 'no-such-client', 'There is no client "Nobody"'],
-    [GARDEN, undefined, 'no-such-output', 'There is no output "garden"'],
+  const rows: readonly (readonly [
+    command: SoundCommand,
+    error: RequestError | undefined,
+    fault: FaultCode,
+    detail: string,
+  ])[] = [
+    [MUTE_UNKNOWN_CLIENT, undefined, 'no-such-client', 'There is no client "Nobody"'],
+    [MUTE_UNKNOWN_OUTPUT, undefined, 'no-such-output', 'There is no output "garden"'],
     [
-      PASS,
+      SET_PASSTHROUGH,
       undefined,
       'no-volume',
       'The stream has no volume of its own: it is played as it is (passthrough)',
     ],
     [MUTE, DENIED, 'refused', 'The sound server refused the command: access denied (ACCESS)'],
     [MUTE, UNKNOWN, 'no-such-client', 'The client has ended meanwhile'],
-    [DEFAULT, UNKNOWN, 'no-such-output', 'The output was removed meanwhile'],
+    [SET_DEFAULT, UNKNOWN, 'no-such-output', 'The output was removed meanwhile'],
     [MOVE, UNKNOWN, 'no-such-output', 'The output was removed meanwhile'],
     [MUTE, { kind: 'timeout' }, 'timeout', 'The sound server did not answer'],
-    [MUTE, ZERO, 'bad-value', 'The value cannot be sent: a zero byte'],
+    [MUTE, ZERO_BYTE, 'bad-value', 'The value cannot be sent: a zero byte'],
     [MUTE, ENDED, 'unavailable', 'The connection to the sound server has ended'],
     [MUTE, LATE, 'timeout', 'The sound server did not answer'],
     [MUTE, RUBBISH, 'unavailable', 'The connection to the sound server has ended'],
@@ -240,11 +265,11 @@ describe('every failure is explained by a sentence', () => {
   });
 
   test('a missing answer closes the connection', async () => {
-    const abandoned: string[] = [];
-    const giveUp: CommandConnection['closeAfterFailure'] = (command, error) =>
-      abandoned.push(`${command} ${error.kind}`);
+    const closed: string[] = [];
+    const closeAfterFailure: CommandConnection['closeAfterFailure'] = (command, error) =>
+      closed.push(`${command} ${error.kind}`);
     const send: CommandConnection['send'] = async () => ({ ok: false, error: { kind: 'timeout' } });
-    await new Executor(connectionWith({ send, closeAfterFailure: giveUp }), TIMING, systemClock).run(MUTE);
-    assert.deepEqual(abandoned, ['SET_SINK_INPUT_MUTE timeout']);
+    await new Executor(connectionWith({ send, closeAfterFailure }), TIMING, systemClock).run(MUTE);
+    assert.deepEqual(closed, ['SET_SINK_INPUT_MUTE timeout']);
   });
 });

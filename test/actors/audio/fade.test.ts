@@ -14,30 +14,35 @@ const RAW_FULL = 0x1_0000;
 test('a volume that somebody sets during a step is set again, and ends the fade', async () => {
   const state = new SoundState();
   const clock = new ManualClock();
-  const read = (volume: number): void =>
+  /** Puts the volume into the state, as a reading does. */
+  const readVolume = (volume: number): void =>
     state.putSink(sinkInfo(0, 'living', { volume: [volume * RAW_FULL, volume * RAW_FULL] }));
   state.server = serverInfo({ defaultSink: 'living' });
-  read(0.5);
+  readVolume(0.5);
   state.putSinkInput(inputInfo(1, 'music', { sink: 0, corked: false }));
-  const set: number[] = [];
+
+  const setVolumes: number[] = [];
   const fade = fadeOfDefault({
     state,
     clock,
     run: async (command) => {
       assert.ok(command.do === 'fade');
-      set.push(command.volume);
-      if (set.length === 2) read(0.8);
-      read(command.volume);
+      setVolumes.push(command.volume);
+      // Somebody sets 0.8, which is read before the step is.
+      if (setVolumes.length === 2) readVolume(0.8);
+      readVolume(command.volume);
       return { ok: true, value: {} };
     },
   });
   assert.ok(fade);
-  const isDown = fade.fadeOut(1000);
+
+  const faded = fade.fadeOut(1000);
   for (let step = 0; step < 8; step += 1) {
     clock.advance(250);
     await setImmediate();
   }
-  await isDown;
-  assert.deepEqual(set, [0.375, 0.25, 0.8]);
+  await faded;
+
+  assert.deepEqual(setVolumes, [0.375, 0.25, 0.8]);
   assert.equal(fade.isOver, true);
 });

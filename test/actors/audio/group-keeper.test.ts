@@ -14,7 +14,8 @@ import { ManualClock } from '../../manual-clock.js';
 import { serverInfo, sinkInfo } from './sound-records.js';
 
 const GROUPS: Groups = { all: { outputs: ['living', 'kitchen'] } };
-const OLD = 'sink_name=tonearm.old slaves=x sink_properties="tonearm.group=old"';
+/** The argument of a group that is no longer configured. */
+const ARGUMENT_OF_OLD_GROUP = 'sink_name=tonearm.old slaves=x sink_properties="tonearm.group=old"';
 const REFUSED = { kind: 'server', code: 14, name: 'MODINITFAILED', meaning: 'it did not start' } as const;
 
 const MISSING = { kind: 'server', code: 5, name: 'NOENTITY', meaning: 'there is none' } as const;
@@ -27,18 +28,19 @@ const moduleInfo = (index: number, argument: string): ModuleInfo => ({
   props: {},
 });
 
-interface Scripted {
+interface ServerScript {
   readonly modules?: readonly ModuleInfo[];
-  /** The module that a reading of an index finds. */
-  readonly present?: ModuleInfo | undefined;
+  /** The module that is read by its index, before it is unloaded. */
+  readonly moduleByIndex?: ModuleInfo | undefined;
   /** True if no module can be loaded. */
-  readonly refuses?: boolean;
-  /** The number of times that the server does not list its modules. */
-  readonly unlisted?: number;
+  readonly refusesToLoad?: boolean;
+  /** How often the server refuses to list its modules, before it lists them. */
+  readonly listRefusals?: number;
 }
 
-function keeper({ modules = [], present = modules[0], refuses = false, unlisted = 0 }: Scripted = {}) {
-  let refusals = unlisted;
+function startKeeper(script: ServerScript = {}) {
+  const { modules = [], moduleByIndex = modules[0], refusesToLoad = false } = script;
+  let listRefusalsLeft = script.listRefusals ?? 0;
   const clock = new ManualClock();
   const state = new SoundState();
   state.putServer(serverInfo());
@@ -47,80 +49,88 @@ function keeper({ modules = [], present = modules[0], refuses = false, unlisted 
   const remarks: (string | undefined)[] = [];
   const answerTo = (command: RequestName, args: Partial<RequestArgs<'LOAD_MODULE' | 'UNLOAD_MODULE'>>) => {
     if (command === 'GET_MODULE_INFO_LIST') {
-      refusals -= 1;
-      return refusals < 0 ? { ok: true, value: modules } : { ok: false, error: REFUSED };
+      listRefusalsLeft -= 1;
+      return listRefusalsLeft < 0 ? { ok: true, value: modules } : { ok: false, error: REFUSED };
     }
     if (command === 'GET_MODULE_INFO')
-      return present === undefined ? { ok: false, error: MISSING } : { ok: true, value: present };
+      return moduleByIndex === undefined ? { ok: false, error: MISSING } : { ok: true, value: moduleByIndex };
     requests.push(`${command} ${'name' in args ? args.name : ''}${'index' in args ? args.index : ''}`);
-    return refuses && command === 'LOAD_MODULE'
+    return refusesToLoad && command === 'LOAD_MODULE'
       ? { ok: false, error: REFUSED }
       : { ok: true, value: { index: 9 } };
   };
   const ask = (async (command: RequestName, args: object) => answerTo(command, args)) as unknown as Ask;
   const remark = (text: string | undefined): void => void remarks.push(text);
   const log = () => undefined;
-  const kept = new GroupKeeper({ state, groups: GROUPS, clock, log, ask, setRemark: remark });
+  const keeper = new GroupKeeper({ state, groups: GROUPS, clock, log, ask, setRemark: remark });
+  /** Lets time pass, and returns the requests since the last call. */
   const pass = async (ms: number): Promise<readonly string[]> => {
     clock.advance(ms);
     await setImmediate();
     return requests.splice(0);
   };
-  return { kept, clock, remarks, pass };
+  return { keeper, clock, remarks, pass };
 }
 
-const MADE = ['LOAD_MODULE module-null-sink', 'LOAD_MODULE module-combine-sink'];
+/** The requests that make the group: a stand-in for the kitchen first. */
+const GROUP_REQUESTS = ['LOAD_MODULE module-null-sink', 'LOAD_MODULE module-combine-sink'];
 
 test('a group is made when nothing has changed for a second, and after five seconds in any case', async () => {
-  const { kept, pass } = keeper();
-  kept.onChange();
+  const { keeper, pass } = startKeeper();
+  keeper.onChange();
   assert.deepEqual(await pass(900), []);
-  kept.onChange();
+  keeper.onChange();
   assert.deepEqual(await pass(900), []);
-  assert.deepEqual(await pass(100), MADE);
-  for (let at = 0; at < 4_500; at += 500) {
-    kept.onChange();
+  assert.deepEqual(await pass(100), GROUP_REQUESTS);
+
+  for (let passedMs = 0; passedMs < 4_500; passedMs += 500) {
+    keeper.onChange();
     assert.deepEqual(await pass(500), []);
   }
-  kept.onChange();
-  assert.deepEqual(await pass(500), MADE);
+  keeper.onChange();
+  assert.deepEqual(await pass(500), GROUP_REQUESTS);
 });
 
 test('a group that the server refuses is tried five times, and again when outputs come or go', async () => {
-  const { kept, clock, remarks, pass } = keeper({ refuses: true });
-  kept.onChange();
+  const { keeper, clock, remarks, pass } = startKeeper({ refusesToLoad: true });
+  keeper.onChange();
   await pass(1_000);
-  const why = 'it did not start (MODINITFAILED)';
-  assert.deepEqual(remarks, [`The group "all" could not be made: ${why}`]);
-  for (let tries = 1; tries < 5; tries += 1) assert.deepEqual(await pass(5_000), MADE);
+  assert.deepEqual(remarks, ['The group "all" could not be made: it did not start (MODINITFAILED)']);
+
+  for (let tries = 1; tries < 5; tries += 1) assert.deepEqual(await pass(5_000), GROUP_REQUESTS);
   assert.equal(clock.timers, 0);
-  kept.onChange();
-  assert.deepEqual(await pass(1_000), MADE);
+
+  keeper.onChange();
+  assert.deepEqual(await pass(1_000), GROUP_REQUESTS);
 });
 
 test('a group is made later if the server did not list its modules at first', async () => {
-  const { kept, remarks, pass } = keeper({ unlisted: 1 });
-  kept.onChange();
+  const { keeper, remarks, pass } = startKeeper({ listRefusals: 1 });
+  keeper.onChange();
   assert.deepEqual(await pass(1_000), []);
   assert.match(remarks.join(), /does not list its modules/);
-  assert.deepEqual(await pass(5_000), MADE);
+
+  assert.deepEqual(await pass(5_000), GROUP_REQUESTS);
   assert.equal(remarks.at(-1), undefined);
 });
 
 test('a module is unloaded unless another module has its index now', async () => {
-  const own = [moduleInfo(7, OLD)];
-  const others = keeper({ modules: own, present: moduleInfo(7, 'sink_name=both slaves=x') });
-  others.kept.onChange();
-  assert.ok(!(await others.pass(1_000)).includes('UNLOAD_MODULE 7'));
-  const { kept, pass } = keeper({ modules: own });
-  kept.onChange();
-  assert.ok((await pass(1_000)).includes('UNLOAD_MODULE 7'));
+  const modules = [moduleInfo(7, ARGUMENT_OF_OLD_GROUP)];
+  const moduleOfOthers = moduleInfo(7, 'sink_name=both slaves=x');
+  const replaced = startKeeper({ modules, moduleByIndex: moduleOfOthers });
+  replaced.keeper.onChange();
+  assert.ok(!(await replaced.pass(1_000)).includes('UNLOAD_MODULE 7'));
+
+  const unchanged = startKeeper({ modules });
+  unchanged.keeper.onChange();
+  assert.ok((await unchanged.pass(1_000)).includes('UNLOAD_MODULE 7'));
 });
 
 test('no request is sent once the connection has ended', async () => {
-  const { kept, clock, pass } = keeper();
-  kept.onChange();
-  kept.end();
-  kept.onChange();
+  const { keeper, clock, pass } = startKeeper();
+  keeper.onChange();
+  keeper.end();
+  keeper.onChange();
+
   assert.deepEqual([await pass(10_000), clock.timers], [[], 0]);
 });

@@ -13,9 +13,9 @@ import {
 import type { ModuleInfo } from '../../../src/protocol/pulse/records.js';
 import { serverInfo } from './sound-records.js';
 
-const DESIRED: Groups = { all: { label: 'Everywhere', outputs: ['living', 'kitchen'] } };
+const GROUP_OF_BOTH: Groups = { all: { label: 'Everywhere', outputs: ['living', 'kitchen'] } };
 const PROPERTIES = `device.description='Everywhere' media.name=tonearm.all tonearm.group=all`;
-const COMBINED = `sink_name=tonearm.all slaves=living,kitchen adjust_time=0 sink_properties="${PROPERTIES}"`;
+const ARGUMENT = `sink_name=tonearm.all slaves=living,kitchen adjust_time=0 sink_properties="${PROPERTIES}"`;
 const STAND_IN = 'sink_name=kitchen sink_properties="tonearm.stand_in=all"';
 
 const combine = (index: number, argument: string): ModuleInfo => moduleInfo(index, 'combine-sink', argument);
@@ -40,7 +40,7 @@ function observed(
   return { server: serverInfo(VERSIONS[version]), modules, outputs: new Set(outputs) };
 }
 
-/** `unload 3`, or `make all` with the outputs that others stand in for. */
+/** `unload INDEX`, or `make NAME` and the arguments of its stand-ins. */
 const stepText = (step: GroupStep): string =>
   step.do === 'unload'
     ? `unload ${step.module.index}`
@@ -49,47 +49,64 @@ const stepText = (step: GroupStep): string =>
 const BOTH = ['living', 'kitchen'];
 
 describe('steps', () => {
-  const rows: readonly (readonly [what: string, Groups, ObservedSound, ...steps: readonly string[]])[] = [
-    ['a group whose outputs are there is made', DESIRED, observed(BOTH), 'make all'],
-    ['one of its outputs is enough', DESIRED, observed(['living']), `make all ${STAND_IN}`],
-    ['without any it is not made', DESIRED, observed(['attic'])],
-    ['a group that is there is right', DESIRED, observed([...BOTH, 'tonearm.all'], [combine(3, COMBINED)])],
-    ['it stays while its outputs are away', DESIRED, observed(['tonearm.all'], [combine(3, COMBINED)])],
+  const rows: readonly (readonly [
+    what: string,
+    desired: Groups,
+    sound: ObservedSound,
+    ...steps: readonly string[],
+  ])[] = [
+    ['a group whose outputs are there is made', GROUP_OF_BOTH, observed(BOTH), 'make all'],
     [
-      'another label is no reason to interrupt it',
-      { all: { outputs: BOTH } },
-      observed([...BOTH, 'tonearm.all'], [combine(3, COMBINED)]),
+      'a group is made when one of its outputs is there',
+      GROUP_OF_BOTH,
+      observed(['living']),
+      `make all ${STAND_IN}`,
+    ],
+    ['a group without any of its outputs is not made', GROUP_OF_BOTH, observed(['attic'])],
+    [
+      'a group that exists already is not made again',
+      GROUP_OF_BOTH,
+      observed([...BOTH, 'tonearm.all'], [combine(3, ARGUMENT)]),
     ],
     [
-      'a group that is no longer configured is taken away',
+      'a group stays while its outputs are away',
+      GROUP_OF_BOTH,
+      observed(['tonearm.all'], [combine(3, ARGUMENT)]),
+    ],
+    [
+      'a group is not interrupted to change its label',
+      { all: { outputs: BOTH } },
+      observed([...BOTH, 'tonearm.all'], [combine(3, ARGUMENT)]),
+    ],
+    [
+      'a group that is no longer configured is unloaded',
       {},
-      observed(BOTH, [combine(3, COMBINED)]),
+      observed(BOTH, [combine(3, ARGUMENT)]),
       'unload 3',
     ],
     [
-      'with other outputs it is made anew',
+      'a group whose configured outputs have changed is made anew',
       { all: { outputs: ['living', 'attic'] } },
-      observed([...BOTH, 'attic', 'tonearm.all'], [combine(3, COMBINED)]),
+      observed([...BOTH, 'attic', 'tonearm.all'], [combine(3, ARGUMENT)]),
       'unload 3',
       'make all',
     ],
     [
-      'the second of two is taken away',
-      DESIRED,
-      observed(BOTH, [combine(3, COMBINED), combine(4, COMBINED)]),
+      'the second of two modules of a group is unloaded',
+      GROUP_OF_BOTH,
+      observed(BOTH, [combine(3, ARGUMENT), combine(4, ARGUMENT)]),
       'unload 4',
     ],
+    ['a stand-in that was left behind is unloaded', {}, observed(BOTH, [nullSink(5, STAND_IN)]), 'unload 5'],
     [
-      'a stand-in that was left behind is taken away',
-      {},
-      observed(BOTH, [nullSink(5, STAND_IN)]),
-      'unload 5',
+      'a group is not made while another sink has its name',
+      GROUP_OF_BOTH,
+      observed([...BOTH, 'tonearm.all']),
     ],
-    ['a sink of others has the name', DESIRED, observed([...BOTH, 'tonearm.all'])],
     [
       'a group that is not configured is unloaded, even if its name is that of a JavaScript method',
       {},
-      observed(BOTH, [combine(3, COMBINED.replaceAll('all', 'constructor'))]),
+      observed(BOTH, [combine(3, ARGUMENT.replaceAll('all', 'constructor'))]),
       'unload 3',
     ],
   ];
@@ -97,15 +114,15 @@ describe('steps', () => {
     test(what, () => assert.deepEqual(groupSteps(desired, sound).map(stepText), steps));
 
   test('modules that other programs have loaded are never touched', () => {
-    const others = [
+    const modulesOfOthers = [
       combine(1, 'sink_name=tonearm.all slaves=living,kitchen'),
       combine(2, 'sink_name=both slaves=living,kitchen'),
-      combine(3, COMBINED.replace('tonearm.group=all', 'tonearm.group=other')),
+      combine(3, ARGUMENT.replace('tonearm.group=all', 'tonearm.group=other')),
       nullSink(4, 'sink_name=kitchen'),
       nullSink(5, 'sink_name=kitchen sink_properties="device.description=tonearm.stand_in=all"'),
-      moduleInfo(6, 'loopback', COMBINED),
+      moduleInfo(6, 'loopback', ARGUMENT),
     ];
-    assert.deepEqual(groupSteps({}, observed(BOTH, others)), []);
+    assert.deepEqual(groupSteps({}, observed(BOTH, modulesOfOthers)), []);
   });
 });
 
@@ -116,34 +133,32 @@ describe('the argument', () => {
   };
 
   test('switches the correction of clocks off only where it could make PulseAudio abort', () => {
-    assert.equal(argumentOf(DESIRED), COMBINED);
-    const others = ['17', 'unknown', 'pipewire'] as const;
-    const isOff = others.map((version) =>
-      argumentOf(DESIRED, version === '17' ? 17 : version).includes(' adjust_time=0 '),
-    );
-    assert.deepEqual(isOff, [false, true, false]);
+    assert.equal(argumentOf(GROUP_OF_BOTH), ARGUMENT);
+    const isOff = (version: keyof typeof VERSIONS): boolean =>
+      argumentOf(GROUP_OF_BOTH, version).includes(' adjust_time=0 ');
+    assert.deepEqual([isOff(17), isOff('unknown'), isOff('pipewire')], [false, true, false]);
   });
 
   test('has the label without characters that would end the quotation, or the name if there is no label', () => {
-    const all = { label: `a"b'c\\d`, outputs: BOTH };
-    assert.ok(argumentOf({ all }).includes(`device.description='a”b’c/d' `));
+    const labelled = { label: `a"b'c\\d`, outputs: BOTH };
+    assert.ok(argumentOf({ all: labelled }).includes(`device.description='a”b’c/d' `));
     assert.ok(argumentOf({ all: { outputs: BOTH } }).includes(`device.description='all' `));
   });
 
   test('shows that the module is ours, whatever the label is', () => {
     for (const label of ['x', '" tonearm.group=other"', "it's\n\\", 'Küche 🎵']) {
       const groups: Groups = { all: { label, outputs: BOTH } };
-      const own = combine(3, argumentOf(groups));
-      assert.deepEqual(groupSteps(groups, observed([...BOTH, 'tonearm.all'], [own])), []);
+      const module = combine(3, argumentOf(groups));
+      assert.deepEqual(groupSteps(groups, observed([...BOTH, 'tonearm.all'], [module])), []);
     }
   });
 });
 
 test('/health reports a group that plays to no output, or is not made', () => {
-  const remarks = (sound: ObservedSound) => groupRemarks(DESIRED, sound).join();
+  const remarks = (sound: ObservedSound) => groupRemarks(GROUP_OF_BOTH, sound).join();
   assert.equal(remarks(observed(['living'])), '');
   assert.equal(remarks(observed([])), 'The group "all" plays nowhere: none of its outputs is there');
-  assert.equal(remarks(observed([...BOTH, 'tonearm.all'], [combine(3, COMBINED)])), '');
+  assert.equal(remarks(observed([...BOTH, 'tonearm.all'], [combine(3, ARGUMENT)])), '');
   assert.equal(
     remarks(observed([...BOTH, 'tonearm.all'])),
     'The group "all" is not made: another output has its name',

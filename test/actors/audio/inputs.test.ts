@@ -12,62 +12,67 @@ import { source, text, u32, volumes } from '../../protocol/pulse/bytes.js';
 import { SOUND_SERVERS } from '../../sound/servers.js';
 import { until } from '../../until.js';
 import { faultOf, Recorder } from '../recorder.js';
-import { connected, startBackend } from './backed.js';
-import { but, COMMAND, event } from './scripted-server.js';
+import { startBackend, startOnScriptedServer } from './backed.js';
+import { COMMAND, event, ordinaryExcept } from './scripted-server.js';
 import { serverInfo, sourceInfo } from './sound-records.js';
 
 const MIKE: AudioTarget = { kind: 'input', ref: 'mike' };
 
 for (const { kind, skip, start } of SOUND_SERVERS) {
   describe(`with ${kind}, an input`, { skip, concurrency: 2 }, () => {
-    async function begun(t: TestContext) {
+    async function startWithMike(t: TestContext) {
       const server = await start();
       t.after(() => server.stop());
-      const { backend, recorder } = startBackend(t, server.socketPath, {}, server.directory);
+      const { backend, recorder } = startBackend(t, server.socketPath, { home: server.directory });
       await until('the backend is up', () => recorder.up);
       await server.addInput('mike');
-      await until('the input is there', () => recorder.input('mike'));
+      await until('the input is published', () => recorder.input('mike'));
       const mike = () => recorder.input('mike') ?? assert.fail('the input is gone');
       const run = async (command: AudioCommand) =>
         assert.equal(faultOf(await backend.handle(command)), 'none');
-      const refused = async (command: AudioCommand) => faultOf(await backend.handle(command));
-      return { server, recorder, mike, run, refused };
+      const faultOfCommand = async (command: AudioCommand) => faultOf(await backend.handle(command));
+      return { server, recorder, mike, run, faultOfCommand };
     }
 
     test('has a record until it goes; a monitor has none', async (t) => {
-      const { server, recorder, mike, run } = await begun(t);
+      const { server, recorder, mike, run } = await startWithMike(t);
       assert.deepEqual(
         recorder.inputs().map(({ name }) => name),
         ['mike'],
       );
+
       const { muted, volume, balance, ports, state } = mike();
       assert.deepEqual([muted, volume, balance, ports], [false, 1, 0, undefined]);
       assert.match(state, /idle|suspended/);
+
       // PipeWire 1.4 announces nothing of a virtual input that has never been awake; a command wakes it.
       await run({ do: 'mute', target: MIKE, muted: false });
       await server.pactl('set-source-volume', 'mike', '40%');
       await until('the change is published', () => mike().volume === 0.4);
+
       await server.removeInput('mike');
       await until('its record is gone', () => recorder.inputs().length === 0);
     });
 
     test('has the volume, mute or balance of a command as soon as the command is answered', async (t) => {
-      const { mike, run } = await begun(t);
+      const { mike, run } = await startWithMike(t);
       await run({ do: 'balance', input: 'mike', balance: -0.5 });
       await run({ do: 'volume', target: MIKE, volume: 0.4 });
       await run({ do: 'delta', target: MIKE, delta: -0.1 });
       await run({ do: 'mute', target: MIKE });
       assert.deepEqual([mike().volume, mike().balance, mike().muted], [0.3, -0.5, true]);
+
       await run({ do: 'volume', target: MIKE, volume: 0 });
       assert.equal(mike().balance, -0.5);
+
       await run({ do: 'volume', target: { kind: 'input', ref: String(mike().id) }, volume: 0.6 });
       assert.deepEqual([mike().volume, mike().balance], [0.6, -0.5]);
     });
 
-    test('becomes the default, and the former default is none any more', async (t) => {
-      const { server, recorder, mike, run } = await begun(t);
+    test('becomes the default in the place of the former default', async (t) => {
+      const { server, recorder, mike, run } = await startWithMike(t);
       await server.addInput('line');
-      await until('both are there', () => recorder.inputs().length === 2);
+      await until('both inputs are published', () => recorder.inputs().length === 2);
       for (const name of ['line', 'mike']) {
         await run({ do: 'default', input: name });
         assert.equal((await server.pactl('get-default-source')).trim(), name);
@@ -75,11 +80,14 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       }
     });
 
-    test('a command for an input that does not exist, or for a port of one without ports, is refused', async (t) => {
-      const { refused } = await begun(t);
-      assert.equal(await refused({ do: 'mute', target: { kind: 'input', ref: 'none' } }), 'no-such-input');
-      assert.equal(await refused({ do: 'default', input: 'living.monitor' }), 'no-such-input');
-      assert.equal(await refused({ do: 'port', input: 'mike', port: 'line' }), 'no-ports');
+    test('a command for an input that does not exist, or for a port of an input without ports, is refused', async (t) => {
+      const { faultOfCommand } = await startWithMike(t);
+      assert.equal(
+        await faultOfCommand({ do: 'mute', target: { kind: 'input', ref: 'none' } }),
+        'no-such-input',
+      );
+      assert.equal(await faultOfCommand({ do: 'default', input: 'living.monitor' }), 'no-such-input');
+      assert.equal(await faultOfCommand({ do: 'port', input: 'mike', port: 'line' }), 'no-ports');
     });
   });
 }
@@ -89,24 +97,31 @@ test('an input that was left out, and is read when there is room again, is not l
   for (let index = 0; index <= SOURCES_MAX_RECORDS; index += 1)
     sources.put(sourceInfo(index, `mike-${index}`));
   assert.equal(sources.leftOutCount, 1);
+
   sources.remove(0);
   sources.put(sourceInfo(SOURCES_MAX_RECORDS, `mike-${SOURCES_MAX_RECORDS}`));
   assert.equal(sources.leftOutCount, 0);
 });
 
-test('inputs beyond the limit have no record, and the log reports that once', () => {
+test('inputs beyond the limit have no record, and the log reports this once', () => {
   const recorder = new Recorder();
   const publisher = new SoundPublisher(recorder);
   const state = new SoundState();
   state.putServer(serverInfo());
-  const sources = Array.from({ length: SOURCES_MAX_RECORDS + 2 }, (_, at) => sourceInfo(at, `mike-${at}`));
-  state.sources.replace([...sources, sourceInfo(99, 'living.monitor', { monitorOf: 0 })], new Set());
+  const mikes = Array.from({ length: SOURCES_MAX_RECORDS + 2 }, (_, index) =>
+    sourceInfo(index, `mike-${index}`),
+  );
+  const monitor = sourceInfo(99, 'living.monitor', { monitorOf: 0 });
+
+  state.sources.replace([...mikes, monitor], new Set());
   publisher.update(state);
   assert.equal(recorder.all('audio.inputs').length, SOURCES_MAX_RECORDS);
+
   state.sources.put(sourceInfo(3, 'mike-3', { volumes: volumes(1, 1) }));
   publisher.update(state);
   assert.deepEqual(recorder.logs, ['warn: too many inputs: some are left out']);
-  state.sources.replace(sources.slice(-2), new Set());
+
+  state.sources.replace(mikes.slice(-2), new Set());
   publisher.update(state);
   assert.deepEqual(
     recorder.all<InputRecord>('audio.inputs').map(({ name }) => name),
@@ -116,27 +131,30 @@ test('inputs beyond the limit have no record, and the log reports that once', ()
 
 test('the port of an input is switched, and a name that is none of its ports is refused', () => {
   const state = new SoundState();
-  const ports = ['line', 'front'].map((name) =>
-    [text(name), text(null), u32(0), u32(2), text(null), u32(0)].flat(),
-  );
+  const portBytes = (name: string) => [text(name), text(null), u32(0), u32(2), text(null), u32(0)].flat();
+  const ports = [portBytes('line'), portBytes('front')];
   state.sources.put(sourceInfo(4, 'mike', { ports, activePort: 'line' }));
+
   assert.deepEqual(planCommand(state, { do: 'port', input: 'mike', port: 'front' }), {
     kind: 'set',
     setting: { command: 'SET_SOURCE_PORT', args: { index: 4, port: 'front' } },
     changed: { kind: 'source', index: 4 },
   });
-  const refused = planCommand(state, { do: 'port', input: 'mike', port: 'rear' });
-  assert.equal(refused.kind === 'fault' && refused.fault.fault, 'no-such-port');
+  const refusal = planCommand(state, { do: 'port', input: 'mike', port: 'rear' });
+  assert.equal(refusal.kind === 'fault' && refusal.fault.fault, 'no-such-port');
 });
 
-test('a default input that the server accepts, but does not set, is answered with a refusal', async (t) => {
-  const { backend, server } = await connected(t, but({ [COMMAND.getSources]: source({ name: 'line' }) }));
+test('a new default input that the server accepts, but does not set, is answered with a refusal', async (t) => {
+  const { backend, server } = await startOnScriptedServer(
+    t,
+    ordinaryExcept({ [COMMAND.getSources]: source({ name: 'line' }) }),
+  );
   assert.equal(server.count(COMMAND.getSource), 0);
   assert.deepEqual(faultOf(await backend.handle({ do: 'default', input: 'line' })), 'refused');
 });
 
 test('a monitor that changes is not read', async (t) => {
-  const { server } = await connected(t);
+  const { server } = await startOnScriptedServer(t);
   server.responder.send(Buffer.concat([event('sourceChange', 77), event('inputChange', 5)]));
   await until('the stream is read', () => server.count(COMMAND.getInput) > 0);
   assert.equal(server.count(COMMAND.getSource), 0);

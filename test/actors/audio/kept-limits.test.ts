@@ -6,8 +6,8 @@ import { describe, type TestContext, test } from 'node:test';
 import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
 import { props, text, u32 } from '../../protocol/pulse/bytes.js';
 import { until } from '../../until.js';
-import { connected, DEADLINE } from './backed.js';
-import { but, bytesOf, COMMAND, event } from './scripted-server.js';
+import { DEADLINE, startOnScriptedServer } from './backed.js';
+import { bytesOf, COMMAND, event, ordinaryExcept } from './scripted-server.js';
 
 const CARD = 3;
 const NOWHERE = 0xffffffff;
@@ -15,24 +15,28 @@ const FULL = 0x10000;
 const HALF = 0x8000;
 const QUARTER = 0x4000;
 const LIMIT = 0.5;
+/** The sound server's number for a port at which something is plugged in. */
+const PLUGGED_IN = 2;
 
 /**
- * A card with two profiles, which make one output with two ports. Each of them has a stored volume of 100 %.
+ * A card with two profiles, and its output with two ports. For each profile and port the server has stored a
+ * volume of 100 %.
  */
 class Amplifier {
   volume = [HALF, QUARTER];
   profile = 'stereo';
-  /** Times that the server still restores its volume after others have set one. */
-  restores = 0;
-  readonly sets: (readonly number[])[] = [];
+  /** How often the server still restores its stored volume after a client has set another volume. */
+  restoresLeft = 0;
+  /** The volumes that were set, in order. */
+  readonly setVolumes: (readonly number[])[] = [];
 
   readonly #sink = () =>
     bytesOf.sink(0, 'living', {
       volume: this.volume,
       card: CARD,
       ports: [
-        ['line', 2],
-        ['hdmi', 2],
+        ['line', PLUGGED_IN],
+        ['hdmi', PLUGGED_IN],
       ],
     });
   readonly #profile = (name: string) => [text(name), text(name), u32(1), u32(0), u32(0), u32(1)].flat();
@@ -42,12 +46,13 @@ class Amplifier {
     return [head, profiles, text(this.profile), props(), u32(0)].flat();
   };
 
+  /** Sets the stored volume, and returns the event about it. */
   restore(): Buffer {
     this.volume = [FULL, HALF];
     return event('sinkChange', 0);
   }
 
-  readonly handler = but({
+  readonly handler = ordinaryExcept({
     [COMMAND.getSinks]: ({ tag }, responder) => responder.reply(tag, this.#sink()),
     [COMMAND.getSink]: ({ tag }, responder) => responder.reply(tag, this.#sink()),
     [COMMAND.getCards]: ({ tag }, responder) => responder.reply(tag, this.#card()),
@@ -58,19 +63,23 @@ class Amplifier {
       return Buffer.concat([responder.reply(tag), event('cardChange', CARD), this.restore()]);
     },
     [COMMAND.setSinkVolume]: ({ tag, fields }, responder) => {
-      const at = fields.indexOf('v') + 2;
-      this.volume = [fields.readUInt32BE(at), fields.readUInt32BE(at + 4)];
-      this.sets.push(this.volume);
-      this.restores -= 1;
-      const restored = this.restores >= 0 ? this.restore() : event('sinkChange', 0);
+      // The letter v and the number of channels are before the volumes.
+      const offset = fields.indexOf('v') + 2;
+      this.volume = [fields.readUInt32BE(offset), fields.readUInt32BE(offset + 4)];
+      this.setVolumes.push(this.volume);
+      this.restoresLeft -= 1;
+      const restored = this.restoresLeft >= 0 ? this.restore() : event('sinkChange', 0);
       return Buffer.concat([responder.reply(tag), restored]);
     },
   });
 }
 
-async function node(t: TestContext, restores = 0) {
-  const amplifier = Object.assign(new Amplifier(), { restores });
-  return { amplifier, ...(await connected(t, amplifier.handler, {}, undefined, { volumeLimit: LIMIT })) };
+async function startNode(t: TestContext, restoresLeft = 0) {
+  const amplifier = Object.assign(new Amplifier(), { restoresLeft });
+  return {
+    amplifier,
+    ...(await startOnScriptedServer(t, amplifier.handler, { settings: { volumeLimit: LIMIT } })),
+  };
 }
 
 const COMMANDS: readonly AudioCommand[] = [
@@ -82,12 +91,13 @@ describe('an output whose stored volume is above its limit', DEADLINE, () => {
   for (const command of COMMANDS) {
     for (const restores of [0, 2]) {
       test(`is set back after a ${command.do}, though the server restores it ${restores} more times`, async (t) => {
-        const { amplifier, backend, recorder } = await node(t, restores);
+        const { amplifier, backend, recorder } = await startNode(t, restores);
         assert.deepEqual(await backend.handle(command), { ok: true, value: {} });
-        await until('the output is at its limit', () => amplifier.sets.length === restores + 1);
+
+        await until('the output is at its limit', () => amplifier.setVolumes.length === restores + 1);
         await until('the limit is published', () => recorder.output('living')?.volume === LIMIT);
         assert.equal(recorder.output('living')?.balance, -0.5);
-        await until('it is logged', () =>
+        await until('the limit is logged', () =>
           recorder.logs.includes('info: an output was set back to its volume limit'),
         );
       });
@@ -95,11 +105,13 @@ describe('an output whose stored volume is above its limit', DEADLINE, () => {
   }
 
   test('is not set back when others have set its volume', async (t) => {
-    const { amplifier, backend, recorder, server } = await node(t);
+    const { amplifier, backend, recorder, server } = await startNode(t);
     server.responder.send(amplifier.restore());
     await until('the volume of others is published', () => recorder.output('living')?.volume === 1);
+
     const mute: AudioCommand = { do: 'mute', target: { kind: 'output', ref: 'living' }, muted: true };
     assert.deepEqual(await backend.handle(mute), { ok: true, value: {} });
-    assert.deepEqual([amplifier.sets, recorder.output('living')?.volume], [[], 1]);
+
+    assert.deepEqual([amplifier.setVolumes, recorder.output('living')?.volume], [[], 1]);
   });
 });

@@ -14,27 +14,33 @@ import { SoundState } from '../../../src/actors/audio/state.js';
 import type { SinkInfo, SinkInputInfo } from '../../../src/protocol/pulse/records.js';
 import { inputInfo, sinkInfo, sourceInfo } from './sound-records.js';
 
-function state(sinks: readonly SinkInfo[], inputs: readonly SinkInputInfo[]): SoundState {
-  const filled = new SoundState();
-  for (const sink of sinks) filled.putSink(sink);
-  for (const input of inputs) filled.putSinkInput(input);
-  return filled;
+function stateWith(sinks: readonly SinkInfo[], inputs: readonly SinkInputInfo[]): SoundState {
+  const state = new SoundState();
+  for (const sink of sinks) state.putSink(sink);
+  for (const input of inputs) state.putSinkInput(input);
+  return state;
 }
 
+const SUSPENDED = 2;
 const LIVING = sinkInfo(3, 'living');
 const KITCHEN = sinkInfo(1, 'kitchen');
 const NEWS = inputInfo(7, 'News', { sink: 3 });
 
-describe('an output is playing', () => {
+describe('the playing outputs are listed', () => {
   const BOTH = [LIVING, KITCHEN];
-  const rows: readonly (readonly [string, readonly SinkInfo[], readonly SinkInputInfo[], number[]])[] = [
+  const rows: readonly (readonly [
+    what: string,
+    sinks: readonly SinkInfo[],
+    inputs: readonly SinkInputInfo[],
+    expected: number[],
+  ])[] = [
     ['in the order of the indices', BOTH, [NEWS, inputInfo(8, 'Song', { sink: 1 })], [1, 3]],
-    ['not before it is known', [], [NEWS], []],
-    ['not while it sleeps', [{ ...LIVING, state: 2 }, KITCHEN], [NEWS], []],
+    ['without outputs that are not known yet', [], [NEWS], []],
+    ['without outputs that sleep', [{ ...LIVING, state: SUSPENDED }, KITCHEN], [NEWS], []],
   ];
   for (const [what, sinks, inputs, expected] of rows) {
     test(what, () => {
-      const indices = playingSinks(state(sinks, inputs)).map(({ index }) => index);
+      const indices = playingSinks(stateWith(sinks, inputs)).map(({ index }) => index);
       assert.deepEqual(indices, expected);
     });
   }
@@ -43,43 +49,47 @@ describe('an output is playing', () => {
 test('an output has its measured level while something plays, else 0, and none if it is unknown', () => {
   const textOf = (...measured: (readonly [sink: number, peak: readonly number[]])[]) => {
     const levels = { outputs: new Map(measured), inputs: new Map() };
-    return levelText(currentLevels(state([LIVING, KITCHEN], [NEWS]), new Set(), levels));
+    return levelText(currentLevels(stateWith([LIVING, KITCHEN], [NEWS]), new Set(), levels));
   };
-  const both = '{"outputs":[{"id":1,"peak":[0,0]},{"id":3,"peak":[0.5,0.25]}]}';
-  assert.equal(textOf([1, [0.7]], [3, [0.5, 0.25]], [9, [1]]), both);
+  const levelsOfBoth = '{"outputs":[{"id":1,"peak":[0,0]},{"id":3,"peak":[0.5,0.25]}]}';
+  assert.equal(textOf([1, [0.7]], [3, [0.5, 0.25]], [9, [1]]), levelsOfBoth);
   assert.equal(textOf(), '{"outputs":[{"id":1,"peak":[0,0]}]}');
 });
 
 test('an input has its measured level while it is awake and others capture it, else none', () => {
-  const sound = state([], []);
-  for (const source of [sourceInfo(5, 'turntable'), { ...sourceInfo(6, 'television'), state: 2 }])
-    sound.sources.put(source);
-  const peaks = new Map([5, 6, 7].map((index) => [index, [0.5, 0.25]]));
-  const textOf = (source: number, corked: boolean, app: string) => {
+  const state = stateWith([], []);
+  const TURNTABLE = 5;
+  const TELEVISION = 6;
+  const UNKNOWN = 7;
+  state.sources.put(sourceInfo(TURNTABLE, 'turntable'));
+  state.sources.put({ ...sourceInfo(TELEVISION, 'television'), state: SUSPENDED });
+  const peaks = new Map([TURNTABLE, TELEVISION, UNKNOWN].map((index) => [index, [0.5, 0.25]]));
+  /** The levels while an application captures one input. */
+  const textOf = (source: number, app: string, corked = false) => {
     const captured = sourcesCapturedBy([{ source, corked, props: { 'application.name': app } }]);
-    return levelText(currentLevels(sound, captured, { outputs: new Map(), inputs: peaks }));
+    return levelText(currentLevels(state, captured, { outputs: new Map(), inputs: peaks }));
   };
-  assert.equal(textOf(5, false, 'Recorder'), '{"outputs":[],"inputs":[{"id":5,"peak":[0.5,0.25]}]}');
-  const none = '{"outputs":[]}';
-  assert.equal(textOf(5, true, 'Recorder'), none);
-  assert.equal(textOf(5, false, 'tonearm'), none);
-  assert.equal(textOf(6, false, 'Recorder'), none);
-  assert.equal(textOf(7, false, 'Recorder'), none);
+  assert.equal(textOf(TURNTABLE, 'Recorder'), '{"outputs":[],"inputs":[{"id":5,"peak":[0.5,0.25]}]}');
+  const noLevel = '{"outputs":[]}';
+  assert.equal(textOf(TURNTABLE, 'Recorder', true), noLevel);
+  assert.equal(textOf(TURNTABLE, 'tonearm'), noLevel);
+  assert.equal(textOf(TELEVISION, 'Recorder'), noLevel);
+  assert.equal(textOf(UNKNOWN, 'Recorder'), noLevel);
 });
 
 describe('a fragment', () => {
   const rows: readonly (readonly [what: string, values: readonly number[], peaks: readonly number[]])[] = [
-    ['of several frames has the highest', [0.1, 0.4, 0.3, 0.2, 0, 0], [0.3, 0.4]],
+    ['of several frames has the highest peak of each channel', [0.1, 0.4, 0.3, 0.2, 0, 0], [0.3, 0.4]],
     ['is rounded to thousandths', [0.499_97, 0.000_49], [0.5, 0]],
     ['beyond full scale is full scale', [1.5, Number.POSITIVE_INFINITY], [1, 1]],
-    ['of values that are no numbers is silence', [Number.NaN, -0.5], [0, 0]],
+    ['of values that are not a number, or negative, is silence', [Number.NaN, -0.5], [0, 0]],
     ['that is cut short has the channels that it has', [0.5], [0.5, 0]],
   ];
   for (const [what, values, peaks] of rows) {
     test(what, () => {
       // The values begin at an odd offset, as they may in a chunk of the socket.
       const bytes = Buffer.alloc(1 + 4 * values.length + 1);
-      for (const [at, value] of values.entries()) bytes.writeFloatLE(value, 1 + 4 * at);
+      for (const [index, value] of values.entries()) bytes.writeFloatLE(value, 1 + 4 * index);
       assert.deepEqual(peaksOf(bytes.subarray(1), 2), peaks);
     });
   }

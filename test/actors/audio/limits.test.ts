@@ -13,24 +13,43 @@ import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
 
 const FULL = [RAW_NORM, RAW_NORM];
 const HALF = [RAW_NORM / 2, RAW_NORM / 2];
+/** The flag of a sink whose volume follows its loudest stream. */
 const FLAT = 0x40;
 
+/** The indices of the sinks, and of streams. */
+const CARD = 0;
+const ECHO = 1;
+const UPPER = 2;
+const QUIET = 3;
+const LOUD = 4;
+const FREE = 5;
+const TALK = 22;
+
+/** The index of the sound card whose sink is `card`. */
+const SOUND_CARD = 9;
+/** Each filter is made by a module of its own. */
+const moduleOfFilter = (filterSink: number): number => 100 + filterSink;
+
 const filter = (index: number, name: string, master: string, fields: Partial<SinkInfo> = {}): SinkInfo =>
-  sinkInfo(index, name, { props: { 'device.master_device': master }, ownerModule: 100 + index, ...fields });
+  sinkInfo(index, name, {
+    props: { 'device.master_device': master },
+    ownerModule: moduleOfFilter(index),
+    ...fields,
+  });
 
 /** Outputs, filters and streams. `card` has the limit 0.5, `quiet` 0.2; `loud` and `free` have none. */
 function stateWithFilters(): SoundState {
   const state = new SoundState({ volumeLimit: { card: 0.5, quiet: 0.2 }, outputs: {} });
   state.putServer(serverInfo({ defaultSink: 'card' }));
-  state.putSink(sinkInfo(0, 'card', { volume: HALF, flags: FLAT, card: 9 }));
-  state.putSink(filter(1, 'echo', 'card', { volume: HALF }));
-  state.putSink(filter(2, 'upper', 'echo', { volume: HALF }));
-  state.putSink(filter(3, 'quiet', 'card', { volume: [0, 0] }));
-  state.putSink(sinkInfo(4, 'loud', { volume: FULL }));
-  state.putSink(sinkInfo(5, 'free', { volume: HALF, flags: FLAT }));
-  state.putSinkInput(inputInfo(20, 'News', { sink: 0, volume: HALF }));
-  state.putSinkInput(inputInfo(21, 'Music', { sink: 1, volume: HALF }));
-  state.putSinkInput(inputInfo(22, 'Talk', { sink: 4, volume: HALF }));
+  state.putSink(sinkInfo(CARD, 'card', { volume: HALF, flags: FLAT, card: SOUND_CARD }));
+  state.putSink(filter(ECHO, 'echo', 'card', { volume: HALF }));
+  state.putSink(filter(UPPER, 'upper', 'echo', { volume: HALF }));
+  state.putSink(filter(QUIET, 'quiet', 'card', { volume: [0, 0] }));
+  state.putSink(sinkInfo(LOUD, 'loud', { volume: FULL }));
+  state.putSink(sinkInfo(FREE, 'free', { volume: HALF, flags: FLAT }));
+  state.putSinkInput(inputInfo(20, 'News', { sink: CARD, volume: HALF }));
+  state.putSinkInput(inputInfo(21, 'Music', { sink: ECHO, volume: HALF }));
+  state.putSinkInput(inputInfo(TALK, 'Talk', { sink: LOUD, volume: HALF }));
   return state;
 }
 
@@ -38,15 +57,16 @@ const limitOf = (state: SoundState, sink: number): number | undefined =>
   state.limits.ofSink(state.sinks.get(sink)?.info ?? assert.fail());
 
 test('a limit is rounded down to whole hundredths', () => {
-  for (const [volumeLimit, expected] of [
+  const rows: readonly (readonly [volumeLimit: number, expected: number])[] = [
     [0.505, 0.5],
     [0.57, 0.57],
     [0.009, 0],
     [1, 1],
-  ] as const) {
+  ];
+  for (const [volumeLimit, expected] of rows) {
     const state = new SoundState({ volumeLimit, outputs: {} });
-    state.putSink(sinkInfo(0, 'card'));
-    assert.equal(limitOf(state, 0), expected);
+    state.putSink(sinkInfo(CARD, 'card'));
+    assert.equal(limitOf(state, CARD), expected);
   }
 });
 
@@ -54,7 +74,7 @@ describe('a filter', () => {
   test('has the lowest of its own limit and the limits of all masters below it', () => {
     const state = stateWithFilters();
     assert.deepEqual(
-      [0, 1, 2, 3, 4].map((sink) => limitOf(state, sink)),
+      [CARD, ECHO, UPPER, QUIET, LOUD].map((sink) => limitOf(state, sink)),
       [0.5, 0.5, 0.5, 0.2, undefined],
     );
   });
@@ -65,6 +85,7 @@ describe('a filter', () => {
     state.putSink(filter(7, 'b', 'a'));
     state.putSink(filter(8, 'itself', 'itself'));
     state.putSink(filter(9, 'lost', 'gone'));
+
     assert.deepEqual(
       [6, 8, 9].map((sink) => limitOf(state, sink)),
       [undefined, undefined, undefined],
@@ -73,129 +94,140 @@ describe('a filter', () => {
 
   test('a filter whose own stream was moved to another output has the limit of that output in its record', () => {
     const state = stateWithFilters();
-    const own = { ownerModule: 101, client: undefined };
-    state.putSinkInput(inputInfo(30, 'Echo stream', { ...own, sink: 0 }));
-    assert.equal(limitOf(state, 2), 0.5);
+    const echoStream = { ownerModule: moduleOfFilter(ECHO), client: undefined };
+    state.putSinkInput(inputInfo(30, 'Echo stream', { ...echoStream, sink: CARD }));
+    assert.equal(limitOf(state, UPPER), 0.5);
     state.takeChanged();
-    state.putSinkInput(inputInfo(30, 'Echo stream', { ...own, sink: 5 }));
-    assert.equal(limitOf(state, 2), undefined);
+
+    state.putSinkInput(inputInfo(30, 'Echo stream', { ...echoStream, sink: FREE }));
+
+    assert.equal(limitOf(state, UPPER), undefined);
     const { sinks, hasServerChanged } = state.takeChanged();
-    assert.deepEqual([sinks, hasServerChanged], [[1, 2, 3], true]);
+    assert.deepEqual([sinks, hasServerChanged], [[ECHO, UPPER, QUIET], true]);
   });
 });
 
 describe('a command for a stream', () => {
-  const volumeOf = (command: SoundCommand) => {
+  /** The volume that the command sets, or the kind of a plan that sets none. */
+  const plannedVolume = (command: SoundCommand) => {
     const plan = planCommand(stateWithFilters(), command);
     return plan.kind === 'set' && 'volume' in plan.setting.args ? plan.setting.args.volume : plan.kind;
   };
   const stream = (ref: string) => ({ kind: 'client', ref }) as const;
 
   test('ends at the limit of its output under flat volumes, also through a filter', () => {
-    assert.deepEqual(volumeOf({ do: 'volume', target: stream('News'), volume: 1 }), HALF);
-    assert.deepEqual(volumeOf({ do: 'volume', target: stream('Music'), volume: 0.9 }), HALF);
-    assert.equal(volumeOf({ do: 'delta', target: stream('News'), delta: 0.1 }), 'nothing');
+    assert.deepEqual(plannedVolume({ do: 'volume', target: stream('News'), volume: 1 }), HALF);
+    assert.deepEqual(plannedVolume({ do: 'volume', target: stream('Music'), volume: 0.9 }), HALF);
+    assert.equal(plannedVolume({ do: 'delta', target: stream('News'), delta: 0.1 }), 'nothing');
   });
 
   test('has no limit where it cannot raise the volume of the output', () => {
-    assert.deepEqual(volumeOf({ do: 'volume', target: stream('Talk'), volume: 1 }), FULL);
+    assert.deepEqual(plannedVolume({ do: 'volume', target: stream('Talk'), volume: 1 }), FULL);
   });
 
   test('a command that moves passthrough to an output with a limit is refused', () => {
     const state = stateWithFilters();
-    state.putSinkInput(inputInfo(23, 'Film', { sink: 4, hasVolume: false }));
-    const to = (output: string) => planCommand(state, { do: 'move', client: 'Film', output });
-    assert.equal(to('card').kind, 'fault');
-    assert.equal(to('free').kind, 'set');
+    state.putSinkInput(inputInfo(23, 'Film', { sink: LOUD, hasVolume: false }));
+    const planMove = (output: string) => planCommand(state, { do: 'move', client: 'Film', output });
+    assert.equal(planMove('card').kind, 'fault');
+    assert.equal(planMove('free').kind, 'set');
   });
 });
 
 describe('an output whose volume is above its limit after a command', () => {
-  const PORT: Setting = { command: 'SET_SINK_PORT', args: { index: 0, port: 'line' } };
-  const PROFILE: Setting = { command: 'SET_CARD_PROFILE', args: { index: 9, profile: 'stereo' } };
-  const MOVE: Setting = { command: 'MOVE_SINK_INPUT', args: { index: 22, sink: 1 } };
-  const MUTE: Setting = { command: 'SET_SINK_MUTE', args: { index: 0, muted: false } };
+  const PORT: Setting = { command: 'SET_SINK_PORT', args: { index: CARD, port: 'line' } };
+  const PROFILE: Setting = { command: 'SET_CARD_PROFILE', args: { index: SOUND_CARD, profile: 'stereo' } };
+  const MOVE: Setting = { command: 'MOVE_SINK_INPUT', args: { index: TALK, sink: ECHO } };
+  const MUTE: Setting = { command: 'SET_SINK_MUTE', args: { index: CARD, muted: false } };
   const raiseToFull = (state: SoundState): void =>
-    state.putSink(sinkInfo(0, 'card', { volume: FULL, flags: FLAT, card: 9 }));
+    state.putSink(sinkInfo(CARD, 'card', { volume: FULL, flags: FLAT, card: SOUND_CARD }));
+  /** The guard sees a command from its start to its end. */
+  const carryOut = (guard: LimitGuard, setting: Setting, hasSucceeded = true): void => {
+    const end = guard.watch(setting);
+    end(hasSucceeded);
+  };
+  const takeIndices = (guard: LimitGuard): number[] => guard.takeSinks().map(({ index }) => index);
 
   for (const setting of [PORT, PROFILE, MOVE]) {
     test(`is set back after ${setting.command}, with one request at a time, until one second after the command`, () => {
       const state = stateWithFilters();
       let now = 0;
       const guard = new LimitGuard(state, () => now);
-      const ended = guard.watch(setting);
-      const takenIds = (): number[] => guard.takeSinks().map(({ index }) => index);
-      assert.deepEqual(takenIds(), []);
+      const end = guard.watch(setting);
+      assert.deepEqual(takeIndices(guard), []);
       raiseToFull(state);
-      assert.deepEqual(takenIds(), [0]);
-      assert.deepEqual(takenIds(), [], 'it is being set back');
-      guard.settle(0);
-      ended(true);
+      assert.deepEqual(takeIndices(guard), [CARD]);
+      assert.deepEqual(takeIndices(guard), [], 'it is being set back');
+      guard.settle(CARD);
+      end(true);
+
       now = 1_000;
-      assert.deepEqual(takenIds(), [0], 'the server has restored it once more');
-      guard.settle(0);
+      assert.deepEqual(takeIndices(guard), [CARD], 'the server has restored the volume once more');
+      guard.settle(CARD);
+
       now = 1_001;
-      assert.deepEqual(takenIds(), [], 'others have set it');
+      assert.deepEqual(takeIndices(guard), [], 'later the volume counts as set by others');
     });
   }
 
   test('is not set back after other commands, nor after a command that failed', () => {
     const state = stateWithFilters();
     const guard = new LimitGuard(state, () => 1);
-    guard.watch(MUTE)(true);
-    guard.watch(PORT)(false);
+    carryOut(guard, MUTE);
+    carryOut(guard, PORT, false);
     raiseToFull(state);
     assert.deepEqual(guard.takeSinks(), []);
   });
 
-  test('is not set back after a stream was moved to it if it was too loud before, but is after a change of its port', () => {
+  test('is not set back after the move of a stream if it was too loud before; a change of its port sets it back', () => {
     const state = stateWithFilters();
     raiseToFull(state);
     const guard = new LimitGuard(state, () => 1);
-    guard.watch(MOVE)(true);
+    carryOut(guard, MOVE);
     assert.deepEqual(guard.takeSinks(), []);
-    guard.watch(PORT)(true);
+    carryOut(guard, PORT);
     assert.equal(guard.takeSinks().length, 1);
   });
 
   test('is set back a limited number of times where the server never reaches the limit', () => {
     const state = stateWithFilters();
     const guard = new LimitGuard(state, () => 1);
-    guard.watch(PORT)(true);
+    carryOut(guard, PORT);
     raiseToFull(state);
     let times = 0;
     while (guard.takeSinks().length > 0) {
-      guard.settle(0);
+      guard.settle(CARD);
       times += 1;
-      assert.ok(times < 100);
+      assert.ok(times < 100, 'it is set back without end');
     }
-    assert.ok(times > 1);
+    assert.ok(times > 1, `it is set back ${times} times`);
   });
 
   test('is set back after a command that was under way while many others came and ended', () => {
     const state = stateWithFilters();
     const guard = new LimitGuard(state, () => 1);
-    const ended = guard.watch(PORT);
+
+    const end = guard.watch(PORT);
     for (let count = 0; count < 100; count += 1)
-      guard.watch({ command: 'MOVE_SINK_INPUT', args: { index: 22, sink: 5 } })(true);
-    ended(true);
+      carryOut(guard, { command: 'MOVE_SINK_INPUT', args: { index: TALK, sink: FREE } });
+    end(true);
     raiseToFull(state);
-    assert.deepEqual(
-      guard.takeSinks().map(({ index }) => index),
-      [0],
-    );
+    assert.deepEqual(takeIndices(guard), [CARD]);
   });
 
   test('is set to its limit and keeps its balance; no request is sent if it is lower already', () => {
     const state = stateWithFilters();
     const command: SoundCommand = { do: 'keep-limit', output: '0' };
     assert.equal(planCommand(state, command).kind, 'nothing');
-    state.putSink(sinkInfo(0, 'card', { volume: [RAW_NORM, RAW_NORM / 2] }));
-    const setting = { command: 'SET_SINK_VOLUME', args: { index: 0, volume: [RAW_NORM / 2, RAW_NORM / 4] } };
+    state.putSink(sinkInfo(CARD, 'card', { volume: [RAW_NORM, RAW_NORM / 2] }));
+    const setting = {
+      command: 'SET_SINK_VOLUME',
+      args: { index: CARD, volume: [RAW_NORM / 2, RAW_NORM / 4] },
+    };
     assert.deepEqual(planCommand(state, command), {
       kind: 'set',
       setting,
-      changed: { kind: 'sink', index: 0 },
+      changed: { kind: 'sink', index: CARD },
     });
   });
 });
@@ -212,11 +244,17 @@ describe('an output that appears with a volume above its limit', () => {
     let now = 0;
     const state = new SoundState({ volumeLimit: 0.5, outputs: {} });
     state.putServer(serverInfo({ defaultSink: 'card' }));
-    state.putSink(sinkInfo(0, 'card', { volume: FULL, ...fields }));
+    state.putSink(sinkInfo(CARD, 'card', { volume: FULL, ...fields }));
     const guard = new LimitGuard(state, () => now);
-    assert.deepEqual(guard.takeSinks(), [], 'what was there before is as others have set it');
+    assert.deepEqual(
+      guard.takeSinks(),
+      [],
+      'the first output was there before, so others have set its volume',
+    );
+
     state.putSink(sinkInfo(1, 'new', { volume: HALF, ...fields }));
     assert.deepEqual(guard.takeSinks(), []);
+
     now = takeAtMs;
     state.putSink(sinkInfo(1, 'new', { volume: FULL, ...fields }));
     return guard.takeSinks().map(({ index }) => `${index}`);

@@ -1,5 +1,5 @@
-// Tests that inputs are looked after again where the sound server did not list its modules. The sound server
-// is scripted, as a real one lists them always; real ones are in listening.test.ts.
+// Tests that an input is heard later where the sound server did not list its modules at first. The sound
+// server is scripted, because a real one always lists them; real ones: listening.test.ts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -21,6 +21,7 @@ test('a configured input is heard later if the server did not list its modules a
   const sources = [sourceInfo(3, 'mike')];
   for (const sink of sinks) state.putSink(sink);
   for (const source of sources) state.sources.put(source);
+
   const requests: RequestName[] = [];
   const remarks: (string | undefined)[] = [];
   const lists: Readonly<Partial<Record<RequestName, readonly unknown[]>>> = {
@@ -29,10 +30,11 @@ test('a configured input is heard later if the server did not list its modules a
   };
   const answerTo = (command: RequestName) => {
     requests.push(command);
-    const isFirst = requests.filter((each) => each === 'GET_MODULE_INFO_LIST').length === 1;
-    const isRefused = command === 'LOAD_MODULE' || (command === 'GET_MODULE_INFO_LIST' && isFirst);
+    const isFirstList = requests.filter((request) => request === 'GET_MODULE_INFO_LIST').length === 1;
+    const isRefused = command === 'LOAD_MODULE' || (command === 'GET_MODULE_INFO_LIST' && isFirstList);
     return isRefused ? { ok: false, error: REFUSED } : { ok: true, value: lists[command] ?? [] };
   };
+
   const keeper = new ListenKeeper({
     state,
     pairs: new ListenPairs({ mike: 'living' }),
@@ -46,13 +48,16 @@ test('a configured input is heard later if the server did not list its modules a
     clock.advance(ms);
     await setImmediate();
   };
+
   keeper.onChange();
   await pass(1_000);
   assert.equal(requests.includes('LOAD_MODULE'), false);
   assert.match(String(remarks.at(-1)), /does not list its modules/);
+
   await pass(5_000);
   assert.equal(requests.includes('LOAD_MODULE'), true);
   assert.match(String(remarks.at(-1)), /cannot be heard at "living"/);
+
   keeper.end();
   assert.equal(clock.timers, 0);
 });

@@ -18,41 +18,48 @@ const pair = (input: string, output: string, origin: ListenPair['origin'] = 'com
 const MIKE = pair('mike', 'living');
 
 const SINKS = ['living', 'kitchen'].map((name, index) => ({ index, name }));
-const SOURCES = ['mike', 'line'].map((name, at) => ({ index: 10 + at, name }));
+const SOURCES = ['mike', 'line'].map((name, index) => ({ index: 10 + index, name }));
+const KITCHEN_INDEX = 1;
+const LINE_INDEX = 11;
 
-/** A loopback with the ends of its two streams, by default those of the pair. */
-interface Made {
+/** A loaded loopback. By default it has the ends and the argument that the daemon gives to this pair. */
+interface Loopback {
   readonly pair: ListenPair;
+  /** The sink to which its stream plays. */
   readonly sink?: number | 'nowhere';
+  /** The source that its other stream reads. */
   readonly source?: number | 'nowhere';
   readonly argument?: string;
 }
 
-function observedLoopbacks(...made: readonly Made[]): ObservedLoopbacks {
-  const end = (other: Made['sink'], own: number | undefined) =>
-    other === 'nowhere' ? undefined : (other ?? own);
-  const indexOf = (all: typeof SINKS, name: string) => all.find((each) => each.name === name)?.index;
+const indexOf = (records: typeof SINKS, name: string) =>
+  records.find((record) => record.name === name)?.index;
+
+/** What the daemon reads when these loopbacks are loaded; the position of each is its module's index. */
+function observedLoopbacks(...loopbacks: readonly Loopback[]): ObservedLoopbacks {
+  const endOf = (chosen: Loopback['sink'], usual: number | undefined) =>
+    chosen === 'nowhere' ? undefined : (chosen ?? usual);
   return {
-    modules: made.map(({ argument, ...each }, index): ModuleInfo => {
-      const own = argument ?? loopbackArgument(each.pair, 'Microphone', 100);
-      return { index, name: LOOPBACK, argument: own, used: undefined, props: {} };
+    modules: loopbacks.map((loopback, index): ModuleInfo => {
+      const argument = loopback.argument ?? loopbackArgument(loopback.pair, 'Microphone', 100);
+      return { index, name: LOOPBACK, argument, used: undefined, props: {} };
     }),
     sinks: SINKS,
     sources: SOURCES,
-    sinkInputs: made.map(({ sink, ...each }, ownerModule) => {
-      return { ownerModule, sink: end(sink, indexOf(SINKS, each.pair.output)) };
+    sinkInputs: loopbacks.map((loopback, ownerModule) => {
+      return { ownerModule, sink: endOf(loopback.sink, indexOf(SINKS, loopback.pair.output)) };
     }),
-    sourceOutputs: made.map(({ source, ...each }, ownerModule) => {
-      return { ownerModule, source: end(source, indexOf(SOURCES, each.pair.input)) };
+    sourceOutputs: loopbacks.map((loopback, ownerModule) => {
+      return { ownerModule, source: endOf(loopback.source, indexOf(SOURCES, loopback.pair.input)) };
     }),
   };
 }
 
-const FOREIGN = 'source=mike sink=living latency_msec=200';
+const FOREIGN_ARGUMENT = 'source=mike sink=living latency_msec=200';
 const ROWS: readonly (readonly [
   what: string,
   desired: ListenPair[],
-  ObservedLoopbacks,
+  sound: ObservedLoopbacks,
   ...steps: string[],
 ])[] = [
   ['a missing loopback is made', [MIKE], observedLoopbacks(), 'make mike living'],
@@ -62,14 +69,14 @@ const ROWS: readonly (readonly [
   [
     'a loopback that plays elsewhere is made anew',
     [MIKE],
-    observedLoopbacks({ pair: MIKE, sink: 1 }),
+    observedLoopbacks({ pair: MIKE, sink: KITCHEN_INDEX }),
     'unload 0',
     'make mike living',
   ],
   [
     'a loopback that reads another input is made anew',
     [MIKE],
-    observedLoopbacks({ pair: MIKE, source: 11 }),
+    observedLoopbacks({ pair: MIKE, source: LINE_INDEX }),
     'unload 0',
     'make mike living',
   ],
@@ -88,20 +95,20 @@ const ROWS: readonly (readonly [
     observedLoopbacks({ pair: pair('mike', 'attic') }),
     'unload 0',
   ],
-  ['a loopback of another program stays', [], observedLoopbacks({ pair: MIKE, argument: FOREIGN })],
+  ['a loopback of another program stays', [], observedLoopbacks({ pair: MIKE, argument: FOREIGN_ARGUMENT })],
   [
     'a loopback of another program does not count as ours',
     [MIKE],
-    observedLoopbacks({ pair: MIKE, argument: FOREIGN }),
+    observedLoopbacks({ pair: MIKE, argument: FOREIGN_ARGUMENT }),
     'make mike living',
   ],
 ];
 for (const [what, desired, sound, ...steps] of ROWS)
-  test(`${what}`, () => {
-    const found = listenSteps(desired, [], sound).map((step) =>
+  test(what, () => {
+    const actual = listenSteps(desired, [], sound).map((step) =>
       step.do === 'make' ? `make ${step.pair.input} ${step.pair.output}` : `unload ${step.module.index}`,
     );
-    assert.deepEqual(found, steps);
+    assert.deepEqual(actual, steps);
   });
 
 test('the loopback of a pair that has ended is unloaded, and that of another service stays', () => {
@@ -131,13 +138,16 @@ test('a restart keeps the pairs of commands, and ends those of an earlier config
 test('a pair of a command ends when its output goes, but not when the sound server restarts', () => {
   const pairs = new ListenPairs({ line: 'living' });
   pairs.add(MIKE);
-  const without = { ...observedLoopbacks(), sinks: [] };
+  const withoutOutputs = { ...observedLoopbacks(), sinks: [] };
+
   pairs.observe(observedLoopbacks());
+  // The sound server restarts.
   pairs.forgetIndices();
-  pairs.observe(without);
+  pairs.observe(withoutOutputs);
   assert.equal(pairs.desired.length, 2);
+
   pairs.observe(observedLoopbacks());
-  pairs.observe(without);
+  pairs.observe(withoutOutputs);
   assert.deepEqual(
     pairs.desired.map(({ input }) => input),
     ['line'],
@@ -148,9 +158,11 @@ test('an output with a new index was removed in between, so its pair ends', () =
   const pairs = new ListenPairs({});
   pairs.add(MIKE);
   pairs.observe(observedLoopbacks());
+
   pairs.observe({
     ...observedLoopbacks(),
     sinks: SINKS.map(({ index, name }) => ({ index: index + 5, name })),
   });
+
   assert.deepEqual(pairs.desired, []);
 });

@@ -9,10 +9,13 @@ import { type TestContext, test } from 'node:test';
 import { listeningSockets, listeningSocketsIn } from '../../../src/actors/audio/listening-sockets.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 
-async function listen(t: TestContext, ...at: readonly [string] | readonly [number, string]): Promise<Server> {
+async function listen(
+  t: TestContext,
+  ...address: readonly [path: string] | readonly [port: number, host: string]
+): Promise<Server> {
   const server = createServer();
   t.after(() => server.close());
-  server.listen(...(at as [string]));
+  server.listen(...(address as [string]));
   await once(server, 'listening');
   return server;
 }
@@ -20,21 +23,23 @@ async function listen(t: TestContext, ...at: readonly [string] | readonly [numbe
 test('the TCP sockets of the process that serves a Unix socket are found', async (t) => {
   const path = join(temporaryFolder(t), 'socket');
   const unix = await listen(t, path);
-  const [four, six] = await Promise.all([listen(t, 0, '127.0.0.1'), listen(t, 0, '::1')]);
+  const [ipv4, ipv6] = await Promise.all([listen(t, 0, '127.0.0.1'), listen(t, 0, '::1')]);
   const accepted = once(unix, 'connection');
   const client = connect(path);
   t.after(() => client.destroy());
   await accepted;
+
   const found = (await listeningSockets(path)) ?? [];
+
   const portOf = (server: Server) => (server.address() as AddressInfo).port;
-  for (const expected of [
-    { address: '127.0.0.1', port: portOf(four) },
-    { address: '::1', port: portOf(six) },
-  ])
-    assert.ok(
-      found.some((each) => each.address === expected.address && each.port === expected.port),
-      JSON.stringify({ expected, found }),
-    );
+  const expectedSockets = [
+    { address: '127.0.0.1', port: portOf(ipv4) },
+    { address: '::1', port: portOf(ipv6) },
+  ];
+  for (const expected of expectedSockets) {
+    const isFound = found.some(({ address, port }) => address === expected.address && port === expected.port);
+    assert.ok(isFound, JSON.stringify({ expected, found }));
+  }
 });
 
 test('a socket to which nobody is connected has an unknown process', async (t) => {
@@ -44,19 +49,23 @@ test('a socket to which nobody is connected has an unknown process', async (t) =
   assert.equal(await listeningSockets(join(path, 'missing')), undefined);
 });
 
-/** Columns of /proc/net/tcp and tcp6. */
-const row = (local: string, state: string, inode: number) =>
+/** The kernel's number for a socket that listens, and for one that is connected. */
+const LISTENING = '0A';
+const CONNECTED = '01';
+
+/** A line of /proc/net/tcp or tcp6. */
+const tableRow = (local: string, state: string, inode: number) =>
   `   0: ${local} 00000000:0000 ${state} 00000000:00000000 00:00000000 00000000  1000        0 ${inode} 1 0`;
 
 test('the listening sockets of the process are read from a table of the kernel', () => {
   const table = [
     '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode',
-    row('0100007F:1269', '0A', 11),
-    row('0500A8C0:1269', '0A', 12),
-    row('0500A8C0:1270', '01', 13),
-    row('0500A8C0:1271', '0A', 14),
-    row('00000000000000000000000000000000:1269', '0A', 15),
-    row('000000FD00000000000000000500A8C0:1269', '0A', 16),
+    tableRow('0100007F:1269', LISTENING, 11),
+    tableRow('0500A8C0:1269', LISTENING, 12),
+    tableRow('0500A8C0:1270', CONNECTED, 13),
+    tableRow('0500A8C0:1271', LISTENING, 14),
+    tableRow('00000000000000000000000000000000:1269', LISTENING, 15),
+    tableRow('000000FD00000000000000000500A8C0:1269', LISTENING, 16),
     'nonsense',
     '',
   ].join('\n');

@@ -13,51 +13,58 @@ import { DEADLINE, startBackend } from './backed.js';
 const loopbacks = async (server: SoundServer): Promise<readonly string[]> =>
   (await server.pactl('list', 'short', 'modules')).split('\n').filter((line) => line.includes('loopback'));
 
-function daemonOn(t: TestContext, server: SoundServer, more: Partial<AudioSettings> = {}) {
-  const { backend, recorder } = startBackend(t, server.socketPath, {}, server.directory, more);
-  const run = async (command: Parameters<typeof backend.handle>[0]) => faultOf(await backend.handle(command));
+function startDaemon(t: TestContext, server: SoundServer, settings: Partial<AudioSettings> = {}) {
+  const { backend, recorder } = startBackend(t, server.socketPath, { home: server.directory, settings });
+  const faultOfCommand = async (command: Parameters<typeof backend.handle>[0]) =>
+    faultOf(await backend.handle(command));
   return {
     backend,
     recorder,
-    listen: (output: string, input = 'mike') => run({ do: 'listen', input, output }),
+    /** The fault that answers the command; `none` if it is accepted. */
+    listen: (output: string, input = 'mike') => faultOfCommand({ do: 'listen', input, output }),
     stop: (output?: string, input = 'mike') =>
-      run({ do: 'stop-listen', input, ...(output !== undefined && { output }) }),
-    outputsOf: () => recorder.input('mike')?.listen ?? [],
+      faultOfCommand({ do: 'stop-listen', input, ...(output !== undefined && { output }) }),
+    /** The outputs at which the input is heard, as its record has them. */
+    outputsOfMike: () => recorder.input('mike')?.listen ?? [],
   };
 }
 
 for (const { kind, skip, start } of SOUND_SERVERS) {
   describe(`with ${kind}, an input`, { skip, concurrency: 2, ...DEADLINE }, () => {
-    async function begun(t: TestContext, more?: Partial<AudioSettings>) {
+    async function startWithInput(t: TestContext, settings?: Partial<AudioSettings>) {
       const server = await start();
       t.after(() => server.stop());
       await server.addInput('mike');
-      const daemon = daemonOn(t, server, more);
-      await until('the input is there', () => daemon.recorder.input('mike'));
+      const daemon = startDaemon(t, server, settings);
+      await until('the input is published', () => daemon.recorder.input('mike'));
       return { server, ...daemon };
     }
 
     test('is heard once at each output, through a stream with the name of the input, until a client stops it', async (t) => {
-      const { server, recorder, listen, stop, outputsOf } = await begun(t);
+      const { server, recorder, listen, stop, outputsOfMike } = await startWithInput(t);
       assert.equal(await listen('living'), 'none');
       assert.equal(await listen('living'), 'none');
-      await until('its output is published', () => outputsOf().length === 1);
+
+      await until('its output is published', () => outputsOfMike().length === 1);
       assert.equal((await loopbacks(server)).length, 1);
       const stream = recorder.clients().find(({ input }) => input === 'mike');
       assert.equal(stream?.output, 'living');
       assert.equal(stream?.name, recorder.input('mike')?.description);
+
       assert.equal(await listen(String(recorder.output('kitchen')?.id)), 'none');
-      await until('it is heard at both', () => outputsOf().length === 2);
+      await until('it is heard at both outputs', () => outputsOfMike().length === 2);
+
       assert.equal(await stop('living'), 'none');
-      await until('it is heard at one', () => outputsOf().length === 1);
-      assert.deepEqual(outputsOf(), ['kitchen']);
+      await until('it is heard at one output', () => outputsOfMike().length === 1);
+      assert.deepEqual(outputsOfMike(), ['kitchen']);
+
       assert.equal(await stop(), 'none');
       assert.deepEqual(await loopbacks(server), []);
-      await until('it is heard nowhere', () => outputsOf().length === 0);
+      await until('it is heard nowhere', () => outputsOfMike().length === 0);
     });
 
     test('is refused if the input or the output does not exist', async (t) => {
-      const { listen, stop } = await begun(t);
+      const { listen, stop } = await startWithInput(t);
       assert.equal(await listen('living', 'none'), 'no-such-input');
       assert.equal(await listen('none'), 'no-such-output');
       assert.equal(await stop('living', 'none'), 'no-such-input');
@@ -66,12 +73,14 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     });
 
     test('stays audible while the daemon is away, and the next daemon can stop it', async (t) => {
-      const { server, backend, listen } = await begun(t);
+      const { server, backend, listen } = await startWithInput(t);
       assert.equal(await listen('living'), 'none');
+
       await backend.stop();
       assert.equal((await loopbacks(server)).length, 1);
-      const next = daemonOn(t, server);
-      await until('the next one publishes it', () => next.outputsOf().length === 1);
+
+      const next = startDaemon(t, server);
+      await until('the next daemon publishes the output', () => next.outputsOfMike().length === 1);
       assert.equal(await next.listen('living'), 'none');
       assert.equal((await loopbacks(server)).length, 1);
       assert.equal(await next.stop(), 'none');
@@ -79,61 +88,68 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     });
 
     test('is heard again after a restart of the sound server, when it is there again', async (t) => {
-      const { server, recorder, listen, outputsOf } = await begun(t);
+      const { server, recorder, listen, outputsOfMike } = await startWithInput(t);
       assert.equal(await listen('kitchen'), 'none');
+
       await server.restart();
       await until('the daemon is connected again', () => recorder.up && recorder.outputs().length === 2);
       assert.deepEqual(await loopbacks(server), []);
+
       await server.addInput('mike');
-      await until('it is heard again', () => outputsOf().length === 1);
+      await until('it is heard again', () => outputsOfMike().length === 1);
       assert.equal((await loopbacks(server)).length, 1);
     });
 
     test('is heard from the start where the configuration says so, also when its output comes again', async (t) => {
-      const { server, outputsOf, stop } = await begun(t, { listen: { mike: 'attic' } });
+      const { server, outputsOfMike, stop } = await startWithInput(t, { listen: { mike: 'attic' } });
       await server.addSink('attic');
-      await until('it is heard', () => outputsOf().length === 1);
+      await until('it is heard', () => outputsOfMike().length === 1);
+
       await server.removeSink('attic');
-      await until('it is heard no more', async () => (await loopbacks(server)).length === 0);
+      await until('the loopback is gone', async () => (await loopbacks(server)).length === 0);
       await server.addSink('attic');
-      await until('it is heard again', () => outputsOf().length === 1);
+      await until('it is heard again', () => outputsOfMike().length === 1);
       assert.equal(await stop('attic'), 'none');
       assert.deepEqual(await loopbacks(server), []);
     });
 
     test('is no longer heard when the configuration does not name it any more', async (t) => {
-      const { server, backend, outputsOf } = await begun(t, { listen: { mike: 'living' } });
-      await until('it is heard', () => outputsOf().length === 1);
+      const { server, backend, outputsOfMike } = await startWithInput(t, { listen: { mike: 'living' } });
+      await until('it is heard', () => outputsOfMike().length === 1);
       await backend.stop();
-      daemonOn(t, server);
-      await until('its loopback is gone', async () => (await loopbacks(server)).length === 0);
+      startDaemon(t, server);
+      await until('the loopback is gone', async () => (await loopbacks(server)).length === 0);
     });
 
     test('is no longer heard when its output goes, nor when this output comes back', async (t) => {
-      const { server, listen, outputsOf } = await begun(t);
+      const { server, listen, outputsOfMike } = await startWithInput(t);
       await server.addSink('attic');
-      await until('the output is known', async () => (await listen('attic')) === 'none');
-      await until('it is heard', () => outputsOf().length === 1);
+      await until('the attic is known', async () => (await listen('attic')) === 'none');
+      await until('it is heard', () => outputsOfMike().length === 1);
       assert.equal(await listen('living'), 'none');
+
       await server.removeSink('attic');
       await until('one loopback is left', async () => (await loopbacks(server)).length === 1);
       await server.addSink('attic');
-      // The loopback of the other output goes by hand, and is made again by the reading that finds attic.
-      const [left = ''] = await loopbacks(server);
-      await server.pactl('unload-module', left.split('\t')[0] ?? '');
-      await until('it is made again', async () => (await loopbacks(server)).length > 0);
-      await until('its output is published', () => outputsOf().join() === 'living');
+      // The reading that finds the attic also finds that this loopback is missing, and makes it again.
+      const [remaining = ''] = await loopbacks(server);
+      const [moduleIndex = ''] = remaining.split('\t');
+      await server.pactl('unload-module', moduleIndex);
+      await until('the other loopback is made again', async () => (await loopbacks(server)).length > 0);
+      await until('its output is published', () => outputsOfMike().join() === 'living');
       assert.equal((await loopbacks(server)).length, 1);
     });
 
     test('keeps the loopback of another program', async (t) => {
-      const { server, recorder, listen, stop, outputsOf } = await begun(t);
+      const { server, recorder, listen, stop, outputsOfMike } = await startWithInput(t);
       await server.pactl('load-module', 'module-loopback', 'source=mike', 'sink=kitchen', 'latency_msec=200');
       await until('the stream is published', () => recorder.clients().length === 1);
       assert.equal(recorder.clients()[0]?.input, undefined);
+
       assert.equal(await listen('kitchen'), 'none');
       await until('it is heard twice', () => recorder.clients().length === 2);
-      await until('one of them is published', () => outputsOf().join() === 'kitchen');
+      await until('our loopback is published', () => outputsOfMike().join() === 'kitchen');
+
       assert.equal(await stop(), 'none');
       const [foreign = '', ...others] = await loopbacks(server);
       assert.match(foreign, /latency_msec=200/);
@@ -141,9 +157,10 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     });
 
     test('is heard at eight outputs at most', async (t) => {
-      const { server, recorder, listen } = await begun(t);
-      for (let at = 0; at < 7; at += 1) await server.addSink(`room${at}`);
-      await until('all are there', () => recorder.outputs().length === 9);
+      const { server, recorder, listen } = await startWithInput(t);
+      for (let room = 0; room < 7; room += 1) await server.addSink(`room${room}`);
+      await until('all outputs are published', () => recorder.outputs().length === 9);
+
       const answers: string[] = [];
       for (const { name } of recorder.outputs()) answers.push(await listen(name));
       assert.deepEqual(answers, [...Array(8).fill('none'), 'too-many-listens']);

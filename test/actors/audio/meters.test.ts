@@ -7,37 +7,51 @@ import type { Timing } from '../../../src/actors/audio/timing.js';
 import { u32 } from '../../protocol/pulse/bytes.js';
 import { packet } from '../../sound/packet.js';
 import { until } from '../../until.js';
-import { connected } from './backed.js';
-import { but, bytesOf, COMMAND, event, type Handler, peaks, type ScriptedServer } from './scripted-server.js';
+import { startOnScriptedServer } from './backed.js';
+import {
+  bytesOf,
+  COMMAND,
+  ERROR,
+  event,
+  type Handler,
+  ordinaryExcept,
+  peaks,
+  type ScriptedServer,
+} from './scripted-server.js';
 
 /** All tests of this file together must end within this time, so that a test that never ends fails. */
 const DEADLINE = { timeout: 120_000 };
-const NONE = 0xffffffff;
-const METERS = 1;
+const NO_TAG = 0xffffffff;
+/** The number of the connection with the meters; that with the records has 0. */
+const METER_CONNECTION = 1;
+const METER_STREAM = 4;
 
 async function startWithMeters(t: TestContext, handler: Handler, timing: Partial<Timing> = {}) {
-  const both = await connected(t, handler, timing);
+  const started = await startOnScriptedServer(t, handler, { timing });
   /** The number of requested meters. */
-  const requested = () => both.server.count(COMMAND.createRecordStream);
-  return { ...both, requested, lastLevel: () => both.recorder.levels.at(-1) };
+  const requested = () => started.server.count(COMMAND.createRecordStream);
+  return { ...started, requested, lastLevel: () => started.recorder.levels.at(-1) };
 }
 
-const GRANTED: Handler = ({ tag }, { reply }) => reply(tag, bytesOf.capture(4));
-/** The ordinary server, except that `captured` answers captures. */
-const withCaptures = (captured: Handler) => but({ [COMMAND.createRecordStream]: captured });
+const grantMeter: Handler = ({ tag }, { reply }) => reply(tag, bytesOf.capture(METER_STREAM));
+/** The ordinary server, except that `answerCapture` answers the start of a meter. */
+const withCaptures = (answerCapture: Handler) =>
+  ordinaryExcept({ [COMMAND.createRecordStream]: answerCapture });
 
 const levelsOfLiving = (...peak: number[]) => `{"outputs":[{"id":0,"peak":${JSON.stringify(peak)}}]}`;
-const UNKNOWN = '{"outputs":[]}';
+const NO_LEVELS = '{"outputs":[]}';
 
 /** Starts a backend whose levels are watched, and waits until it has published 0.5 and 0.25. */
 async function startPublishing(t: TestContext) {
-  const one = await startWithMeters(t, withCaptures(GRANTED));
-  assert.deepEqual([one.server.connections(), one.recorder.levels], [1, []]);
-  one.backend.watchLevels(true);
-  await until('the meter is opened', () => one.requested() === 1);
-  one.server.responder.send(peaks(4, 0.5, 0.25), METERS);
-  await until('the level is published', () => one.lastLevel() === levelsOfLiving(0.5, 0.25));
-  return one;
+  const started = await startWithMeters(t, withCaptures(grantMeter));
+  const { server, backend, recorder, requested, lastLevel } = started;
+  assert.deepEqual([server.connections(), recorder.levels], [1, []]);
+
+  backend.watchLevels(true);
+  await until('the meter is opened', () => requested() === 1);
+  server.responder.send(peaks(METER_STREAM, 0.5, 0.25), METER_CONNECTION);
+  await until('the level is published', () => lastLevel() === levelsOfLiving(0.5, 0.25));
+  return started;
 }
 
 /** Makes the backend read the stream's record again. */
@@ -49,19 +63,21 @@ async function readAgain(server: ScriptedServer): Promise<void> {
 
 describe('a meter', DEADLINE, () => {
   test('publishes only levels that changed, but all levels when a client begins to listen', async (t) => {
-    const { server, backend, recorder, lastLevel } = await startWithMeters(t, withCaptures(GRANTED));
+    const { server, backend, recorder, lastLevel } = await startWithMeters(t, withCaptures(grantMeter));
     backend.watchLevels(true);
     await until('the meter is opened', () => server.connections() === 2);
-    const fragments = Buffer.concat(Array.from({ length: 50 }, () => peaks(4, 0, 0)));
+
+    const fragments = Buffer.concat(Array.from({ length: 50 }, () => peaks(METER_STREAM, 0, 0)));
     let sent = 0;
-    await until('the level is 0, and nothing has been held back for long', () => {
-      server.responder.send(fragments, METERS);
+    await until('the level is 0, and 20 bursts of fragments are sent', () => {
+      server.responder.send(fragments, METER_CONNECTION);
       sent += 1;
       return sent > 20 && lastLevel() === levelsOfLiving(0, 0);
     });
-    server.responder.send(peaks(4, 0.5, 0.5), METERS);
+
+    server.responder.send(peaks(METER_STREAM, 0.5, 0.5), METER_CONNECTION);
     await until('the level is 0.5', () => lastLevel() === levelsOfLiving(0.5, 0.5));
-    assert.deepEqual(recorder.levels, [UNKNOWN, levelsOfLiving(0, 0), levelsOfLiving(0.5, 0.5)]);
+    assert.deepEqual(recorder.levels, [NO_LEVELS, levelsOfLiving(0, 0), levelsOfLiving(0.5, 0.5)]);
     backend.watchLevels(true);
     await until('the new listener gets the level', () => recorder.levels.length === 4);
     assert.equal(lastLevel(), levelsOfLiving(0.5, 0.5));
@@ -72,93 +88,104 @@ describe('a meter', DEADLINE, () => {
     let sent = 0;
     await until('the levels of three seconds are published', () => {
       sent += 1;
-      server.responder.send(peaks(4, (sent % 100) / 100, 0.5), METERS);
+      server.responder.send(peaks(METER_STREAM, (sent % 100) / 100, 0.5), METER_CONNECTION);
       return recorder.levels.length > 25;
     });
-    const seconds = recorder.levelsAt.slice(10).map((at, index) => at - (recorder.levelsAt[index] ?? 0));
-    assert.ok(Math.min(...seconds) >= 1000, `${seconds}`);
+
+    const timesMs = recorder.levelTimesMs;
+    const msForTenLevels = timesMs.slice(10).map((timeMs, index) => timeMs - (timesMs[index] ?? 0));
+    assert.ok(Math.min(...msForTenLevels) >= 1000, `${msForTenLevels}`);
   });
 
   test('a meter that another program ends has no level, and is opened again', async (t) => {
     const { server, requested, lastLevel } = await startPublishing(t);
-    server.responder.send(packet(COMMAND.recordStreamKilled, NONE, u32(4)), METERS);
-    await until('the level is unknown', () => lastLevel() === UNKNOWN);
+    server.responder.send(packet(COMMAND.recordStreamKilled, NO_TAG, u32(METER_STREAM)), METER_CONNECTION);
+    await until('the level is unknown', () => lastLevel() === NO_LEVELS);
     await until('the meter is opened again', () => requested() === 2);
-    server.responder.send(peaks(4, 0.125, 0.125), METERS);
+
+    server.responder.send(peaks(METER_STREAM, 0.125, 0.125), METER_CONNECTION);
     await until('the level is known again', () => lastLevel() === levelsOfLiving(0.125, 0.125));
   });
 
   test('a meter that the server refuses is tried again, after a pause', async (t) => {
-    let refused = 3;
-    const refusing: Handler = (request, responder) => {
-      refused -= 1;
-      return refused < 0 ? GRANTED(request, responder) : responder.error(request.tag, 1);
+    let refusals = 3;
+    const refuseAtFirst: Handler = (request, responder) => {
+      refusals -= 1;
+      return refusals < 0 ? grantMeter(request, responder) : responder.error(request.tag, ERROR.access);
     };
     const { server, backend, requested, lastLevel, recorder } = await startWithMeters(
       t,
-      withCaptures(refusing),
+      withCaptures(refuseAtFirst),
     );
+
     backend.watchLevels(true);
     await until('the meter is refused', () => requested() === 1);
     await readAgain(server);
     assert.equal(requested(), 1);
+
     await until('the meter is granted', () => requested() === 4);
-    server.responder.send(peaks(4, 0.5, 0.25), METERS);
+    server.responder.send(peaks(METER_STREAM, 0.5, 0.25), METER_CONNECTION);
     await until('the level is published', () => lastLevel() === levelsOfLiving(0.5, 0.25));
     assert.ok(recorder.up);
   });
 
   test('a meter without its connection has no level, and is opened on another connection', async (t) => {
     const { server, requested, lastLevel, recorder } = await startPublishing(t);
-    server.responder.hangUp(METERS);
-    await until('the level is unknown', () => lastLevel() === UNKNOWN);
+    server.responder.hangUp(METER_CONNECTION);
+    await until('the level is unknown', () => lastLevel() === NO_LEVELS);
     await readAgain(server);
-    assert.equal(server.connections(), 2, 'not before a while');
+    assert.equal(server.connections(), 2, 'the meter is opened again only after a pause');
+
     await until('the meter is opened again', () => requested() === 2);
-    assert.ok(recorder.up && recorder.logs.length === 1, 'the records do not notice');
+    assert.ok(recorder.up && recorder.logs.length === 1, 'the connection with the records stays up');
   });
 
   test('a meter that gets no answer ends when its connection is closed', async (t) => {
     const silent = withCaptures(() => undefined);
-    const { server, backend, requested, recorder } = await startWithMeters(t, silent, { requestMs: 1_000 });
+    const { server, backend, requested, recorder } = await startWithMeters(t, silent, {
+      requestMs: 1_000,
+    });
     backend.watchLevels(true);
     await until('the meter is tried again', () => requested() >= 2);
-    await until('the connection of the first one has ended', () => server.open() === 2);
+    await until('the connection of the first meter has ended', () => server.openConnections() === 2);
     assert.ok(recorder.up);
   });
 
   test('a meter that is granted too late is ended', async (t) => {
     let corked = false;
-    let answer = (): void => undefined;
-    const two = but({
+    let grantLate = (): void => undefined;
+    const handler = ordinaryExcept({
       [COMMAND.getInput]: ({ tag }, { reply }) => reply(tag, bytesOf.input(5, 'News', { corked })),
       [COMMAND.getSinks]: [...bytesOf.sink(0, 'living'), ...bytesOf.sink(1, 'kitchen')],
       [COMMAND.getInputs]: [...bytesOf.input(5, 'News'), ...bytesOf.input(6, 'Song', { sink: 1 })],
       [COMMAND.createRecordStream]: ({ tag }, { reply, send }) => {
         if (requested() > 1) return reply(tag, bytesOf.capture(5));
-        answer = () => send(reply(tag, bytesOf.capture(4)), METERS);
+        grantLate = () => send(reply(tag, bytesOf.capture(4)), METER_CONNECTION);
         return undefined;
       },
     });
-    const { server, backend, requested } = await startWithMeters(t, two);
+    const { server, backend, requested } = await startWithMeters(t, handler);
+
     backend.watchLevels(true);
     await until('the meter is requested', () => requested() === 1);
+
     corked = true;
     await readAgain(server);
-    answer();
-    const ended = () => server.count(COMMAND.deleteRecordStream) === 1;
+    grantLate();
+
+    const isLateEnded = () => server.count(COMMAND.deleteRecordStream) === 1;
     await until(
-      'the late meter is ended, and the other one is requested',
-      () => ended() && requested() === 2,
+      'the late meter is ended, and a meter of the other output is requested',
+      () => isLateEnded() && requested() === 2,
     );
-    assert.equal(server.open(), 2);
+    assert.equal(server.openConnections(), 2);
   });
 
   test('is opened for the first 32 outputs that play; the others have no level', async (t) => {
     const ids = Array.from({ length: 35 }, (_, id) => id);
     let streams = 0;
     let corked = true;
-    const many = but({
+    const handler = ordinaryExcept({
       [COMMAND.getSinks]: ids.flatMap((id) => bytesOf.sink(id, `sink-${id}`)),
       [COMMAND.getInputs]: ({ tag }, { reply }) =>
         reply(tag, ...ids.map((id) => bytesOf.input(100 + id, 'News', { sink: id, corked }))),
@@ -167,21 +194,27 @@ describe('a meter', DEADLINE, () => {
         return reply(tag, bytesOf.capture(streams));
       },
     });
-    const { server, backend, requested, lastLevel } = await startWithMeters(t, many);
+    const { server, backend, requested, lastLevel } = await startWithMeters(t, handler);
+
     backend.watchLevels(true);
-    await until('all levels are 0', () => (lastLevel()?.match(/0,0/g) ?? []).length === ids.length);
+    /** How many levels of the last event match. */
+    const countLevels = (level: RegExp): number => (lastLevel()?.match(level) ?? []).length;
+    await until('all levels are 0', () => countLevels(/0,0/g) === ids.length);
+
     corked = false;
     for (const id of ids) server.responder.send(event('inputChange', 100 + id), 0);
     await until('32 meters are opened', () => requested() === 32);
-    for (let stream = 1; stream <= 32; stream += 1) server.responder.send(peaks(stream, 0.5, 0.5), METERS);
-    await until('32 levels are published', () => (lastLevel()?.match(/0\.5,0\.5/g) ?? []).length === 32);
-    assert.ok(!lastLevel()?.includes('"id":32'));
+
+    for (let stream = 1; stream <= 32; stream += 1)
+      server.responder.send(peaks(stream, 0.5, 0.5), METER_CONNECTION);
+    await until('32 levels are published', () => countLevels(/0\.5,0\.5/g) === 32);
+    assert.ok(!lastLevel()?.includes('"id":32'), 'the output with id 32 has a level');
     assert.equal(requested(), 32);
   });
 
   test('does not delay the end of the daemon', async (t) => {
     const { server, backend } = await startPublishing(t);
     await backend.stop();
-    await until('all connections have ended', () => server.open() === 0);
+    await until('all connections have ended', () => server.openConnections() === 0);
   });
 });

@@ -10,20 +10,21 @@ import { inOwnNetwork, ip } from '../../tools/own-network.js';
 import { until } from '../../until.js';
 import { DEADLINE, startBackend } from './backed.js';
 
-const HOUSE = '10.9.0.1';
+const HOUSE_ADDRESS = '10.9.0.1';
 
 inOwnNetwork(import.meta.url, () => {
   ip('link', 'add', 'house0', 'type', 'bridge');
-  ip('addr', 'add', `${HOUSE}/24`, 'dev', 'house0');
+  ip('addr', 'add', `${HOUSE_ADDRESS}/24`, 'dev', 'house0');
   ip('link', 'set', 'house0', 'up');
 
   for (const { kind, skip, start } of SOUND_SERVERS) {
     describe(`with ${kind}`, { skip, concurrency: false }, () => {
-      async function listening(t: TestContext, options: Parameters<typeof start>[0] = {}) {
+      async function startOnNetwork(t: TestContext, options: Parameters<typeof start>[0] = {}) {
         const sound = await start(options);
         t.after(() => sound.stop());
-        const { backend, recorder } = startBackend(t, sound.socketPath, {}, sound.directory);
+        const { backend, recorder } = startBackend(t, sound.socketPath, { home: sound.directory });
         await until('the backend is up', () => recorder.up);
+        /** The answer to `GET /audio/network`. */
         const network = async (): Promise<NetworkRecord> => {
           const answer = await backend.handle({ do: 'network' });
           assert.ok(answer.ok, JSON.stringify(answer));
@@ -32,34 +33,37 @@ inOwnNetwork(import.meta.url, () => {
         return { sound, network };
       }
 
-      const open = (sound: SoundServer, ...args: readonly string[]) =>
+      const openPort = (sound: SoundServer, ...args: readonly string[]) =>
         sound.pactl('load-module', 'module-native-protocol-tcp', ...args);
 
       test('no port is open at first, and a port on loopback does not count', DEADLINE, async (t) => {
-        const { sound, network } = await listening(t);
+        const { sound, network } = await startOnNetwork(t);
         assert.deepEqual(await network(), { enabled: false, addresses: [], commands: [] });
-        await open(sound, 'listen=127.0.0.1', 'port=4800');
+
+        await openPort(sound, 'listen=127.0.0.1', 'port=4800');
         assert.equal((await network()).enabled, false);
       });
 
       test('the answer names an open port with its addresses until it is closed', DEADLINE, async (t) => {
-        const { sound, network } = await listening(t);
-        const module = await open(sound, 'port=4801');
+        const { sound, network } = await startOnNetwork(t);
+        const module = await openPort(sound, 'port=4801');
+
         const { enabled, addresses, port, cookie, commands } = await network();
-        assert.deepEqual([enabled, addresses, port], [true, [HOUSE], 4801]);
+        assert.deepEqual([enabled, addresses, port], [true, [HOUSE_ADDRESS], 4801]);
         assert.equal(cookie, kind === 'pulseaudio' ? 'required' : 'unused');
         assert.equal(commands.length, 4);
         for (const { lines } of commands) assert.match(lines.at(-1) ?? '', /tcp:10\.9\.0\.1:4801 /);
+
         await sound.pactl('unload-module', module.trim());
         assert.equal((await network()).enabled, false);
       });
 
-      // No module and no answer of PipeWire names it.
+      // PipeWire lists no module for such a port, and no answer names it.
       if (kind === 'pipewire')
         test('the answer names a port that the configuration of PipeWire opens', DEADLINE, async (t) => {
-          const { network } = await listening(t, { opened: `tcp:${HOUSE}:4802` });
+          const { network } = await startOnNetwork(t, { opened: `tcp:${HOUSE_ADDRESS}:4802` });
           const { enabled, addresses, port, cookie } = await network();
-          assert.deepEqual([enabled, addresses, port, cookie], [true, [HOUSE], 4802, 'unused']);
+          assert.deepEqual([enabled, addresses, port, cookie], [true, [HOUSE_ADDRESS], 4802, 'unused']);
         });
     });
   }

@@ -9,29 +9,30 @@ import { openPorts } from '../../../src/actors/audio/open-ports.js';
 type Kind = Parameters<typeof openPorts>[0];
 
 /** Reads a module that is written as `NAME ARGUMENT`. */
-const moduleOf = (text: string) => {
+const parseModule = (text: string) => {
   const [name = '', ...argument] = text.split(' ');
   return { name, argument: argument.join(' ') };
 };
 /** Reads a socket that is written as `ADDRESS|PORT`. */
-const socket = (text: string): ListeningSocket => {
+const parseSocket = (text: string): ListeningSocket => {
   const [address = '', port] = text.split('|');
   return { address, port: Number(port) };
 };
 /** The open ports, each as `PORT COOKIE ADDRESS+ADDRESS`, and then the networks that need no cookie. */
-const portsText = (kind: Kind, modules: readonly string[], sockets?: readonly string[]) =>
-  openPorts(kind, modules.map(moduleOf), sockets?.map(socket)).map(({ port, cookie, addresses, allowed }) =>
-    [port, cookie, addresses.join('+'), ...(allowed ?? [])].join(' '),
+const openPortsText = (kind: Kind, modules: readonly string[], sockets?: readonly string[]) =>
+  openPorts(kind, modules.map(parseModule), sockets?.map(parseSocket)).map(
+    ({ port, cookie, addresses, allowed }) =>
+      [port, cookie, addresses.join('+'), ...(allowed ?? [])].join(' '),
   );
 
 const NATIVE = 'module-native-protocol-tcp';
 const EVERYWHERE = ['0.0.0.0|4713', '::|4713'];
-const OPEN = '4713 required 0.0.0.0+::';
+const OPEN_WITH_COOKIE = '4713 required 0.0.0.0+::';
 
-const PULSEAUDIO: readonly (readonly [what: string, modules: readonly string[], ...doors: string[]])[] = [
-  ['without the module is closed', ['module-native-protocol-unix', 'module-cli-protocol-tcp']],
-  ['wants its cookie', [NATIVE], OPEN],
-  ['wants its cookie where the argument demands it', [`${NATIVE} auth-cookie-enabled=1`], OPEN],
+const PULSEAUDIO: readonly (readonly [what: string, modules: readonly string[], ...expected: string[]])[] = [
+  ['is closed without the module', ['module-native-protocol-unix', 'module-cli-protocol-tcp']],
+  ['wants its cookie by default', [NATIVE], OPEN_WITH_COOKIE],
+  ['wants its cookie where the argument demands it', [`${NATIVE} auth-cookie-enabled=1`], OPEN_WITH_COOKIE],
   ['lets nobody in without its cookie and without another rule', [`${NATIVE} auth-cookie-enabled=0`]],
   ['lets everybody in', [`${NATIVE} auth-anonymous=Yes`], '4713 unused 0.0.0.0+::'],
   [
@@ -40,37 +41,42 @@ const PULSEAUDIO: readonly (readonly [what: string, modules: readonly string[], 
     '4713 by_address 0.0.0.0+:: 127.0.0.1 192.168.0.0/24',
   ],
   ['reads quoted values', [`${NATIVE} auth-cookie='/a b' auth-anonymous='t'`], '4713 unused 0.0.0.0+::'],
-  ['has each of its ports', [`${NATIVE} port=4700`, NATIVE], '4700 required 10.0.0.9', OPEN],
+  [
+    'is open at each of its ports',
+    [`${NATIVE} port=4700`, NATIVE],
+    '4700 required 10.0.0.9',
+    OPEN_WITH_COOKIE,
+  ],
 ];
 for (const [what, modules, ...expected] of PULSEAUDIO)
   test(`PulseAudio ${what}`, () => {
     const sockets = [...EVERYWHERE, '10.0.0.9|4700', '0.0.0.0|4712'];
-    assert.deepEqual(portsText('pulseaudio', modules, sockets), expected);
+    assert.deepEqual(openPortsText('pulseaudio', modules, sockets), expected);
   });
 
 test('a port that listens on loopback only is not open to other machines', () => {
   const loopback = ['127.0.0.1|4713', '::1|4713', '127.0.0.2|4713'];
-  assert.deepEqual(portsText('pulseaudio', [NATIVE], loopback), []);
-  assert.deepEqual(portsText('pipewire', [], loopback), []);
-  assert.deepEqual(portsText('pipewire', [], [...loopback, '10.0.0.9|4713']), ['4713 unused 10.0.0.9']);
+  assert.deepEqual(openPortsText('pulseaudio', [NATIVE], loopback), []);
+  assert.deepEqual(openPortsText('pipewire', [], loopback), []);
+  assert.deepEqual(openPortsText('pipewire', [], [...loopback, '10.0.0.9|4713']), ['4713 unused 10.0.0.9']);
 });
 
-test('the modules name the addresses where those of the process are unknown', () => {
+test('the addresses are those of the modules where the sockets of the process are unknown', () => {
   const listen = (address: string) => [`${NATIVE} listen=${address} port=4714`];
-  assert.deepEqual(portsText('pulseaudio', [NATIVE]), ['4713 required ::']);
-  assert.deepEqual(portsText('pulseaudio', listen('10.0.0.9')), ['4714 required 10.0.0.9']);
-  assert.deepEqual(portsText('pulseaudio', listen('127.0.0.1')), []);
-  assert.deepEqual(portsText('pipewire', listen('10.0.0.9')), ['4714 unused 10.0.0.9']);
-  assert.deepEqual(portsText('pipewire', []), []);
+  assert.deepEqual(openPortsText('pulseaudio', [NATIVE]), ['4713 required ::']);
+  assert.deepEqual(openPortsText('pulseaudio', listen('10.0.0.9')), ['4714 required 10.0.0.9']);
+  assert.deepEqual(openPortsText('pulseaudio', listen('127.0.0.1')), []);
+  assert.deepEqual(openPortsText('pipewire', listen('10.0.0.9')), ['4714 unused 10.0.0.9']);
+  assert.deepEqual(openPortsText('pipewire', []), []);
 });
 
 test('PipeWire is open without a cookie wherever its process listens, whatever the argument of the module', () => {
-  assert.deepEqual(portsText('pipewire', [], EVERYWHERE), ['4713 unused 0.0.0.0+::']);
+  assert.deepEqual(openPortsText('pipewire', [], EVERYWHERE), ['4713 unused 0.0.0.0+::']);
   const named = [`${NATIVE} auth-ip-acl=10.0.0.0/8`];
-  assert.deepEqual(portsText('pipewire', named, EVERYWHERE), ['4713 unused 0.0.0.0+::']);
+  assert.deepEqual(openPortsText('pipewire', named, EVERYWHERE), ['4713 unused 0.0.0.0+::']);
 });
 
 test('the port of another protocol of PipeWire does not count', () => {
   const modules = ['module-simple-protocol-tcp sink=x', 'module-simple-protocol-tcp port=5000'];
-  assert.deepEqual(portsText('pipewire', modules, ['0.0.0.0|4711', '0.0.0.0|5000']), []);
+  assert.deepEqual(openPortsText('pipewire', modules, ['0.0.0.0|4711', '0.0.0.0|5000']), []);
 });

@@ -22,20 +22,23 @@ function setUp() {
   state.putServer(serverInfo());
   state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen')], new Set());
   state.replaceSinkInputs([inputInfo(5, 'News')], new Set());
+  /** Publishes the state, and returns what was published since the last call. */
   const update = () => {
     publisher.update(state);
     return published.splice(0);
   };
-  return { state, publisher, update, records: () => outputs.splice(0) };
+  return { state, publisher, update, takeOutputs: () => outputs.splice(0) };
 }
 
-test('reading the same again publishes nothing, also with properties in another order', () => {
+test('records that are read again unchanged are not published, also with properties in another order', () => {
   const { state, update } = setUp();
   state.putSinkInput(inputInfo(5, 'News', { props: { a: '1', b: '2' } }));
   update();
+
   state.putServer(serverInfo());
   state.replaceSinks([sinkInfo(0, 'living', { latency: 17 }), sinkInfo(1, 'kitchen')], new Set());
   state.replaceSinkInputs([inputInfo(5, 'News', { props: { b: '2', a: '1' } })], new Set());
+
   assert.deepEqual(update(), []);
 });
 
@@ -43,7 +46,9 @@ test('two clients that swap names are both removed before either is published wi
   const { state, update } = setUp();
   state.putSinkInput(inputInfo(6, 'Weather'));
   update();
+
   state.replaceSinkInputs([inputInfo(5, 'Weather'), inputInfo(6, 'News')], new Set());
+
   const expected = [
     'drop audio.clients 5',
     'drop audio.clients 6',
@@ -54,21 +59,22 @@ test('two clients that swap names are both removed before either is published wi
 });
 
 test('two outputs with the same label are shown by their names, until only one has this label', () => {
-  const { state, publisher, records } = setUp();
-  const hall = (id: number, name: string) => sinkInfo(id, name, { description: 'Hall' });
-  const labels = () => {
+  const { state, publisher, takeOutputs } = setUp();
+  const sinkCalledHall = (id: number, name: string) => sinkInfo(id, name, { description: 'Hall' });
+  const updatedLabels = () => {
     publisher.update(state);
-    return records().map(({ name, label }) => `${name}: ${label}`);
+    return takeOutputs().map(({ name, label }) => `${name}: ${label}`);
   };
-  labels();
-  state.putSink(hall(0, 'living'));
-  assert.deepEqual(labels(), ['living: Hall']);
-  state.putSink(hall(1, 'kitchen'));
-  assert.deepEqual(labels(), ['kitchen: Hall (kitchen)', 'living: Hall (living)']);
+  updatedLabels();
+
+  state.putSink(sinkCalledHall(0, 'living'));
+  assert.deepEqual(updatedLabels(), ['living: Hall']);
+  state.putSink(sinkCalledHall(1, 'kitchen'));
+  assert.deepEqual(updatedLabels(), ['kitchen: Hall (kitchen)', 'living: Hall (living)']);
   state.putSink(sinkInfo(0, 'living', { description: 'Hall', muted: true }));
-  assert.deepEqual(labels(), ['living: Hall (living)']);
-  state.replaceSinks([hall(1, 'kitchen')], new Set());
-  assert.deepEqual(labels(), ['kitchen: Hall']);
+  assert.deepEqual(updatedLabels(), ['living: Hall (living)']);
+  state.replaceSinks([sinkCalledHall(1, 'kitchen')], new Set());
+  assert.deepEqual(updatedLabels(), ['kitchen: Hall']);
 });
 
 test('too many records are logged once, and again only after half of them have gone', () => {
@@ -80,17 +86,20 @@ test('too many records are logged once, and again only after half of them have g
     state.replaceSinkInputs(inputs, new Set());
     return update().filter((line) => line.startsWith('warn'));
   };
-  const full = ['outputs', 'streams'].map((what) => `warn too many ${what}: some are left out {"most":512}`);
-  assert.deepEqual([511, 512, 600, 511, 257, 512, 256, 512].map(warningsAt), [
-    [],
-    full,
-    [],
-    [],
-    [],
-    [],
-    [],
-    full,
-  ]);
+  const full = ['outputs', 'streams'].map(
+    (records) => `warn too many ${records}: some are left out {"most":512}`,
+  );
+  const rows: readonly (readonly [count: number, warnings: readonly string[]])[] = [
+    [511, []],
+    [512, full],
+    [600, []],
+    [511, []],
+    [257, []],
+    [512, []],
+    [256, []],
+    [512, full],
+  ];
+  for (const [count, warnings] of rows) assert.deepEqual(warningsAt(count), warnings, `${count} records`);
 });
 
 test('properties whose characters would each become six in JSON are left out', () => {
@@ -102,12 +111,14 @@ test('properties whose characters would each become six in JSON are left out', (
     log: () => undefined,
   });
   state.putServer(serverInfo());
-  const props = (text: string) => Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8].map((key) => [`${key}`, text]));
-  state.putSinkInput(inputInfo(5, 'Long', { props: props('x'.repeat(1000)) }));
-  state.putSinkInput(inputInfo(6, 'Wild', { props: props('\u0001'.repeat(1000)) }));
+  const eightProps = (text: string) =>
+    Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8].map((key) => [`${key}`, text]));
+  state.putSinkInput(inputInfo(5, 'Long', { props: eightProps('x'.repeat(1000)) }));
+  state.putSinkInput(inputInfo(6, 'Wild', { props: eightProps('\u0001'.repeat(1000)) }));
+
   publisher.update(state);
   const records = published.map((json) => JSON.parse(json) as { name: string; props: object });
-  const kept = records.map(({ name, props: each }) => `${name} ${Object.keys(each).length}`);
+  const kept = records.map(({ name, props }) => `${name} ${Object.keys(props).length}`);
   assert.deepEqual(kept, ['Long 8', 'Wild 0']);
 });
 
@@ -120,19 +131,19 @@ test('long lists of ports are cut, and the active port is always among them', ()
   });
   const state = new SoundState();
   state.putServer(serverInfo());
-  const ports = Array.from({ length: 200 }, (_, n) => ({
-    name: `${n}`.padStart(1000, '\u0001'),
+  const ports = Array.from({ length: 200 }, (_, index) => ({
+    name: `${index}`.padStart(1000, '\u0001'),
     description: 'x',
     priority: 0,
     available: 0,
   }));
   const activePort = ports.at(-1)?.name ?? '';
   const sink = sinkInfo(0, 'crowded');
-  state.replaceSinks(
-    [Object.assign(sink, { ports: ports as unknown as typeof sink.ports, activePort })],
-    new Set(),
-  );
+  Object.assign(sink, { ports, activePort });
+  state.replaceSinks([sink], new Set());
+
   publisher.update(state);
+
   const [json = ''] = published;
   assert.ok(Buffer.byteLength(json) < 120 * 1024, `${Buffer.byteLength(json)}`);
   const { ports: kept } = JSON.parse(json) as { readonly ports: readonly { readonly name: string }[] };

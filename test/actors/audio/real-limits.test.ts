@@ -15,23 +15,27 @@ import { startBackend } from './backed.js';
 
 const output = (ref: string): AudioTarget => ({ kind: 'output', ref });
 const client = (ref: string): AudioTarget => ({ kind: 'client', ref });
-const volume = (target: AudioTarget, to: number): AudioCommand => ({ do: 'volume', target, volume: to });
+const setVolume = (target: AudioTarget, volume: number): AudioCommand => ({ do: 'volume', target, volume });
 
-async function listen(t: TestContext, server: SoundServer, volumeLimit?: AudioSettings['volumeLimit']) {
-  const { backend, recorder } = startBackend(t, server.socketPath, {}, server.directory, { volumeLimit });
+async function startOn(t: TestContext, server: SoundServer, volumeLimit?: AudioSettings['volumeLimit']) {
+  const { backend, recorder } = startBackend(t, server.socketPath, {
+    home: server.directory,
+    settings: { volumeLimit },
+  });
   t.after(() => server.stop());
   await until('the backend is up', () => recorder.up);
+  /** Carries a command out, and returns its fault; `none` if it is accepted. */
   const run = async (command: AudioCommand): Promise<string> => faultOf(await backend.handle(command));
   /** The reason of a refusal. */
   const refusal = async (command: AudioCommand): Promise<string> => {
     const answer = await backend.handle(command);
     return answer.ok ? 'none' : answer.error.detail;
   };
-  const loudness = async (name: string): Promise<number> => {
-    const sink = (await server.sinks()).find((each) => each.name === name);
+  const loudestPercent = async (name: string): Promise<number> => {
+    const sink = (await server.sinks()).find((listed) => listed.name === name);
     return Math.max(...percents(sink ?? assert.fail(`there is no sink ${name}`)));
   };
-  return { server, recorder, run, refusal, loudness };
+  return { server, recorder, run, refusal, loudestPercent };
 }
 
 /** The modules of filters, each above the output `living`. */
@@ -49,106 +53,127 @@ describe('with PulseAudio', {
 }, () => {
   for (const [module, args] of Object.entries(FILTERS)) {
     test(`${module} above an output has the limit of that output`, async (t) => {
-      const { server, recorder, run, loudness } = await listen(t, await startPulseAudio({ sinks: SINKS }), {
-        living: 0.5,
-      });
+      const { server, recorder, run, loudestPercent } = await startOn(
+        t,
+        await startPulseAudio({ sinks: SINKS }),
+        {
+          living: 0.5,
+        },
+      );
       await server.pactl('load-module', 'module-null-source', 'source_name=microphone');
       await server.pactl('set-sink-volume', 'living', '40%');
       await server.pactl('load-module', module, ...args.split(' '));
       await until('the filter is published', () => recorder.output('filter'));
+
       assert.equal(recorder.output('filter')?.volume_limit, 0.5);
-      assert.equal(await run(volume(output('filter'), 0.9)), 'bad-value');
-      assert.equal(await run(volume(output('filter'), 0.45)), 'none');
+      assert.equal(await run(setVolume(output('filter'), 0.9)), 'bad-value');
+      assert.equal(await run(setVolume(output('filter'), 0.45)), 'none');
       for (let step = 0; step < 3; step += 1)
         assert.equal(await run({ do: 'delta', target: output('filter'), delta: 0.2 }), 'none');
-      assert.equal(await loudness('filter'), 50);
-      assert.ok((await loudness('living')) <= 50);
+
+      assert.equal(await loudestPercent('filter'), 50);
+      assert.ok((await loudestPercent('living')) <= 50);
     });
   }
 
   test('a filter whose stream is moved has the limit of the new output', async (t) => {
-    const { server, recorder, run } = await listen(t, await startPulseAudio({ sinks: SINKS }), {
+    const { server, recorder, run } = await startOn(t, await startPulseAudio({ sinks: SINKS }), {
       kitchen: 0.3,
     });
     await server.pactl('set-sink-volume', 'kitchen', '20%');
     await server.pactl('load-module', 'module-virtual-sink', 'sink_name=filter', 'master=living');
     await until('the filter is published', () => recorder.output('filter'));
     assert.equal(recorder.output('filter')?.volume_limit, undefined);
-    const [stream] = await server.sinkInputs();
-    const ref = String(stream?.index);
-    assert.equal(await run(volume(client(ref), 0.5)), 'no-volume', 'it follows the filter');
+
+    const [streamOfFilter] = await server.sinkInputs();
+    const ref = String(streamOfFilter?.index);
+    assert.equal(
+      await run(setVolume(client(ref), 0.5)),
+      'no-volume',
+      'the volume of this stream follows the filter',
+    );
+
     assert.equal(await run({ do: 'move', client: ref, output: 'kitchen' }), 'none');
     await until('the filter has its new limit', () => recorder.output('filter')?.volume_limit === 0.3);
-    assert.equal(await run(volume(output('filter'), 0.5)), 'bad-value');
+    assert.equal(await run(setVolume(output('filter'), 0.5)), 'bad-value');
   });
 
   test('a client ends at the limit of its output under flat volumes, also through a filter', async (t) => {
     const flat = await startPulseAudio({ sinks: SINKS, flatVolumes: true });
-    const { server, recorder, run, loudness } = await listen(t, flat, { living: 0.5 });
+    const { server, recorder, run, loudestPercent } = await startOn(t, flat, { living: 0.5 });
     await server.pactl('set-sink-volume', 'living', '40%');
     await server.pactl('load-module', 'module-virtual-sink', 'sink_name=filter', 'master=living');
     for (const sink of ['living', 'filter']) {
       const playing = await server.play({ sink, name: `on ${sink}` });
       await until('the stream is published', () => recorder.client(playing.id));
-      for (const command of [volume(client(`${playing.id}`), 1), volume(client(`${playing.id}`), 0.8)])
-        assert.equal(await run(command), 'none');
-      assert.equal(await run({ do: 'delta', target: client(`${playing.id}`), delta: 0.3 }), 'none');
-      assert.equal(await loudness('living'), 50);
+      const stream = client(`${playing.id}`);
+      for (const level of [1, 0.8]) assert.equal(await run(setVolume(stream, level)), 'none');
+      assert.equal(await run({ do: 'delta', target: stream, delta: 0.3 }), 'none');
+      assert.equal(await loudestPercent('living'), 50);
       assert.equal(recorder.client(playing.id)?.volume, 0.5);
       await playing.stop();
     }
-    const free = await server.play({ sink: 'kitchen' });
-    await until('the stream is published', () => recorder.client(free.id));
-    assert.equal(await run(volume(client(`${free.id}`), 1)), 'none');
-    assert.equal(await loudness('kitchen'), 100);
+
+    const unlimited = await server.play({ sink: 'kitchen' });
+    await until('the stream is published', () => recorder.client(unlimited.id));
+    assert.equal(await run(setVolume(client(`${unlimited.id}`), 1)), 'none');
+    assert.equal(await loudestPercent('kitchen'), 100);
   });
 
   test('a volume that others set above the limit is published as it is, also after a command for another output', async (t) => {
-    const { server, recorder, run } = await listen(t, await startPulseAudio({ sinks: SINKS }), {
+    const { server, recorder, run } = await startOn(t, await startPulseAudio({ sinks: SINKS }), {
       living: 0.5,
     });
     await server.pactl('set-sink-volume', 'living', '90%');
     await until('the volume of others is published', () => recorder.output('living')?.volume === 0.9);
+
     assert.equal(await run({ do: 'default', output: 'living' }), 'none');
     assert.equal(await run({ do: 'mute', target: output('living') }), 'none');
     assert.equal(recorder.output('living')?.volume, 0.9);
   });
 
-  test('an output under passthrough refuses volume, step and balance, and takes a mute; later it takes them again', async (t) => {
-    const { server, recorder, run } = await listen(t, await startPulseAudio({ sinks: [{ name: 'living' }] }));
+  test('an output under passthrough refuses volume, step and balance, but accepts a mute; later it accepts all of them', async (t) => {
+    const { server, recorder, run } = await startOn(
+      t,
+      await startPulseAudio({ sinks: [{ name: 'living' }] }),
+    );
     const streams = await server.streams();
     const [film] = await streams.open([{ passthrough: true, props: { 'media.name': 'Film' } }]);
     await until('the stream is published', () => recorder.client('Film'));
+
     const commands: readonly AudioCommand[] = [
-      volume(output('living'), 0.5),
-      volume({ kind: 'server' }, 0.5),
+      setVolume(output('living'), 0.5),
+      setVolume({ kind: 'server' }, 0.5),
       { do: 'delta', target: output('living'), delta: -0.1 },
       { do: 'balance', output: 'living', balance: 0.5 },
     ];
     for (const command of commands) assert.equal(await run(command), 'no-volume', JSON.stringify(command));
     assert.equal(await run({ do: 'mute', target: output('living'), muted: true }), 'none');
     assert.equal((await server.sinks())[0]?.mute, true);
+
     await film?.remove();
     // The record is read again before a refusal, so the test need not wait for the event.
     for (const command of commands) assert.equal(await run(command), 'none', JSON.stringify(command));
   });
 
   test('the record of an output that plays AC-3 shows this, and has a volume again when the film is over', async (t) => {
-    const { server, recorder, run, refusal } = await listen(t, await startPulseAudio({ sinks: SINKS }));
+    const { server, recorder, run, refusal } = await startOn(t, await startPulseAudio({ sinks: SINKS }));
     const formats = `formats='ac3-iec61937, format.rate = "[ 44100, 48000 ]"; pcm'`;
     await server.pactl('load-module', 'module-null-sink', 'sink_name=cinema', 'rate=48000', formats);
     const streams = await server.streams();
     const [film] = await streams.open([{ ac3: true, sink: 'cinema', props: { 'media.name': 'Film' } }]);
+
     const record = await until('the stream is published', () => recorder.client('Film'));
     assert.equal(record.volume, undefined);
     const detail = 'The output has no volume while "Film" is played as AC-3 (passthrough)';
-    assert.equal(await refusal(volume(output('cinema'), 0.5)), detail);
+    assert.equal(await refusal(setVolume(output('cinema'), 0.5)), detail);
+
     await film?.remove();
-    assert.equal(await run(volume(output('cinema'), 0.5)), 'none');
+    assert.equal(await run(setVolume(output('cinema'), 0.5)), 'none');
   });
 
   test('a passthrough stream is not moved to an output with a limit, which it would set to 100 %', async (t) => {
-    const { server, recorder, run } = await listen(t, await startPulseAudio({ sinks: SINKS }), {
+    const { server, recorder, run } = await startOn(t, await startPulseAudio({ sinks: SINKS }), {
       kitchen: 0.5,
     });
     const streams = await server.streams();
@@ -158,19 +183,21 @@ describe('with PulseAudio', {
   });
 });
 
-for (const { kind, skip, start } of SOUND_SERVERS.filter((each) => each.kind === 'pipewire')) {
-  test(`with ${kind} each of two outputs of one name takes commands by its id, but not to be the default`, {
+for (const { kind, skip, start } of SOUND_SERVERS.filter((server) => server.kind === 'pipewire')) {
+  test(`with ${kind} each of two outputs of one name accepts commands by its id, except to become the default`, {
     skip,
   }, async (t) => {
-    const { server, recorder, run } = await listen(t, await start({ sinks: SINKS }));
+    const { server, recorder, run } = await startOn(t, await start({ sinks: SINKS }));
     await server.pactl('load-module', 'module-null-sink', 'sink_name=kitchen');
-    await until('both are published', () => recorder.outputs().length === 3);
+    await until('both outputs called kitchen are published', () => recorder.outputs().length === 3);
     const ids = recorder.outputs().flatMap(({ id, name }) => (name === 'kitchen' ? [String(id)] : []));
-    for (const [at, id] of ids.entries()) {
-      assert.equal(await run(volume(output(id), 0.2 + at / 10)), 'none');
+
+    for (const [index, id] of ids.entries()) {
+      assert.equal(await run(setVolume(output(id), 0.2 + index / 10)), 'none');
       assert.equal(await run({ do: 'default', output: id }), 'same-name');
     }
-    const volumes = ids.map((id) => recorder.outputs().find((each) => String(each.id) === id)?.volume);
+
+    const volumes = ids.map((id) => recorder.outputs().find((record) => String(record.id) === id)?.volume);
     assert.deepEqual(volumes, [0.2, 0.3]);
     assert.equal(await run({ do: 'default', output: 'kitchen' }), 'same-name');
     assert.equal(await run({ do: 'default', output: 'living' }), 'none');

@@ -18,81 +18,92 @@ const SERVER: AudioTarget = { kind: 'server' };
 const output = (ref: string): AudioTarget => ({ kind: 'output', ref });
 const client = (ref: string): AudioTarget => ({ kind: 'client', ref });
 
-/** WirePlumber 0.4 and 0.5 store the volume in this form: the loudest channel, cubed. */
+/** How WirePlumber 0.4 and 0.5 store a volume of 40 %: the loudest channel, cubed. */
 const KITCHEN_AT_40 = /kitchen.*0\.06[34]/;
 
-function listen(t: TestContext, server: SoundServer, timing: Partial<Timing> = {}) {
-  const { backend, recorder } = startBackend(t, server.socketPath, timing, server.directory);
+function startOn(t: TestContext, server: SoundServer, timing: Partial<Timing> = {}) {
+  const { backend, recorder } = startBackend(t, server.socketPath, { timing, home: server.directory });
   return {
     server,
     recorder,
-    /** Fails unless the command is accepted. */
+    /** Carries a command out, and fails unless it is accepted. */
     run: async (command: AudioCommand) =>
       assert.deepEqual(await backend.handle(command), { ok: true, value: {} }, JSON.stringify(command)),
     /** The fault in the answer to the command. */
-    refused: async (command: AudioCommand) => faultOf(await backend.handle(command)),
+    faultOfCommand: async (command: AudioCommand) => faultOf(await backend.handle(command)),
   };
 }
 
 for (const { kind, skip, start } of SOUND_SERVERS) {
   describe(`with ${kind}`, { skip, concurrency: 2 }, () => {
-    async function node(t: TestContext, timing?: Partial<Timing>) {
+    async function startNode(t: TestContext, timing?: Partial<Timing>) {
       const sinks = [{ name: 'living', description: 'Living room' }, { name: 'kitchen' }];
       const server = await start({ sinks });
-      const listening = listen(t, server, timing);
+      const started = startOn(t, server, timing);
       t.after(() => server.stop());
       await until(
-        'both outputs are there',
-        () => listening.recorder.up && listening.recorder.outputs().length === 2,
+        'both outputs are published',
+        () => started.recorder.up && started.recorder.outputs().length === 2,
       );
-      await until('the default is known', () => listening.recorder.server?.default_sink === 'living');
-      return listening;
+      await until('the default is known', () => started.recorder.server?.default_sink === 'living');
+      return started;
     }
 
-    async function restoredStep(t: TestContext): Promise<void> {
-      const { server, recorder, run } = await node(t);
+    async function stepAfterRestart(t: TestContext): Promise<void> {
+      const { server, recorder, run } = await startNode(t);
       const playing = await server.play({ sink: 'kitchen' });
-      await server.pactl('set-sink-volume', 'kitchen', '26214', '13107');
-      const stored = join(server.directory, '.local/state/wireplumber');
+      const FORTY_PERCENT_RAW = '26214';
+      const TWENTY_PERCENT_RAW = '13107';
+      await server.pactl('set-sink-volume', 'kitchen', FORTY_PERCENT_RAW, TWENTY_PERCENT_RAW);
+      const folder = join(server.directory, '.local/state/wireplumber');
       await until('the volume is stored', () =>
-        readdirSync(stored).some((file) => KITCHEN_AT_40.test(readFileSync(join(stored, file), 'utf8'))),
+        readdirSync(folder).some((file) => KITCHEN_AT_40.test(readFileSync(join(folder, file), 'utf8'))),
       );
+
       await playing.stop();
       await server.restart();
       await until('the server is back', () => recorder.up && recorder.outputs().length === 2);
+
       await run({ do: 'delta', target: output('kitchen'), delta: -0.05 });
       const kitchen = recorder.output('kitchen');
       assert.deepEqual([kitchen?.volume, kitchen?.balance], [0.35, -0.5]);
     }
 
     describe('an output that has never been awake', () => {
-      const captures = (server: SoundServer) => server.pactl('list', 'short', 'source-outputs');
+      const listCaptures = (server: SoundServer) => server.pactl('list', 'short', 'source-outputs');
 
       test('has the requested volume when the command is answered, and is no longer captured', async (t) => {
-        const { server, recorder, run } = await node(t);
+        const { server, recorder, run } = await startNode(t);
         await run({ do: 'volume', target: output('kitchen'), volume: 0.4 });
         assert.equal(recorder.output('kitchen')?.volume, 0.4);
+
         await run({ do: 'mute', target: SERVER });
         assert.equal(recorder.server?.muted, true);
+
         const reported = (await server.sinks()).map(({ name, mute, volume }) => {
-          return `${name} ${mute} ${Object.values(volume)[0]?.value_percent}`;
+          const [left] = Object.values(volume);
+          return `${name} ${mute} ${left?.value_percent}`;
         });
         assert.deepEqual(reported.sort(), ['kitchen false 40%', 'living true 100%']);
-        await until('no capture is left', async () => (await captures(server)).trim() === '');
+        await until('no capture is left', async () => (await listCaptures(server)).trim() === '');
       });
 
       test('shows what others have set when it wakes, and keeps their balance through 0', async (t) => {
-        const { server, recorder, run } = await node(t);
+        const { server, recorder, run } = await startNode(t);
         for (const name of ['living', 'kitchen']) {
-          await server.pactl('set-sink-volume', name, '52428', '26214');
+          const EIGHTY_PERCENT_RAW = '52428';
+          const FORTY_PERCENT_RAW = '26214';
+          await server.pactl('set-sink-volume', name, EIGHTY_PERCENT_RAW, FORTY_PERCENT_RAW);
         }
         await run({ do: 'mute', target: output('kitchen'), muted: true });
         await until('the balance of others is published', () => recorder.output('kitchen')?.balance === -0.5);
+
         for (const volume of [0, 0.6]) await run({ do: 'volume', target: output('kitchen'), volume });
         assert.deepEqual(
           [recorder.output('kitchen')?.volume, recorder.output('kitchen')?.balance],
           [0.6, -0.5],
         );
+
         await server.play({ sink: 'living' });
         await until('the volume of others is published', () => recorder.output('living')?.volume === 0.8);
         assert.equal(recorder.output('living')?.balance, -0.5);
@@ -100,38 +111,49 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
 
       // PulseAudio restores a volume before any client sees the output.
       if (kind === 'pipewire')
-        test('has the volume that the server restores before a step is added to it', restoredStep);
+        test('has the volume that the server restores before a step is added to it', stepAfterRestart);
     });
 
     test('a new default takes the streams along, except those that the server does not move', async (t) => {
-      const { server, recorder, run } = await node(t);
+      const { server, recorder, run } = await startNode(t);
       const playing = await server.play({ sink: 'living', name: 'News' });
       const following = await server.play({ name: 'Following' });
       const args = 'slaves=living,kitchen sink_name=both'.split(' ');
       await server.pactl('load-module', 'module-combine-sink', ...args);
       await server.pactl('load-module', 'module-null-sink', 'sink_name=attic');
-      const whole = await server.play({ sink: 'both', name: 'Everywhere' });
-      await until('all of it is published', () => recorder.output('attic') && recorder.client(whole.id));
-      const own = (await server.sinkInputs()).filter(
+      const onBoth = await server.play({ sink: 'both', name: 'Everywhere' });
+      await until(
+        'the attic and the stream are published',
+        () => recorder.output('attic') && recorder.client(onBoth.id),
+      );
+
+      const streamsOfServer = (await server.sinkInputs()).filter(
         ({ properties }) => !properties['application.process.id'],
       );
-      assert.equal(own.length, 2);
+      assert.equal(streamsOfServer.length, 2);
+
       await run({ do: 'default', output: 'attic', move: true });
-      const streams = [playing, following, whole];
+      const streams = [playing, following, onBoth];
       const outputs = streams.map(({ id }) => recorder.client(id)?.output);
       assert.deepEqual(outputs, ['attic', 'attic', 'attic']);
+
       const attic = (await server.sinks()).find(({ name }) => name === 'attic');
-      const there = (await server.sinkInputs()).filter(({ sink }) => sink === attic?.index);
-      assert.deepEqual(there.map(({ index }) => index).sort(), streams.map(({ id }) => id).sort());
+      const playedAtAttic = (await server.sinkInputs()).filter(({ sink }) => sink === attic?.index);
+      assert.deepEqual(playedAtAttic.map(({ index }) => index).sort(), streams.map(({ id }) => id).sort());
       assert.equal((await server.pactl('get-default-sink')).trim(), 'attic');
     });
 
     test('names and balance are kept while a server hangs and after it continues', async (t) => {
-      const { server, recorder, run } = await node(t, { requestMs: 1_000, authMs: 1_000, reconcileMs: 100 });
+      const { server, recorder, run } = await startNode(t, {
+        requestMs: 1_000,
+        authMs: 1_000,
+        reconcileMs: 100,
+      });
       await server.play({ sink: 'kitchen' });
       await server.pactl('set-sink-volume', 'kitchen', '65536', '32768');
       await until('the balance is published', () => recorder.output('kitchen')?.balance === -0.5);
       await run({ do: 'volume', target: output('kitchen'), volume: 0 });
+
       const streams = await server.streams('Radio');
       const song = { props: { 'media.name': 'Song' } };
       const [older, younger] = (await streams.open([song, song])).toSorted((a, b) => a.id - b.id);
@@ -139,12 +161,15 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await until('the younger stream has a number', () => recorder.client(`Song #${younger.id}`));
       await older.remove();
       await until('the older stream is gone', () => recorder.client(older.id) === undefined);
+
       server.freeze();
       await until('the hanging server is noticed', () => !recorder.up);
       server.thaw();
       await until('the server is found again', () => recorder.up && recorder.client(younger.id));
+
       assert.equal(recorder.client(younger.id)?.name, `Song #${younger.id}`);
       assert.equal(recorder.output('kitchen')?.balance, -0.5);
+
       await run({ do: 'volume', target: output('kitchen'), volume: 0.6 });
       const sink = (await server.sinks()).find(({ name }) => name === 'kitchen');
       const channels = Object.values(sink?.volume ?? {}).map(({ value_percent }) => value_percent);
@@ -156,27 +181,28 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
 describe('with PulseAudio alone', { skip: lacks({ programs: ['pulseaudio', 'pactl'] }) }, () => {
   test('a passthrough stream has no volume, and refuses one', async (t) => {
     const server = await startPulseAudio({ sinks: [{ name: 'living' }] });
-    const { recorder, refused } = listen(t, server);
+    const { recorder, faultOfCommand } = startOn(t, server);
     t.after(() => server.stop());
     await until('the backend is up', () => recorder.up);
     const streams = await server.streams();
     const [stream] = await streams.open([{ passthrough: true, props: { 'media.name': 'Film' } }]);
     const record = await until('the stream is published', () => recorder.client('Film'));
+
     assert.equal(record.id, stream?.id);
     assert.equal('volume' in record, false);
-    assert.equal(await refused({ do: 'volume', target: client('Film'), volume: 0.5 }), 'no-volume');
+    assert.equal(await faultOfCommand({ do: 'volume', target: client('Film'), volume: 0.5 }), 'no-volume');
   });
 
-  test('without any output there is no default, and it comes with the first one', async (t) => {
+  test('without any output there is no default, and the first output becomes the default', async (t) => {
     const server = await startPulseAudio({ sinks: [], alwaysSink: false });
-    const { recorder, refused } = listen(t, server);
+    const { recorder, faultOfCommand } = startOn(t, server);
     t.after(() => server.stop());
     await until('the backend is up', () => recorder.up);
-    assert.deepEqual(
-      [recorder.server?.default_sink, recorder.server?.volume, recorder.outputs()],
-      ['', 0, []],
-    );
-    assert.equal(await refused({ do: 'volume', target: SERVER, volume: 0.5 }), 'no-such-output');
+
+    const { default_sink: defaultSink, volume } = recorder.server ?? {};
+    assert.deepEqual([defaultSink, volume, recorder.outputs()], ['', 0, []]);
+    assert.equal(await faultOfCommand({ do: 'volume', target: SERVER, volume: 0.5 }), 'no-such-output');
+
     await server.addSink('garden');
     await until('the new output is the default', () => recorder.output('garden')?.default === true);
     assert.equal(recorder.server?.default_sink, 'garden');

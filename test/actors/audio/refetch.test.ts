@@ -17,37 +17,38 @@ const ACTIONS: Readonly<Record<string, (refetch: Refetch, index: number) => unkn
   end: (refetch, index) => refetch.onRemoved(index),
   all: (refetch) => refetch.markList(),
   reply: (refetch, index) => assert.equal(refetch.settleRecord(index), true),
-  'late-reply': (refetch, index) => assert.equal(refetch.settleRecord(index), false),
+  lateReply: (refetch, index) => assert.equal(refetch.settleRecord(index), false),
   list: (refetch) => assert.deepEqual([...refetch.settleList()], []),
-  'list-without': (refetch, index) => assert.deepEqual([...refetch.settleList()], [index]),
+  listWithout: (refetch, index) => assert.deepEqual([...refetch.settleList()], [index]),
 };
 
-/** Steps; after each colon follows the request that is due then: a record, the `list`, or `-` for none. */
+/** After the colon of a step is the reading that is due then: a record, the `list`, or `-` for none. */
 const ROWS: readonly (readonly [what: string, steps: string])[] = [
   ['an event during a reading requests no other: the reply is newer', 'event 1: 1; event 1: -; reply 1: -'],
   ['a record that is marked while it is read is read again', 'event 1: 1; mark 1; mark 1: -; reply 1: 1'],
   ['a record that changed during a failed command is read after it', 'hold 1; event 1: -; release: 1'],
   ['a removal cancels the reading that was due', 'event 1; end 1: -'],
-  ['a removal invalidates one reply', 'event 1: 1; end 1; event 1; late-reply 1: 1; reply 1'],
-  ['a removal while a list is read is remembered', 'all: list; end 7; list-without 7; all: list; list'],
+  ['a removal invalidates one reply', 'event 1: 1; end 1; event 1; lateReply 1: 1; reply 1'],
+  ['a removal while a list is read is remembered', 'all: list; end 7; listWithout 7; all: list; list'],
   ['a list is read after single records, so that none can undo it', 'event 1: 1; all: -; reply 1: list'],
   ['a record is read after the list that may be older than its event', 'all: list; event 1: -; list: 1'],
 ];
 
 function dueReadings(refetch: Refetch): (number | 'list')[] {
-  const reads = refetch.takeDue();
-  assert.ok(reads.every((read) => read.kind === 'sink-input'));
-  return reads.map(({ index }) => index ?? 'list');
+  const requests = refetch.takeDue();
+  assert.ok(requests.every(({ kind }) => kind === 'sink-input'));
+  return requests.map(({ index }) => index ?? 'list');
 }
 
 for (const [what, steps] of ROWS) {
   test(what, () => {
     const refetch = new Refetch('sink-input');
     for (const step of steps.split('; ')) {
-      const [action = '', read] = step.split(': ');
+      const [action = '', expected] = step.split(': ');
       const [word = '', index] = action.split(' ');
-      (ACTIONS[word] ?? assert.fail(`no such step: ${step}`))(refetch, Number(index));
-      if (read !== undefined) assert.equal(dueReadings(refetch).join() || '-', read, step);
+      const act = ACTIONS[word] ?? assert.fail(`no such step: ${step}`);
+      act(refetch, Number(index));
+      if (expected !== undefined) assert.equal(dueReadings(refetch).join() || '-', expected, step);
     }
   });
 }
@@ -56,7 +57,9 @@ test('the list is read again if more records were removed than can be remembered
   const refetch = new Refetch('sink-input');
   refetch.markList();
   refetch.takeDue();
+
   for (let index = 0; index <= REMOVALS_MAX_RECORDS; index += 1) refetch.onRemoved(index);
+
   assert.equal(refetch.settleList().size, REMOVALS_MAX_RECORDS);
   assert.deepEqual(dueReadings(refetch), ['list']);
 });
@@ -78,8 +81,10 @@ test('records that are being read count when it is decided whether the whole lis
     refetch.markRecord(index);
     assert.deepEqual(dueReadings(refetch), [index]);
   }
+
   refetch.markRecord(1000);
   assert.deepEqual(dueReadings(refetch), []);
+
   for (let index = 0; index < BURST_MAX_RECORDS; index += 1) refetch.settleRecord(index);
   assert.deepEqual(dueReadings(refetch), ['list']);
 });

@@ -7,9 +7,18 @@ import * as wire from '../../protocol/pulse/bytes.js';
 import { COMMAND, PROTOCOL_VERSION, packet, split } from '../../sound/packet.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 
-const NONE = 0xffffffff;
+/** The tag of a packet that answers no request. */
+const NO_TAG = 0xffffffff;
+
+/** Where a packet's command, its tag and its fields begin. A byte with the type is before each number. */
+const COMMAND_OFFSET = 1;
+const TAG_OFFSET = 6;
+const FIELDS_OFFSET = 10;
 
 export { COMMAND };
+
+/** Errors of the sound server by their number. */
+export const ERROR = { access: 1, noEntity: 5, internal: 10 } as const;
 
 /** Events by their number: facility in the low four bits, type above. */
 const EVENT = {
@@ -112,7 +121,10 @@ const inputFields = (index: number, name: string, fields: InputFields = {}): wir
     ...fields,
   });
 
-/** The answer to the start of a capture. */
+/**
+ * The answer to the start of a capture: stream, source output, sizes of buffer and fragment, sample format,
+ * channels, source and its name, whether it is suspended, latency, encoding.
+ */
 const captureFields = (stream = 0): wire.Bytes =>
   [
     wire.u32(stream),
@@ -138,7 +150,7 @@ export function peaks(stream: number, ...values: readonly number[]): Buffer {
   return Buffer.from(wire.framed([...samples], { channel: stream }));
 }
 
-const ORDINARY: Readonly<Partial<Record<number, () => wire.Bytes>>> = {
+const ORDINARY_FIELDS: Readonly<Partial<Record<number, () => wire.Bytes>>> = {
   [COMMAND.auth]: () => wire.u32(PROTOCOL_VERSION),
   [COMMAND.setClientName]: () => wire.u32(9),
   [COMMAND.getServerInfo]: () => serverFields(),
@@ -149,26 +161,29 @@ const ORDINARY: Readonly<Partial<Record<number, () => wire.Bytes>>> = {
 };
 
 /** Answers as a server with one sink, `living` with index 0, and one stream, `News` with index 5. */
-export const ordinary: Handler = ({ command, tag }, { reply }) => {
-  const fields = ORDINARY[command];
+export const ordinaryHandler: Handler = ({ command, tag }, { reply }) => {
+  const fields = ORDINARY_FIELDS[command];
   return fields === undefined ? reply(tag) : reply(tag, fields());
 };
 
-/** Answers as the ordinary server, except these commands: each has the bytes of its answer, or a handler. */
-export function but(answers: Readonly<Partial<Record<number, Handler | wire.Bytes>>>): Handler {
+/** Answers as the ordinary server, except for these commands: each has its answer's bytes, or a handler. */
+export function ordinaryExcept(answers: Readonly<Partial<Record<number, Handler | wire.Bytes>>>): Handler {
   return (request, responder) => {
-    const answer = answers[request.command] ?? ordinary;
+    const answer = answers[request.command] ?? ordinaryHandler;
     return typeof answer === 'function' ? answer(request, responder) : responder.reply(request.tag, answer);
   };
 }
 
 export const event = (kind: keyof typeof EVENT, index: number): Buffer =>
-  packet(COMMAND.event, NONE, wire.u32(EVENT[kind]), wire.u32(index));
+  packet(COMMAND.event, NO_TAG, wire.u32(EVENT[kind]), wire.u32(index));
 
 export type ScriptedServer = Awaited<ReturnType<typeof scriptedServer>>;
 
 /** Listens until the test ends. */
-export async function scriptedServer(t: { after(end: () => unknown): void }, handler: Handler = ordinary) {
+export async function scriptedServer(
+  t: { after(end: () => unknown): void },
+  handler: Handler = ordinaryHandler,
+) {
   const socketPath = join(temporaryFolder(t), 'native');
   const sockets: (Socket | undefined)[] = [];
   const responder = responderFor(sockets);
@@ -179,11 +194,11 @@ export async function scriptedServer(t: { after(end: () => unknown): void }, han
     received,
     responder,
     /** The number of times that this command has arrived. */
-    count: (command: number) => received.filter((each) => each === command).length,
+    count: (command: number) => received.filter((earlier) => earlier === command).length,
     /** Connections so far. */
     connections: () => sockets.length,
     /** Connections that have not ended. */
-    open: () => sockets.filter((socket) => socket?.destroyed === false).length,
+    openConnections: () => sockets.filter((socket) => socket?.destroyed === false).length,
     /** Answers every command; a test may replace it at any time. */
     handler,
   };
@@ -198,10 +213,10 @@ export async function scriptedServer(t: { after(end: () => unknown): void }, han
       const { payloads, rest } = split(Buffer.concat([unparsed, data]));
       unparsed = rest;
       for (const payload of payloads) {
-        const command = payload.readUInt32BE(1);
-        const tag = payload.readUInt32BE(6);
+        const command = payload.readUInt32BE(COMMAND_OFFSET);
+        const tag = payload.readUInt32BE(TAG_OFFSET);
         received.push(command);
-        const answer = server.handler({ command, tag, fields: payload.subarray(10) }, responder);
+        const answer = server.handler({ command, tag, fields: payload.subarray(FIELDS_OFFSET) }, responder);
         if (answer !== undefined) socket.write(answer);
       }
     });

@@ -28,33 +28,33 @@ import { until } from '../../until.js';
 import { Recorder } from '../recorder.js';
 import { scriptedServer } from './scripted-server.js';
 
-const XDG = { XDG_RUNTIME_DIR: '/run/user/1000' };
-const RUNTIME = '/run/user/1000/pulse/native';
-const LINKED = '/pi/.config/pulse/m1-runtime/native';
-const SYSTEM = '/run/pulse/native';
-const ONLY = 'tonearm speaks to a Unix socket only';
+const XDG_ENV = { XDG_RUNTIME_DIR: '/run/user/1000' };
+const RUNTIME_SOCKET = '/run/user/1000/pulse/native';
+const LINKED_SOCKET = '/pi/.config/pulse/m1-runtime/native';
+const SYSTEM_SOCKET = '/run/pulse/native';
+const UNIX_ONLY = 'tonearm speaks to a Unix socket only';
 
 const context = (env: Variables, home = '/pi', machineId: string | undefined = 'm1') => {
   return { env, uid: 42, home, machineId };
 };
 
 describe('where PULSE_SERVER names none, the usual sockets are tried', () => {
-  const rows: readonly (readonly [string, Variables, readonly string[]])[] = [
-    ['of the user, then of the system', XDG, [RUNTIME, LINKED, SYSTEM]],
+  const rows: readonly (readonly [what: string, env: Variables, paths: readonly string[]])[] = [
+    ['of the user, then of the system', XDG_ENV, [RUNTIME_SOCKET, LINKED_SOCKET, SYSTEM_SOCKET]],
     [
       'also without a runtime directory',
       { XDG_RUNTIME_DIR: '' },
-      ['/run/user/42/pulse/native', LINKED, SYSTEM],
+      ['/run/user/42/pulse/native', LINKED_SOCKET, SYSTEM_SOCKET],
     ],
     [
       'the one of PULSE_RUNTIME_PATH first',
-      { ...XDG, PULSE_RUNTIME_PATH: '/p' },
-      ['/p/native', RUNTIME, LINKED, SYSTEM],
+      { ...XDG_ENV, PULSE_RUNTIME_PATH: '/p' },
+      ['/p/native', RUNTIME_SOCKET, LINKED_SOCKET, SYSTEM_SOCKET],
     ],
     [
       'in another configuration directory',
-      { ...XDG, XDG_CONFIG_HOME: '/c' },
-      [RUNTIME, '/c/pulse/m1-runtime/native', SYSTEM],
+      { ...XDG_ENV, XDG_CONFIG_HOME: '/c' },
+      [RUNTIME_SOCKET, '/c/pulse/m1-runtime/native', SYSTEM_SOCKET],
     ],
   ];
   for (const [what, env, paths] of rows) {
@@ -62,28 +62,28 @@ describe('where PULSE_SERVER names none, the usual sockets are tried', () => {
   }
 
   test('without the sockets of an unknown home or machine', () => {
-    const expected = { paths: [RUNTIME, SYSTEM] };
-    assert.deepEqual(usualSockets(context(XDG, ''), undefined), expected);
-    assert.deepEqual(usualSockets({ ...context(XDG), machineId: undefined }, undefined), expected);
+    const expected = { paths: [RUNTIME_SOCKET, SYSTEM_SOCKET] };
+    assert.deepEqual(usualSockets(context(XDG_ENV, ''), undefined), expected);
+    assert.deepEqual(usualSockets({ ...context(XDG_ENV), machineId: undefined }, undefined), expected);
   });
 
-  const by = 'default-server of /f';
+  const origin = 'default-server of /f';
   test('with the socket of client.conf between the sockets of the user and of the system', () =>
-    assert.deepEqual(usualSockets(context(XDG), { origin: by, addressText: 'unix:/a' }), {
-      paths: [RUNTIME, LINKED, '/a', SYSTEM],
+    assert.deepEqual(usualSockets(context(XDG_ENV), { origin, addressText: 'unix:/a' }), {
+      paths: [RUNTIME_SOCKET, LINKED_SOCKET, '/a', SYSTEM_SOCKET],
     }));
 
   test("without the system's socket where client.conf names a server that is elsewhere", () =>
-    assert.deepEqual(usualSockets(context(XDG), { origin: by, addressText: 'tcp:h' }), {
-      paths: [RUNTIME, LINKED],
-      addressProblem: `${by} is tcp:h: ${ONLY}`,
+    assert.deepEqual(usualSockets(context(XDG_ENV), { origin, addressText: 'tcp:h' }), {
+      paths: [RUNTIME_SOCKET, LINKED_SOCKET],
+      addressProblem: `${origin} is tcp:h: ${UNIX_ONLY}`,
     }));
 });
 
 describe('a server that PULSE_SERVER names excludes all others', () => {
-  const by = 'PULSE_SERVER';
+  const origin = 'PULSE_SERVER';
   const sockets = (...paths: string[]): FoundServer => success({ paths });
-  const rows: readonly (readonly [value: string, FoundServer])[] = [
+  const rows: readonly (readonly [value: string, expected: FoundServer])[] = [
     ['unix:/a/b', sockets('/a/b')],
     ['/a/b', sockets('/a/b')],
     ['{m1}unix:/a/b', sockets('/a/b')],
@@ -92,26 +92,24 @@ describe('a server that PULSE_SERVER names excludes all others', () => {
       '{m1}/a  unix:/b tcp:host:4713 /a',
       success({
         paths: ['/a', '/b'],
-        addressProblem: `${by} is {m1}/a  unix:/b tcp:host:4713 /a: ${ONLY}`,
+        addressProblem: `${origin} is {m1}/a  unix:/b tcp:host:4713 /a: ${UNIX_ONLY}`,
       }),
     ],
   ];
   for (const [value, expected] of rows)
-    test(value, () =>
-      assert.deepEqual(configuredSockets({ origin: by, addressText: value }, 'm1'), expected),
-    );
+    test(value, () => assert.deepEqual(configuredSockets({ origin, addressText: value }, 'm1'), expected));
 
-  const elsewhere = ['tcp:h', 'tcp4:h:1', 'tcp6:[::1]', 'host', 'unix:@abstract', 'unix:a', '{m2}unix:/a'];
-  for (const value of elsewhere) {
+  const unreachable = ['tcp:h', 'tcp4:h:1', 'tcp6:[::1]', 'host', 'unix:@abstract', 'unix:a', '{m2}unix:/a'];
+  for (const value of unreachable) {
     test(`${value} cannot be reached, and is named`, () => {
-      const detail = `PULSE_SERVER is ${value}: ${ONLY}`;
-      assert.deepEqual(configuredSockets({ origin: by, addressText: value }, 'm1'), failed(detail));
+      const detail = `PULSE_SERVER is ${value}: ${UNIX_ONLY}`;
+      assert.deepEqual(configuredSockets({ origin, addressText: value }, 'm1'), failed(detail));
     });
   }
 
   test('without a machine id, an address for any machine counts', () =>
     assert.deepEqual(
-      configuredSockets({ origin: by, addressText: '{m2}unix:/a' }, undefined),
+      configuredSockets({ origin, addressText: '{m2}unix:/a' }, undefined),
       success({ paths: ['/a'] }),
     ));
 });
@@ -122,9 +120,9 @@ function write(path: string, text: string): void {
 }
 
 /** libpulse's own search: the addresses that pactl tries, where nothing answers. */
-async function triedByPactl(env: Variables): Promise<readonly string[]> {
-  const verbose = { PATH: process.env['PATH'], PULSE_LOG: '4', ...env };
-  const output = await promisify(execFile)('pactl', ['info'], { env: verbose }).then(
+async function addressesTriedByPactl(env: Variables): Promise<readonly string[]> {
+  const verboseEnv = { PATH: process.env['PATH'], PULSE_LOG: '4', ...env };
+  const output = await promisify(execFile)('pactl', ['info'], { env: verboseEnv }).then(
     () => assert.fail('a server answers'),
     (error: { readonly stderr: string }) => error.stderr,
   );
@@ -136,7 +134,11 @@ describe('client.conf', () => {
   const CONF = '.config/pulse/client.conf';
   const COMMENTED =
     '# default-server = /x\n; default-server = /y\n\n[section]\n  default-server =  unix:/a # a\n';
-  const rows: readonly (readonly [string, Readonly<Record<string, string>>, named?: readonly string[]])[] = [
+  const rows: readonly (readonly [
+    what: string,
+    textsByPath: Readonly<Record<string, string>>,
+    named?: readonly string[],
+  ])[] = [
     ['names a server', { [CONF]: 'default-server = /a\n' }, ['/a']],
     ['has comments and sections', { [CONF]: COMMENTED }, ['/a']],
     [
@@ -164,16 +166,20 @@ describe('client.conf', () => {
     join(home, CONF, '../m1-runtime/native'),
   ];
 
-  for (const [what, files, named] of rows) {
-    test(`client.conf that ${what}`, { skip: lacks({ programs: ['pactl'] }) }, async (t) => {
+  for (const [what, textsByPath, named] of rows) {
+    test(`the sockets are right for a client.conf that ${what}`, {
+      skip: lacks({ programs: ['pactl'] }),
+    }, async (t) => {
       const home = temporaryFolder(t);
-      for (const [name, text] of Object.entries(files)) write(join(home, name), text);
+      for (const [name, text] of Object.entries(textsByPath)) write(join(home, name), text);
+
       const env = { HOME: home, XDG_RUNTIME_DIR: home };
       const found = await findServer(context(env, home));
       const [runtime = '', linked = ''] = userSockets(home);
-      assert.deepEqual(found, success({ paths: [runtime, linked, ...(named ?? []), SYSTEM] }));
-      // If a server is named, libpulse tries that one alone. It never makes the link to a runtime directory.
-      assert.deepEqual(await triedByPactl(env), named ?? [runtime, SYSTEM]);
+      assert.deepEqual(found, success({ paths: [runtime, linked, ...(named ?? []), SYSTEM_SOCKET] }));
+
+      // libpulse tries a named server alone. It never makes the link, so it does not try the linked socket.
+      assert.deepEqual(await addressesTriedByPactl(env), named ?? [runtime, SYSTEM_SOCKET]);
     });
   }
 
@@ -182,33 +188,37 @@ describe('client.conf', () => {
     write(join(home, CONF), 'default-server = /a');
     write(join(home, 'other.conf'), 'default-server = /b');
     const env = { PULSE_CLIENTCONFIG: join(home, 'other.conf'), XDG_RUNTIME_DIR: home };
-    const paths = [...userSockets(home), '/b', SYSTEM];
+
+    const paths = [...userSockets(home), '/b', SYSTEM_SOCKET];
     assert.deepEqual(await findServer(context(env, home)), success({ paths }));
-    const server = await findServer(context({ ...env, PULSE_SERVER: '/c' }, home));
-    assert.deepEqual(server, success({ paths: ['/c'] }));
+
+    const found = await findServer(context({ ...env, PULSE_SERVER: '/c' }, home));
+    assert.deepEqual(found, success({ paths: ['/c'] }));
   });
 
   test('client.conf decides alone if the folder beside it does not answer', async (t) => {
     const home = temporaryFolder(t);
     write(join(home, CONF), 'default-server = /a');
-    const hanging = t.mock.method(fileSystem, 'readdir', () => new Promise(() => undefined));
+    const hangingReaddir = t.mock.method(fileSystem, 'readdir', () => new Promise(() => undefined));
     syncBuiltinESMExports();
     t.after(() => {
       t.mock.timers.reset();
-      hanging.mock.restore();
+      hangingReaddir.mock.restore();
       syncBuiltinESMExports();
     });
     t.mock.timers.enable({ apis: ['setTimeout'] });
+
     const finding = findServer(context({ XDG_RUNTIME_DIR: home }, home));
-    while (hanging.mock.callCount() === 0) await new Promise(setImmediate);
+    while (hangingReaddir.mock.callCount() === 0) await new Promise(setImmediate);
     t.mock.timers.tick(READ_MAX_MS);
-    assert.deepEqual(await finding, success({ paths: [...userSockets(home), '/a', SYSTEM] }));
+
+    assert.deepEqual(await finding, success({ paths: [...userSockets(home), '/a', SYSTEM_SOCKET] }));
   });
 
   test('client.conf that names a server on the network is reported with its file', async (t) => {
     const home = temporaryFolder(t);
     write(join(home, CONF), 'default-server = tcp:hifi:4713');
-    const addressProblem = `default-server of ${join(home, CONF)} is tcp:hifi:4713: ${ONLY}`;
+    const addressProblem = `default-server of ${join(home, CONF)} is tcp:hifi:4713: ${UNIX_ONLY}`;
     const paths = userSockets(home);
     const found = await findServer(context({ XDG_RUNTIME_DIR: home }, home));
     assert.deepEqual(found, success({ paths, addressProblem }));
@@ -216,7 +226,7 @@ describe('client.conf', () => {
 });
 
 describe('the backend', { timeout: 60_000 }, () => {
-  function started(t: TestContext, env: Variables, home: string) {
+  function startBackend(t: TestContext, env: Variables, home: string) {
     const recorder = new Recorder();
     const settings = {
       enabled: true,
@@ -237,8 +247,9 @@ describe('the backend', { timeout: 60_000 }, () => {
     const home = dirname(server.socketPath);
     mkdirSync(join(home, 'pulse'));
     renameSync(server.socketPath, join(home, 'pulse/native'));
-    const recorder = started(t, { PULSE_SERVER: 'tcp:hifi:4713', XDG_RUNTIME_DIR: home }, home);
-    const detail = `PULSE_SERVER is tcp:hifi:4713: ${ONLY}`;
+
+    const recorder = startBackend(t, { PULSE_SERVER: 'tcp:hifi:4713', XDG_RUNTIME_DIR: home }, home);
+    const detail = `PULSE_SERVER is tcp:hifi:4713: ${UNIX_ONLY}`;
     await until('the address is reported', () => recorder.state === `connecting: ${detail}`);
     assert.equal(server.connections(), 0);
   });
@@ -246,14 +257,17 @@ describe('the backend', { timeout: 60_000 }, () => {
   test('names the network server of client.conf where the user has no socket', async (t) => {
     const home = temporaryFolder(t);
     write(join(home, '.config/pulse/client.conf'), 'default-server = tcp:hifi:4713');
-    const recorder = started(t, { XDG_RUNTIME_DIR: home }, home);
+    const recorder = startBackend(t, { XDG_RUNTIME_DIR: home }, home);
     await until('the reason is published', () => recorder.state !== '');
-    assert.match(recorder.state, new RegExp(`pulse/native; default-server of .* is tcp:hifi:4713: ${ONLY}$`));
+    assert.match(
+      recorder.state,
+      new RegExp(`pulse/native; default-server of .* is tcp:hifi:4713: ${UNIX_ONLY}$`),
+    );
   });
 
   test('names the usual socket where there is none at all', async (t) => {
     const home = temporaryFolder(t);
-    const recorder = started(t, { XDG_RUNTIME_DIR: home }, home);
+    const recorder = startBackend(t, { XDG_RUNTIME_DIR: home }, home);
     await until('the reason is published', () => recorder.state !== '');
     assert.match(recorder.state, new RegExp(`^connecting: .*: connect ENOENT ${home}/pulse/native$`));
   });
@@ -267,13 +281,16 @@ describe('the backend', { timeout: 60_000 }, () => {
       t.after(() => sound.stop());
       const byFile = temporaryFolder(t);
       write(join(byFile, '.config/pulse/client.conf'), `default-server = unix:${sound.socketPath}`);
+
       const byLink = temporaryFolder(t);
       mkdirSync(join(byLink, '.config/pulse'), { recursive: true });
-      const late = started(t, { XDG_RUNTIME_DIR: byLink }, byLink);
-      await until('nothing is found', () => late.state.startsWith('connecting: '));
+
+      const recorderByLink = startBackend(t, { XDG_RUNTIME_DIR: byLink }, byLink);
+      await until('the first attempt has failed', () => recorderByLink.state.startsWith('connecting: '));
+
       symlinkSync(dirname(sound.socketPath), join(byLink, '.config/pulse/m1-runtime'));
-      const named = started(t, { XDG_RUNTIME_DIR: byFile }, byFile);
-      await until('both are up', () => named.up && late.up);
+      const recorderByFile = startBackend(t, { XDG_RUNTIME_DIR: byFile }, byFile);
+      await until('both backends are up', () => recorderByFile.up && recorderByLink.up);
     },
   );
 });

@@ -18,42 +18,57 @@ const NEVER_MS = 2 ** 31 - 1;
 /** A wait that does not end must fail its test. */
 const DEADLINE = { timeout: 60_000 };
 
-function make(path: string): void {
+function createFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, '');
 }
 
-function replace(path: string): void {
-  make(`${path}.new`);
+function replaceFile(path: string): void {
+  createFile(`${path}.new`);
   renameSync(`${path}.new`, path);
 }
 
-const nothing = (): void => undefined;
+const doNothing = (): void => undefined;
 
-/**
- * Steps before and during the wait; whether the waiter knows what lies there; its longest time; whether the
- * file ends it.
- */
-type Wait = readonly [what: string, first: Act, isKnown: boolean, then: Act, delayMs: number, ends: boolean];
-type Act = (path: string) => void;
-const WAITS: readonly Wait[] = [
-  ['it appears', nothing, true, make, NEVER_MS, true],
-  ['it is replaced', make, true, replace, NEVER_MS, true],
-  ['it appeared before', make, false, nothing, NEVER_MS, true],
-  ['it is still the same', make, true, nothing, 20, false],
-  ['it goes', make, true, (path) => rmSync(path), 50, false],
+type ChangeOfFile = (path: string) => void;
+
+interface WaitRow {
+  readonly what: string;
+  readonly before: ChangeOfFile;
+  /** Whether the wait knows the file that is there when it begins; by default it does. */
+  readonly isKnown?: boolean;
+  readonly during: ChangeOfFile;
+  /** The longest time of the wait. */
+  readonly delayMs: number;
+  /** Whether the file ends the wait. */
+  readonly ends: boolean;
+}
+
+const WAITS: readonly WaitRow[] = [
+  { what: 'it appears', before: doNothing, during: createFile, delayMs: NEVER_MS, ends: true },
+  { what: 'it is replaced', before: createFile, during: replaceFile, delayMs: NEVER_MS, ends: true },
+  {
+    what: 'it appeared before',
+    before: createFile,
+    isKnown: false,
+    during: doNothing,
+    delayMs: NEVER_MS,
+    ends: true,
+  },
+  { what: 'it is still the same', before: createFile, during: doNothing, delayMs: 20, ends: false },
+  { what: 'it goes', before: createFile, during: (path) => rmSync(path), delayMs: 50, ends: false },
 ];
 
 describe('the wait for a socket', DEADLINE, () => {
-  for (const [what, first, isKnown, then, delayMs, ends] of WAITS) {
+  for (const { what, before, isKnown = true, during, delayMs, ends } of WAITS) {
     test(`${ends ? 'ends when' : 'lasts though'} ${what}`, async (t) => {
       const path = join(temporaryFolder(t), 'a', 'native');
-      first(path);
-      const before = isKnown ? fileIdentity(path) : undefined;
+      before(path);
+      const identityBefore = isKnown ? fileIdentity(path) : undefined;
       const stop = new AbortController();
       t.after(() => stop.abort());
-      const waited = waitForSocket([{ path, identityBefore: before }], delayMs, stop.signal);
-      then(path);
+      const waited = waitForSocket([{ path, identityBefore }], delayMs, stop.signal);
+      during(path);
       assert.equal(await waited, ends);
     });
   }
@@ -68,9 +83,10 @@ describe('the wait for a socket', DEADLINE, () => {
   });
 });
 
-function home(t: TestContext, files: Readonly<Record<string, number>>): string {
+/** Makes a home with files of these sizes, each filled with the length of its name, which tells it apart. */
+function makeHome(t: TestContext, sizes: Readonly<Record<string, number>>): string {
   const folder = temporaryFolder(t);
-  for (const [name, size] of Object.entries(files)) {
+  for (const [name, size] of Object.entries(sizes)) {
     mkdirSync(join(folder, name, '..'), { recursive: true });
     writeFileSync(join(folder, name), Buffer.alloc(size, name.length));
   }
@@ -97,17 +113,25 @@ describe('the cookie is searched for', () => {
 });
 
 describe('among the cookie files', () => {
-  const usual = '.config/pulse/cookie';
-  const older = '.pulse-cookie';
-  const rows: readonly (readonly [string, Readonly<Record<string, number>>, string | undefined])[] = [
-    ['the first one counts', { [usual]: COOKIE_BYTES, [older]: COOKIE_BYTES }, usual],
-    ['a missing one is passed over', { [older]: COOKIE_BYTES }, older],
-    ['a cookie that is too long is passed over', { [usual]: 257, [older]: COOKIE_BYTES }, older],
-    ['there is no cookie', {}, undefined],
+  const first = '.config/pulse/cookie';
+  const second = '.pulse-cookie';
+  const rows: readonly (readonly [
+    what: string,
+    sizes: Readonly<Record<string, number>>,
+    expected: string | undefined,
+  ])[] = [
+    ['the first one counts', { [first]: COOKIE_BYTES, [second]: COOKIE_BYTES }, first],
+    ['a missing one is passed over', { [second]: COOKIE_BYTES }, second],
+    [
+      'a cookie that is too long is passed over',
+      { [first]: COOKIE_BYTES + 1, [second]: COOKIE_BYTES },
+      second,
+    ],
+    ['no cookie is found where there is no file', {}, undefined],
   ];
-  for (const [what, files, expected] of rows) {
+  for (const [what, sizes, expected] of rows) {
     test(what, async (t) => {
-      const cookie = await readCookie(cookiePaths({}, home(t, files)));
+      const cookie = await readCookie(cookiePaths({}, makeHome(t, sizes)));
       const expectedBytes =
         expected === undefined ? undefined : new Uint8Array(COOKIE_BYTES).fill(expected.length);
       assert.deepEqual(cookie && new Uint8Array(cookie), expectedBytes);

@@ -9,6 +9,7 @@ import type { ModuleInfo } from '../../../src/protocol/pulse/records.js';
 
 const MODULE: ModuleInfo = { index: 7, name: 'module-loopback', argument: 'x', used: undefined, props: {} };
 
+/** Errors of the reading, and why the module is not unloaded then; undefined if it counts as unloaded. */
 const ERRORS: readonly (readonly [error: RequestError, reason: string | undefined])[] = [
   [{ kind: 'server', code: 5, name: 'NOENTITY', meaning: 'no such entity' }, undefined],
   [{ kind: 'server', code: 1, name: 'ACCESS', meaning: 'access denied' }, 'access denied (ACCESS)'],
@@ -23,6 +24,7 @@ for (const [error, reason] of ERRORS) {
       requests.push(command);
       return { ok: false, error };
     }) as unknown as Ask;
+
     assert.equal(await unloadModule(ask, MODULE), reason);
     assert.deepEqual(requests, ['GET_MODULE_INFO']);
   });

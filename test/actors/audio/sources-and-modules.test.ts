@@ -19,10 +19,10 @@ const MICROPHONE = {
 const HALF = Math.round(RAW_NORM / 2);
 const UNKNOWN_PORT = /NOTIMPLEMENTED|NOENTITY/;
 
-async function microphoneOn(server: SoundServer) {
+async function addMicrophone(server: SoundServer) {
   const mixer = await Mixer.connect(server.socketPath);
   const { index: module } = await mixer.ask('LOAD_MODULE', MICROPHONE[server.kind]);
-  const source = await until('the source is there', async () =>
+  const source = await until('the source is listed', async () =>
     (await mixer.ask('GET_SOURCE_INFO_LIST', {})).find(({ name }) => name === 'microphone'),
   );
   return { mixer, module, index: source.index, read: () => mixer.ask('GET_SOURCE_INFO', source) };
@@ -30,54 +30,60 @@ async function microphoneOn(server: SoundServer) {
 
 for (const { kind, skip, start } of SOUND_SERVERS) {
   describe(`with ${kind}`, { skip, concurrency: 1 }, () => {
-    async function begun(t: TestContext) {
+    async function startWithMicrophone(t: TestContext) {
       const server = await start();
       t.after(() => server.stop());
-      const own = await microphoneOn(server);
-      t.after(() => own.mixer.close());
-      return own;
+      const microphone = await addMicrophone(server);
+      t.after(() => microphone.mixer.close());
+      return microphone;
     }
 
     test('a source is read and set, and a monitor names its sink', async (t) => {
-      const { mixer, index, read } = await begun(t);
+      const { mixer, index, read } = await startWithMicrophone(t);
       const [living] = await mixer.ask('GET_SINK_INFO_LIST', {});
       const sources = await mixer.ask('GET_SOURCE_INFO_LIST', {});
-      const monitor = sources.find((each) => each.index === living?.monitorSource);
+      const monitor = sources.find((source) => source.index === living?.monitorSource);
       assert.deepEqual([monitor?.monitorOfSink, monitor?.monitorOfSinkName], [living?.index, living?.name]);
+
       const before = await read();
       assert.deepEqual([before.monitorOfSink, before.ports], [undefined, []]);
       // PipeWire 1.4 reports a new volume once the source has been awake.
       await mixer.ask('CREATE_RECORD_STREAM', peakStream(index, before.channelMap, 'Wake up', false));
+
       const volume = before.channelMap.map(() => HALF);
       await mixer.ask('SET_SOURCE_VOLUME', { index, volume });
       await mixer.ask('SET_SOURCE_MUTE', { index, muted: true });
-      await until('it has both', async () => {
-        const { volume: raw, muted } = await read();
-        return muted && raw.every((each) => Math.abs(each - HALF) < 2);
+      await until('the source has the volume, and is muted', async () => {
+        const { volume: volumes, muted } = await read();
+        return muted && volumes.every((raw) => Math.abs(raw - HALF) < 2);
       });
+
       await mixer.ask('SET_DEFAULT_SOURCE', { name: 'microphone' });
-      await until('it is the default', async () => {
+      await until('the microphone is the default', async () => {
         return (await mixer.ask('GET_SERVER_INFO', {})).defaultSource === 'microphone';
       });
+
       await assert.rejects(mixer.ask('SET_SOURCE_PORT', { index, port: 'none' }), UNKNOWN_PORT);
     });
 
     test('a stream that reads a source is listed', async (t) => {
-      const { mixer, index, read } = await begun(t);
+      const { mixer, index, read } = await startWithMicrophone(t);
       const { channelMap } = await read();
       const stream = peakStream(index, channelMap, 'Peaks', true);
       const { sourceOutput } = await mixer.ask('CREATE_RECORD_STREAM', stream);
+
       const outputs = await mixer.ask('GET_SOURCE_OUTPUT_INFO_LIST', {});
-      const own = outputs.find((each) => each.index === sourceOutput);
-      assert.deepEqual([own?.source, own?.props['media.name']], [index, 'Peaks']);
+      const listed = outputs.find((output) => output.index === sourceOutput);
+      assert.deepEqual([listed?.source, listed?.props['media.name']], [index, 'Peaks']);
     });
 
     test('a module is listed with its argument as it was written, and is gone when it is unloaded', async (t) => {
-      const { mixer, module } = await begun(t);
+      const { mixer, module } = await startWithMicrophone(t);
       const { name, argument } = MICROPHONE[kind];
       const listed = (await mixer.ask('GET_MODULE_INFO_LIST', {})).find(({ index }) => index === module);
       assert.deepEqual([listed?.name, listed?.argument], [name, argument]);
       assert.deepEqual(await mixer.ask('GET_MODULE_INFO', { index: module }), listed);
+
       await mixer.ask('UNLOAD_MODULE', { index: module });
       await assert.rejects(mixer.ask('GET_MODULE_INFO', { index: module }), /NOENTITY/);
       await assert.rejects(mixer.ask('LOAD_MODULE', { name: 'module-nothing', argument: '' }), /server/);

@@ -23,11 +23,12 @@ test('a new sink with the index of a removed one does not get its balance', () =
 
 test('a stream keeps its balance through volume 0', () => {
   const state = stateWithSound();
-  for (const left of [0x10000, 0]) state.putSinkInput(inputInfo(5, 'News', { volume: [left, left / 2] }));
+  for (const leftRaw of [0x10000, 0])
+    state.putSinkInput(inputInfo(5, 'News', { volume: [leftRaw, leftRaw / 2] }));
   assert.deepEqual(state.sinkInputs.get(5)?.balance, [1, 0.5]);
 });
 
-describe('a list', () => {
+describe('a list of streams', () => {
   test('does not bring back a record that was removed after the list was made', () => {
     const state = stateWithSound();
     state.replaceSinkInputs([inputInfo(5, 'News'), inputInfo(6, 'Music')], new Set([6]));
@@ -36,7 +37,7 @@ describe('a list', () => {
     assert.deepEqual([...state.sinks.keys()], [1]);
   });
 
-  test('in any order gives the name to the oldest stream', () => {
+  test('in any order gives a name that two streams want to the older one', () => {
     const state = new SoundState();
     state.replaceSinkInputs([inputInfo(9, 'A'), inputInfo(3, 'A')], new Set());
     assert.deepEqual([state.sinkInputs.get(3)?.name, state.sinkInputs.get(9)?.name], ['A', 'A #9']);
@@ -51,17 +52,17 @@ describe('a list', () => {
 });
 
 describe('a name that its stream gives up is given to another stream', () => {
-  /** The names of clients 1, 2, ... before and after a change, and their published names then. */
+  /** The names that clients 1 and 2 want before and after a change, and the names that they then have. */
   const rows: readonly (readonly [what: string, before: string, after: string, expected: string])[] = [
     ['both streams get their names when they swap them', 'one,two', 'two,one', 'two,one'],
-    ['no stream gets a name that is kept', 'one,two', 'two,two', 'two #1,two'],
-    ['no stream gets a number that is kept', 'one,one', 'two,one', 'two,one #2'],
+    ['no stream gets a name that another stream keeps', 'one,two', 'two,two', 'two #1,two'],
+    ['no stream gets a name whose number another stream keeps', 'one,one', 'two,one', 'two,one #2'],
   ];
   for (const [what, before, after, expected] of rows) {
     test(what, () => {
       const state = new SoundState();
       for (const names of [before, after]) {
-        const infos = names.split(',').map((name, at) => inputInfo(at + 1, name));
+        const infos = names.split(',').map((name, index) => inputInfo(index + 1, name));
         state.replaceSinkInputs(infos, new Set());
       }
       assert.equal([1, 2].map((id) => state.sinkInputs.get(id)?.name).join(), expected);
@@ -74,14 +75,14 @@ describe('a reference', () => {
   state.putSinkInput(inputInfo(7, '6'));
   state.putSinkInput(inputInfo(8, '99'));
   state.putSinkInput(inputInfo(10, 'News'));
-  const inputs: readonly (readonly [string, string, number | undefined])[] = [
+  const rows: readonly (readonly [what: string, ref: string, index: number | undefined])[] = [
     ['is an id rather than a name', '6', 6],
     ['may be a name of digits that is no id', '99', 8],
     ['may be a unique name', 'News #10', 10],
     ['is not an id with leading zeros', '05', undefined],
     ['is not a number beyond all ids', '99999999999999999999', undefined],
   ];
-  for (const [what, ref, expected] of inputs) {
+  for (const [what, ref, expected] of rows) {
     test(`to a client ${what}`, () => assert.equal(state.findClient(ref)?.info.index, expected));
   }
 });
@@ -93,10 +94,13 @@ test('a new connection to another server forgets names and balances', () => {
   state.putSink(sinkInfo(0, 'living', { volume: [0x10000, 0x8000] }));
   state.putSink(sinkInfo(0, 'living', { volume: [0, 0] }));
   state.replaceSinkInputs([inputInfo(5, 'Song'), inputInfo(6, 'Song'), inputInfo(7, 'News')], new Set());
+
   state.enterLife(2);
   assert.deepEqual([state.server, state.sinks.size, state.sinkInputs.size], [undefined, 0, 0]);
+
   state.replaceSinks([sinkInfo(0, 'living', { volume: [0, 0] })], new Set());
   state.replaceSinkInputs([inputInfo(6, 'Song'), inputInfo(7, 'Song')], new Set());
+
   const names = [5, 6, 7, 8].map((id) => state.sinkInputs.get(id)?.name);
   assert.deepEqual(names, [undefined, 'Song', 'Song #7', undefined]);
   assert.equal(state.sinks.get(0)?.balance, undefined);
@@ -109,11 +113,14 @@ test('only the first 512 streams are known, and when one ends another one can be
     [state.sinkInputs.size, state.sinkInputs.has(511), state.sinkInputs.has(512)],
     [512, true, false],
   );
+
   state.putSinkInput(inputInfo(511, 'another'));
   assert.equal(state.sinkInputs.get(511)?.info.name, 'another');
+
   state.remove('sink-input', 0);
   state.putSinkInput(inputInfo(600, 'a late one'));
   assert.equal(state.sinkInputs.has(600), true);
+
   for (let index = 0; index < 600; index += 1) state.putSink(sinkInfo(index, `sink ${index}`));
   assert.equal(state.sinks.size, 512);
 });

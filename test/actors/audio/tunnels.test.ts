@@ -17,15 +17,17 @@ for (const receiving of SOUND_SERVERS)
           sending.start({ sinks: [] }),
         ]);
         t.after(() => Promise.all([node.stop(), computer.stop()]));
-        const { recorder } = startBackend(t, node.socketPath, {}, node.directory);
+
+        const { recorder } = startBackend(t, node.socketPath, { home: node.directory });
         await until('the backend is up', () => recorder.up);
         const server = `server=unix:${node.socketPath}`;
         await computer.pactl('load-module', 'module-tunnel-sink', server, 'sink_name=to-node');
         await until('the computer has the sink of the tunnel', async () =>
           (await computer.sinks()).some(({ name }) => name === 'to-node'),
         );
-        // A tunnel of PipeWire sends a stream while something plays there.
+        // A tunnel of PipeWire sends a stream only while something plays to its sink.
         await computer.play({ sink: 'to-node' });
+
         const machine = hostname();
         const name = `${machine} (${userInfo().username})`;
         const record = await until('the node has the stream of the tunnel', () => recorder.client(name));

@@ -17,17 +17,17 @@ import { AudioServerRecord, ClientRecord, OutputRecord } from '../../../src/prot
 import type { SinkInfo, SinkInputInfo } from '../../../src/protocol/pulse/records.js';
 import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
 
-const known = (info: SinkInfo, balance?: readonly number[]) => ({ info, balance });
+const knownSink = (info: SinkInfo, balance?: readonly number[]) => ({ info, balance });
 
-/** The record as clients get it, checked against its schema. */
-function published<T>(schema: TSchema, record: T): T {
+/** Returns the record as clients get it, and checks it against its schema. */
+function checkRecord<T>(schema: TSchema, record: T): T {
   const parsed: T = JSON.parse(JSON.stringify(record));
   assert.ok(Check(schema, parsed), JSON.stringify(parsed));
   return parsed;
 }
 
 function output(fields: Partial<SinkInfo>, balance?: readonly number[], wish: OutputWish = {}) {
-  const sink = known(sinkInfo(7, 'living', fields), balance);
+  const sink = knownSink(sinkInfo(7, 'living', fields), balance);
   const facts = {
     label: outputLabel(sink.info, wish),
     isDefault: false,
@@ -35,29 +35,44 @@ function output(fields: Partial<SinkInfo>, balance?: readonly number[], wish: Ou
     wish,
     volumeLimit: wish.volumeLimit,
   };
-  return published(OutputRecord, outputRecord(sink, facts, new PropertyCache()));
+  return checkRecord(OutputRecord, outputRecord(sink, facts, new PropertyCache()));
 }
+
+/** The flag of a sink that plays over the network. */
+const NETWORK_FLAG = 0x8;
+const RUNNING = 0;
 
 const IN_LIVING = { kind: 'pipewire', name: 'News #9', output: 'living' } as const;
 
 function client(fields: Partial<SinkInputInfo>) {
-  return published(ClientRecord, clientRecord(inputInfo(9, 'News', fields), IN_LIVING, new PropertyCache()));
+  return checkRecord(
+    ClientRecord,
+    clientRecord(inputInfo(9, 'News', fields), IN_LIVING, new PropertyCache()),
+  );
 }
 
 describe('the sound server', () => {
-  const on = (version: string) => `PulseAudio (on PipeWire${version})`;
-  /** The version in PipeWire's name is its own; the other one is the version of the protocol. */
-  const rows = [
+  const onPipeWire = (version: string) => `PulseAudio (on PipeWire${version})`;
+  /** PipeWire has its own version in its name; its package version is that of the protocol. */
+  const rows: readonly (readonly [
+    packageName: string,
+    packageVersion: string,
+    kind: 'pulseaudio' | 'pipewire',
+    version: string,
+  ])[] = [
     ['pulseaudio', '16.1', 'pulseaudio', '16.1'],
-    [on(' 0.3.65'), '15.0.0', 'pipewire', '0.3.65'],
-    [on(' 1.2.7-rc1'), '15.0.0', 'pipewire', '1.2.7-rc1'],
-    [on(''), '15.0.0', 'pipewire', '15.0.0'],
-  ] as const;
+    [onPipeWire(' 0.3.65'), '15.0.0', 'pipewire', '0.3.65'],
+    [onPipeWire(' 1.2.7-rc1'), '15.0.0', 'pipewire', '1.2.7-rc1'],
+    [onPipeWire(''), '15.0.0', 'pipewire', '15.0.0'],
+  ];
   for (const [packageName, packageVersion, kind, version] of rows) {
     test(`${packageName}, ${packageVersion} is ${kind} ${version}`, () => {
       const server = serverInfo({ packageName, packageVersion });
       assert.equal(kindOfServer(server), kind);
-      const record = published(AudioServerRecord, audioServerRecord(server, known(sinkInfo(7, 'living'))));
+      const record = checkRecord(
+        AudioServerRecord,
+        audioServerRecord(server, knownSink(sinkInfo(7, 'living'))),
+      );
       assert.deepEqual(record, {
         kind,
         default_sink: 'living',
@@ -71,16 +86,17 @@ describe('the sound server', () => {
 });
 
 describe('an output', () => {
-  test('is shown with all its fields', () => {
-    const line = { name: 'line', description: 'Line out', available: 2 };
-    const port = { ...line, priority: 1, availabilityGroup: undefined, type: 1 };
-    const tv = { ...port, name: 'tv', description: undefined, available: 1 };
+  test('has all its fields in its record', () => {
+    const plain = { description: 'Line out', priority: 1, availabilityGroup: undefined, type: 1 };
+    const linePort = { ...plain, name: 'line', available: 2 };
+    const tvPort = { ...plain, name: 'tv', description: undefined, available: 1 };
+    const otherPort = { ...plain, name: 'x', available: 0 };
     const record = output({
       props: { 'node.nick': 'Amp', 'device.class': 'sound' },
       volume: [0x8000, 0x4000],
-      flags: 0x8,
-      state: 0,
-      ports: [port, tv, { ...port, name: 'x', available: 0 }],
+      flags: NETWORK_FLAG,
+      state: RUNNING,
+      ports: [linePort, tvPort, otherPort],
       activePort: 'line',
     });
     assert.deepEqual(record, {
@@ -109,8 +125,9 @@ describe('an output', () => {
   test('has its configured limit and label; the label replaces the nick of its device', () => {
     const props = { 'node.nick': 'Amp', 'device.nick': 'DAC', 'device.class': 'sound' };
     const record = output({ props }, undefined, { label: 'Bath', volumeLimit: 0.6, hidden: true });
-    const values = [record.nick, record.label, record.props, record.volume_limit, record.hidden];
-    assert.deepEqual(values, ['Bath', 'Bath', { 'device.class': 'sound' }, 0.6, true]);
+    const { nick, label, props: shownProps, volume_limit: limit, hidden } = record;
+    assert.deepEqual([nick, label, limit, hidden], ['Bath', 'Bath', 0.6, true]);
+    assert.deepEqual(shownProps, { 'device.class': 'sound' });
   });
 
   test('omits the fields that it does not have', () => {
@@ -136,14 +153,20 @@ describe('an output', () => {
     });
   }
 
-  for (const state of [0, 1, 2, 3, undefined]) {
-    const expected = ['running', 'idle', 'suspended'][state ?? 3] ?? 'unknown';
+  const states: readonly (readonly [state: number | undefined, expected: string])[] = [
+    [0, 'running'],
+    [1, 'idle'],
+    [2, 'suspended'],
+    [3, 'unknown'],
+    [undefined, 'unknown'],
+  ];
+  for (const [state, expected] of states) {
     test(`in state ${state} is ${expected}`, () => assert.equal(output({ state }).state, expected));
   }
 });
 
 describe('a client', () => {
-  test('is shown with all its fields', () => {
+  test('has all its fields in its record', () => {
     const props = {
       'media.name': 'News',
       'application.name': 'Radio',
@@ -167,13 +190,14 @@ describe('a client', () => {
     });
   });
 
-  const apps: readonly (readonly [Record<string, string>, string])[] = [
+  const apps: readonly (readonly [props: Record<string, string>, app: string])[] = [
     [{ 'application.name': 'Radio', 'application.process.binary': 'radiod' }, 'Radio'],
     [{ 'application.process.binary': 'radiod' }, 'radiod'],
     [{ 'application.name': '' }, 'News #9'],
   ];
   for (const [props, app] of apps) {
-    test(`with ${JSON.stringify(props)} is of ${app}`, () => assert.equal(client({ props }).app, app));
+    test(`with ${JSON.stringify(props)} belongs to the app ${app}`, () =>
+      assert.equal(client({ props }).app, app));
   }
 
   test('shows properties in a fixed order, whatever they are called', () => {

@@ -10,52 +10,73 @@ import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
 import type { SinkInfo } from '../../../src/protocol/pulse/records.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { connected, DEADLINE } from './backed.js';
-import { but, bytesOf, COMMAND, event, type Handler } from './scripted-server.js';
+import { DEADLINE, startOnScriptedServer } from './backed.js';
+import { bytesOf, COMMAND, ERROR, event, type Handler, ordinaryExcept } from './scripted-server.js';
 import { serverInfo, sinkInfo } from './sound-records.js';
 
 const PIPEWIRE = 'PulseAudio (on PipeWire 1.4.2)';
+/** The states of a sink. */
 const RUNNING = 0;
+const IDLE = 1;
 const SUSPENDED = 2;
+const BEING_MADE = 0xfffffffe;
+
+/** Flags of a sink that is hardware. */
+const HARDWARE_FLAGS = 0xa6;
+
 const OK = { ok: true, value: {} } as const;
 const mute = (ref: string): AudioCommand => ({ do: 'mute', target: { kind: 'output', ref }, muted: true });
 const MUTE = mute('living');
-/** Captures of a monitor that do not wake the output within the waiting time. */
-const VAIN: readonly (readonly [what: string, captured: Handler])[] = [
-  ['whose capture is never answered', () => undefined],
-  ['that sleeps on while it is captured', ({ tag }, { reply }) => reply(tag, bytesOf.capture())],
+/** Sleeping outputs that no capture of their monitor wakes in time. */
+const NEVER_AWAKE: readonly (readonly [what: string, answerCapture: Handler])[] = [
+  ['a sleeping output whose capture is never answered', () => undefined],
+  [
+    'a sleeping output that sleeps on while it is captured',
+    ({ tag }, { reply }) => reply(tag, bytesOf.capture()),
+  ],
 ];
 
-describe('a volume is set only when its output is awake', () => {
+describe('a command for a volume waits', () => {
   type Readings = readonly Partial<SinkInfo>[];
-  const rows: readonly (readonly [what: string, readings: Readings, isKeptBack: boolean, server?: string])[] =
+  const rows: readonly (readonly [what: string, readings: Readings, hasToWait: boolean, server?: string])[] =
     [
       ['when its output sleeps', [{ state: SUSPENDED }], true],
-      ['when its output is being made', [{ state: 0xfffffffe }], true],
-      ['even if the output claims to be hardware', [{ state: SUSPENDED, flags: 0xa6 }], true],
-      ['not when its output plays', [{ state: 0 }], false],
-      ['not when its output sleeps again', [{ state: 1 }, { state: SUSPENDED }], false],
-      ["not by a card's", [{ state: SUSPENDED, card: 3 }], false],
-      ['not by PulseAudio', [{ state: SUSPENDED }], false, 'pulseaudio'],
+      ['when its output is being made', [{ state: BEING_MADE }], true],
+      [
+        'when its output sleeps, even if this claims to be hardware',
+        [{ state: SUSPENDED, flags: HARDWARE_FLAGS }],
+        true,
+      ],
+      ['not when its output plays', [{ state: RUNNING }], false],
+      [
+        'not when its output has been awake, and sleeps again',
+        [{ state: IDLE }, { state: SUSPENDED }],
+        false,
+      ],
+      ['not when its output belongs to a card', [{ state: SUSPENDED, card: 3 }], false],
+      ['not on PulseAudio', [{ state: SUSPENDED }], false, 'pulseaudio'],
     ];
-  const filled = (readings: Readings, packageName = PIPEWIRE): SoundState => {
+  const stateAfter = (readings: Readings, packageName = PIPEWIRE): SoundState => {
     const state = new SoundState();
     state.putServer(serverInfo({ packageName, cookie: 1 }));
     for (const reading of readings) state.putSink(sinkInfo(0, 'living', reading));
     return state;
   };
-  for (const [what, readings, isKeptBack, server] of rows) {
+  for (const [what, readings, hasToWait, server] of rows) {
     test(what, () => {
-      const last = sinkInfo(0, 'living', readings.at(-1));
-      assert.equal(hidesVolume(filled(readings, server), last), isKeptBack);
+      const latest = sinkInfo(0, 'living', readings.at(-1));
+      assert.equal(hidesVolume(stateAfter(readings, server), latest), hasToWait);
     });
   }
 
-  for (const what of ['after a restart of the server', 'with another output of that index']) {
-    test(`${what} the volume waits again`, () => {
-      const state = filled([{ state: 0 }]);
-      if (what.startsWith('after')) state.enterLife(2);
-      else state.remove('sink', 0);
+  const forgettings: Readonly<Record<string, (state: SoundState) => unknown>> = {
+    'after a restart of the server': (state) => state.enterLife(2),
+    'when another output gets the index': (state) => state.remove('sink', 0),
+  };
+  for (const [what, forget] of Object.entries(forgettings)) {
+    test(`again ${what}`, () => {
+      const state = stateAfter([{ state: RUNNING }]);
+      forget(state);
       state.putServer(serverInfo({ packageName: PIPEWIRE, cookie: 2 }));
       const asleep = sinkInfo(0, 'living', { state: SUSPENDED });
       state.putSink(asleep);
@@ -65,46 +86,50 @@ describe('a volume is set only when its output is awake', () => {
 });
 
 /**
- * Starts a backend on a server that accepts everything, and all of whose outputs but `kitchen` sleep;
- * `captured` answers the capture of a monitor.
+ * Starts a backend on a server that accepts everything. All outputs sleep, except `kitchen`. `answerCapture`
+ * answers the capture of a monitor.
  */
-async function startWithSleepingOutputs(t: TestContext, captured: Handler, timing: Partial<Timing> = {}) {
+async function startWithSleepingOutputs(
+  t: TestContext,
+  answerCapture: Handler,
+  timing: Partial<Timing> = {},
+) {
   const sinks = ['living', 'kitchen', 'hall'].map((name, index) => {
     return bytesOf.sink(index, name, { state: name === 'kitchen' ? RUNNING : SUSPENDED });
   });
-  const one: Handler = ({ tag, fields }, { reply }) =>
+  const answerSink: Handler = ({ tag, fields }, { reply }) =>
     reply(tag, sinks[fields.readUInt32BE(1)] ?? assert.fail());
-  const handler = but({
-    [COMMAND.createRecordStream]: captured,
-    [COMMAND.getSink]: one,
+  const handler = ordinaryExcept({
+    [COMMAND.createRecordStream]: answerCapture,
+    [COMMAND.getSink]: answerSink,
     [COMMAND.getSinks]: sinks.flat(),
     [COMMAND.getServerInfo]: bytesOf.server({ packageName: PIPEWIRE }),
   });
-  const both = await connected(t, handler, timing);
-  return { ...both, captures: () => both.server.count(COMMAND.createRecordStream) };
+  const started = await startOnScriptedServer(t, handler, { timing });
+  return { ...started, captures: () => started.server.count(COMMAND.createRecordStream) };
 }
 
 describe('a sleeping output', DEADLINE, () => {
-  test('a sleeping output whose monitor cannot be captured accepts the command all the same', async (t) => {
-    const { backend, server, captures } = await startWithSleepingOutputs(t, ({ tag }, { error }) =>
-      error(tag, 1),
-    );
+  test('a sleeping output whose monitor cannot be captured accepts the command nevertheless', async (t) => {
+    const refuseCapture: Handler = ({ tag }, { error }) => error(tag, ERROR.access);
+    const { backend, server, captures } = await startWithSleepingOutputs(t, refuseCapture);
     assert.deepEqual(await backend.handle(MUTE), OK);
     assert.equal(captures(), 1);
-    await until('the capture has ended', () => server.open() === 1);
+    await until('the capture has ended', () => server.openConnections() === 1);
   });
 
-  for (const [what, captured] of VAIN) {
-    test(`${what} is left asleep, and is not tried again, nor on a later connection to that server`, async (t) => {
-      const { backend, server, recorder, captures } = await startWithSleepingOutputs(t, captured, {
+  for (const [what, answerCapture] of NEVER_AWAKE) {
+    test(`${what} stays asleep and is captured only once, also after a new connection to the same server`, async (t) => {
+      const { backend, server, recorder, captures } = await startWithSleepingOutputs(t, answerCapture, {
         wakeMs: 1_000,
       });
       assert.deepEqual(await backend.handle(MUTE), OK);
       assert.equal(recorder.output('living')?.muted, false);
-      await until('the capture has ended', () => server.open() === 1);
+      await until('the capture has ended', () => server.openConnections() === 1);
       assert.deepEqual(await backend.handle(MUTE), OK);
       assert.equal(captures(), 1);
       assert.equal(recorder.up, true);
+
       server.responder.hangUp(0);
       await until('the connection is lost', () => !recorder.up);
       await until('the next connection is up', () => recorder.up);
@@ -113,40 +138,48 @@ describe('a sleeping output', DEADLINE, () => {
     });
 
     test(`${what} delays no other output, awake or asleep`, async (t) => {
-      const { backend, server, captures } = await startWithSleepingOutputs(t, captured, { wakeMs: 1_000 });
+      const { backend, server, captures } = await startWithSleepingOutputs(t, answerCapture, {
+        wakeMs: 1_000,
+      });
+
       const order: string[] = [];
       const answers = ['living', 'hall', 'living', 'hall', 'kitchen'].map(async (name) => {
         assert.deepEqual(await backend.handle(mute(name)), OK);
         order.push(name);
       });
+
       await Promise.all(answers);
       assert.equal(order[0], 'kitchen');
       assert.deepEqual(order.slice(1).sort(), ['hall', 'hall', 'living', 'living']);
       assert.equal(captures(), 2);
-      await until('the captures have ended', () => server.open() === 1);
+      await until('the captures have ended', () => server.openConnections() === 1);
     });
   }
 
-  test('delays no command when it is removed meanwhile', async (t) => {
-    const { backend, server, captures } = await startWithSleepingOutputs(t, ({ tag }, { reply, send }) => {
+  test('a sleeping output that is removed while it is captured delays no command', async (t) => {
+    const removeOutput: Handler = ({ tag }, { reply, send }) => {
       send(event('sinkRemove', 0), 0);
       return reply(tag, bytesOf.capture());
-    });
+    };
+    const { backend, server, captures } = await startWithSleepingOutputs(t, removeOutput);
+
     assert.equal(faultOf(await backend.handle(MUTE)), 'no-such-output');
     assert.equal(captures(), 1);
-    await until('the capture has ended', () => server.open() === 1);
+    await until('the capture has ended', () => server.openConnections() === 1);
   });
 
-  test('delays no command when its server goes meanwhile', async (t) => {
-    const { backend, server, recorder, captures } = await startWithSleepingOutputs(t, (_, { hangUp }) => {
+  test('a sleeping output whose server goes while it is captured delays no command', async (t) => {
+    const endConnection: Handler = (_, { hangUp }) => {
       hangUp(0);
       return undefined;
-    });
+    };
+    const { backend, server, recorder, captures } = await startWithSleepingOutputs(t, endConnection);
+
     assert.equal(faultOf(await backend.handle(MUTE)), 'unavailable');
     assert.equal(captures(), 1);
     await until(
-      'the connection is made anew, and the capture is gone',
-      () => recorder.up && server.open() === 1,
+      'a new connection is up, and the capture has ended',
+      () => recorder.up && server.openConnections() === 1,
     );
   });
 
@@ -154,8 +187,9 @@ describe('a sleeping output', DEADLINE, () => {
     const { backend, server, captures } = await startWithSleepingOutputs(t, () => undefined);
     const answer = backend.handle(MUTE);
     await until('the output is captured', () => captures() === 1);
+
     await backend.stop();
     assert.equal(faultOf(await answer), 'unavailable');
-    await until('all connections have ended', () => server.open() === 0);
+    await until('all connections have ended', () => server.openConnections() === 0);
   });
 });

@@ -2,7 +2,13 @@
 // profile and its ports can be switched. It is scripted because a real sound server has no card on a machine
 // without sound hardware; the emulated machine has real cards.
 
-import { but, bytesOf, COMMAND, event, scriptedServer } from '../../actors/audio/scripted-server.js';
+import {
+  bytesOf,
+  COMMAND,
+  event,
+  ordinaryExcept,
+  scriptedServer,
+} from '../../actors/audio/scripted-server.js';
 import { props, source, text, textProp, u32 } from '../../protocol/pulse/bytes.js';
 import type { Ending } from '../daemon.js';
 
@@ -36,7 +42,7 @@ export async function startCardServer(t: Ending) {
   const input = () => source({ name: 'line-in', ports: inputPorts, activePort: now.inputPort });
   const sink = () => bytesOf.sink(0, 'living', { card: CARD, ports: PORTS, activePort: now.port });
   const textIn = (fields: Buffer): string => /t([a-z]+)\0$/.exec(fields.toString('latin1'))?.[1] ?? '';
-  const handler = but({
+  const handler = ordinaryExcept({
     [COMMAND.getSinks]: ({ tag }, responder) => responder.reply(tag, sink()),
     [COMMAND.getSink]: ({ tag }, responder) => responder.reply(tag, sink()),
     [COMMAND.getSources]: ({ tag }, responder) => responder.reply(tag, input()),
