@@ -8,17 +8,18 @@ import type { Variables } from '../../../src/host/user-directories.js';
 /** The paths, or why there are none. */
 type Row = readonly [env: Variables, paths: readonly string[] | RegExp];
 
-function check(find: typeof userBusPaths, rows: readonly Row[]): void {
+/** Makes a test of each row, for the user with the id 1000. */
+function testRows(find: typeof userBusPaths, rows: readonly Row[]): void {
   for (const [env, paths] of rows) {
     test(`${find.name} in ${JSON.stringify(env)}`, () => {
       const found = find(env, 1000);
-      if (paths instanceof RegExp) assert.match(found.ok ? 'it was accepted' : found.error, paths);
+      if (paths instanceof RegExp) assert.match(found.ok ? 'the address is accepted' : found.error, paths);
       else assert.deepEqual(found, { ok: true, value: paths });
     });
   }
 }
 
-check(userBusPaths, [
+testRows(userBusPaths, [
   [{}, ['/run/user/1000/bus']],
   [{ XDG_RUNTIME_DIR: '/r' }, ['/r/bus']],
   [{ XDG_RUNTIME_DIR: '', DBUS_SESSION_BUS_ADDRESS: '' }, ['/run/user/1000/bus']],
@@ -41,7 +42,7 @@ check(userBusPaths, [
   [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/var/run/dbus/system_bus_socket' }, /that of the system bus/],
   [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/s', DBUS_SYSTEM_BUS_ADDRESS: 'unix:path=/s' }, /the system bus/],
 ]);
-check(systemBusPaths, [
+testRows(systemBusPaths, [
   [{}, ['/var/run/dbus/system_bus_socket']],
   [{ DBUS_SYSTEM_BUS_ADDRESS: 'unix:path=/s' }, ['/s']],
   [{ DBUS_SYSTEM_BUS_ADDRESS: 'unix:abstract=/s' }, /abstract/],

@@ -1,4 +1,4 @@
-// Failures that a bus can cause: in each row dbus-next alone would die, hang or forget.
+// Failures that a bus can cause. In each of them dbus-next alone would die, hang or forget something.
 
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
@@ -47,9 +47,10 @@ async function startConnectedBus(
   return { bus, owner, link };
 }
 
-const ask = (link: Bus<'units'>) => link.call(BUS_METHODS.getNameOwner, ['a.b']);
+const askOwner = (link: Bus<'units'>) => link.call(BUS_METHODS.getNameOwner, ['a.b']);
 const ANSWER = { ok: true, value: ':1.9' };
 const CLOSED = { ok: false, error: { kind: 'closed' } };
+/** The reply to GetNameOwner. */
 const ownerReply = (serial: number) => reply(serial, 's', ':1.9');
 
 /** A bus that answers GetNameOwner with `:1.9`, and everything else with an empty reply. */
@@ -59,7 +60,8 @@ const HONEST: Script = {
   },
 };
 
-const ENDS_CONNECTION: readonly (readonly [what: string, script: Script, reason: RegExp])[] = [
+/** Buses that never complete the greeting. */
+const FAILING_GREETINGS: readonly (readonly [what: string, script: Script, reason: RegExp])[] = [
   ['accepts and never answers', { greet: () => undefined }, /no greeting within/],
   ['closes during the handshake', { greet: (socket) => socket.destroy() }, /the bus closed/],
   ['rejects the mechanism', { greet: (socket) => socket.write('REJECTED\r\n') }, /No authentication methods/],
@@ -69,14 +71,16 @@ const ENDS_CONNECTION: readonly (readonly [what: string, script: Script, reason:
   ['refuses Hello', { hello: (socket, serial) => socket.write(errorReply(serial, 'a.No')) }, /refused .*No/],
 ];
 
-for (const [what, script, reason] of ENDS_CONNECTION) {
+for (const [what, script, reason] of FAILING_GREETINGS) {
   test(`the connection to a bus that ${what} is closed, and tried again`, async (t) => {
     const bus = await scriptedBus((connection) => (connection === 1 ? script : HONEST), t);
     const { owner, link } = startBus(t, options(bus.path));
+
     const down = await owner.waitForNote(/^down/);
     assert.match(owner.notes[down] ?? '', reason);
+
     await owner.waitForNote(/^up/, down);
-    assert.deepEqual(await ask(link), ANSWER);
+    assert.deepEqual(await askOwner(link), ANSWER);
   });
 }
 
@@ -86,20 +90,23 @@ test('a missing socket is reported once as the reason, and the bus is tried agai
     attempts.emit(`attempt ${attempt}`);
     return 1;
   };
-  const fifth = once(attempts, 'attempt 5');
+  const fifthAttempt = once(attempts, 'attempt 5');
+
   const { owner, link } = startBus(t, { ...options(join(temporaryFolder(t), 'bus')), backoffMs });
   await owner.waitForNote(/^down: .*ENOENT/);
-  await fifth;
+  await fifthAttempt;
+
   assert.equal(owner.notes.length, 1);
-  assert.deepEqual(await ask(link), CLOSED);
+  assert.deepEqual(await askOwner(link), CLOSED);
 });
 
 const ANOTHER_SIGNATURE = "GetNameOwner answered with the signature 'g'";
-/**
- * The bus's answer to the first call, and the result of that call. The next call works on the same
- * connection.
- */
-const ONE_CALL: readonly (readonly [what: string, answer: (serial: number) => Buffer, expected: object])[] = [
+/** The bus's answer to the first call, and the error of that call. */
+const FAILING_ANSWERS: readonly (readonly [
+  what: string,
+  answer: (serial: number) => Buffer,
+  expected: object,
+])[] = [
   ['nothing', () => Buffer.alloc(0), { kind: 'timeout' }],
   ['an invalid error name', (serial) => errorReply(serial, 'no dots, no name'), { kind: 'timeout' }],
   ['a reply to another call', (serial) => reply(serial + 1000), { kind: 'timeout' }],
@@ -108,8 +115,8 @@ const ONE_CALL: readonly (readonly [what: string, answer: (serial: number) => Bu
   ['another signature', (serial) => reply(serial, 'g', 's'), { kind: 'local', detail: ANOTHER_SIGNATURE }],
 ];
 
-for (const [what, answer, expected] of ONE_CALL) {
-  test(`a call that is answered with ${what} ends, and only that call`, async (t) => {
+for (const [what, answer, expected] of FAILING_ANSWERS) {
+  test(`a call that is answered with ${what} ends, and the next call works on the same connection`, async (t) => {
     let calls = 0;
     const { bus, link } = await startConnectedBus(t, () => ({
       call: (socket, received) => {
@@ -118,53 +125,60 @@ for (const [what, answer, expected] of ONE_CALL) {
         else HONEST.call?.(socket, received);
       },
     }));
-    assert.deepEqual(await ask(link), { ok: false, error: expected });
-    assert.deepEqual(await ask(link), ANSWER);
+
+    assert.deepEqual(await askOwner(link), { ok: false, error: expected });
+    assert.deepEqual(await askOwner(link), ANSWER);
     assert.equal(bus.connections(), 1);
   });
 }
 
-for (const [what, from] of Object.entries({ 'its header': 7, 'its body': 30 })) {
-  test(`a connection on which a message stops within ${what} is closed; its calls fail, and the next one works`, async (t) => {
-    const half: Script = { call: (socket, { serial }) => socket.write(ownerReply(serial).subarray(0, from)) };
-    const patience = { callDeadlineMs: NEVER_MS, messageDeadlineMs: DEADLINE_MS };
+for (const [place, bytes] of Object.entries({ 'its header': 7, 'its body': 30 })) {
+  test(`a connection on which a message stops within ${place} is closed; its calls fail, and the next connection works`, async (t) => {
+    const incomplete: Script = {
+      call: (socket, { serial }) => socket.write(ownerReply(serial).subarray(0, bytes)),
+    };
+    const deadlines = { callDeadlineMs: NEVER_MS, messageDeadlineMs: DEADLINE_MS };
     const { owner, link } = await startConnectedBus(
       t,
-      (connection) => (connection === 1 ? half : HONEST),
-      patience,
+      (connection) => (connection === 1 ? incomplete : HONEST),
+      deadlines,
     );
-    assert.deepEqual(await ask(link), CLOSED);
+
+    assert.deepEqual(await askOwner(link), CLOSED);
     const down = await owner.waitForNote(/^down: a message did not end within 1000 ms/);
     await owner.waitForNote(/^up/, down);
-    assert.deepEqual(await ask(link), ANSWER);
+    assert.deepEqual(await askOwner(link), ANSWER);
   });
 }
 
 test('a connection on which a message pauses, but is completed, stays open', async (t) => {
-  let rest: () => void = () => assert.fail('nothing was begun');
+  let complete: () => void = () => assert.fail('no message was begun');
   const pausing: Script = {
     call: (socket, { serial }) => {
-      socket.write(ownerReply(serial).subarray(0, 20));
-      rest = () => socket.write(ownerReply(serial).subarray(20));
+      const message = ownerReply(serial);
+      socket.write(message.subarray(0, 20));
+      complete = () => socket.write(message.subarray(20));
     },
   };
+
   const { bus, owner, link } = await startConnectedBus(t, () => pausing, { callDeadlineMs: NEVER_MS });
   for (let count = 0; count < 3; count += 1) {
-    const answer = ask(link);
+    const answer = askOwner(link);
     await until('the bus has got the call', () => bus.received.length > count);
-    rest();
+    complete();
     assert.deepEqual(await answer, ANSWER);
   }
   assert.deepEqual(owner.notes, ['up']);
 });
 
-test('an answer that follows a message which makes dbus-next throw is read, though nothing arrives after it', async (t) => {
+test('an answer after a message which makes dbus-next throw is read, though nothing arrives after the answer', async (t) => {
   const { owner, link } = await startConnectedBus(t, () => ({
     call: (socket, { serial }) => {
       socket.write(Buffer.concat([signal(':1.66', 'a.b', 'C', 'h', 0), ownerReply(serial)]));
     },
   }));
-  assert.deepEqual(await ask(link), ANSWER);
+
+  assert.deepEqual(await askOwner(link), ANSWER);
   assert.deepEqual(owner.notes, ['up']);
 });
 
@@ -174,6 +188,7 @@ test('the compiler and the bus refuse a method that changes something on the sys
   const link = new Bus('none', options(bus.path), owner);
   t.after(() => link.stop());
   await owner.waitForNote(/^up/);
+
   // @ts-expect-error The compiler must refuse this line.
   const outcome = await link.call(SYSTEMD_METHODS.startUnit, ['x.service', 'replace']);
   assert.deepEqual(outcome, { ok: false, error: { kind: 'local', detail: 'StartUnit is not for this bus' } });
@@ -187,7 +202,9 @@ test('if an owner fails when the bus is up, the connection is closed, and anothe
     owner.onUp = () => Promise.resolve();
     return Promise.reject(new Error('the first read failed'));
   };
-  await owner.waitForNote(/^up/, await owner.waitForNote(/^down: the first read failed/));
+
+  const down = await owner.waitForNote(/^down: the first read failed/);
+  await owner.waitForNote(/^up/, down);
   assert.equal(bus.connections(), 2);
 });
 
@@ -198,28 +215,37 @@ test('a signal whose handler throws ends the connection, but not the thread', as
       if (received.text.includes('Bad')) socket.write(signal(':1.9', 'a.b', 'Bad'));
     },
   }));
+
   owner.onSignal = () => {
     throw new Error('a bug');
   };
+
   await link.watch({ sender: SYSTEMD_NAME, member: 'Bad' });
-  await owner.waitForNote(/^up/, await owner.waitForNote(/^down: a signal could not be handled: a bug/));
+  const down = await owner.waitForNote(/^down: a signal could not be handled: a bug/);
+  await owner.waitForNote(/^up/, down);
 });
 
 test('only signals of the owner of a watched name arrive, also when the owner changes', async (t) => {
+  const OLD_OWNER = ':1.9';
+  const NEW_OWNER = ':1.10';
+  const STRANGER = ':1.66';
   const { owner, link } = await startConnectedBus(t, () => ({
     call: (socket, received) => {
       HONEST.call?.(socket, received);
+      // All signals follow when the test watches `Genuine`.
       if (!received.text.includes('member=') || received.text.includes('NameOwnerChanged')) return;
-      socket.write(signal(':1.66', 'a.b', 'Forged'));
-      socket.write(signal(':1.9', 'a.b', 'Genuine'));
-      const changes = [SYSTEMD_NAME, ':1.9', ':1.10'] as const;
-      socket.write(signal(BUS_NAME, BUS_NAME, 'NameOwnerChanged', 'sss', ...changes));
-      socket.write(signal(':1.9', 'a.b', 'Late'));
-      socket.write(signal(':1.10', 'a.b', 'New'));
+      socket.write(signal(STRANGER, 'a.b', 'Forged'));
+      socket.write(signal(OLD_OWNER, 'a.b', 'Genuine'));
+      const change = [SYSTEMD_NAME, OLD_OWNER, NEW_OWNER] as const;
+      socket.write(signal(BUS_NAME, BUS_NAME, 'NameOwnerChanged', 'sss', ...change));
+      socket.write(signal(OLD_OWNER, 'a.b', 'Late'));
+      socket.write(signal(NEW_OWNER, 'a.b', 'New'));
     },
   }));
+
   await link.watch({ sender: SYSTEMD_NAME, member: 'Genuine' });
   await owner.waitForNote(/New/);
+
   assert.deepEqual(owner.notes.slice(1), [
     'signal: Genuine',
     `owner of ${SYSTEMD_NAME}: true`,
@@ -232,15 +258,18 @@ test('a bus that is stopped before it is connected reports nothing more', async 
   const bus = await scriptedBus(() => ({ greet: () => undefined }), t);
   const { owner, link } = startBus(t, options(bus.path));
   while (bus.connections() === 0) await new Promise((resolve) => setImmediate(resolve));
+
   link.stop();
-  assert.deepEqual(await ask(link), CLOSED);
+  assert.deepEqual(await askOwner(link), CLOSED);
   assert.deepEqual(owner.notes, []);
 });
 
 test('at most 256 calls wait for an answer, and further calls are refused', async (t) => {
   const { link } = await startConnectedBus(t, () => ({ call: () => undefined }));
-  const calls = Array.from({ length: 300 }, () => ask(link));
+
+  const calls = Array.from({ length: 300 }, () => askOwner(link));
   const kinds = (await Promise.all(calls)).map((outcome) => (outcome.ok ? 'ok' : outcome.error.kind));
+
   assert.equal(kinds.filter((kind) => kind === 'timeout').length, 256);
   assert.equal(kinds.filter((kind) => kind === 'local').length, 44);
 });

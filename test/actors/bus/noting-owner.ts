@@ -27,8 +27,8 @@ export class NotingOwner implements BusOwner {
     this.notes.push(`signal: ${signal.member}`);
   }
 
-  ownerChanged(name: string, owned: boolean): void {
-    this.notes.push(`owner of ${name}: ${owned}`);
+  ownerChanged(name: string, isOwned: boolean): void {
+    this.notes.push(`owner of ${name}: ${isOwned}`);
   }
 
   /** Resolves with the index of the first matching note at or after `from`. */

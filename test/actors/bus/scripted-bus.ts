@@ -22,39 +22,75 @@ const marshal: (signature: string, values: readonly Value[]) => Buffer = createR
   'dbus-next/lib/marshall',
 );
 
+/** Types of messages (D-Bus Specification, "Message Format"). */
+export const METHOD_CALL = 1;
 const METHOD_RETURN = 2;
 const ERROR = 3;
-const SIGNAL = 4;
+export const SIGNAL = 4;
 
-/** Header fields by number (D-Bus Specification, "Header Fields"): code, type, text or number. */
+/** Codes of header fields (D-Bus Specification, "Header Fields"). */
+export const HEADER_FIELD = {
+  path: 1,
+  interface: 2,
+  member: 3,
+  errorName: 4,
+  replySerial: 5,
+  destination: 6,
+  sender: 7,
+  signature: 8,
+} as const;
+
 type Field = readonly [code: number, type: 's' | 'o' | 'g' | 'u', value: string | number];
 
-const SENDER: Field = [7, 's', 'org.freedesktop.DBus'];
+const SENDER: Field = [HEADER_FIELD.sender, 's', 'org.freedesktop.DBus'];
+
+const LITTLE_ENDIAN = 'l'.charCodeAt(0);
+const NO_REPLY_EXPECTED = 1;
+const VERSION = 1;
+const SERIAL = 1;
 
 /** The bytes of a message: header, padding and body. */
 export function messageBytes(type: number, fields: readonly Field[], body: Buffer = Buffer.alloc(0)): Buffer {
   const variants = fields.map(([code, valueType, value]) => [code, [valueType, value]]);
-  const head = marshal('yyyyuua(yv)', [0x6c, type, 1, 1, body.length, 1, variants]);
+  const head = marshal('yyyyuua(yv)', [
+    LITTLE_ENDIAN,
+    type,
+    NO_REPLY_EXPECTED,
+    VERSION,
+    body.length,
+    SERIAL,
+    variants,
+  ]);
   return Buffer.concat([head, Buffer.alloc(-head.length & 7), body]);
 }
 
 function message(type: number, fields: readonly Field[], signature: string, values: readonly Value[]) {
-  const all: readonly Field[] = signature === '' ? fields : [...fields, [8, 'g', signature]];
-  return messageBytes(type, all, marshal(signature, values));
+  const allFields: readonly Field[] =
+    signature === '' ? fields : [...fields, [HEADER_FIELD.signature, 'g', signature]];
+  return messageBytes(type, allFields, marshal(signature, values));
 }
 
 export function reply(serial: number, signature = '', ...values: readonly Value[]): Buffer {
-  return message(METHOD_RETURN, [[5, 'u', serial], SENDER], signature, values);
+  return message(METHOD_RETURN, [[HEADER_FIELD.replySerial, 'u', serial], SENDER], signature, values);
 }
 
 export function errorReply(serial: number, name: string, text?: string): Buffer {
-  const fields: readonly Field[] = [[4, 's', name], [5, 'u', serial], SENDER];
+  const fields: readonly Field[] = [
+    [HEADER_FIELD.errorName, 's', name],
+    [HEADER_FIELD.replySerial, 'u', serial],
+    SENDER,
+  ];
   return text === undefined ? message(ERROR, fields, '', []) : message(ERROR, fields, 's', [text]);
 }
 
 export function signal(sender: string, iface: string, member: string, signature = '', ...values: Value[]) {
-  const path: Field = [1, 'o', '/some/where'];
-  return message(SIGNAL, [path, [2, 's', iface], [3, 's', member], [7, 's', sender]], signature, values);
+  const fields: readonly Field[] = [
+    [HEADER_FIELD.path, 'o', '/some/where'],
+    [HEADER_FIELD.interface, 's', iface],
+    [HEADER_FIELD.member, 's', member],
+    [HEADER_FIELD.sender, 's', sender],
+  ];
+  return message(SIGNAL, fields, signature, values);
 }
 
 /** A call that the bus has received. `text` is its bytes: a script can search them for a method's name. */

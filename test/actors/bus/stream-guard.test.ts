@@ -44,8 +44,8 @@ class GuardedStream {
 
 const WHOLE = HEADER_BYTES + REST_BYTES;
 /**
- * Pieces that arrive one after the other, half a deadline apart; `late` counts the reports after one more
- * deadline.
+ * The sizes of pieces that arrive one after the other, half a deadline apart. `late` is the number of reports
+ * after one more deadline.
  */
 const ROWS: readonly (readonly [what: string, pieces: readonly number[], late: number])[] = [
   ['nothing', [], 0],

@@ -13,32 +13,33 @@ const BOTH = { poweroff: true, reboot: true };
 const SILENT = /"silent":true/;
 const ERRORS = 'org.freedesktop.DBus.Error';
 
-async function bench(t: TestContext, first: LogindScript = {}, capabilities = BOTH) {
-  let script = first;
+/** Starts the backend on a scripted logind, and waits until it is up. */
+async function startPower(t: TestContext, firstScript: LogindScript = {}, capabilities = BOTH) {
+  let script = firstScript;
   const bus = await scriptedLogind(t, () => script);
   const recorder = new Recorder();
   // The deadline is short only where no answer is expected.
-  const callDeadlineMs = SILENT.test(JSON.stringify(first)) ? 1000 : 10_000;
+  const callDeadlineMs = SILENT.test(JSON.stringify(firstScript)) ? 1000 : 10_000;
   const options = { paths: bus.paths, callDeadlineMs, backoffMs: () => 20 };
   const backend = new PowerBackend({ enabled: true, capabilities }, recorder, options);
   t.after(() => backend.stop());
   await until('the backend is up', () => recorder.up);
   /** Sets logind's answers from now on. */
-  const become = (next: LogindScript): void => {
+  const setScript = (next: LogindScript): void => {
     script = next;
   };
-  return { backend, recorder, become, called: () => methodsCalled(bus) };
+  return { backend, recorder, setScript, called: () => methodsCalled(bus) };
 }
 
-const actions = ({ published }: Recorder) => published.filter((line) => line.startsWith('put'));
-const record = (answer: Answer): unknown =>
+const publishedActions = ({ published }: Recorder) => published.filter((line) => line.startsWith('put'));
+const recordOrFault = (answer: Answer): unknown =>
   answer.ok ? JSON.parse(answer.value.text ?? 'null') : answer.error.fault;
 
-const ODD = { error: 'org.example.Odd', text: 'odd' };
+const ODD_ERROR = { error: 'org.example.Odd', text: 'odd' };
 const DENIED = { error: `${ERRORS}.AccessDenied` };
-const GONE = { gone: true } as const;
-const LATE = { silent: true } as const;
-const NOTHING = { reboot: false, power_off: false };
+const BUS_ENDS = { gone: true } as const;
+const NO_ANSWER = { silent: true } as const;
+const NEITHER_ALLOWED = { reboot: false, power_off: false };
 
 const STATUS: readonly (readonly [
   what: string,
@@ -47,24 +48,34 @@ const STATUS: readonly (readonly [
   expected: unknown,
 ])[] = [
   ['yes', {}, BOTH, { reboot: true, power_off: true }],
-  ['no', { can: 'no' }, BOTH, NOTHING],
-  ['challenge', { can: 'challenge' }, BOTH, NOTHING],
-  ['na', { can: 'na' }, BOTH, NOTHING],
-  ['yes, but only reboot is on', {}, { poweroff: false, reboot: true }, { reboot: true, power_off: false }],
-  ['yes, but only power-off is on', {}, { poweroff: true, reboot: false }, { ...NOTHING, power_off: true }],
-  ['yes, but nothing is on', {}, { poweroff: false, reboot: false }, NOTHING],
+  ['no', { can: 'no' }, BOTH, NEITHER_ALLOWED],
+  ['challenge', { can: 'challenge' }, BOTH, NEITHER_ALLOWED],
+  ['na', { can: 'na' }, BOTH, NEITHER_ALLOWED],
+  [
+    'yes, but only the reboot is enabled',
+    {},
+    { poweroff: false, reboot: true },
+    { reboot: true, power_off: false },
+  ],
+  [
+    'yes, but only the power-off is enabled',
+    {},
+    { poweroff: true, reboot: false },
+    { ...NEITHER_ALLOWED, power_off: true },
+  ],
+  ['yes, but neither is enabled', {}, { poweroff: false, reboot: false }, NEITHER_ALLOWED],
   ['that polkit is masked', { can: { error: 'org.freedesktop.systemd1.UnitMasked' } }, BOTH, 'unavailable'],
   ['that polkit is not installed', { can: DENIED }, BOTH, 'unavailable'],
   ['that logind is away', { can: { error: `${ERRORS}.ServiceUnknown` } }, BOTH, 'unavailable'],
-  ['nothing, and the bus ends', { can: GONE }, BOTH, 'unavailable'],
-  ['nothing in time', { can: LATE }, BOTH, 'timeout'],
-  ['an error nobody knows', { can: ODD }, BOTH, 'unavailable'],
+  ['nothing, and the bus ends', { can: BUS_ENDS }, BOTH, 'unavailable'],
+  ['nothing in time', { can: NO_ANSWER }, BOTH, 'timeout'],
+  ['with an unknown error', { can: ODD_ERROR }, BOTH, 'unavailable'],
 ];
 
 for (const [what, script, capabilities, expected] of STATUS) {
   test(`the status when logind answers ${what}`, async (t) => {
-    const { backend } = await bench(t, script, capabilities);
-    assert.deepEqual(record(await backend.handle({ do: 'status' })), expected);
+    const { backend } = await startPower(t, script, capabilities);
+    assert.deepEqual(recordOrFault(await backend.handle({ do: 'status' })), expected);
   });
 }
 
@@ -73,7 +84,7 @@ type Refusal = readonly [what: string, script: LogindScript, fault: FaultCode, d
 const lock = (who: string, why: string, mode = 'block', what = 'shutdown'): LockRow => [what, who, why, mode];
 const MANY = Array.from({ length: 7 }, (_, i) => lock(`who${i}`, 'w'));
 const APT = lock('apt', 'half-way', 'block', 'sleep:shutdown');
-const LONG_TALE = lock('x'.repeat(5000), 'line\nbreak');
+const LONG_LOCK = lock('x'.repeat(5000), 'line\nbreak');
 const PASSWORD = { error: `${ERRORS}.InteractiveAuthorizationRequired` };
 const BUSY = { error: 'org.freedesktop.login1.OperationInProgress', text: 'busy' };
 const LOCKED = { error: 'org.freedesktop.login1.BlockedByInhibitorLock' };
@@ -83,103 +94,120 @@ const REFUSALS: readonly Refusal[] = [
   ['challenge', { can: 'challenge' }, 'not-granted', /login1\.reboot, .*login1\.reboot-multiple-sessions/],
   ['no', { can: 'no' }, 'not-granted', /"no"/],
   ['na', { can: 'na' }, 'not-granted', /this machine cannot/],
-  ['it is blocked', { can: 'challenge', locks: [APT] }, 'inhibited', /"apt" \(process 42\): "half-way"/],
-  ['yes, though the own user blocks it', { locks: [lock('upgrade', 'flash')] }, 'inhibited', /"upgrade"/],
-  ['that a weak lock blocks it', { locks: [lock('a', 'b', 'block-weak')] }, 'inhibited', /"a"/],
-  ['that many block it', { locks: MANY }, 'inhibited', /"who4".*and 2 more$/],
-  ['that a long tale blocks it', { locks: [LONG_TALE] }, 'inhibited', /x{200}\.\.\." .*"line\\nbreak"$/],
+  [
+    'challenge, while a program blocks it',
+    { can: 'challenge', locks: [APT] },
+    'inhibited',
+    /"apt" \(process 42\): "half-way"/,
+  ],
+  ['yes, though the same user blocks it', { locks: [lock('upgrade', 'flash')] }, 'inhibited', /"upgrade"/],
+  ['yes, though a weak lock blocks it', { locks: [lock('a', 'b', 'block-weak')] }, 'inhibited', /"a"/],
+  ['yes, though many programs block it', { locks: MANY }, 'inhibited', /"who4".*and 2 more$/],
+  [
+    'yes, though a lock with a long name blocks it',
+    { locks: [LONG_LOCK] },
+    'inhibited',
+    /x{200}\.\.\." .*"line\\nbreak"$/,
+  ],
   ['yes, then that it needs a password', { order: PASSWORD }, 'not-granted', /Interactive/],
-  ['yes, then denies it', { order: DENIED }, 'not-granted', /AccessDenied/],
+  ['yes, then that it is denied', { order: DENIED }, 'not-granted', /AccessDenied/],
   ['yes, then that it is going down', { order: BUSY }, 'in-progress', /busy/],
   ['yes, then that a lock came', { order: LOCKED }, 'inhibited', /Blocked/],
   ['that systemd is shutting down', { can: SHUTTING_DOWN }, 'in-progress', /Shutting/],
   ['that polkit is away', { can: DENIED }, 'unavailable', /could not be asked/],
-  ['no locks in time', { locks: LATE }, 'timeout', /in time/],
-  ['no locks at all', { locks: ODD }, 'unavailable', /org\.example\.Odd/],
-  ['yes, then nothing in time', { order: LATE }, 'timeout', /The reboot was not accepted/],
-  ['yes, then the bus ends', { order: GONE }, 'unavailable', /connection to the bus was lost/],
-  ['yes, then an odd error', { order: ODD }, 'refused', /odd \(org\.example\.Odd\)$/],
+  ['yes, but gives no list of locks in time', { locks: NO_ANSWER }, 'timeout', /in time/],
+  ['yes, but gives an error instead of the locks', { locks: ODD_ERROR }, 'unavailable', /org\.example\.Odd/],
+  ['yes, then does not answer in time', { order: NO_ANSWER }, 'timeout', /The reboot was not accepted/],
+  ['yes, and then the bus ends', { order: BUS_ENDS }, 'unavailable', /connection to the bus was lost/],
+  ['yes, then with an odd error', { order: ODD_ERROR }, 'refused', /odd \(org\.example\.Odd\)$/],
 ];
 
 for (const [what, script, fault, detail] of REFUSALS) {
-  test(`a reboot when logind answers ${what} is ${fault}: ${detail.source}`, async (t) => {
-    const { backend, recorder } = await bench(t, script);
+  test(`a reboot is ${fault} when logind answers ${what}: ${detail.source}`, async (t) => {
+    const { backend, recorder } = await startPower(t, script);
     const answer = await backend.handle({ do: 'reboot' });
     assert.ok(!answer.ok);
     assert.equal(answer.error.fault, fault, answer.error.detail);
     assert.match(answer.error.detail, detail);
     assert.match(answer.error.detail, /^[A-Z]/);
-    assert.deepEqual(actions(recorder), []);
+    assert.deepEqual(publishedActions(recorder), []);
   });
 }
 
 for (const [action, method] of [['reboot', 'Reboot'] as const, ['poweroff', 'PowerOff'] as const]) {
-  test(`${action}: logind is asked whether it may, then called, and the event is sent before the answer`, async (t) => {
-    const harmless = [lock('a', 'b', 'delay'), lock('a', 'b', 'block', 'sleep:handle-power-key')];
-    const { backend, recorder, called } = await bench(t, { locks: harmless });
+  test(`a ${action} is ordered after logind has allowed it, and the event is sent before the answer`, async (t) => {
+    const harmlessLocks = [lock('a', 'b', 'delay'), lock('a', 'b', 'block', 'sleep:handle-power-key')];
+    const { backend, recorder, called } = await startPower(t, { locks: harmlessLocks });
+
     const answer = await backend.handle({ do: action });
     recorder.published.push(JSON.stringify(answer));
+
     assert.deepEqual(recorder.published, ['up', 'put power.action', '{"ok":true,"value":{}}']);
     assert.deepEqual(recorder.one('power.action'), { action });
     assert.deepEqual(called(), [`Can${method}`, 'ListInhibitors', method]);
   });
 
-  test(`${action} that is disabled never reaches logind`, async (t) => {
-    const { backend, called } = await bench(t, {}, { poweroff: false, reboot: false });
+  test(`a ${action} that is disabled never reaches logind`, async (t) => {
+    const { backend, called } = await startPower(t, {}, { poweroff: false, reboot: false });
     assert.equal(faultOf(await backend.handle({ do: action })), 'capability-off');
     assert.deepEqual(called(), []);
   });
 }
 
 test('only one of two requests at once is carried out, and a refused request does not block a later one', async (t) => {
-  const { backend, become, called, recorder } = await bench(t, { can: 'challenge' });
+  const { backend, setScript, called, recorder } = await startPower(t, { can: 'challenge' });
   assert.equal((await backend.handle({ do: 'reboot' })).ok, false);
-  become({});
-  const orders = ['reboot', 'reboot', 'poweroff'] as const;
-  const answers = await Promise.all(orders.map((action) => backend.handle({ do: action })));
+
+  setScript({});
+  const requests = ['reboot', 'reboot', 'poweroff'] as const;
+  const answers = await Promise.all(requests.map((action) => backend.handle({ do: action })));
   assert.deepEqual(answers.map(faultOf), ['none', 'in-progress', 'in-progress']);
-  const acts = called().filter((method) => /^(Reboot|PowerOff)$/.test(method));
-  assert.deepEqual(acts, ['Reboot']);
-  assert.equal(actions(recorder).length, 1);
+
+  const orders = called().filter((method) => /^(Reboot|PowerOff)$/.test(method));
+  assert.deepEqual(orders, ['Reboot']);
+  assert.equal(publishedActions(recorder).length, 1);
 });
 
 const NO_REPLY = { error: `${ERRORS}.NoReply` };
 const REBOOTS = { begins: 'reboot.target' };
 const POWERS_OFF = { begins: 'poweroff.target' };
 
-/** systemd starts a unit before the answer to the order, or instead of it. */
+/** systemd begins to start a unit before logind answers the order to power off, or instead of the answer. */
 const RACES: readonly (readonly [what: string, script: LogindScript, expected: FaultCode | 'none'])[] = [
   ['a reboot, and the power-off is refused', { ...REBOOTS, order: BUSY }, 'in-progress'],
-  ['a reboot, and the bus ends', { ...REBOOTS, order: GONE }, 'unavailable'],
-  ['another power-off, and this one is refused', { ...POWERS_OFF, order: BUSY }, 'in-progress'],
-  ['the power-off, and the bus ends before the reply', { ...POWERS_OFF, order: GONE }, 'none'],
+  ['a reboot, and the bus ends', { ...REBOOTS, order: BUS_ENDS }, 'unavailable'],
+  ['another power-off, and the new order is refused', { ...POWERS_OFF, order: BUSY }, 'in-progress'],
+  ['the power-off, and the bus ends before the reply', { ...POWERS_OFF, order: BUS_ENDS }, 'none'],
   ['the power-off, and logind ends before the reply', { ...POWERS_OFF, order: NO_REPLY }, 'none'],
-  ['the power-off, and nothing follows', { ...POWERS_OFF, order: LATE }, 'none'],
+  ['the power-off, and no answer follows', { ...POWERS_OFF, order: NO_ANSWER }, 'none'],
   ['a power-off, but logind never got the order', { ...POWERS_OFF, order: SHUTTING_DOWN }, 'in-progress'],
 ];
 
 for (const [what, script, expected] of RACES) {
-  test(`systemd begins ${what}: ${expected}`, async (t) => {
-    const { backend, recorder } = await bench(t, script);
+  const outcome = expected === 'none' ? 'accepted' : expected;
+  test(`the order to power off is ${outcome} when systemd begins ${what}`, async (t) => {
+    const { backend, recorder } = await startPower(t, script);
     assert.equal(faultOf(await backend.handle({ do: 'poweroff' })), expected);
-    assert.deepEqual(actions(recorder), expected === 'none' ? ['put power.action'] : []);
+    assert.deepEqual(publishedActions(recorder), expected === 'none' ? ['put power.action'] : []);
   });
 }
 
 test('actions that systemd began before the request are ignored', async (t) => {
-  const { backend, recorder, become } = await bench(t, { ...REBOOTS, order: BUSY });
+  const { backend, recorder, setScript } = await startPower(t, { ...REBOOTS, order: BUSY });
   await backend.handle({ do: 'reboot' });
-  become({ order: GONE });
-  assert.equal(record(await backend.handle({ do: 'reboot' })), 'unavailable');
-  assert.deepEqual(actions(recorder), []);
+
+  setScript({ order: BUS_ENDS });
+  assert.equal(recordOrFault(await backend.handle({ do: 'reboot' })), 'unavailable');
+  assert.deepEqual(publishedActions(recorder), []);
 });
 
 test('the backend is connecting and unavailable when the bus ends, and up when it returns', async (t) => {
-  const { backend, become, recorder } = await bench(t, { can: GONE });
-  assert.equal(record(await backend.handle({ do: 'status' })), 'unavailable');
+  const { backend, setScript, recorder } = await startPower(t, { can: BUS_ENDS });
+  assert.equal(recordOrFault(await backend.handle({ do: 'status' })), 'unavailable');
   await until('the loss is noticed', () => recorder.published.some((line) => line.startsWith('connecting')));
-  become({});
+
+  setScript({});
   recorder.published.length = 0;
   await until('the bus is back', () => recorder.published.includes('up'));
-  assert.deepEqual(record(await backend.handle({ do: 'status' })), { reboot: true, power_off: true });
+  assert.deepEqual(recordOrFault(await backend.handle({ do: 'status' })), { reboot: true, power_off: true });
 });

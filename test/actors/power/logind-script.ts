@@ -11,7 +11,7 @@ import {
   signal,
 } from '../bus/scripted-bus.js';
 
-/** Instead of an answer: an error with its name and text, nothing at all, or the end of the connection. */
+/** In the place of an answer: an error with its name and text, nothing, or the end of the connection. */
 export type Failure =
   | { readonly error: string; readonly text?: string }
   | { readonly silent: true }
@@ -20,10 +20,13 @@ export type Failure =
 export type LockRow = readonly [what: string, who: string, why: string, mode: string];
 
 export interface LogindScript {
+  /** The answer to CanReboot and CanPowerOff; `yes` by default. */
   readonly can?: string | Failure;
+  /** The answer to ListInhibitors; by default there are no locks. */
   readonly locks?: readonly LockRow[] | Failure;
   /** The unit that systemd begins to start before the order to reboot or power off has an answer. */
   readonly begins?: string;
+  /** The answer to Reboot and PowerOff. */
   readonly order?: 'accepted' | Failure;
 }
 
@@ -44,8 +47,8 @@ function answerBytes({ serial, text: call }: ReceivedCall, script: LogindScript)
   if (/CanReboot|CanPowerOff/.test(call)) return isFailure(can) ? can : reply(serial, 's', can);
   if (call.includes('ListInhibitors')) {
     if (isFailure(locks)) return locks;
-    const entries = locks.map((lock) => [...lock, USER_ID, PROCESS_ID]);
-    return reply(serial, 'a(ssssuu)', entries);
+    const rows = locks.map((lock) => [...lock, USER_ID, PROCESS_ID]);
+    return reply(serial, 'a(ssssuu)', rows);
   }
   return isFailure(order) ? order : reply(serial);
 }
@@ -65,7 +68,7 @@ export function scriptedLogind(t: TestContext, script: () => LogindScript) {
     if (begins !== undefined && ORDER.test(received.text)) socket.write(shutdownSignals(begins));
     if (Buffer.isBuffer(answer)) socket.write(answer);
     else if ('error' in answer) socket.write(errorReply(received.serial, answer.error, answer.text));
-    // The bytes that were written before must still arrive: end() sends them, destroy() would drop them.
+    // The signals must still arrive: end() sends what was written before, and destroy() would drop it.
     else if ('gone' in answer) socket.end();
   };
   return scriptedBus(() => ({ call }), t);

@@ -1,5 +1,5 @@
-// From job results and states to answers; and a start over a scripted manager after the end of its job: only
-// then is it known if the program can run.
+// From job results and states to answers; then a start over a scripted manager, after the end of its job. It is
+// known only then if the program can run.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -11,8 +11,8 @@ import { ManualClock } from '../../manual-clock.js';
 import { faultOf } from '../recorder.js';
 import { JOB_PATH, ScriptedManager, settle } from '../units/scripted-manager.js';
 
-/** Sends the command that starts a unit; its job ends, and the unit is in the state `now`. */
-async function startUnit(t: TestContext, name: string, now: Readonly<Record<string, unknown>>) {
+/** Sends the command that starts a unit. Its job ends, and the unit has the properties `stateAfterJob`. */
+async function startUnit(t: TestContext, name: string, stateAfterJob: Readonly<Record<string, unknown>>) {
   const clock = new ManualClock();
   const owner = { up: () => undefined, down: () => undefined, changed: () => undefined };
   const plan = { names: [name], interest: 'state', clock } as const;
@@ -23,10 +23,12 @@ async function startUnit(t: TestContext, name: string, now: Readonly<Record<stri
   manager.setUnit(name, { ActiveState: 'inactive', SubState: 'dead', InvocationID: Uint8Array.of(1) });
   await follower.up();
   const answers: string[] = [];
-  const answered = commandUnit(follower, clock, 'start', name);
-  void answered.then((answer) => answers.push(answer.ok ? 'ok' : answer.error.detail));
+  void commandUnit(follower, clock, 'start', name).then((answer) =>
+    answers.push(answer.ok ? 'ok' : answer.error.detail),
+  );
   await settle();
-  manager.sendChange(name, now);
+
+  manager.sendChange(name, stateAfterJob);
   manager.sendJobRemoved(JOB_PATH, name, 'done');
   await settle();
   return { clock, manager, answers };
@@ -39,6 +41,7 @@ test('a service that has just begun to run has 100 ms to fail, and no more', asy
   clock.advance(99);
   await settle();
   assert.deepEqual(answers, []);
+
   clock.advance(1);
   await settle();
   assert.deepEqual([answers, clock.timers], [['ok'], 0]);
@@ -52,14 +55,14 @@ test('a service that fails within these 100 ms is refused at once', async (t) =>
   assert.equal(clock.timers, 0);
 });
 
-const AT_ONCE: readonly [what: string, name: string, now: typeof RUNS][] = [
+const ANSWERED_AT_ONCE: readonly [what: string, name: string, stateAfterJob: typeof RUNS][] = [
   ['a unit that is no service', 'x.target', RUNS],
   ['a service that ran already', 'x.service', { ...RUNS, InvocationID: Uint8Array.of(1) }],
   ['a service whose program has ended', 'x.service', { ...RUNS, SubState: 'exited' }],
 ];
-for (const [what, name, now] of AT_ONCE) {
+for (const [what, name, stateAfterJob] of ANSWERED_AT_ONCE) {
   test(`the start of ${what} is answered at once`, async (t) => {
-    const { answers } = await startUnit(t, name, now);
+    const { answers } = await startUnit(t, name, stateAfterJob);
     assert.deepEqual(answers, ['ok']);
   });
 }
@@ -73,59 +76,62 @@ test('disable stops the unit of an alias that was made a moment ago, before anyb
   const follower = new UnitFollower<Bus<'units'>>(plan, owner, manager.busOf as never);
   t.after(() => follower.stop());
   await follower.up();
-  const behind = { Id: 'real.service', Names: ['real.service', 'alias.service'], ActiveState: 'active' };
-  manager.setUnit('alias.service', behind);
+  const aliased = { Id: 'real.service', Names: ['real.service', 'alias.service'], ActiveState: 'active' };
+  manager.setUnit('alias.service', aliased);
   manager.effects.set('DisableUnitFiles', () => manager.units.delete('alias.service'));
+
   const answer = commandUnit(follower, clock, 'disable', 'alias.service');
   await settle();
   manager.sendJobRemoved(JOB_PATH, 'real.service', 'done');
+
   assert.deepEqual([await answer, manager.stopCalls], [{ ok: true, value: {} }, ['real.service']]);
 });
 
 type Aim = 'started' | 'stopped';
-type JobRow = readonly [aim: Aim, result: string | undefined, facts: Partial<UnitFacts>, refused?: RegExp];
+type JobRow = readonly [aim: Aim, jobResult: string | undefined, facts: Partial<UnitFacts>, refusal?: RegExp];
 
-function run(activeState: string, subState: string, more: Partial<UnitFacts> = {}): Partial<UnitFacts> {
+function inState(activeState: string, subState: string, more: Partial<UnitFacts> = {}): Partial<UnitFacts> {
   return { activeState, subState, ...more };
 }
 
 const JOBS: readonly JobRow[] = [
-  ['started', 'done', run('active', 'running')],
-  ['started', 'done', run('active', 'exited')],
-  ['started', 'done', run('inactive', 'dead')],
-  ['started', 'done', run('activating', 'start')],
-  ['started', 'done', run('active', 'running', { result: 'exit-code' })],
-  ['started', 'done', run('active', 'running', { isConditionMet: false })],
-  ['started', 'done', run('failed', 'failed', { result: 'exit-code' }), /failed.*done.*exit-code/],
-  ['started', 'done', run('activating', 'auto-restart', { result: 'signal' }), /again.*signal/],
-  ['started', 'done', run('activating', 'auto-restart-queued', { result: 'signal' }), /again/],
-  ['started', 'done', run('deactivating', 'stop-post', { result: 'exit-code' }), /failing.*exit-code/],
-  ['started', 'done', run('deactivating', 'stop-sigterm', { result: 'signal' }), /failing/],
-  ['started', 'done', run('deactivating', 'stop-sigterm')],
-  ['started', 'done', run('inactive', 'dead', { isConditionMet: false }), /condition/],
-  ['started', 'done', run('inactive', 'dead', { result: 'core-dump' }), /error.*core-dump/],
-  ['started', 'failed', run('failed', 'failed', { result: 'timeout' }), /result is failed.*timeout/],
-  ['started', 'canceled', run('inactive', 'dead'), /canceled/],
-  ['started', 'timeout', run('activating', 'start'), /timeout/],
-  ['started', 'dependency', run('inactive', 'dead'), /dependency.*success/],
-  ['started', 'skipped', run('inactive', 'dead'), /skipped/],
-  ['started', 'assert', run('inactive', 'dead'), /assert/],
-  ['started', undefined, run('active', 'running')],
-  ['started', undefined, run('failed', 'failed'), /unknown/],
-  ['stopped', 'done', run('inactive', 'dead')],
-  ['stopped', 'done', run('failed', 'failed', { result: 'timeout' })],
-  ['stopped', 'done', run('inactive', 'dead', { isConditionMet: false })],
-  ['stopped', 'done', run('deactivating', 'stop-post', { result: 'timeout' })],
-  ['stopped', 'canceled', run('active', 'running'), /canceled/],
-  ['stopped', undefined, run('active', 'running'), /still active/],
+  ['started', 'done', inState('active', 'running')],
+  ['started', 'done', inState('active', 'exited')],
+  ['started', 'done', inState('inactive', 'dead')],
+  ['started', 'done', inState('activating', 'start')],
+  ['started', 'done', inState('active', 'running', { result: 'exit-code' })],
+  ['started', 'done', inState('active', 'running', { isConditionMet: false })],
+  ['started', 'done', inState('failed', 'failed', { result: 'exit-code' }), /failed.*done.*exit-code/],
+  ['started', 'done', inState('activating', 'auto-restart', { result: 'signal' }), /again.*signal/],
+  ['started', 'done', inState('activating', 'auto-restart-queued', { result: 'signal' }), /again/],
+  ['started', 'done', inState('deactivating', 'stop-post', { result: 'exit-code' }), /failing.*exit-code/],
+  ['started', 'done', inState('deactivating', 'stop-sigterm', { result: 'signal' }), /failing/],
+  ['started', 'done', inState('deactivating', 'stop-sigterm')],
+  ['started', 'done', inState('inactive', 'dead', { isConditionMet: false }), /condition/],
+  ['started', 'done', inState('inactive', 'dead', { result: 'core-dump' }), /error.*core-dump/],
+  ['started', 'failed', inState('failed', 'failed', { result: 'timeout' }), /result is failed.*timeout/],
+  ['started', 'canceled', inState('inactive', 'dead'), /canceled/],
+  ['started', 'timeout', inState('activating', 'start'), /timeout/],
+  ['started', 'dependency', inState('inactive', 'dead'), /dependency.*success/],
+  ['started', 'skipped', inState('inactive', 'dead'), /skipped/],
+  ['started', 'assert', inState('inactive', 'dead'), /assert/],
+  ['started', undefined, inState('active', 'running')],
+  ['started', undefined, inState('failed', 'failed'), /unknown/],
+  ['stopped', 'done', inState('inactive', 'dead')],
+  ['stopped', 'done', inState('failed', 'failed', { result: 'timeout' })],
+  ['stopped', 'done', inState('inactive', 'dead', { isConditionMet: false })],
+  ['stopped', 'done', inState('deactivating', 'stop-post', { result: 'timeout' })],
+  ['stopped', 'canceled', inState('active', 'running'), /canceled/],
+  ['stopped', undefined, inState('active', 'running'), /still active/],
 ];
 
-for (const [aim, result, facts, refused] of JOBS) {
-  test(`${aim}: ${result}, ${JSON.stringify(facts)}`, () => {
-    const answer = answerAfterJob(aim, result, { ...unknownUnit('x.service'), ...facts });
-    assert.equal(faultOf(answer), refused === undefined ? 'none' : 'refused');
+for (const [aim, jobResult, facts, refusal] of JOBS) {
+  const outcome = refusal === undefined ? 'succeeds' : 'is refused';
+  test(`a command that wants a unit ${aim} ${outcome} after the job result ${jobResult} with ${JSON.stringify(facts)}`, () => {
+    const answer = answerAfterJob(aim, jobResult, { ...unknownUnit('x.service'), ...facts });
+    assert.equal(faultOf(answer), refusal === undefined ? 'none' : 'refused');
     const detail = answer.ok ? '' : answer.error.detail;
-    assert.match(detail, refused ?? /^$/);
+    assert.match(detail, refusal ?? /^$/);
     assert.match(detail, /^([A-Z]|$)/);
   });
 }

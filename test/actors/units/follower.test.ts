@@ -1,4 +1,4 @@
-// A follower over a scripted manager: reloads without a signal of their end, and late replies. A real one:
+// A follower over a scripted manager: reloads without a signal of their end, and late replies. A real manager:
 // test/node/scenarios/systemd.ts.
 
 import assert from 'node:assert/strict';
@@ -10,7 +10,7 @@ import { ScriptedManager, settle } from './scripted-manager.js';
 
 const NAME = 'x.service';
 
-function setUp(t: TestContext, names: readonly string[] = ['x.service'], interest: Interest = 'state') {
+function setUp(t: TestContext, names: readonly string[] = [NAME], interest: Interest = 'state') {
   const clock = new ManualClock();
   const events: string[] = [];
   const owner = {
@@ -30,9 +30,10 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service'], interes
     clock,
     follower,
     manager,
-    state: () => follower.table.unit(NAME)?.facts.activeState,
-    /** The lines since the last call. */
-    taken: () => events.splice(0),
+    activeState: () => follower.table.unit(NAME)?.facts.activeState,
+    /** The reports to the owner since the last call. */
+    takeEvents: () => events.splice(0),
+    /** Lets time pass, and promises settle. */
     pass: async (ms: number) => {
       clock.advance(ms);
       await settle();
@@ -40,112 +41,135 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service'], interes
   };
 }
 
-async function up(t: TestContext) {
-  const all = setUp(t);
-  await all.follower.up();
-  assert.deepEqual([all.taken(), all.clock.timers], [['up'], 0], 'at rest it waits for nothing');
-  all.manager.takeCallCount('');
-  return all;
+/** Sets up a follower that is up and waits for nothing. */
+async function setUpConnected(t: TestContext) {
+  const started = setUp(t);
+  const { clock, follower, manager, takeEvents } = started;
+  await follower.up();
+  assert.deepEqual([takeEvents(), clock.timers], [['up'], 0]);
+  manager.calls.length = 0;
+  return started;
 }
 
 test('nothing is published during a reload; everything is read once after it, also after a storm of reloads', async (t) => {
-  const { manager, state, taken, pass } = await up(t);
-  manager.sendChange('x.service', { ActiveState: 'active' });
-  taken();
-  for (let each = 0; each < 5; each += 1) {
+  const { manager, activeState, takeEvents, pass } = await setUpConnected(t);
+  manager.sendChange(NAME, { ActiveState: 'active' });
+  takeEvents();
+
+  for (let reload = 0; reload < 5; reload += 1) {
     manager.sendReloading(true);
-    manager.sendUnitRemoved('x.service');
+    manager.sendUnitRemoved(NAME);
     manager.sendReloading(false);
     await pass(20);
   }
-  assert.deepEqual(taken(), []);
-  assert.equal(state(), 'active', 'what seems to go in a reload stays');
-  manager.setUnit('x.service', { ActiveState: 'failed' });
+
+  assert.deepEqual(takeEvents(), []);
+  assert.equal(activeState(), 'active', 'a unit that goes during a reload stays');
+
+  manager.setUnit(NAME, { ActiveState: 'failed' });
   await pass(50);
   assert.equal(manager.takeCallCount('GetAll'), 1);
-  assert.deepEqual([taken(), state()], [['x.service'], 'failed']);
+  assert.deepEqual([takeEvents(), activeState()], [[NAME], 'failed']);
 });
 
 test('a follower that needs verdicts gets every change, also during a reload, and the results of jobs', async (t) => {
-  const { follower, manager, taken } = setUp(t, [NAME], 'verdicts');
+  const { follower, manager, takeEvents } = setUp(t, [NAME], 'verdicts');
   await follower.up();
-  taken();
+  takeEvents();
+
   manager.sendReloading(true);
   manager.sendChange(NAME, { ActiveState: 'failed' });
   manager.sendJobRemoved('/job/1', NAME, 'failed');
-  assert.deepEqual(taken(), [NAME, `/job/1 of ${NAME}: failed`]);
+
+  assert.deepEqual(takeEvents(), [NAME, `/job/1 of ${NAME}: failed`]);
 });
 
 test('a reload whose end is never announced counts as ended after 30 s', async (t) => {
-  const { clock, manager, state, taken, pass } = await up(t);
+  const { clock, manager, activeState, takeEvents, pass } = await setUpConnected(t);
   manager.sendReloading(true);
-  manager.sendChange('x.service', { ActiveState: 'active' });
-  manager.setUnit('x.service', { ActiveState: 'active' });
+  manager.sendChange(NAME, { ActiveState: 'active' });
+  manager.setUnit(NAME, { ActiveState: 'active' });
+
   await pass(29_000);
-  assert.deepEqual(taken(), []);
+  assert.deepEqual(takeEvents(), []);
+
   await pass(1_000);
-  assert.deepEqual([taken(), state(), clock.timers], [['x.service'], 'active', 0]);
+  assert.deepEqual([takeEvents(), activeState(), clock.timers], [[NAME], 'active', 0]);
 });
 
 test('a reading that began before the next reload is not published', async (t) => {
-  const { manager, taken, pass } = await up(t);
-  for (const begins of [true, false]) manager.sendReloading(begins);
-  const open = manager.pauseReadings();
+  const { manager, takeEvents, pass } = await setUpConnected(t);
+  manager.sendReloading(true);
+  manager.sendReloading(false);
+
+  const answerReadings = manager.pauseReadings();
   await pass(50);
   manager.sendReloading(true);
-  open();
+  answerReadings();
   await settle();
-  assert.deepEqual(taken(), []);
+
+  assert.deepEqual(takeEvents(), []);
   manager.sendReloading(false);
   await pass(50);
-  assert.deepEqual(taken(), ['x.service']);
+  assert.deepEqual(takeEvents(), [NAME]);
 });
 
 test('after a new connection the follower subscribes again, and reads everything', async (t) => {
-  const { follower, manager, state, taken } = await up(t);
-  const first = manager.matches.splice(0);
+  const { follower, manager, activeState, takeEvents } = await setUpConnected(t);
+  const matchesBefore = manager.matches.splice(0);
+
   follower.down('gone');
   manager.setUnit(NAME, { ActiveState: 'active' });
   await follower.up();
-  assert.deepEqual([taken(), manager.matches, state()], [['down: gone', 'up'], first, 'active']);
-  assert.ok(first.length > 0);
+
+  assert.deepEqual(
+    [takeEvents(), manager.matches, activeState()],
+    [['down: gone', 'up'], matchesBefore, 'active'],
+  );
+  assert.ok(matchesBefore.length > 0);
 });
 
 test('late replies of an old connection are ignored', async (t) => {
-  const { follower, manager, taken } = setUp(t);
-  const open = manager.pauseReadings();
-  const begun = follower.up();
+  const { follower, manager, takeEvents } = setUp(t);
+  const answerReadings = manager.pauseReadings();
+  const connected = follower.up();
   await settle();
+
   follower.down('gone');
-  open();
-  await begun;
+  answerReadings();
+  await connected;
   await settle();
-  assert.deepEqual(taken(), ['down: gone']);
+
+  assert.deepEqual(takeEvents(), ['down: gone']);
 });
 
 test('the unit behind an alias is watched', async (t) => {
-  const { follower, manager, state } = setUp(t);
-  manager.units.set('x.service', { Id: 'real.service', Names: ['real.service', 'x.service'] });
+  const { follower, manager, activeState } = setUp(t);
+  manager.units.set(NAME, { Id: 'real.service', Names: ['real.service', NAME] });
   await follower.up();
+
   assert.ok(manager.matches.some(({ arg0 }) => arg0 === 'real.service'));
   manager.sendChange('real.service', { ActiveState: 'active' });
-  assert.equal(state(), 'active');
+  assert.equal(activeState(), 'active');
 });
 
 test('a wait for a state ends when it is reached, also while a reload keeps it from being published', async (t) => {
-  const { follower, manager, taken } = await up(t);
+  const { follower, manager, takeEvents } = await setUpConnected(t);
   const reached = follower.waitUntil(NAME, ({ facts }) => facts.activeState === 'failed', 1_000);
+
   manager.sendReloading(true);
-  manager.sendChange('x.service', { ActiveState: 'active' });
-  manager.sendChange('x.service', { ActiveState: 'failed' });
+  manager.sendChange(NAME, { ActiveState: 'active' });
+  manager.sendChange(NAME, { ActiveState: 'failed' });
+
   await reached;
-  assert.deepEqual(taken(), []);
+  assert.deepEqual(takeEvents(), []);
 });
 
 test('a follower that is stopped leaves nothing behind', async (t) => {
-  const { follower, manager, clock } = await up(t);
+  const { follower, manager, clock } = await setUpConnected(t);
   manager.sendReloading(true);
-  const end = follower.waits.forJob('/job/1', NAME, 1_000);
+  const wait = follower.waits.forJob('/job/1', NAME, 1_000);
+
   follower.stop();
-  assert.deepEqual([await end, clock.timers, manager.isStopped], [{ kind: 'away' }, 0, true]);
+  assert.deepEqual([await wait, clock.timers, manager.isStopped], [{ kind: 'away' }, 0, true]);
 });

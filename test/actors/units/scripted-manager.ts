@@ -35,7 +35,9 @@ export class ScriptedManager {
   readonly units = new Map<string, Properties>();
   /** The state of each unit's file, such as `enabled`, by the name of the unit. */
   readonly files = new Map<string, string>();
+  /** The names of the called methods, in order. */
   readonly calls: string[] = [];
+  /** The signals that were requested. */
   readonly matches: Match[] = [];
   /** The error that answers each call of a method, by the name of the method. */
   readonly refusals = new Map<string, BusResult<never>>();
@@ -43,6 +45,7 @@ export class ScriptedManager {
   readonly effects = new Map<string, () => void>();
   /** The unit of each call of `StopUnit`, in order. */
   readonly stopCalls: string[] = [];
+  /** Settles when the readings are answered again. */
   #pauseEnd: Promise<void> | undefined;
   isStopped = false;
   #callsUnderWay = 0;
@@ -107,9 +110,9 @@ export class ScriptedManager {
     return value === undefined ? { ok: false, error: { kind: 'dbus', name, text: '' } } : { ok: true, value };
   }
 
-  /** The number of calls of a method since the last `takeCallCount`, of whatever method. */
+  /** Counts the calls of this method, and forgets all calls so far, also those of other methods. */
   takeCallCount(member: string): number {
-    const count = this.calls.filter((each) => each === member).length;
+    const count = this.calls.filter((called) => called === member).length;
     this.calls.length = 0;
     return count;
   }

@@ -1,4 +1,4 @@
-// Tests the wait for a job: every way in which one ends.
+// Tests the wait for a job: every way in which a wait ends.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,7 +7,7 @@ import { ManualClock } from '../../manual-clock.js';
 
 const MAX_MS = 9_000;
 
-function stage() {
+function setUp() {
   const clock = new ManualClock();
   const waits = new Waits(clock);
   const wait = (job: string, unit = 'a') => waits.forJob(job, unit, MAX_MS);
@@ -15,59 +15,67 @@ function stage() {
 }
 
 test('two waits for one job get its result, and leave nothing behind', async () => {
-  const { clock, waits, wait } = stage();
+  const { clock, waits, wait } = setUp();
   const ends = [wait('/job/1'), wait('/job/1')];
+
   waits.jobEnded('/job/2', 'failed');
   waits.jobEnded('/job/1', 'done');
+
   const done = { kind: 'ended', result: 'done' };
   assert.deepEqual(await Promise.all(ends), [done, done]);
   assert.deepEqual([waits.awaitedJobs(), clock.timers], [[], 0]);
 });
 
 test('a job that does not end is waited for until the deadline', async () => {
-  const { clock, waits, wait } = stage();
+  const { clock, waits, wait } = setUp();
   const end = wait('/job/1');
   clock.advance(MAX_MS);
   assert.deepEqual([await end, waits.awaitedJobs()], [undefined, []]);
 });
 
 test('a wait that begins after its job has ended gets the result, if the job is among the latest 256', async () => {
-  const { waits, wait } = stage();
+  const { waits, wait } = setUp();
   for (let id = 0; id < 257; id += 1) waits.jobEnded(`/job/${id}`, 'canceled');
+
   assert.deepEqual(await wait('/job/1'), { kind: 'ended', result: 'canceled' });
   void wait('/job/0');
   assert.equal(waits.awaitedJobs().length, 1);
 });
 
 test('a wait ends if its unit no longer has the job, unless the job is newer than the list or its unit is not in it', async () => {
-  const { waits, wait } = stage();
-  const gone = wait('/job/1', 'a');
+  const { waits, wait } = setUp();
+  const waitForGoneJob = wait('/job/1', 'a');
   void wait('/job/2', 'b');
   void wait('/job/3', 'unlisted');
-  const awaited = waits.awaitedJobs();
+  const awaitedBeforeList = waits.awaitedJobs();
   void wait('/job/4', 'a');
-  waits.endMissed(awaited, (unit) => ({ a: '', b: '/job/2' })[unit]);
-  assert.deepEqual(await gone, { kind: 'ended' });
-  const left = waits.awaitedJobs().map(({ job }) => job);
-  assert.deepEqual(left, ['/job/2', '/job/3', '/job/4']);
+
+  const jobsOfUnits: Readonly<Record<string, string>> = { a: '', b: '/job/2' };
+  waits.endMissed(awaitedBeforeList, (unit) => jobsOfUnits[unit]);
+
+  assert.deepEqual(await waitForGoneJob, { kind: 'ended' });
+  const stillAwaited = waits.awaitedJobs().map(({ job }) => job);
+  assert.deepEqual(stillAwaited, ['/job/2', '/job/3', '/job/4']);
 });
 
 test('when the manager ends, all waits end, and the results of its jobs are forgotten', async () => {
-  const { waits, wait } = stage();
+  const { waits, wait } = setUp();
   waits.jobEnded('/job/1', 'done');
   const end = wait('/job/2');
+
   waits.managerLost();
   assert.deepEqual(await end, { kind: 'away' });
+
   void wait('/job/1');
   assert.equal(waits.awaitedJobs().length, 1);
 });
 
 test('a wait whose check throws is removed', async () => {
-  const { clock, waits } = stage();
-  const found = (): undefined => {
+  const { clock, waits } = setUp();
+  const throwError = (): undefined => {
     throw new Error('a defect');
   };
-  await assert.rejects(waits.until(MAX_MS, found), /a defect/);
+  await assert.rejects(waits.until(MAX_MS, throwError), /a defect/);
   waits.recheck();
   assert.equal(clock.timers, 0);
 });
