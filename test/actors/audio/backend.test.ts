@@ -158,7 +158,7 @@ describe('a lost server', DEADLINE, () => {
     await until('the first wait has begun again', () => waitsMs()[2] === FIRST_MS);
   });
 
-  test('that sends nothing is noticed by the regular reading that happens once a minute', async (t) => {
+  test('a server that sends nothing is noticed by the regular reading that happens once a minute', async (t) => {
     const { server, recorder } = await startOnScriptedServer(t, ordinaryHandler, {
       timing: { reconcileMs: 20, requestMs: 50 },
     });

@@ -35,7 +35,7 @@ interface Loopback {
 const indexOf = (records: typeof SINKS, name: string) =>
   records.find((record) => record.name === name)?.index;
 
-/** What the daemon reads when these loopbacks are loaded; the position of each is its module's index. */
+/** The records of a server with these loopbacks. The position of a loopback is its module's index. */
 function observedLoopbacks(...loopbacks: readonly Loopback[]): ObservedLoopbacks {
   const endOf = (chosen: Loopback['sink'], usual: number | undefined) =>
     chosen === 'nowhere' ? undefined : (chosen ?? usual);

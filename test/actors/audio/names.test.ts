@@ -55,10 +55,7 @@ describe('the name of a client', () => {
 });
 
 describe('names of live clients', () => {
-  /**
-   * Steps: `ID WISH -> NAME` is a client that wants a name, and the name that it gets. `ID leaves for NAME` is a
-   * client that wants another name.
-   */
+  /** `ID WISH -> NAME`: a client wants a name, and gets one. `ID leaves for NAME`: it wants another name. */
   const rows: readonly (readonly [what: string, ...steps: string[]])[] = [
     ['that are taken get a number', '1 A -> A', '2 A -> A #2', '3 A -> A #3'],
     ['with a number are kept for life', '1 A -> A', '2 A -> A #2', '2 B -> A #2'],

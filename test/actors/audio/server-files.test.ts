@@ -35,12 +35,12 @@ type ChangeOfFile = (path: string) => void;
 interface WaitRow {
   readonly what: string;
   readonly before: ChangeOfFile;
-  /** Whether the wait knows the file that is there when it begins; by default it does. */
+  /** True, as by default, if the wait knows the file that is there when the wait begins. */
   readonly isKnown?: boolean;
   readonly during: ChangeOfFile;
   /** The longest time of the wait. */
   readonly delayMs: number;
-  /** Whether the file ends the wait. */
+  /** True if the file ends the wait. */
   readonly ends: boolean;
 }
 

@@ -125,9 +125,9 @@ describe('an output', () => {
   test('has its configured limit and label; the label replaces the nick of its device', () => {
     const props = { 'node.nick': 'Amp', 'device.nick': 'DAC', 'device.class': 'sound' };
     const record = output({ props }, undefined, { label: 'Bath', volumeLimit: 0.6, hidden: true });
-    const { nick, label, props: shownProps, volume_limit: limit, hidden } = record;
+    const { nick, label, props: otherProps, volume_limit: limit, hidden } = record;
     assert.deepEqual([nick, label, limit, hidden], ['Bath', 'Bath', 0.6, true]);
-    assert.deepEqual(shownProps, { 'device.class': 'sound' });
+    assert.deepEqual(otherProps, { 'device.class': 'sound' });
   });
 
   test('omits the fields that it does not have', () => {

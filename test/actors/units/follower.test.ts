@@ -1,5 +1,5 @@
-// A follower over a scripted manager: reloads without a signal of their end, and late replies. A real manager:
-// test/node/scenarios/systemd.ts.
+// A follower over a scripted manager: reloads without a signal of their end, and late replies. Over a real
+// manager: test/node/scenarios/systemd.ts.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
