@@ -10,7 +10,7 @@ import { execFileSync } from 'node:child_process';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Daemon } from '../test/contract/daemon.js';
-import { addresses } from '../test/contract/silent-crowd.js';
+import { consecutiveAddresses } from '../test/contract/silent-crowd.js';
 import { startPulseAudio } from '../test/sound/servers.js';
 import { cpuMs, median } from './support/figures.js';
 import { Forked } from './support/fork.js';
@@ -39,7 +39,7 @@ const SILENT_CROWDS = [
 const GOAL = { atMost: 2 };
 
 inOwnNetwork();
-for (const address of [NODE, ...addresses(FIRST, HOSTS)])
+for (const address of [NODE, ...consecutiveAddresses(FIRST, HOSTS)])
   execFileSync('ip', ['addr', 'add', `${address}/24`, 'dev', 'lo']);
 
 /** Milliseconds from the connecting to the end of the answer's first chunk. */
@@ -81,8 +81,8 @@ const daemon = await Daemon.start({
   env: sound.env,
   config: `bind: [lo, ${NODE}]\nsystemd: {enabled: false}\nmqtt: {enabled: true, url: "mqtt://127.0.0.1:${broker.firstValue}", topic: ${TOPIC}}\n`,
 });
-await daemon.backend('audio', 'up');
-await daemon.backend('mqtt', 'up');
+await daemon.untilBackend('audio', 'up');
+await daemon.untilBackend('mqtt', 'up');
 const { port } = daemon;
 const forked = [broker.forked];
 

@@ -49,7 +49,7 @@ await measurement(async ({ rounds, ms, note }) => {
   const seconds = Math.ceil(ms(ROUND_MS) / 1000);
   const sound = await startPulseAudio();
   const daemon = await Daemon.start({ env: sound.env, config: 'systemd: {enabled: false}\n' });
-  await daemon.backend('audio', 'up');
+  await daemon.untilBackend('audio', 'up');
   const client = await sound.streams('player');
   await client.open(Array.from({ length: STREAMS }, () => ({ sink: 'living' })));
   await until(

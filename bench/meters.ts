@@ -202,7 +202,7 @@ async function measure(
 ): Promise<readonly Row[]> {
   const sound = await start();
   const daemon = await Daemon.start({ env: sound.env, config: 'systemd: {enabled: false}\n' });
-  await daemon.backend('audio', 'up');
+  await daemon.untilBackend('audio', 'up');
   const samples = soundFile(sound.directory, swelling);
   const playing = await Promise.all(OUTPUTS.map((sink) => sound.play({ sink, samples })));
   const alone = await cost(daemon, `nobody listens, ${kind}`, context);

@@ -213,7 +213,7 @@ function agesOf(changes: TextChanges, reported: ReadonlyMap<string, number>): nu
 async function followed(presses: number): Promise<readonly number[]> {
   const sound = await startPulseAudio();
   const daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY, api: STEP_OF_ONE });
-  await daemon.backend('audio', 'up');
+  await daemon.untilBackend('audio', 'up');
   const browsers = await Promise.all([openChromium({ locale: 'en' }), openChromium({ locale: 'en' })]);
   const open = async ({ context }: (typeof browsers)[number]): Promise<Page> => {
     const page = await context.newPage();

@@ -62,7 +62,7 @@ const STORM = new URL('./support/storm-process.js', import.meta.url);
 await measurement(async ({ rounds, ms }) => {
   const sound = await startPulseAudio();
   const daemon = await Daemon.start({ env: sound.env, config: 'systemd: {enabled: false}\n' });
-  await daemon.backend('audio', 'up');
+  await daemon.untilBackend('audio', 'up');
   const outputs = await daemon.read<Output[]>('/audio/outputs');
   const living = outputs.find(({ name }) => name === 'living')?.id ?? 0;
   const readers = await Forked.start(READERS, String(daemon.port), String(STREAMS));

@@ -34,7 +34,7 @@ const daemon = await Daemon.start({
   entry: fileURLToPath(new URL('main.js', SOURCES)),
   nodeArguments: [`--import=${COUNTS}`],
 });
-await daemon.backend('audio', 'up');
+await daemon.untilBackend('audio', 'up');
 const listener = await daemon.events();
 const mixer = await Mixer.connect(sound.socketPath);
 let expected = 0;

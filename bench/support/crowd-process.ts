@@ -4,7 +4,7 @@
 // or `broker` and the branch. The process of a broker first sends the port that it listens on.
 
 import { commandsOfAllKinds, startFloodingBroker } from '../../test/broker/flooding-broker.js';
-import { addresses, SilentCrowd } from '../../test/contract/silent-crowd.js';
+import { consecutiveAddresses, SilentCrowd } from '../../test/contract/silent-crowd.js';
 import { obey } from './fork.js';
 
 const [kind, where = '', port, first = '', hosts, connections] = process.argv.slice(2);
@@ -13,7 +13,7 @@ function silent(): void {
   let crowd: SilentCrowd | undefined;
   const to = { host: where, port: Number(port) };
   const begin = (): number => {
-    crowd = new SilentCrowd(to, addresses(first, Number(hosts)), Number(connections));
+    crowd = new SilentCrowd(to, consecutiveAddresses(first, Number(hosts)), Number(connections));
     return 0;
   };
   const end = (): number => {

@@ -73,7 +73,7 @@ export async function startDaemon(sound: SoundServer, { flags, env }: Launch): P
     config: 'systemd: {enabled: false}\n',
     nodeArguments: flags,
   });
-  await daemon.backend('audio', 'up');
+  await daemon.untilBackend('audio', 'up');
   return { pid: daemon.pid, port: daemon.port, end: () => daemon.stop() };
 }
 

@@ -109,7 +109,7 @@ function routesIn(list: string): readonly string[] {
 }
 
 /** An example for each part of a path. */
-const PARTS: Readonly<Record<string, string>> = {
+const EXAMPLE_PARTS: Readonly<Record<string, string>> = {
   scope: 'user',
   unit: 'mpd.service',
   output: '0',
@@ -123,7 +123,7 @@ const PARTS: Readonly<Record<string, string>> = {
 
 function accessTo(route: string, needs: readonly Need[]): RouteAccess {
   const [method, path = ''] = route.split(' ');
-  const url = path.replaceAll(/\{(\w+)\}/g, (_, part: string) => PARTS[part] ?? '');
+  const url = path.replaceAll(/\{(\w+)\}/g, (_, part: string) => EXAMPLE_PARTS[part] ?? '');
   const operation = Object.values(OPERATIONS).find((each) => `${each.method} ${each.path}` === route);
   const body = operation?.kind === 'command' && operation.body && JSON.stringify(EXAMPLES[operation.body]);
   const status = method === 'POST' ? 202 : path === '/' ? 308 : 200;

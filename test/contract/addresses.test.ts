@@ -19,22 +19,25 @@ import { Daemon, ENTRY, NO_BACKENDS } from './daemon.js';
 const SOON_MS = 25_000;
 
 /** A daemon with that `bind`. */
-async function bound(t: TestContext, bind: string, more = '') {
+async function startBound(t: TestContext, bind: string, more = '') {
   const daemon = await Daemon.start({ config: `${NO_BACKENDS}bind: ${bind}\n${more}` }, t);
   type Doors = Readonly<Record<'listening' | 'waiting', readonly string[]>>;
   /** Waits until `/health` shows these addresses. */
-  const doors = async (listening: readonly string[], waiting: readonly string[]): Promise<void> => {
-    const isSo = async (): Promise<boolean> => {
+  const untilHealthShows = async (
+    listening: readonly string[],
+    waiting: readonly string[],
+  ): Promise<void> => {
+    const areAsExpected = async (): Promise<boolean> => {
       const now = await daemon.read<Doors>('/health');
       assert.deepEqual([now.listening.toSorted(), now.waiting], [listening.toSorted(), waiting]);
       return true;
     };
-    await until('these addresses are listened on', isSo, SOON_MS);
+    await until('these addresses are listened on', areAsExpected, SOON_MS);
   };
   /** The daemon must answer at this address. */
-  const serves = async (host: string): Promise<void> =>
+  const assertServed = async (host: string): Promise<void> =>
     assert.equal((await send(daemon.port, { path: '/server', host, headers: LOCAL })).status, 200);
-  return { daemon, doors, serves };
+  return { daemon, untilHealthShows, assertServed };
 }
 
 const LO = ['127.0.0.1', '::1'];
@@ -62,24 +65,24 @@ function printedAddress(daemon: Daemon): string | undefined {
 
 inOwnNetwork(import.meta.url, () => {
   test('an interface is followed as it appears, changes its addresses and goes, while a stream on lo continues', async (t) => {
-    const { daemon, doors, serves } = await bound(t, '[lo, wlan7]');
-    await doors(LO, ['wlan7']);
+    const { daemon, untilHealthShows, assertServed } = await startBound(t, '[lo, wlan7]');
+    await untilHealthShows(LO, ['wlan7']);
     const stream = await daemon.events();
     ip('link', 'add', 'wlan7', 'type', 'veth', 'peer', 'name', 'air7');
     ip('link', 'set', 'air7', 'up');
     ip('link', 'set', 'wlan7', 'up');
     ip('addr', 'add', 'fd00:7::2/64', 'dev', 'wlan7');
-    await doors([...LO, 'fd00:7::2'], []);
-    await serves('fd00:7::2');
+    await untilHealthShows([...LO, 'fd00:7::2'], []);
+    await assertServed('fd00:7::2');
     ip('addr', 'add', '10.7.0.2/24', 'dev', 'wlan7');
-    await doors([...LO, 'fd00:7::2', '10.7.0.2'], []);
-    await serves('10.7.0.2');
+    await untilHealthShows([...LO, 'fd00:7::2', '10.7.0.2'], []);
+    await assertServed('10.7.0.2');
     ip('addr', 'del', '10.7.0.2/24', 'dev', 'wlan7');
     ip('addr', 'add', '10.7.0.3/24', 'dev', 'wlan7');
-    await doors([...LO, 'fd00:7::2', '10.7.0.3'], []);
-    await serves('10.7.0.3');
+    await untilHealthShows([...LO, 'fd00:7::2', '10.7.0.3'], []);
+    await assertServed('10.7.0.3');
     ip('link', 'del', 'wlan7');
-    await doors(LO, ['wlan7']);
+    await untilHealthShows(LO, ['wlan7']);
     assert.equal(stream.ended, false);
     assert.equal(daemon.log.split('does not exist yet').length - 1, 2, daemon.log);
   });
@@ -91,15 +94,15 @@ inOwnNetwork(import.meta.url, () => {
     ip('addr', 'add', '10.6.0.2/24', 'dev', 'acc0');
     ip('addr', 'add', '10.6.0.3/24', 'dev', 'acc0', 'label', 'acc0:1');
     t.after(() => ip('link', 'del', 'acc0'));
-    const { doors, serves } = await bound(t, '[lo, acc0]');
-    await doors([...LO, '10.6.0.2', '10.6.0.3'], []);
-    await serves('10.6.0.3');
+    const { untilHealthShows, assertServed } = await startBound(t, '[lo, acc0]');
+    await untilHealthShows([...LO, '10.6.0.2', '10.6.0.3'], []);
+    await assertServed('10.6.0.3');
   });
 
   test('people are told the address of the default route, and not that of an older interface of containers', async (t) => {
     addInterfaces(t);
     ip('route', 'add', 'default', 'via', '10.5.0.1');
-    const { daemon } = await bound(t, 'all');
+    const { daemon } = await startBound(t, 'all');
     const request = { path: '/ui', headers: { Host: 'music.example.org', Accept: 'text/html' } };
     assert.match((await send(daemon.port, request)).text, /http:\/\/10\.5\.0\.2:/);
     const open = `http://10.5.0.2:${daemon.port}/ (lan5) or http://172.17.0.1:${daemon.port}/ (docker0)`;
@@ -113,14 +116,14 @@ inOwnNetwork(import.meta.url, () => {
     t.after(() => broker.stop());
     const spy = await startSpy(broker.url, 'homeassistant/#');
     t.after(() => spy.end());
-    const { daemon } = await bound(t, 'all', `mqtt: {enabled: true, url: "${broker.url}"}\n`);
+    const { daemon } = await startBound(t, 'all', `mqtt: {enabled: true, url: "${broker.url}"}\n`);
     const device = await until('the device is announced', () => spy.received[0]?.text);
     assert.ok(device.includes(`"configuration_url":"http://10.5.0.2:${daemon.port}/ui"`), device);
   });
 
   test('without a default route a device comes before interfaces that software has made', async (t) => {
     addInterfaces(t);
-    const { daemon } = await bound(t, 'all');
+    const { daemon } = await startBound(t, 'all');
     // An own network has no device: these are the kernel's files of one.
     execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', '/sys/class/net']);
     t.after(() => execFileSync('umount', ['/sys/class/net']));
@@ -129,18 +132,18 @@ inOwnNetwork(import.meta.url, () => {
   });
 
   test('an address whose port another program has is logged, and served when the port is free', async (t) => {
-    const { daemon, doors, serves } = await bound(t, '[127.0.0.1, 10.8.0.2]');
-    await doors(['127.0.0.1'], ['10.8.0.2']);
+    const { daemon, untilHealthShows, assertServed } = await startBound(t, '[127.0.0.1, 10.8.0.2]');
+    await untilHealthShows(['127.0.0.1'], ['10.8.0.2']);
     // With this setting another program can occupy an address before it exists.
     writeFileSync('/proc/sys/net/ipv4/ip_nonlocal_bind', '1');
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(daemon.port, '10.8.0.2', resolve));
     ip('addr', 'add', '10.8.0.2/24', 'dev', 'lo');
     await until('the log names the address', () => daemon.log.includes('cannot listen yet'), SOON_MS);
-    await doors(['127.0.0.1'], ['10.8.0.2']);
+    await untilHealthShows(['127.0.0.1'], ['10.8.0.2']);
     await new Promise((resolve) => other.close(resolve));
-    await doors(['127.0.0.1', '10.8.0.2'], []);
-    await serves('10.8.0.2');
+    await untilHealthShows(['127.0.0.1', '10.8.0.2'], []);
+    await assertServed('10.8.0.2');
     assert.equal(daemon.log.split('cannot listen yet').length - 1, 1, daemon.log);
   });
 });

@@ -36,7 +36,7 @@ const untilCaptured = (sound: SoundServer, count: number): Promise<boolean> =>
 
 onEachSoundServer('the level of an output', (node) => {
   /** Opens a stream that is closed when the test ends, however it ends. */
-  async function listen(t: TestContext, query = LISTENING): Promise<EventConsumer> {
+  async function openStream(t: TestContext, query = LISTENING): Promise<EventConsumer> {
     const stream = await node().daemon.events(query);
     t.after(() => stream.close());
     return stream;
@@ -51,14 +51,14 @@ onEachSoundServer('the level of an output', (node) => {
 
   test('an output that plays nothing has level 0, and is not woken', async (t) => {
     const { sound } = node();
-    const states = async () => (await sound.pactl('list', 'short', 'sinks')).match(/\S+$/gm);
-    await until('the outputs sleep', async () => !(await states())?.includes('RUNNING'));
-    const resting = await states();
-    const stream = await listen(t);
+    const readStates = async () => (await sound.pactl('list', 'short', 'sinks')).match(/\S+$/gm);
+    await until('the outputs sleep', async () => !(await readStates())?.includes('RUNNING'));
+    const resting = await readStates();
+    const stream = await openStream(t);
     for (const name of ['living', 'kitchen']) await untilLevel(stream, (await node().output(name)).id, 0, 0);
     assert.equal(await countCaptures(node().sound), 0);
     // An output may only have fallen asleep: PipeWire puts an idle one to sleep after some seconds.
-    const now = await states();
+    const now = await readStates();
     const isAtRest = resting?.every((state, at) => [state, 'SUSPENDED'].includes(now?.[at] ?? ''));
     assert.ok(isAtRest, `${resting} has become ${now}`);
   });
@@ -67,7 +67,7 @@ onEachSoundServer('the level of an output', (node) => {
     const { sound } = node();
     const living = await node().output('living');
     const kitchen = await node().output('kitchen');
-    const stream = await listen(t);
+    const stream = await openStream(t);
     const playing = await playTone(t, 'living');
     await untilLevel(stream, living.id, 0.5, 0.25);
     assert.deepEqual(stream.model.known.levels.get(kitchen.id), [0, 0]);
@@ -77,7 +77,7 @@ onEachSoundServer('the level of an output', (node) => {
     await sound.pactl('set-sink-input-mute', `${playing.id}`, '0');
     await untilLevel(stream, living.id, 0.5, 0.25);
     const move = () => sound.pactl('move-sink-input', `${playing.id}`, 'kitchen');
-    await node().moves(playing.id, 'kitchen', move);
+    await node().untilMoved(playing.id, 'kitchen', move);
     await untilLevel(stream, kitchen.id, 0.5, 0.25);
     await untilLevel(stream, living.id, 0, 0);
     await untilCaptured(node().sound, 1);
@@ -100,7 +100,7 @@ onEachSoundServer('the level of an output', (node) => {
       const inputs = await daemon.read<readonly { id: number; name: string }[]>('/audio/inputs');
       return inputs.find(({ name }) => name === 'turntable')?.id;
     });
-    const stream = await listen(t);
+    const stream = await openStream(t);
     await playTone(t, 'living');
     await untilLevel(stream, (await node().output('living')).id, 0.5, 0.25);
     assert.deepEqual([...stream.model.known.inputLevels], []);
@@ -120,11 +120,11 @@ onEachSoundServer('the level of an output', (node) => {
     const { id } = await node().output('living');
     await playTone(t, 'living');
     const queries = ['', '?backend=audio', '?exclude=power.action'];
-    const others = await Promise.all(queries.map((query) => listen(t, query)));
-    await node().settles('the client is published', ({ clients }) => clients.length > 0);
+    const others = await Promise.all(queries.map((query) => openStream(t, query)));
+    await node().untilAudio('the client is published', ({ clients }) => clients.length > 0);
     assert.equal(await countCaptures(node().sound), 0);
     for (let visits = 0; visits < VISITS; visits += VISITS_AT_ONCE) {
-      const streams = await Promise.all(Array.from({ length: VISITS_AT_ONCE }, () => listen(t)));
+      const streams = await Promise.all(Array.from({ length: VISITS_AT_ONCE }, () => openStream(t)));
       // Some streams close before they have received anything.
       if (visits % 20 === 0) await Promise.all(streams.map((stream) => untilLevel(stream, id, 0.5, 0.25)));
       for (const stream of streams) stream.close();

@@ -18,52 +18,52 @@ import { Daemon } from './daemon.js';
 const PULSEAUDIO = { skip: lacks({ programs: ['pulseaudio', 'pactl', 'pacat'] }) };
 const LIMITED = `${AUDIO_ONLY}pulseaudio: {volumeLimit: {living: 0.5}}\n`;
 
-async function started(t: TestContext, config: string, startSound?: () => Promise<SoundServer>) {
+async function startNode(t: TestContext, config: string, startSound?: () => Promise<SoundServer>) {
   const audible = await startAudio(t, { config, startSound });
   const node = new AudioNode(audible, await audible.daemon.events('?snapshot=1'));
   /** Posts, demands a refusal with this status, and gives its reason. */
-  const refused = async (path: string, body: unknown, status: number): Promise<string> => {
+  const postRefused = async (path: string, body: unknown, status: number): Promise<string> => {
     const answer = await node.daemon.post(path, body);
     assert.equal(answer.status, status, `${path}: ${answer.text}`);
     const { detail }: { detail: string } = JSON.parse(answer.text);
     return detail;
   };
-  const percent = async (name: string): Promise<number> => {
+  const loudestPercent = async (name: string): Promise<number> => {
     const named = ({ name: its }: Listed): boolean => its === name;
     return Math.max(...percents((await node.sound.sinks()).find(named) ?? assert.fail(name)));
   };
-  return { node, refused, percent };
+  return { node, postRefused, loudestPercent };
 }
 
 test(
   'echo cancelling above an output with a limit has that limit in its record, and obeys it',
   PULSEAUDIO,
   async (t) => {
-    const { node, refused, percent } = await started(t, LIMITED);
+    const { node, postRefused, loudestPercent } = await startNode(t, LIMITED);
     await node.change('/audio/outputs/living/volume', { volume: 0.4 });
     await node.sound.pactl('load-module', 'module-null-source', 'source_name=microphone');
     const masters = ['sink_master=living', 'source_master=microphone', 'aec_method=speex'];
     await node.sound.pactl('load-module', 'module-echo-cancel', 'sink_name=echo', ...masters);
-    await node.outputIs('echo', { volume_limit: 0.5 });
+    await node.untilOutput('echo', { volume_limit: 0.5 });
     await node.change('/audio/outputs/echo/default');
     for (const path of ['/audio/outputs/echo/volume', '/audio/server/volume']) {
-      const detail = await refused(path, { volume: 0.9 }, 400);
+      const detail = await postRefused(path, { volume: 0.9 }, 400);
       assert.equal(detail, "Field volume must be at most 0.5, the output's volume_limit");
     }
     await node.change('/audio/server/volume', { delta: 1 });
-    assert.deepEqual([await percent('echo'), await percent('living')], [50, 50]);
+    assert.deepEqual([await loudestPercent('echo'), await loudestPercent('living')], [50, 50]);
     await node.streamAgrees();
   },
 );
 
 test('a client at volume 1 under flat volumes takes its output to the limit', PULSEAUDIO, async (t) => {
-  const { node, percent } = await started(t, LIMITED, () => startPulseAudio({ flatVolumes: true }));
+  const { node, loudestPercent } = await startNode(t, LIMITED, () => startPulseAudio({ flatVolumes: true }));
   await node.change('/audio/outputs/living/volume', { volume: 0.4 });
   const { id } = await node.sound.play({ sink: 'living' });
-  await node.clientIs(id);
+  await node.untilClient(id);
   await node.change(`/audio/clients/${id}/volume`, { volume: 1 });
-  assert.equal(await percent('living'), 50);
-  await node.clientIs(id, { volume: 0.5 });
+  assert.equal(await loudestPercent('living'), 50);
+  await node.untilClient(id, { volume: 0.5 });
 });
 
 test(
@@ -71,17 +71,17 @@ test(
   PULSEAUDIO,
   async (t) => {
     const start = () => startPulseAudio({ sinks: [{ name: 'living' }] });
-    const { node, refused } = await started(t, AUDIO_ONLY, start);
+    const { node, postRefused } = await startNode(t, AUDIO_ONLY, start);
     await (await node.sound.streams()).open([{ passthrough: true, props: { 'media.name': 'Film' } }]);
-    await node.settles('the film is listed', ({ clients }) => clients.some(({ name }) => name === 'Film'));
+    await node.untilAudio('the film is listed', ({ clients }) => clients.some(({ name }) => name === 'Film'));
     const reason = 'The output has no volume while "Film" is played as it is (passthrough)';
     for (const path of ['/audio/outputs/living', '/audio/server']) {
-      assert.equal(await refused(`${path}/volume`, { volume: 0.3 }, 409), reason);
-      assert.equal(await refused(`${path}/volume`, { delta: -0.1 }, 409), reason);
+      assert.equal(await postRefused(`${path}/volume`, { volume: 0.3 }, 409), reason);
+      assert.equal(await postRefused(`${path}/volume`, { delta: -0.1 }, 409), reason);
     }
-    assert.equal(await refused('/audio/outputs/living/balance', { balance: 0.5 }, 409), reason);
+    assert.equal(await postRefused('/audio/outputs/living/balance', { balance: 0.5 }, 409), reason);
     assert.match(
-      await refused('/audio/clients/Film/volume', { volume: 1 }, 409),
+      await postRefused('/audio/clients/Film/volume', { volume: 1 }, 409),
       /^The stream has no volume/,
     );
     await node.change('/audio/outputs/living/mute', { muted: true });
@@ -94,16 +94,19 @@ const [pipeWire] = SOUND_SERVERS.filter(({ kind }) => kind === 'pipewire');
 test('the default of two outputs of one name is 409, and their ids always work', {
   skip: pipeWire?.skip ?? 'it is no sound server here',
 }, async (t) => {
-  const { node, refused } = await started(t, AUDIO_ONLY, pipeWire?.start);
+  const { node, postRefused } = await startNode(t, AUDIO_ONLY, pipeWire?.start);
   await node.sound.pactl('load-module', 'module-null-sink', 'sink_name=kitchen');
-  await node.settles('both are listed', ({ outputs }) => outputs.length === 3);
+  await node.untilAudio('both are listed', ({ outputs }) => outputs.length === 3);
   const outputs = await node.daemon.read<readonly Output[]>('/audio/outputs');
   const ids = outputs.flatMap(({ id, name }) => (name === 'kitchen' ? [id] : []));
   for (const id of ids) {
     await node.change(`/audio/outputs/${id}/volume`, { volume: id === ids[0] ? 0.2 : 0.3 });
-    assert.match(await refused(`/audio/outputs/${id}/default`, undefined, 409), /is called "kitchen", too/);
+    assert.match(
+      await postRefused(`/audio/outputs/${id}/default`, undefined, 409),
+      /is called "kitchen", too/,
+    );
   }
-  await node.settles('each has its volume', (audio) => {
+  await node.untilAudio('each has its volume', (audio) => {
     const own = audio.outputs.filter(({ name }) => name === 'kitchen').map(({ volume }) => volume);
     return own.join() === '0.2,0.3';
   });
@@ -118,7 +121,7 @@ test(
     const env = { ...sound.env, PULSE_SERVER: 'tcp:hifi.local:4713' };
     const daemon = await Daemon.start({ config: AUDIO_ONLY, env }, t);
     const reason = 'PULSE_SERVER is tcp:hifi.local:4713: tonearm speaks to a Unix socket only';
-    await daemon.backend('audio', 'connecting', new RegExp(reason));
+    await daemon.untilBackend('audio', 'connecting', new RegExp(reason));
     await until('it is logged', () => daemon.log.includes(reason));
     assert.equal((await daemon.get('/audio')).status, 503);
   },
@@ -132,5 +135,5 @@ test("the default-server of the user's client.conf is the sound server", PULSEAU
   writeFileSync(join(home, '.config/pulse/client.conf'), `default-server = unix:${sound.socketPath}\n`);
   const env = { PATH: sound.env['PATH'] ?? '', HOME: home, XDG_RUNTIME_DIR: home };
   const daemon = await Daemon.start({ config: AUDIO_ONLY, env }, t);
-  await daemon.backend('audio', 'up');
+  await daemon.untilBackend('audio', 'up');
 });

@@ -41,17 +41,17 @@ export async function startAudio(t: Ending, options: AudioOptions = {}): Promise
     await sound.stop();
   });
   daemon = await Daemon.start({ config: AUDIO_ONLY, ...options, env: { ...sound.env, ...options.env } });
-  await daemon.backend('audio', 'up');
+  await daemon.untilBackend('audio', 'up');
   return { sound, daemon };
 }
 
 /** Like `startAudio`, for all tests of a group. The returned object is empty until the first test begins. */
 export function audioForAll(options?: AudioOptions): Audible {
   const audible = {} as Audible;
-  const ends: (() => Promise<void>)[] = [];
-  const ending: Ending = { after: (end) => ends.push(end) };
+  const cleanups: (() => Promise<void>)[] = [];
+  const ending: Ending = { after: (end) => cleanups.push(end) };
   before(async () => Object.assign(audible, await startAudio(ending, options)));
-  after(() => Promise.all(ends.map((end) => end())));
+  after(() => Promise.all(cleanups.map((end) => end())));
   return audible;
 }
 
@@ -94,30 +94,30 @@ export class AudioNode {
    * does not carry it out, when the stream is young and the machine busy. pactl then shows the old sink,
    * too.
    */
-  async moves(id: number, output: string, move: () => Promise<unknown>): Promise<void> {
+  async untilMoved(id: number, output: string, move: () => Promise<unknown>): Promise<void> {
     await until(`stream ${id} plays to ${output}`, async () => {
       await move();
-      return this.clientIs(id, { output }, 1000);
+      return this.untilClient(id, { output }, 1000);
     });
   }
 
   /** Waits until `GET /audio` fulfils `isExpected`; `what` says in words what is expected. */
-  settles(what: string, isExpected: (audio: Audio) => boolean, deadlineMs?: number): Promise<boolean> {
+  untilAudio(what: string, isExpected: (audio: Audio) => boolean, deadlineMs?: number): Promise<boolean> {
     return until(what, async () => isExpected(await this.audio()), deadlineMs);
   }
 
   /** Waits until the output is listed with these values. */
-  outputIs(name: string, values: Partial<Output>): Promise<boolean> {
+  untilOutput(name: string, values: Partial<Output>): Promise<boolean> {
     const isListed = ({ outputs }: Audio): boolean =>
       outputs.some((output) => hasValues(output, { name, ...values }));
-    return this.settles(`${name} is ${JSON.stringify(values)}`, isListed);
+    return this.untilAudio(`${name} is ${JSON.stringify(values)}`, isListed);
   }
 
   /** Waits until the stream is listed, with these values. */
-  clientIs(id: number, values: Partial<Client> = {}, deadlineMs?: number): Promise<boolean> {
+  untilClient(id: number, values: Partial<Client> = {}, deadlineMs?: number): Promise<boolean> {
     const isListed = ({ clients }: Audio): boolean =>
       clients.some((client) => hasValues(client, { id, ...values }));
-    return this.settles(`${id} is ${JSON.stringify(values)}`, isListed, deadlineMs);
+    return this.untilAudio(`${id} is ${JSON.stringify(values)}`, isListed, deadlineMs);
   }
 
   /**
@@ -139,7 +139,7 @@ export class AudioNode {
   }
 
   /** Returns a function that lists the events that have come since the call of `mark`. */
-  mark(): () => readonly { readonly type: string; readonly data: string }[] {
+  collectEvents(): () => readonly { readonly type: string; readonly data: string }[] {
     const from = this.stream.events.length;
     return () => this.stream.events.slice(from);
   }

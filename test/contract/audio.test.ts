@@ -22,48 +22,48 @@ type ReceivedEvents = readonly { readonly type: string; readonly data: string }[
 const records = (received: ReceivedEvents, type: string): readonly (Client & Output)[] =>
   received.flatMap((event) => (event.type === type ? JSON.parse(event.data) : []));
 
-const TARGETS = { living: '/audio/server', kitchen: '/audio/outputs/kitchen' };
-const raw = (percent: number): number => Math.round(percent * 0x10000);
+const PATH_BY_SINK = { living: '/audio/server', kitchen: '/audio/outputs/kitchen' };
+const rawVolume = (volume: number): number => Math.round(volume * 0x10000);
 
 onEachSoundServer('audio', (node) => {
   test('GET /audio has the parts that its routes have', async () => {
     const { daemon, sound } = node();
-    const whole = await node().audio();
-    assert.equal(whole.kind, sound.kind);
-    assert.deepEqual(await daemon.read('/audio/server'), whole.server);
-    assert.deepEqual(await daemon.read('/audio/outputs/'), whole.outputs);
-    assert.deepEqual(await daemon.read('/audio/clients'), whole.clients);
-    assert.equal(whole.outputs.map(({ name }) => name).join(), 'living,kitchen');
+    const audio = await node().audio();
+    assert.equal(audio.kind, sound.kind);
+    assert.deepEqual(await daemon.read('/audio/server'), audio.server);
+    assert.deepEqual(await daemon.read('/audio/outputs/'), audio.outputs);
+    assert.deepEqual(await daemon.read('/audio/clients'), audio.clients);
+    assert.equal(audio.outputs.map(({ name }) => name).join(), 'living,kitchen');
   });
 
-  for (const [sink, target] of Object.entries(TARGETS)) {
+  for (const [sink, target] of Object.entries(PATH_BY_SINK)) {
     test(`POST ${target}/volume sets, by value and by delta`, async () => {
       await node().change(`${target}/volume`, { volume: 0.5 });
-      await node().outputIs(sink, { volume: 0.5 });
+      await node().untilOutput(sink, { volume: 0.5 });
       await node().change(`${target}/volume`, { delta: 0.2 });
       await node().change(`${target}/volume`, { delta: -0.1 });
-      await node().outputIs(sink, { volume: 0.6 });
+      await node().untilOutput(sink, { volume: 0.6 });
       await node().change(`${target}/volume`, { delta: 1 });
-      await node().outputIs(sink, { volume: 1 });
+      await node().untilOutput(sink, { volume: 1 });
     });
 
     test(`POST ${target}/mute toggles, or sets the given value`, async () => {
       await node().change(`${target}/mute`);
-      await node().outputIs(sink, { muted: true });
+      await node().untilOutput(sink, { muted: true });
       await node().change(`${target}/mute`, { muted: true });
       await node().change(`${target}/mute`);
-      await node().outputIs(sink, { muted: false });
+      await node().untilOutput(sink, { muted: false });
     });
   }
 
   test('an output keeps its balance, also through 0 and back, and shows more than 100 %', async () => {
-    await node().sound.pactl('set-sink-volume', 'kitchen', `${raw(1.2)}`, `${raw(0.6)}`);
-    await node().outputIs('kitchen', { volume: 1.2, balance: -0.5 });
+    await node().sound.pactl('set-sink-volume', 'kitchen', `${rawVolume(1.2)}`, `${rawVolume(0.6)}`);
+    await node().untilOutput('kitchen', { volume: 1.2, balance: -0.5 });
     await node().change('/audio/outputs/kitchen/volume', { delta: 0.1 });
     assert.equal((await node().output('kitchen')).volume, 1.2, 'upwards from above 1 changes nothing');
     for (const volume of [0.5, 0, 0.5]) {
       await node().change('/audio/outputs/kitchen/volume', { volume });
-      await node().outputIs('kitchen', { volume });
+      await node().untilOutput('kitchen', { volume });
     }
     const listed = (await node().sound.sinks()).find(({ name }) => name === 'kitchen');
     const percent = ({ value }: { value: number }): number => Math.round((value / 0x10000) * 100);
@@ -81,35 +81,35 @@ onEachSoundServer('audio', (node) => {
   });
 
   test('POST /audio/outputs/{output}/default updates both outputs and the server', async () => {
-    const since = node().mark();
+    const received = node().collectEvents();
     await node().change('/audio/outputs/kitchen/default');
-    await node().settles('kitchen is the default', ({ server }) => server.default_sink === 'kitchen');
+    await node().untilAudio('kitchen is the default', ({ server }) => server.default_sink === 'kitchen');
     await node().streamAgrees();
-    const names = since()
+    const names = received()
       .filter(({ type }) => type === 'audio.output.updated')
       .flatMap(({ data }) => (JSON.parse(data) as { name: string }[]).map(({ name }) => name));
     assert.deepEqual([...new Set(names)].sort(), ['kitchen', 'living']);
     const { id } = await node().output('living');
     await node().change(`/audio/outputs/${id}/default`);
-    await node().settles('living is the default', ({ server }) => server.default_sink === 'living');
+    await node().untilAudio('living is the default', ({ server }) => server.default_sink === 'living');
   });
 
   test('the volume, mute and output of a stream are set by id and by name', async () => {
     const playing = await node().sound.play({ app: 'player', name: 'A song / with ü', sink: 'living' });
-    await node().clientIs(playing.id);
+    await node().untilClient(playing.id);
     const byName = `/audio/clients/${encodeURIComponent('A song / with ü')}`;
     await node().change(`${byName}/volume`, { volume: 0.3 });
-    await node().clientIs(playing.id, { volume: 0.3 });
+    await node().untilClient(playing.id, { volume: 0.3 });
     await node().change(`/audio/clients/${playing.id}/mute/`);
-    await node().clientIs(playing.id, { muted: true });
+    await node().untilClient(playing.id, { muted: true });
     await node().change(`${byName}/mute`, { muted: false });
     const move = (path: string, output: unknown) => () => node().change(`${path}/output`, { output });
-    await node().moves(playing.id, 'kitchen', move(byName, 'kitchen'));
+    await node().untilMoved(playing.id, 'kitchen', move(byName, 'kitchen'));
     const { id: living } = await node().output('living');
-    await node().moves(playing.id, 'living', move(`/audio/clients/${playing.id}`, living));
-    await node().clientIs(playing.id, { name: 'A song / with ü', app: 'player', corked: false });
+    await node().untilMoved(playing.id, 'living', move(`/audio/clients/${playing.id}`, living));
+    await node().untilClient(playing.id, { name: 'A song / with ü', app: 'player', corked: false });
     await playing.stop();
-    await node().settles('the end', ({ clients }) => !clients.some(({ id }) => id === playing.id));
+    await node().untilAudio('the end', ({ clients }) => !clients.some(({ id }) => id === playing.id));
     assert.equal((await node().daemon.post(`/audio/clients/${playing.id}/mute`)).status, 404);
   });
 
@@ -135,7 +135,7 @@ onEachSoundServer('audio', (node) => {
     node().stream.until(() => records(received(), type).some((each) => hasValues(each, values)), type);
 
   test('a stream appears, changes, moves, corks and ends', async () => {
-    const received = node().mark();
+    const received = node().collectEvents();
     const client = await node().sound.streams('corker');
     const props = { 'media.name': 'a song' };
     const [stream] = await client.open([{ sink: 'living', corked: false, props }]);
@@ -146,7 +146,7 @@ onEachSoundServer('audio', (node) => {
     await untilReceived(received, 'audio.updated', { id, volume: 0.4 });
     await node().sound.pactl('set-sink-input-mute', `${id}`, '1');
     await untilReceived(received, 'audio.updated', { id, muted: true });
-    await node().moves(id, 'kitchen', () => node().sound.pactl('move-sink-input', `${id}`, 'kitchen'));
+    await node().untilMoved(id, 'kitchen', () => node().sound.pactl('move-sink-input', `${id}`, 'kitchen'));
     await untilReceived(received, 'audio.updated', { id, output: 'kitchen' });
     await stream.cork(true);
     await untilReceived(received, 'audio.updated', { id, corked: true });
@@ -165,7 +165,7 @@ onEachSoundServer('audio', (node) => {
   });
 
   test('a sink appears and goes', async () => {
-    const received = node().mark();
+    const received = node().collectEvents();
     await node().sound.addSink('attic', 'Attic');
     await untilReceived(received, 'audio.output.updated', { name: 'attic' });
     await node().sound.removeSink('attic');
@@ -176,7 +176,7 @@ onEachSoundServer('audio', (node) => {
   test('the default changes from outside', async () => {
     for (const name of ['kitchen', 'living']) {
       await node().sound.pactl('set-default-sink', name);
-      await node().settles(name, ({ server }) => server.default_sink === name);
+      await node().untilAudio(name, ({ server }) => server.default_sink === name);
       await node().streamAgrees();
       const { outputs } = await node().audio();
       const defaults = outputs.filter((output) => output.default);
@@ -187,7 +187,7 @@ onEachSoundServer('audio', (node) => {
 
 const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
 
-const WISHES = `${AUDIO_ONLY}pulseaudio:
+const CONFIG_WITH_WISHES = `${AUDIO_ONLY}pulseaudio:
   volumeLimit: {living: 0.6}
   outputs: {living: {label: Living room}, kitchen: {hidden: true}}
 `;
@@ -196,7 +196,7 @@ const WISHES = `${AUDIO_ONLY}pulseaudio:
 test('outputs that the configuration names have their label, are marked, and refuse a volume above their limit', {
   skip,
 }, async (t) => {
-  const { daemon } = await startAudio(t, { config: WISHES });
+  const { daemon } = await startAudio(t, { config: CONFIG_WITH_WISHES });
   const outputs = await daemon.read<readonly Output[]>('/audio/outputs');
   const [living, kitchen] = outputs;
   assert.deepEqual(
@@ -207,15 +207,15 @@ test('outputs that the configuration names have their label, are marked, and ref
     [kitchen?.name, kitchen?.nick, kitchen?.label, kitchen?.hidden, kitchen?.volume_limit],
     ['kitchen', undefined, kitchen?.description, true, undefined],
   );
-  const volume = (path: string, body: object) => daemon.post(`/audio/${path}/volume`, body);
-  assert.equal((await volume('outputs/living', { volume: 0.5 })).status, 202);
+  const postVolume = (path: string, body: object) => daemon.post(`/audio/${path}/volume`, body);
+  assert.equal((await postVolume('outputs/living', { volume: 0.5 })).status, 202);
   for (const path of ['outputs/living', 'server', `outputs/${outputs[0]?.id}`]) {
-    const { status, text } = await volume(path, { volume: 0.61 });
+    const { status, text } = await postVolume(path, { volume: 0.61 });
     assert.equal(status, 400);
     assert.match(text, /"Field volume must be at most 0.6, the output's volume_limit"/);
   }
-  assert.equal((await volume('outputs/living', { delta: 0.3 })).status, 202);
-  assert.equal((await volume('outputs/kitchen', { volume: 1 })).status, 202);
+  assert.equal((await postVolume('outputs/living', { delta: 0.3 })).status, 202);
+  assert.equal((await postVolume('outputs/kitchen', { volume: 1 })).status, 202);
   const levels = (await daemon.read<readonly Output[]>('/audio/outputs')).map((output) => output.volume);
   assert.deepEqual(levels, [0.6, 1]);
 });

@@ -29,7 +29,11 @@ class Place {
     mkdirSync(folder);
     this.#folder = folder;
     const script = 'mount -t tmpfs tmpfs /run && echo ready && exec sleep infinity';
-    this.#holder = startProgram('unshare', ['--mount', ...flags, 'sh', '-c', script], this.#io('holder'));
+    this.#holder = startProgram(
+      'unshare',
+      ['--mount', ...flags, 'sh', '-c', script],
+      this.#programOptions('holder'),
+    );
   }
 
   get pid(): number {
@@ -47,14 +51,14 @@ class Place {
   }
 
   /** Resolves when Avahi has that name. */
-  async avahi(hostname: string, name: string, flags: readonly string[] = []): Promise<Program> {
+  async startAvahi(hostname: string, name: string, flags: readonly string[] = []): Promise<Program> {
     const config = join(this.#folder, 'avahi.conf');
     writeFileSync(config, `[server]\nhost-name=${hostname}\nenable-dbus=no\nallow-interfaces=lan0,lan1\n`);
     this.#runs += 1;
     const log = `avahi-${this.#runs}`;
     const [nsenter = '', ...args] = [...this.launcher, ...flags];
     const avahi = ['avahi-daemon', '--no-rlimits', '--no-drop-root', '--no-chroot', '-f', config];
-    const program = startProgram(nsenter, [...args, ...avahi], this.#io(log));
+    const program = startProgram(nsenter, [...args, ...avahi], this.#programOptions(log));
     const isNamed = (): boolean =>
       readFileSync(join(this.#folder, log), 'utf8').includes(`Host name is ${name}.`);
     await until(`Avahi is ${name}`, isNamed, NAMED_MS);
@@ -65,12 +69,12 @@ class Place {
     return this.#holder.end('SIGKILL');
   }
 
-  #io(log: string) {
+  #programOptions(log: string) {
     return { env: { PATH: process.env['PATH'] ?? '' }, log: join(this.#folder, log) };
   }
 }
 
-async function twoMachines(t: TestContext) {
+async function startTwoMachines(t: TestContext) {
   const folder = temporaryFolder();
   const own = new Place(join(folder, 'own'), []);
   const other = new Place(join(folder, 'other'), ['--net']);
@@ -86,18 +90,18 @@ inOwnNetwork(import.meta.url, () => {
   test('a node answers by the name that Avahi has given it, and by no other one, as names change', {
     skip,
   }, async (t) => {
-    const { own, other } = await twoMachines(t);
-    const inside = [
+    const { own, other } = await startTwoMachines(t);
+    const joinNetwork = [
       '--net',
       'sh',
       '-c',
       `ip addr add ${OTHER}/24 dev lan1; ip link set lan1 up; exec "$@"`,
       'sh',
     ];
-    const neighbour = await other.avahi('raspberrypi', 'raspberrypi.local', inside);
+    const neighbour = await other.startAvahi('raspberrypi', 'raspberrypi.local', joinNetwork);
     t.after(() => neighbour.end());
-    const first = await own.avahi('raspberrypi', 'raspberrypi-2.local');
-    t.after(() => first.end());
+    const firstAvahi = await own.startAvahi('raspberrypi', 'raspberrypi-2.local');
+    t.after(() => firstAvahi.end());
     const config = `${NO_BACKENDS}bind: [lo, lan0]\n`;
     const daemon = await Daemon.start({ config, launcher: own.launcher }, t);
     const status = async (host: string, path = '/server'): Promise<number> =>
@@ -109,13 +113,13 @@ inOwnNetwork(import.meta.url, () => {
     assert.equal(await status('raspberrypi-2.example.org'), 403);
     assert.equal(await status('raspberrypi.local'), 403, 'this is the neighbour');
 
-    await first.end();
-    const second = await own.avahi('phono', 'phono.local');
-    t.after(() => second.end());
+    await firstAvahi.end();
+    const secondAvahi = await own.startAvahi('phono', 'phono.local');
+    t.after(() => secondAvahi.end());
     await until('the new name is known', async () => (await status('phono.local')) === 200);
     assert.equal(await status('raspberrypi-2.local'), 403);
 
-    await second.end();
+    await secondAvahi.end();
     await until('no name is left', async () => (await status('phono.local')) === 403);
     assert.equal(await status('localhost'), 200);
   });

@@ -10,11 +10,11 @@ import { spawned } from '../tools/spawned.js';
 import { until } from '../until.js';
 import { ENTRY } from './daemon.js';
 
-const BOUNDED = { timeout: 300_000 };
+const TIME_LIMIT = { timeout: 300_000 };
 const BENCH = [process.execPath, ENTRY, 'bench', '--json', '--seconds', '2'];
 
 /** All settings and records that belong to the user. */
-async function audio(sound: SoundServer): Promise<unknown> {
+async function userAudio(sound: SoundServer): Promise<unknown> {
   const lists = [...(await sound.sinks()), ...(await sound.sinkInputs())];
   return {
     set: lists.map(({ index, mute, volume, properties }) => ({ index, mute, volume, properties })),
@@ -24,20 +24,20 @@ async function audio(sound: SoundServer): Promise<unknown> {
 }
 
 /** A server with a stream, and its audio state at the beginning. */
-async function playing(t: TestContext, startServer: () => Promise<SoundServer>) {
+async function startWithStream(t: TestContext, startServer: () => Promise<SoundServer>) {
   const sound = await startServer();
   t.after(() => sound.stop());
   await sound.play({ app: 'player', name: 'song' });
-  return { sound, before: await audio(sound) };
+  return { sound, before: await userAudio(sound) };
 }
 
-async function isAsBefore(sound: SoundServer, before: unknown): Promise<void> {
+async function assertAsBefore(sound: SoundServer, before: unknown): Promise<void> {
   // The server notices the end of a connection a moment after the end of the process.
-  await until('the stream of the bench is gone', async () => (await benchStream(sound)) === undefined);
-  assert.deepEqual(await audio(sound), before);
+  await until('the stream of the bench is gone', async () => (await findBenchStream(sound)) === undefined);
+  assert.deepEqual(await userAudio(sound), before);
 }
 
-const benchStream = async (sound: SoundServer) =>
+const findBenchStream = async (sound: SoundServer) =>
   (await sound.sinkInputs()).find(({ properties: { 'application.name': name } }) => name === 'tonearm bench');
 
 /** Signals to the bench itself, or to the shell that started it, which waits for the bench. */
@@ -49,16 +49,16 @@ const INTERRUPTIONS: readonly (readonly [NodeJS.Signals, ...command: string[]])[
 
 for (const { kind, skip, start: startServer } of SOUND_SERVERS) {
   test(`${kind}: tonearm bench measures everything, on a silent stream of its own that it removes`, {
-    ...BOUNDED,
+    ...TIME_LIMIT,
     skip,
   }, async (t) => {
-    const { sound, before } = await playing(t, startServer);
+    const { sound, before } = await startWithStream(t, startServer);
     const bench = spawned(t, sound.env, BENCH);
-    const { corked, mute } = await until('the bench has a stream', () => benchStream(sound));
+    const { corked, mute } = await until('the bench has a stream', () => findBenchStream(sound));
     assert.match(bench.err(), /^tonearm bench: for about 2 s, the sound server has one more stream/);
     assert.deepEqual([corked, mute], [true, false]);
     assert.equal(await bench.ended, 0);
-    await isAsBefore(sound, before);
+    await assertAsBefore(sound, before);
     const report: Report = JSON.parse(bench.out());
     assert.equal(report.missing, null);
     assert.match(report.server ?? '', new RegExp(`^${kind}, `));
@@ -67,19 +67,19 @@ for (const { kind, skip, start: startServer } of SOUND_SERVERS) {
     }
   });
 
-  test(`${kind}: an interrupted bench leaves nothing behind`, { ...BOUNDED, skip }, async (t) => {
-    const { sound, before } = await playing(t, startServer);
+  test(`${kind}: an interrupted bench leaves nothing behind`, { ...TIME_LIMIT, skip }, async (t) => {
+    const { sound, before } = await startWithStream(t, startServer);
     for (const [signal, ...command] of INTERRUPTIONS) {
       const bench = spawned(t, sound.env, command);
-      await until(`the bench plays before ${signal}`, () => benchStream(sound));
+      await until(`the bench plays before ${signal}`, () => findBenchStream(sound));
       bench.child.kill(signal);
       await bench.ended;
-      await isAsBefore(sound, before);
+      await assertAsBefore(sound, before);
     }
   });
 }
 
-test('a bench without a sound server measures the rest', BOUNDED, async (t) => {
+test('a bench without a sound server measures the rest', TIME_LIMIT, async (t) => {
   const env = { PATH: process.env['PATH'] ?? '', HOME: '/nowhere', PULSE_SERVER: 'unix:/nowhere/native' };
   const bench = spawned(t, env, BENCH);
   assert.equal(await bench.ended, 0);

@@ -21,7 +21,7 @@ import { Mixer } from './stream-mixer.js';
 
 const STEPS = 150;
 /** In each step one connection is renewed, or the upgrade changes, with this probability. */
-const CHANCE = 0.2;
+const SIDE_CHANGE_PROBABILITY = 0.2;
 /** A connection that is cut comes back within 5 s, and if it then fails, within 10 s more. */
 const RETURN_MS_MAX = 40_000;
 
@@ -33,19 +33,19 @@ const STREAMS_MAX = 12;
  * Any number of real changes at the sound server: volumes of sinks and streams, streams that appear, are
  * renamed and end. The seed determines the changes; each step resolves when the sound server has applied it.
  */
-async function stormOver(sound: SoundServer, random: SeededRandom) {
+async function startStorm(sound: SoundServer, random: SeededRandom) {
   const sinks = (await sound.sinks()).map(({ index }) => index);
   const mixer = await Mixer.connect(sound.socketPath);
   const client = await sound.streams('storm');
   const streams = new Set<Stream>();
   let titles = 0;
   /** Some streams share a title, so that names are assigned anew. */
-  const title = (): string => {
+  const nextTitle = (): string => {
     titles += 1;
     return `song ${titles % 7}`;
   };
   const open = async (): Promise<void> => {
-    const [stream] = await client.open([{ sink: 'kitchen', props: { 'media.name': title() } }]);
+    const [stream] = await client.open([{ sink: 'kitchen', props: { 'media.name': nextTitle() } }]);
     if (stream !== undefined) streams.add(stream);
   };
   /** One change. */
@@ -54,7 +54,7 @@ async function stormOver(sound: SoundServer, random: SeededRandom) {
     const level = random.below(100) / 100;
     if (stream === undefined) await mixer.setSinkVolume(random.pick(sinks), level);
     else await mixer.setStreamVolume(stream.id, level);
-    if (random.chance(0.08)) await stream?.rename(title());
+    if (random.chance(0.08)) await stream?.rename(nextTitle());
     if (random.chance(0.08) && streams.size < STREAMS_MAX) await open();
     if (random.chance(0.08) && stream !== undefined && streams.delete(stream)) await stream.remove();
   };
@@ -76,7 +76,7 @@ const FILTERS: readonly (readonly [ConnectOptions, readonly Slice[]])[] = [
 ];
 
 /** One connection, and the state that its subscribers have received. */
-class Watched {
+class WatchedConnection {
   readonly live: Live;
   readonly slices: readonly Slice[];
   readonly received: Partial<NodeState> = {};
@@ -100,14 +100,14 @@ class Watched {
     const { state } = this.live;
     assert.equal(state.connection.status, 'live');
     for (const slice of this.slices) {
-      assert.deepEqual(plain(state[slice]), truth[slice], slice);
+      assert.deepEqual(toComparable(state[slice]), truth[slice], slice);
       assert.equal(this.received[slice], state[slice], `${slice} as it was received`);
     }
   }
 }
 
 /** Maps in the order of their keys, as objects. */
-function plain(value: unknown): unknown {
+function toComparable(value: unknown): unknown {
   return value instanceof Map ? Object.fromEntries([...value].sort(([a], [b]) => (a < b ? -1 : 1))) : value;
 }
 
@@ -116,8 +116,8 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
   let sound: SoundServer;
   let daemon: Daemon;
   let proxy: SeverableProxy;
-  let storm: Awaited<ReturnType<typeof stormOver>>;
-  let watched: readonly Watched[] = [];
+  let storm: Awaited<ReturnType<typeof startStorm>>;
+  let watched: readonly WatchedConnection[] = [];
   let resultFile = '';
 
   before(async () => {
@@ -126,11 +126,11 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     const upgrade = `upgrade: {enabled: true, resultFile: ${resultFile}}`;
     const config = `systemd: {enabled: false}\n${upgrade}\n`;
     daemon = await Daemon.start({ env: sound.env, config });
-    for (const backend of ['audio', 'upgrade']) await daemon.backend(backend, 'up');
+    for (const backend of ['audio', 'upgrade']) await daemon.untilBackend(backend, 'up');
     proxy = await startProxy(daemon.port);
-    storm = await stormOver(sound, random);
+    storm = await startStorm(sound, random);
     const url = `http://127.0.0.1:${proxy.port}`;
-    watched = FILTERS.map(([options, slices]) => new Watched(url, options, slices));
+    watched = FILTERS.map(([options, slices]) => new WatchedConnection(url, options, slices));
   });
   after(async () => {
     for (const { live } of watched) live.close();
@@ -141,34 +141,34 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
   });
 
   /** The state by slice, from the routes. */
-  async function truth(): Promise<Readonly<Partial<Record<Slice, unknown>>>> {
+  async function readTruth(): Promise<Readonly<Partial<Record<Slice, unknown>>>> {
     type Identified = readonly { readonly id: number }[];
     const audio = await daemon.read<{ outputs: Identified; clients: Identified }>('/audio');
     const { backends } = await daemon.health();
-    const byId = (records: Identified) => plain(new Map(records.map((record) => [record.id, record])));
+    const byId = (records: Identified) => toComparable(new Map(records.map((record) => [record.id, record])));
     return {
       outputs: byId(audio.outputs),
       clients: byId(audio.clients),
       upgrade: await daemon.read('/upgrade'),
-      backends: plain(new Map(Object.entries(backends).map(([name, { state }]) => [name, { state }]))),
+      backends: toComparable(new Map(Object.entries(backends).map(([name, { state }]) => [name, { state }]))),
     };
   }
 
-  async function areAllTrue(): Promise<true> {
-    const now = await truth();
+  async function assertAllReceived(): Promise<true> {
+    const now = await readTruth();
     for (const each of watched) each.assertReceived(now);
     return true;
   }
 
   /** Writes a result in the same way as a detector: beside the file, then renamed. */
-  function newResult(): void {
+  function writeNewResult(): void {
     const latest = String(random.below(100));
     writeFileSync(`${resultFile}.new`, JSON.stringify({ current: '1', latest, upgrade_available: true }));
     renameSync(`${resultFile}.new`, resultFile);
   }
 
   /** Sends a line in the same way as an upgrade script. While the daemon is away, the line is lost. */
-  async function progress(line: object): Promise<void> {
+  async function sendProgress(line: object): Promise<void> {
     const socket = connectSocket(join(daemon.directory, 'tonearm/upgrade.sock'));
     await new Promise<void>((resolve) => {
       socket.on('error', () => resolve());
@@ -177,24 +177,24 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     socket.destroy();
   }
 
-  async function aMoment(): Promise<void> {
+  async function makeSideChange(): Promise<void> {
     const percent = random.below(100);
     await random.pick<() => unknown>([
       () => random.pick(watched).renew(),
-      newResult,
-      () => progress({ event: 'progress', percent, current: percent, step: `step ${percent}` }),
-      () => progress({ event: 'end', success: random.chance(0.5) }),
+      writeNewResult,
+      () => sendProgress({ event: 'progress', percent, current: percent, step: `step ${percent}` }),
+      () => sendProgress({ event: 'end', success: random.chance(0.5) }),
     ])();
   }
 
-  async function storms(): Promise<void> {
+  async function runStorm(): Promise<void> {
     for (let step = 0; step < STEPS; step += 1) {
       await storm.step();
-      if (random.chance(CHANCE)) await aMoment();
+      if (random.chance(SIDE_CHANGE_PROBABILITY)) await makeSideChange();
     }
   }
 
-  const blows: readonly (readonly [string, () => Promise<void>])[] = [
+  const failures: readonly (readonly [string, () => Promise<void>])[] = [
     ['a cut of every connection', async () => proxy.sever()],
     ['a restart of the daemon', () => daemon.restart()],
     ['a daemon that is killed', () => daemon.restart('SIGKILL')],
@@ -211,18 +211,18 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
           }),
         );
         await sound.restart();
-        await daemon.backend('audio', 'up');
-        storm = await stormOver(sound, random);
+        await daemon.untilBackend('audio', 'up');
+        storm = await startStorm(sound, random);
       },
     ],
   ];
-  for (const [what, blow] of blows) {
+  for (const [what, blow] of failures) {
     test(`is that of the node after a storm, ${what}, and a storm`, async () => {
-      await storms();
+      await runStorm();
       await blow();
-      await daemon.backend('audio', 'up');
-      await storms();
-      await until('every connection has the state of the node', areAllTrue, RETURN_MS_MAX);
+      await daemon.untilBackend('audio', 'up');
+      await runStorm();
+      await until('every connection has the state of the node', assertAllReceived, RETURN_MS_MAX);
     });
   }
 });

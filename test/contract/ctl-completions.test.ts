@@ -18,7 +18,7 @@ const ENV = { PATH: process.env['PATH'] ?? '', HOME: folder, TERM: 'dumb', LC_AL
 const PROMPT = 'ready> ';
 
 /** Takes the place of the program, and prints the line that the shell made. */
-const PRINT = 'tonearm() { echo "[$*]"; }';
+const PRINT_ARGUMENTS = 'tonearm() { echo "[$*]"; }';
 
 function fileFor(shell: Shell): string {
   const file = join(folder, shell);
@@ -38,17 +38,17 @@ const TYPED: readonly (readonly [keys: string, line: string])[] = [
 ];
 
 /** A shell on a terminal, whose first lines are `start`. */
-async function typesIn(start: readonly string[], command: string): Promise<void> {
+async function typeInShell(start: readonly string[], command: string): Promise<void> {
   // script(1) gives it a terminal.
   const terminal = spawn('script', ['-qec', command, '/dev/null'], { env: ENV });
   const printed = new SpawnedText(terminal.stdout, terminal.stderr);
-  const ready = (count: number): Promise<unknown> =>
+  const untilReady = (count: number): Promise<unknown> =>
     until('the shell waits for a line', () => printed.text.split(PROMPT).length > count);
   try {
     terminal.stdin.write(`${start.join('\n')}\n`);
-    await ready(1);
-    for (const [at, [keys, line]] of TYPED.entries()) {
-      await ready(at + 1);
+    await untilReady(1);
+    for (const [index, [keys, line]] of TYPED.entries()) {
+      await untilReady(index + 1);
       terminal.stdin.write(`${keys}\n`);
       await until(`${JSON.stringify(keys)} becomes ${line}`, () => {
         if (!printed.text.includes(`\n${line}\r\n`))
@@ -74,18 +74,22 @@ for (const shell of SHELLS)
   });
 
 test('bash completes what is typed', { skip: lacks({ programs: PROGRAMS.bash }) }, () => {
-  const start = [`source ${fileFor('bash')}`, PRINT, `PS1='${PROMPT.slice(0, 1)}''${PROMPT.slice(1)}'`];
-  return typesIn(start, 'bash --norc --noprofile -i');
+  const start = [
+    `source ${fileFor('bash')}`,
+    PRINT_ARGUMENTS,
+    `PS1='${PROMPT.slice(0, 1)}''${PROMPT.slice(1)}'`,
+  ];
+  return typeInShell(start, 'bash --norc --noprofile -i');
 });
 
 test('zsh completes what is typed', { skip: lacks({ programs: PROGRAMS.zsh }) }, () => {
   const start = [
     'autoload -Uz compinit; compinit -u -D',
     `source ${fileFor('zsh')}`,
-    PRINT,
+    PRINT_ARGUMENTS,
     `PS1='${PROMPT.slice(0, 1)}''${PROMPT.slice(1)}'`,
   ];
-  return typesIn(start, 'zsh -f -i');
+  return typeInShell(start, 'zsh -f -i');
 });
 
 test('fish completes what is typed', { skip: lacks({ programs: PROGRAMS.fish }) }, () => {
@@ -101,11 +105,11 @@ test('fish completes what is typed', { skip: lacks({ programs: PROGRAMS.fish }) 
       .trimEnd()
       .split('\n')
       .map((each) => each.replace(/\t.*/, ''));
-    const last = line
+    const expected = line
       .slice(1, -1)
       .split(' ')
       .at(-1)
       ?.replace(/(?<==).*/, '');
-    assert.deepEqual(words, [last], typed);
+    assert.deepEqual(words, [expected], typed);
   }
 });

@@ -40,13 +40,13 @@ function ctl(args: readonly string[], env: Readonly<Record<string, string>> = {}
 }
 
 /** Runs one line against the daemon, which must succeed. */
-async function prints({ port }: { readonly port: number }, line: string): Promise<string> {
+async function runLine({ port }: { readonly port: number }, line: string): Promise<string> {
   const { status, out, err } = await ctl(['--node', `localhost:${port}`, ...line.split(' ')]);
   assert.deepEqual([status, err], [0, ''], line);
   return out;
 }
 
-async function listening(t: TestContext, listener: RequestListener): Promise<number> {
+async function startServer(t: TestContext, listener: RequestListener): Promise<number> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => server.close());
@@ -56,46 +56,46 @@ async function listening(t: TestContext, listener: RequestListener): Promise<num
 describe('tonearm ctl on a node with sound', { skip }, () => {
   const config = `${AUDIO_ONLY}pulseaudio: {outputs: {kitchen: {label: "Küche"}}}\n`;
   const node = audioForAll({ config });
-  const kitchen = async (): Promise<OutputRecord | undefined> => {
+  const readKitchen = async (): Promise<OutputRecord | undefined> => {
     const outputs = await node.daemon.read<readonly OutputRecord[]>('/audio/outputs');
     return outputs.find(({ name }) => name === 'kitchen');
   };
-  const changes = async (line: string, values: Partial<OutputRecord>): Promise<void> => {
-    assert.equal(await prints(node.daemon, line), '', 'what only changes something prints nothing');
-    await until(line, async () => hasValues((await kitchen()) ?? {}, values));
+  const runChange = async (line: string, values: Partial<OutputRecord>): Promise<void> => {
+    assert.equal(await runLine(node.daemon, line), '', 'what only changes something prints nothing');
+    await until(line, async () => hasValues((await readKitchen()) ?? {}, values));
   };
 
   test('it sets a volume by name, by label in other letters and by id, and shifts it', async () => {
-    await changes('output-volume kitchen 40%', { volume: 0.4 });
-    await changes('output-volume KÜCHE +5%', { volume: 0.45 });
-    await changes('output-volume küche -5%', { volume: 0.4 });
-    await changes(`output-volume ${(await kitchen())?.id} volume=0.3`, { volume: 0.3 });
+    await runChange('output-volume kitchen 40%', { volume: 0.4 });
+    await runChange('output-volume KÜCHE +5%', { volume: 0.45 });
+    await runChange('output-volume küche -5%', { volume: 0.4 });
+    await runChange(`output-volume ${(await readKitchen())?.id} volume=0.3`, { volume: 0.3 });
   });
 
   test('it mutes, unmutes and toggles', async () => {
-    await changes('mute-output küche on', { muted: true });
-    await changes('mute-output küche toggle', { muted: false });
-    await changes('mute-output küche', { muted: true });
-    await changes('mute-output küche off', { muted: false });
+    await runChange('mute-output küche on', { muted: true });
+    await runChange('mute-output küche toggle', { muted: false });
+    await runChange('mute-output küche', { muted: true });
+    await runChange('mute-output küche off', { muted: false });
   });
 
   test('it prints the outputs as a table, and as the JSON of the node', async () => {
-    await changes('output-volume kitchen 25%', { volume: 0.25 });
-    const rows = (await prints(node.daemon, 'outputs')).trimEnd().split('\n');
+    await runChange('output-volume kitchen 25%', { volume: 0.25 });
+    const rows = (await runLine(node.daemon, 'outputs')).trimEnd().split('\n');
     assert.match(rows[0] ?? '', /^name +label +volume +muted +default/);
     assert.match(rows.find((row) => row.startsWith('kitchen')) ?? '', /^kitchen +Küche +25% +no +no/);
-    const json = JSON.parse(await prints(node.daemon, 'outputs --json'));
+    const json = JSON.parse(await runLine(node.daemon, 'outputs --json'));
     assert.deepEqual(json, await node.daemon.read('/audio/outputs'));
   });
 
   test('every reading operation that this node answers prints lines and JSON', async () => {
     for (const name of 'server health audio audio-server inputs cards clients sleep network'.split(' ')) {
-      assert.notEqual(await prints(node.daemon, name), '', name);
-      JSON.parse(await prints(node.daemon, `${name} --json`));
+      assert.notEqual(await runLine(node.daemon, name), '', name);
+      JSON.parse(await runLine(node.daemon, `${name} --json`));
     }
-    assert.match(JSON.parse(await prints(node.daemon, 'openapi')).openapi, /^3\.1/);
-    assert.match(await prints(node.daemon, 'server'), /^api_sw: tonearm$/m);
-    assert.match(await prints(node.daemon, 'health'), /^waiting: -\nbackends\.audio\.state: up$/m);
+    assert.match(JSON.parse(await runLine(node.daemon, 'openapi')).openapi, /^3\.1/);
+    assert.match(await runLine(node.daemon, 'server'), /^api_sw: tonearm$/m);
+    assert.match(await runLine(node.daemon, 'health'), /^waiting: -\nbackends\.audio\.state: up$/m);
   });
 
   const refusals: readonly (readonly [line: string, exit: ExitName, message: RegExp])[] = [
@@ -122,7 +122,7 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
     ];
     await until(
       'both are clients',
-      async () => (await prints(node.daemon, 'clients')).match(/song/gi)?.length === 2,
+      async () => (await runLine(node.daemon, 'clients')).match(/song/gi)?.length === 2,
     );
     const { status, err } = await ctl(['--node', `127.0.0.1:${node.daemon.port}`, 'mute-client', 'SONG']);
     assert.equal(status, EXIT.conflict, err);
@@ -135,16 +135,16 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
     const line = [process.execPath, ENTRY, 'ctl', '--node', `localhost:${port}`, 'watch', 'audio.output'];
     const plain = spawned(t, ENV, line);
     const json = spawned(t, ENV, [...line, '--json']);
-    const sees = (volume: string): Promise<unknown> =>
+    const untilPrinted = (volume: string): Promise<unknown> =>
       until(`${volume} is there`, () => plain.out().includes(volume) && json.out().includes(volume));
-    await sees('"name":"kitchen"');
-    await changes('output-volume kitchen 61%', { volume: 0.61 });
-    await sees('"volume":0.61');
+    await untilPrinted('"name":"kitchen"');
+    await runChange('output-volume kitchen 61%', { volume: 0.61 });
+    await untilPrinted('"volume":0.61');
     await node.daemon.restart();
     await until('the return is reported', () => /the node is there again/.test(plain.err()));
-    await node.daemon.backend('audio', 'up');
-    await changes('output-volume kitchen 62%', { volume: 0.62 });
-    await sees('"volume":0.62');
+    await node.daemon.untilBackend('audio', 'up');
+    await runChange('output-volume kitchen 62%', { volume: 0.62 });
+    await untilPrinted('"volume":0.62');
     assert.match(
       plain.err(),
       /^tonearm: ctl: watch: .*; trying again\ntonearm: ctl: watch: the node is there again\n$/,
@@ -163,7 +163,7 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
     await until('the first event is there', () => out().startsWith('audio.output.updated'));
     // The pipe is closed, which only a further event shows.
     await until('it has ended', async () => {
-      await prints(node.daemon, 'mute-output kitchen');
+      await runLine(node.daemon, 'mute-output kitchen');
       return /\n0\n$/.test(out());
     });
     await ended;
@@ -178,19 +178,19 @@ test('the node on this machine is found by its configuration, also without a ser
   const found = await ctl(['server']);
   assert.match(found.out, /^api_sw: tonearm$/m, found.err);
   writeFileSync(join(config, 'config.yaml'), `api: {port: ${await freePort()}}\n`);
-  const away = await ctl(['server']);
-  assert.equal(away.status, EXIT.unreachable);
+  const unreachable = await ctl(['server']);
+  assert.equal(unreachable.status, EXIT.unreachable);
   assert.match(
-    away.err,
+    unreachable.err,
     /^tonearm: ctl: server: The node cannot be reached, http:\/\/127\.0\.0\.1:\d+: connect ECONNREFUSED/,
   );
   assert.equal((await ctl(['watch'])).status, EXIT.unreachable, 'a watch that never began ends');
   const named = await ctl(['server'], { TONEARM_NODE: `http://localhost:${daemon.port}/` });
   assert.match(named.out, /^api_sw: tonearm$/m, named.err);
   writeFileSync(join(config, 'config.yaml'), 'api: {port: many}\n');
-  const wrong = await ctl(['server']);
-  assert.equal(wrong.status, EXIT.badConfig);
-  assert.match(wrong.err, /config\.yaml:1:13: api\.port: /);
+  const misconfigured = await ctl(['server']);
+  assert.equal(misconfigured.status, EXIT.badConfig);
+  assert.match(misconfigured.err, /config\.yaml:1:13: api\.port: /);
 });
 
 test('where nothing may be changed, it says so, and reads', async (t) => {
@@ -205,7 +205,7 @@ test('where nothing may be changed, it says so, and reads', async (t) => {
 test('a proxy gets the password of the address', async (t) => {
   const daemon = await Daemon.start({ config: NO_BACKENDS }, t);
   const expected = `Basic ${Buffer.from('pi:a%b@c').toString('base64')}`;
-  const port = await listening(t, ({ headers, url = '' }, reply) => {
+  const port = await startServer(t, ({ headers, url = '' }, reply) => {
     if (headers.authorization !== expected) reply.writeHead(401).end('who are you?');
     else
       request({ port: daemon.port, path: url.replace('/node', '') }, (answer) => {
@@ -213,17 +213,17 @@ test('a proxy gets the password of the address', async (t) => {
         answer.pipe(reply);
       }).end();
   });
-  const through = await ctl(['--node', `http://pi:a%25b%40c@localhost:${port}/node/`, 'server']);
-  assert.match(through.out, /^api_sw: tonearm$/m, through.err);
-  const asHost = await ctl(['--node', `pi:a%b%40c@localhost:${port}`, 'server']);
-  assert.match(asHost.out, /^api_sw: tonearm$/m, asHost.err);
+  const byUrl = await ctl(['--node', `http://pi:a%25b%40c@localhost:${port}/node/`, 'server']);
+  assert.match(byUrl.out, /^api_sw: tonearm$/m, byUrl.err);
+  const byHost = await ctl(['--node', `pi:a%b%40c@localhost:${port}`, 'server']);
+  assert.match(byHost.out, /^api_sw: tonearm$/m, byHost.err);
   const refused = await ctl(['--node', `http://localhost:${port}/node`, 'server']);
   assert.equal(refused.status, EXIT.forbidden, refused.err);
-  assert.doesNotMatch(through.out + refused.err, /a%b@c/);
+  assert.doesNotMatch(byUrl.out + refused.err, /a%b@c/);
 });
 
 test('an answer of another program has a status of its own', async (t) => {
-  const port = await listening(t, (_, reply) => reply.end('<p>hello</p>'));
+  const port = await startServer(t, (_, reply) => reply.end('<p>hello</p>'));
   const { status, err } = await ctl(['--node', `localhost:${port}`, 'server']);
   assert.equal(status, EXIT.notTonearm, err);
 });

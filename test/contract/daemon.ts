@@ -60,10 +60,10 @@ export class Daemon {
   static async start(options: DaemonOptions = {}, t?: Ending): Promise<Daemon> {
     const directory = mkdtempSync(join(tmpdir(), 'tonearm-daemon-'));
     const port = await freePort();
-    const extra = options.api === undefined ? '' : `, ${options.api}`;
+    const extraApi = options.api === undefined ? '' : `, ${options.api}`;
     const config = join(directory, 'config.yaml');
-    writeFileSync(config, `api: {port: ${port}${extra}}\n${options.config ?? ''}`);
-    const daemon = new Daemon(port, directory, () => launch(directory, config, options));
+    writeFileSync(config, `api: {port: ${port}${extraApi}}\n${options.config ?? ''}`);
+    const daemon = new Daemon(port, directory, () => launchDaemon(directory, config, options));
     process.once('exit', daemon.#killAtExit);
     t?.after(() => daemon.stop());
     await daemon.#untilAnswering(options.startMs);
@@ -121,7 +121,7 @@ export class Daemon {
   }
 
   /** Waits until the backend has this state, with this reason. */
-  async backend(name: string, state: string, reason = /(?:)/): Promise<void> {
+  async untilBackend(name: string, state: string, reason = /(?:)/): Promise<void> {
     await until(`${name} is ${state} ${reason}`, async () => {
       const now = (await this.health()).backends[name];
       return now?.state === state && reason.test(now.detail ?? '');
@@ -129,7 +129,7 @@ export class Daemon {
   }
 
   /** Waits until this number of streams is open. */
-  async openStreams(count: number): Promise<void> {
+  async untilStreamsOpen(count: number): Promise<void> {
     await until(`${count} streams are open`, async () => (await this.health()).streams.open === count);
   }
 
@@ -142,7 +142,7 @@ export class Daemon {
     return this.#program.status();
   }
 
-  alive(): boolean {
+  isAlive(): boolean {
     return this.#program.alive();
   }
 
@@ -199,12 +199,16 @@ export interface Health {
   readonly streams: { readonly open: number; readonly closed_slow: number };
 }
 
-function launch(directory: string, config: string, options: DaemonOptions): Program {
+function launchDaemon(directory: string, config: string, options: DaemonOptions): Program {
   const { env = {}, nodeArguments = [], launcher = [], entry = ENTRY } = options;
   const [program = '', ...args] = [...launcher, process.execPath, ...nodeArguments, entry];
-  const own = { PATH: process.env['PATH'] ?? '/usr/bin:/bin', HOME: directory, XDG_RUNTIME_DIR: directory };
+  const basicEnv = {
+    PATH: process.env['PATH'] ?? '/usr/bin:/bin',
+    HOME: directory,
+    XDG_RUNTIME_DIR: directory,
+  };
   return startProgram(program, [...args, '--allow-root', '--config', config], {
-    env: { ...own, ...env },
+    env: { ...basicEnv, ...env },
     log: join(directory, 'log'),
   });
 }

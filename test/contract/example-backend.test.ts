@@ -12,7 +12,14 @@ import { temporaryFolder } from '../temporary-folder.js';
 import { until } from '../until.js';
 import { Daemon, NO_BACKENDS } from './daemon.js';
 import { PROJECT } from './documented.js';
-import { BACKEND_FILE, BRIDGE_EDITS, BRIDGE_FILE, BRIDGE_WORKER, EDITS, WORKER } from './example-backend.js';
+import {
+  BACKEND_FILE,
+  BACKEND_WORKER,
+  BRIDGE_EDITS,
+  BRIDGE_FILE,
+  BRIDGE_WORKER,
+  EDITS,
+} from './example-backend.js';
 
 /** Puts the project with the example in it into the folder. */
 function addExample(folder: string): void {
@@ -26,14 +33,17 @@ function addExample(folder: string): void {
     const edited = source.replace(text, () => becomes.replace('@', () => text));
     writeFileSync(join(folder, file), edited);
   }
-  for (const [file, text] of Object.entries({ [BACKEND_FILE]: WORKER, [BRIDGE_FILE]: BRIDGE_WORKER })) {
+  for (const [file, text] of Object.entries({
+    [BACKEND_FILE]: BACKEND_WORKER,
+    [BRIDGE_FILE]: BRIDGE_WORKER,
+  })) {
     mkdirSync(dirname(join(folder, file)));
     writeFileSync(join(folder, file), text);
   }
 }
 
 /** Runs Node in a folder; throws with its output when it fails. */
-function node(folder: string, ...args: readonly string[]): void {
+function runNode(folder: string, ...args: readonly string[]): void {
   execFileSync(process.execPath, [...args], { cwd: folder, encoding: 'utf8', stdio: 'pipe' });
 }
 
@@ -52,12 +62,12 @@ for (const [what, edits, worker] of [
 test('an example backend answers its route, sends its event and obeys its command, also from an example bridge', async (t) => {
   const folder = temporaryFolder(t);
   addExample(folder);
-  node(folder, join(PROJECT, 'node_modules/typescript/bin/tsc'), '-p', '.');
-  node(folder, 'packaging/build.mjs', '--dist-only');
+  runNode(folder, join(PROJECT, 'node_modules/typescript/bin/tsc'), '-p', '.');
+  runNode(folder, 'packaging/build.mjs', '--dist-only');
   const config = `bell: {enabled: true}\n${NO_BACKENDS}`;
   const entry = join(folder, 'dist/main.js');
   const daemon = await Daemon.start({ config, entry }, t);
-  await daemon.backend('bell', 'up');
+  await daemon.untilBackend('bell', 'up');
   assert.deepEqual(await daemon.read('/bell'), { rings: 0 });
   const { paths } = await daemon.read<{ paths: Record<string, object> }>('/openapi.json');
   const methods = [paths['/bell'], paths['/bell/ring']].map((path) => Object.keys(path ?? {}));
@@ -70,7 +80,7 @@ test('an example backend answers its route, sends its event and obeys its comman
   assert.equal((await daemon.post('/bell/ring')).status, 202);
   await stream.until((text) => /^event: bell\.updated\n(?:id: .*\n)?data: \{"rings":1\}$/m.test(text));
   assert.deepEqual(await daemon.read('/bell'), { rings: 1 });
-  const rung = await Daemon.start({ config: `clapper: {enabled: true}\n${config}`, entry }, t);
-  const detail = async () => (await rung.health()).backends['clapper']?.detail;
-  await until('the bridge has got the event', async () => (await detail()) === '{"rings":1}');
+  const bridgedDaemon = await Daemon.start({ config: `clapper: {enabled: true}\n${config}`, entry }, t);
+  const readBridgeDetail = async () => (await bridgedDaemon.health()).backends['clapper']?.detail;
+  await until('the bridge has got the event', async () => (await readBridgeDetail()) === '{"rings":1}');
 });

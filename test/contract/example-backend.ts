@@ -71,7 +71,7 @@ export default bridgeThread<'clapper'>((_settings, node) => {
 
 export const BACKEND_FILE = 'src/actors/bell/backend.ts';
 
-export const WORKER = `
+export const BACKEND_WORKER = `
 import { actorThread } from '../runtime.js';
 
 export default actorThread<'bell'>((_settings, publish) => {

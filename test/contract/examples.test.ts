@@ -19,7 +19,7 @@ const MPV = 'org.mpris.MediaPlayer2.mpv';
 
 describe('examples/alarm.sh', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 'curl'] }) }, () => {
   let node: PlayersNode;
-  const alarm = async (t: TestContext, ...args: readonly string[]) => {
+  const runAlarm = async (t: TestContext, ...args: readonly string[]) => {
     const url = `http://127.0.0.1:${node.daemon.port}`;
     const program = spawned(t, process.env, [join(PROJECT, 'examples/alarm.sh'), url, ...args]);
     return [await program.ended, program.out(), program.err()] as const;
@@ -36,13 +36,15 @@ describe('examples/alarm.sh', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 'cu
     await node.change('mpv', 'pause');
     await node.player(MPV, 'paused', ({ playback_status }) => playback_status === 'Paused');
     await node.daemon.post('/audio/outputs/living/mute', { muted: true });
-    const earlier = node.stream.events.length;
-    assert.deepEqual(await alarm(t, 'living', 'mpv', '0.4', '2'), [0, '', '']);
+    const eventsBefore = node.stream.events.length;
+    assert.deepEqual(await runAlarm(t, 'living', 'mpv', '0.4', '2'), [0, '', '']);
     await node.player(MPV, 'playing', ({ playback_status }) => playback_status === 'Playing');
     const outputs = await node.daemon.read<readonly Output[]>('/audio/outputs');
     const living = outputs.find(({ name }) => name === 'living');
     assert.deepEqual([living?.volume, living?.muted], [0.4, false]);
-    const updates = node.stream.events.slice(earlier).filter(({ type }) => type === 'audio.output.updated');
+    const updates = node.stream.events
+      .slice(eventsBefore)
+      .filter(({ type }) => type === 'audio.output.updated');
     const records = updates.flatMap(({ data }) => JSON.parse(data) as readonly Output[]);
     const volumes = records.filter(({ name }) => name === 'living').map((output) => output.volume);
     const rising = volumes.slice(volumes.indexOf(0));
@@ -52,10 +54,10 @@ describe('examples/alarm.sh', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 'cu
   });
 
   test('ends with the reason of a refusal, and with its usage where names are missing', async (t) => {
-    const [refused, why] = await alarm(t, 'nowhere', 'mpv');
+    const [refused, why] = await runAlarm(t, 'nowhere', 'mpv');
     assert.notEqual(refused, 0);
     assert.match(why, /There is no output \\"nowhere\\"/);
-    const [status, , usage] = await alarm(t);
+    const [status, , usage] = await runAlarm(t);
     assert.equal(status, 64);
     assert.match(usage, /^Usage: /);
   });
@@ -75,19 +77,19 @@ test('examples/limit.mjs limits volumes, prints what plays, and outlives the dae
   t.after(() => program.end());
   const untilPrinted = (line: RegExp) =>
     until(`the example prints ${line}`, () => line.test(readFileSync(log, 'utf8')));
-  const areKeptDown = () =>
+  const untilLimited = () =>
     until('all outputs are at 60 %', async () => {
       const outputs = await daemon.read<readonly Output[]>('/audio/outputs');
       return outputs.length > 0 && outputs.every(({ volume }) => volume === 0.6);
     });
   await untilPrinted(/^live/m);
-  await areKeptDown();
+  await untilLimited();
   await sound.play({ name: 'News', sink: 'kitchen' });
   await untilPrinted(/^plays: News$/m);
   await daemon.restart();
   await untilPrinted(/^lost The service on the node has ended$/m);
   await untilPrinted(/^lost[\s\S]*^live/m);
   await sound.pactl('set-sink-volume', 'kitchen', '90%');
-  await areKeptDown();
+  await untilLimited();
   assert.equal(program.alive(), true);
 });

@@ -11,7 +11,7 @@ import { lacks } from '../tools/requirements.js';
 import { startAudio } from './audio-node.js';
 
 /** From one end of the way to the other: two of it are longer than a quarter of a second. */
-const WAY_MS = 150;
+const DELAY_MS = 150;
 const AIOHTTP = '/usr/lib/python3/dist-packages/aiohttp/__init__.py';
 
 /**
@@ -47,8 +47,8 @@ asyncio.run(main())
 `;
 
 /** Everything that a socket gives or meets reaches the other one later. */
-function delay(from: Socket, to: Socket): void {
-  const later = (act: () => void) => setTimeout(act, WAY_MS).unref();
+function passOnLater(from: Socket, to: Socket): void {
+  const later = (act: () => void) => setTimeout(act, DELAY_MS).unref();
   from.on('data', (bytes) => later(() => to.write(bytes)));
   from.on('end', () => later(() => to.end()));
   from.on('close', () => later(() => to.destroy()));
@@ -56,11 +56,11 @@ function delay(from: Socket, to: Socket): void {
 }
 
 /** Resolves to the port at which the node is far away. */
-async function farAway(t: TestContext, port: number): Promise<number> {
+async function startSlowProxy(t: TestContext, port: number): Promise<number> {
   const server = createServer((client) => {
     const node = connect(port, '127.0.0.1');
-    delay(client, node);
-    delay(node, client);
+    passOnLater(client, node);
+    passOnLater(node, client);
   });
   t.after(() => server.close());
   server.listen(0, '127.0.0.1');
@@ -81,7 +81,7 @@ test('a POST within the announced time is carried out, and a later one wholly or
 }, async (t) => {
   const { sound, daemon } = await startAudio(t);
   await sound.pactl('set-sink-volume', 'living', '100%');
-  const port = await farAway(t, daemon.port);
+  const port = await startSlowProxy(t, daemon.port);
   const { stdout } = await promisify(execFile)('/usr/bin/python3', [
     '-c',
     CLIENT,
@@ -93,11 +93,11 @@ test('a POST within the announced time is carried out, and a later one wholly or
     soon.map(() => 202),
     `${kept} s`,
   );
-  const met = late.filter((outcome) => outcome !== 202);
+  const failures = late.filter((outcome) => outcome !== 202);
   assert.deepEqual(
-    met.filter((outcome) => !['ServerDisconnectedError', 'ClientOSError'].includes(String(outcome))),
+    failures.filter((outcome) => !['ServerDisconnectedError', 'ClientOSError'].includes(String(outcome))),
     [],
   );
   const { volume } = await daemon.read<{ readonly volume: number }>('/audio/server');
-  assert.equal(Math.round((1 - volume) * 100), soon.length + late.length - met.length);
+  assert.equal(Math.round((1 - volume) * 100), soon.length + late.length - failures.length);
 });

@@ -12,17 +12,17 @@ import { LATE_PART_PROGRAMS, LATE_PARTS, loadsItsLateParts } from './late-parts.
 // build/test/contract/late-parts.test.js -> the project's sources
 const SRC = fileURLToPath(new URL('../../../src/', import.meta.url));
 
-const LATE = /\bimport\('(\.[^']+)\.js'\)/g;
+const LATE_IMPORT = /\bimport\('(\.[^']+)\.js'\)/g;
 
 /** Its late parts are loaded by browsers (test/browser/page-languages.test.ts). */
-const PAGE = 'page/';
+const PAGE_FOLDER = 'page/';
 
 test('every part that the daemon loads late has a row in test/contract/late-parts.ts', () => {
   const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(
-    (file) => file.endsWith('.ts') && !file.startsWith(PAGE),
+    (file) => file.endsWith('.ts') && !file.startsWith(PAGE_FOLDER),
   );
   const loaded = files.flatMap((file) =>
-    [...readFileSync(join(SRC, file), 'utf8').matchAll(LATE)].map(([, path = '']) =>
+    [...readFileSync(join(SRC, file), 'utf8').matchAll(LATE_IMPORT)].map(([, path = '']) =>
       join(dirname(file), path),
     ),
   );

@@ -65,7 +65,7 @@ function checksConfig(output: RegExp): LatePart {
 }
 
 /** `tonearm ctl` finds the daemon by the configuration of its user. */
-const printsOfThisNode: LatePart = (form, t) => {
+const printsThisNode: LatePart = (form, t) => {
   const { directory } = form.daemon;
   mkdirSync(join(directory, '.config/tonearm'), { recursive: true });
   copyFileSync(join(directory, 'config.yaml'), join(directory, '.config/tonearm/config.yaml'));
@@ -79,7 +79,7 @@ export const LATE_PARTS: Readonly<Record<string, LatePart>> = {
   'supervisor/config/yaml': checksConfig(/^players:\n {2}enabled: true\n {2}fetchCovers: true$/m),
   'cli/served': checksConfig(/^# open http:\/\/localhost:\d+\//m),
   'cli/invoking-user': checksConfig(/^players:$/m),
-  'supervisor/config/load': printsOfThisNode,
+  'supervisor/config/load': printsThisNode,
   'cli/progress': prints(/^Usage: tonearm progress /, 'progress', '--help'),
   'cli/bench/bench': prints(/^Usage: tonearm bench /, 'bench', '--help'),
   'cli/trace/trace': prints(/^Usage: tonearm trace /, 'trace', '--help'),
@@ -95,17 +95,17 @@ export const LATE_PARTS: Readonly<Record<string, LatePart>> = {
     assert.deepEqual([answer.status, JSON.parse(answer.text).type], [400, BAD_BODY], answer.text);
   },
   'actors/discovery/configured-nodes': async ({ daemon }) => {
-    const wasRefused = async () => {
+    const isUnreachable = async () => {
       const nodes = await daemon.read<readonly NodeRecord[]>('/nodes');
       return nodes.some(({ name, reachable }) => name === NOBODY && reachable === false);
     };
-    await until('the node of the configuration is unreachable', wasRefused);
+    await until('the node of the configuration is unreachable', isUnreachable);
   },
   'actors/audio/network': async ({ form }, t) => {
     const { socketPath } = await scriptedServer(t);
     const env = { PULSE_SERVER: `unix:${socketPath}` };
     const daemon = await Daemon.start({ ...form, config: 'systemd: {enabled: false}\n', env }, t);
-    await daemon.backend('audio', 'up');
+    await daemon.untilBackend('audio', 'up');
     const network = await daemon.read('/audio/network');
     assert.deepEqual(network, { enabled: false, addresses: [], commands: [] });
   },
@@ -113,7 +113,7 @@ export const LATE_PARTS: Readonly<Record<string, LatePart>> = {
     const { socketPath } = await scriptedServer(t);
     const env = { PULSE_SERVER: `unix:${socketPath}` };
     const daemon = await Daemon.start({ ...form, config: 'systemd: {enabled: false}\n', env }, t);
-    await daemon.backend('audio', 'up');
+    await daemon.untilBackend('audio', 'up');
     const { status } = await daemon.post('/audio/sleep', { minutes: 30 });
     const { active } = await daemon.read<SleepRecord>('/audio/sleep');
     assert.deepEqual([status, active], [202, true]);
@@ -134,7 +134,7 @@ export const LATE_PARTS: Readonly<Record<string, LatePart>> = {
     const sound = await scriptedServer(t);
     const env = { PULSE_SERVER: `unix:${sound.socketPath}` };
     const daemon = await Daemon.start({ ...form, config: 'systemd: {enabled: false}\n', env }, t);
-    await daemon.backend('audio', 'up');
+    await daemon.untilBackend('audio', 'up');
     assert.equal((await daemon.post('/audio/inputs/none/listen/stop', {})).status, 404);
   },
   'actors/players/web-cover': async ({ bus, daemon }, t) => {
@@ -160,7 +160,7 @@ export const LATE_PARTS: Readonly<Record<string, LatePart>> = {
 /** Uses each late part of the given built form, and fails with the part that was not loaded. */
 export async function loadsItsLateParts(t: TestContext, form: BuiltForm): Promise<void> {
   const running = await startForm(t, form);
-  await running.daemon.backend('players', 'up');
+  await running.daemon.untilBackend('players', 'up');
   for (const [name, use] of Object.entries(LATE_PARTS)) {
     await use(running, t).catch((cause: unknown) => {
       throw new Error(`${join('src', name)} was not loaded\n${running.daemon.log}`, { cause });

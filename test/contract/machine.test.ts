@@ -48,9 +48,9 @@ test('a daemon with few descriptors refuses further connections, and keeps its s
   await Promise.all(tooMany.map((connection) => connection.untilClosed()));
   assert.ok(readdirSync(`/proc/${daemon.pid}/fd`).length < DESCRIPTORS);
   for (const connection of crowd) connection.destroy();
-  await daemon.openStreams(1);
+  await daemon.untilStreamsOpen(1);
   stream.destroy();
-  await daemon.openStreams(0);
+  await daemon.untilStreamsOpen(0);
   assert.equal(daemon.log.match(/too many connections/g)?.length, 1, daemon.log);
 });
 
@@ -60,14 +60,16 @@ const OPEN_TO_ALL = '/tmp';
 const CONFIG = 'systemd: {system: [a.service], user: [b.service]}\npower: {enabled: true}\n';
 const IDENTITY = [`--reuid=${UID}`, `--regid=${UID}`, '--clear-groups'];
 
-function whyNot(): string | false {
+function reasonToSkip(): string | false {
   const lacking = lacks({ root: true, programs: ['setpriv'] });
   if (lacking !== false) return lacking;
   const ran = spawnSync('setpriv', [...IDENTITY, process.execPath, '-e', '']);
   return ran.status === 0 ? false : 'Node cannot be run by other users here';
 }
 
-test('a user without an entry: every backend works, or names its reason', { skip: whyNot() }, async () => {
+test('a user without an entry: every backend works, or names its reason', {
+  skip: reasonToSkip(),
+}, async () => {
   const directory = mkdtempSync(join(OPEN_TO_ALL, 'tonearm-user-'));
   const port = await freePort();
   const config = join(directory, 'config.yaml');

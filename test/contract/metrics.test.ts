@@ -66,13 +66,13 @@ test('Prometheus reads the figures, and each panel of examples/grafana.json show
   t.after(() => node.stop());
   await startMpv(node.session);
   await node.player('org.mpris.MediaPlayer2.mpv');
-  const prometheus = await startPrometheus(t, node.daemon.port);
+  const askPrometheus = await startPrometheus(t, node.daemon.port);
   const { panels } = JSON.parse(exampleFile('grafana.json')) as Dashboard;
   assert.ok(panels.length > 0);
   for (const { title, targets } of panels) {
     for (const { expr } of targets)
       await until(`"${title}" shows ${expr}`, async () => {
-        const { result } = await prometheus<{ readonly result: readonly unknown[] }>('query', {
+        const { result } = await askPrometheus<{ readonly result: readonly unknown[] }>('query', {
           query: filledIn(expr),
         });
         return result.length > 0;
@@ -80,14 +80,17 @@ test('Prometheus reads the figures, and each panel of examples/grafana.json show
   }
   // Only the text of OpenMetrics has units and the type `info`.
   const metadataOf = async (metric: string) =>
-    (await prometheus<Readonly<Record<string, readonly object[]>>>('metadata', { metric }))[metric];
+    (await askPrometheus<Readonly<Record<string, readonly object[]>>>('metadata', { metric }))[metric];
   const build = { type: 'info', help: 'The versions of tonearm and of Node.', unit: '' };
   assert.deepEqual(await metadataOf('tonearm_build'), [build]);
   const uptime = { type: 'gauge', help: 'How long the service has run.', unit: 'seconds' };
   assert.deepEqual(await metadataOf('tonearm_uptime_seconds'), [uptime]);
-  const { result } = await prometheus<{ readonly result: readonly { readonly metric: object }[] }>('query', {
-    query: 'count by (thread) (tonearm_thread_cpu_seconds_total)',
-  });
+  const { result } = await askPrometheus<{ readonly result: readonly { readonly metric: object }[] }>(
+    'query',
+    {
+      query: 'count by (thread) (tonearm_thread_cpu_seconds_total)',
+    },
+  );
   const threads = result.map(({ metric }) => metric);
   for (const thread of ['main', 'audio', 'players'])
     assert.ok(

@@ -15,8 +15,8 @@ import { until } from '../until.js';
 import { AUDIO_ONLY, type Output, startAudio } from './audio-node.js';
 import { Daemon, NO_BACKENDS } from './daemon.js';
 
-const T = 'house/living';
-const OUTPUTS = `${T}/audio/outputs`;
+const TOPIC = 'house/living';
+const OUTPUTS = `${TOPIC}/audio/outputs`;
 const skip = lacks({ programs: ['pulseaudio', 'pactl', 'mosquitto'] });
 
 test('a name that another node has published is made printable in health and log', { skip }, async (t) => {
@@ -30,7 +30,7 @@ test('a name that another node has published is made printable in health and log
   const daemon = await Daemon.start({ config }, t);
   await until('the daemon asks whether the node that owns the topic is alive', () => spy.received.length > 0);
   await spy.publish('house/taken/status', 'online');
-  await daemon.backend('mqtt', 'connecting', /strange/);
+  await daemon.untilBackend('mqtt', 'connecting', /strange/);
   const { detail = '' } = (await daemon.health()).backends['mqtt'] ?? {};
   assert.match(detail, /strange\\u\{1b\}\[31m\\u\{9b\}\\u\{202e\}node/);
   assert.match(daemon.log, /strange/);
@@ -46,10 +46,10 @@ describe('a daemon on a sound server with a broker', { skip }, () => {
   before(async () => {
     broker = await startBroker();
     sound = await startPulseAudio();
-    const config = `${AUDIO_ONLY}mqtt: {enabled: true, url: "${broker.url}", topic: ${T}}\n`;
+    const config = `${AUDIO_ONLY}mqtt: {enabled: true, url: "${broker.url}", topic: ${TOPIC}}\n`;
     daemon = await Daemon.start({ env: sound.env, config });
     spy = await startSpy(broker.url);
-    await daemon.backend('mqtt', 'up');
+    await daemon.untilBackend('mqtt', 'up');
   });
   after(async () => {
     await spy?.end();
@@ -61,29 +61,29 @@ describe('a daemon on a sound server with a broker', { skip }, () => {
   test('a command on a topic has its effect in the sound server', async () => {
     const untilRead = (what: string, read: () => Promise<string>, fits: RegExp) =>
       until(what, async () => {
-        assert.match(await read(), fits, `refused: ${spy.texts(`${T}/error`).join()}`);
+        assert.match(await read(), fits, `refused: ${spy.texts(`${TOPIC}/error`).join()}`);
         return true;
       });
-    const volume = () => sound.pactl('get-sink-volume', 'living');
-    const mute = () => sound.pactl('get-sink-mute', 'living');
+    const readVolume = () => sound.pactl('get-sink-volume', 'living');
+    const readMute = () => sound.pactl('get-sink-mute', 'living');
     await spy.publish(`${OUTPUTS}/living/set`, { volume: 0.5, muted: true, balance: -0.5 });
-    await untilRead('volume and balance', volume, /50%.*balance -0\.50/s);
-    await untilRead('the mute', mute, /yes/);
-    await spy.publish(`${T}/audio/server/set`, { muted: false, delta: -0.2 });
-    await untilRead('the step down', volume, /30%/);
-    await untilRead('the end of the mute', mute, /no/);
+    await untilRead('volume and balance', readVolume, /50%.*balance -0\.50/s);
+    await untilRead('the mute', readMute, /yes/);
+    await spy.publish(`${TOPIC}/audio/server/set`, { muted: false, delta: -0.2 });
+    await untilRead('the step down', readVolume, /30%/);
+    await untilRead('the end of the mute', readMute, /no/);
     await spy.publish(`${OUTPUTS}/living/volume/set`, ' 45% ');
-    await untilRead('the plain volume', volume, /45%/);
+    await untilRead('the plain volume', readVolume, /45%/);
     for (const [word, muted] of [
       ['ON', /yes/],
       ['toggle', /no/],
       ['toggle', /yes/],
       ['OFF', /no/],
     ] as const) {
-      await spy.publish(`${T}/audio/server/mute/set`, word);
-      await untilRead(`the word ${word}`, mute, muted);
+      await spy.publish(`${TOPIC}/audio/server/mute/set`, word);
+      await untilRead(`the word ${word}`, readMute, muted);
     }
-    await spy.publish(`${T}/audio/server/set`, { output: 'kitchen' });
+    await spy.publish(`${TOPIC}/audio/server/set`, { output: 'kitchen' });
     await untilRead('the default', () => sound.pactl('get-default-sink'), /kitchen/);
   });
 
@@ -91,16 +91,16 @@ describe('a daemon on a sound server with a broker', { skip }, () => {
     await sound.addSink('cellar');
     await spy.holds(`${OUTPUTS}/cellar`);
     daemon.signal('SIGKILL');
-    await spy.holds(`${T}/status`, (text) => text === 'offline');
+    await spy.holds(`${TOPIC}/status`, (text) => text === 'offline');
     await sound.removeSink('cellar');
     await daemon.restart();
-    await spy.holds(`${T}/status`, (text) => text === 'online');
+    await spy.holds(`${TOPIC}/status`, (text) => text === 'online');
     await spy.empty(`${OUTPUTS}/cellar`);
   });
 
   test('a daemon that ends publishes that it is offline by itself, without its will', async () => {
     daemon.signal('SIGTERM');
-    await spy.holds(`${T}/status`, (text) => text === 'offline');
+    await spy.holds(`${TOPIC}/status`, (text) => text === 'offline');
     assert.ok(!broker.log().includes('Sending PUBLISH from tonearm'), 'the broker has published the will');
   });
 });
@@ -116,28 +116,28 @@ const GROWTH_MAX_MB = 160;
 test('during a flood from the broker requests and other commands work, streams continue, and memory is bounded', {
   skip,
 }, async (t) => {
-  const broker = await startFloodingBroker(commandsOfAllKinds(T));
+  const broker = await startFloodingBroker(commandsOfAllKinds(TOPIC));
   t.after(() => broker.stop());
-  const config = `${AUDIO_ONLY}mqtt: {enabled: true, url: "${broker.url}", topic: ${T}}\n`;
+  const config = `${AUDIO_ONLY}mqtt: {enabled: true, url: "${broker.url}", topic: ${TOPIC}}\n`;
   const { daemon } = await startAudio(t, { config });
-  await daemon.backend('mqtt', 'up');
+  await daemon.untilBackend('mqtt', 'up');
   const stream = await daemon.events('?types=audio.output.updated');
   const before = daemon.memoryMb;
-  let most = 0;
+  let memoryMaxMb = 0;
   broker.flood();
   await until('a tenth of the flood is sent', () => broker.sent > MESSAGES / 10);
   for (let count = 0; count < REQUESTS; count += 1) {
     assert.equal((await daemon.get('/audio')).status, 200);
     assert.equal((await daemon.post('/audio/outputs/kitchen/mute', { muted: count % 2 === 0 })).status, 202);
-    most = Math.max(most, daemon.memoryMb);
+    memoryMaxMb = Math.max(memoryMaxMb, daemon.memoryMb);
   }
   await until('the flood is sent', () => {
-    most = Math.max(most, daemon.memoryMb);
+    memoryMaxMb = Math.max(memoryMaxMb, daemon.memoryMb);
     return broker.sent > MESSAGES;
   });
   broker.calm();
-  t.diagnostic(`${broker.sent} messages; ${before} MB, at most ${most} MB`);
-  assert.ok(most - before < GROWTH_MAX_MB, `${before} MB have become ${most} MB`);
+  t.diagnostic(`${broker.sent} messages; ${before} MB, at most ${memoryMaxMb} MB`);
+  assert.ok(memoryMaxMb - before < GROWTH_MAX_MB, `${before} MB have become ${memoryMaxMb} MB`);
   assert.equal(stream.ended, false);
   await daemon.post('/audio/outputs/kitchen/volume', { volume: 0.33 });
   const isChanged = ({ volume }: Output): boolean => volume === 0.33;

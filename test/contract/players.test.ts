@@ -26,26 +26,26 @@ async function withPlayer(t: TestContext) {
   const config = `mpris: {enabled: true}\n${NO_BACKENDS}`;
   const daemon = await Daemon.start({ config, env: { DBUS_SESSION_BUS_ADDRESS: bus.address } }, t);
   const player = await ScriptedPlayer.start(t, bus, 'scripted.instance123');
-  const title = async (): Promise<string | undefined> => {
+  const readTitle = async (): Promise<string | undefined> => {
     const [listed] = await daemon.read<readonly PlayerRecord[]>('/players');
     return listed && (listed.metadata?.['xesam:title'] ?? '');
   };
-  await until('the player is listed', async () => (await title()) !== undefined);
+  await until('the player is listed', async () => (await readTitle()) !== undefined);
   /** The player names it as its cover. */
-  const names = async (artUrl: string): Promise<void> => {
+  const nameCover = async (artUrl: string): Promise<void> => {
     const named = artUrl.slice(0, 30);
     player.change({ Metadata: metadata({ 'mpris:artUrl': artUrl, 'xesam:title': named }) });
-    await until('the new title is shown', async () => (await title()) === named);
+    await until('the new title is shown', async () => (await readTitle()) === named);
   };
-  return { daemon, names, path: join(daemon.directory, 'cover.png') };
+  return { daemon, nameCover, path: join(daemon.directory, 'cover.png') };
 }
 
 test('a cover is an image with its tag, a redirect to the web, or missing', async (t) => {
-  const { daemon, names, path } = await withPlayer(t);
+  const { daemon, nameCover, path } = await withPlayer(t);
   const large = pngOf(5 << 20);
   writeFileSync(path, large);
   assert.equal((await daemon.get(COVER)).status, 404);
-  await names(`file://${path}`);
+  await nameCover(`file://${path}`);
   const { status, headers } = await daemon.get(COVER);
   assert.equal(status, 200);
   assert.equal(headers['content-type'], 'image/png');
@@ -57,26 +57,27 @@ test('a cover is an image with its tag, a redirect to the web, or missing', asyn
   const head = await daemon.send('HEAD', COVER);
   const actual = [head.status, head.text, head.headers['content-length'], head.headers['etag']];
   assert.deepEqual(actual, [200, '', headers['content-length'], headers['etag']]);
-  const again = async () => (await daemon.get(COVER, { 'If-None-Match': String(headers['etag']) })).status;
-  assert.equal(await again(), 304);
+  const statusWithTag = async () =>
+    (await daemon.get(COVER, { 'If-None-Match': String(headers['etag']) })).status;
+  assert.equal(await statusWithTag(), 304);
   writeFileSync(path, PNG);
-  assert.equal(await again(), 200);
-  await names('https://a.example/b.png');
+  assert.equal(await statusWithTag(), 200);
+  await nameCover('https://a.example/b.png');
   const web = await daemon.get(COVER);
   assert.deepEqual([web.status, web.headers['location']], [307, 'https://a.example/b.png']);
   const long = `https://a.example/${'b'.repeat(30_000)}`;
-  for (const none of ['file:///etc/passwd', 'javascript:alert(1)', `file://${daemon.directory}`, long]) {
-    await names(none);
-    assert.equal((await daemon.get(COVER)).status, 404, none);
+  for (const unusable of ['file:///etc/passwd', 'javascript:alert(1)', `file://${daemon.directory}`, long]) {
+    await nameCover(unusable);
+    assert.equal((await daemon.get(COVER)).status, 404, unusable);
   }
-  await names(`data:image/png;base64,${pngOf(1 << 20).toString('base64')}`);
+  await nameCover(`data:image/png;base64,${pngOf(1 << 20).toString('base64')}`);
   assert.equal((await daemon.get(COVER)).status, 200);
 });
 
 test('fifty clients that do not read a cover cost less memory than fifty covers', async (t) => {
-  const { daemon, names, path } = await withPlayer(t);
+  const { daemon, nameCover, path } = await withPlayer(t);
   writeFileSync(path, pngOf((8 << 20) - PNG.length));
-  await names(`file://${path}`);
+  await nameCover(`file://${path}`);
   // Each asks as soon as it is connected: a connection that asks nothing for 10 s is closed.
   for (let count = 0; count < 50; count += 1) {
     const socket = connect(daemon.port, '127.0.0.1');

@@ -23,17 +23,17 @@ const home = temporaryFolder({ after });
 const ENV = { PATH: process.env['PATH'] ?? '', HOME: home, XDG_RUNTIME_DIR: home };
 const NODE = [process.execPath, ENTRY] as const;
 
-function file(name: string, text: string): string {
+function writeHomeFile(name: string, text: string): string {
   const path = join(home, name);
   writeFileSync(path, text);
   return path;
 }
 
-function run(...args: readonly string[]): { status: number | null; stdout: string; stderr: string } {
+function runProgram(...args: readonly string[]): { status: number | null; stdout: string; stderr: string } {
   return spawnSync(process.execPath, [ENTRY, ...args], { env: ENV, encoding: 'utf8', timeout: 20_000 });
 }
 
-interface Started {
+interface StartOptions {
   /** The command that runs it, such as Node itself. */
   readonly command?: readonly string[];
   readonly config?: string;
@@ -43,10 +43,10 @@ interface Started {
 }
 
 /** A daemon that answers, one of its streams, and its end. It is killed at the end of the test. */
-async function started(t: TestContext, how: Started = {}) {
+async function startDaemon(t: TestContext, how: StartOptions = {}) {
   const { command = NODE, config = NO_BACKENDS, output = 'ignore', env = {} } = how;
   const port = await freePort();
-  const path = file(`${port}.yaml`, `api: {port: ${port}}\n${config}`);
+  const path = writeHomeFile(`${port}.yaml`, `api: {port: ${port}}\n${config}`);
   const [program = '', ...args] = [...command, '--allow-root', '--config', path];
   const stdio: StdioOptions = ['ignore', output, 'ignore'];
   const daemon = spawn(program, args, { stdio, env: { ...ENV, ...env } });
@@ -55,29 +55,34 @@ async function started(t: TestContext, how: Started = {}) {
   const url = `http://127.0.0.1:${port}/events`;
   const stream = await until('the daemon answers', () => EventConsumer.open(url));
   /** Resolves with its status and signal, once the streams have ended. */
-  const endOf = async (...signals: readonly NodeJS.Signals[]): Promise<unknown> => {
+  const endBy = async (...signals: readonly NodeJS.Signals[]): Promise<unknown> => {
     for (const signal of signals) daemon.kill(signal);
     await stream.until(({ ended }) => ended, 'the end');
     return exit;
   };
-  return { daemon, url, stream, endOf };
+  return { daemon, url, stream, endBy };
 }
 
-const bad = file('bad.yaml', 'api:\n  port: 99999\n  sse: {maxClients: 0}\nlogLevl: info\n');
-const rows: readonly (readonly [what: string, args: string[], status: number, output: RegExp])[] = [
+const badConfig = writeHomeFile('bad.yaml', 'api:\n  port: 99999\n  sse: {maxClients: 0}\nlogLevl: info\n');
+const COMMAND_LINES: readonly (readonly [what: string, args: string[], status: number, output: RegExp])[] = [
   ['--help', ['--help'], 0, /Usage: tonearm/],
   ['--version', ['--version'], 0, /^\d+\.\d+\.\d+\n$/],
   ['an unknown option, before who asks', ['--frobnicate'], 64, /--frobnicate/],
-  ['two files, before who asks', ['--config', bad, '--config', bad], 64, /--config is given twice/],
+  [
+    'two files, before who asks',
+    ['--config', badConfig, '--config', badConfig],
+    64,
+    /--config is given twice/,
+  ],
   ['--config without a value', ['--config'], 64, /--config/],
   ['--check-config of defaults', ['--check-config'], 0, /^bind:/m],
-  ['--check-config of problems', ['--check-config', '--config', bad], 78, /bad\.yaml:2:9: api\.port: /],
-  ['problems end the start', ['--allow-root', '--config', bad], 78, /bad\.yaml:2:9: api\.port: /],
+  ['--check-config of problems', ['--check-config', '--config', badConfig], 78, /bad\.yaml:2:9: api\.port: /],
+  ['problems end the start', ['--allow-root', '--config', badConfig], 78, /bad\.yaml:2:9: api\.port: /],
   ['a missing file', ['--allow-root', '--config', join(home, 'none.yaml')], 78, /none\.yaml/],
 ];
-for (const [what, args, status, output] of rows) {
+for (const [what, args, status, output] of COMMAND_LINES) {
   test(`${what}: exit ${status}`, () => {
-    const result = run(...args);
+    const result = runProgram(...args);
     assert.equal(result.status, status, result.stderr);
     assert.match(status === 0 ? result.stdout : result.stderr, output);
   });
@@ -87,13 +92,13 @@ test('an invalid configuration ends the start although a thread for audio is loa
   const dist = join(home, 'dist');
   cpSync(dirname(ENTRY), dist, { recursive: true });
   writeFileSync(join(dist, 'actors/audio/backend.js'), 'for (;;);');
-  const args = [join(dist, 'main.js'), '--allow-root', '--config', bad];
+  const args = [join(dist, 'main.js'), '--allow-root', '--config', badConfig];
   assert.equal(spawnSync(process.execPath, args, { timeout: 20_000 }).status, 78);
 });
 
-const odd = file('odd.yaml', 'logLevl: info\n');
-const FULL = openSync('/dev/full', 'w');
-after(() => closeSync(FULL));
+const oddConfig = writeHomeFile('odd.yaml', 'logLevl: info\n');
+const FULL_DISK = openSync('/dev/full', 'w');
+after(() => closeSync(FULL_DISK));
 
 const DISK_FULL = /^tonearm: cannot write: the disk is full\n$/;
 
@@ -106,10 +111,10 @@ for (const [what, args, lost, status, message] of [
   ['the help of tonearm progress never fails, either', ['progress', '--help'], 1, 0, DISK_FULL],
   ['an answer that is lost is an error', ['--version'], 1, 74, DISK_FULL],
   ['a usage error stays a usage error', ['--frobnicate'], 2, 64, /^$/],
-  ['a lost warning is an error', ['--check-config', '--config', odd], 2, 74, /^bind:/],
+  ['a lost warning is an error', ['--check-config', '--config', oddConfig], 2, 74, /^bind:/],
 ] as const) {
   test(`on a full disk ${what}: exit ${status}`, () => {
-    const stdio: StdioOptions = ['ignore', lost === 1 ? FULL : 'pipe', lost === 2 ? FULL : 'pipe'];
+    const stdio: StdioOptions = ['ignore', lost === 1 ? FULL_DISK : 'pipe', lost === 2 ? FULL_DISK : 'pipe'];
     const options = { env: ENV, encoding: 'utf8', timeout: 20_000, stdio } as const;
     const ended = spawnSync(process.execPath, [ENTRY, ...args], options);
     assert.equal(ended.status, status);
@@ -124,7 +129,7 @@ test('a pipe whose reader has closed it is no error', async () => {
 });
 
 test('a start as root is refused in one line: exit 77', { skip: lacks({ root: true }) }, () => {
-  const result = run();
+  const result = runProgram();
   assert.equal(result.status, 77);
   assert.equal(result.stderr.split('\n').length, 2);
 });
@@ -136,7 +141,7 @@ function handlesSignal(pid: number, signal: number): boolean {
 }
 
 test('a daemon without any address of api.bind waits, logs the missing entries, and ends as always', async (context) => {
-  const config = file('absent.yaml', `bind: [nowhere7, 192.0.2.1]\n${NO_BACKENDS}`);
+  const config = writeHomeFile('absent.yaml', `bind: [nowhere7, 192.0.2.1]\n${NO_BACKENDS}`);
   const { child, out: log } = spawned(context, ENV, [...NODE, '--allow-root', '--config', config]);
   const waiting = /waiting for nowhere7 of bind[\s\S]*waiting for 192\.0\.2\.1 of bind/;
   await until('it says so', () => waiting.test(log()) || child.exitCode !== null);
@@ -148,19 +153,22 @@ test('a daemon without any address of api.bind waits, logs the missing entries, 
 });
 
 test('a port in use ends the start with status 69 and one line that names the port and its program', async () => {
-  for (const other of [await Daemon.start({ config: NO_BACKENDS }), await listener()]) {
-    const config = file(`taken-${other.port}.yaml`, `api: {port: ${other.port}}\n${NO_BACKENDS}`);
-    const result = run('--allow-root', '--config', config);
-    await other.stop();
+  for (const occupant of [await Daemon.start({ config: NO_BACKENDS }), await startListener()]) {
+    const config = writeHomeFile(
+      `taken-${occupant.port}.yaml`,
+      `api: {port: ${occupant.port}}\n${NO_BACKENDS}`,
+    );
+    const result = runProgram('--allow-root', '--config', config);
+    await occupant.stop();
     assert.equal(result.status, 69);
-    const taken = `port ${other.port}: the port is taken by \\S+ \\(process ${other.pid}\\); api.port sets another`;
+    const taken = `port ${occupant.port}: the port is taken by \\S+ \\(process ${occupant.pid}\\); api.port sets another`;
     assert.match(result.stderr, new RegExp(`^tonearm: cannot listen on 127\\.0\\.0\\.1 ${taken}\\n$`));
     // Also where `::1` is free.
     assert.equal(result.stdout, '');
   }
 });
 
-async function listener() {
+async function startListener() {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -169,10 +177,10 @@ async function listener() {
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(`${signal}: bye to every stream, then status 0`, async (t) => {
-    const { url, stream, endOf } = await started(t);
+    const { url, stream, endBy } = await startDaemon(t);
     const streams = [stream, await EventConsumer.open(url)];
     for (const each of streams) await each.until(({ events }) => events.length > 0);
-    assert.deepEqual(await endOf(signal), [0, null]);
+    assert.deepEqual(await endBy(signal), [0, null]);
     for (const each of streams) await each.until(() => each.dataOf('server.info').at(-1) === 'bye');
   });
 }
@@ -203,8 +211,8 @@ test('the daemon makes files and sockets for its user alone, whatever umask it i
 });
 
 test('a log that cannot be written costs lines, not the service', async (t) => {
-  const { endOf } = await started(t, { output: FULL });
-  assert.deepEqual(await endOf('SIGTERM'), [0, null]);
+  const { endBy } = await startDaemon(t, { output: FULL_DISK });
+  assert.deepEqual(await endBy('SIGTERM'), [0, null]);
 });
 
 const skip = lacks({ programs: ['perl', 'mkfifo'] });
@@ -212,21 +220,21 @@ const skip = lacks({ programs: ['perl', 'mkfifo'] });
 test('a journal that hangs costs lines, not the service', { skip }, async (t) => {
   const { output, close } = await fullSocket();
   t.after(close);
-  const { endOf } = await started(t, { command: [...BLOCKING, ...NODE], output });
-  assert.deepEqual(await endOf('SIGTERM'), [0, null]);
+  const { endBy } = await startDaemon(t, { command: [...BLOCKING, ...NODE], output });
+  assert.deepEqual(await endBy('SIGTERM'), [0, null]);
 });
 
 for (const signals of [['SIGTERM'], ['SIGTERM', 'SIGINT']] as const) {
   test(`a thread that is stuck in the kernel does not delay the end: ${signals}`, { skip }, async (t) => {
     const fifo = join(home, `fifo-${signals.length}`);
     assert.equal(spawnSync('mkfifo', [fifo]).status, 0);
-    const { daemon, endOf } = await started(t, {
+    const { daemon, endBy } = await startDaemon(t, {
       command: [process.execPath, ...SABOTEUR, ENTRY],
       config: 'systemd: {enabled: false}\n',
-      env: { SABOTAGE: file(`order-${signals.length}`, 'stick audio'), SABOTAGE_FIFO: fifo },
+      env: { SABOTAGE: writeHomeFile(`order-${signals.length}`, 'stick audio'), SABOTAGE_FIFO: fifo },
     });
     await until('the thread is stuck', () => daemon.kill('SIGUSR2') && existsSync(`${fifo}.reached`));
     // The status is not 0, because only the kernel can end this process.
-    assert.deepEqual(await endOf(...signals), [null, 'SIGKILL']);
+    assert.deepEqual(await endBy(...signals), [null, 'SIGKILL']);
   });
 }

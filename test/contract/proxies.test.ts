@@ -19,7 +19,7 @@ import { documentedBlock } from './documented.js';
 
 /** Chromium resolves every name below localhost to this machine; the node does not know it as its own. */
 const NAME = 'music.localhost';
-const PATH = '/kitchen/';
+const PROXY_PATH = '/kitchen/';
 const PAGE = 'docs/security.md';
 
 interface Proxy {
@@ -27,8 +27,8 @@ interface Proxy {
   /** The lines of docs/security.md, "Behind a reverse proxy", with the same below a path. */
   readonly lines: string;
   /** The whole configuration around these lines, for a port and a folder. */
-  readonly whole: (lines: string, port: number, folder: string) => string;
-  readonly start: (file: string) => readonly [program: string, ...args: string[]];
+  readonly wholeConfig: (lines: string, port: number, folder: string) => string;
+  readonly commandFor: (file: string) => readonly [program: string, ...args: string[]];
 }
 
 const PROXIES: Readonly<Record<string, Proxy>> = {
@@ -36,24 +36,24 @@ const PROXIES: Readonly<Record<string, Proxy>> = {
     programs: ['nginx', 'openssl'],
     lines: documentedBlock(PAGE, 'nginx').replace(
       / location .*? {2}\}\n/s,
-      (at) => at + at.replace('location /', `location ${PATH}`).replace(':8018;', ':8018/;'),
+      (at) => at + at.replace('location /', `location ${PROXY_PATH}`).replace(':8018;', ':8018/;'),
     ),
-    whole: (lines, port, folder) => {
+    wholeConfig: (lines, port, folder) => {
       const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
       const temporary = places.map((place) => `${place}_temp_path ${folder}/${place};`).join(' ');
       return `daemon off; master_process off; pid ${folder}/pid; error_log stderr; events {}
 http { access_log off; ${temporary}
 ${lines.replace('listen 443', `listen 127.0.0.1:${port}`).replaceAll('/etc/ssl', folder)}}`;
     },
-    start: (file) => ['nginx', '-c', file],
+    commandFor: (file) => ['nginx', '-c', file],
   },
   caddy: {
     programs: ['caddy'],
     lines: documentedBlock(PAGE, 'caddy').replace(
       / +reverse_proxy.*/,
-      (at) => `${at}\n handle_path ${PATH}* {\n${at}\n}`,
+      (at) => `${at}\n handle_path ${PROXY_PATH}* {\n${at}\n}`,
     ),
-    whole: (lines, port) => `{
+    wholeConfig: (lines, port) => `{
   admin off
   auto_https disable_redirects
   skip_install_trust
@@ -63,13 +63,13 @@ ${lines.replace('listen 443', `listen 127.0.0.1:${port}`).replaceAll('/etc/ssl',
   }
 }
 ${lines.replace(NAME, `${NAME}:${port}`)}`,
-    start: (file) => ['caddy', 'run', '--config', file, '--adapter', 'caddyfile'],
+    commandFor: (file) => ['caddy', 'run', '--config', file, '--adapter', 'caddyfile'],
   },
   haproxy: {
     programs: ['haproxy', 'openssl'],
-    lines: `${documentedBlock(PAGE, 'haproxy')}  http-request replace-path ${PATH}(.*) /\\1\n`,
+    lines: `${documentedBlock(PAGE, 'haproxy')}  http-request replace-path ${PROXY_PATH}(.*) /\\1\n`,
     // The defaults are those of Debian's configuration.
-    whole: (lines, port, folder) => `global
+    wholeConfig: (lines, port, folder) => `global
   log stdout format raw local0 info
 defaults
   log global
@@ -79,11 +79,11 @@ defaults
   timeout client 50000
   timeout server 50000
 ${lines.replace('bind :443', `bind 127.0.0.1:${port}`).replaceAll('/etc/ssl', folder)}`,
-    start: (file) => ['haproxy', '-db', '-f', file],
+    commandFor: (file) => ['haproxy', '-db', '-f', file],
   },
 };
 
-function certificate(folder: string): void {
+function writeCertificate(folder: string): void {
   const files = ['-keyout', join(folder, 'music.key'), '-out', join(folder, 'music.pem')];
   const whose = ['-subj', `/CN=${NAME}`, '-addext', `subjectAltName=DNS:${NAME}`];
   const kind = ['-x509', '-newkey', 'rsa:2048', '-nodes'];
@@ -92,14 +92,14 @@ function certificate(folder: string): void {
   appendFileSync(join(folder, 'music.pem'), readFileSync(join(folder, 'music.key')));
 }
 
-async function startProxy({ programs, lines, whole, start }: Proxy, nodePort: number) {
+async function startProxy({ programs, lines, wholeConfig, commandFor }: Proxy, nodePort: number) {
   const folder = temporaryFolder();
   const port = await freePort();
-  if (programs.includes('openssl')) certificate(folder);
+  if (programs.includes('openssl')) writeCertificate(folder);
   const named = lines.replaceAll('music.example.org', NAME).replaceAll(':8018', `:${nodePort}`);
   const file = join(folder, 'config');
-  writeFileSync(file, whole(named, port, folder));
-  const [program, ...args] = start(file);
+  writeFileSync(file, wholeConfig(named, port, folder));
+  const [program, ...args] = commandFor(file);
   const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
   const env = { PATH: process.env['PATH'] ?? '', ...home };
   const log = join(folder, 'log');
@@ -112,19 +112,19 @@ for (const [name, proxy] of Object.entries(PROXIES)) {
   describe(`behind ${name}`, { skip }, () => {
     const audible = audioForAll({ api: `hosts: [${NAME}], control: local` });
     let browser: OpenBrowser;
-    let running: Awaited<ReturnType<typeof startProxy>>;
+    let runningProxy: Awaited<ReturnType<typeof startProxy>>;
     before(async () => {
-      running = await startProxy(proxy, audible.daemon.port);
+      runningProxy = await startProxy(proxy, audible.daemon.port);
       browser = await openChromium({ locale: 'en-GB', ignoreHTTPSErrors: true });
     });
     after(async () => {
       await browser.close();
-      await running.end();
+      await runningProxy.end();
     });
 
     async function open(path: string): Promise<Page> {
       const page = await browser.context.newPage();
-      await until('the proxy answers', () => page.goto(`${running.origin}${path}`));
+      await until('the proxy answers', () => page.goto(`${runningProxy.origin}${path}`));
       await page.getByText('Connected', { exact: true }).waitFor();
       return page;
     }
@@ -132,15 +132,15 @@ for (const [name, proxy] of Object.entries(PROXIES)) {
     if (name === 'haproxy') {
       test('the health check finds the node up', async () => {
         const passed = /Health check for server node\/node succeeded.*code: 200/;
-        await until('the check has passed', () => passed.test(readFileSync(running.log, 'utf8')));
+        await until('the check has passed', () => passed.test(readFileSync(runningProxy.log, 'utf8')));
       });
     }
 
-    for (const path of ['/', PATH]) {
+    for (const path of ['/', PROXY_PATH]) {
       test(`at ${path} the page loads with its late parts, is live, and a button of it works`, async () => {
         const { sound } = audible;
         const page = await open(path);
-        assert.equal(page.url(), `${running.origin}${path}ui`);
+        assert.equal(page.url(), `${runningProxy.origin}${path}ui`);
         await page.locator('#system .card').first().waitFor();
         for (const percent of [30, 50]) {
           await sound.pactl('set-sink-volume', 'kitchen', `${percent}%`);

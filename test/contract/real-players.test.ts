@@ -29,12 +29,12 @@ const ALL_CAPABILITIES = {
   can_seek: true,
   can_control: true,
 };
-const [first, second] = TONES as [(typeof TONES)[0], (typeof TONES)[0]];
+const [firstTone, secondTone] = TONES as [(typeof TONES)[0], (typeof TONES)[0]];
 
-const near = (one: number, other: number): boolean => Math.abs(one - other) < TOLERANCE_US;
+const isNear = (one: number, other: number): boolean => Math.abs(one - other) < TOLERANCE_US;
 
 /** A command, the property of mpv that it changes, as mpv's own socket has it, and a check of the record. */
-interface Row {
+interface CommandRow {
   readonly command: string;
   readonly body?: object;
   readonly property: string;
@@ -42,42 +42,42 @@ interface Row {
   readonly isPublished: (player: PlayerRecord) => boolean;
 }
 
-type Effect = Pick<Row, 'property' | 'value' | 'isPublished'>;
+type Effect = Pick<CommandRow, 'property' | 'value' | 'isPublished'>;
 
-const seconds = (at: number): Effect => ({
+const positionEffect = (positionS: number): Effect => ({
   property: 'time-pos',
-  value: at,
-  isPublished: ({ position = Number.NaN }) => near(position, at * SECOND_US),
+  value: positionS,
+  isPublished: ({ position = Number.NaN }) => isNear(position, positionS * SECOND_US),
 });
-const paused = (value: boolean): Effect => ({
+const pauseEffect = (value: boolean): Effect => ({
   property: 'pause',
   value,
   isPublished: ({ playback_status }) => playback_status === (value ? 'Paused' : 'Playing'),
 });
-const titled =
+const hasTitle =
   (title: string | undefined) =>
   ({ metadata }: PlayerRecord): boolean =>
     metadata?.['xesam:title'] === title;
-const track = (at: number): Effect => ({
+const trackEffect = (index: number): Effect => ({
   property: 'playlist-pos',
-  value: at,
-  isPublished: titled(TONES[at]?.title),
+  value: index,
+  isPublished: hasTitle(TONES[index]?.title),
 });
-const loops = (property: string, value: unknown, status: string): Effect => ({
+const loopEffect = (property: string, value: unknown, status: string): Effect => ({
   property,
   value,
   isPublished: ({ loop_status }) => loop_status === status,
 });
 
 /** In this order, from the first tone on; the player is paused where positions are compared. */
-const COMMANDS: readonly Row[] = [
-  { command: 'pause', ...paused(true) },
-  { command: 'play', ...paused(false) },
-  { command: 'play_pause', ...paused(true) },
-  { command: 'position', body: { position: 20 * SECOND_US }, ...seconds(20) },
-  { command: 'seek', body: { offset: 15 * SECOND_US }, ...seconds(35) },
-  { command: 'seek', body: { offset: -5 * SECOND_US }, ...seconds(30) },
-  { command: 'position', body: { position: 10 * SECOND_US, track_id: '/0' }, ...seconds(10) },
+const COMMANDS: readonly CommandRow[] = [
+  { command: 'pause', ...pauseEffect(true) },
+  { command: 'play', ...pauseEffect(false) },
+  { command: 'play_pause', ...pauseEffect(true) },
+  { command: 'position', body: { position: 20 * SECOND_US }, ...positionEffect(20) },
+  { command: 'seek', body: { offset: 15 * SECOND_US }, ...positionEffect(35) },
+  { command: 'seek', body: { offset: -5 * SECOND_US }, ...positionEffect(30) },
+  { command: 'position', body: { position: 10 * SECOND_US, track_id: '/0' }, ...positionEffect(10) },
   {
     command: 'volume',
     body: { volume: 0.4 },
@@ -85,11 +85,11 @@ const COMMANDS: readonly Row[] = [
     value: 40,
     isPublished: (p) => p.volume === 0.4,
   },
-  { command: 'loop', body: { loop: 'Track' }, ...loops('loop-file', 'inf', 'Track') },
-  { command: 'loop', body: { loop: 'Playlist' }, ...loops('loop-playlist', 'inf', 'Playlist') },
-  { command: 'loop', body: { loop: 'None' }, ...loops('loop-playlist', false, 'None') },
-  { command: 'next', ...track(1) },
-  { command: 'previous', ...track(0) },
+  { command: 'loop', body: { loop: 'Track' }, ...loopEffect('loop-file', 'inf', 'Track') },
+  { command: 'loop', body: { loop: 'Playlist' }, ...loopEffect('loop-playlist', 'inf', 'Playlist') },
+  { command: 'loop', body: { loop: 'None' }, ...loopEffect('loop-playlist', false, 'None') },
+  { command: 'next', ...trackEffect(1) },
+  { command: 'previous', ...trackEffect(0) },
   {
     command: 'stop',
     property: 'idle-active',
@@ -134,12 +134,12 @@ describe('mpv', { skip }, () => {
       can_quit: true,
       metadata: {
         'mpris:artUrl': `file://${node.session.cover}`,
-        'mpris:length': String(first.seconds * SECOND_US),
+        'mpris:length': String(firstTone.seconds * SECOND_US),
         'mpris:trackid': '/0',
         'xesam:album': ALBUM,
-        'xesam:artist': first.artist,
-        'xesam:title': first.title,
-        'xesam:url': encodeURI(`file://${node.session.tone(first.title)}`),
+        'xesam:artist': firstTone.artist,
+        'xesam:title': firstTone.title,
+        'xesam:url': encodeURI(`file://${node.session.tone(firstTone.title)}`),
       },
     };
     // mpv sends its properties one after the other, while it opens the file.
@@ -161,7 +161,7 @@ describe('mpv', { skip }, () => {
     const realPosition = async (): Promise<number> => Number(await mpv.get('time-pos')) * SECOND_US;
     await until('mpv plays on', async () => (await realPosition()) > 1.5 * SECOND_US);
     const published = async (): Promise<number> => reckoned(await node.player(MPV), Date.now());
-    await until('the position is shown', async () => near(await published(), await realPosition()));
+    await until('the position is shown', async () => isNear(await published(), await realPosition()));
   });
 
   test('mpv has the same pid as its stream of sound', async () => {
@@ -176,7 +176,7 @@ describe('mpv', { skip }, () => {
     // Several positions: at the first one the position may still be read because of the pause.
     for (const at of [45, 5, 25]) {
       await mpv.command('seek', at, 'absolute');
-      await node.player(MPV, `at ${at} s`, seconds(at).isPublished);
+      await node.player(MPV, `at ${at} s`, positionEffect(at).isPublished);
     }
     await mpv.command('set_property', 'pause', false);
     await node.player(MPV, 'playing', ({ playback_status }) => playback_status === 'Playing');
@@ -188,7 +188,9 @@ describe('mpv', { skip }, () => {
       await node.change(at % 2 === 0 ? 'mpv' : MPV, command, body);
       await until(`${property} of mpv is ${value}`, async () => {
         const real = await mpv.get(property);
-        return typeof value === 'number' ? near(Number(real) * SECOND_US, value * SECOND_US) : real === value;
+        return typeof value === 'number'
+          ? isNear(Number(real) * SECOND_US, value * SECOND_US)
+          : real === value;
       });
       await node.player(MPV, 'shown so', isPublished);
       await node.streamAgrees();
@@ -202,13 +204,13 @@ describe('mpv', { skip }, () => {
     has('the pause', (player) => player.playback_status === 'Paused');
     has('the volume', (player) => player.volume === 0.4);
     has('the loop', (player) => player.loop_status === 'Track');
-    has('the next tone', titled(second.title));
+    has('the next tone', hasTitle(secondTone.title));
     has('the end', (player) => player.playback_status === 'Stopped');
     assert.ok(updates.every(({ emitted_at }) => Number.isInteger(emitted_at)));
     type Jump = { bus_name: string; position: number; emitted_at: number };
     const jumps = node.stream.dataOf('player.position').flat() as Jump[];
     for (const at of [45, 20, 35, 30, 10]) {
-      const isReported = jumps.some(({ position }) => near(position, at * SECOND_US));
+      const isReported = jumps.some(({ position }) => isNear(position, at * SECOND_US));
       assert.ok(isReported, `the jump to ${at} s in ${JSON.stringify(jumps)}`);
     }
     assert.ok(jumps.every(({ bus_name: of, emitted_at: us }) => of.startsWith(MPV) && Number.isInteger(us)));
@@ -249,9 +251,9 @@ describe('cmus', { skip }, () => {
       can_raise: false,
       can_quit: false,
     });
-    assert.equal(metadata?.['xesam:title'], first.title);
-    assert.equal(metadata?.['xesam:artist'], first.artist);
-    assert.equal(metadata?.['mpris:length'], String(first.seconds * SECOND_US));
+    assert.equal(metadata?.['xesam:title'], firstTone.title);
+    assert.equal(metadata?.['xesam:artist'], firstTone.artist);
+    assert.equal(metadata?.['mpris:length'], String(firstTone.seconds * SECOND_US));
     assert.ok(typeof position === 'number');
     assert.ok(Date.parse(position_updated_at) > 0);
     const added = node.stream.dataOf('player.added') as { data: PlayerRecord }[];
@@ -281,7 +283,7 @@ describe('cmus', { skip }, () => {
     await bothAre(false, 'paused');
     const config = 'systemd: {enabled: false}\nplayers: {enabled: true, exclusive: true}\n';
     const strict = await Daemon.start({ env: session.env, config }, t);
-    await strict.backend('players', 'up');
+    await strict.untilBackend('players', 'up');
     await node.change('cmus', 'play');
     await bothAre(false, 'playing');
     await node.change('mpv', 'play');

@@ -29,7 +29,7 @@ function writeShortTrack(session: Session): string {
  * Waits until the track has begun for the second time, and then until the record has the player's position.
  * `realPosition`: the position in microseconds, asked of the player without tonearm.
  */
-async function followsSecondRound(
+async function assertFollowsSecondRound(
   node: PlayersNode,
   name: string,
   realPosition: () => Promise<number>,
@@ -44,11 +44,11 @@ async function followsSecondRound(
   });
 }
 
-const forMopidy = lacks({
+const skipMopidy = lacks({
   programs: [...SESSION_PROGRAMS, 'mopidy'],
   packages: { 'mopidy-mpris': '/usr/lib/python3/dist-packages/mopidy_mpris/__init__.py' },
 });
-describe('Mopidy, which does not announce changes of its tracklist', { skip: forMopidy }, () => {
+describe('Mopidy, which does not announce changes of its tracklist', { skip: skipMopidy }, () => {
   let node: PlayersNode;
   let mopidy: Mopidy;
 
@@ -60,7 +60,7 @@ describe('Mopidy, which does not announce changes of its tracklist', { skip: for
   });
   after(() => node?.stop());
 
-  const state = () => mopidy.call('playback.get_state');
+  const readState = () => mopidy.call('playback.get_state');
 
   test('Mopidy cannot play while its tracklist is empty', async () => {
     const { capabilities } = await node.player(MOPIDY);
@@ -75,7 +75,7 @@ describe('Mopidy, which does not announce changes of its tracklist', { skip: for
     await node.change('mopidy', 'play');
     const { capabilities } = await node.player(MOPIDY);
     assert.deepEqual([capabilities.can_play, capabilities.can_go_next], [true, true]);
-    await until('Mopidy plays', async () => (await state()) === 'playing');
+    await until('Mopidy plays', async () => (await readState()) === 'playing');
     await node.streamAgrees();
   });
 
@@ -86,13 +86,13 @@ describe('Mopidy, which does not announce changes of its tracklist', { skip: for
     await mopidy.call('tracklist.set_single', { value: true });
     await mopidy.call('playback.play');
     const realPosition = async () => Number(await mopidy.call('playback.get_time_position')) * 1000;
-    await until('the short track plays', async () => (await state()) === 'playing');
-    await followsSecondRound(node, MOPIDY, realPosition);
+    await until('the short track plays', async () => (await readState()) === 'playing');
+    await assertFollowsSecondRound(node, MOPIDY, realPosition);
   });
 });
 
-const forMpd = lacks({ programs: [...SESSION_PROGRAMS, 'mpd', 'mpc', 'mpDris2', 'playerctld'] });
-describe('MPD with mpDris2, beside playerctld', { skip: forMpd }, () => {
+const skipMpd = lacks({ programs: [...SESSION_PROGRAMS, 'mpd', 'mpc', 'mpDris2', 'playerctld'] });
+describe('MPD with mpDris2, beside playerctld', { skip: skipMpd }, () => {
   let node: PlayersNode;
   let mpd: Awaited<ReturnType<typeof startMpd>>;
 
@@ -115,7 +115,7 @@ describe('MPD with mpDris2, beside playerctld', { skip: forMpd }, () => {
       return (Number(minutes) * 60 + Number(seconds)) * SECOND_US;
     };
     await node.player(MPD, 'playing', ({ playback_status }) => playback_status === 'Playing');
-    await followsSecondRound(node, MPD, realPosition);
+    await assertFollowsSecondRound(node, MPD, realPosition);
   });
 
   test('MPD is listed as one player, although playerctld repeats it', async () => {

@@ -17,7 +17,7 @@ const NEEDS = { programs: [...PLAYER_PROGRAMS, 'vlc', 'busctl'] };
 /** docs/events.md, "Long lines". */
 const LINE_MAX_BYTES = 120 * 1024;
 
-const [first, second] = TONES.map(({ title }) => title) as [string, string];
+const [firstTitle, secondTitle] = TONES.map(({ title }) => title) as [string, string];
 
 describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
   let node: PlayersNode;
@@ -32,20 +32,20 @@ describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
   });
   after(() => node?.stop());
 
-  const list = (): Promise<TracklistRecord> => node.daemon.read('/players/vlc/tracklist');
-  const titles = ({ tracks }: TracklistRecord): string =>
+  const readTracklist = (): Promise<TracklistRecord> => node.daemon.read('/players/vlc/tracklist');
+  const titlesOf = ({ tracks }: TracklistRecord): string =>
     tracks.map(({ metadata }) => metadata['xesam:title']).join();
-  const becomes = (expected: string): Promise<TracklistRecord> =>
+  const untilTracksAre = (expected: string): Promise<TracklistRecord> =>
     until(`the tracks are ${expected}`, async () => {
-      const now = await list();
-      assert.equal(titles(now), expected);
+      const now = await readTracklist();
+      assert.equal(titlesOf(now), expected);
       return now;
     });
-  const plays = (title: string): Promise<PlayerRecord> =>
+  const untilPlaying = (title: string): Promise<PlayerRecord> =>
     node.player(VLC, `at ${title}`, ({ metadata }) => metadata?.['xesam:title'] === title);
 
   test('a tracklist is sent with its tracks, and a player that supports none has none', async () => {
-    const { can_edit_tracks, tracks } = await becomes(`${first},${second}`);
+    const { can_edit_tracks, tracks } = await untilTracksAre(`${firstTitle},${secondTitle}`);
     assert.equal(can_edit_tracks, true);
     const ids = tracks.map(({ track_id }) => track_id);
     assert.deepEqual(ids, await trackIds(node.session));
@@ -57,39 +57,39 @@ describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
   });
 
   test('a track is chosen by its whole id, and by the last segment of its id', async () => {
-    const { tracks } = await list();
-    const [one = '', two = ''] = tracks.map(({ track_id }) => track_id);
-    await node.change(VLC, `tracklist/goto/${encodeURIComponent(two)}`);
-    await plays(second);
-    await node.change(VLC, `tracklist/goto/${one.split('/').at(-1)}`);
-    await plays(first);
+    const { tracks } = await readTracklist();
+    const [firstId = '', secondId = ''] = tracks.map(({ track_id }) => track_id);
+    await node.change(VLC, `tracklist/goto/${encodeURIComponent(secondId)}`);
+    await untilPlaying(secondTitle);
+    await node.change(VLC, `tracklist/goto/${firstId.split('/').at(-1)}`);
+    await untilPlaying(firstTitle);
   });
 
   test('tracks are added at the end, after a track, and as the playing one, and tracks are removed', async () => {
-    const uri = `file://${encodeURI(node.session.tone(second))}`;
+    const uri = `file://${encodeURI(node.session.tone(secondTitle))}`;
     await node.change(VLC, 'tracklist/add', { uri });
-    const { tracks } = await becomes(`${first},${second},${second}`);
-    const after = tracks[0]?.track_id ?? '';
-    const third = `file://${encodeURI(node.session.tone(first))}`;
-    await node.change(VLC, 'tracklist/add', { uri: third, after_track: after, set_as_current: true });
-    const longer = await becomes(`${first},${first},${second},${second}`);
+    const { tracks } = await untilTracksAre(`${firstTitle},${secondTitle},${secondTitle}`);
+    const firstId = tracks[0]?.track_id ?? '';
+    const uriOfFirst = `file://${encodeURI(node.session.tone(firstTitle))}`;
+    await node.change(VLC, 'tracklist/add', { uri: uriOfFirst, after_track: firstId, set_as_current: true });
+    const longer = await untilTracksAre(`${firstTitle},${firstTitle},${secondTitle},${secondTitle}`);
     const ids = longer.tracks.map(({ track_id }) => track_id);
     assert.deepEqual(ids, await trackIds(node.session));
     for (const { track_id } of longer.tracks.slice(2))
       await node.change(VLC, `tracklist/remove/${encodeURIComponent(track_id)}`);
-    await becomes(`${first},${first}`);
+    await untilTracksAre(`${firstTitle},${firstTitle}`);
     assert.equal((await trackIds(node.session)).length, 2);
   });
 
   test('a tracklist is sent at each change and at no other time', async () => {
     const sent = () => node.stream.events.filter(({ type }) => type === 'player.tracklist.updated');
     await until('the stream has sent the list', async () => {
-      assert.deepEqual(node.stream.model.known.tracklists.get(VLC), await list());
+      assert.deepEqual(node.stream.model.known.tracklists.get(VLC), await readTracklist());
       return true;
     });
     const texts = sent().map(({ data }) => data);
-    const isChange = texts.every((text, at) => text !== texts[at - 1]);
-    assert.ok(isChange, texts.join());
+    const areDifferent = texts.every((text, at) => text !== texts[at - 1]);
+    assert.ok(areDifferent, texts.join());
     const before = texts.length;
     await node.change(VLC, 'pause');
     await node.player(VLC, 'paused', ({ playback_status }) => playback_status === 'Paused');
@@ -108,7 +108,7 @@ describe('a list of 500 songs in VLC', { skip: lacks(NEEDS) }, () => {
     const folder = session.path('album', 'A folder with a name as people have it, '.repeat(4));
     mkdirSync(folder);
     const files = Array.from({ length: 500 }, (_, n) => join(folder, `${n}.wav`));
-    for (const file of files) symlinkSync(session.tone(first), file);
+    for (const file of files) symlinkSync(session.tone(firstTitle), file);
     await startVlc(session, files);
     node = await startPlayersNode(session);
     await node.player(VLC, 'with its list', (player) => player.tracklist_supported);

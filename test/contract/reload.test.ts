@@ -21,7 +21,7 @@ import { AUDIO_ONLY, audioForAll } from './audio-node.js';
 import { Daemon, ENTRY, type Health, NO_BACKENDS } from './daemon.js';
 
 const OTHER_LOOPBACK = '127.0.0.5';
-const DONE = /"msg":"the configuration (was read again|is wrong)/;
+const RELOAD_LOGGED = /"msg":"the configuration (was read again|is wrong)/;
 
 describe('the configuration of a daemon that runs', {
   skip: lacks({ programs: ['pulseaudio', 'pactl'] }),
@@ -37,7 +37,7 @@ describe('the configuration of a daemon that runs', {
   after(() => live.close());
 
   /** Writes the configuration, lets it be read, and returns the lines that were logged then. */
-  async function reload(api: string, config: string, done = DONE): Promise<string> {
+  async function reload(api: string, config: string, done = RELOAD_LOGGED): Promise<string> {
     const { daemon } = audible;
     const from = daemon.log.length;
     const lines = (): string => daemon.log.slice(from);
@@ -48,47 +48,47 @@ describe('the configuration of a daemon that runs', {
     return lines();
   }
 
-  const ask = (path: string, more: object = {}) => send(audible.daemon.port, { path, ...more });
-  const status = async (path: string, more?: object) => (await ask(path, more)).status;
-  const health = async () => JSON.parse((await ask('/health')).text) as Health;
-  const audioHealth = async () => JSON.stringify((await health()).backends['audio']);
+  const get = (path: string, more: object = {}) => send(audible.daemon.port, { path, ...more });
+  const statusOf = async (path: string, more?: object) => (await get(path, more)).status;
+  const readHealth = async () => JSON.parse((await get('/health')).text) as Health;
+  const readAudioHealth = async () => JSON.stringify((await readHealth()).backends['audio']);
 
   test('a reload of a wrong configuration changes nothing, and logs each problem in a line', async () => {
-    const before = await audioHealth();
+    const before = await readAudioHealth();
     const lines = await reload('', 'pulseaudio: {enabled: maybe}\nbind: []\n');
     const problems = lines.split('\n').filter((line) => /"msg":"[^"]*config\.yaml:\d+:\d+: /.test(line));
     assert.equal(problems.length, 2, lines);
     assert.match(lines, /pulseaudio\.enabled: must be true or false/);
     assert.match(lines, /the configuration is wrong: nothing was changed/);
-    assert.equal(await audioHealth(), before);
-    assert.equal(await status('/audio'), 200);
+    assert.equal(await readAudioHealth(), before);
+    assert.equal(await statusOf('/audio'), 200);
   });
 
   test('a reload of an unchanged configuration leaves everything as it is', async () => {
-    const before = await audioHealth();
+    const before = await readAudioHealth();
     assert.match(await reload('', AUDIO_ONLY), /"changed":"nothing"/);
-    assert.equal(await audioHealth(), before);
+    assert.equal(await readAudioHealth(), before);
   });
 
   test('a reload changes the settings that the gateway reads at each request', async () => {
-    const before = await audioHealth();
+    const before = await readAudioHealth();
     const api =
       ', hosts: [music.example.org], control: false, ui: {enabled: false, volumeStep: 3}, cors: {origins: ["http://app.lan"]}';
     const origin = { Origin: 'http://app.lan' };
-    const all = async () => {
-      const server = JSON.parse((await ask('/server')).text) as ServerRecord;
-      const { paths } = JSON.parse((await ask('/openapi.json')).text) as { paths: Record<string, object> };
+    const readSettings = async () => {
+      const server = JSON.parse((await get('/server')).text) as ServerRecord;
+      const { paths } = JSON.parse((await get('/openapi.json')).text) as { paths: Record<string, object> };
       return {
-        host: await status('/server', { headers: { Host: 'music.example.org' } }),
-        origin: (await ask('/server', { headers: origin })).headers['access-control-allow-origin'],
-        post: await status('/audio/server/nothing', { method: 'POST' }),
-        page: await status('/ui'),
+        host: await statusOf('/server', { headers: { Host: 'music.example.org' } }),
+        origin: (await get('/server', { headers: origin })).headers['access-control-allow-origin'],
+        post: await statusOf('/audio/server/nothing', { method: 'POST' }),
+        page: await statusOf('/ui'),
         control: server.control,
         step: server.volume_step,
         commands: Object.values(paths).some((methods) => 'post' in methods),
       };
     };
-    const usual = {
+    const defaults = {
       host: 403,
       origin: undefined,
       post: 404,
@@ -97,13 +97,13 @@ describe('the configuration of a daemon that runs', {
       step: 0.05,
       commands: true,
     };
-    assert.deepEqual(await all(), usual);
+    assert.deepEqual(await readSettings(), defaults);
     assert.match(await reload(api, AUDIO_ONLY), /"changed":"[^"]*api\.control/);
     const changed = { host: 200, origin: 'http://app.lan', post: 403, page: 404, control: false };
-    assert.deepEqual(await all(), { ...changed, step: 0.03, commands: false });
-    assert.equal(await audioHealth(), before);
+    assert.deepEqual(await readSettings(), { ...changed, step: 0.03, commands: false });
+    assert.equal(await readAudioHealth(), before);
     await reload('', AUDIO_ONLY);
-    assert.deepEqual(await all(), usual);
+    assert.deepEqual(await readSettings(), defaults);
   });
 
   test('a reload that changes bind opens and closes addresses at once', async () => {
@@ -119,51 +119,51 @@ describe('the configuration of a daemon that runs', {
     const lines = await reload(`, sse: {maxClients: 7}`, `${AUDIO_ONLY}logLevel: warn\n`, /maxClients takes/);
     assert.match(lines, /api\.sse\.maxClients takes effect with the next start/);
     assert.doesNotMatch(lines, /"level":"info"/);
-    const { directory, port: own } = audible.daemon;
+    const { directory, port: currentPort } = audible.daemon;
     writeFileSync(join(directory, 'config.yaml'), `api: {port: ${port}}\n${AUDIO_ONLY}logLevel: info\n`);
     const from = audible.daemon.log.length;
     audible.daemon.signal('SIGHUP');
-    await until('the configuration was read', () => DONE.test(audible.daemon.log.slice(from)));
+    await until('the configuration was read', () => RELOAD_LOGGED.test(audible.daemon.log.slice(from)));
     assert.match(audible.daemon.log.slice(from), /api\.port takes effect with the next start/);
     assert.doesNotMatch(audible.daemon.log.slice(from), /"restarted"/);
-    assert.equal(await status('/server'), 200);
-    await assert.rejects(send(port, { path: '/server' }), /ECONNREFUSED/, `not ${own}`);
+    assert.equal(await statusOf('/server'), 200);
+    await assert.rejects(send(port, { path: '/server' }), /ECONNREFUSED/, `not ${currentPort}`);
     assert.doesNotMatch(await reload('', AUDIO_ONLY), /takes effect/);
   });
 
   test('a reload restarts a backend whose settings have changed, and no other', async () => {
     await reload('', `${AUDIO_ONLY}players: {enabled: true}\n`);
-    await audible.daemon.backend('players', 'connecting', /./);
-    const players = JSON.stringify((await health()).backends['players']);
-    const limited = `${AUDIO_ONLY}players: {enabled: true}\npulseaudio: {outputs: {living: {label: Parlour}}}\n`;
-    assert.match(await reload('', limited), /"restarted":"audio"/);
-    await audible.daemon.backend('audio', 'up');
+    await audible.daemon.untilBackend('players', 'connecting', /./);
+    const players = JSON.stringify((await readHealth()).backends['players']);
+    const relabelled = `${AUDIO_ONLY}players: {enabled: true}\npulseaudio: {outputs: {living: {label: Parlour}}}\n`;
+    assert.match(await reload('', relabelled), /"restarted":"audio"/);
+    await audible.daemon.untilBackend('audio', 'up');
     await until('the output has its label', () =>
       [...live.state.outputs.values()].some(({ label }) => label === 'Parlour'),
     );
-    assert.equal(JSON.stringify((await health()).backends['players']), players);
+    assert.equal(JSON.stringify((await readHealth()).backends['players']), players);
     assert.equal(live.state.connection.status, 'live');
-    assert.equal((await health()).backends['audio']?.restarts, 0);
+    assert.equal((await readHealth()).backends['audio']?.restarts, 0);
   });
 
   test('a reload adds and removes backends with their routes, also for clients that are connected', async () => {
     const { daemon } = audible;
     await reload('', `${AUDIO_ONLY}bluetooth: {enabled: true}\n`);
     await until('the client knows bluetooth', () => live.state.backends.has('bluetooth'));
-    assert.equal(await status('/players'), 404);
-    assert.notEqual(await status('/bluetooth'), 404);
+    assert.equal(await statusOf('/players'), 404);
+    assert.notEqual(await statusOf('/bluetooth'), 404);
     const { backends } = live.state;
     assert.deepEqual([...backends.keys()], ['audio', 'bluetooth']);
     assert.match(await reload('', AUDIO_ONLY), /"restarted":"bluetooth"/);
     await until('the client has removed bluetooth', () => !live.state.backends.has('bluetooth'));
     assert.ok(live.state.outputs.size > 0);
-    assert.equal(await status('/bluetooth'), 404);
+    assert.equal(await statusOf('/bluetooth'), 404);
     assert.match(await reload('', `${NO_BACKENDS}`), /"restarted":"audio"/);
     await until('the client has removed the outputs', () => live.state.outputs.size === 0);
-    assert.equal(await status('/audio'), 404);
-    assert.deepEqual((await health()).backends, {});
+    assert.equal(await statusOf('/audio'), 404);
+    assert.deepEqual((await readHealth()).backends, {});
     await reload('', AUDIO_ONLY);
-    await daemon.backend('audio', 'up');
+    await daemon.untilBackend('audio', 'up');
     await until('the client has the outputs', () => live.state.outputs.size > 0);
     assert.deepEqual([...live.state.backends.keys()], ['audio']);
     assert.equal(live.state.connection.status, 'live');
@@ -171,10 +171,10 @@ describe('the configuration of a daemon that runs', {
 
   test('the configuration is read again for each SIGHUP, also for one that comes during a reload', async () => {
     const { daemon } = audible;
-    const before = await audioHealth();
+    const before = await readAudioHealth();
     for (let times = 0; times < 20; times += 1) daemon.signal('SIGHUP');
     await reload('', AUDIO_ONLY);
-    assert.equal(await audioHealth(), before, daemon.log.slice(-6000));
+    assert.equal(await readAudioHealth(), before, daemon.log.slice(-6000));
     assert.equal(stream.ended, false);
   });
 });

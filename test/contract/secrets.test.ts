@@ -31,7 +31,7 @@ function assertNoSecret(what: string, text: string): void {
 }
 
 /** The password file's line in mosquitto's format (mosquitto_passwd(1)). */
-function hashed(user: string, password: string): string {
+function passwordLine(user: string, password: string): string {
   const salt = randomBytes(12);
   const hash = pbkdf2Sync(password, salt, 101, 64, 'sha512');
   return `${user}:$7$101$${salt.toString('base64')}$${hash.toString('base64')}\n`;
@@ -51,7 +51,7 @@ describe('no secret is in the output of a daemon when', { skip }, () => {
     writeFileSync(join(secrets, 'cookie'), COOKIE, { mode: 0o600 });
     broker = await startBroker({
       anonymous: false,
-      files: { users: hashed('node', PASSWORD) + hashed('spy', 'spy') },
+      files: { users: passwordLine('node', PASSWORD) + passwordLine('spy', 'spy') },
       lines: ['password_file DIR/users'],
     });
     sound = await startPulseAudio();
@@ -67,7 +67,8 @@ describe('no secret is in the output of a daemon when', { skip }, () => {
     await broker?.stop();
   });
 
-  const is = (state: string, reason: RegExp): Promise<void> => daemon.backend('mqtt', state, reason);
+  const untilMqtt = (state: string, reason: RegExp): Promise<void> =>
+    daemon.untilBackend('mqtt', state, reason);
 
   /**
    * Searches all output of the daemon at this moment: answers, log, messages, environment and command line.
@@ -82,18 +83,21 @@ describe('no secret is in the output of a daemon when', { skip }, () => {
   }
 
   test('everything works', async () => {
-    await is('up', /^$/);
-    await daemon.backend('audio', 'up');
+    await untilMqtt('up', /^$/);
+    await daemon.untilBackend('audio', 'up');
     assert.match(await spy.holds('t/status'), /online/);
     await assertNoSecretAnywhere();
   });
 
   test('the password is wrong', async () => {
-    writeFileSync(join(broker.directory, 'users'), hashed('node', 'another') + hashed('spy', 'spy'));
+    writeFileSync(
+      join(broker.directory, 'users'),
+      passwordLine('node', 'another') + passwordLine('spy', 'spy'),
+    );
     await broker.end();
-    await is('connecting', /./);
+    await untilMqtt('connecting', /./);
     await broker.start();
-    await is('connecting', /Not authorized|Bad User Name/i);
+    await untilMqtt('connecting', /Not authorized|Bad User Name/i);
     await assertNoSecretAnywhere();
   });
 
@@ -105,28 +109,28 @@ describe('no secret is in the output of a daemon when', { skip }, () => {
       socket.pipe(socket);
     }).listen(broker.port, '127.0.0.1');
     await until('the echoing program has got two attempts', () => echoing.size > 1);
-    await is('connecting', /./);
+    await untilMqtt('connecting', /./);
     await assertNoSecretAnywhere();
     for (const socket of echoing) socket.destroy();
     await new Promise((resolve) => server.close(resolve));
   });
 
   test('the broker is away', async () => {
-    await is('connecting', /ECONNREFUSED/);
+    await untilMqtt('connecting', /ECONNREFUSED/);
     await assertNoSecretAnywhere();
   });
 
   test('the password file cannot be read', async () => {
     rmSync(join(secrets, 'password'));
-    await is('connecting', /passwordFile: \S+: it does not exist/);
+    await untilMqtt('connecting', /passwordFile: \S+: it does not exist/);
     mkdirSync(join(secrets, 'password'));
-    await is('connecting', /passwordFile: \S+: it is a directory/);
+    await untilMqtt('connecting', /passwordFile: \S+: it is a directory/);
     await assertNoSecretAnywhere();
   });
 
   test('the daemon ends', async () => {
     daemon.signal('SIGTERM');
-    await until('the daemon has ended', () => !daemon.alive());
+    await until('the daemon has ended', () => !daemon.isAlive());
     assertNoSecret('the log', daemon.log);
     assert.match(daemon.log, /backend is connecting/);
   });

@@ -35,7 +35,7 @@ export class SilentCrowd {
 }
 
 /** `count` addresses in succession, from `first` on; only the last number of the address is counted up. */
-export function addresses(first: string, count: number): readonly string[] {
+export function consecutiveAddresses(first: string, count: number): readonly string[] {
   const network = first.slice(0, first.lastIndexOf('.') + 1);
   const start = Number(first.slice(network.length));
   return Array.from({ length: count }, (_, at) => `${network}${start + at}`);

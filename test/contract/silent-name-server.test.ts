@@ -12,21 +12,21 @@ import { temporaryFolder } from '../temporary-folder.js';
 import { inOwnNetwork } from '../tools/own-network.js';
 import { Daemon, NO_BACKENDS } from './daemon.js';
 
-const FILES = {
+const ETC_FILES = {
   hosts: '127.0.0.1 localhost\n127.0.0.1 known.example\n',
   'resolv.conf': 'nameserver 127.0.0.1\n',
   'nsswitch.conf': 'hosts: files dns\n',
 };
 /** In a mount namespace of its own the program gets these files instead of the machine's. */
-const WITH_FILES = `${Object.keys(FILES)
+const WITH_ETC_FILES = `${Object.keys(ETC_FILES)
   .map((name) => `mount --bind "$1/${name}" /etc/${name}`)
   .join('; ')}; shift; exec "$@"`;
 
 /** A daemon whose broker has that name. */
-function withBroker(t: TestContext, name: string): Promise<Daemon> {
+function startWithBroker(t: TestContext, name: string): Promise<Daemon> {
   const folder = temporaryFolder(t);
-  for (const [file, text] of Object.entries(FILES)) writeFileSync(join(folder, file), text);
-  const launcher = ['unshare', '--mount', 'sh', '-ec', WITH_FILES, 'sh', folder];
+  for (const [file, text] of Object.entries(ETC_FILES)) writeFileSync(join(folder, file), text);
+  const launcher = ['unshare', '--mount', 'sh', '-ec', WITH_ETC_FILES, 'sh', folder];
   return Daemon.start(
     { launcher, config: `${NO_BACKENDS}mqtt: {enabled: true, url: "mqtt://${name}"}\n` },
     t,
@@ -40,9 +40,9 @@ inOwnNetwork(import.meta.url, () => {
       t.after(() => server.close());
       server.bind(53, '127.0.0.1');
       await once(server, 'listening');
-      const received = once(server, 'message');
-      const daemon = await withBroker(t, 'unknown.example');
-      await received;
+      const queried = once(server, 'message');
+      const daemon = await startWithBroker(t, 'unknown.example');
+      await queried;
       assert.equal((await daemon.get('/health')).status, 200);
       daemon.signal(signal);
       assert.equal(await daemon.status(), 0);
@@ -54,7 +54,7 @@ inOwnNetwork(import.meta.url, () => {
     t.after(() => broker.close());
     broker.listen(1883, '127.0.0.1');
     const connected = once(broker, 'connection');
-    await withBroker(t, 'known.example');
+    await startWithBroker(t, 'known.example');
     await connected;
   });
 });

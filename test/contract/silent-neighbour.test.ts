@@ -10,7 +10,7 @@ import { RawConnection } from '../gateway/raw-connection.js';
 import { inOwnNetwork, ip } from '../tools/own-network.js';
 import { until } from '../until.js';
 import { Daemon, NO_BACKENDS } from './daemon.js';
-import { addresses, SilentCrowd } from './silent-crowd.js';
+import { consecutiveAddresses, SilentCrowd } from './silent-crowd.js';
 
 const NODE = '10.9.0.1';
 const NODE_V6 = 'fd00:9::1';
@@ -19,7 +19,7 @@ const NEIGHBOUR_V6 = 'fd00:9:0:1::2';
 /** Addresses of one /64 network, because one device may have many of these. */
 const CROWD_V6 = Array.from({ length: 40 }, (_, at) => `fd00:9:0:2::${at + 1}`);
 const CROWD = '10.9.0.3';
-const LISTENERS = addresses('10.9.0.20', 8);
+const LISTENERS = consecutiveAddresses('10.9.0.20', 8);
 const REQUESTS = 15;
 /** 256 streams, 512 other connections, and 1024 that wait until other connections are closed. */
 const CONNECTIONS_MAX = 256 + 512 + 1024;
@@ -83,7 +83,7 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-const descriptors = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
+const countDescriptors = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
 
 /** Sends one request, and resolves with the beginning of its answer. */
 async function request([from, to]: Requester, port: number): Promise<string> {
@@ -110,20 +110,20 @@ inOwnNetwork(import.meta.url, () => {
   for (const address of [NODE_V6, NEIGHBOUR_V6, 'fd00:9:0:2::9999', ...CROWD_V6])
     ip('addr', 'add', `${address}/64`, 'dev', 'lo', 'nodad');
 
-  const start = (t: TestContext): Promise<Daemon> =>
+  const startNode = (t: TestContext): Promise<Daemon> =>
     Daemon.start({ config: `${NO_BACKENDS}bind: [lo, ${NODE}, '${NODE_V6}']\n` }, t);
 
   for (const { what, from, to, count, closings, requesters } of ROWS) {
     test(`requests are answered while ${what} are opened again whenever the node closes them`, async (t) => {
-      const daemon = await start(t);
+      const daemon = await startNode(t);
       const memoryBefore = daemon.memoryMb;
-      const openBefore = descriptors(daemon.pid);
+      const openBefore = countDescriptors(daemon.pid);
       const crowd = new SilentCrowd({ host: to, port: daemon.port }, from, count);
       t.after(() => crowd.end());
       await until('connections are being closed', () => crowd.closings > closings);
       await assertServed(requesters, daemon.port);
       assert.equal(daemon.log.split('too many connections').length - 1, 1, daemon.log);
-      const opened = descriptors(daemon.pid) - openBefore;
+      const opened = countDescriptors(daemon.pid) - openBefore;
       assert.ok(opened <= CONNECTIONS_MAX + OTHER_DESCRIPTORS_MAX, `${opened} descriptors`);
       const grown = daemon.memoryMb - memoryBefore;
       assert.ok(grown < GROWTH_MAX_MB, `it has grown by ${grown} MB`);
@@ -131,7 +131,7 @@ inOwnNetwork(import.meta.url, () => {
   }
 
   test('requests are answered, and all streams stay open, while silent connections come back to a node that has all streams that it may have', async (t) => {
-    const daemon = await start(t);
+    const daemon = await startNode(t);
     const streams: RawConnection[] = [];
     t.after(() => {
       for (const stream of streams) stream.destroy();

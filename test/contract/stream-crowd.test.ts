@@ -11,8 +11,8 @@ import { until } from '../until.js';
 import { type Output, startAudio } from './audio-node.js';
 import { Mixer } from './stream-mixer.js';
 
-const READING = 64;
-const NOT_READING = 16;
+const LISTENER_COUNT = 64;
+const SILENT_COUNT = 16;
 /** Only changes of outputs, so that no other events are mixed with them. */
 const OUTPUTS_ONLY = '?types=audio.output.updated';
 /** Records of about 120 kB, so that few events fill the 4 MB that the kernel takes for each consumer. */
@@ -28,33 +28,35 @@ const idsOf = ({ events }: EventConsumer): readonly string[] =>
   events.filter(({ type }) => type === 'audio.output.updated').map(({ lastEventId }) => lastEventId);
 const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
 
-test(`${READING} listeners get each change while ${NOT_READING} others never read, which are closed after 10 s without progress`, {
+test(`${LISTENER_COUNT} listeners get each change while ${SILENT_COUNT} others never read, which are closed after 10 s without progress`, {
   skip,
 }, async (t) => {
   const { sound, daemon } = await startAudio(t);
   const mixer = await Mixer.connect(sound.socketPath);
   t.after(() => mixer.close());
   const [living = assert.fail('there is no output')] = await daemon.read<Output[]>('/audio/outputs');
-  const listeners = await Promise.all(Array.from({ length: READING }, () => daemon.events(OUTPUTS_ONLY)));
+  const listeners = await Promise.all(
+    Array.from({ length: LISTENER_COUNT }, () => daemon.events(OUTPUTS_ONLY)),
+  );
   const client = await sound.streams('big');
-  const big = (at: number) => ({ sink: 'kitchen', props: { 'media.name': `big ${at}`, ...BIG_PROPS } });
-  const streams = await client.open(Array.from({ length: BIG_STREAMS }, (_, at) => big(at)));
-  const before = daemon.memoryMb;
-  for (let count = 0; count < NOT_READING; count += 1) {
+  const bigStream = (at: number) => ({ sink: 'kitchen', props: { 'media.name': `big ${at}`, ...BIG_PROPS } });
+  const streams = await client.open(Array.from({ length: BIG_STREAMS }, (_, at) => bigStream(at)));
+  const memoryBeforeMb = daemon.memoryMb;
+  for (let count = 0; count < SILENT_COUNT; count += 1) {
     const silent = new RawConnection(daemon.port).pause();
     silent.write('GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
     t.after(() => silent.destroy());
   }
-  await daemon.openStreams(READING + NOT_READING);
+  await daemon.untilStreamsOpen(LISTENER_COUNT + SILENT_COUNT);
   let rounds = 0;
-  let most = 0;
+  let memoryMaxMb = 0;
   await until('all that never read are closed', async () => {
     rounds += 1;
     const level = 0.2 + (rounds % 50) / 100;
     await Promise.all(streams.map(({ id }) => mixer.setStreamVolume(id, level)));
     await mixer.setSinkVolume(living.id, level);
-    most = Math.max(most, daemon.memoryMb);
-    return (await daemon.health()).streams.closed_slow === NOT_READING;
+    memoryMaxMb = Math.max(memoryMaxMb, daemon.memoryMb);
+    return (await daemon.health()).streams.closed_slow === SILENT_COUNT;
   });
   await mixer.setSinkVolume(living.id, 1);
   for (const each of listeners)
@@ -63,6 +65,9 @@ test(`${READING} listeners get each change while ${NOT_READING} others never rea
   assert.ok(first.length > rounds / 2, `${first.length} of ${rounds} changes came as events of their own`);
   assert.equal(new Set(first).size, first.length);
   for (const ids of others) assert.deepEqual(ids, first, 'every event, once and in order');
-  t.diagnostic(`${rounds} rounds; ${before} MB, at most ${most} MB`);
-  assert.ok(most - before < GROWTH_MAX_MB, `${before} MB have become ${most} MB`);
+  t.diagnostic(`${rounds} rounds; ${memoryBeforeMb} MB, at most ${memoryMaxMb} MB`);
+  assert.ok(
+    memoryMaxMb - memoryBeforeMb < GROWTH_MAX_MB,
+    `${memoryBeforeMb} MB have become ${memoryMaxMb} MB`,
+  );
 });

@@ -39,11 +39,11 @@ export class Mixer {
 
   /** Sets both channels; `level` 1 is 100 %. Resolves when the server has applied it. */
   setSinkVolume(index: number, level: number): Promise<void> {
-    return this.ask('SET_SINK_VOLUME', { index, volume: both(level) });
+    return this.ask('SET_SINK_VOLUME', { index, volume: onBothChannels(level) });
   }
 
   setStreamVolume(index: number, level: number): Promise<void> {
-    return this.ask('SET_SINK_INPUT_VOLUME', { index, volume: both(level) });
+    return this.ask('SET_SINK_INPUT_VOLUME', { index, volume: onBothChannels(level) });
   }
 
   /** Resolves with the server's reply; rejects with its error. */
@@ -61,4 +61,4 @@ export class Mixer {
   }
 }
 
-const both = (level: number): number[] => Array(2).fill(Math.round(level * RAW_NORM));
+const onBothChannels = (level: number): number[] => Array(2).fill(Math.round(level * RAW_NORM));

@@ -10,9 +10,9 @@ import * as wire from '../protocol/pulse/bytes.js';
 import type { Environment } from '../sound/program.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { until } from '../until.js';
-import { type Tracer, trace, tracing } from './tracer.js';
+import { spawnTrace, startTracer, type Tracer } from './tracer.js';
 
-const BOUNDED = { timeout: 60_000 };
+const TIME_LIMIT = { timeout: 60_000 };
 
 interface Peers {
   readonly env: Environment;
@@ -22,7 +22,7 @@ interface Peers {
 }
 
 /** A server that accepts connections, and reads nothing until the test makes it. */
-async function peers(t: TestContext): Promise<Peers> {
+async function startPeers(t: TestContext): Promise<Peers> {
   const directory = temporaryFolder(t);
   const servers: Socket[] = [];
   const server = createServer((socket) => servers.push(socket.on('error', () => socket.destroy())));
@@ -37,8 +37,8 @@ async function peers(t: TestContext): Promise<Peers> {
 }
 
 /** A tracer between such peers, with one client. */
-async function joined(t: TestContext, { env, servers }: Peers, ...args: readonly string[]) {
-  const tracer = await trace(t, env, ...args);
+async function startWithClient(t: TestContext, { env, servers }: Peers, ...args: readonly string[]) {
+  const tracer = await startTracer(t, env, ...args);
   const client = connect(tracer.path).on('error', () => client.destroy());
   t.after(() => client.destroy());
   const server = await until('the server is connected', () => servers[0]);
@@ -46,14 +46,14 @@ async function joined(t: TestContext, { env, servers }: Peers, ...args: readonly
 }
 
 /** The end of a connection, in order or not. */
-const closed = (side: Socket): Promise<unknown> =>
+const untilClosed = (side: Socket): Promise<unknown> =>
   new Promise((resolve) => side.resume().once('close', resolve));
 
 const untilPrinted = (tracer: Tracer, text: string): Promise<true> =>
   until(`the tracer prints ${text}`, () => tracer.out().includes(text) || undefined);
 
-test('audio data without lines is counted at the end of its connection', BOUNDED, async (t) => {
-  const { tracer, client, server } = await joined(t, await peers(t));
+test('audio data without lines is counted at the end of its connection', TIME_LIMIT, async (t) => {
+  const { tracer, client, server } = await startWithClient(t, await startPeers(t));
   server.resume();
   const block = Buffer.from(wire.framed(Array(65_536).fill(0x55), { channel: 0 }));
   client.end(Buffer.concat([block, block]));
@@ -61,22 +61,22 @@ test('audio data without lines is counted at the end of its connection', BOUNDED
   await untilPrinted(tracer, '#1 closed; not shown: 2 blocks of audio data, 131072 bytes');
 });
 
-test('bytes that are no frame end their connection, after what came before them', BOUNDED, async (t) => {
-  const { tracer, client, server } = await joined(t, await peers(t));
+test('bytes that are no frame end their connection, after what came before them', TIME_LIMIT, async (t) => {
+  const { tracer, client, server } = await startWithClient(t, await startPeers(t));
   const received: Buffer[] = [];
   server.on('data', (chunk) => received.push(chunk));
   const good = Buffer.from(wire.command(20, 1));
   client.write(Buffer.concat([good, Buffer.alloc(20)]));
-  await closed(server);
+  await untilClosed(server);
   assert.deepEqual(Buffer.concat(received), good);
   await untilPrinted(tracer, '#1 > malformed: a frame of 0 bytes; the connection is ended');
   await untilPrinted(tracer, '#1 closed');
 });
 
-test("without a sound server a client's connection is closed, and a line says why", BOUNDED, async (t) => {
-  const { env } = await peers(t);
-  const tracer = await trace(t, { ...env, PULSE_SERVER: 'unix:/nowhere/native' });
-  await closed(connect(tracer.path));
+test("without a sound server a client's connection is closed, and a line says why", TIME_LIMIT, async (t) => {
+  const { env } = await startPeers(t);
+  const tracer = await startTracer(t, { ...env, PULSE_SERVER: 'unix:/nowhere/native' });
+  await untilClosed(connect(tracer.path));
   await untilPrinted(tracer, '#1 no sound server: connect ENOENT /nowhere/native');
 });
 
@@ -86,9 +86,9 @@ const ENDS: readonly (readonly [string, (tracer: Tracer) => void])[] = [
 ];
 
 for (const [what, end] of ENDS) {
-  test(`${what} ends the tracer and its connections, and its socket is gone`, BOUNDED, async (t) => {
-    const { tracer, client, server } = await joined(t, await peers(t));
-    const ends = Promise.all([closed(client), closed(server)]);
+  test(`${what} ends the tracer and its connections, and its socket is gone`, TIME_LIMIT, async (t) => {
+    const { tracer, client, server } = await startWithClient(t, await startPeers(t));
+    const ends = Promise.all([untilClosed(client), untilClosed(server)]);
     end(tracer);
     // The tracer notices the end of its reader only at the next line.
     client.write(wire.command(20, 1));
@@ -106,9 +106,9 @@ const COMMANDS: readonly (readonly [string, readonly string[], number, RegExp])[
 ];
 
 for (const [what, command, status, err] of COMMANDS) {
-  test(`a traced command: ${what}`, BOUNDED, async (t) => {
-    const { env, directory } = await peers(t);
-    const tracer = tracing(t, env, '--', ...command);
+  test(`a traced command: ${what}`, TIME_LIMIT, async (t) => {
+    const { env, directory } = await startPeers(t);
+    const tracer = spawnTrace(t, env, '--', ...command);
     assert.equal(await tracer.ended, status);
     assert.equal(tracer.out(), '');
     assert.match(tracer.err(), err);
@@ -116,18 +116,18 @@ for (const [what, command, status, err] of COMMANDS) {
   });
 }
 
-test('a capture that fills its disk ends the trace with a reason', BOUNDED, async (t) => {
-  const between = await peers(t);
-  symlinkSync('/dev/full', join(between.directory, 'cap-1-client.bin'));
-  const { tracer, client } = await joined(t, between, '--raw', join(between.directory, 'cap'));
+test('a capture that fills its disk ends the trace with a reason', TIME_LIMIT, async (t) => {
+  const peers = await startPeers(t);
+  symlinkSync('/dev/full', join(peers.directory, 'cap-1-client.bin'));
+  const { tracer, client } = await startWithClient(t, peers, '--raw', join(peers.directory, 'cap'));
   client.write(wire.command(20, 1));
   assert.equal(await tracer.ended, 74);
   assert.match(tracer.err(), /^tonearm: trace: ENOSPC/m);
 });
 
-test('an address that the program would use, and the trace could not, is exit 69', BOUNDED, async (t) => {
-  const { env } = await peers(t);
-  const tracer = tracing(t, { ...env, PULSE_SERVER: 'tcp:127.0.0.1:4713' }, '--', 'true');
+test('an address that the program would use, and the trace could not, is exit 69', TIME_LIMIT, async (t) => {
+  const { env } = await startPeers(t);
+  const tracer = spawnTrace(t, { ...env, PULSE_SERVER: 'tcp:127.0.0.1:4713' }, '--', 'true');
   assert.equal(await tracer.ended, 69);
   assert.match(
     tracer.err(),

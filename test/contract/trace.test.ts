@@ -21,9 +21,9 @@ import { toneFile } from '../sound/tone.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { type TraceLine, trace } from './tracer.js';
+import { startTracer, type TraceLine } from './tracer.js';
 
-const run = promisify(execFile);
+const runFile = promisify(execFile);
 
 const DEADLINE_MS = 180_000;
 const PROGRAM_MS = 60_000;
@@ -32,14 +32,14 @@ const COOKIE_BYTES = 256;
  * The format of the tone and of its recording; the latency avoids the two seconds that pacat needs by
  * default.
  */
-const SHAPE = ['--raw', '--format=s16le', '--rate=8000', '--channels=2', '--latency-msec=100'];
+const STREAM_OPTIONS = ['--raw', '--format=s16le', '--rate=8000', '--channels=2', '--latency-msec=100'];
 
 /** One command of pactl per line, written as in a shell. */
-const lines = (text: string): readonly (readonly string[])[] =>
+const commandLines = (text: string): readonly (readonly string[])[] =>
   text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim().split(' ')]));
 
 /** Requests that change nothing, and whose answer is the same a moment later. */
-const QUESTIONS = lines(`
+const QUESTIONS = commandLines(`
   list sinks
   list sources
   list sink-inputs
@@ -57,7 +57,7 @@ const QUESTIONS = lines(`
 `);
 
 /** Removes everything that differs from one moment, or one connection, to the next. */
-function lasting(text: string): string {
+function removeVarying(text: string): string {
   return text
     .replace(/\d+(\.\d+)? usec/g, 'usec')
     .replace(/"(actual|configured)":[\d.]+/g, '')
@@ -68,7 +68,7 @@ function lasting(text: string): string {
 
 /** In a sensible order. A server may refuse one of them, because it does so with and without a trace. */
 const commands = (sinkInput: string, sourceOutput: string, wav: string): readonly (readonly string[])[] => [
-  ...lines(`
+  ...commandLines(`
     stat
     list clients
     load-module module-null-sink sink_name=third
@@ -121,7 +121,7 @@ const EXPECTED_COMMANDS = `
 /** The result of a program: its output and its status. */
 async function outcome(env: Environment, program: string, args: readonly string[]): Promise<string> {
   const limits = { timeout: PROGRAM_MS, maxBuffer: 64 << 20 };
-  const ended = await run(program, [...args], { env, ...limits }).catch(
+  const ended = await runFile(program, [...args], { env, ...limits }).catch(
     (error: { code?: unknown; stdout: string; stderr: string }) => error,
   );
   return `${'code' in ended ? ended.code : 0}\n${ended.stdout}${ended.stderr}`;
@@ -193,15 +193,15 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     writeTone(wav, { title: 'A tone', artist: '', album: '', seconds: 1 });
     const directory = temporaryFolder(t);
     const list = join(directory, 'capture.json');
-    const tracer = await trace(t, sound.env, '--json', '--data', '--raw', list);
+    const tracer = await startTracer(t, sound.env, '--json', '--data', '--raw', list);
     assert.equal(statSync(tracer.path).mode & 0o777, 0o600);
     const env = { ...sound.env, PULSE_SERVER: `unix:${tracer.path}` };
-    const through = (program: string, ...args: string[]): Promise<string> => outcome(env, program, args);
+    const runTraced = (program: string, ...args: string[]): Promise<string> => outcome(env, program, args);
 
     for (const question of QUESTIONS) {
       const direct = await outcome(sound.env, 'pactl', question);
-      const traced = await through('pactl', ...question);
-      assert.equal(lasting(traced), lasting(direct), question.join(' '));
+      const traced = await runTraced('pactl', ...question);
+      assert.equal(removeVarying(traced), removeVarying(direct), question.join(' '));
       assert.match(traced, /^0\n/);
     }
 
@@ -210,8 +210,14 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     const recorded = join(directory, 'recorded');
     const running = [
       startProgram('pactl', ['subscribe'], { env, log }),
-      startProgram('pacat', ['--playback', '--verbose', '--device=living', ...SHAPE, tone], { env, log }),
-      startProgram('pacat', ['--record', '--device=living.monitor', ...SHAPE, recorded], { env, log }),
+      startProgram('pacat', ['--playback', '--verbose', '--device=living', ...STREAM_OPTIONS, tone], {
+        env,
+        log,
+      }),
+      startProgram('pacat', ['--record', '--device=living.monitor', ...STREAM_OPTIONS, recorded], {
+        env,
+        log,
+      }),
     ];
     t.after(() => Promise.all(running.map((program) => program.end('SIGKILL'))));
     const first = async (what: string): Promise<string> =>
@@ -221,16 +227,16 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       });
     const sinkInput = await first('sink-inputs');
     const sourceOutput = await first('source-outputs');
-    assert.match(await through('paplay', '--device=living', wav), /^0\n$/);
+    assert.match(await runTraced('paplay', '--device=living', wav), /^0\n$/);
     await until('the recording has the sound', () =>
       readFileSync(recorded).some((byte) => byte > 0x20 && byte < 0xe0),
     );
-    for (const command of commands(sinkInput, sourceOutput, wav)) await through('pactl', ...command);
+    for (const command of commands(sinkInput, sourceOutput, wav)) await runTraced('pactl', ...command);
     const [living] = (await sound.sinks()).filter(({ name }) => name === 'living');
     assert.equal(living?.volume['front-left']?.value_percent, '41%');
     assert.match(await sound.pactl('list', 'sink-inputs'), /Volume: [^\n]* 33%/);
     const mpv = ['--no-config', '--ao=pulse', '--no-terminal', '--length=0.3', '--audio-device=pulse/living'];
-    const played = await through('mpv', ...mpv, wav);
+    const played = await runTraced('mpv', ...mpv, wav);
     assert.match(played, /^0\n/, `${played}${tracer.out().slice(-8000)}`);
     for (const program of running) {
       assert.ok(program.alive(), program.name);

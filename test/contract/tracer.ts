@@ -30,8 +30,12 @@ export interface Tracer extends Spawned {
 }
 
 /** Starts a tracer that listens for clients. Resolves when it listens. */
-export async function trace(t: TestContext, env: Environment, ...args: readonly string[]): Promise<Tracer> {
-  const tracer = tracing(t, env, ...args);
+export async function startTracer(
+  t: TestContext,
+  env: Environment,
+  ...args: readonly string[]
+): Promise<Tracer> {
+  const tracer = spawnTrace(t, env, ...args);
   const path = await until('the tracer listens', () => {
     assert.equal(tracer.child.exitCode, null, tracer.err());
     return /^PULSE_SERVER=unix:(.+)\n/.exec(tracer.err())?.[1];
@@ -40,5 +44,5 @@ export async function trace(t: TestContext, env: Environment, ...args: readonly 
 }
 
 /** Starts a tracer with any arguments, also one that runs a command and does not listen for other clients. */
-export const tracing = (t: TestContext, env: Environment, ...args: readonly string[]): Spawned =>
+export const spawnTrace = (t: TestContext, env: Environment, ...args: readonly string[]): Spawned =>
   spawned(t, env, [process.execPath, ENTRY, 'trace', ...args]);

@@ -42,7 +42,7 @@ const MACHINES: readonly (readonly [what: string, script: string, line: RegExp])
 ];
 
 /** Runs the program as if on another machine. */
-function run(t: TestContext, script: string, ...args: readonly string[]) {
+function runOn(t: TestContext, script: string, ...args: readonly string[]) {
   const preload = join(temporaryFolder(t), 'machine.cjs');
   // The properties of `process.versions` cannot be changed, so a copy that can be changed takes its place.
   const open = 'Object.defineProperty(process, "versions", { value: { ...process.versions } });';
@@ -54,7 +54,7 @@ describe('on a machine for which there is no binary', () => {
   for (const [what, script, line] of MACHINES) {
     test(`${what}: the program ends with one line and status 126`, (t) => {
       for (const args of [['--allow-root'], ['--allow-root', '--config', '/dev/null']]) {
-        const { status, stdout, stderr } = run(t, script, ...args);
+        const { status, stdout, stderr } = runOn(t, script, ...args);
         assert.deepEqual([status, stdout], [CANNOT_RUN_HERE, '']);
         assert.match(stderr, /^tonearm: cannot run here: [^\n]+\. tonearm-client runs everywhere\.\n$/);
         assert.match(stderr, line);
@@ -62,9 +62,9 @@ describe('on a machine for which there is no binary', () => {
     });
 
     test(`${what}: help and version are printed`, (t) => {
-      const version = run(t, script, '--version');
+      const version = runOn(t, script, '--version');
       assert.deepEqual([version.status, version.stdout, version.stderr], [0, `${VERSION}\n`, '']);
-      const help = run(t, script, '--help');
+      const help = runOn(t, script, '--help');
       assert.deepEqual([help.status, help.stderr], [0, '']);
       assert.match(help.stdout, HELP);
     });
@@ -72,15 +72,15 @@ describe('on a machine for which there is no binary', () => {
 
   test('tonearm ctl works without a binary', (t) => {
     const [, script] = MACHINES[0] ?? assert.fail();
-    const help = run(t, script, 'ctl', '--help');
+    const help = runOn(t, script, 'ctl', '--help');
     assert.deepEqual([help.status, help.stderr], [0, '']);
-    const { status, stderr } = run(t, script, 'ctl', '--node', '127.0.0.1:9', 'server');
+    const { status, stderr } = runOn(t, script, 'ctl', '--node', '127.0.0.1:9', 'server');
     assert.deepEqual([status, /cannot be reached/.test(stderr)], [EXIT.unreachable, true], stderr);
   });
 
   test('tonearm bench ends with the same line and status as the program', (t) => {
     const [, script] = MACHINES[0] ?? assert.fail();
-    const { status, stdout, stderr } = run(t, script, 'bench');
+    const { status, stdout, stderr } = runOn(t, script, 'bench');
     assert.deepEqual([status, stdout], [CANNOT_RUN_HERE, '']);
     assert.match(stderr, /^tonearm: cannot run here: [^\n]+\n$/);
   });
@@ -92,14 +92,14 @@ describe('on a machine for which there is no binary', () => {
  */
 function withBinaries(t: TestContext, natives: Readonly<Record<string, 'unloadable' | 'own'>>): string {
   const folder = temporaryFolder(t);
-  const own = dirname(ENTRY);
+  const builtFolder = dirname(ENTRY);
   const file = `uws_linux_${process.arch}_${process.versions.modules}.node`;
   // `uws-older` supports fewer versions of Node, `uws-newer` fewer C libraries, so either may lack this
   // machine.
-  const loadable = [join(own, 'uws-older', file), join(own, 'uws-newer', file)].find((path) =>
+  const loadable = [join(builtFolder, 'uws-older', file), join(builtFolder, 'uws-newer', file)].find((path) =>
     existsSync(path),
   );
-  cpSync(own, folder, { recursive: true, filter: (path) => !path.endsWith('.node') });
+  cpSync(builtFolder, folder, { recursive: true, filter: (path) => !path.endsWith('.node') });
   for (const [name, kind] of Object.entries(natives)) {
     const place = join(folder, name, file);
     mkdirSync(dirname(place), { recursive: true });

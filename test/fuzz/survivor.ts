@@ -19,12 +19,12 @@ const countOf = (pid: number, folder: 'fd' | 'task'): number => readdirSync(`/pr
 /** Starts the daemon, and resolves when these backends are up. */
 export async function startSurvivor(options: DaemonOptions, backends: readonly string[]) {
   const daemon = await Daemon.start(options);
-  for (const name of backends) await daemon.backend(name, 'up');
+  for (const name of backends) await daemon.untilBackend(name, 'up');
   const descriptorsAtStart = countOf(daemon.pid, 'fd');
   const threadsAtStart = countOf(daemon.pid, 'task');
   /** Demands that the daemon lives and answers; resolves with its health. */
   const answers = async (): Promise<Health> => {
-    assert.ok(daemon.alive(), `the daemon has ended\n${daemon.log.slice(-4000)}`);
+    assert.ok(daemon.isAlive(), `the daemon has ended\n${daemon.log.slice(-4000)}`);
     assert.equal((await daemon.get('/server')).status, 200);
     return daemon.read<Health>('/health');
   };

@@ -73,7 +73,7 @@ describe('the packages for ARM', { skip }, () => {
       assert.match(await sound.pactl('get-sink-volume', 'living'), / 44% /);
 
       daemon.signal('SIGTERM');
-      await until('it has ended', () => !daemon.alive(), EMULATED_MS);
+      await until('it has ended', () => !daemon.isAlive(), EMULATED_MS);
       assert.match(daemon.log, /"shutting down"/);
     });
   }

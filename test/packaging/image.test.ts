@@ -88,7 +88,7 @@ describe('the image', { skip: lacks({ programs: PROGRAMS, root: true }) }, () =>
     t.after(() => sound.stop());
     const options = { ...form(), env: sound.env, config: 'systemd: {enabled: false}\n' };
     const daemon = await Daemon.start(options, t);
-    await daemon.backend('audio', 'up');
+    await daemon.untilBackend('audio', 'up');
     const answer = await daemon.post('/audio/outputs/living/volume', { volume: 0.44 });
     assert.equal(answer.status, 202, answer.text);
     assert.match(await sound.pactl('get-sink-volume', 'living'), / 44% /);

@@ -22,7 +22,7 @@ export type PlayersNode = Awaited<ReturnType<typeof startPlayersNode>>;
 export async function startPlayersNode(session: Session) {
   const config = 'systemd: {enabled: false}\nplayers: {enabled: true}\n';
   const daemon = await Daemon.start({ env: session.env, config });
-  await daemon.backend('players', 'up');
+  await daemon.untilBackend('players', 'up');
   const stream = await daemon.events('?snapshot=1');
   const players = (): Promise<readonly PlayerRecord[]> => daemon.read('/players');
   return {

@@ -11,8 +11,8 @@ import type { Driver } from './driver.js';
 import { type House, SECOND_ADAPTER, SECOND_ADDRESS, THIRD_ADAPTER, wasCalled } from './house.js';
 import type { Row } from './row.js';
 
-const becomes = (driver: Driver, values: Partial<BluetoothRecord>): Promise<boolean> =>
-  driver.becomes<BluetoothRecord>('/bluetooth', (record) =>
+const untilRecord = (driver: Driver, values: Partial<BluetoothRecord>): Promise<boolean> =>
+  driver.untilRead<BluetoothRecord>('/bluetooth', (record) =>
     Object.entries(values).every(([key, value]) => record[key as keyof BluetoothRecord] === value),
   );
 
@@ -21,12 +21,13 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
     drives: ['key bluetooth.enabled', 'key bluetooth.adapter', 'operation bluetooth'],
     title: "bluetooth.adapter chooses the adapter that is shown, which is BlueZ's first one by default",
     run: async ({ house, plain, bare }) => {
-      const addressOf = async (driver: Driver) => (await driver.read<BluetoothRecord>('/bluetooth')).address;
+      const readAddress = async (driver: Driver) =>
+        (await driver.read<BluetoothRecord>('/bluetooth')).address;
       assert.deepEqual(
-        [await addressOf(house), await addressOf(plain)],
+        [await readAddress(house), await readAddress(plain)],
         ['00:AA:01:00:00:00', SECOND_ADDRESS],
       );
-      assert.equal(await bare.status('/bluetooth'), 404);
+      assert.equal(await bare.statusOf('/bluetooth'), 404);
     },
   },
   {
@@ -36,7 +37,7 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
       wasCalled(bluez, 'Set Powered=true');
       await until('the adapter is off', () => bluez.adapter(SECOND_ADAPTER)['Powered'] === false);
       wasCalled(bluez, 'Set Powered=false');
-      await becomes(plain, { powered: false });
+      await untilRecord(plain, { powered: false });
     },
   },
   {
@@ -45,7 +46,7 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
     run: async ({ house, bluez }) => {
       await house.post('/bluetooth/power_down');
       assert.equal(bluez.adapter()['Powered'], false);
-      await house.event('bluetooth.updated', (data) => data.includes('"powered":false'));
+      await house.untilEvent('bluetooth.updated', (data) => data.includes('"powered":false'));
       await house.post('/bluetooth/power_up');
       assert.equal(bluez.adapter()['Powered'], true);
     },
@@ -57,10 +58,10 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
       await house.post('/bluetooth/pairing_mode');
       const { Discoverable, Pairable } = bluez.adapter();
       assert.deepEqual([Discoverable, Pairable], [true, true]);
-      await becomes(house, { pairing_active: true });
+      await untilRecord(house, { pairing_active: true });
       await house.post('/bluetooth/pairing_mode/stop');
       assert.equal(bluez.adapter()['Discoverable'], false);
-      await becomes(house, { pairing_active: false });
+      await untilRecord(house, { pairing_active: false });
     },
   },
   {
@@ -69,7 +70,7 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
     run: async ({ cards, bluez }) => {
       await cards.post('/bluetooth/pairing_mode');
       wasCalled(bluez, 'Set DiscoverableTimeout=17');
-      await becomes(cards, { pairing_active: false, discoverable: false });
+      await untilRecord(cards, { pairing_active: false, discoverable: false });
     },
   },
   {
@@ -84,7 +85,7 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
       await house.post('/bluetooth/scan');
       wasCalled(bluez, 'StartDiscovery');
       bluez.addDevice(PHONE, { RSSI: -60, Icon: 'phone' });
-      await house.event('bluetooth.discovered', (data) => data.includes(PHONE));
+      await house.untilEvent('bluetooth.discovered', (data) => data.includes(PHONE));
       const devices = await house.read<readonly DeviceRecord[]>('/bluetooth/devices');
       assert.ok(devices.some(({ address }) => address === PHONE));
       await house.post('/bluetooth/scan/stop');
@@ -95,11 +96,11 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
     drives: ['key bluetooth.scanTimeout'],
     title: 'a scan ends after scanTimeout',
     run: async ({ cards, bluez }) => {
-      const ends = () => bluez.calls.filter((call) => call === 'StopDiscovery').length;
-      const before = ends();
+      const countStops = () => bluez.calls.filter((call) => call === 'StopDiscovery').length;
+      const before = countStops();
       await cards.post('/bluetooth/scan');
-      await until('the scan has ended', () => ends() > before);
-      await becomes(cards, { scanning: false });
+      await until('the scan has ended', () => countStops() > before);
+      await untilRecord(cards, { scanning: false });
     },
   },
   {
@@ -108,7 +109,7 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
     run: async ({ house, bluez }) => {
       await house.post('/bluetooth/connect', { address: SPEAKER });
       assert.equal(bluez.device(SPEAKER)['Connected'], true);
-      await house.event('bluetooth.updated', (data) => data.includes('"connected":true'));
+      await house.untilEvent('bluetooth.updated', (data) => data.includes('"connected":true'));
       await house.post('/bluetooth/disconnect', { address: SPEAKER });
       await until('the device is away', () => bluez.device(SPEAKER)['Connected'] === false);
     },
@@ -135,7 +136,7 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
     run: async ({ house, bluez }) => {
       await house.post('/bluetooth/forget', { address: SPEAKER });
       wasCalled(bluez, 'RemoveDevice');
-      await house.becomes<BluetoothRecord>('/bluetooth', ({ known_devices: known = [] }) =>
+      await house.untilRead<BluetoothRecord>('/bluetooth', ({ known_devices: known = [] }) =>
         known.every(({ address }) => address !== SPEAKER),
       );
     },

@@ -40,7 +40,7 @@ export interface BrokerNode extends DrivenNode {
 }
 
 /** A line of mosquitto's password file (mosquitto_passwd(1)). */
-function hashed(user: string, password: string): string {
+function passwordLine(user: string, password: string): string {
   const salt = randomBytes(12);
   const hash = pbkdf2Sync(password, salt, ROUNDS, 64, 'sha512');
   return `${user}:$7$${ROUNDS}$${salt.toString('base64')}$${hash.toString('base64')}\n`;
@@ -49,7 +49,11 @@ function hashed(user: string, password: string): string {
 async function startSecureBroker(t: Ending, folder: string) {
   execFileSync('sh', ['-euc', CERTIFICATES], { cwd: folder, stdio: 'ignore' });
   const read = (name: string): string => readFileSync(join(folder, name), 'utf8');
-  const files = { 'cert.pem': read('cert.pem'), 'key.pem': read('key.pem'), users: hashed(USER, PASSWORD) };
+  const files = {
+    'cert.pem': read('cert.pem'),
+    'key.pem': read('key.pem'),
+    users: passwordLine(USER, PASSWORD),
+  };
   const lines = ['certfile DIR/cert.pem', 'keyfile DIR/key.pem', 'password_file DIR/users'];
   const broker = await startBroker({ anonymous: false, files, lines });
   t.after(() => broker.stop());
@@ -94,7 +98,7 @@ export const BROKER_ROWS: readonly Row<BrokerNode>[] = [
     run: async ({ house, spy, log }) => {
       await spy.holds('house/attic/status', (text) => text === 'online');
       assert.match(log(), new RegExp(`New client connected .*u'${USER}'`));
-      await house.daemon.backend('mqtt', 'up');
+      await house.daemon.untilBackend('mqtt', 'up');
     },
   },
   {
@@ -104,10 +108,10 @@ export const BROKER_ROWS: readonly Row<BrokerNode>[] = [
       await spy.holds('house/cellar/status', (text) => text === 'online');
       await spy.publish(`house/cellar/${COMMAND}`, 'stop');
       // The node answers this question after it has handled the command.
-      const answers = () => spy.texts('house/cellar/status').length;
-      const before = answers();
+      const countAnswers = () => spy.texts('house/cellar/status').length;
+      const before = countAnswers();
       await spy.publish('house/cellar/who', '');
-      await until('the node has answered', () => answers() > before);
+      await until('the node has answered', () => countAnswers() > before);
       assert.ok(!units.calls.some((call) => call.startsWith('StopUnit')));
       await spy.publish(`house/attic/${COMMAND}`, 'start');
       await until('the unit is started', () => units.calls.includes('StartUnit player.service replace'));
@@ -118,10 +122,10 @@ export const BROKER_ROWS: readonly Row<BrokerNode>[] = [
     drives: ['key mqtt.homeAssistant', 'key mqtt.homeAssistantPrefix'],
     title: 'mqtt.homeAssistant shows the node below mqtt.homeAssistantPrefix',
     run: async ({ spy }) => {
-      const devices = () => [...spy.tree()].filter(([topic]) => topic.startsWith('ha/device/'));
-      await until('a device is shown', () => devices().length > 0);
+      const announcedDevices = () => [...spy.tree()].filter(([topic]) => topic.startsWith('ha/device/'));
+      await until('a device is shown', () => announcedDevices().length > 0);
       assert.ok(
-        devices().every(([, text]) => text.includes('house/attic') && !text.includes('house/cellar')),
+        announcedDevices().every(([, text]) => text.includes('house/attic') && !text.includes('house/cellar')),
       );
       assert.ok(![...spy.tree().keys()].some((topic) => topic.startsWith('homeassistant/')));
     },

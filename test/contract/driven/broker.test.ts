@@ -8,12 +8,12 @@ import { declareRows } from './row.js';
 
 describe('the built daemon at a broker', { skip: lacks({ programs: BROKER_PROGRAMS }) }, () => {
   let started: BrokerNode | undefined;
-  const ends: (() => unknown)[] = [];
+  const cleanups: (() => unknown)[] = [];
   before(async () => {
-    started = await startBrokerNode({ after: (end) => ends.unshift(end) });
+    started = await startBrokerNode({ after: (end) => cleanups.unshift(end) });
   });
   after(async () => {
-    for (const end of ends) await end();
+    for (const end of cleanups) await end();
   });
   declareRows(BROKER_ROWS, () => started ?? assert.fail('it has not been started'));
 });

@@ -36,8 +36,8 @@ export class BusService {
     return service;
   }
 
-  emit(path: string, iface: string, member: string, signature: string, ...values: unknown[]): void {
-    this.#bus.send(Message.newSignal(path, iface, member, signature, values));
+  emit(path: string, interfaceName: string, member: string, signature: string, ...values: unknown[]): void {
+    this.#bus.send(Message.newSignal(path, interfaceName, member, signature, values));
   }
 
   #answer(message: Message, answers: BusAnswers): boolean {

@@ -13,7 +13,7 @@ import { props, source, text, textProp, u32 } from '../../protocol/pulse/bytes.j
 import type { Ending } from '../daemon.js';
 
 const CARD = 3;
-const NOWHERE = 0xffffffff;
+const NO_INDEX = 0xffffffff;
 const PROFILES = ['stereo', 'surround'];
 const PORTS = [
   ['speakers', 2],
@@ -29,7 +29,7 @@ function cardFields(active: string) {
     u32(1), // priority
     u32(1), // available
   ]);
-  const head = [u32(CARD), text('dac'), u32(NOWHERE), text('alsa'), u32(PROFILES.length)];
+  const head = [u32(CARD), text('dac'), u32(NO_INDEX), text('alsa'), u32(PROFILES.length)];
   const rest = [text(active), props(textProp('device.description', 'The card')), u32(0)];
   return [...head, ...profiles, ...rest].flat();
 }

@@ -12,7 +12,7 @@ import { Daemon, type DaemonOptions, type Ending } from '../daemon.js';
 export class Driver {
   readonly daemon: Daemon;
   /** Method and path of each request that was answered with a status below 300. */
-  readonly answered: string[] = [];
+  readonly succeeded: string[] = [];
   readonly #streams: { readonly stream: EventConsumer; from: number }[] = [];
 
   private constructor(daemon: Daemon) {
@@ -22,12 +22,12 @@ export class Driver {
   /** Starts a daemon that ends with `t`, and opens an event stream for each query. */
   static async start(t: Ending, options: DaemonOptions, ...queries: readonly string[]): Promise<Driver> {
     const driver = new Driver(await Daemon.start(options, t));
-    for (const query of queries) await driver.open(query);
+    for (const query of queries) await driver.openStream(query);
     return driver;
   }
 
   /** Opens one more stream, which stays open until the daemon ends. */
-  async open(query: string): Promise<EventConsumer> {
+  async openStream(query: string): Promise<EventConsumer> {
     const stream = await this.daemon.events(query);
     this.#streams.push({ stream, from: 0 });
     return stream;
@@ -38,9 +38,9 @@ export class Driver {
   }
 
   /** Forgets the requests and events of the row before; called when a row begins. */
-  begin(): void {
-    this.answered.length = 0;
-    for (const entry of this.#streams) entry.from = entry.stream.events.length;
+  beginRow(): void {
+    this.succeeded.length = 0;
+    for (const watched of this.#streams) watched.from = watched.stream.events.length;
   }
 
   /** Types of the events since the row began. */
@@ -52,11 +52,11 @@ export class Driver {
   /** Sends any request, and records it if it succeeds. */
   async send(method: string, path: string, body?: unknown, headers = {}): Promise<HttpAnswer> {
     const answer = await this.daemon.send(method, path, body, headers);
-    if (answer.status < 300) this.answered.push(`${method} ${path}`);
+    if (answer.status < 300) this.succeeded.push(`${method} ${path}`);
     return answer;
   }
 
-  async status(path: string, headers = {}): Promise<number> {
+  async statusOf(path: string, headers = {}): Promise<number> {
     return (await this.send('GET', path, undefined, headers)).status;
   }
 
@@ -74,12 +74,12 @@ export class Driver {
   }
 
   /** Waits until `fits` is true of the document with which a GET is answered. */
-  becomes<T>(path: string, fits: (document: T) => boolean): Promise<boolean> {
+  untilRead<T>(path: string, fits: (document: T) => boolean): Promise<boolean> {
     return until(`GET ${path} is as expected`, async () => fits(await this.read<T>(path)));
   }
 
   /** Waits for an event of that type whose data fit, and which has come since the row began. */
-  async event(type: string, fits: (data: string) => boolean = () => true): Promise<void> {
+  async untilEvent(type: string, fits: (data: string) => boolean = () => true): Promise<void> {
     await until(`the event ${type} has come`, () =>
       this.#streams.some(({ stream, from }) =>
         stream.events.slice(from).some((event) => event.type === type && fits(event.data)),

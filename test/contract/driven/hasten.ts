@@ -2,7 +2,7 @@
 // seconds, so that no test has to wait for them. It is loaded before the daemon's code (`node --import`).
 
 const shortenedMs = (process.env['HASTEN_S'] ?? '').split(',').map((seconds) => Number(seconds) * 1000);
-const real = globalThis.setTimeout;
+const realSetTimeout = globalThis.setTimeout;
 const SOON_MS = 20;
 
 /**
@@ -10,6 +10,8 @@ const SOON_MS = 20;
  * promise.
  */
 const hastened = (callback: (...values: unknown[]) => void, ms = 0, ...values: unknown[]): NodeJS.Timeout =>
-  real(callback, shortenedMs.includes(ms) ? SOON_MS : ms, ...values);
+  realSetTimeout(callback, shortenedMs.includes(ms) ? SOON_MS : ms, ...values);
 
-Object.assign(globalThis, { setTimeout: Object.assign(hastened, { __promisify__: real.__promisify__ }) });
+Object.assign(globalThis, {
+  setTimeout: Object.assign(hastened, { __promisify__: realSetTimeout.__promisify__ }),
+});

@@ -14,12 +14,12 @@ import { UNIT_ROWS } from './unit-rows.js';
 
 describe('the built daemon', { skip: lacks({ programs: HOUSE_PROGRAMS }) }, () => {
   let started: House | undefined;
-  const ends: (() => unknown)[] = [];
+  const cleanups: (() => unknown)[] = [];
   before(async () => {
-    started = await startHouse({ after: (end) => ends.unshift(end) });
+    started = await startHouse({ after: (end) => cleanups.unshift(end) });
   });
   after(async () => {
-    for (const end of ends) await end();
+    for (const end of cleanups) await end();
   });
   const node = (): House => started ?? assert.fail('it has not been started');
 

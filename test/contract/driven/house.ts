@@ -27,13 +27,13 @@ export const COOKIE = 'c'.repeat(256);
  * Durations of the configuration, in seconds. They are over at once, because hasten.ts shortens timers of
  * exactly these lengths.
  */
-const HASTENED = { scanTimeout: 11, pairingTimeout: 17, idleTimeout: 61 } as const;
+const HASTENED_S = { scanTimeout: 11, pairingTimeout: 17, idleTimeout: 61 } as const;
 /**
  * A sleep of this length is over at once, too. hasten.ts compares exactly, and a double has exactly this
  * number of minutes.
  */
 export const HASTENED_SLEEP_MINUTES = 1.25;
-const HASTEN = new URL('./hasten.js', import.meta.url).href;
+const HASTEN_URL = new URL('./hasten.js', import.meta.url).href;
 
 /**
  * Adapters besides BlueZ's first one. The second is for `plain`, and is off at first. The third is for
@@ -92,18 +92,18 @@ bind: [127.0.0.1, 127.0.0.3]
 power: {enabled: true}
 upgrade: {enabled: true, resultFile: ${path('result.json')}, progressSocket: ${path('plain.sock')}, stateFile: ${path('plain.json')}}
 players: {enabled: true, ignore: [one], exclusive: true}
-bluetooth: {enabled: true, adapter: hci1, powerOnStart: true, idleTimeout: ${HASTENED.idleTimeout}s}
+bluetooth: {enabled: true, adapter: hci1, powerOnStart: true, idleTimeout: ${HASTENED_S.idleTimeout}s}
 `;
 }
 
 /** `cards` has an adapter of its own, so that its short durations do not end the scans of `house`. */
-const CARDS = `
+const CARDS_CONFIG = `
 systemd: {enabled: false}
-bluetooth: {enabled: true, adapter: hci2, reconnect: true, pairingTimeout: ${HASTENED.pairingTimeout}s, scanTimeout: ${HASTENED.scanTimeout}s}
+bluetooth: {enabled: true, adapter: hci2, reconnect: true, pairingTimeout: ${HASTENED_S.pairingTimeout}s, scanTimeout: ${HASTENED_S.scanTimeout}s}
 `;
 
-const BARE = 'sse: {enabled: false}, ui: {enabled: false}, logs: false, metrics: false, control: false';
-const PLAIN =
+const BARE_API = 'sse: {enabled: false}, ui: {enabled: false}, logs: false, metrics: false, control: false';
+const PLAIN_API =
   'hosts: [music.example.org], cors: {origins: ["http://app.lan"]}, sse: {maxClients: 1}, ui: {volumeStep: 2}, control: local';
 
 function startLogind(t: Ending, address: string): Promise<BusService> {
@@ -138,7 +138,7 @@ function fakeJournal(folder: string): string {
 }
 
 async function untilUp({ daemon }: Driver, ...backends: readonly string[]): Promise<void> {
-  await Promise.all(backends.map((name) => daemon.backend(name, 'up')));
+  await Promise.all(backends.map((name) => daemon.untilBackend(name, 'up')));
 }
 
 export async function startHouse(t: Ending): Promise<House> {
@@ -163,15 +163,15 @@ export async function startHouse(t: Ending): Promise<House> {
     PULSE_COOKIE: path('cookie'),
     DBUS_SESSION_BUS_ADDRESS: userBus.address,
     DBUS_SYSTEM_BUS_ADDRESS: systemBus.address,
-    HASTEN_S: [...Object.values(HASTENED), 60 * HASTENED_SLEEP_MINUTES].join(),
+    HASTEN_S: [...Object.values(HASTENED_S), 60 * HASTENED_SLEEP_MINUTES].join(),
   };
   const cardEnv = { ...env, PULSE_SERVER: `unix:${card.socketPath}` };
-  const hastened = { env, nodeArguments: [`--import=${HASTEN}`] };
+  const hastened = { env, nodeArguments: [`--import=${HASTEN_URL}`] };
   const [house, plain, bare, cards] = await Promise.all([
     Driver.start(t, { ...hastened, config: houseConfig(path) }, '?snapshot=1', '?types=audio.level'),
-    Driver.start(t, { ...hastened, config: plainConfig(path), api: PLAIN }),
-    Driver.start(t, { env, config: NO_BACKENDS, api: BARE }),
-    Driver.start(t, { ...hastened, env: cardEnv, config: CARDS }, ''),
+    Driver.start(t, { ...hastened, config: plainConfig(path), api: PLAIN_API }),
+    Driver.start(t, { env, config: NO_BACKENDS, api: BARE_API }),
+    Driver.start(t, { ...hastened, env: cardEnv, config: CARDS_CONFIG }, ''),
   ]);
   await untilUp(house, 'audio', 'systemd', 'power', 'upgrade', 'players', 'bluetooth');
   await untilUp(plain, 'audio', 'systemd', 'power', 'upgrade', 'players', 'bluetooth');
@@ -196,7 +196,7 @@ export async function startHouse(t: Ending): Promise<House> {
 }
 
 export const text = (value: string): Variant => new Variant('s', value);
-export const flag = (value: boolean): Variant => new Variant('b', value);
+export const flagVariant = (value: boolean): Variant => new Variant('b', value);
 
 /** Demands that the call has arrived at the scripted service. */
 export function wasCalled({ calls }: { readonly calls: readonly string[] }, call: string): void {

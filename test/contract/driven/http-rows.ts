@@ -54,7 +54,7 @@ export const HTTP_ROWS: readonly Row<House>[] = [
     run: async ({ house, plain }) => {
       const name = { Host: 'music.example.org' };
       assert.deepEqual(
-        [await plain.status('/server', name), await house.status('/server', name)],
+        [await plain.statusOf('/server', name), await house.statusOf('/server', name)],
         [200, 403],
       );
     },
@@ -63,22 +63,25 @@ export const HTTP_ROWS: readonly Row<House>[] = [
     drives: ['key api.cors.origins'],
     title: 'api.cors.origins are pages that may call the node',
     run: async ({ house, plain }) => {
-      const allowed = async ({ daemon }: typeof house) => {
+      const allowedOrigin = async ({ daemon }: typeof house) => {
         const { headers } = await daemon.send('OPTIONS', '/server', undefined, PREFLIGHT);
         return headers['access-control-allow-origin'];
       };
-      assert.deepEqual([await allowed(plain), await allowed(house)], [PREFLIGHT.Origin, undefined]);
+      assert.deepEqual(
+        [await allowedOrigin(plain), await allowedOrigin(house)],
+        [PREFLIGHT.Origin, undefined],
+      );
     },
   },
   {
     drives: ['key api.sse.enabled', 'event server.info'],
     title: 'api.sse.enabled decides whether there is a stream',
     run: async ({ house, bare }) => {
-      const stream = await house.open('');
+      const stream = await house.openStream('');
       await stream.until(({ events }) => events[0]?.type === 'server.info', 'the first event');
       assert.equal(stream.events[0]?.data, '"connected"');
       stream.close();
-      assert.equal(await bare.status('/events'), 404);
+      assert.equal(await bare.statusOf('/events'), 404);
     },
   },
   {
@@ -87,32 +90,32 @@ export const HTTP_ROWS: readonly Row<House>[] = [
     run: async ({ plain }) => {
       const first = await plain.daemon.events();
       await until('the stream is open', () => first.events.length > 0);
-      assert.equal(await plain.status('/events'), 503);
+      assert.equal(await plain.statusOf('/events'), 503);
       first.close();
-      await plain.daemon.openStreams(0);
+      await plain.daemon.untilStreamsOpen(0);
     },
   },
   {
     drives: ['key api.ui.enabled'],
     title: 'api.ui.enabled decides whether there is a page',
     run: async ({ house, bare }) => {
-      assert.deepEqual([await house.status('/ui'), await bare.status('/ui')], [200, 404]);
+      assert.deepEqual([await house.statusOf('/ui'), await bare.statusOf('/ui')], [200, 404]);
     },
   },
   {
     drives: ['key api.ui.volumeStep'],
     title: 'api.ui.volumeStep is the step of the page',
     run: async ({ house, plain }) => {
-      const step = async (driver: typeof house) =>
+      const readStep = async (driver: typeof house) =>
         (await driver.read<{ readonly volume_step: number }>('/server')).volume_step;
-      assert.deepEqual([await step(plain), await step(house)], [0.02, 0.05]);
+      assert.deepEqual([await readStep(plain), await readStep(house)], [0.02, 0.05]);
     },
   },
   {
     drives: ['key api.metrics'],
     title: 'api.metrics decides whether there are figures for Prometheus',
     run: async ({ house, bare }) => {
-      assert.deepEqual([await house.status('/metrics'), await bare.status('/metrics')], [200, 404]);
+      assert.deepEqual([await house.statusOf('/metrics'), await bare.statusOf('/metrics')], [200, 404]);
     },
   },
   {
@@ -123,18 +126,18 @@ export const HTTP_ROWS: readonly Row<House>[] = [
       assert.deepEqual([status, JSON.parse(text).type], [403, 'urn:tonearm:problem:read-only']);
       await plain.post('/audio/server/mute');
       await plain.post('/audio/server/mute');
-      const may = async (driver: typeof bare) => (await driver.read<ServerRecord>('/server')).control;
-      assert.deepEqual([await may(bare), await may(plain)], [false, true]);
+      const canControl = async (driver: typeof bare) => (await driver.read<ServerRecord>('/server')).control;
+      assert.deepEqual([await canControl(bare), await canControl(plain)], [false, true]);
     },
   },
   {
     drives: ['operation openapi'],
     title: 'the OpenAPI document describes the routes that exist',
     run: async ({ house, bare }) => {
-      const pathsOf = async (driver: typeof house) =>
+      const readPaths = async (driver: typeof house) =>
         Object.keys((await driver.read<{ readonly paths: object }>('/openapi.json')).paths);
-      const all = await pathsOf(house);
-      const few = await pathsOf(bare);
+      const all = await readPaths(house);
+      const few = await readPaths(bare);
       assert.ok(all.includes('/audio') && !few.includes('/audio'), few.join());
     },
   },
@@ -147,9 +150,9 @@ export const HTTP_ROWS: readonly Row<House>[] = [
         return backend === 'audio' && state === expected;
       };
       await sound.kill('SIGTERM');
-      await house.event('backend.updated', state('connecting'));
+      await house.untilEvent('backend.updated', state('connecting'));
       await sound.restart();
-      await house.event('backend.updated', state('up'));
+      await house.untilEvent('backend.updated', state('up'));
     },
   },
 ];

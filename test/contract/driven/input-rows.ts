@@ -5,20 +5,20 @@ import assert from 'node:assert/strict';
 import type { InputRecord } from '../../../src/protocol/actor/schemas.js';
 import type { House } from './house.js';
 import type { Row } from './row.js';
-import { pactl } from './sound-rows.js';
+import { untilPactl } from './sound-rows.js';
 
-const microphoneOf = async ({ house }: House): Promise<InputRecord> =>
+const readMicrophone = async ({ house }: House): Promise<InputRecord> =>
   (await house.read<readonly InputRecord[]>('/audio/inputs')).find(({ name }) => name === 'mike') ??
   assert.fail('there is no microphone');
 
 /** Runs `act` while there is an input of that name. */
-async function withInput(node: House, input: string, act: () => Promise<void>): Promise<void> {
+async function withInput(node: House, input: string, use: () => Promise<void>): Promise<void> {
   const module = (await node.sound.pactl('load-module', 'module-null-source', `source_name=${input}`)).trim();
   try {
-    await node.house.becomes<readonly InputRecord[]>('/audio/inputs', (all) =>
+    await node.house.untilRead<readonly InputRecord[]>('/audio/inputs', (all) =>
       all.some(({ name }) => name === input),
     );
-    await act();
+    await use();
   } finally {
     await node.sound.pactl('unload-module', module);
   }
@@ -41,12 +41,12 @@ export const INPUT_ROWS: readonly Row<House>[] = [
         await node.house.post('/audio/inputs/mike/balance', { balance: -1 });
         await node.house.post('/audio/inputs/mike/mute');
         await node.house.post('/audio/inputs/mike/default');
-        await pactl(node, / 40% [\s\S]*balance -1\.00/, 'get-source-volume', 'mike');
-        await pactl(node, /yes/, 'get-source-mute', 'mike');
-        await pactl(node, /^mike$/m, 'get-default-source');
-        const { volume, balance, muted, default: isDefault } = await microphoneOf(node);
+        await untilPactl(node, / 40% [\s\S]*balance -1\.00/, 'get-source-volume', 'mike');
+        await untilPactl(node, /yes/, 'get-source-mute', 'mike');
+        await untilPactl(node, /^mike$/m, 'get-default-source');
+        const { volume, balance, muted, default: isDefault } = await readMicrophone(node);
         assert.deepEqual([volume, balance, muted, isDefault], [0.4, -1, true, true]);
-        await node.house.event('audio.input.updated', (data) => data.includes('"muted":true'));
+        await node.house.untilEvent('audio.input.updated', (data) => data.includes('"muted":true'));
       }),
   },
   {
@@ -54,7 +54,7 @@ export const INPUT_ROWS: readonly Row<House>[] = [
     title: 'an input that goes is an event',
     run: async (node) => {
       await withInput(node, 'mike', async () => undefined);
-      await node.house.event('audio.input.removed', (data) => data.includes('"mike"'));
+      await node.house.untilEvent('audio.input.removed', (data) => data.includes('"mike"'));
     },
   },
   {
@@ -73,12 +73,12 @@ export const INPUT_ROWS: readonly Row<House>[] = [
     run: (node) =>
       withInput(node, 'mike', async () => {
         await node.house.post('/audio/inputs/mike/listen', { output: 'kitchen' });
-        await pactl(node, /source=mike sink=kitchen /, 'list', 'modules');
-        await node.house.becomes<readonly InputRecord[]>('/audio/inputs', (all) =>
+        await untilPactl(node, /source=mike sink=kitchen /, 'list', 'modules');
+        await node.house.untilRead<readonly InputRecord[]>('/audio/inputs', (all) =>
           all.some(({ listen }) => listen?.[0] === 'kitchen'),
         );
         await node.house.post('/audio/inputs/mike/listen/stop');
-        await pactl(node, /^(?![\s\S]*source=mike sink)/, 'list', 'modules');
+        await untilPactl(node, /^(?![\s\S]*source=mike sink)/, 'list', 'modules');
       }),
   },
   {
@@ -87,9 +87,9 @@ export const INPUT_ROWS: readonly Row<House>[] = [
       'pulseaudio.listen plays an input to an output when it appears, with the delay pulseaudio.listenLatency',
     run: (node) =>
       withInput(node, 'phono', async () => {
-        await pactl(node, /source=phono sink=living latency_msec=250 /, 'list', 'modules');
+        await untilPactl(node, /source=phono sink=living latency_msec=250 /, 'list', 'modules');
         await node.house.post('/audio/inputs/phono/listen/stop', { output: 'living' });
-        await pactl(node, /^(?![\s\S]*source=phono sink)/, 'list', 'modules');
+        await untilPactl(node, /^(?![\s\S]*source=phono sink)/, 'list', 'modules');
       }),
   },
 ];

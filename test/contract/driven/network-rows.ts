@@ -85,8 +85,8 @@ export async function startNetworkNode(t: Ending): Promise<NetworkNode> {
   const artUrl = `http://${PUBLIC_ADDRESS}/cover.png`;
   await ScriptedPlayer.start(t, userBus, 'one', { Metadata: metadata({ 'mpris:artUrl': artUrl }) });
   const env = { DBUS_SESSION_BUS_ADDRESS: userBus.address, DBUS_SYSTEM_BUS_ADDRESS: systemBus.address };
-  const others = `bind: [lo, house0]\nplayers: {enabled: true}\n${NO_BACKENDS}`;
-  const plain = await Driver.start(t, { env, config: others });
+  const plainConfig = `bind: [lo, house0]\nplayers: {enabled: true}\n${NO_BACKENDS}`;
+  const plain = await Driver.start(t, { env, config: plainConfig });
   const nodes = `nodes: ["http://${OWN_ADDRESS}:${plain.daemon.port}"]`;
   const config = `
 bind: [lo, house0]
@@ -94,14 +94,14 @@ discovery: {enabled: true, name: "${NAME}", ${nodes}}
 players: {enabled: true, fetchCovers: true}
 `;
   const house = await Driver.start(t, { env, config: config + NO_BACKENDS }, '?snapshot=1');
-  const trustless = `discovery: {enabled: true, ${nodes}, trust: false}\n`;
-  const wary = await Driver.start(t, { config: trustless + NO_BACKENDS });
+  const waryConfig = `discovery: {enabled: true, ${nodes}, trust: false}\n`;
+  const wary = await Driver.start(t, { config: waryConfig + NO_BACKENDS });
   for (const driver of [house, plain])
-    await driver.becomes<readonly PlayerRecord[]>('/players', ({ length }) => length === 1);
+    await driver.untilRead<readonly PlayerRecord[]>('/players', ({ length }) => length === 1);
   return { house, plain, wary, drivers: [house, plain, wary], avahi, fetched };
 }
 
-const found = [2, 0, 'attic', '_http._tcp', 'local'] as const;
+const ITEM = [2, 0, 'attic', '_http._tcp', 'local'] as const;
 
 export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
   {
@@ -112,7 +112,7 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
       await until('the service is added', () => avahi.calls.some((call) => announced.test(call)));
       await until('the group is committed', () => avahi.calls.includes('Commit'));
       avahi.emit(GROUP, AVAHI_ENTRY_GROUP, 'StateChanged', 'is', GROUP_STATES.established, '');
-      await house.daemon.backend('discovery', 'up', new RegExp(NAME));
+      await house.daemon.untilBackend('discovery', 'up', new RegExp(NAME));
     },
   },
   {
@@ -120,17 +120,17 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
     title: 'another node that comes and goes is shown, and is an event each time',
     run: async ({ house, plain, avahi }) => {
       await until('somebody browses', () => avahi.calls.some((call) => call.startsWith('ServiceBrowserNew')));
-      avahi.emit(BROWSER, AVAHI_BROWSER, 'ItemNew', 'iisssu', ...found, 0);
+      avahi.emit(BROWSER, AVAHI_BROWSER, 'ItemNew', 'iisssu', ...ITEM, 0);
       await until('it is resolved', () => avahi.calls.some((call) => call.startsWith('ServiceResolverNew')));
       const txt = [Buffer.from('api=tonearm'), Buffer.from('path=/ui')];
       const host = ['attic.local', 0, '10.9.0.7', 8018, txt, 0];
-      avahi.emit(RESOLVER, AVAHI_RESOLVER, 'Found', 'iissssisqaayu', ...found, ...host);
-      await house.event('node.updated', (data) => data.includes('"attic"'));
+      avahi.emit(RESOLVER, AVAHI_RESOLVER, 'Found', 'iissssisqaayu', ...ITEM, ...host);
+      await house.untilEvent('node.updated', (data) => data.includes('"attic"'));
       const nodes = await house.read<readonly NodeRecord[]>('/nodes');
       assert.ok(nodes.some(({ name, port }) => name === 'attic' && port === 8018));
-      avahi.emit(BROWSER, AVAHI_BROWSER, 'ItemRemove', 'iisssu', ...found, 0);
-      await house.event('node.removed', (data) => data.includes('"attic"'));
-      assert.equal(await plain.status('/nodes'), 404);
+      avahi.emit(BROWSER, AVAHI_BROWSER, 'ItemRemove', 'iisssu', ...ITEM, 0);
+      await house.untilEvent('node.removed', (data) => data.includes('"attic"'));
+      assert.equal(await plain.statusOf('/nodes'), 404);
     },
   },
   {
@@ -142,8 +142,8 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
           ({ port, configured, reachable, version }) =>
             port === plain.daemon.port && configured && reachable && version !== undefined,
         );
-      for (const each of [house, wary]) await each.becomes<readonly NodeRecord[]>('/nodes', isAnswered);
-      await wary.daemon.backend('discovery', 'up', /only the nodes of discovery\.nodes/);
+      for (const each of [house, wary]) await each.untilRead<readonly NodeRecord[]>('/nodes', isAnswered);
+      await wary.daemon.untilBackend('discovery', 'up', /only the nodes of discovery\.nodes/);
     },
   },
   {
@@ -173,8 +173,8 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
     drives: ['key players.fetchCovers'],
     title: 'with players.fetchCovers the node fetches the cover, and else sends clients to it',
     run: async ({ house, plain, fetched }) => {
-      const sent = await plain.send('GET', '/players/one/cover');
-      assert.deepEqual([sent.status, fetched], [307, []]);
+      const redirect = await plain.send('GET', '/players/one/cover');
+      assert.deepEqual([redirect.status, fetched], [307, []]);
       const { status, headers, text } = await house.send('GET', '/players/one/cover');
       assert.deepEqual([status, headers['content-type']], [200, 'image/png'], text);
       assert.deepEqual(fetched, [`${PUBLIC_ADDRESS}/cover.png`]);

@@ -10,12 +10,12 @@ import { declareRows } from './row.js';
 inOwnNetwork(import.meta.url, () => {
   describe('the built daemon', { skip: lacks({ programs: ['dbus-daemon'] }) }, () => {
     let started: NetworkNode | undefined;
-    const ends: (() => unknown)[] = [];
+    const cleanups: (() => unknown)[] = [];
     before(async () => {
-      started = await startNetworkNode({ after: (end) => ends.unshift(end) });
+      started = await startNetworkNode({ after: (end) => cleanups.unshift(end) });
     });
     after(async () => {
-      for (const end of ends) await end();
+      for (const end of cleanups) await end();
     });
     declareRows(NETWORK_ROWS, () => started ?? assert.fail('it has not been started'));
   });

@@ -9,42 +9,45 @@ import { ROOT_INTERFACE, TRACKLIST_INTERFACE } from '../../../src/protocol/dbus/
 import { metadata, type Properties, ScriptedPlayer } from '../../actors/players/scripted-player.js';
 import { COVER } from '../../players/tones.js';
 import { until } from '../../until.js';
-import { flag, type House, text, wasCalled } from './house.js';
+import { flagVariant, type House, text, wasCalled } from './house.js';
 import type { Row } from './row.js';
 
 const TRACK = '/t/1';
-const ALL: Properties = {
+const PLAYER_PROPERTIES: Properties = {
   Metadata: metadata({ 'mpris:trackid': new Variant('o', TRACK), 'xesam:title': 'Song' }),
   LoopStatus: text('None'),
-  Shuffle: flag(false),
+  Shuffle: flagVariant(false),
 };
 
 /** Runs `act` while there is a player called `one`, which has a tracklist. */
 async function withPlayer(
   { userBus, ending, house }: House,
-  act: (player: ScriptedPlayer) => Promise<void>,
+  use: (player: ScriptedPlayer) => Promise<void>,
 ): Promise<void> {
   const player = await ScriptedPlayer.connect(ending, userBus);
-  Object.assign(player.properties['org.mpris.MediaPlayer2.Player'] ?? {}, ALL);
+  Object.assign(player.properties['org.mpris.MediaPlayer2.Player'] ?? {}, PLAYER_PROPERTIES);
   Object.assign(player.properties[ROOT_INTERFACE] ?? {}, {
     SupportedUriSchemes: new Variant('as', ['http']),
   });
-  player.properties[TRACKLIST_INTERFACE] = { Tracks: new Variant('ao', [TRACK]), CanEditTracks: flag(true) };
+  player.properties[TRACKLIST_INTERFACE] = {
+    Tracks: new Variant('ao', [TRACK]),
+    CanEditTracks: flagVariant(true),
+  };
   await player.own('one');
   try {
-    await house.becomes<readonly PlayerRecord[]>(
+    await house.untilRead<readonly PlayerRecord[]>(
       '/players',
       ([first]) => first?.tracklist_supported === true,
     );
-    await act(player);
+    await use(player);
   } finally {
     player.leave();
-    await house.becomes<readonly PlayerRecord[]>('/players', ({ length }) => length === 0);
+    await house.untilRead<readonly PlayerRecord[]>('/players', ({ length }) => length === 0);
   }
 }
 
 /** The commands without a body, and the method of each. */
-const PLAIN = {
+const METHOD_BY_COMMAND = {
   play: 'Play',
   pause: 'Pause',
   play_pause: 'PlayPause',
@@ -61,10 +64,10 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
       await withPlayer(node, async () => {
         const [player] = await node.house.read<readonly PlayerRecord[]>('/players');
         assert.equal(player?.metadata?.['xesam:title'], 'Song');
-        await node.house.event('player.added', (data) => data.includes('"Scripted"'));
+        await node.house.untilEvent('player.added', (data) => data.includes('"Scripted"'));
       });
-      await node.house.event('player.removed', (data) => data.includes('MediaPlayer2.one'));
-      assert.equal(await node.bare.status('/players'), 404);
+      await node.house.untilEvent('player.removed', (data) => data.includes('MediaPlayer2.one'));
+      assert.equal(await node.bare.statusOf('/players'), 404);
     },
   },
   {
@@ -96,7 +99,7 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
     title: 'the commands without a body reach the player',
     run: (node) =>
       withPlayer(node, async (player) => {
-        for (const [command, method] of Object.entries(PLAIN)) {
+        for (const [command, method] of Object.entries(METHOD_BY_COMMAND)) {
           await node.house.post(`/players/one/${command}`);
           wasCalled(player, method);
         }
@@ -119,12 +122,12 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
       const players = await Promise.all(
         ['first', 'second'].map((name) => ScriptedPlayer.start(ending, userBus, name)),
       );
-      const plays = (count: number) => (records: readonly PlayerRecord[]) =>
+      const arePlaying = (count: number) => (records: readonly PlayerRecord[]) =>
         records.filter(({ playback_status: status }) => status === 'Playing').length === count;
-      await plain.becomes<readonly PlayerRecord[]>('/players', ({ length }) => length === 2);
+      await plain.untilRead<readonly PlayerRecord[]>('/players', ({ length }) => length === 2);
       for (const [index, player] of players.entries()) {
         player.change({ PlaybackStatus: text('Playing') });
-        await plain.becomes('/players', plays(index + 1));
+        await plain.untilRead('/players', arePlaying(index + 1));
       }
       const [first, second] = players;
       await until('the first player is paused', () => first?.calls.includes('Pause'));
@@ -160,14 +163,14 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
     title: 'a change and a jump of the player are events',
     run: (node) =>
       withPlayer(node, async (player) => {
-        player.change({ Shuffle: flag(true) });
-        await node.house.event('player.updated', (data) => data.includes('"shuffle":true'));
+        player.change({ Shuffle: flagVariant(true) });
+        await node.house.untilEvent('player.updated', (data) => data.includes('"shuffle":true'));
         player.properties['org.mpris.MediaPlayer2.Player'] = {
           ...player.properties['org.mpris.MediaPlayer2.Player'],
           Position: new Variant('x', 30_000_000n),
         };
         player.seeked(30_000_000);
-        await node.house.event('player.position', (data) => data.includes('"position":30000000'));
+        await node.house.untilEvent('player.position', (data) => data.includes('"position":30000000'));
       }),
   },
   {
@@ -193,10 +196,10 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
         wasCalled(player, `AddTrack http://radio/ ${TRACK} false`);
         await house.post('/players/one/tracklist/remove/1');
         wasCalled(player, `RemoveTrack ${TRACK}`);
-        const longer = { Tracks: new Variant('ao', [TRACK, '/t/2']), CanEditTracks: flag(true) };
+        const longer = { Tracks: new Variant('ao', [TRACK, '/t/2']), CanEditTracks: flagVariant(true) };
         player.properties[TRACKLIST_INTERFACE] = longer;
         player.emit(TRACKLIST_INTERFACE, 'TrackListReplaced', 'aoo', [[TRACK, '/t/2'], TRACK]);
-        await house.event('player.tracklist.updated', (data) => data.includes('"/t/2"'));
+        await house.untilEvent('player.tracklist.updated', (data) => data.includes('"/t/2"'));
       }),
   },
   {
@@ -207,7 +210,7 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
         const file = node.path('cover.png');
         writeFileSync(file, COVER);
         player.change({ Metadata: metadata({ 'mpris:artUrl': `file://${file}`, 'xesam:title': 'Cover' }) });
-        await node.house.event('player.updated', (data) => data.includes('"Cover"'));
+        await node.house.untilEvent('player.updated', (data) => data.includes('"Cover"'));
         const { status, headers } = await node.house.send('GET', '/players/one/cover');
         assert.deepEqual([status, headers['content-type']], [200, 'image/png']);
       }),

@@ -46,7 +46,7 @@ function isDriven(driven: string, drivers: readonly Driver[]): boolean {
   if (kind === 'event') return drivers.some((driver) => driver.received().has(name));
   const { method, path } = OPERATIONS[name as OperationName];
   const pattern = new RegExp(`^${method} ${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?(\\?.*)?$`);
-  return drivers.some(({ answered }) => answered.some((request) => pattern.test(request)));
+  return drivers.some(({ succeeded }) => succeeded.some((request) => pattern.test(request)));
 }
 
 /** Declares a test for each row. `node` gives the started node within a test. */
@@ -54,7 +54,7 @@ export function declareRows<N extends DrivenNode>(rows: readonly Row<N>[], node:
   for (const { drives, title, run } of rows) {
     test(title, async () => {
       const { drivers } = node();
-      for (const driver of drivers) driver.begin();
+      for (const driver of drivers) driver.beginRow();
       await run(node());
       const notDriven = drives.filter((driven) => !isDriven(driven, drivers));
       assert.deepEqual(notDriven, [], 'the row lists these, but has not driven them');

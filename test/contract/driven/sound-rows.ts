@@ -17,20 +17,20 @@ import { until } from '../../until.js';
 import { COOKIE, HASTENED_SLEEP_MINUTES, type House, text, wasCalled } from './house.js';
 import type { Row } from './row.js';
 
-const outputOf = async ({ house }: House, name: string): Promise<OutputRecord> => {
+const readOutput = async ({ house }: House, name: string): Promise<OutputRecord> => {
   const outputs = await house.read<readonly OutputRecord[]>('/audio/outputs');
   return outputs.find((output) => output.name === name) ?? assert.fail(`there is no output ${name}`);
 };
 
 /** Waits until the output of pactl matches `fits`. */
-export const pactl = ({ sound }: House, fits: RegExp, ...args: readonly string[]): Promise<boolean> =>
+export const untilPactl = ({ sound }: House, fits: RegExp, ...args: readonly string[]): Promise<boolean> =>
   until(`pactl ${args.join(' ')} prints ${fits}`, async () => fits.test(await sound.pactl(...args)));
 
 /** Runs `act` while a stream called News plays to `living`. */
 async function withStream(node: House, act: (id: number) => Promise<void>): Promise<void> {
   const playing = await node.sound.play({ app: 'radio', name: 'News', sink: 'living', samples: node.tone });
   try {
-    await node.house.becomes<readonly ClientRecord[]>('/audio/clients', (all) =>
+    await node.house.untilRead<readonly ClientRecord[]>('/audio/clients', (all) =>
       all.some(({ id }) => id === playing.id),
     );
     await act(playing.id);
@@ -47,7 +47,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
       const { kind, server } = await house.read<AudioRecord>('/audio');
       assert.deepEqual([kind, server.default_sink], ['pulseaudio', 'living']);
       assert.deepEqual(await house.read('/audio/server'), server);
-      assert.equal(await bare.status('/audio'), 404);
+      assert.equal(await bare.statusOf('/audio'), 404);
     },
   },
   {
@@ -55,29 +55,29 @@ export const SOUND_ROWS: readonly Row<House>[] = [
     title: 'pulseaudio.serve_cookie gives the cookie to clients',
     run: async ({ house, plain }) => {
       assert.equal((await house.send('GET', '/audio/cookie')).text, COOKIE);
-      assert.equal(await plain.status('/audio/cookie'), 404);
+      assert.equal(await plain.statusOf('/audio/cookie'), 404);
     },
   },
   {
     drives: ['operation sleep', 'operation startSleep', 'operation stopSleep', 'event audio.sleep'],
     title: 'a sleep ends the music and pauses all players at its time, unless the sleep is stopped before',
     run: async ({ house, userBus, ending, bare }) => {
-      const isActive = (expected: boolean) =>
-        house.becomes<SleepRecord>('/audio/sleep', ({ active }) => active === expected);
+      const untilActive = (expected: boolean) =>
+        house.untilRead<SleepRecord>('/audio/sleep', ({ active }) => active === expected);
       await house.post('/audio/sleep', { minutes: 30 });
-      await isActive(true);
-      await house.event('audio.sleep', (data) => data.includes('"fade":20'));
+      await untilActive(true);
+      await house.untilEvent('audio.sleep', (data) => data.includes('"fade":20'));
       await house.post('/audio/sleep/stop');
-      await isActive(false);
+      await untilActive(false);
       const player = await ScriptedPlayer.start(ending, userBus, 'lullaby', {
         PlaybackStatus: text('Playing'),
       });
-      await house.becomes<readonly unknown[]>('/players', ({ length }) => length === 1);
+      await house.untilRead<readonly unknown[]>('/players', ({ length }) => length === 1);
       await house.post('/audio/sleep', { minutes: HASTENED_SLEEP_MINUTES });
-      await isActive(false);
+      await untilActive(false);
       wasCalled(player, 'Pause');
       player.leave();
-      assert.equal(await bare.status('/audio/sleep'), 404);
+      assert.equal(await bare.statusOf('/audio/sleep'), 404);
     },
   },
   {
@@ -92,7 +92,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
       assert.deepEqual([network.enabled, network.port, network.cookie], [true, port, 'unused']);
       await sound.pactl('unload-module', 'module-native-protocol-tcp');
       assert.deepEqual(await house.read('/audio/network'), closed);
-      assert.equal(await bare.status('/audio/network'), 404);
+      assert.equal(await bare.statusOf('/audio/network'), 404);
     },
   },
   {
@@ -101,19 +101,19 @@ export const SOUND_ROWS: readonly Row<House>[] = [
     run: async (node) => {
       const { house, plain } = node;
       await house.post('/audio/outputs/kitchen/volume', { volume: 0.4 });
-      await pactl(node, / 40% /, 'get-sink-volume', 'kitchen');
+      await untilPactl(node, / 40% /, 'get-sink-volume', 'kitchen');
       const refused = await house.send('POST', '/audio/outputs/kitchen/volume', { volume: 0.6 });
       assert.equal(refused.status, 400);
-      assert.equal((await outputOf(node, 'kitchen')).volume_limit, 0.5);
+      assert.equal((await readOutput(node, 'kitchen')).volume_limit, 0.5);
       await plain.post('/audio/outputs/kitchen/volume', { volume: 0.6 });
-      await pactl(node, / 60% /, 'get-sink-volume', 'kitchen');
+      await untilPactl(node, / 60% /, 'get-sink-volume', 'kitchen');
     },
   },
   {
     drives: ['key pulseaudio.outputs', 'operation outputs'],
     title: 'pulseaudio.outputs names an output',
     run: async (node) => {
-      const { nick, label } = await outputOf(node, 'living');
+      const { nick, label } = await readOutput(node, 'living');
       assert.deepEqual([nick, label], ['Parlour', 'Parlour']);
       const others = await node.plain.read<readonly OutputRecord[]>('/audio/outputs');
       assert.ok(others.every((other) => other.nick !== 'Parlour' && other.label !== 'Parlour'));
@@ -124,7 +124,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
     title: 'pulseaudio.outputs gives an output that appears its volume',
     run: async (node) => {
       await node.sound.addSink('cellar');
-      await pactl(node, / 20% /, 'get-sink-volume', 'cellar');
+      await untilPactl(node, / 20% /, 'get-sink-volume', 'cellar');
       await node.sound.removeSink('cellar');
     },
   },
@@ -133,11 +133,11 @@ export const SOUND_ROWS: readonly Row<House>[] = [
     title: 'pulseaudio.groups makes one output of several outputs, and a node without that group removes it',
     run: async (node) => {
       await node.sound.addSink('shed');
-      const group = (data: string): boolean => /"label":"All".*"group":\["shed"\]/.test(data);
-      await node.house.event('audio.output.updated', group);
+      const isGroup = (data: string): boolean => /"label":"All".*"group":\["shed"\]/.test(data);
+      await node.house.untilEvent('audio.output.updated', isGroup);
       await node.sound.removeSink('shed');
       // `plain` has no group, so it takes that of `house` for one of an earlier configuration.
-      await node.house.becomes<readonly OutputRecord[]>('/audio/outputs', (all) =>
+      await node.house.untilRead<readonly OutputRecord[]>('/audio/outputs', (all) =>
         all.every(({ name }) => !name.startsWith('tonearm.')),
       );
     },
@@ -148,11 +148,11 @@ export const SOUND_ROWS: readonly Row<House>[] = [
     run: async (node) => {
       await node.house.post('/audio/server/volume', { volume: 0.33 });
       await node.house.post('/audio/server/mute', { muted: true });
-      await pactl(node, / 33% /, 'get-sink-volume', 'living');
-      await pactl(node, /yes/, 'get-sink-mute', 'living');
-      await node.house.event('audio.output.updated', (data) => /"muted":true/.test(data));
+      await untilPactl(node, / 33% /, 'get-sink-volume', 'living');
+      await untilPactl(node, /yes/, 'get-sink-mute', 'living');
+      await node.house.untilEvent('audio.output.updated', (data) => /"muted":true/.test(data));
       await node.house.post('/audio/server/mute');
-      await pactl(node, /no/, 'get-sink-mute', 'living');
+      await untilPactl(node, /no/, 'get-sink-mute', 'living');
     },
   },
   {
@@ -160,10 +160,10 @@ export const SOUND_ROWS: readonly Row<House>[] = [
     title: 'mute and balance reach an output',
     run: async (node) => {
       await node.house.post('/audio/outputs/kitchen/mute', { muted: true });
-      await pactl(node, /yes/, 'get-sink-mute', 'kitchen');
+      await untilPactl(node, /yes/, 'get-sink-mute', 'kitchen');
       await node.house.post('/audio/outputs/kitchen/mute', { muted: false });
       await node.house.post('/audio/outputs/kitchen/balance', { balance: -1 });
-      await pactl(node, /balance -1\.00/, 'get-sink-volume', 'kitchen');
+      await untilPactl(node, /balance -1\.00/, 'get-sink-volume', 'kitchen');
       await node.house.post('/audio/outputs/kitchen/balance', { balance: 0 });
     },
   },
@@ -172,9 +172,9 @@ export const SOUND_ROWS: readonly Row<House>[] = [
     title: 'another output becomes the default',
     run: async (node) => {
       await node.house.post('/audio/outputs/kitchen/default');
-      await pactl(node, /^kitchen$/m, 'get-default-sink');
+      await untilPactl(node, /^kitchen$/m, 'get-default-sink');
       await node.house.post('/audio/outputs/living/default');
-      await pactl(node, /^living$/m, 'get-default-sink');
+      await untilPactl(node, /^living$/m, 'get-default-sink');
     },
   },
   {
@@ -186,7 +186,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
         const clients = await node.house.read<readonly ClientRecord[]>('/audio/clients');
         assert.equal(clients.find((client) => client.id === id)?.output, 'kitchen');
         await node.house.post('/audio/outputs/living/default');
-        await pactl(node, /^living$/m, 'get-default-sink');
+        await untilPactl(node, /^living$/m, 'get-default-sink');
       }),
   },
   {
@@ -194,9 +194,9 @@ export const SOUND_ROWS: readonly Row<House>[] = [
     title: 'an output that goes is an event',
     run: async ({ house, sound }) => {
       await sound.addSink('attic');
-      await house.event('audio.output.updated', (data) => data.includes('"attic"'));
+      await house.untilEvent('audio.output.updated', (data) => data.includes('"attic"'));
       await sound.removeSink('attic');
-      await house.event('audio.output.removed', (data) => data.includes('"attic"'));
+      await house.untilEvent('audio.output.removed', (data) => data.includes('"attic"'));
     },
   },
   {
@@ -206,8 +206,8 @@ export const SOUND_ROWS: readonly Row<House>[] = [
       withStream(node, async (id) => {
         await node.house.post('/audio/clients/News/volume', { volume: 0.25 });
         await node.house.post(`/audio/clients/${id}/mute`, { muted: true });
-        await pactl(node, /Mute: yes[\s\S]* 25% /, 'list', 'sink-inputs');
-        await node.house.event('audio.updated', (data) => /"volume":0\.25/.test(data));
+        await untilPactl(node, /Mute: yes[\s\S]* 25% /, 'list', 'sink-inputs');
+        await node.house.untilEvent('audio.updated', (data) => /"volume":0\.25/.test(data));
       }),
   },
   {
@@ -216,9 +216,9 @@ export const SOUND_ROWS: readonly Row<House>[] = [
     run: async (node) => {
       await withStream(node, async (id) => {
         await node.house.post(`/audio/clients/${id}/output`, { output: 'kitchen' });
-        await node.house.event('audio.updated', (data) => data.includes('"output":"kitchen"'));
+        await node.house.untilEvent('audio.updated', (data) => data.includes('"output":"kitchen"'));
       });
-      await node.house.event('audio.removed', (data) => data.includes('"News"'));
+      await node.house.untilEvent('audio.removed', (data) => data.includes('"News"'));
     },
   },
   {
@@ -227,7 +227,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
     run: (node) =>
       withStream(node, async () => {
         await node.sound.pactl('set-sink-volume', 'living', '100%');
-        await node.house.event('audio.level', (data) => /"peak":\[0\.[1-9]/.test(data));
+        await node.house.untilEvent('audio.level', (data) => /"peak":\[0\.[1-9]/.test(data));
       }),
   },
   {
@@ -238,7 +238,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
       assert.equal(dac?.active_profile, 'stereo');
       await cards.post('/audio/cards/dac/profile', { profile: 'surround' });
       assert.equal(card.now.profile, 'surround');
-      await cards.event('audio.card.updated', (data) => data.includes('"active_profile":"surround"'));
+      await cards.untilEvent('audio.card.updated', (data) => data.includes('"active_profile":"surround"'));
     },
   },
   {
@@ -256,7 +256,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
     title: 'a card that is unplugged is an event',
     run: async ({ cards, card }) => {
       card.unplug();
-      await cards.event('audio.card.removed', (data) => data.includes('"dac"'));
+      await cards.untilEvent('audio.card.removed', (data) => data.includes('"dac"'));
     },
   },
 ];

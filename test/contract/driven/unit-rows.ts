@@ -10,7 +10,7 @@ import { ENTRY } from '../daemon.js';
 import { type House, wasCalled } from './house.js';
 import type { Row } from './row.js';
 
-const PLAYER = '/services/user/player.service';
+const PLAYER_UNIT = '/services/user/player.service';
 
 const isUnit =
   (name: string, values: Partial<ServiceRecord>) =>
@@ -36,7 +36,7 @@ const sendLine = (socket: string, line: object): Promise<void> =>
  * Waits for an event that shows player.service with these values.
  */
 const untilPlayerUnit = ({ house }: House, values: Partial<ServiceRecord>): Promise<void> =>
-  house.event('service.updated', isUnit('player.service', values));
+  house.untilEvent('service.updated', isUnit('player.service', values));
 
 export const UNIT_ROWS: readonly Row<House>[] = [
   {
@@ -51,7 +51,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
         'user spare.service http://spare.lan/',
       ]);
       assert.deepEqual(await plain.read('/services'), []);
-      assert.equal(await bare.status('/services'), 404);
+      assert.equal(await bare.statusOf('/services'), 404);
     },
   },
   {
@@ -59,18 +59,18 @@ export const UNIT_ROWS: readonly Row<House>[] = [
     title: 'a unit of the system that changes is an event',
     run: async ({ house, systemUnits }) => {
       systemUnits.set('other.service', 'active', 'running');
-      await house.event('service.updated', isUnit('other.service', { running: true }));
+      await house.untilEvent('service.updated', isUnit('other.service', { running: true }));
     },
   },
   {
     drives: ['operation startUnit', 'operation restartUnit', 'operation stopUnit'],
     title: 'a unit is started, restarted and stopped',
     run: async (node) => {
-      await node.house.post(`${PLAYER}/start`);
+      await node.house.post(`${PLAYER_UNIT}/start`);
       await untilPlayerUnit(node, { running: true });
-      await node.house.post(`${PLAYER}/restart`);
+      await node.house.post(`${PLAYER_UNIT}/restart`);
       wasCalled(node.userUnits, 'RestartUnit player.service replace');
-      await node.house.post(`${PLAYER}/stop`);
+      await node.house.post(`${PLAYER_UNIT}/stop`);
       await untilPlayerUnit(node, { active_state: 'inactive' });
     },
   },
@@ -78,9 +78,9 @@ export const UNIT_ROWS: readonly Row<House>[] = [
     drives: ['operation enableUnit', 'operation disableUnit'],
     title: 'a unit is enabled and started, disabled and stopped',
     run: async (node) => {
-      await node.house.post(`${PLAYER}/enable`);
+      await node.house.post(`${PLAYER_UNIT}/enable`);
       await untilPlayerUnit(node, { enabled: true, running: true });
-      await node.house.post(`${PLAYER}/disable`);
+      await node.house.post(`${PLAYER_UNIT}/disable`);
       await untilPlayerUnit(node, { enabled: false, running: false });
     },
   },
@@ -89,7 +89,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
     title: "a unit's log is what journalctl prints, unless api.logs is false",
     run: async ({ house, bare }) => {
       const [entry] = await house.read<readonly { message: string; priority: number }[]>(
-        `${PLAYER}/log?lines=7`,
+        `${PLAYER_UNIT}/log?lines=7`,
       );
       assert.equal(entry?.priority, 5);
       assert.match(entry?.message ?? '', /--lines=7 .*player\.service/);
@@ -102,7 +102,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
     title: 'power.enabled decides whether power actions are shown',
     run: async ({ house, bare }) => {
       assert.deepEqual(await house.read('/power/'), { reboot: true, power_off: true });
-      assert.equal(await bare.status('/power/'), 404);
+      assert.equal(await bare.statusOf('/power/'), 404);
     },
   },
   {
@@ -112,7 +112,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
       assert.equal((await plain.send('POST', '/power/power_off')).status, 403);
       await house.post('/power/power_off');
       wasCalled(logind, 'PowerOff false');
-      await house.event('power.action', (data) => data.includes('poweroff'));
+      await house.untilEvent('power.action', (data) => data.includes('poweroff'));
     },
   },
   {
@@ -122,7 +122,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
       assert.equal((await plain.send('POST', '/power/reboot')).status, 403);
       await house.post('/power/reboot');
       wasCalled(logind, 'Reboot false');
-      await house.event('power.action', (data) => data.includes('reboot'));
+      await house.untilEvent('power.action', (data) => data.includes('reboot'));
     },
   },
   {
@@ -130,10 +130,10 @@ export const UNIT_ROWS: readonly Row<House>[] = [
     title: 'the content of upgrade.resultFile is shown, and its change is an event',
     run: async ({ house, bare, path }) => {
       writeFileSync(path('result.json'), '{"current": "1.0", "latest": "1.1", "upgrade_available": true}');
-      await house.event('upgrade.info', (data) => data.includes('"latest":"1.1"'));
+      await house.untilEvent('upgrade.info', (data) => data.includes('"latest":"1.1"'));
       const { current, upgrade_available: isAvailable } = await house.read<UpgradeRecord>('/upgrade');
       assert.deepEqual([current, isAvailable], ['1.0', true]);
-      assert.equal(await bare.status('/upgrade'), 404);
+      assert.equal(await bare.statusOf('/upgrade'), 404);
     },
   },
   {
@@ -142,10 +142,10 @@ export const UNIT_ROWS: readonly Row<House>[] = [
     run: async ({ house, plain, userUnits }) => {
       await house.post('/upgrade/check');
       wasCalled(userUnits, 'StartUnit check.service replace');
-      await house.event('upgrade.check', (data) => data.includes('"state":"running"'));
-      await house.becomes<UpgradeRecord>('/upgrade', ({ check }) => check?.state === 'running');
+      await house.untilEvent('upgrade.check', (data) => data.includes('"state":"running"'));
+      await house.untilRead<UpgradeRecord>('/upgrade', ({ check }) => check?.state === 'running');
       userUnits.endRun('check.service');
-      await house.becomes<UpgradeRecord>('/upgrade', ({ check }) => check?.state === 'idle');
+      await house.untilRead<UpgradeRecord>('/upgrade', ({ check }) => check?.state === 'idle');
       assert.equal((await plain.send('POST', '/upgrade/check')).status, 404);
     },
   },
@@ -155,11 +155,11 @@ export const UNIT_ROWS: readonly Row<House>[] = [
     run: async ({ house, plain, userUnits, path }) => {
       await house.post('/upgrade/start');
       wasCalled(userUnits, 'StartUnit upgrade.service replace');
-      await house.event('upgrade.info', (data) => data.includes('"state":"running"'));
+      await house.untilEvent('upgrade.info', (data) => data.includes('"state":"running"'));
       await until('the state is kept', () => existsSync(path('state.json')));
       assert.match(readFileSync(path('state.json'), 'utf8'), /running/);
       userUnits.endRun('upgrade.service');
-      await house.becomes<UpgradeRecord>('/upgrade', ({ run }) => run.state === 'idle');
+      await house.untilRead<UpgradeRecord>('/upgrade', ({ run }) => run.state === 'idle');
       assert.equal((await plain.send('POST', '/upgrade/start')).status, 404);
     },
   },
@@ -169,7 +169,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
     run: async ({ house, plain }) => {
       const [entry] = await house.read<readonly { message: string }[]>('/upgrade/log');
       assert.match(entry?.message ?? '', /upgrade\.service/);
-      assert.equal(await plain.status('/upgrade/log'), 404);
+      assert.equal(await plain.statusOf('/upgrade/log'), 404);
     },
   },
   {
@@ -178,7 +178,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
     run: async ({ house, path }) => {
       const socket = path('progress.sock');
       await sendLine(socket, { event: 'progress', percent: 40, current: 2, step: 'fetch' });
-      await house.event('upgrade.progress', (data) => data.includes('"step":"fetch"'));
+      await house.untilEvent('upgrade.progress', (data) => data.includes('"step":"fetch"'));
       const written = spawnSync(process.execPath, [
         ENTRY,
         'progress',
@@ -188,8 +188,8 @@ export const UNIT_ROWS: readonly Row<House>[] = [
         socket,
       ]);
       assert.equal(String(written.stderr), '');
-      await house.event('upgrade.progress', (data) => data.includes('"event":"end"'));
-      await house.becomes<UpgradeRecord>('/upgrade', ({ run }) => run.state === 'idle');
+      await house.untilEvent('upgrade.progress', (data) => data.includes('"event":"end"'));
+      await house.untilRead<UpgradeRecord>('/upgrade', ({ run }) => run.state === 'idle');
     },
   },
 ];
