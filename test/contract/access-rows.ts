@@ -102,8 +102,8 @@ const OF_HOUSE = 'GET /server';
  * Splits a list at its commas. `POST /power/ power_off reboot` stands for two routes with the same beginning.
  */
 function routesIn(list: string): readonly string[] {
-  return list.split(', ').flatMap((entry) => {
-    const [method, start = '', ...ends] = entry.split(' ');
+  return list.split(', ').flatMap((group) => {
+    const [method, start = '', ...ends] = group.split(' ');
     return (ends.length === 0 ? [''] : ends).map((end) => `${method} ${start}${end}`);
   });
 }
@@ -124,9 +124,12 @@ const EXAMPLE_PARTS: Readonly<Record<string, string>> = {
 function accessTo(route: string, needs: readonly Need[]): RouteAccess {
   const [method, path = ''] = route.split(' ');
   const url = path.replaceAll(/\{(\w+)\}/g, (_, part: string) => EXAMPLE_PARTS[part] ?? '');
-  const operation = Object.values(OPERATIONS).find((each) => `${each.method} ${each.path}` === route);
+  const operation = Object.values(OPERATIONS).find(
+    (candidate) => `${candidate.method} ${candidate.path}` === route,
+  );
   const body = operation?.kind === 'command' && operation.body && JSON.stringify(EXAMPLES[operation.body]);
-  const status = method === 'POST' ? 202 : path === '/' ? 308 : 200;
+  const statusOfRead = path === '/' ? 308 : 200;
+  const status = method === 'POST' ? 202 : statusOfRead;
   const isShared = needs.some((need) => PARTS_OF_HOUSE.includes(need)) && !needs.includes('cookie');
   const isOfHouse = isShared || route === OF_HOUSE;
   return { url, needs, status, isOwnOnly: needs.includes('page'), isOfHouse, ...(body && { body }) };
@@ -139,8 +142,8 @@ export const ACCESS: Readonly<Record<string, RouteAccess>> = Object.fromEntries(
 
 export interface Stranger {
   readonly what: string;
-  /** `own` is the address and port of the node in the request. */
-  readonly headers: (own: string) => Readonly<Record<string, string>>;
+  /** `authority` is the host and port of the node in the request. */
+  readonly headers: (authority: string) => Readonly<Record<string, string>>;
 }
 
 const stranger = (what: string, headers: Stranger['headers']): Stranger => ({ what, headers });
@@ -173,20 +176,22 @@ export const REBINDING: readonly Stranger[] = [
 export const PAGES_OF_OTHERS: readonly Stranger[] = [
   stranger('another site', () => ({ Origin: 'http://evil.example', 'Sec-Fetch-Site': 'cross-site' })),
   stranger('a sandboxed page', () => ({ Origin: 'null' })),
-  stranger('the usual https port of the node', (own) => ({ Origin: `https://${own.replace(/:\d+$/, '')}` })),
-  stranger('another port of the node', (own) => ({
-    Origin: `http://${own.replace(/\d+$/, '1')}`,
+  stranger('the usual https port of the node', (authority) => ({
+    Origin: `https://${authority.replace(/:\d+$/, '')}`,
+  })),
+  stranger('another port of the node', (authority) => ({
+    Origin: `http://${authority.replace(/\d+$/, '1')}`,
     'Sec-Fetch-Site': 'same-site',
   })),
-  stranger('the node as a user name', (own) => ({ Origin: `http://${own}@evil.example` })),
+  stranger('the node as a user name', (authority) => ({ Origin: `http://${authority}@evil.example` })),
 ];
 
 /** A form of another site, without an Origin. */
 export const FORM_OF_ANOTHER = stranger('a form of another site', () => ({ 'Sec-Fetch-Site': 'cross-site' }));
 
 /** The node's own page, which is not a stranger. */
-export const OWN_PAGE = stranger("the node's own page", (own) => ({
-  Origin: `http://${own}`,
+export const OWN_PAGE = stranger("the node's own page", (authority) => ({
+  Origin: `http://${authority}`,
   'Sec-Fetch-Site': 'same-origin',
 }));
 

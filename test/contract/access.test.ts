@@ -1,6 +1,6 @@
-// Tries access-rows.ts on real sockets: each route to each stranger, and, in a network of its own, each
-// address that each `bind` opens. A route without a row fails. The commands that reach the backends show that
-// a request is refused before it has an effect.
+// Asks for each route of access-rows.ts as each stranger, on real sockets. In a network of its own it also
+// tries each address that each `bind` opens. A route without a row fails. The commands that reach the backends
+// show that a request is refused before it has an effect.
 
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
@@ -33,17 +33,19 @@ import {
 
 type Target = Pick<RouteAccess, 'url' | 'body'>;
 
-/** One address of the gateway. */
-function doorAt(host: Address, port: number) {
+/** A client that asks the gateway at one of its addresses. */
+function clientAt(host: Address, port: number) {
   /** Resolves with the head of the answer. */
   const ask = (method: string, { url, body }: Target, headers: object = {}): Promise<HttpAnswer> => {
     // Node would send a body with OPTIONS without declaring its length.
-    const json = method === 'POST' && body !== undefined && { body };
-    const typed = json && { 'Content-Type': 'application/json' };
-    const whole = { host, method, path: url, ...json, headers: { ...typed, ...headers } };
-    return send(port, { ...whole, isHeadOnly: true });
+    const hasBody = method === 'POST' && body !== undefined;
+    const json = hasBody ? { body } : {};
+    const contentType = hasBody ? { 'Content-Type': 'application/json' } : {};
+    const request = { host, method, path: url, ...json, headers: { ...contentType, ...headers } };
+    return send(port, { ...request, isHeadOnly: true });
   };
-  return { own: `${host.includes(':') ? `[${host}]` : host}:${port}`, ask };
+  const hostInUrl = host.includes(':') ? `[${host}]` : host;
+  return { authority: `${hostInUrl}:${port}`, ask };
 }
 
 const isOpen = (address: Address, port: number): Promise<boolean> =>
@@ -55,20 +57,20 @@ const isOpen = (address: Address, port: number): Promise<boolean> =>
   });
 
 /** A gateway whose backends can answer every route. */
-function whole(settings: RouteSettings, bind?: readonly string[]): GatewayUnderTest {
-  const under = GatewayUnderTest.up(settings, { bind });
+function startGateway(settings: RouteSettings, bind?: readonly string[]): GatewayUnderTest {
+  const node = GatewayUnderTest.up(settings, { bind });
   const bytes = Uint8Array.of(1);
   const cover = { tag: 'tag', type: 'image/png', bytes } as const;
-  under.backends.answer = { ok: true, value: { text: '{"reboot":true,"power_off":true}', bytes, cover } };
-  // Until then each request for the other nodes would wait two seconds.
-  under.gateway.listener.health('discovery', { state: 'up', since: 0, restarts: 0 });
-  return under;
+  node.backends.answer = { ok: true, value: { text: '{"reboot":true,"power_off":true}', bytes, cover } };
+  // While discovery is not up, each request for the other nodes would wait two seconds.
+  node.gateway.listener.health('discovery', { state: 'up', since: 0, restarts: 0 });
+  return node;
 }
 
-/** A gateway as from `whole`, and a door at its loopback. */
-function opened(context: TestContext, settings: RouteSettings) {
-  const under = whole(settings).closeAtEndOf(context);
-  return [doorAt('127.0.0.1', under.port), under] as const;
+/** Starts a gateway, and makes a client that asks at its loopback. */
+function startWithClient(context: TestContext, settings: RouteSettings) {
+  const node = startGateway(settings).closeAtEndOf(context);
+  return [clientAt('127.0.0.1', node.port), node] as const;
 }
 
 const rows = ROUTES.map(({ method, path }) => {
@@ -80,17 +82,20 @@ test('every route has a row, and every row a route', () => {
   assert.deepEqual(Object.keys(ACCESS).sort(), rows.map(({ name }) => name).sort());
 });
 
+const posts = rows.filter(({ method }) => method === 'POST');
+
 type Row = (typeof rows)[number];
 const statusOf = ({ access }: Row): number => access?.status ?? 0;
-const isRead = ({ method, access }: Row): boolean => method === 'GET' && access?.isOwnOnly !== true;
+const answersPagesOfOthers = ({ method, access }: Row): boolean =>
+  method === 'GET' && access?.isOwnOnly !== true;
 
 /** Commands that change nothing. */
 const READING: readonly string[] = ['cookie', 'cover', 'log', 'network', 'status'];
 
-/** Each kind of asker: with which methods it asks for each route, and the status that it gets. */
+/** Each kind of asker: the methods with which it asks for each route, and the status that it gets. */
 const ASKERS: readonly {
   readonly whom: string;
-  readonly all: readonly Stranger[];
+  readonly strangers: readonly Stranger[];
   readonly methods: (row: Row) => readonly string[];
   readonly status: (row: Row, method: string) => number;
   /** True if a page may be allowed to read the answer. */
@@ -98,26 +103,26 @@ const ASKERS: readonly {
 }[] = [
   {
     whom: 'a name that leads here',
-    all: REBINDING,
+    strangers: REBINDING,
     methods: ({ method }) => [method, 'OPTIONS', 'PUT', ...(method === 'GET' ? ['HEAD'] : [])],
     status: () => 403,
   },
   {
     whom: 'a page of another site',
-    all: PAGES_OF_OTHERS,
+    strangers: PAGES_OF_OTHERS,
     methods: ({ method }) => [method, 'OPTIONS'],
-    status: (row, method) => (method !== 'OPTIONS' && isRead(row) ? statusOf(row) : 403),
+    status: (row, method) => (method !== 'OPTIONS' && answersPagesOfOthers(row) ? statusOf(row) : 403),
   },
   {
     whom: 'a form of another site',
-    all: [FORM_OF_ANOTHER],
+    strangers: [FORM_OF_ANOTHER],
     methods: ({ method }) => [method],
     status: (row) => (row.method === 'POST' ? 403 : statusOf(row)),
     mayBeReadable: true,
   },
   {
-    whom: 'its own page',
-    all: [OWN_PAGE],
+    whom: OWN_PAGE.what,
+    strangers: [OWN_PAGE],
     methods: ({ method }) => [method],
     status: statusOf,
     mayBeReadable: true,
@@ -148,48 +153,46 @@ inOwnNetwork(import.meta.url, () => {
 
   for (const [bind, open] of Object.entries(OPEN_BY_BIND)) {
     test(`bind ${bind} opens these addresses and no others, to its own page and to no stranger`, async (context) => {
-      const under = whole(EVERYTHING, bind.split(',')).closeAtEndOf(context);
-      const found = await Promise.all(ADDRESSES.map((address) => isOpen(address, under.port)));
-      const reached = ADDRESSES.filter((_, index) => found[index]);
+      const node = startGateway(EVERYTHING, bind.split(',')).closeAtEndOf(context);
+      const areOpen = await Promise.all(ADDRESSES.map((address) => isOpen(address, node.port)));
+      const reached = ADDRESSES.filter((_, index) => areOpen[index]);
       assert.deepEqual(reached, open);
       for (const address of open) {
-        const door = doorAt(address, under.port);
+        const client = clientAt(address, node.port);
         const ask = async ({ headers }: Stranger) =>
-          (await door.ask('POST', { url: '/audio/server/mute' }, headers(door.own))).status;
+          (await client.ask('POST', { url: '/audio/server/mute' }, headers(client.authority))).status;
         assert.equal(await ask(OWN_PAGE), 202, address);
-        for (const each of [...REBINDING, ...PAGES_OF_OTHERS, FORM_OF_ANOTHER])
-          assert.equal(await ask(each), 403, `${each.what} at ${address}`);
+        for (const stranger of [...REBINDING, ...PAGES_OF_OTHERS, FORM_OF_ANOTHER])
+          assert.equal(await ask(stranger), 403, `${stranger.what} at ${address}`);
       }
     });
   }
 
   for (const [control, open] of CONTROLLED) {
     test(`api.control ${control} lets these addresses change something, and all read`, async (context) => {
-      const under = whole({ ...EVERYTHING, api: { ...EVERYTHING.api, control } }, ['all']).closeAtEndOf(
+      const node = startGateway({ ...EVERYTHING, api: { ...EVERYTHING.api, control } }, ['all']).closeAtEndOf(
         context,
       );
       for (const address of ADDRESSES) {
         const mayChange = open.includes(address);
-        const door = doorAt(address, under.port);
+        const client = clientAt(address, node.port);
         for (const row of rows) {
           const expected = mayChange || row.method === 'GET' ? statusOf(row) : 403;
-          const { status } = await door.ask(row.method, row.access ?? assert.fail(row.name));
+          const { status } = await client.ask(row.method, row.access ?? assert.fail(row.name));
           assert.equal(status, expected, `${row.name} at ${address}`);
         }
         const unknown = { host: address, method: 'POST', path: '/no/such', headers: LOCAL };
-        const { status, text } = await send(under.port, unknown);
-        assert.equal(status, mayChange ? 404 : 403);
+        const { status, text } = await send(node.port, unknown);
+        assert.equal(status, mayChange ? 404 : 403, `an unknown route at ${address}`);
         if (!mayChange) assert.match(JSON.parse(text).detail, /^api\.control is (false|local): /);
         const commands = mayChange ? posts.length : 0;
-        assert.deepEqual(await documentsFor(address, under.port), { control: mayChange, commands }, address);
+        assert.deepEqual(await documentsFor(address, node.port), { control: mayChange, commands }, address);
       }
-      const effects = under.backends.requests.filter(({ command }) => !READING.includes(command.do));
+      const effects = node.backends.requests.filter(({ command }) => !READING.includes(command.do));
       assert.equal(effects.length, open.length * posts.length);
     });
   }
 });
-
-const posts = rows.filter(({ method }) => method === 'POST');
 
 /** Reads the answers of `GET /server` and `GET /openapi.json` to a request at this address. */
 async function documentsFor(host: Address, port: number) {
@@ -199,49 +202,53 @@ async function documentsFor(host: Address, port: number) {
   return { control: (await read('/server')).control as boolean, commands: commands.length };
 }
 
-for (const { whom, all, methods, status, mayBeReadable = false } of ASKERS) {
-  test(`every route for ${whom}`, async (context) => {
-    const [door, under] = opened(context, EVERYTHING);
+for (const { whom, strangers, methods, status, mayBeReadable = false } of ASKERS) {
+  test(`every route answers or refuses ${whom} as its row says`, async (context) => {
+    const [client, node] = startWithClient(context, EVERYTHING);
     for (const row of rows) {
-      for (const { what, headers } of all) {
+      for (const { what, headers } of strangers) {
         for (const method of methods(row)) {
-          const reply = await door.ask(method, row.access ?? assert.fail(row.name), headers(door.own));
+          const reply = await client.ask(
+            method,
+            row.access ?? assert.fail(row.name),
+            headers(client.authority),
+          );
           assert.equal(reply.status, status(row, method), `${method} ${row.path} by ${what}`);
           const allowing = Object.keys(reply.headers).filter((name) => name.startsWith('access-control-'));
           if (!mayBeReadable) assert.deepEqual(allowing, [], `${method} ${row.path} by ${what}`);
         }
       }
     }
-    const effects = under.backends.requests.filter(({ command }) => !READING.includes(command.do));
-    assert.equal(effects.length, whom === 'its own page' ? posts.length : 0);
+    const effects = node.backends.requests.filter(({ command }) => !READING.includes(command.do));
+    assert.equal(effects.length, whom === OWN_PAGE.what ? posts.length : 0);
   });
 }
 
 test('the page of another node may use the routes that control the music, as long as the node is known', async (context) => {
-  const [door, under] = opened(context, EVERYTHING);
-  const key = PAGE_OF_HOUSE;
-  const isKnownAs = { collection: 'nodes.origins', key } as const;
+  const [client, node] = startWithClient(context, EVERYTHING);
+  const origin = PAGE_OF_HOUSE;
+  const record = { collection: 'nodes.origins', key: origin } as const;
   const headers = {
-    Origin: key,
+    Origin: origin,
     'Sec-Fetch-Site': 'cross-site',
     'Access-Control-Request-Private-Network': 'true',
   };
   const answersOf = async (row: Row) => {
     const access = row.access ?? assert.fail(row.name);
-    const reply = await door.ask(row.method, access, headers);
-    const preflight = await door.ask('OPTIONS', access, headers);
-    const allowed = [reply, preflight].map((each) => each.headers['access-control-allow-origin']);
+    const reply = await client.ask(row.method, access, headers);
+    const preflight = await client.ask('OPTIONS', access, headers);
+    const allowed = [reply, preflight].map((answer) => answer.headers['access-control-allow-origin']);
     const network = preflight.headers['access-control-allow-private-network'];
     return { statuses: [reply.status, preflight.status], allowed, network };
   };
   for (const isKnown of [true, false]) {
-    const put = { ...isKnownAs, kind: 'put', json: '"attic"' } as const;
-    under.gateway.listener.changes([isKnown ? put : { ...isKnownAs, kind: 'drop' }]);
+    const put = { ...record, kind: 'put', json: '"attic"' } as const;
+    node.gateway.listener.changes([isKnown ? put : { ...record, kind: 'drop' }]);
     for (const row of rows) {
       const isAllowed = isKnown && row.access?.isOfHouse === true;
-      const refused = isRead(row) ? statusOf(row) : 403;
+      const refused = answersPagesOfOthers(row) ? statusOf(row) : 403;
       const expected = isAllowed
-        ? { statuses: [statusOf(row), 204], allowed: [key, key], network: 'true' }
+        ? { statuses: [statusOf(row), 204], allowed: [origin, origin], network: 'true' }
         : { statuses: [refused, 403], allowed: [undefined, undefined], network: undefined };
       assert.deepEqual(await answersOf(row), expected, row.name);
     }
@@ -249,30 +256,30 @@ test('the page of another node may use the routes that control the music, as lon
 });
 
 test('no route answers a request without a host', async (context) => {
-  const under = whole(EVERYTHING).closeAtEndOf(context);
+  const node = startGateway(EVERYTHING).closeAtEndOf(context);
   for (const { name, method, access } of rows) {
     for (const end of ['HTTP/1.0', 'HTTP/1.1', 'HTTP/1.1\r\nHost: ']) {
       const text = `${method} ${access?.url} ${end}\r\n\r\n`;
-      const answer = await new RawConnection(under.port).write(text).end().untilClosed();
+      const answer = await new RawConnection(node.port).write(text).end().untilClosed();
       assert.doesNotMatch(answer, /^HTTP\/1\.1 [23]/, `${name} ${end}`);
     }
   }
-  assert.deepEqual(under.backends.requests, []);
+  assert.deepEqual(node.backends.requests, []);
 });
 
 describe('a part that is not configured does not exist', () => {
   for (const [need, [key]] of LACKS) {
-    test(need, async (context) => {
-      const [door, under] = opened(context, without(need));
+    test(`without ${key} its routes are 404, and all others answer`, async (context) => {
+      const [client, node] = startWithClient(context, without(need));
       const missing = `There is no such path; ${key} in the configuration enables it`;
-      const { paths } = (await under.json('/openapi.json')) as OpenApi;
+      const { paths } = (await node.json('/openapi.json')) as OpenApi;
       for (const { name, method, path, access } of rows) {
         if (access === undefined) continue;
         const isGone = access.needs.includes(need);
         if (isGone) {
-          const { status, text } = await under.fetch({ method, path: access.url });
+          const { status, text } = await node.fetch({ method, path: access.url });
           assert.deepEqual([status, JSON.parse(text).detail], [404, missing], name);
-        } else assert.equal((await door.ask(method, access)).status, access.status, name);
+        } else assert.equal((await client.ask(method, access)).status, access.status, name);
         assert.equal(Object.hasOwn(paths, documentedPath(path)), !isGone, `${name} in the document`);
       }
     });

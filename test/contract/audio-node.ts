@@ -138,7 +138,7 @@ export class AudioNode {
     });
   }
 
-  /** Returns a function that lists the events that have come since the call of `mark`. */
+  /** Returns a function that lists the events that have come since this call. */
   collectEvents(): () => readonly { readonly type: string; readonly data: string }[] {
     const from = this.stream.events.length;
     return () => this.stream.events.slice(from);

@@ -22,6 +22,7 @@ type ReceivedEvents = readonly { readonly type: string; readonly data: string }[
 const records = (received: ReceivedEvents, type: string): readonly (Client & Output)[] =>
   received.flatMap((event) => (event.type === type ? JSON.parse(event.data) : []));
 
+/** The routes of the server change the default sink, which is `living`. */
 const PATH_BY_SINK = { living: '/audio/server', kitchen: '/audio/outputs/kitchen' };
 const rawVolume = (volume: number): number => Math.round(volume * 0x10000);
 
@@ -36,27 +37,27 @@ onEachSoundServer('audio', (node) => {
     assert.equal(audio.outputs.map(({ name }) => name).join(), 'living,kitchen');
   });
 
-  for (const [sink, target] of Object.entries(PATH_BY_SINK)) {
-    test(`POST ${target}/volume sets, by value and by delta`, async () => {
-      await node().change(`${target}/volume`, { volume: 0.5 });
+  for (const [sink, path] of Object.entries(PATH_BY_SINK)) {
+    test(`POST ${path}/volume sets the volume, and shifts it by a delta`, async () => {
+      await node().change(`${path}/volume`, { volume: 0.5 });
       await node().untilOutput(sink, { volume: 0.5 });
-      await node().change(`${target}/volume`, { delta: 0.2 });
-      await node().change(`${target}/volume`, { delta: -0.1 });
+      await node().change(`${path}/volume`, { delta: 0.2 });
+      await node().change(`${path}/volume`, { delta: -0.1 });
       await node().untilOutput(sink, { volume: 0.6 });
-      await node().change(`${target}/volume`, { delta: 1 });
+      await node().change(`${path}/volume`, { delta: 1 });
       await node().untilOutput(sink, { volume: 1 });
     });
 
-    test(`POST ${target}/mute toggles, or sets the given value`, async () => {
-      await node().change(`${target}/mute`);
+    test(`POST ${path}/mute toggles the mute, or sets the given value`, async () => {
+      await node().change(`${path}/mute`);
       await node().untilOutput(sink, { muted: true });
-      await node().change(`${target}/mute`, { muted: true });
-      await node().change(`${target}/mute`);
+      await node().change(`${path}/mute`, { muted: true });
+      await node().change(`${path}/mute`);
       await node().untilOutput(sink, { muted: false });
     });
   }
 
-  test('an output keeps its balance, also through 0 and back, and shows more than 100 %', async () => {
+  test('an output keeps its balance, also when its volume goes to 0 and back, and shows more than 100 %', async () => {
     await node().sound.pactl('set-sink-volume', 'kitchen', `${rawVolume(1.2)}`, `${rawVolume(0.6)}`);
     await node().untilOutput('kitchen', { volume: 1.2, balance: -0.5 });
     await node().change('/audio/outputs/kitchen/volume', { delta: 0.1 });
@@ -70,7 +71,7 @@ onEachSoundServer('audio', (node) => {
     assert.deepEqual(Object.values(listed?.volume ?? {}).map(percent), [50, 25]);
   });
 
-  test('POST /audio/outputs/{output}/balance sets it at the volume that the output has', async () => {
+  test('POST /audio/outputs/{output}/balance sets the balance, and keeps the volume', async () => {
     await node().change('/audio/outputs/kitchen/volume', { volume: 0.5 });
     for (const balance of [-0.5, 0]) {
       await node().change('/audio/outputs/kitchen/balance', { balance });
@@ -103,13 +104,19 @@ onEachSoundServer('audio', (node) => {
     await node().change(`/audio/clients/${playing.id}/mute/`);
     await node().untilClient(playing.id, { muted: true });
     await node().change(`${byName}/mute`, { muted: false });
-    const move = (path: string, output: unknown) => () => node().change(`${path}/output`, { output });
-    await node().untilMoved(playing.id, 'kitchen', move(byName, 'kitchen'));
+    await node().untilMoved(playing.id, 'kitchen', () =>
+      node().change(`${byName}/output`, { output: 'kitchen' }),
+    );
     const { id: living } = await node().output('living');
-    await node().untilMoved(playing.id, 'living', move(`/audio/clients/${playing.id}`, living));
+    await node().untilMoved(playing.id, 'living', () =>
+      node().change(`/audio/clients/${playing.id}/output`, { output: living }),
+    );
     await node().untilClient(playing.id, { name: 'A song / with ü', app: 'player', corked: false });
     await playing.stop();
-    await node().untilAudio('the end', ({ clients }) => !clients.some(({ id }) => id === playing.id));
+    await node().untilAudio(
+      'the stream is gone',
+      ({ clients }) => !clients.some(({ id }) => id === playing.id),
+    );
     assert.equal((await node().daemon.post(`/audio/clients/${playing.id}/mute`)).status, 404);
   });
 
@@ -126,15 +133,15 @@ onEachSoundServer('audio', (node) => {
     }
   });
 
-  /** Waits for an event of a record with these values. */
+  /** Waits for an event of this type that has a record with these values. */
   const untilReceived = (
     received: () => ReceivedEvents,
     type: string,
     values: Partial<Client & Output>,
   ): Promise<void> =>
-    node().stream.until(() => records(received(), type).some((each) => hasValues(each, values)), type);
+    node().stream.until(() => records(received(), type).some((record) => hasValues(record, values)), type);
 
-  test('a stream appears, changes, moves, corks and ends', async () => {
+  test('a stream that appears, changes, moves, corks and ends is an event each time', async () => {
     const received = node().collectEvents();
     const client = await node().sound.streams('corker');
     const props = { 'media.name': 'a song' };
@@ -153,18 +160,18 @@ onEachSoundServer('audio', (node) => {
     await node().streamAgrees();
     await stream.remove();
     await untilReceived(received, 'audio.removed', { id });
-    const [last, removed] = (['audio.updated', 'audio.removed'] as const).map((type) =>
-      records(received(), type).findLast((record) => record.id === id),
-    );
+    const lastRecord = (type: string) => records(received(), type).findLast((record) => record.id === id);
+    const updated = lastRecord('audio.updated');
+    const removed = lastRecord('audio.removed');
     // PipeWire may cork a stream that ends; that change and the end at the same time are one event, which
     // carries the newest record.
-    const corked = removed?.['corked'] === true || last?.['corked'];
-    assert.deepEqual(removed, { ...last, corked }, 'a removal carries the last record');
+    const corked = removed?.['corked'] === true || updated?.['corked'];
+    assert.deepEqual(removed, { ...updated, corked }, 'a removal carries the last record');
     await client.close();
     await node().streamAgrees();
   });
 
-  test('a sink appears and goes', async () => {
+  test('a sink that appears and goes is an event each time', async () => {
     const received = node().collectEvents();
     await node().sound.addSink('attic', 'Attic');
     await untilReceived(received, 'audio.output.updated', { name: 'attic' });
@@ -173,10 +180,10 @@ onEachSoundServer('audio', (node) => {
     await node().streamAgrees();
   });
 
-  test('the default changes from outside', async () => {
+  test('a default that another program sets is shown', async () => {
     for (const name of ['kitchen', 'living']) {
       await node().sound.pactl('set-default-sink', name);
-      await node().untilAudio(name, ({ server }) => server.default_sink === name);
+      await node().untilAudio(`${name} is the default`, ({ server }) => server.default_sink === name);
       await node().streamAgrees();
       const { outputs } = await node().audio();
       const defaults = outputs.filter((output) => output.default);
@@ -192,7 +199,7 @@ const CONFIG_WITH_WISHES = `${AUDIO_ONLY}pulseaudio:
   outputs: {living: {label: Living room}, kitchen: {hidden: true}}
 `;
 
-/** Steps and balances at the limit: actors/audio/commands.test.ts. */
+/** actors/audio/commands.test.ts tests steps and balances at the limit. */
 test('outputs that the configuration names have their label, are marked, and refuse a volume above their limit', {
   skip,
 }, async (t) => {
@@ -209,18 +216,21 @@ test('outputs that the configuration names have their label, are marked, and ref
   );
   const postVolume = (path: string, body: object) => daemon.post(`/audio/${path}/volume`, body);
   assert.equal((await postVolume('outputs/living', { volume: 0.5 })).status, 202);
-  for (const path of ['outputs/living', 'server', `outputs/${outputs[0]?.id}`]) {
+  for (const path of ['outputs/living', 'server', `outputs/${living?.id}`]) {
     const { status, text } = await postVolume(path, { volume: 0.61 });
     assert.equal(status, 400);
     assert.match(text, /"Field volume must be at most 0.6, the output's volume_limit"/);
   }
   assert.equal((await postVolume('outputs/living', { delta: 0.3 })).status, 202);
   assert.equal((await postVolume('outputs/kitchen', { volume: 1 })).status, 202);
-  const levels = (await daemon.read<readonly Output[]>('/audio/outputs')).map((output) => output.volume);
-  assert.deepEqual(levels, [0.6, 1]);
+  const changed = await daemon.read<readonly Output[]>('/audio/outputs');
+  assert.deepEqual(
+    changed.map(({ volume }) => volume),
+    [0.6, 1],
+  );
 });
 
-/** A client that comes back with the service must find all (docs/http-api.md, "Answers"). */
+/** A client that reconnects when the service is back must find all records (docs/http-api.md, "Answers"). */
 test('the first answers have the records of the backends, and the reason of a backend that has none', {
   skip,
 }, async (t) => {

@@ -1,5 +1,5 @@
-// The client on the built daemon and a real sound server: after any failure of the three, each connection
-// must reach the true state, which the routes show (docs/events.md, "Coming back").
+// The client, connected to the built daemon on a real sound server. After a failure of connections, daemon or
+// sound server, each connection must reach the true state, which the routes show (docs/events.md, "Coming back").
 
 import assert from 'node:assert/strict';
 import { renameSync, writeFileSync } from 'node:fs';
@@ -20,9 +20,11 @@ import { Daemon } from './daemon.js';
 import { Mixer } from './stream-mixer.js';
 
 const STEPS = 150;
+/** In each step a stream is renamed, opened or ended, each with this probability. */
+const STREAM_CHANGE_PROBABILITY = 0.08;
 /** In each step one connection is renewed, or the upgrade changes, with this probability. */
 const SIDE_CHANGE_PROBABILITY = 0.2;
-/** A connection that is cut comes back within 5 s, and if it then fails, within 10 s more. */
+/** A connection that is cut comes back within 5 s. If this attempt fails, it needs 10 s more. */
 const RETURN_MS_MAX = 40_000;
 
 const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
@@ -30,8 +32,8 @@ const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
 const STREAMS_MAX = 12;
 
 /**
- * Any number of real changes at the sound server: volumes of sinks and streams, streams that appear, are
- * renamed and end. The seed determines the changes; each step resolves when the sound server has applied it.
+ * Prepares real changes at the sound server: of volumes, and of streams that appear, are renamed and end. The
+ * seed determines the changes. Each call of `step` makes one, and resolves when the sound server has applied it.
  */
 async function startStorm(sound: SoundServer, random: SeededRandom) {
   const sinks = (await sound.sinks()).map(({ index }) => index);
@@ -48,15 +50,16 @@ async function startStorm(sound: SoundServer, random: SeededRandom) {
     const [stream] = await client.open([{ sink: 'kitchen', props: { 'media.name': nextTitle() } }]);
     if (stream !== undefined) streams.add(stream);
   };
-  /** One change. */
+  /** Changes one volume; sometimes it also renames, opens or ends a stream. */
   const step = async (): Promise<void> => {
     const stream = [...streams][random.below(STREAMS_MAX)];
     const level = random.below(100) / 100;
     if (stream === undefined) await mixer.setSinkVolume(random.pick(sinks), level);
     else await mixer.setStreamVolume(stream.id, level);
-    if (random.chance(0.08)) await stream?.rename(nextTitle());
-    if (random.chance(0.08) && streams.size < STREAMS_MAX) await open();
-    if (random.chance(0.08) && stream !== undefined && streams.delete(stream)) await stream.remove();
+    if (random.chance(STREAM_CHANGE_PROBABILITY)) await stream?.rename(nextTitle());
+    if (random.chance(STREAM_CHANGE_PROBABILITY) && streams.size < STREAMS_MAX) await open();
+    if (random.chance(STREAM_CHANGE_PROBABILITY) && stream !== undefined && streams.delete(stream))
+      await stream.remove();
   };
   const close = async (): Promise<void> => {
     mixer.close();
@@ -106,12 +109,12 @@ class WatchedConnection {
   }
 }
 
-/** Maps in the order of their keys, as objects. */
+/** A map becomes an object whose keys are sorted. Every other value stays as it is. */
 function toComparable(value: unknown): unknown {
   return value instanceof Map ? Object.fromEntries([...value].sort(([a], [b]) => (a < b ? -1 : 1))) : value;
 }
 
-describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
+describe(`client and node (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
   const random = new SeededRandom(SEED);
   let sound: SoundServer;
   let daemon: Daemon;
@@ -156,7 +159,7 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
 
   async function assertAllReceived(): Promise<true> {
     const now = await readTruth();
-    for (const each of watched) each.assertReceived(now);
+    for (const connection of watched) connection.assertReceived(now);
     return true;
   }
 
@@ -199,7 +202,7 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     ['a restart of the daemon', () => daemon.restart()],
     ['a daemon that is killed', () => daemon.restart('SIGKILL')],
     [
-      'the end of the sound server, which shows, and another one',
+      'an outage of the sound server that every client notices',
       async () => {
         await storm.close();
         await sound.kill('SIGKILL');
@@ -216,10 +219,10 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
       },
     ],
   ];
-  for (const [what, blow] of failures) {
-    test(`is that of the node after a storm, ${what}, and a storm`, async () => {
+  for (const [what, causeFailure] of failures) {
+    test(`the state of the client is that of the node after a storm, ${what}, and a second storm`, async () => {
       await runStorm();
-      await blow();
+      await causeFailure();
       await daemon.untilBackend('audio', 'up');
       await runStorm();
       await until('every connection has the state of the node', assertAllReceived, RETURN_MS_MAX);

@@ -39,7 +39,7 @@ function ctl(args: readonly string[], env: Readonly<Record<string, string>> = {}
   });
 }
 
-/** Runs one line against the daemon, which must succeed. */
+/** Runs one line of `tonearm ctl` against the daemon. The line must succeed; resolves with its output. */
 async function runLine({ port }: { readonly port: number }, line: string): Promise<string> {
   const { status, out, err } = await ctl(['--node', `localhost:${port}`, ...line.split(' ')]);
   assert.deepEqual([status, err], [0, ''], line);
@@ -65,21 +65,21 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
     await until(line, async () => hasValues((await readKitchen()) ?? {}, values));
   };
 
-  test('it sets a volume by name, by label in other letters and by id, and shifts it', async () => {
+  test('tonearm ctl sets and shifts a volume, by name, by id, and by label in upper or lower case', async () => {
     await runChange('output-volume kitchen 40%', { volume: 0.4 });
     await runChange('output-volume KÜCHE +5%', { volume: 0.45 });
     await runChange('output-volume küche -5%', { volume: 0.4 });
     await runChange(`output-volume ${(await readKitchen())?.id} volume=0.3`, { volume: 0.3 });
   });
 
-  test('it mutes, unmutes and toggles', async () => {
+  test('tonearm ctl mutes and unmutes an output, and toggles its mute', async () => {
     await runChange('mute-output küche on', { muted: true });
     await runChange('mute-output küche toggle', { muted: false });
     await runChange('mute-output küche', { muted: true });
     await runChange('mute-output küche off', { muted: false });
   });
 
-  test('it prints the outputs as a table, and as the JSON of the node', async () => {
+  test('tonearm ctl prints the outputs as a table, and as the JSON of the node', async () => {
     await runChange('output-volume kitchen 25%', { volume: 0.25 });
     const rows = (await runLine(node.daemon, 'outputs')).trimEnd().split('\n');
     assert.match(rows[0] ?? '', /^name +label +volume +muted +default/);
@@ -88,7 +88,7 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
     assert.deepEqual(json, await node.daemon.read('/audio/outputs'));
   });
 
-  test('every reading operation that this node answers prints lines and JSON', async () => {
+  test('tonearm ctl prints lines and JSON for every reading operation that this node answers', async () => {
     for (const name of 'server health audio audio-server inputs cards clients sleep network'.split(' ')) {
       assert.notEqual(await runLine(node.daemon, name), '', name);
       JSON.parse(await runLine(node.daemon, `${name} --json`));
@@ -112,16 +112,16 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
       const { status, out, err } = await ctl(['--node', `127.0.0.1:${port}`, ...line.split(' ')]);
       assert.deepEqual([status, out], [EXIT[exit], ''], err);
       assert.match(err, message);
-      assert.equal(err.split('\n').length, 2, 'it is one line');
+      assert.equal(err.split('\n').length, 2, 'the error is one line');
     });
 
-  test('a word that fits several things is refused with these', async () => {
+  test('tonearm ctl refuses a name that fits several streams, and lists these streams', async () => {
     const streams = [
       await node.sound.play({ app: 'One', name: 'song' }),
       await node.sound.play({ app: 'Two', name: 'Song' }),
     ];
     await until(
-      'both are clients',
+      'both streams are listed',
       async () => (await runLine(node.daemon, 'clients')).match(/song/gi)?.length === 2,
     );
     const { status, err } = await ctl(['--node', `127.0.0.1:${node.daemon.port}`, 'mute-client', 'SONG']);
@@ -130,13 +130,13 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
     for (const stream of streams) await stream.stop();
   });
 
-  test('it watches over a restart of the daemon, and an interrupt ends it', async (t) => {
+  test('tonearm ctl watch continues after a restart of the daemon, and an interrupt ends it', async (t) => {
     const { port } = node.daemon;
     const line = [process.execPath, ENTRY, 'ctl', '--node', `localhost:${port}`, 'watch', 'audio.output'];
     const plain = spawned(t, ENV, line);
     const json = spawned(t, ENV, [...line, '--json']);
-    const untilPrinted = (volume: string): Promise<unknown> =>
-      until(`${volume} is there`, () => plain.out().includes(volume) && json.out().includes(volume));
+    const untilPrinted = (text: string): Promise<unknown> =>
+      until(`both watches print ${text}`, () => plain.out().includes(text) && json.out().includes(text));
     await untilPrinted('"name":"kitchen"');
     await runChange('output-volume kitchen 61%', { volume: 0.61 });
     await untilPrinted('"volume":0.61');
@@ -150,19 +150,19 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
       /^tonearm: ctl: watch: .*; trying again\ntonearm: ctl: watch: the node is there again\n$/,
     );
     assert.match(plain.out(), /^audio\.output\.updated \[\{/);
-    for (const each of json.out().trimEnd().split('\n'))
-      assert.equal(JSON.parse(each).type, 'audio.output.updated');
+    for (const event of json.out().trimEnd().split('\n'))
+      assert.equal(JSON.parse(event).type, 'audio.output.updated');
     for (const { child } of [plain, json]) child.kill('SIGINT');
     await Promise.all([plain.ended, json.ended]);
     assert.equal(plain.child.signalCode, 'SIGINT');
   });
 
-  test('a watch ends when its reader has closed the pipe', async (t) => {
+  test('tonearm ctl watch ends when its reader has closed the pipe', async (t) => {
     const command = `"$0" "$1" ctl --node localhost:${node.daemon.port} watch audio.output | head -n 1; echo "\${PIPESTATUS[0]}"`;
     const { out, ended } = spawned(t, ENV, ['bash', '-c', command, process.execPath, ENTRY]);
     await until('the first event is there', () => out().startsWith('audio.output.updated'));
-    // The pipe is closed, which only a further event shows.
-    await until('it has ended', async () => {
+    // The watch notices that the pipe is closed only when it prints a further event.
+    await until('the watch has ended', async () => {
       await runLine(node.daemon, 'mute-output kitchen');
       return /\n0\n$/.test(out());
     });
@@ -170,7 +170,7 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
   });
 });
 
-test('the node on this machine is found by its configuration, also without a server for the port', async (t) => {
+test('tonearm ctl finds the node on this machine by its configuration, and names its port where no server has it', async (t) => {
   const daemon = await Daemon.start({ config: NO_BACKENDS }, t);
   const config = join(home, '.config/tonearm');
   mkdirSync(config, { recursive: true });
@@ -193,7 +193,7 @@ test('the node on this machine is found by its configuration, also without a ser
   assert.match(misconfigured.err, /config\.yaml:1:13: api\.port: /);
 });
 
-test('where nothing may be changed, it says so, and reads', async (t) => {
+test('tonearm ctl refuses a change with a reason where nothing may be changed, and still reads', async (t) => {
   const daemon = await Daemon.start({ config: NO_BACKENDS, api: 'control: false' }, t);
   const node = `localhost:${daemon.port}`;
   const { status, err } = await ctl(['--node', node, 'power-off']);
@@ -202,7 +202,7 @@ test('where nothing may be changed, it says so, and reads', async (t) => {
   assert.match((await ctl(['--node', node, 'server'])).out, /^control: no$/m);
 });
 
-test('a proxy gets the password of the address', async (t) => {
+test('tonearm ctl sends the user and the password of the address to a proxy', async (t) => {
   const daemon = await Daemon.start({ config: NO_BACKENDS }, t);
   const expected = `Basic ${Buffer.from('pi:a%b@c').toString('base64')}`;
   const port = await startServer(t, ({ headers, url = '' }, reply) => {
@@ -222,7 +222,7 @@ test('a proxy gets the password of the address', async (t) => {
   assert.doesNotMatch(byUrl.out + refused.err, /a%b@c/);
 });
 
-test('an answer of another program has a status of its own', async (t) => {
+test('tonearm ctl has a status of its own for the answer of another program', async (t) => {
   const port = await startServer(t, (_, reply) => reply.end('<p>hello</p>'));
   const { status, err } = await ctl(['--node', `localhost:${port}`, 'server']);
   assert.equal(status, EXIT.notTonearm, err);

@@ -16,6 +16,8 @@ import { until } from '../until.js';
 export const ENTRY = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 /** A configuration in which no backend is enabled. */
 export const NO_BACKENDS = 'systemd: {enabled: false}\npulseaudio: {enabled: false}\n';
+/** Matches every reason, also an empty one. */
+const ANY_REASON = /(?:)/;
 /** Arguments of Node that make threads hang or end on SIGUSR2, see saboteur.ts. */
 export const SABOTEUR = [`--import=${new URL('../node/faults/saboteur.js', import.meta.url).href}`];
 
@@ -26,7 +28,7 @@ export interface DaemonOptions {
   readonly config?: string;
   /** Extra keys below `api`, in YAML flow style, such as `sse: {maxClients: 2}`. */
   readonly api?: string;
-  /** Another build than the shipped one. */
+  /** The `main.js` of another build than the shipped one. */
   readonly entry?: string;
   /** Arguments of Node itself. */
   readonly nodeArguments?: readonly string[];
@@ -36,7 +38,7 @@ export interface DaemonOptions {
   readonly startMs?: number;
 }
 
-/** A test, or a group of tests: `after` registers what is to be ended with it. */
+/** A test, or a group of tests. `after` registers a function that runs at its end. */
 export interface Ending {
   after(end: () => Promise<void>): void;
 }
@@ -93,11 +95,12 @@ export class Daemon {
     return this.send('POST', path, body);
   }
 
-  /** Every answer is checked against the daemon's own OpenAPI document. */
+  /** Sends a request, and checks the answer against the daemon's own OpenAPI document. */
   async send(method: string, path: string, body?: unknown, headers?: Environment): Promise<HttpAnswer> {
-    const json = body !== undefined && { body: JSON.stringify(body) };
-    const typed = json && { 'Content-Type': 'application/json' };
-    const answer = await send(this.port, { method, path, ...json, headers: { ...typed, ...headers } });
+    const json = body === undefined ? {} : { body: JSON.stringify(body) };
+    const contentType = body === undefined ? {} : { 'Content-Type': 'application/json' };
+    const request = { method, path, ...json, headers: { ...contentType, ...headers } };
+    const answer = await send(this.port, request);
     this.#conformance ??= new Conformance((await send(this.port, { path: '/openapi.json' })).text);
     this.#conformance.check(method, path, answer);
     return answer;
@@ -121,10 +124,10 @@ export class Daemon {
   }
 
   /** Waits until the backend has this state, with this reason. */
-  async untilBackend(name: string, state: string, reason = /(?:)/): Promise<void> {
+  async untilBackend(name: string, state: string, reason = ANY_REASON): Promise<void> {
     await until(`${name} is ${state} ${reason}`, async () => {
-      const now = (await this.health()).backends[name];
-      return now?.state === state && reason.test(now.detail ?? '');
+      const backend = (await this.health()).backends[name];
+      return backend?.state === state && reason.test(backend.detail ?? '');
     });
   }
 

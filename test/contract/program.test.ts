@@ -1,4 +1,4 @@
-// The program from an administrator's side: command line, exit statuses, signals (docs/configuration.md,
+// The program as an administrator uses it: command line, exit statuses, signals (docs/configuration.md,
 // "Command line").
 
 import assert from 'node:assert/strict';
@@ -42,7 +42,7 @@ interface StartOptions {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** A daemon that answers, one of its streams, and its end. It is killed at the end of the test. */
+/** Starts a daemon and opens a stream. The daemon is killed at the end of the test. */
 async function startDaemon(t: TestContext, how: StartOptions = {}) {
   const { command = NODE, config = NO_BACKENDS, output = 'ignore', env = {} } = how;
   const port = await freePort();
@@ -54,7 +54,7 @@ async function startDaemon(t: TestContext, how: StartOptions = {}) {
   const exit = once(daemon, 'exit');
   const url = `http://127.0.0.1:${port}/events`;
   const stream = await until('the daemon answers', () => EventConsumer.open(url));
-  /** Resolves with its status and signal, once the streams have ended. */
+  /** Sends the signals. Resolves with the daemon's status and signal when its stream has ended. */
   const endBy = async (...signals: readonly NodeJS.Signals[]): Promise<unknown> => {
     for (const signal of signals) daemon.kill(signal);
     await stream.until(({ ended }) => ended, 'the end');
@@ -67,9 +67,9 @@ const badConfig = writeHomeFile('bad.yaml', 'api:\n  port: 99999\n  sse: {maxCli
 const COMMAND_LINES: readonly (readonly [what: string, args: string[], status: number, output: RegExp])[] = [
   ['--help', ['--help'], 0, /Usage: tonearm/],
   ['--version', ['--version'], 0, /^\d+\.\d+\.\d+\n$/],
-  ['an unknown option, before who asks', ['--frobnicate'], 64, /--frobnicate/],
+  ['an unknown option, before root is refused', ['--frobnicate'], 64, /--frobnicate/],
   [
-    'two files, before who asks',
+    'two configuration files, before root is refused',
     ['--config', badConfig, '--config', badConfig],
     64,
     /--config is given twice/,
@@ -77,7 +77,12 @@ const COMMAND_LINES: readonly (readonly [what: string, args: string[], status: n
   ['--config without a value', ['--config'], 64, /--config/],
   ['--check-config of defaults', ['--check-config'], 0, /^bind:/m],
   ['--check-config of problems', ['--check-config', '--config', badConfig], 78, /bad\.yaml:2:9: api\.port: /],
-  ['problems end the start', ['--allow-root', '--config', badConfig], 78, /bad\.yaml:2:9: api\.port: /],
+  [
+    'a start with a configuration that has problems',
+    ['--allow-root', '--config', badConfig],
+    78,
+    /bad\.yaml:2:9: api\.port: /,
+  ],
   ['a missing file', ['--allow-root', '--config', join(home, 'none.yaml')], 78, /none\.yaml/],
 ];
 for (const [what, args, status, output] of COMMAND_LINES) {
@@ -88,7 +93,7 @@ for (const [what, args, status, output] of COMMAND_LINES) {
   });
 }
 
-test('an invalid configuration ends the start although a thread for audio is loading, and hangs', () => {
+test('an invalid configuration ends the start, although the thread of audio hangs while it loads', () => {
   const dist = join(home, 'dist');
   cpSync(dirname(ENTRY), dist, { recursive: true });
   writeFileSync(join(dist, 'actors/audio/backend.js'), 'for (;;);');
@@ -102,23 +107,22 @@ after(() => closeSync(FULL_DISK));
 
 const DISK_FULL = /^tonearm: cannot write: the disk is full\n$/;
 
-/**
- * The stream that is lost on a full disk, standard output (1) or standard error (2), and the text on the
- * other one.
- */
-for (const [what, args, lost, status, message] of [
-  ['tonearm progress still never fails', ['progress', 'end', '--success'], 2, 0, /^$/],
-  ['the help of tonearm progress never fails, either', ['progress', '--help'], 1, 0, DISK_FULL],
-  ['an answer that is lost is an error', ['--version'], 1, 74, DISK_FULL],
-  ['a usage error stays a usage error', ['--frobnicate'], 2, 64, /^$/],
-  ['a lost warning is an error', ['--check-config', '--config', oddConfig], 2, 74, /^bind:/],
+/** `lost` is the output that goes to the full disk, `printed` the text on the other one. */
+for (const [what, args, lost, status, printed] of [
+  ['tonearm progress still never fails', ['progress', 'end', '--success'], 'stderr', 0, /^$/],
+  ['the help of tonearm progress never fails, either', ['progress', '--help'], 'stdout', 0, DISK_FULL],
+  ['an answer that is lost is an error', ['--version'], 'stdout', 74, DISK_FULL],
+  ['a usage error stays a usage error', ['--frobnicate'], 'stderr', 64, /^$/],
+  ['a lost warning is an error', ['--check-config', '--config', oddConfig], 'stderr', 74, /^bind:/],
 ] as const) {
   test(`on a full disk ${what}: exit ${status}`, () => {
-    const stdio: StdioOptions = ['ignore', lost === 1 ? FULL_DISK : 'pipe', lost === 2 ? FULL_DISK : 'pipe'];
+    const stdout = lost === 'stdout' ? FULL_DISK : 'pipe';
+    const stderr = lost === 'stderr' ? FULL_DISK : 'pipe';
+    const stdio: StdioOptions = ['ignore', stdout, stderr];
     const options = { env: ENV, encoding: 'utf8', timeout: 20_000, stdio } as const;
     const ended = spawnSync(process.execPath, [ENTRY, ...args], options);
     assert.equal(ended.status, status);
-    assert.match(`${ended.stdout ?? ''}${ended.stderr ?? ''}`, message);
+    assert.match(`${ended.stdout ?? ''}${ended.stderr ?? ''}`, printed);
   });
 }
 
@@ -131,20 +135,21 @@ test('a pipe whose reader has closed it is no error', async () => {
 test('a start as root is refused in one line: exit 77', { skip: lacks({ root: true }) }, () => {
   const result = runProgram();
   assert.equal(result.status, 77);
-  assert.equal(result.stderr.split('\n').length, 2);
+  assert.equal(result.stderr.split('\n').length, 2, 'the refusal is one line');
 });
 
 /** True if the process has its own handler for the signal (proc(5)). */
 function handlesSignal(pid: number, signal: number): boolean {
   const caught = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
-  return ((BigInt(`0x${caught}`) >> BigInt(signal - 1)) & 1n) === 1n;
+  const mask = BigInt(`0x${caught}`);
+  return ((mask >> BigInt(signal - 1)) & 1n) === 1n;
 }
 
-test('a daemon without any address of api.bind waits, logs the missing entries, and ends as always', async (context) => {
+test('a daemon waits while no address of bind exists, logs the missing entries, and ends with status 0', async (context) => {
   const config = writeHomeFile('absent.yaml', `bind: [nowhere7, 192.0.2.1]\n${NO_BACKENDS}`);
   const { child, out: log } = spawned(context, ENV, [...NODE, '--allow-root', '--config', config]);
   const waiting = /waiting for nowhere7 of bind[\s\S]*waiting for 192\.0\.2\.1 of bind/;
-  await until('it says so', () => waiting.test(log()) || child.exitCode !== null);
+  await until('the log names the missing entries', () => waiting.test(log()) || child.exitCode !== null);
   // The program installs its handler of SIGHUP last. SIGTERM cannot show this: Node itself catches it from
   // the beginning, and ends.
   await until('the daemon handles signals', () => handlesSignal(child.pid ?? 0, constants.signals.SIGHUP));
@@ -163,7 +168,7 @@ test('a port in use ends the start with status 69 and one line that names the po
     assert.equal(result.status, 69);
     const taken = `port ${occupant.port}: the port is taken by \\S+ \\(process ${occupant.pid}\\); api.port sets another`;
     assert.match(result.stderr, new RegExp(`^tonearm: cannot listen on 127\\.0\\.0\\.1 ${taken}\\n$`));
-    // Also where `::1` is free.
+    // No address is opened, also where `::1` is free.
     assert.equal(result.stdout, '');
   }
 });
@@ -176,12 +181,13 @@ async function startListener() {
 }
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  test(`${signal}: bye to every stream, then status 0`, async (t) => {
+  test(`at ${signal} every stream gets bye, and the daemon ends with status 0`, async (t) => {
     const { url, stream, endBy } = await startDaemon(t);
     const streams = [stream, await EventConsumer.open(url)];
-    for (const each of streams) await each.until(({ events }) => events.length > 0);
+    for (const consumer of streams) await consumer.until(({ events }) => events.length > 0);
     assert.deepEqual(await endBy(signal), [0, null]);
-    for (const each of streams) await each.until(() => each.dataOf('server.info').at(-1) === 'bye');
+    for (const consumer of streams)
+      await consumer.until(() => consumer.dataOf('server.info').at(-1) === 'bye');
   });
 }
 
@@ -210,14 +216,14 @@ test('the daemon makes files and sockets for its user alone, whatever umask it i
   assert.match(readFileSync(`/proc/${pid}/status`, 'utf8'), /^Umask:\s+0077$/m);
 });
 
-test('a log that cannot be written costs lines, not the service', async (t) => {
+test('a daemon whose log cannot be written loses lines, and serves', async (t) => {
   const { endBy } = await startDaemon(t, { output: FULL_DISK });
   assert.deepEqual(await endBy('SIGTERM'), [0, null]);
 });
 
 const skip = lacks({ programs: ['perl', 'mkfifo'] });
 
-test('a journal that hangs costs lines, not the service', { skip }, async (t) => {
+test('a daemon whose journal hangs loses lines, and serves', { skip }, async (t) => {
   const { output, close } = await fullSocket();
   t.after(close);
   const { endBy } = await startDaemon(t, { command: [...BLOCKING, ...NODE], output });
@@ -225,7 +231,9 @@ test('a journal that hangs costs lines, not the service', { skip }, async (t) =>
 });
 
 for (const signals of [['SIGTERM'], ['SIGTERM', 'SIGINT']] as const) {
-  test(`a thread that is stuck in the kernel does not delay the end: ${signals}`, { skip }, async (t) => {
+  test(`a thread that is stuck in the kernel does not delay the end at ${signals.join(' and ')}`, {
+    skip,
+  }, async (t) => {
     const fifo = join(home, `fifo-${signals.length}`);
     assert.equal(spawnSync('mkfifo', [fifo]).status, 0);
     const { daemon, endBy } = await startDaemon(t, {

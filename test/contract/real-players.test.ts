@@ -1,4 +1,4 @@
-// Players as clients see them (docs/http-api.md, "Player"), on real ones: each field, the effect of each
+// Real players as clients see them (docs/http-api.md, "Player"): each field of the record, the effect of each
 // command in the player, and the events of the stream.
 
 import assert from 'node:assert/strict';
@@ -18,7 +18,7 @@ const skip = lacks({ programs: PLAYER_PROGRAMS });
 const MPV = 'org.mpris.MediaPlayer2.mpv';
 const CMUS = 'org.mpris.MediaPlayer2.cmus';
 const SECOND_US = 1_000_000;
-/** Two positions may differ by so much, because a player reads a sound before it is audible. */
+/** Two positions may differ by this much, because a player reads a sound before it is audible. */
 const TOLERANCE_US = SECOND_US;
 
 const ALL_CAPABILITIES = {
@@ -69,7 +69,7 @@ const loopEffect = (property: string, value: unknown, status: string): Effect =>
   isPublished: ({ loop_status }) => loop_status === status,
 });
 
-/** In this order, from the first tone on; the player is paused where positions are compared. */
+/** They are sent in this order, from the first tone on. The player is paused where positions are compared. */
 const COMMANDS: readonly CommandRow[] = [
   { command: 'pause', ...pauseEffect(true) },
   { command: 'play', ...pauseEffect(false) },
@@ -145,8 +145,8 @@ describe('mpv', { skip }, () => {
     // mpv sends its properties one after the other, while it opens the file.
     const { position, position_updated_at } = await until('every field is shown', async () => {
       // mpv-mpris reads a property that mpv does not have, so each reading of Shuffle is random.
-      const { position, position_updated_at, shuffle, ...rest } = await node.player(MPV);
-      assert.deepEqual(rest, expected);
+      const { position, position_updated_at, shuffle, ...otherFields } = await node.player(MPV);
+      assert.deepEqual(otherFields, expected);
       assert.equal(typeof shuffle, 'boolean');
       return { position, position_updated_at };
     });
@@ -157,11 +157,13 @@ describe('mpv', { skip }, () => {
     assert.deepEqual(events, [`${MPV} number`]);
   });
 
-  test('mpv has its real position, although it stood still for two seconds while its output was opened', async () => {
+  test('the published position of mpv is its real one, although mpv stood still for two seconds while its output was opened', async () => {
     const realPosition = async (): Promise<number> => Number(await mpv.get('time-pos')) * SECOND_US;
     await until('mpv plays on', async () => (await realPosition()) > 1.5 * SECOND_US);
     const published = async (): Promise<number> => reckoned(await node.player(MPV), Date.now());
-    await until('the position is shown', async () => isNear(await published(), await realPosition()));
+    await until('the published position is the real one', async () =>
+      isNear(await published(), await realPosition()),
+    );
   });
 
   test('mpv has the same pid as its stream of sound', async () => {
@@ -173,47 +175,48 @@ describe('mpv', { skip }, () => {
   test('mpv has its new position after a jump that tonearm did not command', async () => {
     await mpv.command('set_property', 'pause', true);
     await node.player(MPV, 'paused', ({ playback_status }) => playback_status === 'Paused');
-    // Several positions: at the first one the position may still be read because of the pause.
-    for (const at of [45, 5, 25]) {
-      await mpv.command('seek', at, 'absolute');
-      await node.player(MPV, `at ${at} s`, positionEffect(at).isPublished);
+    // Several jumps, because the position after the first one may have been read because of the pause.
+    for (const positionS of [45, 5, 25]) {
+      await mpv.command('seek', positionS, 'absolute');
+      await node.player(MPV, `at ${positionS} s`, positionEffect(positionS).isPublished);
     }
     await mpv.command('set_property', 'pause', false);
     await node.player(MPV, 'playing', ({ playback_status }) => playback_status === 'Playing');
   });
 
-  for (const [at, { command, body, property, value, isPublished }] of COMMANDS.entries()) {
+  for (const [index, { command, body, property, value, isPublished }] of COMMANDS.entries()) {
     test(`mpv obeys ${command} ${JSON.stringify(body ?? {})}`, async () => {
       // The commands use the short and the full name in turn.
-      await node.change(at % 2 === 0 ? 'mpv' : MPV, command, body);
+      await node.change(index % 2 === 0 ? 'mpv' : MPV, command, body);
       await until(`${property} of mpv is ${value}`, async () => {
-        const real = await mpv.get(property);
+        const actual = await mpv.get(property);
         return typeof value === 'number'
-          ? isNear(Number(real) * SECOND_US, value * SECOND_US)
-          : real === value;
+          ? isNear(Number(actual) * SECOND_US, value * SECOND_US)
+          : actual === value;
       });
-      await node.player(MPV, 'shown so', isPublished);
+      await node.player(MPV, 'published with the change', isPublished);
       await node.streamAgrees();
     });
   }
 
   test('each change of mpv was an event, and each jump an event with the new position', async () => {
     const updates = node.stream.dataOf('player.updated') as { data: PlayerRecord; emitted_at: number }[];
-    const has = (what: string, isExpected: (player: PlayerRecord) => boolean): void =>
+    const assertUpdated = (what: string, isExpected: (player: PlayerRecord) => boolean): void =>
       assert.notEqual(updates.filter(({ data }) => isExpected(data)).length, 0, what);
-    has('the pause', (player) => player.playback_status === 'Paused');
-    has('the volume', (player) => player.volume === 0.4);
-    has('the loop', (player) => player.loop_status === 'Track');
-    has('the next tone', hasTitle(secondTone.title));
-    has('the end', (player) => player.playback_status === 'Stopped');
+    assertUpdated('the pause', (player) => player.playback_status === 'Paused');
+    assertUpdated('the volume', (player) => player.volume === 0.4);
+    assertUpdated('the loop', (player) => player.loop_status === 'Track');
+    assertUpdated('the next tone', hasTitle(secondTone.title));
+    assertUpdated('the end', (player) => player.playback_status === 'Stopped');
     assert.ok(updates.every(({ emitted_at }) => Number.isInteger(emitted_at)));
     type Jump = { bus_name: string; position: number; emitted_at: number };
     const jumps = node.stream.dataOf('player.position').flat() as Jump[];
-    for (const at of [45, 20, 35, 30, 10]) {
-      const isReported = jumps.some(({ position }) => isNear(position, at * SECOND_US));
-      assert.ok(isReported, `the jump to ${at} s in ${JSON.stringify(jumps)}`);
+    for (const positionS of [45, 20, 35, 30, 10]) {
+      const isReported = jumps.some(({ position }) => isNear(position, positionS * SECOND_US));
+      assert.ok(isReported, `the jump to ${positionS} s in ${JSON.stringify(jumps)}`);
     }
-    assert.ok(jumps.every(({ bus_name: of, emitted_at: us }) => of.startsWith(MPV) && Number.isInteger(us)));
+    assert.ok(jumps.every(({ bus_name: name }) => name.startsWith(MPV)));
+    assert.ok(jumps.every(({ emitted_at: emittedAt }) => Number.isInteger(emittedAt)));
   });
 
   test('mpv is removed when it ends, also on the stream', async () => {
@@ -236,8 +239,8 @@ describe('cmus', { skip }, () => {
   after(() => node.stop());
 
   test('cmus is published with every field, although it started before the daemon', async () => {
-    const { position, position_updated_at, metadata, ...rest } = await node.player(CMUS);
-    assert.deepEqual(rest, {
+    const { position, position_updated_at, metadata, ...otherFields } = await node.player(CMUS);
+    assert.deepEqual(otherFields, {
       bus_name: CMUS,
       identity: 'cmus',
       playback_status: 'Playing',
@@ -257,14 +260,18 @@ describe('cmus', { skip }, () => {
     assert.ok(typeof position === 'number');
     assert.ok(Date.parse(position_updated_at) > 0);
     const added = node.stream.dataOf('player.added') as { data: PlayerRecord }[];
-    assert.equal(added.map(({ data }) => data.bus_name).join(), CMUS, 'the snapshot says so too');
+    assert.equal(
+      added.map(({ data }) => data.bus_name).join(),
+      CMUS,
+      'the snapshot of the stream has cmus, too',
+    );
   });
 
   for (const [command, body, line, value, expected] of CMUS_COMMANDS) {
     test(`cmus obeys ${command} ${JSON.stringify(body)}`, async () => {
       await node.change('cmus', command, body);
       await until(`${line} of cmus is ${value}`, async () => (await cmus.get(line)) === value);
-      await node.player(CMUS, 'shown so', (player) => hasValues(player, expected));
+      await node.player(CMUS, 'published with the change', (player) => hasValues(player, expected));
       await node.streamAgrees();
     });
   }
@@ -273,22 +280,24 @@ describe('cmus', { skip }, () => {
     const { session, daemon } = node;
     const mpv = await startMpv(session);
     t.after(() => mpv.program.end());
-    const bothAre = (playing: boolean, status: string): Promise<unknown> =>
-      until(`mpv plays: ${playing}, cmus is ${status}`, async () => {
-        return (await mpv.get('pause')) === !playing && (await cmus.get('status')) === status;
+    type Status = 'playing' | 'paused';
+    const untilStatus = (expected: { readonly mpv: Status; readonly cmus: Status }): Promise<unknown> =>
+      until(`mpv is ${expected.mpv}, and cmus is ${expected.cmus}`, async () => {
+        const isMpvPaused = expected.mpv === 'paused';
+        return (await mpv.get('pause')) === isMpvPaused && (await cmus.get('status')) === expected.cmus;
       });
     await node.player(MPV, 'playing', ({ playback_status: status }) => status === 'Playing');
-    await bothAre(true, 'playing');
+    await untilStatus({ mpv: 'playing', cmus: 'playing' });
     assert.equal((await daemon.post('/players/pause')).status, 202);
-    await bothAre(false, 'paused');
+    await untilStatus({ mpv: 'paused', cmus: 'paused' });
     const config = 'systemd: {enabled: false}\nplayers: {enabled: true, exclusive: true}\n';
-    const strict = await Daemon.start({ env: session.env, config }, t);
-    await strict.untilBackend('players', 'up');
+    const exclusiveDaemon = await Daemon.start({ env: session.env, config }, t);
+    await exclusiveDaemon.untilBackend('players', 'up');
     await node.change('cmus', 'play');
-    await bothAre(false, 'playing');
+    await untilStatus({ mpv: 'paused', cmus: 'playing' });
     await node.change('mpv', 'play');
-    await bothAre(true, 'paused');
+    await untilStatus({ mpv: 'playing', cmus: 'paused' });
     await node.change('cmus', 'play');
-    await bothAre(false, 'playing');
+    await untilStatus({ mpv: 'paused', cmus: 'playing' });
   });
 });

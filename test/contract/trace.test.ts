@@ -1,5 +1,5 @@
-// `tonearm trace` on real sound servers with common clients: they work as without it, it names every field of
-// their messages and of the server's, the capture reads back as the same, and the cookie appears nowhere.
+// `tonearm trace` on real sound servers with common clients. The clients work as they do without it, and it
+// names every field of every message. Its capture decodes to the printed lines, and the cookie appears nowhere.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -28,9 +28,14 @@ const runFile = promisify(execFile);
 const DEADLINE_MS = 180_000;
 const PROGRAM_MS = 60_000;
 const COOKIE_BYTES = 256;
+/** A piece of the cookie of this length must appear nowhere. */
+const COOKIE_PIECE_BYTES = 8;
+/** The channel of messages; every other channel has audio data. */
+const MESSAGE_CHANNEL = 0xffffffff;
+const NEGOTIATED_VERSION = 35;
 /**
- * The format of the tone and of its recording; the latency avoids the two seconds that pacat needs by
- * default.
+ * Options of pacat: the format of the tone and of its recording, and a latency, which by default is two
+ * seconds.
  */
 const STREAM_OPTIONS = ['--raw', '--format=s16le', '--rate=8000', '--channels=2', '--latency-msec=100'];
 
@@ -66,7 +71,7 @@ function removeVarying(text: string): string {
     .replace(/^\d+\t.*\tpactl\n/gm, '');
 }
 
-/** In a sensible order. A server may refuse one of them, because it does so with and without a trace. */
+/** Each of them finds what it changes. A server may refuse one, because it does so without a trace, too. */
 const commands = (sinkInput: string, sourceOutput: string, wav: string): readonly (readonly string[])[] => [
   ...commandLines(`
     stat
@@ -127,7 +132,7 @@ async function outcome(env: Environment, program: string, args: readonly string[
   return `${'code' in ended ? ended.code : 0}\n${ended.stdout}${ended.stderr}`;
 }
 
-/** The cookie that clients of this server send; PipeWire compares no cookie, and so creates none. */
+/** The cookie that clients of this server send; PipeWire compares no cookie and creates none, so this makes one. */
 function cookieOf({ directory }: SoundServer): Buffer {
   const path = join(directory, '.config/pulse/cookie');
   mkdirSync(join(path, '..'), { recursive: true });
@@ -143,7 +148,8 @@ function assertNamed(traced: readonly TraceLine[]): void {
     if (note !== undefined || data !== undefined) continue;
     const name = command === 'REPLY' || command === 'ERROR' ? answers : command;
     const isNamed = typeof name === 'string' && (name === 'EXTENSION' || unnamed === undefined);
-    assert.ok(isNamed && problem === undefined, JSON.stringify(line));
+    assert.ok(isNamed, JSON.stringify(line));
+    assert.equal(problem, undefined, JSON.stringify(line));
   }
 }
 
@@ -155,23 +161,25 @@ function assertReadsBack(list: string, traced: readonly TraceLine[]): void {
   for (const number of numbers) {
     const conversation = new Conversation(new TextCache());
     for (const from of ['client', 'server'] satisfies Side[]) {
-      const entry = files.find(({ file }) => file.endsWith(`-${number}-${from}.bin`));
-      assert.ok(entry !== undefined);
-      const bytes = read(entry);
-      assert.equal(bytes.length, entry.bytes);
+      const capture = files.find(({ file }) => file.endsWith(`-${number}-${from}.bin`));
+      assert.ok(capture !== undefined);
+      const bytes = read(capture);
+      assert.equal(bytes.length, capture.bytes);
       const decoded: unknown[] = [];
-      let data = 0;
+      let dataFrames = 0;
       new Framer().push(bytes, (chunk, start, end, channel) => {
-        if (channel !== 0xffffffff) data += 1;
+        if (channel !== MESSAGE_CHANNEL) dataFrames += 1;
         else
           decoded.push({ from, ...conversation.read(from, chunk.bytes.subarray(start - HEADER_BYTES, end)) });
       });
-      assert.equal(entry.frames.length, decoded.length + data);
-      assert.equal(entry.negotiated_version, 35);
-      const own = traced.filter((line) => line.connection === number && line.from === from);
-      assert.equal(own.filter((line) => line.data !== undefined).length, data);
-      const lines = own.filter((line) => line.command !== undefined);
-      const printed = lines.map(({ seconds: _, connection: __, declined: ___, ...line }) => line);
+      assert.equal(capture.frames.length, decoded.length + dataFrames);
+      assert.equal(capture.negotiated_version, NEGOTIATED_VERSION);
+      const tracedHere = traced.filter((line) => line.connection === number && line.from === from);
+      assert.equal(tracedHere.filter((line) => line.data !== undefined).length, dataFrames);
+      const messages = tracedHere.filter((line) => line.command !== undefined);
+      const printed = messages.map(
+        ({ seconds: _seconds, connection: _connection, declined: _declined, ...line }) => line,
+      );
       const isPrinted = (key: string, value: unknown[]): boolean =>
         key !== 'declined' && (key !== 'unnamed' || value.length > 0);
       const text = JSON.stringify(decoded, (key, value) => (isPrinted(key, value) ? value : undefined));
@@ -220,13 +228,13 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       }),
     ];
     t.after(() => Promise.all(running.map((program) => program.end('SIGKILL'))));
-    const first = async (what: string): Promise<string> =>
-      until(`${what} are there`, async () => {
+    const firstIndexOf = async (what: string): Promise<string> =>
+      until(`${what} are listed`, async () => {
         const [index = ''] = (await sound.pactl('list', 'short', what)).split('\t');
         return index !== '' && index;
       });
-    const sinkInput = await first('sink-inputs');
-    const sourceOutput = await first('source-outputs');
+    const sinkInput = await firstIndexOf('sink-inputs');
+    const sourceOutput = await firstIndexOf('source-outputs');
     assert.match(await runTraced('paplay', '--device=living', wav), /^0\n$/);
     await until('the recording has the sound', () =>
       readFileSync(recorded).some((byte) => byte > 0x20 && byte < 0xe0),
@@ -257,10 +265,10 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     for (const name of EXPECTED_COMMANDS) assert.ok(names.has(name), name);
     assert.ok(traced.some((line) => line.declined?.join() === 'shm,memfd'));
     assertReadsBack(list, traced);
-    const kept = readdirSync(directory).map((name) => readFileSync(join(directory, name)));
-    for (const bytes of [...kept, Buffer.from(tracer.out()), Buffer.from(tracer.err())]) {
-      for (let at = 0; at < COOKIE_BYTES; at += 8)
-        assert.equal(bytes.indexOf(cookie.subarray(at, at + 8)), -1);
+    const keptFiles = readdirSync(directory).map((name) => readFileSync(join(directory, name)));
+    for (const bytes of [...keptFiles, Buffer.from(tracer.out()), Buffer.from(tracer.err())]) {
+      for (let at = 0; at < COOKIE_BYTES; at += COOKIE_PIECE_BYTES)
+        assert.equal(bytes.indexOf(cookie.subarray(at, at + COOKIE_PIECE_BYTES)), -1);
     }
   });
 }

@@ -125,7 +125,9 @@ export const BROKER_ROWS: readonly Row<BrokerNode>[] = [
       const announcedDevices = () => [...spy.tree()].filter(([topic]) => topic.startsWith('ha/device/'));
       await until('a device is shown', () => announcedDevices().length > 0);
       assert.ok(
-        announcedDevices().every(([, text]) => text.includes('house/attic') && !text.includes('house/cellar')),
+        announcedDevices().every(
+          ([, text]) => text.includes('house/attic') && !text.includes('house/cellar'),
+        ),
       );
       assert.ok(![...spy.tree().keys()].some((topic) => topic.startsWith('homeassistant/')));
     },
