@@ -1,6 +1,6 @@
 // Asks for each route of access-rows.ts as each stranger, on real sockets. In a network of its own it also
-// tries each address that each `bind` opens. A route without a row fails. The commands that reach the backends
-// show that a request is refused before it has an effect.
+// tries each address that each `bind` opens. A route without a row fails. The commands that reach the
+// backends show that a request is refused before it has an effect.
 
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';

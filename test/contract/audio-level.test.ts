@@ -13,7 +13,7 @@ import { onEachSoundServer } from './audio-node.js';
 const LISTENING = '?types=audio.level,backend.updated';
 const VISITS = 40;
 const VISITS_AT_ONCE = 10;
-/** A level may differ by so much, because the sine passes the resamplers of the sound server. */
+/** A level may differ by this much, because the sine passes the resamplers of the sound server. */
 const TOLERANCE = 0.02;
 
 const isNear = (value: number | undefined, expected: number): boolean =>
@@ -58,9 +58,9 @@ onEachSoundServer('the level of an output', (node) => {
     for (const name of ['living', 'kitchen']) await untilLevel(stream, (await node().output(name)).id, 0, 0);
     assert.equal(await countCaptures(node().sound), 0);
     // An output may only have fallen asleep: PipeWire puts an idle one to sleep after some seconds.
-    const now = await readStates();
-    const isAtRest = resting?.every((state, at) => [state, 'SUSPENDED'].includes(now?.[at] ?? ''));
-    assert.ok(isAtRest, `${resting} has become ${now}`);
+    const statesNow = await readStates();
+    const isAtRest = resting?.every((state, at) => [state, 'SUSPENDED'].includes(statesNow?.[at] ?? ''));
+    assert.ok(isAtRest, `${resting} has become ${statesNow}`);
   });
 
   test('the level of an output shows what plays to it, and not what plays to another output', async (t) => {
@@ -126,7 +126,8 @@ onEachSoundServer('the level of an output', (node) => {
     for (let visits = 0; visits < VISITS; visits += VISITS_AT_ONCE) {
       const streams = await Promise.all(Array.from({ length: VISITS_AT_ONCE }, () => openStream(t)));
       // Some streams close before they have received anything.
-      if (visits % 20 === 0) await Promise.all(streams.map((stream) => untilLevel(stream, id, 0.5, 0.25)));
+      if (visits % (2 * VISITS_AT_ONCE) === 0)
+        await Promise.all(streams.map((stream) => untilLevel(stream, id, 0.5, 0.25)));
       for (const stream of streams) stream.close();
     }
     await untilCaptured(node().sound, 0);

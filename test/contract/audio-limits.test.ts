@@ -1,6 +1,6 @@
-// The built daemon on real sound servers, where a volume limit is passed around, a volume has no effect, or
-// the server is elsewhere: the answers with their reasons. The rules behind them:
-// actors/audio/limits.test.ts, real-limits.test.ts, server-address.test.ts.
+// The answers of the built daemon, with their reasons, where another sink could bypass a volume limit, where
+// a volume has no effect, and where the sound server is on another machine. The rules are tested by limits,
+// real-limits and server-address in actors/audio.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -29,8 +29,9 @@ async function startNode(t: TestContext, config: string, startSound?: () => Prom
     return detail;
   };
   const loudestPercent = async (name: string): Promise<number> => {
-    const named = ({ name: its }: Listed): boolean => its === name;
-    return Math.max(...percents((await node.sound.sinks()).find(named) ?? assert.fail(name)));
+    const sinks: readonly Listed[] = await node.sound.sinks();
+    const sink = sinks.find((listed) => listed.name === name) ?? assert.fail(name);
+    return Math.max(...percents(sink));
   };
   return { node, postRefused, loudestPercent };
 }
@@ -91,12 +92,12 @@ test(
 
 const [pipeWire] = SOUND_SERVERS.filter(({ kind }) => kind === 'pipewire');
 
-test('the default of two outputs of one name is 409, and their ids always work', {
-  skip: pipeWire?.skip ?? 'it is no sound server here',
+test('neither of two outputs with the same name can be made the default (409), and both take a volume by their ids', {
+  skip: pipeWire?.skip ?? 'PipeWire is not among the sound servers here',
 }, async (t) => {
   const { node, postRefused } = await startNode(t, AUDIO_ONLY, pipeWire?.start);
   await node.sound.pactl('load-module', 'module-null-sink', 'sink_name=kitchen');
-  await node.untilAudio('both are listed', ({ outputs }) => outputs.length === 3);
+  await node.untilAudio('all three outputs are listed', ({ outputs }) => outputs.length === 3);
   const outputs = await node.daemon.read<readonly Output[]>('/audio/outputs');
   const ids = outputs.flatMap(({ id, name }) => (name === 'kitchen' ? [id] : []));
   for (const id of ids) {
@@ -107,13 +108,13 @@ test('the default of two outputs of one name is 409, and their ids always work',
     );
   }
   await node.untilAudio('each has its volume', (audio) => {
-    const own = audio.outputs.filter(({ name }) => name === 'kitchen').map(({ volume }) => volume);
-    return own.join() === '0.2,0.3';
+    const volumes = audio.outputs.filter(({ name }) => name === 'kitchen').map(({ volume }) => volume);
+    return volumes.join() === '0.2,0.3';
   });
 });
 
 test(
-  'PULSE_SERVER on the network is said in /health and in the log, and no other server is taken',
+  'a PULSE_SERVER on the network is named in /health and in the log, and the daemon takes no other server',
   PULSEAUDIO,
   async (t) => {
     const sound = await startPulseAudio();
@@ -122,7 +123,7 @@ test(
     const daemon = await Daemon.start({ config: AUDIO_ONLY, env }, t);
     const reason = 'PULSE_SERVER is tcp:hifi.local:4713: tonearm speaks to a Unix socket only';
     await daemon.untilBackend('audio', 'connecting', new RegExp(reason));
-    await until('it is logged', () => daemon.log.includes(reason));
+    await until('the reason is logged', () => daemon.log.includes(reason));
     assert.equal((await daemon.get('/audio')).status, 503);
   },
 );

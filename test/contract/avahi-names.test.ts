@@ -1,6 +1,6 @@
-// Two machines of one name on one link, each with an avahi-daemon: the second one is called
-// `raspberrypi-2.local`, and the built daemon answers by that name (docs/http-api.md, "Host and Origin"), in
-// a network of its own.
+// Two machines with the same hostname on one link, each with an avahi-daemon, in a network of their own.
+// Avahi calls the second machine `raspberrypi-2.local`, and the built daemon there answers by this name
+// (docs/http-api.md, "Host and Origin").
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,10 @@ const NAMED_MS = 60_000;
 const OWN = '10.7.0.1';
 const OTHER = '10.7.0.2';
 
-/** A place with a `/run` of its own, where an avahi-daemon can be; with `--net` also a network of its own. */
+/**
+ * A place with a `/run` of its own, where an avahi-daemon can run. With the flag `--net` it also has a
+ * network of its own.
+ */
 class Place {
   readonly #folder: string;
   readonly #holder: Program;
@@ -50,7 +53,7 @@ class Place {
     await until('the place is there', () => readFileSync(join(this.#folder, 'holder'), 'utf8') !== '');
   }
 
-  /** Resolves when Avahi has that name. */
+  /** Starts Avahi with the hostname, and resolves when it has the name. */
   async startAvahi(hostname: string, name: string, flags: readonly string[] = []): Promise<Program> {
     const config = join(this.#folder, 'avahi.conf');
     writeFileSync(config, `[server]\nhost-name=${hostname}\nenable-dbus=no\nallow-interfaces=lan0,lan1\n`);
@@ -111,7 +114,7 @@ inOwnNetwork(import.meta.url, () => {
     assert.equal(await status(`RaspberryPi-2.local.:${daemon.port}`), 200);
     assert.equal(await status('raspberrypi-3.local'), 403);
     assert.equal(await status('raspberrypi-2.example.org'), 403);
-    assert.equal(await status('raspberrypi.local'), 403, 'this is the neighbour');
+    assert.equal(await status('raspberrypi.local'), 403, 'this is the name of the neighbour');
 
     await firstAvahi.end();
     const secondAvahi = await own.startAvahi('phono', 'phono.local');

@@ -1,5 +1,4 @@
-// `tonearm bench` on real sound servers: it measures, and restores the user's audio, even when it is
-// interrupted.
+// `tonearm bench` on real sound servers measures, and restores the user's audio, even when it is interrupted.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -23,7 +22,7 @@ async function userAudio(sound: SoundServer): Promise<unknown> {
   };
 }
 
-/** A server with a stream, and its audio state at the beginning. */
+/** Starts a server that plays a stream. `before` is its audio state. */
 async function startWithStream(t: TestContext, startServer: () => Promise<SoundServer>) {
   const sound = await startServer();
   t.after(() => sound.stop());
@@ -67,7 +66,7 @@ for (const { kind, skip, start: startServer } of SOUND_SERVERS) {
     }
   });
 
-  test(`${kind}: an interrupted bench leaves nothing behind`, { ...TIME_LIMIT, skip }, async (t) => {
+  test(`${kind}: an interrupted tonearm bench leaves nothing behind`, { ...TIME_LIMIT, skip }, async (t) => {
     const { sound, before } = await startWithStream(t, startServer);
     for (const [signal, ...command] of INTERRUPTIONS) {
       const bench = spawned(t, sound.env, command);
@@ -79,7 +78,7 @@ for (const { kind, skip, start: startServer } of SOUND_SERVERS) {
   });
 }
 
-test('a bench without a sound server measures the rest', TIME_LIMIT, async (t) => {
+test('tonearm bench without a sound server measures everything that needs none', TIME_LIMIT, async (t) => {
   const env = { PATH: process.env['PATH'] ?? '', HOME: '/nowhere', PULSE_SERVER: 'unix:/nowhere/native' };
   const bench = spawned(t, env, BENCH);
   assert.equal(await bench.ended, 0);

@@ -1,5 +1,6 @@
 // The client, connected to the built daemon on a real sound server. After a failure of connections, daemon or
-// sound server, each connection must reach the true state, which the routes show (docs/events.md, "Coming back").
+// sound server, each connection must reach the true state, which the routes show (docs/events.md, "Coming
+// back").
 
 import assert from 'node:assert/strict';
 import { renameSync, writeFileSync } from 'node:fs';
@@ -33,7 +34,8 @@ const STREAMS_MAX = 12;
 
 /**
  * Prepares real changes at the sound server: of volumes, and of streams that appear, are renamed and end. The
- * seed determines the changes. Each call of `step` makes one, and resolves when the sound server has applied it.
+ * seed determines the changes. Each call of `step` makes one, and resolves when the sound server has applied
+ * it.
  */
 async function startStorm(sound: SoundServer, random: SeededRandom) {
   const sinks = (await sound.sinks()).map(({ index }) => index);

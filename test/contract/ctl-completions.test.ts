@@ -16,8 +16,12 @@ import { ENTRY } from './daemon.js';
 const folder = temporaryFolder({ after });
 const ENV = { PATH: process.env['PATH'] ?? '', HOME: folder, TERM: 'dumb', LC_ALL: 'C.UTF-8' };
 const PROMPT = 'ready> ';
+/**
+ * It is written in two parts, because the terminal shows this line, too, which must not look like a prompt.
+ */
+const SET_PROMPT = `PS1='${PROMPT.slice(0, 1)}''${PROMPT.slice(1)}'`;
 
-/** Takes the place of the program, and prints the line that the shell made. */
+/** A function of the shell that takes the place of the program, and prints its arguments. */
 const PRINT_ARGUMENTS = 'tonearm() { echo "[$*]"; }';
 
 function fileFor(shell: Shell): string {
@@ -26,7 +30,7 @@ function fileFor(shell: Shell): string {
   return file;
 }
 
-/** A line as somebody types it; the shell makes of it the line that is printed. */
+/** The keys that somebody types, and the line that the shell makes of them and prints. */
 const TYPED: readonly (readonly [keys: string, line: string])[] = [
   ['tonearm c\t', '[ctl]'],
   ['tonearm ctl output-vol\t', '[ctl output-volume]'],
@@ -37,7 +41,7 @@ const TYPED: readonly (readonly [keys: string, line: string])[] = [
   ['tonearm ctl watch player.tr\t', '[ctl watch player.tracklist.updated]'],
 ];
 
-/** A shell on a terminal, whose first lines are `start`. */
+/** Starts a shell on a terminal, enters the lines `start`, and types every row of `TYPED`. */
 async function typeInShell(start: readonly string[], command: string): Promise<void> {
   // script(1) gives it a terminal.
   const terminal = spawn('script', ['-qec', command, '/dev/null'], { env: ENV });
@@ -74,11 +78,7 @@ for (const shell of SHELLS)
   });
 
 test('bash completes what is typed', { skip: lacks({ programs: PROGRAMS.bash }) }, () => {
-  const start = [
-    `source ${fileFor('bash')}`,
-    PRINT_ARGUMENTS,
-    `PS1='${PROMPT.slice(0, 1)}''${PROMPT.slice(1)}'`,
-  ];
+  const start = [`source ${fileFor('bash')}`, PRINT_ARGUMENTS, SET_PROMPT];
   return typeInShell(start, 'bash --norc --noprofile -i');
 });
 
@@ -87,7 +87,7 @@ test('zsh completes what is typed', { skip: lacks({ programs: PROGRAMS.zsh }) },
     'autoload -Uz compinit; compinit -u -D',
     `source ${fileFor('zsh')}`,
     PRINT_ARGUMENTS,
-    `PS1='${PROMPT.slice(0, 1)}''${PROMPT.slice(1)}'`,
+    SET_PROMPT,
   ];
   return typeInShell(start, 'zsh -f -i');
 });
@@ -104,7 +104,7 @@ test('fish completes what is typed', { skip: lacks({ programs: PROGRAMS.fish }) 
     const words = found
       .trimEnd()
       .split('\n')
-      .map((each) => each.replace(/\t.*/, ''));
+      .map((suggestion) => suggestion.replace(/\t.*/, ''));
     const expected = line
       .slice(1, -1)
       .split(' ')

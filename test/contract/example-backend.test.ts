@@ -1,6 +1,6 @@
 // The steps of "Adding a backend" in ARCHITECTURE.md must be enough for a route, an event, a command and a
-// place in the OpenAPI document, and those of "Adding a bridge" for a bridge that receives the backend's
-// record and has its command carried out.
+// place in the OpenAPI document. The steps of "Adding a bridge" must be enough for a bridge that receives the
+// backend's record, and whose command is carried out.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -27,10 +27,10 @@ function addExample(folder: string): void {
     cpSync(join(PROJECT, name), join(folder, name), { recursive: true });
   }
   symlinkSync(join(PROJECT, 'node_modules'), join(folder, 'node_modules'));
-  for (const [file, text, becomes] of [...EDITS, ...BRIDGE_EDITS]) {
+  for (const [file, text, replacement] of [...EDITS, ...BRIDGE_EDITS]) {
     const source = readFileSync(join(folder, file), 'utf8');
     assert.equal(source.split(text).length, 2, `${file} has ${JSON.stringify(text)} once`);
-    const edited = source.replace(text, () => becomes.replace('@', () => text));
+    const edited = source.replace(text, () => replacement.replace('@', () => text));
     writeFileSync(join(folder, file), edited);
   }
   for (const [file, text] of Object.entries({

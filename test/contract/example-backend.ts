@@ -1,10 +1,10 @@
-// Edits of the sources that add a backend and a bridge, by nothing but the lists of ARCHITECTURE.md. The
-// backend is a bell that counts how often it rings.
+// Edits of the sources that add a backend and a bridge. They change only files that ARCHITECTURE.md lists.
+// The backend is a bell that counts how often it rings.
 
 const SETTINGS = 'src/protocol/actor/settings.ts';
 
-/** File, a text that it contains once, and the replacement, in which `@` stands for the text. */
-export const EDITS: readonly (readonly [file: string, text: string, becomes: string])[] = [
+/** The file, a text that the file contains once, and its replacement, in which `@` stands for the text. */
+export const EDITS: readonly (readonly [file: string, text: string, replacement: string])[] = [
   ['src/protocol/actor/backends.ts', "'bluetooth'] as const", "'bluetooth', 'bell'] as const"],
   [SETTINGS, 'interface Settings {', '@\n readonly bell: { readonly enabled: boolean };'],
   ['src/protocol/actor/collections.ts', "  'server.info': 'ServerInfo',", "@ 'bell.updated': 'Bell',"],

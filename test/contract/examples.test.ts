@@ -32,7 +32,7 @@ describe('examples/alarm.sh', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 'cu
   });
   after(() => node.stop());
 
-  test('starts the player on a silent output, which rises to the volume', async (t) => {
+  test('alarm.sh starts the player on a silent output, and raises its volume in steps', async (t) => {
     await node.change('mpv', 'pause');
     await node.player(MPV, 'paused', ({ playback_status }) => playback_status === 'Paused');
     await node.daemon.post('/audio/outputs/living/mute', { muted: true });
@@ -53,12 +53,12 @@ describe('examples/alarm.sh', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 'cu
     assert.ok(new Set(rising).size > 2, `in steps: ${rising}`);
   });
 
-  test('ends with the reason of a refusal, and with its usage where names are missing', async (t) => {
-    const [refused, why] = await runAlarm(t, 'nowhere', 'mpv');
-    assert.notEqual(refused, 0);
-    assert.match(why, /There is no output \\"nowhere\\"/);
-    const [status, , usage] = await runAlarm(t);
-    assert.equal(status, 64);
+  test('alarm.sh ends with the reason of a refusal, and with its usage where names are missing', async (t) => {
+    const [status, output] = await runAlarm(t, 'nowhere', 'mpv');
+    assert.notEqual(status, 0);
+    assert.match(output, /There is no output \\"nowhere\\"/);
+    const [usageStatus, , usage] = await runAlarm(t);
+    assert.equal(usageStatus, 64);
     assert.match(usage, /^Usage: /);
   });
 });
@@ -78,7 +78,7 @@ test('examples/limit.mjs limits volumes, prints what plays, and outlives the dae
   const untilPrinted = (line: RegExp) =>
     until(`the example prints ${line}`, () => line.test(readFileSync(log, 'utf8')));
   const untilLimited = () =>
-    until('all outputs are at 60 %', async () => {
+    until('every output is at 60 %', async () => {
       const outputs = await daemon.read<readonly Output[]>('/audio/outputs');
       return outputs.length > 0 && outputs.every(({ volume }) => volume === 0.6);
     });

@@ -1,4 +1,4 @@
-// How idle connections end for aiohttp, the HTTP client of Home Assistant, over a slow way
+// How idle connections end for aiohttp, the HTTP client of Home Assistant, over a slow network
 // (docs/http-api.md, "Limits"). It keeps connections for 15 s, whatever an answer says.
 
 import assert from 'node:assert/strict';
@@ -10,12 +10,12 @@ import { promisify } from 'node:util';
 import { lacks } from '../tools/requirements.js';
 import { startAudio } from './audio-node.js';
 
-/** From one end of the way to the other: two of it are longer than a quarter of a second. */
+/** The delay in each direction. There and back is longer than a quarter of a second. */
 const DELAY_MS = 150;
 const AIOHTTP = '/usr/lib/python3/dist-packages/aiohttp/__init__.py';
 
 /**
- * Connections that are idle for many different times, each then used for one POST. Prints the number of
+ * Opens connections, leaves each idle for another time, and then uses each for one POST. Prints the number of
  * seconds that the answers name, and the outcome of each POST: a status, or the name of an error.
  */
 const CLIENT = `
@@ -46,7 +46,7 @@ async def main():
 asyncio.run(main())
 `;
 
-/** Everything that a socket gives or meets reaches the other one later. */
+/** Passes all data of `from`, and its end, on to `to` after the delay. */
 function passOnLater(from: Socket, to: Socket): void {
   const later = (act: () => void) => setTimeout(act, DELAY_MS).unref();
   from.on('data', (bytes) => later(() => to.write(bytes)));
@@ -55,7 +55,7 @@ function passOnLater(from: Socket, to: Socket): void {
   from.on('error', () => undefined);
 }
 
-/** Resolves to the port at which the node is far away. */
+/** Starts a proxy with the delay in front of the node, and resolves with its port. */
 async function startSlowProxy(t: TestContext, port: number): Promise<number> {
   const server = createServer((client) => {
     const node = connect(port, '127.0.0.1');
@@ -76,7 +76,7 @@ interface Outcomes {
 
 const REQUIRED = { programs: ['pulseaudio', 'pactl'], packages: { 'python3-aiohttp': AIOHTTP } };
 
-test('a POST within the announced time is carried out, and a later one wholly or not at all', {
+test('a POST within the announced time is carried out, and a later POST is carried out wholly or not at all', {
   skip: lacks(REQUIRED),
 }, async (t) => {
   const { sound, daemon } = await startAudio(t);

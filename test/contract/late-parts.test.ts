@@ -14,7 +14,7 @@ const SRC = fileURLToPath(new URL('../../../src/', import.meta.url));
 
 const LATE_IMPORT = /\bimport\('(\.[^']+)\.js'\)/g;
 
-/** Its late parts are loaded by browsers (test/browser/page-languages.test.ts). */
+/** Browsers load the late parts of the page (test/browser/page-languages.test.ts). */
 const PAGE_FOLDER = 'page/';
 
 test('every part that the daemon loads late has a row in test/contract/late-parts.ts', () => {

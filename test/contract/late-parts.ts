@@ -20,18 +20,18 @@ import { metadata, ScriptedPlayer } from '../actors/players/scripted-player.js';
 import { until } from '../until.js';
 import { Daemon, type DaemonOptions, ENTRY, NO_BACKENDS } from './daemon.js';
 
-/** How a form is run: its `main.js`, the flags of Node, and what starts Node. */
+/** How a built form is run: its `main.js`, the flags of Node, and the program that starts Node. */
 export type BuiltForm = Pick<DaemonOptions, 'entry' | 'launcher' | 'nodeArguments'>;
 
 export const LATE_PART_PROGRAMS = ['dbus-daemon'];
 
-/** The port of the discard protocol, at which nothing listens. */
+/** Nothing listens at this port, which is the one of the discard protocol. */
 const NOBODY = '127.0.0.1:9';
 const COMMAND_MAX_MS = 60_000;
 const OUT_OF_RANGE = { volume: 7 };
 const BAD_BODY = 'urn:tonearm:problem:bad-body';
 
-/** Starts a daemon of that form with the players backend. `run` runs a command of the form. */
+/** Starts a daemon of this form with the players backend. `run` runs a command of the form. */
 async function startForm(t: TestContext, form: BuiltForm) {
   const bus = await privateBus(t);
   const nodes = `discovery: {enabled: true, nodes: ["http://${NOBODY}"]}`;
@@ -44,6 +44,15 @@ async function startForm(t: TestContext, form: BuiltForm) {
   const run = (...args: readonly string[]) =>
     spawnSync(command[0] ?? '', [...command.slice(1), ...args], options);
   return { form, bus, daemon, run };
+}
+
+/** Starts a daemon of the form on a scripted sound server, and waits until its audio backend is up. */
+async function startWithSound(t: TestContext, form: BuiltForm): Promise<Daemon> {
+  const { socketPath } = await scriptedServer(t);
+  const env = { PULSE_SERVER: `unix:${socketPath}` };
+  const daemon = await Daemon.start({ ...form, config: 'systemd: {enabled: false}\n', env }, t);
+  await daemon.untilBackend('audio', 'up');
+  return daemon;
 }
 
 type RunningForm = Awaited<ReturnType<typeof startForm>>;
@@ -102,18 +111,12 @@ export const LATE_PARTS: Readonly<Record<string, LatePart>> = {
     await until('the node of the configuration is unreachable', isUnreachable);
   },
   'actors/audio/network': async ({ form }, t) => {
-    const { socketPath } = await scriptedServer(t);
-    const env = { PULSE_SERVER: `unix:${socketPath}` };
-    const daemon = await Daemon.start({ ...form, config: 'systemd: {enabled: false}\n', env }, t);
-    await daemon.untilBackend('audio', 'up');
+    const daemon = await startWithSound(t, form);
     const network = await daemon.read('/audio/network');
     assert.deepEqual(network, { enabled: false, addresses: [], commands: [] });
   },
   'actors/audio/sleep': async ({ form }, t) => {
-    const { socketPath } = await scriptedServer(t);
-    const env = { PULSE_SERVER: `unix:${socketPath}` };
-    const daemon = await Daemon.start({ ...form, config: 'systemd: {enabled: false}\n', env }, t);
-    await daemon.untilBackend('audio', 'up');
+    const daemon = await startWithSound(t, form);
     const { status } = await daemon.post('/audio/sleep', { minutes: 30 });
     const { active } = await daemon.read<SleepRecord>('/audio/sleep');
     assert.deepEqual([status, active], [202, true]);
@@ -131,10 +134,7 @@ export const LATE_PARTS: Readonly<Record<string, LatePart>> = {
     });
   },
   'actors/audio/listen-keeper': async ({ form }, t) => {
-    const sound = await scriptedServer(t);
-    const env = { PULSE_SERVER: `unix:${sound.socketPath}` };
-    const daemon = await Daemon.start({ ...form, config: 'systemd: {enabled: false}\n', env }, t);
-    await daemon.untilBackend('audio', 'up');
+    const daemon = await startWithSound(t, form);
     assert.equal((await daemon.post('/audio/inputs/none/listen/stop', {})).status, 404);
   },
   'actors/players/web-cover': async ({ bus, daemon }, t) => {

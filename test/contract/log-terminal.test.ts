@@ -1,4 +1,4 @@
-// The format of the log on a terminal: lines for people. JSON in a pipe: supervisor/log.test.ts.
+// The log on a terminal has lines for people. supervisor/log.test.ts tests the JSON that a pipe gets.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -52,6 +52,6 @@ test('on a terminal log lines are formatted and coloured', { skip }, async (t) =
   assert.match(stripVTControlCharacters(text), LISTENING);
 });
 
-test('on a terminal that has no colours log lines have none', { skip }, async (t) => {
+test('on a terminal that has no colours log lines have no colours', { skip }, async (t) => {
   assert.match(await onTerminal(t, { TERM: 'dumb' }), LISTENING);
 });

@@ -67,7 +67,7 @@ function reasonToSkip(): string | false {
   return ran.status === 0 ? false : 'Node cannot be run by other users here';
 }
 
-test('a user without an entry: every backend works, or names its reason', {
+test('for a user without an entry in the user database every backend works, or names its reason', {
   skip: reasonToSkip(),
 }, async () => {
   const directory = mkdtempSync(join(OPEN_TO_ALL, 'tonearm-user-'));
@@ -89,11 +89,11 @@ test('a user without an entry: every backend works, or names its reason', {
       // Power says why it is away when it is asked for the first time.
       const power = await get('/power/');
       const health = (await (await get('/health')).json()) as Health;
-      const all = Object.values(health.backends);
-      const isKnown = all.every(({ state, detail }) => state === 'up' || detail !== undefined);
-      return power.status === 503 && isKnown && health.backends;
+      const states = Object.values(health.backends);
+      const areKnown = states.every(({ state, detail }) => state === 'up' || detail !== undefined);
+      return power.status === 503 && areKnown && health.backends;
     }).catch((cause: unknown) => {
-      throw new Error(`the daemon said:\n${readFileSync(log, 'utf8')}`, { cause });
+      throw new Error(`the log of the daemon:\n${readFileSync(log, 'utf8')}`, { cause });
     });
     const states = Object.entries(backends).map(
       ([name, { state, restarts }]) => `${name} ${state} ${restarts}`,

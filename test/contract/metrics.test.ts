@@ -23,14 +23,19 @@ interface Dashboard {
   }[];
 }
 
-/** Grafana fills such values in. */
+/** Grafana replaces the names by values such as these. */
 const VARIABLES = { $__rate_interval: '20s', $node: '.*' };
 
 function filledIn(expression: string): string {
-  return Object.entries(VARIABLES).reduce((text, [name, value]) => text.replaceAll(name, value), expression);
+  let filled = expression;
+  for (const [name, value] of Object.entries(VARIABLES)) filled = filled.replaceAll(name, value);
+  return filled;
 }
 
-/** Scrapes the daemon at that port each second; the answer gives the `data` of Prometheus' own interface. */
+/**
+ * Starts a Prometheus that scrapes the daemon at the port `target` each second. Resolves with a function that
+ * asks Prometheus' own interface, and gives the `data` of its answer.
+ */
 async function startPrometheus(t: TestContext, target: number) {
   const folder = temporaryFolder(t);
   const config = join(folder, 'prometheus.yml');
@@ -94,7 +99,7 @@ test('Prometheus reads the figures, and each panel of examples/grafana.json show
   const threads = result.map(({ metric }) => metric);
   for (const thread of ['main', 'audio', 'players'])
     assert.ok(
-      threads.some((each) => JSON.stringify(each) === JSON.stringify({ thread })),
+      threads.some((labels) => JSON.stringify(labels) === JSON.stringify({ thread })),
       thread,
     );
 });

@@ -73,7 +73,7 @@ describe('a daemon on a sound server with a broker', { skip }, () => {
     await untilRead('the step down', readVolume, /30%/);
     await untilRead('the end of the mute', readMute, /no/);
     await spy.publish(`${OUTPUTS}/living/volume/set`, ' 45% ');
-    await untilRead('the plain volume', readVolume, /45%/);
+    await untilRead('the volume that is no JSON', readVolume, /45%/);
     for (const [word, muted] of [
       ['ON', /yes/],
       ['toggle', /no/],
@@ -84,10 +84,10 @@ describe('a daemon on a sound server with a broker', { skip }, () => {
       await untilRead(`the word ${word}`, readMute, muted);
     }
     await spy.publish(`${TOPIC}/audio/server/set`, { output: 'kitchen' });
-    await untilRead('the default', () => sound.pactl('get-default-sink'), /kitchen/);
+    await untilRead('the default output', () => sound.pactl('get-default-sink'), /kitchen/);
   });
 
-  test('a daemon that is killed is offline by its will, and when it is back it removes the topic of an output that has gone', async () => {
+  test('the will of a daemon that is killed says that it is offline, and a restarted daemon removes the topic of an output that has gone', async () => {
     await sound.addSink('cellar');
     await spy.holds(`${OUTPUTS}/cellar`);
     daemon.signal('SIGKILL');

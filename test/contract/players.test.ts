@@ -1,5 +1,5 @@
 // Covers of players as clients get them (docs/players.md, "Covers"), over a real bus: an image, a redirect,
-// or nothing, and at what cost.
+// or nothing, and the memory that they need.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ const COVER = '/players/scripted.instance123/cover';
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 const pngOf = (bytes: number): Buffer => Buffer.concat([PNG, Buffer.alloc(bytes, 0x55)]);
 
-/** A daemon with a player that has no cover yet, and a place for a cover. */
+/** Starts a daemon and a player without a cover. `path` is the path of a file for a cover. */
 async function withPlayer(t: TestContext) {
   const bus = await privateBus(t);
   const config = `mpris: {enabled: true}\n${NO_BACKENDS}`;
@@ -31,7 +31,7 @@ async function withPlayer(t: TestContext) {
     return listed && (listed.metadata?.['xesam:title'] ?? '');
   };
   await until('the player is listed', async () => (await readTitle()) !== undefined);
-  /** The player names it as its cover. */
+  /** Lets the player name this URL as its cover, and waits until the daemon has read it. */
   const nameCover = async (artUrl: string): Promise<void> => {
     const named = artUrl.slice(0, 30);
     player.change({ Metadata: metadata({ 'mpris:artUrl': artUrl, 'xesam:title': named }) });
@@ -74,17 +74,22 @@ test('a cover is an image with its tag, a redirect to the web, or missing', asyn
   assert.equal((await daemon.get(COVER)).status, 200);
 });
 
+const CLIENTS = 50;
+const COVER_BYTES = 8 << 20;
+/** Fifty covers would need 400 MB. */
+const MEMORY_MAX_MB = 300;
+
 test('fifty clients that do not read a cover cost less memory than fifty covers', async (t) => {
   const { daemon, nameCover, path } = await withPlayer(t);
-  writeFileSync(path, pngOf((8 << 20) - PNG.length));
+  writeFileSync(path, pngOf(COVER_BYTES - PNG.length));
   await nameCover(`file://${path}`);
-  // Each asks as soon as it is connected: a connection that asks nothing for 10 s is closed.
-  for (let count = 0; count < 50; count += 1) {
+  // Each client asks as soon as it is connected, because a connection without a request is closed after 10 s.
+  for (let count = 0; count < CLIENTS; count += 1) {
     const socket = connect(daemon.port, '127.0.0.1');
     t.after(() => socket.destroy());
     socket.on('error', () => undefined);
     socket.write(`GET ${COVER} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
     await once(socket, 'readable');
   }
-  assert.ok(daemon.memoryMb < 300, `${daemon.memoryMb} MB, where fifty covers are 400`);
+  assert.ok(daemon.memoryMb < MEMORY_MAX_MB, `${daemon.memoryMb} MB`);
 });

@@ -1,6 +1,6 @@
-// The reverse proxies of docs/security.md, real ones, with the page in Chromium behind them at https: it
-// loads, its buttons work, also where only programs on the node may change something, and the event stream
-// arrives without delay; also below a path of the proxy.
+// The page in Chromium behind the reverse proxies of docs/security.md, which are real, at https. The page
+// loads, its buttons work although only programs on the node may change something, and the event stream
+// arrives without delay. All this is true below a path of the proxy, too.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -24,7 +24,7 @@ const PAGE = 'docs/security.md';
 
 interface Proxy {
   readonly programs: readonly string[];
-  /** The lines of docs/security.md, "Behind a reverse proxy", with the same below a path. */
+  /** The lines of docs/security.md, "Behind a reverse proxy", and these lines again for `PROXY_PATH`. */
   readonly lines: string;
   /** The whole configuration around these lines, for a port and a folder. */
   readonly wholeConfig: (lines: string, port: number, folder: string) => string;
@@ -36,11 +36,12 @@ const PROXIES: Readonly<Record<string, Proxy>> = {
     programs: ['nginx', 'openssl'],
     lines: documentedBlock(PAGE, 'nginx').replace(
       / location .*? {2}\}\n/s,
-      (at) => at + at.replace('location /', `location ${PROXY_PATH}`).replace(':8018;', ':8018/;'),
+      (location) =>
+        location + location.replace('location /', `location ${PROXY_PATH}`).replace(':8018;', ':8018/;'),
     ),
     wholeConfig: (lines, port, folder) => {
-      const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
-      const temporary = places.map((place) => `${place}_temp_path ${folder}/${place};`).join(' ');
+      const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+      const temporary = folders.map((name) => `${name}_temp_path ${folder}/${name};`).join(' ');
       return `daemon off; master_process off; pid ${folder}/pid; error_log stderr; events {}
 http { access_log off; ${temporary}
 ${lines.replace('listen 443', `listen 127.0.0.1:${port}`).replaceAll('/etc/ssl', folder)}}`;
@@ -51,7 +52,7 @@ ${lines.replace('listen 443', `listen 127.0.0.1:${port}`).replaceAll('/etc/ssl',
     programs: ['caddy'],
     lines: documentedBlock(PAGE, 'caddy').replace(
       / +reverse_proxy.*/,
-      (at) => `${at}\n handle_path ${PROXY_PATH}* {\n${at}\n}`,
+      (directive) => `${directive}\n handle_path ${PROXY_PATH}* {\n${directive}\n}`,
     ),
     wholeConfig: (lines, port) => `{
   admin off
@@ -85,10 +86,10 @@ ${lines.replace('bind :443', `bind 127.0.0.1:${port}`).replaceAll('/etc/ssl', fo
 
 function writeCertificate(folder: string): void {
   const files = ['-keyout', join(folder, 'music.key'), '-out', join(folder, 'music.pem')];
-  const whose = ['-subj', `/CN=${NAME}`, '-addext', `subjectAltName=DNS:${NAME}`];
+  const subject = ['-subj', `/CN=${NAME}`, '-addext', `subjectAltName=DNS:${NAME}`];
   const kind = ['-x509', '-newkey', 'rsa:2048', '-nodes'];
-  execFileSync('openssl', ['req', ...kind, ...files, ...whose], { stdio: 'pipe' });
-  // HAProxy wants both in one file.
+  execFileSync('openssl', ['req', ...kind, ...files, ...subject], { stdio: 'pipe' });
+  // HAProxy reads certificate and key from one file.
   appendFileSync(join(folder, 'music.pem'), readFileSync(join(folder, 'music.key')));
 }
 
@@ -147,10 +148,10 @@ for (const [name, proxy] of Object.entries(PROXIES)) {
           const slider = page.getByRole('slider', { name: 'Volume of Kitchen', exact: true });
           await until('the page shows the volume', async () => (await slider.inputValue()) === `${percent}`);
         }
-        const before = (await sound.sinks()).find((sink) => sink.name === 'living')?.mute;
+        const wasMuted = (await sound.sinks()).find((sink) => sink.name === 'living')?.mute;
         await page.getByRole('button', { name: 'Mute Living room' }).click();
         await until('the sound server has the change', async () =>
-          (await sound.sinks()).some((sink) => sink.name === 'living' && sink.mute !== before),
+          (await sound.sinks()).some((sink) => sink.name === 'living' && sink.mute !== wasMuted),
         );
         await page.close();
       });

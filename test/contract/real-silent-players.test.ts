@@ -13,7 +13,7 @@ import { until } from '../until.js';
 
 const SESSION_PROGRAMS = ['pulseaudio', 'pactl', 'dbus-daemon'];
 const SECOND_US = 1_000_000;
-/** Positions may differ by so much: mpc prints whole seconds, and reading takes time on a busy machine. */
+/** Positions may differ by this much: mpc prints whole seconds, and reading takes time on a busy machine. */
 const TOLERANCE_US = 1.5 * SECOND_US;
 
 const SHORT_TRACK = { title: 'Round', artist: 'Sinus', album: 'Short', seconds: 8 };

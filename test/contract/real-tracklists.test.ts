@@ -37,12 +37,12 @@ describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
     tracks.map(({ metadata }) => metadata['xesam:title']).join();
   const untilTracksAre = (expected: string): Promise<TracklistRecord> =>
     until(`the tracks are ${expected}`, async () => {
-      const now = await readTracklist();
-      assert.equal(titlesOf(now), expected);
-      return now;
+      const tracklist = await readTracklist();
+      assert.equal(titlesOf(tracklist), expected);
+      return tracklist;
     });
   const untilPlaying = (title: string): Promise<PlayerRecord> =>
-    node.player(VLC, `at ${title}`, ({ metadata }) => metadata?.['xesam:title'] === title);
+    node.player(VLC, `playing ${title}`, ({ metadata }) => metadata?.['xesam:title'] === title);
 
   test('a tracklist is sent with its tracks, and a player that supports none has none', async () => {
     const { can_edit_tracks, tracks } = await untilTracksAre(`${firstTitle},${secondTitle}`);
@@ -88,7 +88,7 @@ describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
       return true;
     });
     const texts = sent().map(({ data }) => data);
-    const areDifferent = texts.every((text, at) => text !== texts[at - 1]);
+    const areDifferent = texts.every((text, index) => text !== texts[index - 1]);
     assert.ok(areDifferent, texts.join());
     const before = texts.length;
     await node.change(VLC, 'pause');
@@ -107,7 +107,7 @@ describe('a list of 500 songs in VLC', { skip: lacks(NEEDS) }, () => {
     const session = await startSession();
     const folder = session.path('album', 'A folder with a name as people have it, '.repeat(4));
     mkdirSync(folder);
-    const files = Array.from({ length: 500 }, (_, n) => join(folder, `${n}.wav`));
+    const files = Array.from({ length: 500 }, (_, index) => join(folder, `${index}.wav`));
     for (const file of files) symlinkSync(session.tone(firstTitle), file);
     await startVlc(session, files);
     node = await startPlayersNode(session);

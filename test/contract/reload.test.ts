@@ -1,6 +1,6 @@
-// The built daemon reads its configuration again at SIGHUP (docs/configuration.md, "Reloading"): each group
-// of keys takes effect while streams stay open and everything else stays as it was; a wrong configuration
-// changes nothing.
+// The built daemon reads its configuration again at SIGHUP (docs/configuration.md, "Reloading"). Each
+// group of keys takes effect, while streams stay open and everything else stays as it was. A wrong
+// configuration changes nothing.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -36,12 +36,15 @@ describe('the configuration of a daemon that runs', {
   });
   after(() => live.close());
 
-  /** Writes the configuration, lets it be read, and returns the lines that were logged then. */
-  async function reload(api: string, config: string, done = RELOAD_LOGGED): Promise<string> {
+  /**
+   * Writes the configuration, with further keys of `api`, and has it read. Returns the lines logged
+   * meanwhile.
+   */
+  async function reload(config: string, apiKeys = '', done = RELOAD_LOGGED): Promise<string> {
     const { daemon } = audible;
     const from = daemon.log.length;
     const lines = (): string => daemon.log.slice(from);
-    writeFileSync(join(daemon.directory, 'config.yaml'), `api: {port: ${daemon.port}${api}}\n${config}`);
+    writeFileSync(join(daemon.directory, 'config.yaml'), `api: {port: ${daemon.port}${apiKeys}}\n${config}`);
     daemon.signal('SIGHUP');
     await until('the configuration was read', () => done.test(lines()));
     assert.equal(stream.ended, false);
@@ -54,24 +57,24 @@ describe('the configuration of a daemon that runs', {
   const readAudioHealth = async () => JSON.stringify((await readHealth()).backends['audio']);
 
   test('a reload of a wrong configuration changes nothing, and logs each problem in a line', async () => {
-    const before = await readAudioHealth();
-    const lines = await reload('', 'pulseaudio: {enabled: maybe}\nbind: []\n');
+    const healthBefore = await readAudioHealth();
+    const lines = await reload('pulseaudio: {enabled: maybe}\nbind: []\n');
     const problems = lines.split('\n').filter((line) => /"msg":"[^"]*config\.yaml:\d+:\d+: /.test(line));
     assert.equal(problems.length, 2, lines);
     assert.match(lines, /pulseaudio\.enabled: must be true or false/);
     assert.match(lines, /the configuration is wrong: nothing was changed/);
-    assert.equal(await readAudioHealth(), before);
+    assert.equal(await readAudioHealth(), healthBefore);
     assert.equal(await statusOf('/audio'), 200);
   });
 
   test('a reload of an unchanged configuration leaves everything as it is', async () => {
-    const before = await readAudioHealth();
-    assert.match(await reload('', AUDIO_ONLY), /"changed":"nothing"/);
-    assert.equal(await readAudioHealth(), before);
+    const healthBefore = await readAudioHealth();
+    assert.match(await reload(AUDIO_ONLY), /"changed":"nothing"/);
+    assert.equal(await readAudioHealth(), healthBefore);
   });
 
   test('a reload changes the settings that the gateway reads at each request', async () => {
-    const before = await readAudioHealth();
+    const healthBefore = await readAudioHealth();
     const api =
       ', hosts: [music.example.org], control: false, ui: {enabled: false, volumeStep: 3}, cors: {origins: ["http://app.lan"]}';
     const origin = { Origin: 'http://app.lan' };
@@ -98,25 +101,25 @@ describe('the configuration of a daemon that runs', {
       commands: true,
     };
     assert.deepEqual(await readSettings(), defaults);
-    assert.match(await reload(api, AUDIO_ONLY), /"changed":"[^"]*api\.control/);
+    assert.match(await reload(AUDIO_ONLY, api), /"changed":"[^"]*api\.control/);
     const changed = { host: 200, origin: 'http://app.lan', post: 403, page: 404, control: false };
     assert.deepEqual(await readSettings(), { ...changed, step: 0.03, commands: false });
-    assert.equal(await readAudioHealth(), before);
-    await reload('', AUDIO_ONLY);
+    assert.equal(await readAudioHealth(), healthBefore);
+    await reload(AUDIO_ONLY);
     assert.deepEqual(await readSettings(), defaults);
   });
 
   test('a reload that changes bind opens and closes addresses at once', async () => {
     const atOtherAddress = { path: '/server', host: OTHER_LOOPBACK };
-    await reload('', `${AUDIO_ONLY}bind: [127.0.0.1, ${OTHER_LOOPBACK}]\n`);
+    await reload(`${AUDIO_ONLY}bind: [127.0.0.1, ${OTHER_LOOPBACK}]\n`);
     assert.equal((await send(audible.daemon.port, atOtherAddress)).status, 200);
-    await reload('', AUDIO_ONLY);
+    await reload(AUDIO_ONLY);
     await assert.rejects(send(audible.daemon.port, atOtherAddress), /ECONNREFUSED/);
   });
 
   test('a reload changes logLevel, and logs the keys that need a restart', async () => {
     const port = await freePort();
-    const lines = await reload(`, sse: {maxClients: 7}`, `${AUDIO_ONLY}logLevel: warn\n`, /maxClients takes/);
+    const lines = await reload(`${AUDIO_ONLY}logLevel: warn\n`, ', sse: {maxClients: 7}', /maxClients takes/);
     assert.match(lines, /api\.sse\.maxClients takes effect with the next start/);
     assert.doesNotMatch(lines, /"level":"info"/);
     const { directory, port: currentPort } = audible.daemon;
@@ -127,16 +130,20 @@ describe('the configuration of a daemon that runs', {
     assert.match(audible.daemon.log.slice(from), /api\.port takes effect with the next start/);
     assert.doesNotMatch(audible.daemon.log.slice(from), /"restarted"/);
     assert.equal(await statusOf('/server'), 200);
-    await assert.rejects(send(port, { path: '/server' }), /ECONNREFUSED/, `not ${currentPort}`);
-    assert.doesNotMatch(await reload('', AUDIO_ONLY), /takes effect/);
+    await assert.rejects(
+      send(port, { path: '/server' }),
+      /ECONNREFUSED/,
+      `the daemon still listens at ${currentPort}`,
+    );
+    assert.doesNotMatch(await reload(AUDIO_ONLY), /takes effect/);
   });
 
   test('a reload restarts a backend whose settings have changed, and no other', async () => {
-    await reload('', `${AUDIO_ONLY}players: {enabled: true}\n`);
+    await reload(`${AUDIO_ONLY}players: {enabled: true}\n`);
     await audible.daemon.untilBackend('players', 'connecting', /./);
     const players = JSON.stringify((await readHealth()).backends['players']);
     const relabelled = `${AUDIO_ONLY}players: {enabled: true}\npulseaudio: {outputs: {living: {label: Parlour}}}\n`;
-    assert.match(await reload('', relabelled), /"restarted":"audio"/);
+    assert.match(await reload(relabelled), /"restarted":"audio"/);
     await audible.daemon.untilBackend('audio', 'up');
     await until('the output has its label', () =>
       [...live.state.outputs.values()].some(({ label }) => label === 'Parlour'),
@@ -148,21 +155,21 @@ describe('the configuration of a daemon that runs', {
 
   test('a reload adds and removes backends with their routes, also for clients that are connected', async () => {
     const { daemon } = audible;
-    await reload('', `${AUDIO_ONLY}bluetooth: {enabled: true}\n`);
+    await reload(`${AUDIO_ONLY}bluetooth: {enabled: true}\n`);
     await until('the client knows bluetooth', () => live.state.backends.has('bluetooth'));
     assert.equal(await statusOf('/players'), 404);
     assert.notEqual(await statusOf('/bluetooth'), 404);
     const { backends } = live.state;
     assert.deepEqual([...backends.keys()], ['audio', 'bluetooth']);
-    assert.match(await reload('', AUDIO_ONLY), /"restarted":"bluetooth"/);
+    assert.match(await reload(AUDIO_ONLY), /"restarted":"bluetooth"/);
     await until('the client has removed bluetooth', () => !live.state.backends.has('bluetooth'));
     assert.ok(live.state.outputs.size > 0);
     assert.equal(await statusOf('/bluetooth'), 404);
-    assert.match(await reload('', `${NO_BACKENDS}`), /"restarted":"audio"/);
+    assert.match(await reload(NO_BACKENDS), /"restarted":"audio"/);
     await until('the client has removed the outputs', () => live.state.outputs.size === 0);
     assert.equal(await statusOf('/audio'), 404);
     assert.deepEqual((await readHealth()).backends, {});
-    await reload('', AUDIO_ONLY);
+    await reload(AUDIO_ONLY);
     await daemon.untilBackend('audio', 'up');
     await until('the client has the outputs', () => live.state.outputs.size > 0);
     assert.deepEqual([...live.state.backends.keys()], ['audio']);
@@ -171,10 +178,10 @@ describe('the configuration of a daemon that runs', {
 
   test('the configuration is read again for each SIGHUP, also for one that comes during a reload', async () => {
     const { daemon } = audible;
-    const before = await readAudioHealth();
-    for (let times = 0; times < 20; times += 1) daemon.signal('SIGHUP');
-    await reload('', AUDIO_ONLY);
-    assert.equal(await readAudioHealth(), before, daemon.log.slice(-6000));
+    const healthBefore = await readAudioHealth();
+    for (let count = 0; count < 20; count += 1) daemon.signal('SIGHUP');
+    await reload(AUDIO_ONLY);
+    assert.equal(await readAudioHealth(), healthBefore, daemon.log.slice(-6000));
     assert.equal(stream.ended, false);
   });
 });

@@ -1,6 +1,6 @@
-// No secret may appear anywhere (docs/security.md, "What the daemon defends"): the broker's password and the
-// sound server's cookie are marked, the built daemon goes through every failure with the most verbose log,
-// and all its output is searched.
+// No secret may appear anywhere (docs/security.md, "What the daemon defends"). The broker's password and the
+// sound server's cookie are texts that occur nowhere else. The built daemon goes through every failure with
+// the most verbose log, and all its output is searched for these texts.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -21,6 +21,7 @@ import { Daemon, ENTRY } from './daemon.js';
 
 const PASSWORD = 'marked-password-of-the-broker';
 const COOKIE = 'marked-cookie-of-the-sound-server'.padEnd(256, '~');
+/** Both secrets as they are, and in every encoding in which they could appear. */
 const SPELLINGS = [PASSWORD, COOKIE.slice(0, 33)].flatMap((secret) => {
   const bytes = Buffer.from(secret);
   return [secret, bytes.toString('hex'), bytes.toString('base64').slice(0, 40), encodeURIComponent(secret)];
@@ -30,7 +31,7 @@ function assertNoSecret(what: string, text: string): void {
   for (const spelling of SPELLINGS) assert.ok(!text.includes(spelling), `${what}: ${spelling} in ${text}`);
 }
 
-/** The password file's line in mosquitto's format (mosquitto_passwd(1)). */
+/** A line of a password file in mosquitto's format (mosquitto_passwd(1)). */
 function passwordLine(user: string, password: string): string {
   const salt = randomBytes(12);
   const hash = pbkdf2Sync(password, salt, 101, 64, 'sha512');
@@ -39,7 +40,7 @@ function passwordLine(user: string, password: string): string {
 
 const skip = lacks({ programs: ['mosquitto', 'pulseaudio', 'pactl'] });
 
-describe('no secret is in the output of a daemon when', { skip }, () => {
+describe('the output of a daemon with secrets', { skip }, () => {
   let broker: Broker;
   let sound: SoundServer;
   let daemon: Daemon;
@@ -82,14 +83,14 @@ describe('no secret is in the output of a daemon when', { skip }, () => {
       assertNoSecret(file, readFileSync(`/proc/${daemon.pid}/${file}`, 'latin1'));
   }
 
-  test('everything works', async () => {
+  test('no secret is in the output when everything works', async () => {
     await untilMqtt('up', /^$/);
     await daemon.untilBackend('audio', 'up');
     assert.match(await spy.holds('t/status'), /online/);
     await assertNoSecretAnywhere();
   });
 
-  test('the password is wrong', async () => {
+  test('no secret is in the output when the password is wrong', async () => {
     writeFileSync(
       join(broker.directory, 'users'),
       passwordLine('node', 'another') + passwordLine('spy', 'spy'),
@@ -101,7 +102,7 @@ describe('no secret is in the output of a daemon when', { skip }, () => {
     await assertNoSecretAnywhere();
   });
 
-  test('the broker is another program that echoes what it gets', async () => {
+  test('no secret is in the output when the broker is another program that echoes what it gets', async () => {
     await broker.end();
     const echoing = new Set<Socket>();
     const server = createServer((socket) => {
@@ -115,12 +116,12 @@ describe('no secret is in the output of a daemon when', { skip }, () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  test('the broker is away', async () => {
+  test('no secret is in the output when the broker is away', async () => {
     await untilMqtt('connecting', /ECONNREFUSED/);
     await assertNoSecretAnywhere();
   });
 
-  test('the password file cannot be read', async () => {
+  test('no secret is in the output when the password file cannot be read', async () => {
     rmSync(join(secrets, 'password'));
     await untilMqtt('connecting', /passwordFile: \S+: it does not exist/);
     mkdirSync(join(secrets, 'password'));
@@ -128,7 +129,7 @@ describe('no secret is in the output of a daemon when', { skip }, () => {
     await assertNoSecretAnywhere();
   });
 
-  test('the daemon ends', async () => {
+  test('no secret is in the log when the daemon ends', async () => {
     daemon.signal('SIGTERM');
     await until('the daemon has ended', () => !daemon.isAlive());
     assertNoSecret('the log', daemon.log);
@@ -136,7 +137,7 @@ describe('no secret is in the output of a daemon when', { skip }, () => {
   });
 });
 
-/** Lines of `mqtt:` with a secret in the wrong place. */
+/** Keys below `mqtt` that have the password in the wrong place. */
 const MISTAKES: readonly string[] = [
   `url: "mqtt://node:${PASSWORD}@broker"`,
   `url: "mqtts://${PASSWORD}@broker:8883"`,
@@ -160,6 +161,6 @@ for (const mistake of MISTAKES) {
     const args = [ENTRY, '--check-config', '--config', config];
     const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env });
     assert.ok(status === 78 || stderr.includes('unknown key'), stderr);
-    assertNoSecret('what it says', stdout + stderr);
+    assertNoSecret('the output', stdout + stderr);
   });
 }

@@ -12,7 +12,7 @@ export class SilentCrowd {
   /** Opens `count` connections in total, from the addresses of `from` in turn. */
   constructor(to: { readonly host: string; readonly port: number }, from: readonly string[], count: number) {
     this.#to = to;
-    for (let each = 0; each < count; each += 1) this.#connect(from[each % from.length] ?? '');
+    for (let opened = 0; opened < count; opened += 1) this.#connect(from[opened % from.length] ?? '');
   }
 
   end(): void {
@@ -38,5 +38,5 @@ export class SilentCrowd {
 export function consecutiveAddresses(first: string, count: number): readonly string[] {
   const network = first.slice(0, first.lastIndexOf('.') + 1);
   const start = Number(first.slice(network.length));
-  return Array.from({ length: count }, (_, at) => `${network}${start + at}`);
+  return Array.from({ length: count }, (_, offset) => `${network}${start + offset}`);
 }

@@ -1,5 +1,5 @@
-// The name of a broker in the built daemon: one that the machine's own files know is connected to, and while
-// no name server answers for one the daemon serves, and ends with status 0.
+// How the built daemon finds the address of its broker. It connects to a name that /etc/hosts has. While no
+// name server answers, it serves requests, and ends with status 0.
 
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
@@ -12,6 +12,9 @@ import { temporaryFolder } from '../temporary-folder.js';
 import { inOwnNetwork } from '../tools/own-network.js';
 import { Daemon, NO_BACKENDS } from './daemon.js';
 
+const DNS_PORT = 53;
+const MQTT_PORT = 1883;
+
 const ETC_FILES = {
   hosts: '127.0.0.1 localhost\n127.0.0.1 known.example\n',
   'resolv.conf': 'nameserver 127.0.0.1\n',
@@ -22,7 +25,7 @@ const WITH_ETC_FILES = `${Object.keys(ETC_FILES)
   .map((name) => `mount --bind "$1/${name}" /etc/${name}`)
   .join('; ')}; shift; exec "$@"`;
 
-/** A daemon whose broker has that name. */
+/** Starts a daemon whose broker has this name. */
 function startWithBroker(t: TestContext, name: string): Promise<Daemon> {
   const folder = temporaryFolder(t);
   for (const [file, text] of Object.entries(ETC_FILES)) writeFileSync(join(folder, file), text);
@@ -38,7 +41,7 @@ inOwnNetwork(import.meta.url, () => {
     test(`${signal} while a name is looked up ends the daemon with status 0`, async (t) => {
       const server = createSocket('udp4');
       t.after(() => server.close());
-      server.bind(53, '127.0.0.1');
+      server.bind(DNS_PORT, '127.0.0.1');
       await once(server, 'listening');
       const queried = once(server, 'message');
       const daemon = await startWithBroker(t, 'unknown.example');
@@ -52,7 +55,7 @@ inOwnNetwork(import.meta.url, () => {
   test('a broker is found by a name of /etc/hosts', async (t) => {
     const broker = createServer((socket) => socket.destroy());
     t.after(() => broker.close());
-    broker.listen(1883, '127.0.0.1');
+    broker.listen(MQTT_PORT, '127.0.0.1');
     const connected = once(broker, 'connection');
     await startWithBroker(t, 'known.example');
     await connected;

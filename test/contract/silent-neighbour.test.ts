@@ -1,7 +1,7 @@
-// A neighbour opens silent connections again and again: requests of others, and of the same address, are
-// served, and the node's memory and descriptors stay within their bounds (docs/http-api.md, "Limits"; real
-// sockets from several addresses, in a network of its own). Which connection is closed:
-// gateway/connection-choice.test.ts.
+// A neighbour opens silent connections again and again. Requests of others, and of the neighbour itself, are
+// served, and memory and descriptors of the node stay within their bounds (docs/http-api.md, "Limits"). The
+// sockets are real, in a network of its own. gateway/connection-choice.test.ts tests which connection is
+// closed.
 
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
@@ -17,7 +17,7 @@ const NODE_V6 = 'fd00:9::1';
 const NEIGHBOUR = '10.9.0.2';
 const NEIGHBOUR_V6 = 'fd00:9:0:1::2';
 /** Addresses of one /64 network, because one device may have many of these. */
-const CROWD_V6 = Array.from({ length: 40 }, (_, at) => `fd00:9:0:2::${at + 1}`);
+const CROWD_V6 = Array.from({ length: 40 }, (_, index) => `fd00:9:0:2::${index + 1}`);
 const CROWD = '10.9.0.3';
 const LISTENERS = consecutiveAddresses('10.9.0.20', 8);
 const REQUESTS = 15;
@@ -28,6 +28,8 @@ const OTHER_DESCRIPTORS_MAX = 16;
 /** So many connections needed 46 MB in this test, with the garbage of the connections that were closed. */
 const GROWTH_MAX_MB = 64;
 const MAX_CLIENTS = 256;
+/** The beginning of an answer to a request that is served. */
+const SERVED = 'HTTP/1.1 200';
 
 /**
  * A neighbour that is served: the address that its requests come from, and the address of the node that they
@@ -43,7 +45,7 @@ interface Row {
   readonly from: readonly string[];
   readonly to: string;
   readonly count: number;
-  /** The test begins after so many closings: by then some connections have come back. */
+  /** The requests begin after this number of closings, when some connections have come back. */
   readonly closings: number;
   readonly requesters: readonly Requester[];
 }
@@ -89,13 +91,12 @@ const countDescriptors = (pid: number): number => readdirSync(`/proc/${pid}/fd`)
 async function request([from, to]: Requester, port: number): Promise<string> {
   const host = to.includes(':') ? `[${to}]` : to;
   const text = `GET /server HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
-  return (await new RawConnection(port, to, from).write(text).untilClosed()).slice(0, 12);
+  return (await new RawConnection(port, to, from).write(text).untilClosed()).slice(0, SERVED.length);
 }
 
 async function assertServed(requesters: readonly Requester[], port: number): Promise<void> {
   for (let count = 0; count < REQUESTS; count += 1)
-    for (const requester of requesters)
-      assert.equal(await request(requester, port), 'HTTP/1.1 200', `${requester}`);
+    for (const requester of requesters) assert.equal(await request(requester, port), SERVED, `${requester}`);
 }
 
 async function openStream(from: string, port: number): Promise<RawConnection> {
@@ -126,18 +127,18 @@ inOwnNetwork(import.meta.url, () => {
       const opened = countDescriptors(daemon.pid) - openBefore;
       assert.ok(opened <= CONNECTIONS_MAX + OTHER_DESCRIPTORS_MAX, `${opened} descriptors`);
       const grown = daemon.memoryMb - memoryBefore;
-      assert.ok(grown < GROWTH_MAX_MB, `it has grown by ${grown} MB`);
+      assert.ok(grown < GROWTH_MAX_MB, `the daemon has grown by ${grown} MB`);
     });
   }
 
-  test('requests are answered, and all streams stay open, while silent connections come back to a node that has all streams that it may have', async (t) => {
+  test('a node with the largest number of streams keeps them and answers requests, while silent connections come back', async (t) => {
     const daemon = await startNode(t);
     const streams: RawConnection[] = [];
     t.after(() => {
       for (const stream of streams) stream.destroy();
     });
-    for (let at = 0; at < MAX_CLIENTS; at += 1)
-      streams.push(await openStream(LISTENERS[at % LISTENERS.length] ?? '', daemon.port));
+    for (let count = 0; count < MAX_CLIENTS; count += 1)
+      streams.push(await openStream(LISTENERS[count % LISTENERS.length] ?? '', daemon.port));
     const crowds = [
       new SilentCrowd({ host: NODE, port: daemon.port }, [CROWD], 500),
       new SilentCrowd({ host: NODE_V6, port: daemon.port }, CROWD_V6, 500),

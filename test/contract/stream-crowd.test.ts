@@ -1,6 +1,6 @@
 // The 64 listeners of a node, on the built daemon and a real sound server: each receives every change, once
-// and in order, and those that never read delay nobody and cost no memory (docs/events.md, "Slow readers"). A
-// thousand of each: bench/fanout.ts, bench/crowds.ts.
+// and in order, and those that never read delay nobody and cost no memory (docs/events.md, "Slow readers").
+// bench/fanout.ts and bench/crowds.ts have a thousand of each.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -19,8 +19,8 @@ const OUTPUTS_ONLY = '?types=audio.output.updated';
 const BIG_PROPS = Object.fromEntries(Array.from({ length: 120 }, (_, at) => [`big.${at}`, 'x'.repeat(1000)]));
 const BIG_STREAMS = 16;
 /**
- * Each of those that are behind keeps the portion that it had begun (64 to 256 kB); queued events would need
- * hundreds of MB.
+ * For each consumer that is behind, the daemon keeps the portion that it had begun to send (64 to 256 kB).
+ * Queued events would need hundreds of MB.
  */
 const GROWTH_MAX_MB = 64;
 
@@ -28,7 +28,7 @@ const idsOf = ({ events }: EventConsumer): readonly string[] =>
   events.filter(({ type }) => type === 'audio.output.updated').map(({ lastEventId }) => lastEventId);
 const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
 
-test(`${LISTENER_COUNT} listeners get each change while ${SILENT_COUNT} others never read, which are closed after 10 s without progress`, {
+test(`${LISTENER_COUNT} listeners get each change, and ${SILENT_COUNT} that never read are closed after 10 s without progress`, {
   skip,
 }, async (t) => {
   const { sound, daemon } = await startAudio(t);
@@ -50,7 +50,7 @@ test(`${LISTENER_COUNT} listeners get each change while ${SILENT_COUNT} others n
   await daemon.untilStreamsOpen(LISTENER_COUNT + SILENT_COUNT);
   let rounds = 0;
   let memoryMaxMb = 0;
-  await until('all that never read are closed', async () => {
+  await until('every consumer that never reads is closed', async () => {
     rounds += 1;
     const level = 0.2 + (rounds % 50) / 100;
     await Promise.all(streams.map(({ id }) => mixer.setStreamVolume(id, level)));
@@ -59,8 +59,8 @@ test(`${LISTENER_COUNT} listeners get each change while ${SILENT_COUNT} others n
     return (await daemon.health()).streams.closed_slow === SILENT_COUNT;
   });
   await mixer.setSinkVolume(living.id, 1);
-  for (const each of listeners)
-    await each.until(({ model }) => model.known.outputs.get(living.id)?.volume === 1, 'the last change');
+  for (const listener of listeners)
+    await listener.until(({ model }) => model.known.outputs.get(living.id)?.volume === 1, 'the last change');
   const [first = [], ...others] = listeners.map(idsOf);
   assert.ok(first.length > rounds / 2, `${first.length} of ${rounds} changes came as events of their own`);
   assert.equal(new Set(first).size, first.length);

@@ -37,7 +37,7 @@ export class Mixer {
     return this.ask('SUBSCRIBE', { mask });
   }
 
-  /** Sets both channels; `level` 1 is 100 %. Resolves when the server has applied it. */
+  /** Sets both channels; `level` 1 is 100 %. Resolves when the server has applied the volume. */
   setSinkVolume(index: number, level: number): Promise<void> {
     return this.ask('SET_SINK_VOLUME', { index, volume: onBothChannels(level) });
   }

@@ -1,5 +1,5 @@
-// `tonearm trace` leaves nothing behind, however it ends, and passes on how its command ended. Malformed
-// messages: protocol/pulse/trace.
+// `tonearm trace` leaves nothing behind, however it ends, and passes on how its command ended. The tests of
+// protocol/pulse/trace have malformed messages.
 
 import assert from 'node:assert/strict';
 import { statSync, symlinkSync } from 'node:fs';
@@ -14,6 +14,9 @@ import { spawnTrace, startTracer, type Tracer } from './tracer.js';
 
 const TIME_LIMIT = { timeout: 60_000 };
 
+/** A message of a client: GET_SERVER_INFO (20) with the tag 1. */
+const MESSAGE = wire.command(20, 1);
+
 interface Peers {
   readonly env: Environment;
   readonly directory: string;
@@ -21,7 +24,7 @@ interface Peers {
   readonly servers: readonly Socket[];
 }
 
-/** A server that accepts connections, and reads nothing until the test makes it. */
+/** Starts a server that accepts connections, and reads nothing until the test makes it read. */
 async function startPeers(t: TestContext): Promise<Peers> {
   const directory = temporaryFolder(t);
   const servers: Socket[] = [];
@@ -36,7 +39,7 @@ async function startPeers(t: TestContext): Promise<Peers> {
   return { env, directory, servers };
 }
 
-/** A tracer between such peers, with one client. */
+/** Starts a tracer in front of the server of `startPeers`, and connects one client. */
 async function startWithClient(t: TestContext, { env, servers }: Peers, ...args: readonly string[]) {
   const tracer = await startTracer(t, env, ...args);
   const client = connect(tracer.path).on('error', () => client.destroy());
@@ -45,9 +48,9 @@ async function startWithClient(t: TestContext, { env, servers }: Peers, ...args:
   return { tracer, client, server };
 }
 
-/** The end of a connection, in order or not. */
-const untilClosed = (side: Socket): Promise<unknown> =>
-  new Promise((resolve) => side.resume().once('close', resolve));
+/** Resolves when the connection has ended, in order or not. */
+const untilClosed = (socket: Socket): Promise<unknown> =>
+  new Promise((resolve) => socket.resume().once('close', resolve));
 
 const untilPrinted = (tracer: Tracer, text: string): Promise<true> =>
   until(`the tracer prints ${text}`, () => tracer.out().includes(text) || undefined);
@@ -65,7 +68,7 @@ test('bytes that are no frame end their connection, after what came before them'
   const { tracer, client, server } = await startWithClient(t, await startPeers(t));
   const received: Buffer[] = [];
   server.on('data', (chunk) => received.push(chunk));
-  const good = Buffer.from(wire.command(20, 1));
+  const good = Buffer.from(MESSAGE);
   client.write(Buffer.concat([good, Buffer.alloc(20)]));
   await untilClosed(server);
   assert.deepEqual(Buffer.concat(received), good);
@@ -82,7 +85,7 @@ test("without a sound server a client's connection is closed, and a line says wh
 
 const ENDS: readonly (readonly [string, (tracer: Tracer) => void])[] = [
   ['SIGTERM', ({ child }) => void child.kill('SIGTERM')],
-  ['the end of whoever reads', ({ child }) => void child.stdout?.destroy()],
+  ['the end of the program that reads its output', ({ child }) => void child.stdout?.destroy()],
 ];
 
 for (const [what, end] of ENDS) {
@@ -91,7 +94,7 @@ for (const [what, end] of ENDS) {
     const ends = Promise.all([untilClosed(client), untilClosed(server)]);
     end(tracer);
     // The tracer notices the end of its reader only at the next line.
-    client.write(wire.command(20, 1));
+    client.write(MESSAGE);
     await ends;
     assert.equal(await tracer.ended, 0);
     assert.equal(statSync(tracer.path, { throwIfNoEntry: false }), undefined);
@@ -120,17 +123,21 @@ test('a capture that fills its disk ends the trace with a reason', TIME_LIMIT, a
   const peers = await startPeers(t);
   symlinkSync('/dev/full', join(peers.directory, 'cap-1-client.bin'));
   const { tracer, client } = await startWithClient(t, peers, '--raw', join(peers.directory, 'cap'));
-  client.write(wire.command(20, 1));
+  client.write(MESSAGE);
   assert.equal(await tracer.ended, 74);
   assert.match(tracer.err(), /^tonearm: trace: ENOSPC/m);
 });
 
-test('an address that the program would use, and the trace could not, is exit 69', TIME_LIMIT, async (t) => {
-  const { env } = await startPeers(t);
-  const tracer = spawnTrace(t, { ...env, PULSE_SERVER: 'tcp:127.0.0.1:4713' }, '--', 'true');
-  assert.equal(await tracer.ended, 69);
-  assert.match(
-    tracer.err(),
-    /^tonearm: trace: PULSE_SERVER is tcp:127\.0\.0\.1:4713: tonearm speaks to a Unix socket only/,
-  );
-});
+test(
+  'tonearm trace ends with status 69 at an address that a client could use, but the trace cannot',
+  TIME_LIMIT,
+  async (t) => {
+    const { env } = await startPeers(t);
+    const tracer = spawnTrace(t, { ...env, PULSE_SERVER: 'tcp:127.0.0.1:4713' }, '--', 'true');
+    assert.equal(await tracer.ended, 69);
+    assert.match(
+      tracer.err(),
+      /^tonearm: trace: PULSE_SERVER is tcp:127\.0\.0\.1:4713: tonearm speaks to a Unix socket only/,
+    );
+  },
+);

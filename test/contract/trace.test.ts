@@ -1,5 +1,6 @@
 // `tonearm trace` on real sound servers with common clients. The clients work as they do without it, and it
-// names every field of every message. Its capture decodes to the printed lines, and the cookie appears nowhere.
+// names every field of every message. Its capture decodes to the printed lines, and the cookie appears
+// nowhere.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -132,7 +133,10 @@ async function outcome(env: Environment, program: string, args: readonly string[
   return `${'code' in ended ? ended.code : 0}\n${ended.stdout}${ended.stderr}`;
 }
 
-/** The cookie that clients of this server send; PipeWire compares no cookie and creates none, so this makes one. */
+/**
+ * The cookie that clients of this server send; PipeWire compares no cookie and creates none, so this makes
+ * one.
+ */
 function cookieOf({ directory }: SoundServer): Buffer {
   const path = join(directory, '.config/pulse/cookie');
   mkdirSync(join(path, '..'), { recursive: true });

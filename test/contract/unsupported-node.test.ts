@@ -101,11 +101,11 @@ function withBinaries(t: TestContext, natives: Readonly<Record<string, 'unloadab
   );
   cpSync(builtFolder, folder, { recursive: true, filter: (path) => !path.endsWith('.node') });
   for (const [name, kind] of Object.entries(natives)) {
-    const place = join(folder, name, file);
-    mkdirSync(dirname(place), { recursive: true });
+    const path = join(folder, name, file);
+    mkdirSync(dirname(path), { recursive: true });
     // The loader refuses text as it refuses a binary for a newer C library.
-    if (kind === 'unloadable') writeFileSync(place, 'not for this C library');
-    else symlinkSync(loadable ?? assert.fail(file), place);
+    if (kind === 'unloadable') writeFileSync(path, 'not for this C library');
+    else symlinkSync(loadable ?? assert.fail(file), path);
   }
   return join(folder, 'main.js');
 }

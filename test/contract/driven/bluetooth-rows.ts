@@ -42,7 +42,7 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['operation switchBluetoothOff', 'operation switchBluetoothOn', 'event bluetooth.updated'],
-    title: 'the adapter is switched off and on, and that is an event',
+    title: 'the adapter is switched off and on, and the change is an event',
     run: async ({ house, bluez }) => {
       await house.post('/bluetooth/power_down');
       assert.equal(bluez.adapter()['Powered'], false);
@@ -124,7 +124,7 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
       bluez.add(path, { [DEVICE_INTERFACE]: device('AA:BB:CC:DD:EE:03', known) });
       await cards.post('/bluetooth/power_up');
       await until(
-        'it is connected',
+        'the loudspeaker is connected',
         () => bluez.objects.get(path)?.[DEVICE_INTERFACE]?.['Connected'] === true,
       );
       bluez.remove(path);

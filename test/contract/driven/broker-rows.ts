@@ -71,17 +71,19 @@ export async function startBrokerNode(t: Ending): Promise<BrokerNode> {
   t.after(() => spy.end());
   const common = `enabled: true, url: "${broker.url}", username: ${USER}, passwordFile: ${folder}/password, caFile: ${folder}/ca.pem`;
   const env = { DBUS_SESSION_BUS_ADDRESS: bus.address, DBUS_SYSTEM_BUS_ADDRESS: otherBus.address };
-  const config = (mqtt: string): string =>
+  const configWith = (mqtt: string): string =>
     `systemd: {user: [player.service]}\npulseaudio: {enabled: false}\nmqtt: {${common}, ${mqtt}}\n`;
-  const house = config('topic: house/attic, homeAssistantPrefix: ha, homeAssistant: true, control: true');
-  const plain = config('topic: house/cellar, homeAssistant: false, control: false');
+  const houseConfig = configWith(
+    'topic: house/attic, homeAssistantPrefix: ha, homeAssistant: true, control: true',
+  );
+  const plainConfig = configWith('topic: house/cellar, homeAssistant: false, control: false');
   const drivers = [
-    await Driver.start(t, { env, config: house }),
-    await Driver.start(t, { env, config: plain }),
+    await Driver.start(t, { env, config: houseConfig }),
+    await Driver.start(t, { env, config: plainConfig }),
   ];
-  const [first, second] = drivers;
-  assert.ok(first && second);
-  return { house: first, plain: second, drivers, spy, units, log: broker.log };
+  const [house, plain] = drivers;
+  assert.ok(house && plain);
+  return { house, plain, drivers, spy, units, log: broker.log };
 }
 
 export const BROKER_ROWS: readonly Row<BrokerNode>[] = [

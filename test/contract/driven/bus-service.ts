@@ -26,7 +26,7 @@ export class BusService {
     bus.addMethodHandler((message: Message) => this.#answer(message, answers));
   }
 
-  /** Connects to the bus, and has the name there until `t` ends. */
+  /** Connects to the bus, and owns the name there until `t` ends. */
   static async start(t: Ending, address: string, name: string, answers: BusAnswers): Promise<BusService> {
     const bus = sessionBus({ busAddress: address });
     const service = new BusService(bus, answers);

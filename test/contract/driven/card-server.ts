@@ -14,6 +14,8 @@ import type { Ending } from '../daemon.js';
 
 const CARD = 3;
 const NO_INDEX = 0xffffffff;
+/** The error of the protocol for an object that does not exist. */
+const NO_ENTITY = 5;
 const PROFILES = ['stereo', 'surround'];
 const PORTS = [
   ['speakers', 2],
@@ -29,18 +31,18 @@ function cardFields(active: string) {
     u32(1), // priority
     u32(1), // available
   ]);
-  const head = [u32(CARD), text('dac'), u32(NO_INDEX), text('alsa'), u32(PROFILES.length)];
-  const rest = [text(active), props(textProp('device.description', 'The card')), u32(0)];
-  return [...head, ...profiles, ...rest].flat();
+  const beforeProfiles = [u32(CARD), text('dac'), u32(NO_INDEX), text('alsa'), u32(PROFILES.length)];
+  const afterProfiles = [text(active), props(textProp('device.description', 'The card')), u32(0)];
+  return [...beforeProfiles, ...profiles, ...afterProfiles].flat();
 }
 
 export type CardServer = Awaited<ReturnType<typeof startCardServer>>;
 
 export async function startCardServer(t: Ending) {
-  const now = { profile: 'stereo', port: 'speakers', inputPort: 'rear', hasCard: true };
+  const state = { profile: 'stereo', port: 'speakers', inputPort: 'rear', hasCard: true };
   const inputPorts = ['rear', 'front'].map((name) => [text(name), text(null), u32(0), u32(2)].flat());
-  const input = () => source({ name: 'line-in', ports: inputPorts, activePort: now.inputPort });
-  const sink = () => bytesOf.sink(0, 'living', { card: CARD, ports: PORTS, activePort: now.port });
+  const input = () => source({ name: 'line-in', ports: inputPorts, activePort: state.inputPort });
+  const sink = () => bytesOf.sink(0, 'living', { card: CARD, ports: PORTS, activePort: state.port });
   const textIn = (fields: Buffer): string => /t([a-z]+)\0$/.exec(fields.toString('latin1'))?.[1] ?? '';
   const handler = ordinaryExcept({
     [COMMAND.getSinks]: ({ tag }, responder) => responder.reply(tag, sink()),
@@ -48,29 +50,29 @@ export async function startCardServer(t: Ending) {
     [COMMAND.getSources]: ({ tag }, responder) => responder.reply(tag, input()),
     [COMMAND.getSource]: ({ tag }, responder) => responder.reply(tag, input()),
     [COMMAND.getCards]: ({ tag }, responder) =>
-      now.hasCard ? responder.reply(tag, cardFields(now.profile)) : responder.reply(tag),
+      state.hasCard ? responder.reply(tag, cardFields(state.profile)) : responder.reply(tag),
     [COMMAND.getCard]: ({ tag }, responder) =>
-      now.hasCard ? responder.reply(tag, cardFields(now.profile)) : responder.error(tag, 5),
+      state.hasCard ? responder.reply(tag, cardFields(state.profile)) : responder.error(tag, NO_ENTITY),
     [COMMAND.setCardProfile]: ({ tag, fields }, responder) => {
-      now.profile = textIn(fields);
+      state.profile = textIn(fields);
       return Buffer.concat([responder.reply(tag), event('cardChange', CARD)]);
     },
     [COMMAND.setSourcePort]: ({ tag, fields }, responder) => {
-      now.inputPort = textIn(fields);
+      state.inputPort = textIn(fields);
       return responder.reply(tag);
     },
     [COMMAND.setSinkPort]: ({ tag, fields }, responder) => {
-      now.port = textIn(fields);
+      state.port = textIn(fields);
       return Buffer.concat([responder.reply(tag), event('sinkChange', 0)]);
     },
   });
   const server = await scriptedServer(t, handler);
   return {
     socketPath: server.socketPath,
-    now,
+    state,
     /** Removes the card, as if it were unplugged. */
     unplug: (): void => {
-      now.hasCard = false;
+      state.hasCard = false;
       server.responder.send(event('cardRemove', CARD));
     },
   };

@@ -37,14 +37,14 @@ export class Driver {
     return readFileSync(join(this.daemon.directory, 'config.yaml'), 'utf8');
   }
 
-  /** Forgets the requests and events of the row before; called when a row begins. */
+  /** Forgets the requests and events of earlier rows. */
   beginRow(): void {
     this.succeeded.length = 0;
     for (const watched of this.#streams) watched.from = watched.stream.events.length;
   }
 
-  /** Types of the events since the row began. */
-  received(): ReadonlySet<string> {
+  /** The types of the events that have come since the row began. */
+  receivedTypes(): ReadonlySet<string> {
     const events = this.#streams.flatMap(({ stream, from }) => stream.events.slice(from));
     return new Set(events.map(({ type }) => type));
   }
@@ -78,7 +78,7 @@ export class Driver {
     return until(`GET ${path} is as expected`, async () => fits(await this.read<T>(path)));
   }
 
-  /** Waits for an event of that type whose data fit, and which has come since the row began. */
+  /** Waits until an event of this type, whose data fit, has come since the row began. */
   async untilEvent(type: string, fits: (data: string) => boolean = () => true): Promise<void> {
     await until(`the event ${type} has come`, () =>
       this.#streams.some(({ stream, from }) =>

@@ -24,8 +24,8 @@ export const HOUSE_PROGRAMS = ['pulseaudio', 'pactl', 'pacat', 'dbus-daemon'];
 
 export const COOKIE = 'c'.repeat(256);
 /**
- * Durations of the configuration, in seconds. They are over at once, because hasten.ts shortens timers of
- * exactly these lengths.
+ * Durations of the configuration, in seconds. Each of them is over at once, because hasten.ts shortens timers
+ * of exactly these lengths.
  */
 const HASTENED_S = { scanTimeout: 11, pairingTimeout: 17, idleTimeout: 61 } as const;
 /**
@@ -118,9 +118,9 @@ function startLogind(t: Ending, address: string): Promise<BusService> {
 
 async function startBluez(t: Ending, address: string): Promise<ScriptedBluez> {
   const bluez = new ScriptedBluez(address);
-  const hidden = { Discoverable: false, Pairable: false, Discovering: false };
-  const second = { Address: SECOND_ADDRESS, Alias: 'second', Powered: false, ...hidden };
-  const third = { Address: '00:AA:01:00:00:03', Alias: 'third', Powered: true, ...hidden };
+  const inactive = { Discoverable: false, Pairable: false, Discovering: false };
+  const second = { Address: SECOND_ADDRESS, Alias: 'second', Powered: false, ...inactive };
+  const third = { Address: '00:AA:01:00:00:03', Alias: 'third', Powered: true, ...inactive };
   bluez.objects.set(SECOND_ADAPTER, { [ADAPTER_INTERFACE]: second });
   bluez.objects.set(THIRD_ADAPTER, { [ADAPTER_INTERFACE]: third });
   await bluez.start();
@@ -131,9 +131,9 @@ async function startBluez(t: Ending, address: string): Promise<ScriptedBluez> {
 
 /** A `journalctl` that prints its arguments as one entry. */
 function fakeJournal(folder: string): string {
-  const entry = `{"MESSAGE":"%s","PRIORITY":"5","__REALTIME_TIMESTAMP":"1790000000000000"}\\n`;
+  const line = `{"MESSAGE":"%s","PRIORITY":"5","__REALTIME_TIMESTAMP":"1790000000000000"}\\n`;
   mkdirSync(folder);
-  writeFileSync(join(folder, 'journalctl'), `#!/bin/sh\nprintf '${entry}' "$*"\n`, { mode: 0o755 });
+  writeFileSync(join(folder, 'journalctl'), `#!/bin/sh\nprintf '${line}' "$*"\n`, { mode: 0o755 });
   return `${folder}:${process.env['PATH'] ?? ''}`;
 }
 
@@ -166,12 +166,12 @@ export async function startHouse(t: Ending): Promise<House> {
     HASTEN_S: [...Object.values(HASTENED_S), 60 * HASTENED_SLEEP_MINUTES].join(),
   };
   const cardEnv = { ...env, PULSE_SERVER: `unix:${card.socketPath}` };
-  const hastened = { env, nodeArguments: [`--import=${HASTEN_URL}`] };
+  const hastenedOptions = { env, nodeArguments: [`--import=${HASTEN_URL}`] };
   const [house, plain, bare, cards] = await Promise.all([
-    Driver.start(t, { ...hastened, config: houseConfig(path) }, '?snapshot=1', '?types=audio.level'),
-    Driver.start(t, { ...hastened, config: plainConfig(path), api: PLAIN_API }),
+    Driver.start(t, { ...hastenedOptions, config: houseConfig(path) }, '?snapshot=1', '?types=audio.level'),
+    Driver.start(t, { ...hastenedOptions, config: plainConfig(path), api: PLAIN_API }),
     Driver.start(t, { env, config: NO_BACKENDS, api: BARE_API }),
-    Driver.start(t, { ...hastened, env: cardEnv, config: CARDS_CONFIG }, ''),
+    Driver.start(t, { ...hastenedOptions, env: cardEnv, config: CARDS_CONFIG }, ''),
   ]);
   await untilUp(house, 'audio', 'systemd', 'power', 'upgrade', 'players', 'bluetooth');
   await untilUp(plain, 'audio', 'systemd', 'power', 'upgrade', 'players', 'bluetooth');

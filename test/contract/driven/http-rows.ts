@@ -26,9 +26,9 @@ export const HTTP_ROWS: readonly Row<House>[] = [
         listening.some((address) => address.includes(OTHER_LOOPBACK)),
         listening.join(),
       );
-      const at = { host: OTHER_LOOPBACK, path: '/server' };
-      assert.equal((await send(plain.daemon.port, at)).status, 200);
-      await assert.rejects(send(house.daemon.port, at), /ECONNREFUSED/);
+      const request = { host: OTHER_LOOPBACK, path: '/server' };
+      assert.equal((await send(plain.daemon.port, request)).status, 200);
+      await assert.rejects(send(house.daemon.port, request), /ECONNREFUSED/);
     },
   },
   {
@@ -52,9 +52,9 @@ export const HTTP_ROWS: readonly Row<House>[] = [
     drives: ['key api.hosts'],
     title: 'api.hosts are names under which the node answers',
     run: async ({ house, plain }) => {
-      const name = { Host: 'music.example.org' };
+      const headers = { Host: 'music.example.org' };
       assert.deepEqual(
-        [await plain.statusOf('/server', name), await house.statusOf('/server', name)],
+        [await plain.statusOf('/server', headers), await house.statusOf('/server', headers)],
         [200, 403],
       );
     },
@@ -120,10 +120,12 @@ export const HTTP_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['key api.control'],
-    title: 'with api.control false nothing can be changed, and with local a program on the node can',
+    title:
+      'with api.control false nothing can be changed, and with api.control local a program on the node can change something',
     run: async ({ bare, plain }) => {
       const { status, text } = await bare.send('POST', '/audio/server/mute');
       assert.deepEqual([status, JSON.parse(text).type], [403, 'urn:tonearm:problem:read-only']);
+      // The second toggle restores the mute.
       await plain.post('/audio/server/mute');
       await plain.post('/audio/server/mute');
       const canControl = async (driver: typeof bare) => (await driver.read<ServerRecord>('/server')).control;
@@ -136,23 +138,24 @@ export const HTTP_ROWS: readonly Row<House>[] = [
     run: async ({ house, bare }) => {
       const readPaths = async (driver: typeof house) =>
         Object.keys((await driver.read<{ readonly paths: object }>('/openapi.json')).paths);
-      const all = await readPaths(house);
-      const few = await readPaths(bare);
-      assert.ok(all.includes('/audio') && !few.includes('/audio'), few.join());
+      const pathsOfHouse = await readPaths(house);
+      const pathsOfBare = await readPaths(bare);
+      assert.ok(pathsOfHouse.includes('/audio'), pathsOfHouse.join());
+      assert.ok(!pathsOfBare.includes('/audio'), pathsOfBare.join());
     },
   },
   {
     drives: ['event backend.updated'],
     title: 'a sound server that goes and comes back is an event each time',
     run: async ({ house, sound }) => {
-      const state = (expected: string) => (data: string) => {
+      const isAudio = (expected: string) => (data: string) => {
         const { backend, state } = JSON.parse(data) as { readonly backend: string; readonly state: string };
         return backend === 'audio' && state === expected;
       };
       await sound.kill('SIGTERM');
-      await house.untilEvent('backend.updated', state('connecting'));
+      await house.untilEvent('backend.updated', isAudio('connecting'));
       await sound.restart();
-      await house.untilEvent('backend.updated', state('up'));
+      await house.untilEvent('backend.updated', isAudio('up'));
     },
   },
 ];

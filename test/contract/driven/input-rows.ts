@@ -11,12 +11,12 @@ const readMicrophone = async ({ house }: House): Promise<InputRecord> =>
   (await house.read<readonly InputRecord[]>('/audio/inputs')).find(({ name }) => name === 'mike') ??
   assert.fail('there is no microphone');
 
-/** Runs `act` while there is an input of that name. */
+/** Runs `use` while there is an input of this name. */
 async function withInput(node: House, input: string, use: () => Promise<void>): Promise<void> {
   const module = (await node.sound.pactl('load-module', 'module-null-source', `source_name=${input}`)).trim();
   try {
-    await node.house.untilRead<readonly InputRecord[]>('/audio/inputs', (all) =>
-      all.some(({ name }) => name === input),
+    await node.house.untilRead<readonly InputRecord[]>('/audio/inputs', (inputs) =>
+      inputs.some(({ name }) => name === input),
     );
     await use();
   } finally {
@@ -62,7 +62,7 @@ export const INPUT_ROWS: readonly Row<House>[] = [
     title: 'an input is switched to another port',
     run: async ({ cards, card }) => {
       await cards.post('/audio/inputs/line-in/port', { port: 'front' });
-      assert.equal(card.now.inputPort, 'front');
+      assert.equal(card.state.inputPort, 'front');
       const [line] = await cards.read<readonly InputRecord[]>('/audio/inputs');
       assert.equal(line?.active_port, 'front');
     },
@@ -74,8 +74,8 @@ export const INPUT_ROWS: readonly Row<House>[] = [
       withInput(node, 'mike', async () => {
         await node.house.post('/audio/inputs/mike/listen', { output: 'kitchen' });
         await untilPactl(node, /source=mike sink=kitchen /, 'list', 'modules');
-        await node.house.untilRead<readonly InputRecord[]>('/audio/inputs', (all) =>
-          all.some(({ listen }) => listen?.[0] === 'kitchen'),
+        await node.house.untilRead<readonly InputRecord[]>('/audio/inputs', (inputs) =>
+          inputs.some(({ listen }) => listen?.[0] === 'kitchen'),
         );
         await node.house.post('/audio/inputs/mike/listen/stop');
         await untilPactl(node, /^(?![\s\S]*source=mike sink)/, 'list', 'modules');

@@ -101,6 +101,7 @@ players: {enabled: true, fetchCovers: true}
   return { house, plain, wary, drivers: [house, plain, wary], avahi, fetched };
 }
 
+/** Interface, protocol, name, type and domain of the other node, as Avahi announces it. */
 const ITEM = [2, 0, 'attic', '_http._tcp', 'local'] as const;
 
 export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
@@ -119,9 +120,13 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
     drives: ['operation nodes', 'event node.updated', 'event node.removed'],
     title: 'another node that comes and goes is shown, and is an event each time',
     run: async ({ house, plain, avahi }) => {
-      await until('somebody browses', () => avahi.calls.some((call) => call.startsWith('ServiceBrowserNew')));
+      await until('the daemon browses for nodes', () =>
+        avahi.calls.some((call) => call.startsWith('ServiceBrowserNew')),
+      );
       avahi.emit(BROWSER, AVAHI_BROWSER, 'ItemNew', 'iisssu', ...ITEM, 0);
-      await until('it is resolved', () => avahi.calls.some((call) => call.startsWith('ServiceResolverNew')));
+      await until('the daemon resolves the node', () =>
+        avahi.calls.some((call) => call.startsWith('ServiceResolverNew')),
+      );
       const txt = [Buffer.from('api=tonearm'), Buffer.from('path=/ui')];
       const host = ['attic.local', 0, '10.9.0.7', 8018, txt, 0];
       avahi.emit(RESOLVER, AVAHI_RESOLVER, 'Found', 'iissssisqaayu', ...ITEM, ...host);
@@ -142,7 +147,7 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
           ({ port, configured, reachable, version }) =>
             port === plain.daemon.port && configured && reachable && version !== undefined,
         );
-      for (const each of [house, wary]) await each.untilRead<readonly NodeRecord[]>('/nodes', isAnswered);
+      for (const driver of [house, wary]) await driver.untilRead<readonly NodeRecord[]>('/nodes', isAnswered);
       await wary.daemon.untilBackend('discovery', 'up', /only the nodes of discovery\.nodes/);
     },
   },
@@ -151,27 +156,33 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
     title: 'the page of a known node may control the players, and with discovery.trust false it may not',
     run: async ({ house, plain, wary }) => {
       const origin = `http://${OWN_ADDRESS}:${plain.daemon.port}`;
-      const answer = async (driver: Driver, Origin: string) => {
-        const { status, headers } = await driver.send('POST', '/players/one/pause', undefined, { Origin });
-        const { headers: read } = await driver.send('GET', '/server', undefined, { Origin });
-        const document = await driver.send('GET', '/ui');
-        const policy = String(document.headers['content-security-policy']);
-        const named = headers['access-control-allow-origin'];
-        return [
-          status,
-          named,
-          read['access-control-allow-origin'],
-          policy.includes(`connect-src 'self' ${origin};`),
-        ];
+      const accessOf = async (driver: Driver, Origin: string) => {
+        const command = await driver.send('POST', '/players/one/pause', undefined, { Origin });
+        const read = await driver.send('GET', '/server', undefined, { Origin });
+        const page = await driver.send('GET', '/ui');
+        const policy = String(page.headers['content-security-policy']);
+        return {
+          status: command.status,
+          commandFor: command.headers['access-control-allow-origin'],
+          readFor: read.headers['access-control-allow-origin'],
+          mayConnect: policy.includes(`connect-src 'self' ${origin};`),
+        };
       };
-      assert.deepEqual(await answer(house, origin), [202, origin, origin, true]);
-      assert.deepEqual(await answer(house, 'http://10.9.0.1'), [403, undefined, undefined, true]);
-      assert.deepEqual(await answer(wary, origin), [403, undefined, undefined, false]);
+      const refused = { status: 403, commandFor: undefined, readFor: undefined };
+      assert.deepEqual(await accessOf(house, origin), {
+        status: 202,
+        commandFor: origin,
+        readFor: origin,
+        mayConnect: true,
+      });
+      assert.deepEqual(await accessOf(house, 'http://10.9.0.1'), { ...refused, mayConnect: true });
+      assert.deepEqual(await accessOf(wary, origin), { ...refused, mayConnect: false });
     },
   },
   {
     drives: ['key players.fetchCovers'],
-    title: 'with players.fetchCovers the node fetches the cover, and else sends clients to it',
+    title:
+      'with players.fetchCovers the node fetches the cover, and without it the node redirects clients to the cover',
     run: async ({ house, plain, fetched }) => {
       const redirect = await plain.send('GET', '/players/one/cover');
       assert.deepEqual([redirect.status, fetched], [307, []]);

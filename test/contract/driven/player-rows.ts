@@ -13,13 +13,14 @@ import { flagVariant, type House, text, wasCalled } from './house.js';
 import type { Row } from './row.js';
 
 const TRACK = '/t/1';
+const JUMP_US = 30_000_000;
 const PLAYER_PROPERTIES: Properties = {
   Metadata: metadata({ 'mpris:trackid': new Variant('o', TRACK), 'xesam:title': 'Song' }),
   LoopStatus: text('None'),
   Shuffle: flagVariant(false),
 };
 
-/** Runs `act` while there is a player called `one`, which has a tracklist. */
+/** Runs `use` while there is a player called `one`, which has a tracklist. */
 async function withPlayer(
   { userBus, ending, house }: House,
   use: (player: ScriptedPlayer) => Promise<void>,
@@ -167,10 +168,10 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
         await node.house.untilEvent('player.updated', (data) => data.includes('"shuffle":true'));
         player.properties['org.mpris.MediaPlayer2.Player'] = {
           ...player.properties['org.mpris.MediaPlayer2.Player'],
-          Position: new Variant('x', 30_000_000n),
+          Position: new Variant('x', BigInt(JUMP_US)),
         };
-        player.seeked(30_000_000);
-        await node.house.untilEvent('player.position', (data) => data.includes('"position":30000000'));
+        player.seeked(JUMP_US);
+        await node.house.untilEvent('player.position', (data) => data.includes(`"position":${JUMP_US}`));
       }),
   },
   {

@@ -9,7 +9,10 @@ import { OPERATION_NAMES, OPERATIONS, type OperationName } from '../../../src/pr
 import { KEYS, pathsIn } from '../../../src/supervisor/config/keys.js';
 import type { Driver } from './driver.js';
 
-/** A thing that a row drives, such as `key api.port`, `operation muteOutput` or `event audio.updated`. */
+/**
+ * A key, an operation or an event that a row drives, such as `key api.port`, `operation muteOutput` or `event
+ * audio.updated`.
+ */
 export type Driven = `key ${string}` | `operation ${OperationName}` | `event ${EventType}`;
 
 /** `N` is the node that all rows of one file share. */
@@ -43,7 +46,7 @@ function isDriven(driven: string, drivers: readonly Driver[]): boolean {
     const key = new RegExp(`\\b${name.split('.').at(-1)}:`);
     return drivers.some(({ config }) => key.test(config));
   }
-  if (kind === 'event') return drivers.some((driver) => driver.received().has(name));
+  if (kind === 'event') return drivers.some((driver) => driver.receivedTypes().has(name));
   const { method, path } = OPERATIONS[name as OperationName];
   const pattern = new RegExp(`^${method} ${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?(\\?.*)?$`);
   return drivers.some(({ succeeded }) => succeeded.some((request) => pattern.test(request)));

@@ -22,7 +22,7 @@ const readOutput = async ({ house }: House, name: string): Promise<OutputRecord>
   return outputs.find((output) => output.name === name) ?? assert.fail(`there is no output ${name}`);
 };
 
-/** Waits until the output of pactl matches `fits`. */
+/** Runs pactl again and again, until its output matches `fits`. */
 export const untilPactl = ({ sound }: House, fits: RegExp, ...args: readonly string[]): Promise<boolean> =>
   until(`pactl ${args.join(' ')} prints ${fits}`, async () => fits.test(await sound.pactl(...args)));
 
@@ -30,8 +30,8 @@ export const untilPactl = ({ sound }: House, fits: RegExp, ...args: readonly str
 async function withStream(node: House, act: (id: number) => Promise<void>): Promise<void> {
   const playing = await node.sound.play({ app: 'radio', name: 'News', sink: 'living', samples: node.tone });
   try {
-    await node.house.untilRead<readonly ClientRecord[]>('/audio/clients', (all) =>
-      all.some(({ id }) => id === playing.id),
+    await node.house.untilRead<readonly ClientRecord[]>('/audio/clients', (clients) =>
+      clients.some(({ id }) => id === playing.id),
     );
     await act(playing.id);
   } finally {
@@ -137,8 +137,8 @@ export const SOUND_ROWS: readonly Row<House>[] = [
       await node.house.untilEvent('audio.output.updated', isGroup);
       await node.sound.removeSink('shed');
       // `plain` has no group, so it takes that of `house` for one of an earlier configuration.
-      await node.house.untilRead<readonly OutputRecord[]>('/audio/outputs', (all) =>
-        all.every(({ name }) => !name.startsWith('tonearm.')),
+      await node.house.untilRead<readonly OutputRecord[]>('/audio/outputs', (outputs) =>
+        outputs.every(({ name }) => !name.startsWith('tonearm.')),
       );
     },
   },
@@ -237,7 +237,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
       const [dac] = await cards.read<readonly CardRecord[]>('/audio/cards');
       assert.equal(dac?.active_profile, 'stereo');
       await cards.post('/audio/cards/dac/profile', { profile: 'surround' });
-      assert.equal(card.now.profile, 'surround');
+      assert.equal(card.state.profile, 'surround');
       await cards.untilEvent('audio.card.updated', (data) => data.includes('"active_profile":"surround"'));
     },
   },
@@ -246,7 +246,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
     title: 'an output switches to another port',
     run: async ({ cards, card }) => {
       await cards.post('/audio/outputs/living/port', { port: 'line' });
-      assert.equal(card.now.port, 'line');
+      assert.equal(card.state.port, 'line');
       const [living] = await cards.read<readonly OutputRecord[]>('/audio/outputs');
       assert.equal(living?.active_port, 'line');
     },

@@ -32,9 +32,7 @@ const sendLine = (socket: string, line: object): Promise<void> =>
       .end(`${JSON.stringify(line)}\n`);
   });
 
-/**
- * Waits for an event that shows player.service with these values.
- */
+/** Waits for an event that shows player.service with these values. */
 const untilPlayerUnit = ({ house }: House, values: Partial<ServiceRecord>): Promise<void> =>
   house.untilEvent('service.updated', isUnit('player.service', values));
 
@@ -88,11 +86,11 @@ export const UNIT_ROWS: readonly Row<House>[] = [
     drives: ['key api.logs', 'operation unitLog'],
     title: "a unit's log is what journalctl prints, unless api.logs is false",
     run: async ({ house, bare }) => {
-      const [entry] = await house.read<readonly { message: string; priority: number }[]>(
+      const [line] = await house.read<readonly { message: string; priority: number }[]>(
         `${PLAYER_UNIT}/log?lines=7`,
       );
-      assert.equal(entry?.priority, 5);
-      assert.match(entry?.message ?? '', /--lines=7 .*player\.service/);
+      assert.equal(line?.priority, 5);
+      assert.match(line?.message ?? '', /--lines=7 .*player\.service/);
       const { paths } = await bare.read<{ readonly paths: object }>('/openapi.json');
       assert.ok(Object.keys(paths).every((path) => !path.endsWith('/log')));
     },
@@ -156,7 +154,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
       await house.post('/upgrade/start');
       wasCalled(userUnits, 'StartUnit upgrade.service replace');
       await house.untilEvent('upgrade.info', (data) => data.includes('"state":"running"'));
-      await until('the state is kept', () => existsSync(path('state.json')));
+      await until('the state file exists', () => existsSync(path('state.json')));
       assert.match(readFileSync(path('state.json'), 'utf8'), /running/);
       userUnits.endRun('upgrade.service');
       await house.untilRead<UpgradeRecord>('/upgrade', ({ run }) => run.state === 'idle');
@@ -167,8 +165,8 @@ export const UNIT_ROWS: readonly Row<House>[] = [
     drives: ['operation upgradeLog'],
     title: "the upgrade unit's log is what journalctl prints",
     run: async ({ house, plain }) => {
-      const [entry] = await house.read<readonly { message: string }[]>('/upgrade/log');
-      assert.match(entry?.message ?? '', /upgrade\.service/);
+      const [line] = await house.read<readonly { message: string }[]>('/upgrade/log');
+      assert.match(line?.message ?? '', /upgrade\.service/);
       assert.equal(await plain.statusOf('/upgrade/log'), 404);
     },
   },

@@ -26,7 +26,7 @@ const ROWS = {
   'broker-rows.ts': BROKER_ROWS,
 };
 
-/** Where what begins so belongs, by section of the configuration, backend or kind of event. */
+/** The file of each section of the configuration, backend and kind of event, by how its name begins. */
 const PLACES: readonly (readonly [subject: RegExp, file: keyof typeof ROWS])[] = [
   [/^(?:pulseaudio|audio)\b/, 'sound-rows.ts'],
   [/^(?:systemd|service|power|upgrade)\b/, 'unit-rows.ts'],
@@ -39,23 +39,24 @@ const PLACES: readonly (readonly [subject: RegExp, file: keyof typeof ROWS])[] =
 function placeOf(driven: string): string {
   const [kind, name = ''] = driven.split(' ');
   const operation = kind === 'operation' ? OPERATIONS[name as OperationName] : undefined;
-  const subject = operation === undefined ? name : 'backend' in operation ? operation.backend : '';
+  const backend = operation !== undefined && 'backend' in operation ? operation.backend : '';
+  const subject = operation === undefined ? name : backend;
   return PLACES.find(([begins]) => begins.test(subject))?.[1] ?? 'http-rows.ts';
 }
 
 const driven = new Set<string>(Object.values(ROWS).flatMap((rows) => rows.flatMap(({ drives }) => drives)));
 
 test('every key, operation and event has a row that drives the built daemon', () => {
-  const missing = REQUIRED.filter((each) => !driven.has(each));
-  const what = missing.map(
-    (each) =>
-      `- '${each}': add { drives: ['${each}'], title, run } to test/contract/driven/${placeOf(each)}, where \`run\` ` +
+  const missing = REQUIRED.filter((required) => !driven.has(required));
+  const advice = missing.map(
+    (name) =>
+      `- '${name}': add { drives: ['${name}'], title, run } to test/contract/driven/${placeOf(name)}, where \`run\` ` +
       'shows its effect in the built daemon, not that it is accepted (a key: also what is without it)',
   );
-  assert.deepEqual(missing, [], `no row drives\n${what.join('\n')}`);
+  assert.deepEqual(missing, [], `no row drives\n${advice.join('\n')}`);
 });
 
 test('every row drives keys, operations and events that exist', () => {
-  const unknown = [...driven].filter((each) => !REQUIRED.includes(each));
+  const unknown = [...driven].filter((name) => !REQUIRED.includes(name));
   assert.deepEqual(unknown, [], 'take these out of the rows of test/contract/driven/');
 });
