@@ -44,6 +44,11 @@ export function useControl<T>(
   useLater(settleMs, () => handle({ kind: 'settled' }), [isNowSettling, desired]);
   return {
     displayed: desired ?? known,
+    /** The value after the last request; undefined while a request is open. */
+    settledValue: (): T | undefined => {
+      const newest = control.current;
+      return newest.sent === undefined ? (newest.desired ?? newest.known) : undefined;
+    },
     set: (value: T) => handle({ kind: 'set', value }),
     grab: () => handle({ kind: 'grab' }),
     release: () => handle({ kind: 'release' }),

@@ -39,7 +39,7 @@ interface SliderProps {
 
 /** The largest upward step of a tap, as a part of the range. A larger step would make a sudden loud sound. */
 const RISE_MAX_PART = 0.1;
-/** The time between two upward steps of a tap. A tap through the whole range takes less than a second. */
+/** The least time between two upward steps of a tap. A tap through the whole range takes about a second. */
 const RISE_MS = 95;
 
 /** Draws only a bar with its text if the node may not be changed. */
@@ -66,7 +66,7 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
   const stepBeforeKey = useRef<number | undefined>(undefined);
   const steps = useSteps({ ...more, min, max, step });
   const { displayed, currentStep, lastStep, stepAt, setWhileMoving } = steps;
-  const ramp = useRamp(steps.set);
+  const ramp = useRamp(steps.set, steps.settledStep);
   const stopRamp = (): void => ramp([]);
   const stepsPerKey = (): number => Math.max(1, Math.round(keyStep() / step));
   const filledPart = clamp((displayed - min) / (max - min), 1);
@@ -149,10 +149,16 @@ function useSteps({ label, value, send, setsOnRelease, min, max, step }: StepsPr
   const lastStep = Math.round((max - min) / step);
   const valueAt = (steps: number): number => Number((min + steps * step).toFixed(4));
   const displayed = preview === undefined ? control.displayed : valueAt(preview);
+  const stepOf = (steppedValue: number): number => Math.round((steppedValue - min) / step);
   const setStep = (steps: number): void => control.set(valueAt(steps));
   return {
     displayed,
-    currentStep: Math.round((displayed - min) / step),
+    currentStep: stepOf(displayed),
+    /** The step after the last request; undefined while a request is open. */
+    settledStep: (): number | undefined => {
+      const settledValue = control.settledValue();
+      return settledValue === undefined ? undefined : stepOf(settledValue);
+    },
     lastStep,
     stepAt: (position: number): number => Math.round(position * lastStep),
     isPreview: preview !== undefined,
@@ -210,18 +216,33 @@ function stepsOfTap(from: number, to: number, riseMax: number): readonly number[
 }
 
 /**
- * Returns a function that sets one step every `RISE_MS`, until it is called again or the slider is removed. A
+ * Returns a function that sets one step after another, until it is called again or the slider is removed. A
  * call with an empty list only stops the steps of the call before.
+ *
+ * The next step comes after `RISE_MS`, and not before the node has accepted the last one. Otherwise a slow
+ * node would get only the newest of several steps, which would be a sudden loud sound. After a refusal, or if
+ * somebody else has set another value meanwhile, no further step is set.
  */
-function useRamp(set: (step: number) => void): (steps: readonly number[]) => void {
+function useRamp(
+  set: (step: number) => void,
+  settledStep: () => number | undefined,
+): (steps: readonly number[]) => void {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const latestSet = useRef(set);
-  latestSet.current = set;
+  const latest = useRef({ set, settledStep });
+  latest.current = { set, settledStep };
   useEffect(() => () => clearTimeout(timer.current), []);
-  return function setSteps([first, ...others]: readonly number[]): void {
+  const setAfter = (lastStep: number, steps: readonly number[]): void => {
+    timer.current = setTimeout(() => {
+      const settled = latest.current.settledStep();
+      if (settled === undefined) setAfter(lastStep, steps);
+      else if (settled === lastStep) setSteps(steps);
+    }, RISE_MS);
+  };
+  const setSteps = ([first, ...others]: readonly number[]): void => {
     clearTimeout(timer.current);
     if (first === undefined) return;
-    latestSet.current(first);
-    if (others.length > 0) timer.current = setTimeout(() => setSteps(others), RISE_MS);
+    latest.current.set(first);
+    if (others.length > 0) setAfter(first, others);
   };
+  return setSteps;
 }

@@ -24,11 +24,14 @@ export class ScriptedBackends implements Backends {
   network: NetworkRecord = { enabled: false, addresses: [], commands: [] };
   /** If set, the next commands reject with this error. By the interface they never reject. */
   fault: Error | undefined;
+  /** How long each answer takes, as on a slow node. */
+  answerMs = 0;
 
   async ask<B extends Backend>(backend: B, command: Command<B>): Promise<Answer> {
     if (command.do === 'network') return success({ text: JSON.stringify(this.network) });
     this.requests.push({ backend, command });
     if (this.fault !== undefined) throw this.fault;
+    if (this.answerMs > 0) await new Promise((resolve) => setTimeout(resolve, this.answerMs));
     return this.answer;
   }
 
