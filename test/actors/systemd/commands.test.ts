@@ -1,5 +1,5 @@
-// From job results and states to answers. Then a start over a scripted manager, after the end of its job. Only
-// then is it known if the program can run.
+// From job results and states to answers. Then a start over a scripted manager, after the end of its job:
+// only then is it known if the program can run.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
