@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { canNeverExist, hostForClient, resolveBind } from '../../src/gateway/bind.js';
 import { ListeningSockets } from '../../src/gateway/listening.js';
 import type { InterfaceAddresses } from '../../src/host/own-addresses.js';
-import { again, staysFlat } from '../leaks/flat.js';
+import { repeating, staysFlat } from '../leaks/flat.js';
 import { ManualClock } from '../manual-clock.js';
 import { GatewayUnderTest } from './gateway-under-test.js';
 import { v4, v6 } from './interfaces.js';
@@ -181,7 +181,7 @@ test('addresses that cannot be read for long do not fill the memory', async (t) 
   const machine = new ScriptedMachine(['eth0'], { eth0: [v4('10.0.0.2')] });
   machine.interfaces = undefined;
   const poll = async (): Promise<void> => machine.clock.advance(8_000);
-  await staysFlat(t, { full: 200_000, part: 60_000, round: again(poll) });
+  await staysFlat(t, { full: 200_000, part: 60_000, round: repeating(poll) });
 });
 
 test('a stopped listener reads no addresses', () => {

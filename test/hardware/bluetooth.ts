@@ -5,29 +5,29 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../until.js';
 import { type EmulatedNode, SLOW_MS } from './node.js';
-import { CLOSED, CONTROLLERS, NODE, NODE_AT_PEER, PEER, PEER_ADAPTER, watched } from './radio.js';
+import { bluetoothOf, CLOSED, CONTROLLERS, NODE, NODE_AT_PEER, PEER, PEER_ADAPTER } from './radio.js';
 
 const PAIRING_S = 30;
 /** The adapter is named, because another one may be the first after a restart of bluetoothd. */
 export const BLUETOOTH = `bluetooth: {adapter: hci0, pairingTimeout: ${PAIRING_S}s}\n`;
 
 /** Pairs with the node's address without a scan, as a phone may try at any time. */
-const PAIR_BLINDLY = `timeout 60 btmgmt --index 1 pair -c 3 -t 0 ${NODE}`;
+const PHONE_PAIRS_UNASKED = `timeout 60 btmgmt --index 1 pair -c 3 -t 0 ${NODE}`;
 /** Lets the phone find the node, and prints the class that the node shows. */
-const FIND = `class='busctl get-property org.bluez ${NODE_AT_PEER} Class'
+const PHONE_FINDS_NODE = `class='busctl get-property org.bluez ${NODE_AT_PEER} Class'
 (until $class > /dev/null; do echo select ${PEER}; echo scan bredr; sleep 1; done) 2> /dev/null | bluetoothctl > /dev/null
 $class`;
 /** Pairs, and has the phone trust the node, too. */
-const PAIR = `busctl --timeout=120 call org.bluez ${NODE_AT_PEER} Pair
+const PHONE_PAIRS = `busctl --timeout=120 call org.bluez ${NODE_AT_PEER} Pair
 busctl set-property org.bluez ${NODE_AT_PEER} Trusted b true`;
-const PEER_FORGETS = `busctl call org.bluez ${PEER_ADAPTER} RemoveDevice o ${NODE_AT_PEER.split(' ')[0]}`;
+const PHONE_FORGETS_NODE = `busctl call org.bluez ${PEER_ADAPTER} RemoveDevice o ${NODE_AT_PEER.split(' ')[0]}`;
 const SHOW_NODE = `bluetoothctl show ${NODE}`;
 
 /** tonearm is killed, and not started again until RESTARTED. */
-const KILLED = `place=$XDG_RUNTIME_DIR/systemd/user/tonearm.service.d; mkdir -p $place
+const KILL_TONEARM = `place=$XDG_RUNTIME_DIR/systemd/user/tonearm.service.d; mkdir -p $place
 printf '[Service]\\nRestart=no\\n' > $place/killed.conf
 systemctl --user daemon-reload; systemctl --user kill --signal=KILL tonearm`;
-const RESTARTED = `rm -r $XDG_RUNTIME_DIR/systemd/user/tonearm.service.d
+const RESTART_TONEARM = `rm -r $XDG_RUNTIME_DIR/systemd/user/tonearm.service.d
 systemctl --user daemon-reload; systemctl --user start tonearm`;
 
 /** Major class audio and video, minor class loudspeaker: bits 2 to 12 (Bluetooth, "Assigned Numbers"). */
@@ -35,77 +35,77 @@ const CLASS_BITS = 0x1ffc;
 const LOUDSPEAKER = 0x0414;
 
 export function pairingScenarios(node: () => EmulatedNode): void {
-  const { adapter, backend, peer } = watched(node);
+  const { untilAdapterHas, untilBackendIs, untilPeerHas } = bluetoothOf(node);
 
-  test('Bluetooth answers 503 without a controller, and finds a controller that comes', async () => {
-    await backend('connecting');
+  test('Bluetooth answers 503 without a controller, and finds one that is added', async () => {
+    await untilBackendIs('connecting');
     assert.equal((await node().post('/bluetooth/scan')).status, 503);
     await node().machine.root(CONTROLLERS);
-    await backend('up');
-    await adapter({ address: NODE, ...CLOSED });
+    await untilBackendIs('up');
+    await untilAdapterHas({ address: NODE, ...CLOSED });
   });
 
   test('no device pairs outside of pairing mode', async () => {
     await node().change('/bluetooth/power_up');
-    await adapter({ powered: true });
-    assert.doesNotMatch(await node().machine.root(PAIR_BLINDLY), /Paired with/);
-    await adapter({ ...CLOSED, known_devices: [] });
+    await untilAdapterHas({ powered: true });
+    assert.doesNotMatch(await node().machine.root(PHONE_PAIRS_UNASKED), /Paired with/);
+    await untilAdapterHas({ ...CLOSED, known_devices: [] });
   });
 
-  test('a phone that finds a loudspeaker in pairing mode and pairs is trusted, and pairing mode is over', async () => {
+  test('a phone that pairs in pairing mode is trusted, and pairing mode ends', async () => {
     await node().change('/bluetooth/pairing_mode');
-    await adapter({ pairing_active: true, discoverable: true, pairable: true });
-    const found = await node().machine.root(FIND);
+    await untilAdapterHas({ pairing_active: true, discoverable: true, pairable: true });
+    const found = await node().machine.root(PHONE_FINDS_NODE);
     assert.equal(Number(found.trim().split(' ').at(-1)) & CLASS_BITS, LOUDSPEAKER, found);
     // Pairing mode begins again, so that the phone has time enough.
     await node().change('/bluetooth/pairing_mode');
-    await node().machine.root(PAIR);
-    await peer({ paired: true, trusted: true });
-    await adapter(CLOSED);
+    await node().machine.root(PHONE_PAIRS);
+    await untilPeerHas({ paired: true, trusted: true });
+    await untilAdapterHas(CLOSED);
   });
 }
 
 export function forgettingScenarios(node: () => EmulatedNode): void {
-  const { adapter } = watched(node);
+  const { untilAdapterHas } = bluetoothOf(node);
 
   test('a forgotten device is no longer known', async () => {
     await node().change('/bluetooth/forget', { address: PEER });
-    await adapter({ known_devices: [] });
-    await node().machine.root(PEER_FORGETS);
+    await untilAdapterHas({ known_devices: [] });
+    await node().machine.root(PHONE_FORGETS_NODE);
   });
 }
 
 /** Scenarios that begin and end with a paired device. */
 export function endingScenarios(node: () => EmulatedNode): void {
-  const { adapter, backend, peer, survives } = watched(node);
+  const { untilAdapterHas, untilBackendIs, untilPeerHas, survivesDeathOfBluetoothd } = bluetoothOf(node);
 
   test('a bluetoothd that dies in pairing mode is back by itself, and closed', async () => {
     await node().change('/bluetooth/pairing_mode');
-    await adapter({ pairing_active: true });
-    await survives();
-    await adapter(CLOSED);
+    await untilAdapterHas({ pairing_active: true });
+    await survivesDeathOfBluetoothd();
+    await untilAdapterHas(CLOSED);
     assert.match(await node().machine.root(SHOW_NODE), /Discoverable: no\n[\s\S]*Pairable: no/);
   });
 
   test('controllers that go are reported, and paired devices are known when they come back', async () => {
     await node().machine.root('systemctl stop btvirt');
-    await backend('connecting');
+    await untilBackendIs('connecting');
     assert.equal((await node().post('/bluetooth/power_up')).status, 503);
     await node().machine.root(CONTROLLERS);
-    await backend('up');
-    await peer({ paired: true, trusted: true });
+    await untilBackendIs('up');
+    await untilPeerHas({ paired: true, trusted: true });
   });
 
   test('BlueZ ends pairing mode when tonearm is killed', async () => {
     await node().change('/bluetooth/pairing_mode');
-    await adapter({ pairing_active: true });
-    await node().machine.user(KILLED);
+    await untilAdapterHas({ pairing_active: true });
+    await node().machine.user(KILL_TONEARM);
     assert.match(await node().machine.root(SHOW_NODE), /Discoverable: yes/);
     const isHidden = async (): Promise<boolean> =>
       (await node().machine.root(SHOW_NODE)).includes('Discoverable: no');
-    await until('that it is not discoverable', isHidden, SLOW_MS);
-    await node().machine.user(RESTARTED);
-    await node().listensAgain();
-    await adapter(CLOSED);
+    await until('the node is no longer discoverable', isHidden, SLOW_MS);
+    await node().machine.user(RESTART_TONEARM);
+    await node().untilListening();
+    await untilAdapterHas(CLOSED);
   });
 }

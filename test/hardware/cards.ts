@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DUMMY, eventsOf, LOOPBACK, playing } from './hot-plug.js';
+import { DUMMY, LOOPBACK, outputEventsOf, playCommand } from './hot-plug.js';
 import type { EmulatedNode } from './node.js';
 
 const CARD = 'alsa_card.platform-snd_aloop.0';
@@ -13,36 +13,36 @@ const SURROUND = 'output:analog-surround-51+input:analog-stereo';
 const SURROUND_OUTPUT = LOOPBACK.replace('analog-stereo', 'analog-surround-51');
 
 export function cardScenarios(node: () => EmulatedNode): void {
-  const known = () => node().stream.model.known;
+  const stateNow = () => node().stream.model.known;
   const isActive = (profile: string): Promise<void> =>
     node().until(`${profile} of ${CARD}`, () =>
-      [...known().cards.values()].some((card) => card.name === CARD && card.active_profile === profile),
+      [...stateNow().cards.values()].some((card) => card.name === CARD && card.active_profile === profile),
     );
 
-  test('a profile takes its outputs away and brings others, and an output of another card is never removed', async () => {
-    await node().machine.user(playing('tone'));
+  test('another profile replaces the outputs of its card, and never removes an output of another card', async () => {
+    await node().machine.user(playCommand('tone'));
     await node().change(`/audio/outputs/${LOOPBACK}/default`);
-    await node().client('tone', LOOPBACK);
+    await node().untilClient('tone', LOOPBACK);
     const from = node().stream.events.length;
 
     await node().change(PROFILE, { profile: SURROUND });
-    await node().output(SURROUND_OUTPUT);
-    await node().outputGoes(LOOPBACK);
+    await node().untilOutput(SURROUND_OUTPUT);
+    await node().untilOutputGoes(LOOPBACK);
     await isActive(SURROUND);
-    await node().agrees();
+    await node().untilAllAgree();
 
     await node().change(PROFILE, { profile: 'off' });
-    await node().outputGoes(SURROUND_OUTPUT);
-    await node().client('tone', DUMMY);
+    await node().untilOutputGoes(SURROUND_OUTPUT);
+    await node().untilClient('tone', DUMMY);
     await isActive('off');
-    await node().agrees();
+    await node().untilAllAgree();
 
     await node().change(PROFILE, { profile: STEREO });
-    await node().output(LOOPBACK);
+    await node().untilOutput(LOOPBACK);
     await isActive(STEREO);
-    await node().agrees();
+    await node().untilAllAgree();
     await node().machine.user('systemctl --user stop tone');
-    const removed = eventsOf(node(), DUMMY, from).filter((line) => line.startsWith('removed'));
+    const removed = outputEventsOf(node(), DUMMY, from).filter((line) => line.startsWith('removed'));
     assert.deepEqual(removed, []);
   });
 
@@ -50,22 +50,23 @@ export function cardScenarios(node: () => EmulatedNode): void {
     for (const path of [PROFILE, PROFILE.replace('aloop', 'none')])
       assert.equal((await node().post(path, { profile: 'surround' })).status, 404, path);
     await isActive(STEREO);
-    await node().agrees();
+    await node().untilAllAgree();
   });
 
   test('a volume is not stuck where a delta is smaller than a step of the mixer', async () => {
-    const { volume } = await node().output(DUMMY);
+    const { volume } = await node().untilOutput(DUMMY);
     for (const delta of [0.001, -0.001]) {
       for (let count = 0; count < 30; count += 1)
         await node().change(`/audio/outputs/${DUMMY}/volume`, { delta });
-      // The tolerance below is a step of the mixer, and the rounding.
+      // A step of the mixer, and the rounding.
+      const tolerance = 0.011;
       const expected = delta > 0 ? volume + 0.03 : volume;
       await node().until(`a volume near ${expected}`, () =>
-        [...known().outputs.values()].some(
-          (output) => output.name === DUMMY && Math.abs(output.volume - expected) <= 0.011,
+        [...stateNow().outputs.values()].some(
+          (output) => output.name === DUMMY && Math.abs(output.volume - expected) <= tolerance,
         ),
       );
     }
-    await node().agrees();
+    await node().untilAllAgree();
   });
 }

@@ -11,28 +11,29 @@ export const LOOPBACK = 'alsa_output.platform-snd_aloop.0.analog-stereo';
 const NO_CARD = 'auto_null';
 
 const ROUNDS = isFullSize ? 100 : 3;
-/** The rounds after which everything that is made only once has been made. */
-const WARM_UP = 2;
+/** After these rounds everything that is made only once has been made. */
+const WARM_UP_ROUNDS = 2;
 /**
  * The bound is wide, because V8 takes and gives back memory by chance. Two records that stay behind in each
  * round take less than a tenth of it.
  */
 const GROWTH_MAX_KB = 24 * 1024;
 
-/** Carries out lines such as `unbind snd_dummy`. */
-const DRIVERS = 'while read -r act card; do echo "$card.0" > "/sys/bus/platform/drivers/$card/$act"; done';
+/** A script that carries out lines such as `unbind snd_dummy`. */
+const BIND_OR_UNBIND =
+  'while read -r act card; do echo "$card.0" > "/sys/bus/platform/drivers/$card/$act"; done';
 
 /**
  * The command that starts a stream of that name, at the rate of the cards. The stream plays `file`, which is
  * silence unless given, until the unit of its name ends.
  */
-export const playing = (name: string, file = '/dev/zero', ...options: readonly string[]): string =>
+export const playCommand = (name: string, file = '/dev/zero', ...options: readonly string[]): string =>
   `systemd-run --user --quiet --collect --unit=${name} pacat --rate=48000 --client-name=${name} --stream-name=${name} ${options.join(' ')} ${file}`;
 
 /** Resolves when the two cards are there, whatever ran before. */
-export async function twoCards(node: EmulatedNode): Promise<void> {
+export async function untilTwoCards(node: EmulatedNode): Promise<void> {
   await node.machine.root('modprobe --all snd-dummy snd-aloop');
-  await Promise.all([node.output(DUMMY), node.output(LOOPBACK)]);
+  await Promise.all([node.untilOutput(DUMMY), node.untilOutput(LOOPBACK)]);
 }
 
 /** Prints the id of the process, its memory in kB, and the number of its descriptors and warnings. */
@@ -50,12 +51,12 @@ interface Resources {
 async function resourcesOf(node: EmulatedNode): Promise<Resources> {
   const output = await node.machine.user(RESOURCES);
   const [pid, memoryKb, descriptors, warnings] = output.trim().split('\n').map(Number);
-  assert.ok(pid && memoryKb && descriptors && warnings !== undefined);
+  assert.ok(pid && memoryKb && descriptors && warnings !== undefined, `four numbers are expected: ${output}`);
   return { pid, memoryKb, descriptors, warnings };
 }
 
 /** The events of the output since `from`, without repetitions: `updated ID` and `removed ID`. */
-export function eventsOf(node: EmulatedNode, name: string, from: number): readonly string[] {
+export function outputEventsOf(node: EmulatedNode, name: string, from: number): readonly string[] {
   return node.stream.events
     .slice(from)
     .filter(({ type }) => type.startsWith('audio.output.'))
@@ -64,85 +65,85 @@ export function eventsOf(node: EmulatedNode, name: string, from: number): readon
         .filter((output) => output.name === name)
         .map(({ id }) => `${type.replace('audio.output.', '')} ${id}`),
     )
-    .filter((line, at, all) => line !== all[at - 1]);
+    .filter((line, index, lines) => line !== lines[index - 1]);
 }
 
-type Drive = (what: string) => void;
+type BindOrUnbind = (what: string) => void;
 
 export function hotPlugScenarios(node: () => EmulatedNode): void {
-  let drivers: ReturnType<EmulatedNode['machine']['script']>;
+  let drivers: ReturnType<EmulatedNode['machine']['startScript']>;
   before(() => {
-    drivers = node().machine.script(DRIVERS);
+    drivers = node().machine.startScript(BIND_OR_UNBIND);
   });
   after(() => drivers.end());
-  const drive: Drive = (what) => drivers.write(what);
+  const drive: BindOrUnbind = (what) => drivers.write(what);
 
-  test('the sound server’s own output is there without a card, and nothing fails', async () => {
-    assert.equal((await node().output(NO_CARD)).default, true);
+  test('without a card there is only an output of the sound server’s own', async () => {
+    assert.equal((await node().untilOutput(NO_CARD)).default, true);
     const { server, outputs, clients } = await node().get<Audio>('/audio');
     assert.deepEqual([server.default_sink, outputs.length, clients.length], [NO_CARD, 1, 0]);
   });
 
-  test('a first card takes the place of the output that stands for none', async () => {
+  test('a first card replaces the output that there is without cards', async () => {
     await node().machine.root('modprobe snd-dummy');
-    await node().output(DUMMY, { default: true });
-    await node().outputGoes(NO_CARD);
-    await node().agrees();
+    await node().untilOutput(DUMMY, { default: true });
+    await node().untilOutputGoes(NO_CARD);
+    await node().untilAllAgree();
   });
 
   test('a second card comes, and the default is what the sound server makes it', async () => {
     await node().machine.root('modprobe snd-aloop');
-    await node().output(LOOPBACK);
-    await node().agrees();
+    await node().untilOutput(LOOPBACK);
+    await node().untilAllAgree();
   });
 
-  streamsOnThem(node, drive);
-  againAndAgain(node, drive);
+  streamScenarios(node, drive);
+  repetitionScenario(node, drive);
 
-  test('the last card goes, and the output that stands for none is back', async () => {
+  test('the last card goes, and the output that there is without cards is back', async () => {
     drive('unbind snd_aloop');
     drive('unbind snd_dummy');
-    await node().client('tone', NO_CARD);
-    await node().output(NO_CARD, { default: true });
-    await node().outputGoes(DUMMY);
-    await node().agrees();
+    await node().untilClient('tone', NO_CARD);
+    await node().untilOutput(NO_CARD, { default: true });
+    await node().untilOutputGoes(DUMMY);
+    await node().untilAllAgree();
     drive('bind snd_dummy');
     drive('bind snd_aloop');
-    await node().client('tone', LOOPBACK);
+    await node().untilClient('tone', LOOPBACK);
     await node().machine.user('systemctl --user stop tone');
-    await node().agrees();
+    await node().untilAllAgree();
   });
 }
 
-function streamsOnThem(node: () => EmulatedNode, drive: Drive): void {
-  test('a stream goes to another output with its card, and back, and an output that comes back has another id', async () => {
-    await node().machine.user(playing('tone'));
+function streamScenarios(node: () => EmulatedNode, drive: BindOrUnbind): void {
+  test('a stream leaves an output whose card goes, and returns to it; the output has another id then', async () => {
+    await node().machine.user(playCommand('tone'));
     await node().change(`/audio/outputs/${LOOPBACK}/default`);
-    await node().client('tone', LOOPBACK);
-    const { id } = await node().output(LOOPBACK, { default: true });
+    await node().untilClient('tone', LOOPBACK);
+    const { id } = await node().untilOutput(LOOPBACK, { default: true });
     const from = node().stream.events.length;
 
     drive('unbind snd_aloop');
-    await node().outputGoes(LOOPBACK);
-    await node().client('tone', DUMMY);
-    await node().output(DUMMY, { default: true });
-    await node().agrees();
+    await node().untilOutputGoes(LOOPBACK);
+    await node().untilClient('tone', DUMMY);
+    await node().untilOutput(DUMMY, { default: true });
+    await node().untilAllAgree();
 
     drive('bind snd_aloop');
-    const back = await node().output(LOOPBACK, { default: true });
-    await node().client('tone', LOOPBACK);
-    await node().agrees();
+    const back = await node().untilOutput(LOOPBACK, { default: true });
+    await node().untilClient('tone', LOOPBACK);
+    await node().untilAllAgree();
     assert.notEqual(back.id, id);
     // The last update of the output before it goes may come after `from`.
-    const all = eventsOf(node(), LOOPBACK, from);
-    assert.deepEqual(all.slice(-2), [`removed ${id}`, `updated ${back.id}`]);
-    const others = all.slice(0, -2).filter((line) => line !== `updated ${id}`);
+    const events = outputEventsOf(node(), LOOPBACK, from);
+    assert.deepEqual(events.slice(-2), [`removed ${id}`, `updated ${back.id}`]);
+    const others = events.slice(0, -2).filter((line) => line !== `updated ${id}`);
     assert.deepEqual(others, []);
   });
 
   test('a volume for an output that has just gone answers 404, and changes no other output', async () => {
-    const gone = await node().output(LOOPBACK);
-    const { volume } = await node().output(DUMMY);
+    const gone = await node().untilOutput(LOOPBACK);
+    const { volume } = await node().untilOutput(DUMMY);
     drive('unbind snd_aloop');
     const statuses = new Set<number>();
     // Requests are sent before, while and after the output goes.
@@ -154,30 +155,30 @@ function streamsOnThem(node: () => EmulatedNode, drive: Drive): void {
         statuses.add(status);
       }
     }
-    const odd = [...statuses].filter((status) => ![202, 404].includes(status));
-    assert.deepEqual(odd, []);
-    assert.equal((await node().output(DUMMY, { default: true })).volume, volume);
+    const unexpected = [...statuses].filter((status) => ![202, 404].includes(status));
+    assert.deepEqual(unexpected, []);
+    assert.equal((await node().untilOutput(DUMMY, { default: true })).volume, volume);
     drive('bind snd_aloop');
-    await node().client('tone', LOOPBACK);
-    await node().agrees();
+    await node().untilClient('tone', LOOPBACK);
+    await node().untilAllAgree();
   });
 }
 
-function againAndAgain(node: () => EmulatedNode, drive: Drive): void {
+function repetitionScenario(node: () => EmulatedNode, drive: BindOrUnbind): void {
   test(`a card that comes and goes ${ROUNDS} times leaves nothing behind`, async (t) => {
     let warm: Resources | undefined;
     for (let round = 0; round < ROUNDS; round += 1) {
-      if (round === WARM_UP) warm = await resourcesOf(node());
+      if (round === WARM_UP_ROUNDS) warm = await resourcesOf(node());
       drive('unbind snd_aloop');
-      await node().outputGoes(LOOPBACK);
-      await node().client('tone', DUMMY);
+      await node().untilOutputGoes(LOOPBACK);
+      await node().untilClient('tone', DUMMY);
       drive('bind snd_aloop');
-      await node().client('tone', LOOPBACK);
+      await node().untilClient('tone', LOOPBACK);
     }
-    await node().agrees();
+    await node().untilAllAgree();
     const now = await resourcesOf(node());
     assert.ok(warm);
-    t.diagnostic(`after ${WARM_UP}: ${JSON.stringify(warm)}; after ${ROUNDS}: ${JSON.stringify(now)}`);
+    t.diagnostic(`after ${WARM_UP_ROUNDS}: ${JSON.stringify(warm)}; after ${ROUNDS}: ${JSON.stringify(now)}`);
     assert.deepEqual({ ...now, memoryKb: warm.memoryKb }, warm);
     const grownKb = now.memoryKb - warm.memoryKb;
     assert.ok(grownKb < GROWTH_MAX_KB, `${grownKb} kB more`);

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import { until } from '../until.js';
-import { DUMMY, LOOPBACK, twoCards } from './hot-plug.js';
+import { DUMMY, LOOPBACK, untilTwoCards } from './hot-plug.js';
 import { type EmulatedNode, SLOW_MS } from './node.js';
 
 const TURNTABLE = LOOPBACK.replace('alsa_output', 'alsa_input');
@@ -14,7 +14,7 @@ const LISTEN = `/audio/inputs/${TURNTABLE}/listen`;
  * Plays noise into the other half of the card until the unit ends. The card refuses to capture unless both
  * halves have the same format, rate and layout. They are read from the half that captures already.
  */
-const PLAYED = `captured() { sed -n "s/^$1: \\([^ ]*\\).*/\\1/p" /proc/asound/Loopback/pcm0c/sub0/hw_params; }
+const PLAY_NOISE = `captured() { sed -n "s/^$1: \\([^ ]*\\).*/\\1/p" /proc/asound/Loopback/pcm0c/sub0/hw_params; }
 case $(captured access) in
   *_NONINTERLEAVED) layout=--separate-channels ;;
   *) layout= ;;
@@ -33,7 +33,7 @@ const isSilent = (peak: number): boolean => peak === 0;
 export function inputScenarios(node: () => EmulatedNode): void {
   const drive = (act: string): Promise<string> =>
     node().machine.root(`echo snd_aloop.0 > /sys/bus/platform/drivers/snd_aloop/${act}`);
-  before(() => twoCards(node()));
+  before(() => untilTwoCards(node()));
   after(() => node().machine.root('systemctl stop record 2> /dev/null || true'));
 
   /**
@@ -49,52 +49,51 @@ export function inputScenarios(node: () => EmulatedNode): void {
     await until('the input is listened to', hasBegun, SLOW_MS);
   }
 
-  /**
-   * Resolves when sound that is played into the input has been measured at the input, and at the output
-   * where it is heard.
-   */
+  /** Plays noise into the input, and waits until both the input and the output have its level. */
   async function soundPassesThrough(t: TestContext): Promise<void> {
-    const input = await node().input(TURNTABLE, { listen: [DUMMY] });
-    const output = await node().output(DUMMY);
-    const stream = await node().levels();
+    const input = await node().untilInput(TURNTABLE, { listen: [DUMMY] });
+    const output = await node().untilOutput(DUMMY);
+    const stream = await node().openLevels();
     t.after(() => stream.close());
-    const bothAre = (what: string, is: (peak: number) => boolean): Promise<void> => {
-      const areBoth = (): boolean => {
+    const untilBothHave = (what: string, isExpected: (peak: number) => boolean): Promise<void> => {
+      const doBothHave = (): boolean => {
         const { inputLevels, levels } = stream.model.known;
-        return [inputLevels.get(input.id), levels.get(output.id)].every((peaks) => peaks?.every(is) === true);
+        return [inputLevels.get(input.id), levels.get(output.id)].every(
+          (peaks) => peaks?.every(isExpected) === true,
+        );
       };
-      return stream.until(areBoth, `${what} of the input and of the output`, SLOW_MS);
+      return stream.until(doBothHave, `${what} of the input and of the output`, SLOW_MS);
     };
-    await bothAre('silence', isSilent);
-    await node().machine.root(PLAYED);
-    await bothAre('sound', isAudible);
+    await untilBothHave('silence', isSilent);
+    await node().machine.root(PLAY_NOISE);
+    await untilBothHave('sound', isAudible);
     await node().machine.root('systemctl stop record');
-    await bothAre('silence after the end', isSilent);
+    await untilBothHave('silence after the end', isSilent);
   }
 
   test('a card has an input, which is heard nowhere at first', async () => {
-    const { listen } = await node().input(TURNTABLE);
+    const { listen } = await node().untilInput(TURNTABLE);
     assert.equal(listen, undefined);
   });
 
   test('an input is heard at an output as a stream that is called after it', async () => {
     await beginsToListen();
-    const { description } = await node().input(TURNTABLE, { listen: [DUMMY] });
-    await node().client(description, DUMMY);
-    await node().agrees();
+    const { description } = await node().untilInput(TURNTABLE, { listen: [DUMMY] });
+    await node().untilClient(description, DUMMY);
+    await node().untilAllAgree();
   });
 
   test('sound that is played into an input is measured there and at the output where it is heard', (t) =>
     soundPassesThrough(t));
 
   test('an input goes with its card, is no longer heard, and comes back with another id', async () => {
-    const { id } = await node().input(TURNTABLE);
+    const { id } = await node().untilInput(TURNTABLE);
     await drive('unbind');
-    await node().inputGoes(TURNTABLE);
+    await node().untilInputGoes(TURNTABLE);
     await node().until('no stream plays', () => node().stream.model.known.clients.size === 0);
     await drive('bind');
-    assert.notEqual((await node().input(TURNTABLE)).id, id);
-    await node().agrees();
+    assert.notEqual((await node().untilInput(TURNTABLE)).id, id);
+    await node().untilAllAgree();
   });
 
   test('an input that has come back can be heard again', async (t) => {
@@ -102,6 +101,6 @@ export function inputScenarios(node: () => EmulatedNode): void {
     await soundPassesThrough(t);
     await node().change(`${LISTEN}/stop`);
     await node().until('no stream plays', () => node().stream.model.known.clients.size === 0);
-    await node().agrees();
+    await node().untilAllAgree();
   });
 }

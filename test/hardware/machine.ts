@@ -20,7 +20,7 @@ const TONEARM_PORT = 8018;
 /** The port inside at which another machine reaches the radio (other-end.ts). */
 export const RADIO_PORT = 8020;
 
-/** A busy machine takes ten times what a quiet one does. */
+/** A busy machine takes ten times as long as a quiet one. */
 const BOOT_DEADLINE_MS = 900_000;
 /** The set-up of tonearm took 3 min on a machine where fifteen processes wanted two cores. */
 const COMMAND_DEADLINE_MS = 600_000;
@@ -46,7 +46,7 @@ export interface Ran {
 export async function bootMachine(): Promise<Machine> {
   const machine = new Machine(await freePort(), await freePort(), await freePort());
   try {
-    await machine.up();
+    await machine.untilBooted();
     return machine;
   } catch (error) {
     await machine.close();
@@ -71,7 +71,7 @@ export class Machine {
     this.#door = door;
     this.port = port;
     this.radio = radio;
-    const [command, ...args] = [...TOGETHER, 'qemu-system-x86_64', ...hardware(door, port, radio)];
+    const [command, ...args] = [...ENDS_WITH_TEST, 'qemu-system-x86_64', ...hardware(door, port, radio)];
     this.#qemu = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#ended = once(this.#qemu, 'close');
     for (const output of [this.#qemu.stdout, this.#qemu.stderr]) {
@@ -82,29 +82,27 @@ export class Machine {
   }
 
   /** Resolves when its systemd has started all that it starts by itself. */
-  async up(): Promise<void> {
+  async untilBooted(): Promise<void> {
     const knock = async (): Promise<boolean> =>
       (await this.#run('root', 'true', '', KNOCK_DEADLINE_MS)).status === 0;
-    const gone = this.#ended.then(() => Promise.reject(new Error('QEMU ended')));
-    await Promise.race([until('a command in the machine', knock, BOOT_DEADLINE_MS), gone]);
+    const ended = this.#ended.then(() => Promise.reject(new Error('QEMU ended')));
+    await Promise.race([until('the machine runs a command', knock, BOOT_DEADLINE_MS), ended]);
     // The state is `degraded` because some services need devices that this machine lacks.
     await this.root('systemctl is-system-running --wait || true');
   }
 
-  /**
-   * Runs a script of the shell inside, as root, to its end. It must succeed; answers with what it printed.
-   */
+  /** Runs a shell script in the machine as root. Resolves with what it printed; rejects if it fails. */
   async root(script: string, input: Input = ''): Promise<string> {
-    return succeeded(script, await this.#run('root', script, input));
+    return outputOf(script, await this.#run('root', script, input));
   }
 
   /** The same as `pi`, with the environment of a login: XDG_RUNTIME_DIR and the session bus's address. */
   async user(script: string, input: Input = ''): Promise<string> {
-    return succeeded(script, await this.#run(MACHINE_USER, script, input));
+    return outputOf(script, await this.#run(MACHINE_USER, script, input));
   }
 
-  /** Starts a script as root that acts on each line which `write` sends, and ends when its input does. */
-  script(script: string): { write(line: string): void; end(): Promise<string> } {
+  /** Starts a script as root. It acts on each line that `write` sends, and ends after `end`. */
+  startScript(script: string): { write(line: string): void; end(): Promise<string> } {
     const socket = this.#open('root', script);
     // No error is handled here, because `end` rejects if the connection has broken off before the script's
     // end.
@@ -113,7 +111,7 @@ export class Machine {
       write: (line) => void socket.write(`${line}\n`),
       end: async () => {
         socket.end();
-        return succeeded(script, await answer(socket, script, COMMAND_DEADLINE_MS));
+        return outputOf(script, await readAnswer(socket, script, COMMAND_DEADLINE_MS));
       },
     };
   }
@@ -121,7 +119,7 @@ export class Machine {
   #run(user: string, script: string, input: Input, deadlineMs = COMMAND_DEADLINE_MS): Promise<Ran> {
     const socket = this.#open(user, script);
     socket.end(input);
-    return answer(socket, script, deadlineMs);
+    return readAnswer(socket, script, deadlineMs);
   }
 
   #open(user: string, script: string): Socket {
@@ -141,7 +139,7 @@ export class Machine {
  * Ends QEMU with the thread that starts it, which is the test's own. QEMU has the usual priority, because
  * with a smaller share of time it is too slow for Bluetooth.
  */
-const TOGETHER = ['setpriv', '--pdeathsig', 'KILL'] as const;
+const ENDS_WITH_TEST = ['setpriv', '--pdeathsig', 'KILL'] as const;
 
 /**
  * Modules and services that have nothing to do here are left out, because they take time. `tsc=reliable` is
@@ -194,12 +192,12 @@ function hardware(door: number, port: number, radio: number): readonly string[] 
 }
 
 /** The output of the command behind the socket, and its status. */
-async function answer(socket: Socket, script: string, deadlineMs: number): Promise<Ran> {
+async function readAnswer(socket: Socket, script: string, deadlineMs: number): Promise<Ran> {
   const late = new Error(`no end in ${deadlineMs} ms: ${script}`);
   const deadline = setTimeout(() => socket.destroy(late), deadlineMs);
   try {
     const [stdout = '', stderr = '', status] = (await text(socket)).split(RECORD_SEPARATOR);
-    if (status === undefined) throw new Error(`it broke off: ${script}\n${stdout}`);
+    if (status === undefined) throw new Error(`the connection broke off: ${script}\n${stdout}`);
     return { status: Number(status), stdout, stderr };
   } finally {
     clearTimeout(deadline);
@@ -207,7 +205,7 @@ async function answer(socket: Socket, script: string, deadlineMs: number): Promi
   }
 }
 
-function succeeded(script: string, { status, stdout, stderr }: Ran): string {
+function outputOf(script: string, { status, stdout, stderr }: Ran): string {
   if (status !== 0) throw new Error(`status ${status}: ${script}\n${stdout}${stderr}`);
   return stdout;
 }

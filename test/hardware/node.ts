@@ -14,10 +14,10 @@ import { type HttpAnswer, send } from '../tools/http.js';
 import { until } from '../until.js';
 import { bootMachine, type Machine } from './machine.js';
 
-/** An emulated machine that shares its cores needs half a minute for the work of a second elsewhere. */
+/** What takes a second elsewhere takes an emulated machine half a minute if other programs use its cores. */
 export const SLOW_MS = 240_000;
 
-const LISTED = 'pactl get-default-sink; pactl list short sinks; pactl list short sink-inputs';
+const LIST_ALL = 'pactl get-default-sink; pactl list short sinks; pactl list short sink-inputs';
 
 /** True if TONEARM_HARDWARE=full has asked for the long rounds. `npm test -- --all` runs a part of them. */
 export const isFullSize = process.env['TONEARM_HARDWARE'] === 'full';
@@ -57,13 +57,13 @@ export class EmulatedNode {
   }
 
   /** A stream of levels, which are measured for as long as it is open. */
-  levels(): Promise<EventConsumer> {
+  openLevels(): Promise<EventConsumer> {
     const path = '/events?types=audio.level,backend.updated';
     return EventConsumer.open(`http://127.0.0.1:${this.machine.port}${path}`);
   }
 
   /** Resolves when the event stream is open again after an end of the daemon. */
-  async listensAgain(): Promise<void> {
+  async untilListening(): Promise<void> {
     const isOpen = (): Promise<boolean> => this.stream.reconnect().then(() => true);
     await until('the event stream', isOpen, SLOW_MS);
   }
@@ -101,22 +101,22 @@ export class EmulatedNode {
   }
 
   /** The output of that name, once the event stream has brought it with these values. */
-  output(name: string, values: Partial<Output> = {}): Promise<Output> {
-    return this.#brought(({ outputs }) => outputs, { name, ...values });
+  untilOutput(name: string, values: Partial<Output> = {}): Promise<Output> {
+    return this.#untilRecord(({ outputs }) => outputs, { name, ...values });
   }
 
-  /** The input of that name, likewise. */
-  input(name: string, values: Partial<InputRecord> = {}): Promise<InputRecord> {
-    return this.#brought(({ inputs }) => inputs, { name, ...values });
+  /** The input of that name, once the event stream has brought it with these values. */
+  untilInput(name: string, values: Partial<InputRecord> = {}): Promise<InputRecord> {
+    return this.#untilRecord(({ inputs }) => inputs, { name, ...values });
   }
 
-  inputGoes(name: string): Promise<void> {
+  untilInputGoes(name: string): Promise<void> {
     const isGone = (): boolean =>
       [...this.stream.model.known.inputs.values()].every((input) => input.name !== name);
     return this.until(`the end of input ${name}`, isGone);
   }
 
-  outputGoes(name: string): Promise<void> {
+  untilOutputGoes(name: string): Promise<void> {
     return this.until(`the end of output ${name}`, () => !this.hasOutput(name));
   }
 
@@ -125,13 +125,16 @@ export class EmulatedNode {
   }
 
   /** The stream of that name, once it plays to that output. */
-  client(name: string, output: string): Promise<Client> {
-    return this.#brought(({ clients }) => clients, { name, output });
+  untilClient(name: string, output: string): Promise<Client> {
+    return this.#untilRecord(({ clients }) => clients, { name, output });
   }
 
-  async #brought<T extends object>(of: (known: NodeState) => ReadonlyMap<number, T>, values: object) {
+  async #untilRecord<T extends object>(
+    recordsOf: (state: NodeState) => ReadonlyMap<number, T>,
+    values: object,
+  ) {
     const found = (): T | undefined =>
-      [...of(this.stream.model.known).values()].find((record) => hasValues(record, values));
+      [...recordsOf(this.stream.model.known).values()].find((record) => hasValues(record, values));
     const what = `a record with ${JSON.stringify(values)}`;
     await this.until(what, () => found() !== undefined);
     return found() ?? assert.fail(what);
@@ -141,21 +144,21 @@ export class EmulatedNode {
    * Waits until the event stream, the routes and the sound server itself name the same cards, outputs,
    * default and streams.
    */
-  async agrees(): Promise<void> {
+  async untilAllAgree(): Promise<void> {
     const doAgree = async (): Promise<true> => {
       const { known } = this.stream.model;
       const { server, outputs, clients } = await this.get<Audio>('/audio');
       assert.deepEqual(byId(known.cards.values()), byId(await this.get<Audio['outputs']>('/audio/cards')));
       assert.deepEqual(byId(known.outputs.values()), byId(outputs));
       assert.deepEqual(byId(known.clients.values()), byId(clients));
-      const listed = await this.machine.user(LISTED);
+      const listed = await this.machine.user(LIST_ALL);
       const sinks = outputs.map(({ id, name }) => `${id} ${name}`);
-      const idOf = (name?: string): number | undefined => outputs.find((each) => each.name === name)?.id;
+      const idOf = (name?: string): number | undefined => outputs.find((output) => output.name === name)?.id;
       const inputs = clients.map(({ id, output }) => `${id} ${idOf(output)}`);
-      const [first, ...others] = listed.trimEnd().split('\n');
-      const theirs = others.map((line) => line.split('\t').slice(0, 2).join(' '));
+      const [defaultSink, ...lines] = listed.trimEnd().split('\n');
+      const theirs = lines.map((line) => line.split('\t').slice(0, 2).join(' '));
       const ours = [...sinks, ...inputs];
-      assert.deepEqual([first, ...theirs.sort()], [server.default_sink, ...ours.sort()]);
+      assert.deepEqual([defaultSink, ...theirs.sort()], [server.default_sink, ...ours.sort()]);
       return true;
     };
     await until('stream, routes and sound server agree', doAgree, SLOW_MS);

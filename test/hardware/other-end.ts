@@ -3,7 +3,7 @@
 
 import { RADIO_PORT } from './machine.js';
 import { EmulatedNode } from './node.js';
-import { CONTROLLERS, watched } from './radio.js';
+import { bluetoothOf, CONTROLLERS } from './radio.js';
 
 /**
  * Carries the packets between a kernel and its controller from one machine to the other. On the machine with
@@ -70,8 +70,8 @@ export async function bootOtherEnd(node: EmulatedNode, settings: string): Promis
     await node.machine.root(LEND, PUMP);
     await other.machine.root(BORROW(node.machine.radio), PUMP);
     for (const each of [node, other]) {
-      await watched(() => each).backend('up');
-      await watched(() => each).adapter({ powered: true });
+      await bluetoothOf(() => each).untilBackendIs('up');
+      await bluetoothOf(() => each).untilAdapterHas({ powered: true });
     }
     return other;
   } catch (error) {

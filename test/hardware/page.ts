@@ -6,14 +6,14 @@ import { openChromium } from '../browser/chromium.js';
 import { DESK } from '../browser/pages.js';
 import { lacks } from '../tools/requirements.js';
 import { STEREO } from './cards.js';
-import { LOOPBACK, twoCards } from './hot-plug.js';
+import { LOOPBACK, untilTwoCards } from './hot-plug.js';
 import { type EmulatedNode, SLOW_MS } from './node.js';
 
 export function pageScenarios(node: () => EmulatedNode): void {
   test('the page shows the profiles of a card, and pairs a phone', {
     skip: lacks({ programs: ['chromium'] }),
   }, async () => {
-    await twoCards(node());
+    await untilTwoCards(node());
     const { context, close } = await openChromium(DESK);
     try {
       context.setDefaultTimeout(SLOW_MS);

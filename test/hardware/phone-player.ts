@@ -52,11 +52,11 @@ glib.g_main_loop_run(ctypes.c_void_p(glib.g_main_loop_new(None, 0)))
 `;
 
 /** The program is started anew, because a new bluetoothd does not know the old program. */
-const STARTED = `cat > /run/phone-player.py
+const START = `cat > /run/phone-player.py
 systemctl stop phone-player 2> /dev/null || true
 systemd-run --quiet --unit=phone-player --service-type=notify python3 /run/phone-player.py`;
 
 /** Resolves when the phone's BlueZ has its player. */
-export async function playerOfPhone(node: EmulatedNode): Promise<void> {
-  await node.machine.root(STARTED, PLAYER);
+export async function startPlayer(node: EmulatedNode): Promise<void> {
+  await node.machine.root(START, PLAYER);
 }

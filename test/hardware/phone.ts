@@ -4,17 +4,17 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import type { PlayerRecord } from '../../src/protocol/actor/schemas.js';
-import { DUMMY, playing, twoCards } from './hot-plug.js';
+import { DUMMY, playCommand, untilTwoCards } from './hot-plug.js';
 import type { EmulatedNode } from './node.js';
-import { ARTIST, playerOfPhone, TITLES } from './phone-player.js';
-import { NODE, NODE_AT_PEER, outputOf, PEER, soundArrives, watched } from './radio.js';
+import { ARTIST, startPlayer, TITLES } from './phone-player.js';
+import { bluetoothOf, NODE, NODE_AT_PEER, outputOf, PEER, soundArrives } from './radio.js';
 
 /** The node as an output of the phone's sound server. */
 const AT_PHONE = outputOf(NODE);
 const IS_CONNECTED = `busctl get-property org.bluez ${NODE_AT_PEER} Connected | grep -q true`;
 /**
- * Connects again and again, as a phone does. It disconnects after an attempt that fails, because what is
- * left of this attempt would have the next one refused.
+ * Connects again and again, as a phone does. After an attempt that fails it disconnects, because otherwise
+ * the next attempt would be refused.
  */
 const PHONE_CONNECTS = `for try in $(seq 10); do
   busctl --timeout=60 call org.bluez ${NODE_AT_PEER} Connect && exit
@@ -25,83 +25,83 @@ exit 1`;
 /** Disconnects the phone, which may be connected since it paired, but without its sound. */
 const PHONE_DISCONNECTS = `! ${IS_CONNECTED} || busctl call org.bluez ${NODE_AT_PEER} Disconnect`;
 
-const SONG = playing('song', '/dev/urandom', `--device=${AT_PHONE}`);
+const SONG = playCommand('song', '/dev/urandom', `--device=${AT_PHONE}`);
 const SONG_ENDS = 'systemctl --user stop song';
 
 export const PLAYERS = 'players: {enabled: true}\n';
 /** docs/bluetooth.md has this command. It ends Debian's own proxy, so that there is only one proxy. */
-const PROXY = `systemctl --user enable --now tonearm-mpris-proxy
+const START_PROXY = `systemctl --user enable --now tonearm-mpris-proxy
 ! systemctl --user is-active mpris-proxy`;
 
 export function phoneScenarios(node: () => EmulatedNode): void {
-  const { peer, survives } = watched(node);
+  const { untilPeerHas, survivesDeathOfBluetoothd } = bluetoothOf(node);
   before(async () => {
-    await twoCards(node());
-    await node().machine.user(PROXY);
+    await untilTwoCards(node());
+    await node().machine.user(START_PROXY);
   });
 
   test('a phone connects and plays, and its sound reaches the node’s output', async () => {
     await node().change(`/audio/outputs/${DUMMY}/default`);
-    await node().output(DUMMY, { default: true });
+    await node().untilOutput(DUMMY, { default: true });
     await connectsAndPlays(node());
   });
 
   test('the music of a phone is a player, whose commands reach the phone', async () => {
     const [first, second] = TITLES;
-    const name = await playerWith(node(), first, 'Playing');
+    const name = await untilPlayerHas(node(), first, 'Playing');
     await node().change(`/players/${name}/pause`);
-    await playerWith(node(), first, 'Paused');
+    await untilPlayerHas(node(), first, 'Paused');
     await node().change(`/players/${name}/next`);
-    await playerWith(node(), second, 'Paused');
+    await untilPlayerHas(node(), second, 'Paused');
     await node().change(`/players/${name}/play`);
-    await playerWith(node(), second, 'Playing');
+    await untilPlayerHas(node(), second, 'Playing');
     const listed = await node().get<readonly PlayerRecord[]>('/players');
     assert.deepEqual(listed.find(({ bus_name }) => bus_name === name)?.metadata?.['xesam:title'], second);
   });
 
   test('a bluetoothd that dies while the phone plays is back by itself, and the phone can connect and play', async () => {
-    await survives();
-    await node().outputGoes(AT_PHONE);
-    await peer({ paired: true, trusted: true });
+    await survivesDeathOfBluetoothd();
+    await node().untilOutputGoes(AT_PHONE);
+    await untilPeerHas({ paired: true, trusted: true });
     await node().machine.user(SONG_ENDS);
     // The radio may have kept the connection, without anybody at its two ends.
     await connectsAndPlays(node());
-    await playerWith(node(), TITLES[0], 'Playing');
+    await untilPlayerHas(node(), TITLES[0], 'Playing');
   });
 
   test('a phone that goes takes its sound with it', async () => {
     await disconnects(node());
-    await node().outputGoes(AT_PHONE);
-    await node().until('the end of its player', () => playersOf(node()).length === 0);
+    await node().untilOutputGoes(AT_PHONE);
+    await node().until('the phone has no player', () => playersOfPhone(node()).length === 0);
     await node().machine.user(SONG_ENDS);
-    await node().agrees();
+    await node().untilAllAgree();
   });
 }
 
 /**
  * Players of the phone. The node's own player, as the phone knows it, is on the same bus, but has no artist.
  */
-const playersOf = ({ stream }: EmulatedNode): readonly PlayerRecord[] =>
+const playersOfPhone = ({ stream }: EmulatedNode): readonly PlayerRecord[] =>
   [...stream.model.known.players.values()].filter(({ metadata }) => metadata?.['xesam:artist'] === ARTIST);
 
 async function disconnects(node: EmulatedNode): Promise<void> {
   await node.machine.root(PHONE_DISCONNECTS);
-  await watched(() => node).peer({ connected: false, paired: true });
+  await bluetoothOf(() => node).untilPeerHas({ connected: false, paired: true });
 }
 
 async function connectsAndPlays(node: EmulatedNode): Promise<void> {
-  const { peer, acceptsSoundOf } = watched(() => node);
+  const { untilPeerHas, untilSoundIsTakenOf } = bluetoothOf(() => node);
   const connects = async (): Promise<void> => {
     await disconnects(node);
-    await playerOfPhone(node);
+    await startPlayer(node);
     await node.machine.root(PHONE_CONNECTS);
-    await peer({ connected: true });
-    await acceptsSoundOf(PEER);
-    await node.output(AT_PHONE);
+    await untilPeerHas({ connected: true });
+    await untilSoundIsTakenOf(PEER);
+    await node.untilOutput(AT_PHONE);
   };
   const plays = async (): Promise<void> => {
     await node.machine.user(SONG);
-    await node.client('song', AT_PHONE);
+    await node.untilClient('song', AT_PHONE);
   };
   await connects();
   await soundArrives(node, DUMMY, plays, async () => {
@@ -111,9 +111,9 @@ async function connectsAndPlays(node: EmulatedNode): Promise<void> {
 }
 
 /** Resolves with the bus name of the phone's player once it has this title and status. */
-async function playerWith(node: EmulatedNode, title: string, status: string): Promise<string> {
+async function untilPlayerHas(node: EmulatedNode, title: string, status: string): Promise<string> {
   const found = (): PlayerRecord | undefined =>
-    playersOf(node).find(
+    playersOfPhone(node).find(
       ({ metadata, playback_status }) => metadata?.['xesam:title'] === title && playback_status === status,
     );
   await node.until(`${title} is ${status}`, () => found() !== undefined);

@@ -5,34 +5,34 @@ import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import type { Audio } from '../contract/audio-node.js';
 import { cardScenarios } from './cards.js';
-import { DUMMY, LOOPBACK, twoCards } from './hot-plug.js';
+import { DUMMY, LOOPBACK, untilTwoCards } from './hot-plug.js';
 import { inputScenarios } from './inputs.js';
 import type { EmulatedNode } from './node.js';
-import { ANEW } from './set-up.js';
+import { RESTART_USER } from './set-up.js';
 
 const PULSEAUDIO = `systemctl --quiet --global mask pipewire.socket pipewire.service pipewire-pulse.socket pipewire-pulse.service wireplumber.service
 systemctl --quiet --global unmask pulseaudio.socket pulseaudio.service
-${ANEW}`;
+${RESTART_USER}`;
 
 export function pulseAudioScenarios(node: () => EmulatedNode): void {
   before(async () => {
     await node().machine.root(PULSEAUDIO);
-    await node().listensAgain();
-    await twoCards(node());
+    await node().untilListening();
+    await untilTwoCards(node());
   });
 
   test('PulseAudio has the same outputs, and one whose card goes and comes back has another id', async () => {
     const { kind } = await node().get<Audio>('/audio');
     assert.equal(kind, 'pulseaudio');
-    await node().agrees();
-    const { id } = await node().output(LOOPBACK);
+    await node().untilAllAgree();
+    const { id } = await node().untilOutput(LOOPBACK);
     await node().machine.root(driver('unbind'));
-    await node().outputGoes(LOOPBACK);
-    await node().output(DUMMY, { default: true });
-    await node().agrees();
+    await node().untilOutputGoes(LOOPBACK);
+    await node().untilOutput(DUMMY, { default: true });
+    await node().untilAllAgree();
     await node().machine.root(driver('bind'));
-    assert.notEqual((await node().output(LOOPBACK)).id, id);
-    await node().agrees();
+    assert.notEqual((await node().untilOutput(LOOPBACK)).id, id);
+    await node().untilAllAgree();
   });
 
   cardScenarios(node);

@@ -8,12 +8,12 @@ import { type EmulatedNode, SLOW_MS } from './node.js';
 
 export const NODE = '00:AA:01:00:00:00';
 export const PEER = '00:AA:01:01:00:01';
-const inNames = (address: string): string => address.replaceAll(':', '_');
+const inObjectNames = (address: string): string => address.replaceAll(':', '_');
 /** The peer's adapter, and the node as the peer knows it. */
 export const PEER_ADAPTER = '/org/bluez/hci1 org.bluez.Adapter1';
-export const NODE_AT_PEER = `/org/bluez/hci1/dev_${inNames(NODE)} org.bluez.Device1`;
+export const NODE_AT_PEER = `/org/bluez/hci1/dev_${inObjectNames(NODE)} org.bluez.Device1`;
 /** The output that is a connected device. */
-export const outputOf = (address: string): string => `bluez_output.${inNames(address)}.1`;
+export const outputOf = (address: string): string => `bluez_output.${inObjectNames(address)}.1`;
 
 /**
  * Controllers that also speak Low Energy make btvirt 5.82 crash when they scan. With others it has crashed
@@ -28,40 +28,37 @@ const BLUETOOTHD_DIES = 'systemctl kill --signal=KILL bluetooth';
 export const CLOSED = { pairing_active: false, discoverable: false, pairable: false };
 
 /** Functions that wait for states of Bluetooth in the event stream. */
-export function watched(node: () => EmulatedNode) {
-  const adapter = (values: object): Promise<void> =>
+export function bluetoothOf(node: () => EmulatedNode) {
+  const untilAdapterHas = (values: object): Promise<void> =>
     node().until(`the adapter with ${JSON.stringify(values)}`, () =>
       hasValues(node().stream.model.known.bluetooth ?? {}, values),
     );
-  const peer = (values: object): Promise<void> =>
+  const untilPeerHas = (values: object): Promise<void> =>
     node().until(`the device with ${JSON.stringify(values)}`, () => {
       const devices = node().stream.model.known.bluetooth?.known_devices ?? [];
       return devices.some((device) => hasValues(device, { address: PEER, ...values }));
     });
   const stateNow = () => node().stream.model.known.backends.get('bluetooth')?.state;
-  const backend = (state: string): Promise<void> =>
+  const untilBackendIs = (state: string): Promise<void> =>
     node().until(`the backend is ${state}`, () => stateNow() === state);
-  /**
-   * Resolves when the sound server takes what the other end plays. The other end's card is there a while
-   * after the connection.
-   */
-  const acceptsSoundOf = (address: string): Promise<void> => {
-    const card = { name: `bluez_card.${inNames(address)}`, active_profile: 'audio-gateway' };
+  /** Resolves when the sound server takes what the other end plays, which is a while after the connection. */
+  const untilSoundIsTakenOf = (address: string): Promise<void> => {
+    const card = { name: `bluez_card.${inObjectNames(address)}`, active_profile: 'audio-gateway' };
     return node().until(`the sound of ${address} is taken`, () =>
       [...node().stream.model.known.cards.values()].some((each) => hasValues(each, card)),
     );
   };
   /** Has bluetoothd killed, and resolves when the backend is up again. */
-  const survives = async (): Promise<void> => {
+  const survivesDeathOfBluetoothd = async (): Promise<void> => {
     const { events } = node().stream;
     const from = events.length;
     await node().machine.root(BLUETOOTHD_DIES);
-    const isAway = ({ type, data }: DispatchedEvent, at: number): boolean =>
-      at >= from && type === 'backend.updated' && /"bluetooth".*"connecting"/.test(data);
-    await node().until('that it is away', () => events.some(isAway));
-    await backend('up');
+    const isAway = ({ type, data }: DispatchedEvent, index: number): boolean =>
+      index >= from && type === 'backend.updated' && /"bluetooth".*"connecting"/.test(data);
+    await node().until('the backend is away', () => events.some(isAway));
+    await untilBackendIs('up');
   };
-  return { adapter, peer, backend, survives, acceptsSoundOf };
+  return { untilAdapterHas, untilPeerHas, untilBackendIs, survivesDeathOfBluetoothd, untilSoundIsTakenOf };
 }
 
 /** Noise through two volumes of 40 %, as WirePlumber makes them, has a peak of 0.006; silence has 0. */
@@ -69,19 +66,19 @@ const AUDIBLE = 0.001;
 /** A sound that has not arrived after this time does not arrive any more. */
 const SOUND_MAX_MS = 60_000;
 
-async function sounds(node: EmulatedNode, output: string): Promise<boolean> {
-  const { id } = await node.output(output);
-  const levels = await node.levels();
-  const isSounded = (): boolean => (levels.model.known.levels.get(id) ?? []).some((peak) => peak > AUDIBLE);
-  await levels.until(isSounded, `sound on ${output}`, SOUND_MAX_MS).finally(() => levels.close());
+async function measuresSound(node: EmulatedNode, output: string): Promise<boolean> {
+  const { id } = await node.untilOutput(output);
+  const levels = await node.openLevels();
+  const isAudible = (): boolean => (levels.model.known.levels.get(id) ?? []).some((peak) => peak > AUDIBLE);
+  await levels.until(isAudible, `sound on ${output}`, SOUND_MAX_MS).finally(() => levels.close());
   return true;
 }
 
 /**
  * Resolves when the sound of `play` is measured at the output. On a busy machine the receiving side may not
- * take the stream within 5 s; then bluetoothd ends it, and WirePlumber no longer plays on this connection. In
- * that case the two connect again, as people do. Levels are measured only while it plays, because that costs
- * time, too.
+ * take the stream within 5 s. Then bluetoothd ends it, and WirePlumber no longer plays on this connection. In
+ * that case the two connect again, as people do. Levels are measured only while the sound plays, because a
+ * measurement costs time, too.
  */
 export async function soundArrives(
   node: EmulatedNode,
@@ -89,12 +86,12 @@ export async function soundArrives(
   play: () => Promise<void>,
   connectAnew: () => Promise<void>,
 ): Promise<void> {
-  let isAnew = false;
+  let isRetry = false;
   const isAudible = async (): Promise<boolean> => {
-    if (isAnew) await connectAnew();
-    isAnew = true;
+    if (isRetry) await connectAnew();
+    isRetry = true;
     await play();
-    return sounds(node, output);
+    return measuresSound(node, output);
   };
   await until(`sound on ${output}`, isAudible, 2 * SLOW_MS);
 }

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../until.js';
-import { DUMMY, twoCards } from './hot-plug.js';
+import { DUMMY, untilTwoCards } from './hot-plug.js';
 import { type EmulatedNode, SLOW_MS } from './node.js';
 
 /** The user's services end some seconds after the last reason to keep them. */
@@ -17,27 +17,30 @@ until [ -e /run/user/$(id -u pi)/bus ]; do sleep 1; done`;
 const BY_HAND = `echo 'bind: all' > ~/.config/tonearm/config.yaml
 systemctl --user start tonearm`;
 const SET_UP = 'tonearm-setup --user pi --bind all; id -nG pi';
+/** The user's groups, which `id` prints as the last line of both scripts. */
+const groupsIn = (output: string): string => output.trimEnd().split('\n').at(-1) ?? '';
 /** For the user's programs this has the same effect as a restart of the machine. */
-export const ANEW = 'systemctl restart user@$(id -u pi).service';
+export const RESTART_USER = 'systemctl restart user@$(id -u pi).service';
 
 export function setUpScenarios(node: () => EmulatedNode): void {
-  const detail = async (): Promise<string> => {
+  const audioDetail = async (): Promise<string> => {
     const health = await node().get<{ backends: { audio: { detail?: string } } }>('/health');
     return health.backends.audio.detail ?? '';
   };
 
   test('the set-up takes back all that it has made, also the membership in the group audio', async () => {
-    await twoCards(node());
+    await untilTwoCards(node());
     const output = await node().machine.root(UNINSTALL);
     assert.match(output, /take pi out of the group audio/);
-    assert.doesNotMatch(output.trimEnd().split('\n').at(-1) ?? '', /\baudio\b/);
+    assert.doesNotMatch(groupsIn(output), /\baudio\b/);
   });
 
   test('a user outside the group audio has no card, and /health says why', async () => {
     await node().machine.root(WITHOUT_SETUP);
     await node().machine.user(BY_HAND);
-    const isExplained = async (): Promise<boolean> => /may not open .* the group audio/.test(await detail());
-    await until('the reason', isExplained, SLOW_MS);
+    const isExplained = async (): Promise<boolean> =>
+      /may not open .* the group audio/.test(await audioDetail());
+    await until('/health gives the reason', isExplained, SLOW_MS);
     assert.deepEqual(await node().get('/audio/cards'), []);
   });
 
@@ -45,10 +48,10 @@ export function setUpScenarios(node: () => EmulatedNode): void {
     const output = await node().machine.root(SET_UP);
     assert.match(output, /add pi to the group audio, which may open sound cards/);
     assert.match(output, /if no sound card is found, restart this machine/);
-    assert.match(output.trimEnd().split('\n').at(-1) ?? '', /\baudio\b/);
-    await node().machine.root(ANEW);
-    await node().listensAgain();
-    await node().output(DUMMY);
-    assert.equal(await detail(), '');
+    assert.match(groupsIn(output), /\baudio\b/);
+    await node().machine.root(RESTART_USER);
+    await node().untilListening();
+    await node().untilOutput(DUMMY);
+    assert.equal(await audioDetail(), '');
   });
 }

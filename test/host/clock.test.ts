@@ -22,11 +22,11 @@ const ROWS: readonly [attempt: number, random: number, delayMs: number][] = [
   [10_000, 1, 22_500],
 ];
 for (const [attempt, random, delayMs] of ROWS) {
-  test(`attempt ${attempt} with chance ${random} waits ${delayMs} ms`, () =>
+  test(`attempt ${attempt} with the random number ${random} waits ${delayMs} ms`, () =>
     assert.equal(backoffMs(attempt, random), delayMs));
 }
 
-test('a rate limit admits its number in each second, for ever, and not one more', () => {
+test('a rate limit of 10 admits ten in each second, however long, and never eleven', () => {
   const limit = new RateLimit(10);
   for (let now = 0; now < 60_000; now += 100) assert.equal(limit.admit(now), true);
   assert.equal(limit.admit(60_000, 10), true);

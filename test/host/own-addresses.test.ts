@@ -1,4 +1,5 @@
-// The order in which addresses of this machine are shown to people, and the kernel's tables that it follows.
+// The order in which people see the addresses of this machine, and the kernel's tables that decide this
+// order.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -6,7 +7,7 @@ import { nodeUrl } from '../../src/actors/mqtt/home-assistant.js';
 import { defaultRoutes, defaultRoutes6, rankedBy, reachableAt } from '../../src/host/own-addresses.js';
 import { v4, v6 } from '../gateway/interfaces.js';
 
-/** docker0 and wg0 are older than the network of the house, as after a restart of it. */
+/** docker0 and wg0 come first, as after a restart of the house's network. */
 const HOUSE = {
   lo: [v4('127.0.0.1'), v6('::1')],
   docker0: [v4('172.17.0.1')],
@@ -17,7 +18,7 @@ const HOUSE = {
 };
 const isPhysical = (name: string): boolean => ['wlan0', 'eth0'].includes(name);
 
-const ORDERS: readonly (readonly [what: string, routed: string[], addresses: string])[] = [
+const ORDERS: readonly (readonly [what: string, onDefaultRoutes: string[], addresses: string])[] = [
   ['the default route', ['eth0'], '192.168.1.5 fd00::2 192.168.1.6 192.168.1.7 172.17.0.1 10.10.0.1'],
   [
     'two default routes, by their metrics',
@@ -30,9 +31,9 @@ const ORDERS: readonly (readonly [what: string, routed: string[], addresses: str
     '192.168.1.7 192.168.1.5 fd00::2 192.168.1.6 172.17.0.1 10.10.0.1',
   ],
 ];
-for (const [what, routed, addresses] of ORDERS) {
+for (const [what, onDefaultRoutes, addresses] of ORDERS) {
   test(`the first address is that of ${what}`, () => {
-    const ordered = rankedBy(HOUSE, { onDefaultRoutes: routed, isPhysical });
+    const ordered = rankedBy(HOUSE, { onDefaultRoutes, isPhysical });
     const listed = reachableAt(['::'], ordered).map(({ info }) => info.address);
     assert.equal(listed.join(' '), addresses);
   });
@@ -42,8 +43,16 @@ test("Home Assistant's link to the page has the first address", () => {
   const served = { port: 8018, addresses: ['::'] };
   const ordered = rankedBy(HOUSE, { onDefaultRoutes: ['eth0'], isPhysical });
   assert.equal(nodeUrl('kitchen', served, ordered), 'http://192.168.1.5:8018');
-  const unrouted = { ...HOUSE, eth0: [v4('169.254.3.4')], 'eth0:1': [], docker0: [], wg0: [], wlan0: [] };
-  assert.equal(nodeUrl('kitchen', served, unrouted), 'http://kitchen.local:8018');
+
+  const withoutAddress = {
+    ...HOUSE,
+    eth0: [v4('169.254.3.4')],
+    'eth0:1': [],
+    docker0: [],
+    wg0: [],
+    wlan0: [],
+  };
+  assert.equal(nodeUrl('kitchen', served, withoutAddress), 'http://kitchen.local:8018');
 });
 
 test('the default routes of IPv4 are read by their metrics', () => {
@@ -58,7 +67,7 @@ down0\t00000000\t0101A8C0\t0002\t0\t0\t1\t00000000\t0\t0\t0
   assert.deepEqual(defaultRoutes(''), []);
 });
 
-test('the default routes of IPv6 are read by their metrics, without those that refuse', () => {
+test('the default routes of IPv6 are read by their metrics, without routes that refuse packets', () => {
   const zeros = '0'.repeat(32);
   const gateway = 'fe800000000000000000000000000001';
   const row = (destination: string, prefix: string, metric: string, flags: string, name: string): string =>

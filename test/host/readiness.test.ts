@@ -50,11 +50,11 @@ test('a report that fails is logged', async (t) => {
 
 describe('wait-listening', { timeout: 60_000 }, () => {
   /**
-   * `meanwhile`: a script that stands in for its `sleep`. Resolves with the status, and the output of that
-   * script.
+   * Runs wait-listening with `sleepScript` in the place of `sleep`. Resolves with the status and the output,
+   * which only that script can write.
    */
-  const waiting = async (directory: string, pid: number, meanwhile: string) => {
-    writeFileSync(join(directory, 'sleep'), `#!/bin/sh\n${meanwhile}\n`, { mode: 0o755 });
+  const runWaitListening = async (directory: string, pid: number, sleepScript: string) => {
+    writeFileSync(join(directory, 'sleep'), `#!/bin/sh\n${sleepScript}\n`, { mode: 0o755 });
     const PATH = `${directory}:${process.env['PATH']}`;
     const env = { PATH, RUNTIME_DIRECTORY: directory, MAINPID: String(pid) };
     const child = spawn(WAIT_LISTENING, { env, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -62,19 +62,19 @@ describe('wait-listening', { timeout: 60_000 }, () => {
     const [status] = await once(child, 'close');
     return [status, output.text];
   };
-  const PRINT = ': > "$RUNTIME_DIRECTORY/ready.$MAINPID"; echo waits';
+  const REPORT_READY = ': > "$RUNTIME_DIRECTORY/ready.$MAINPID"; echo waits';
 
-  test('waits for the port file of that very process', async (t) => {
+  test('wait-listening waits for the file of its own process', async (t) => {
     const directory = temporaryFolder(t);
     writeFileSync(join(directory, 'ready.1'), '');
-    assert.deepEqual(await waiting(directory, process.pid, PRINT), [0, 'waits\n']);
+    assert.deepEqual(await runWaitListening(directory, process.pid, REPORT_READY), [0, 'waits\n']);
     const left = readdirSync(directory).filter((name) => name.startsWith('ready'));
     assert.deepEqual(left, ['ready.1'], 'a later process may have the same number');
   });
 
-  test('does not wait for a process that has ended', async (t) => {
+  test('wait-listening does not wait for a process that has ended', async (t) => {
     const ended = spawn('true');
     await once(ended, 'close');
-    assert.deepEqual(await waiting(temporaryFolder(t), ended.pid ?? 0, PRINT), [0, '']);
+    assert.deepEqual(await runWaitListening(temporaryFolder(t), ended.pid ?? 0, REPORT_READY), [0, '']);
   });
 });

@@ -1,4 +1,4 @@
-// The runtime directory, and that everybody who needs it takes the same.
+// The runtime directory, and that all parts that need it find the same one.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -52,7 +52,7 @@ async function measureResources(): Promise<Resources> {
     external,
     descriptors: readdirSync('/proc/self/fd').length,
     handles: process.getActiveResourcesInfo().sort(),
-    listeners: process.eventNames().reduce((all, name) => all + process.listenerCount(name), 0),
+    listeners: process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0),
   };
 }
 
@@ -68,43 +68,49 @@ export interface Repeated {
   readonly round: (times: number) => Promise<void>;
 }
 
-/** A round that calls `once` so many times in succession, and then empties `notes`, the test's own lists. */
-export const again =
-  (once: () => Promise<void>, ...notes: readonly unknown[][]): Repeated['round'] =>
+/** A round that calls `once` so many times, and then empties `lists`, in which the test records things. */
+export const repeating =
+  (once: () => Promise<void>, ...lists: readonly unknown[][]): Repeated['round'] =>
   async (times) => {
     for (let done = 0; done < times; done += 1) await once();
-    for (const list of notes) list.length = 0;
+    for (const list of lists) list.length = 0;
   };
 
 const kb = (bytes: number): string => `${Math.round(bytes / 1024)} kB`;
 
-/** Repeats the round, and fails if the process has more in the last quarter than in the second. */
+/** Repeats the round. Fails if the process has more resources in the last quarter than in the second. */
 export async function staysFlat(t: TestContext, { full, part, round }: Repeated): Promise<void> {
   const times = Math.ceil((isFullSize ? full : part) / ROUNDS);
-  const all: Resources[] = [];
+  const measured: Resources[] = [];
   for (let rounds = 0; rounds < ROUNDS; rounds += 1) {
     await round(times);
-    const before = all.at(-1);
+    const before = measured.at(-1);
     const isAsBefore = async (): Promise<Resources | false> => {
       const now = await measureResources();
       const { handles, descriptors } = before ?? now;
       return now.handles.length <= handles.length && now.descriptors === descriptors && now;
     };
     // If the process still has more than before at the deadline, the checks below find that.
-    all.push(await until('rest', isAsBefore, SETTLED_WITHIN_MS).catch(measureResources));
+    measured.push(
+      await until('the process is at rest', isAsBefore, SETTLED_WITHIN_MS).catch(measureResources),
+    );
   }
-  const early = all.slice(QUARTER, 2 * QUARTER);
-  const late = all.slice(-QUARTER);
-  const grown = (of: 'heap' | 'external' | 'descriptors' | 'listeners'): number =>
-    median(late.map((each) => each[of])) - median(early.map((each) => each[of]));
-  const last = all.at(-1);
+  const early = measured.slice(QUARTER, 2 * QUARTER);
+  const late = measured.slice(-QUARTER);
+  const growthOf = (figure: 'heap' | 'external' | 'descriptors' | 'listeners'): number =>
+    median(late.map((resources) => resources[figure])) - median(early.map((resources) => resources[figure]));
+
+  const last = measured.at(-1);
   t.diagnostic(
-    `${times * ROUNDS} times: heap ${kb(last?.heap ?? 0)} (${kb(grown('heap'))}), external ${kb(last?.external ?? 0)} (${kb(grown('external'))}), ${last?.descriptors} descriptors, ${last?.listeners} listeners, ${last?.handles.join(' ')}`,
+    `${times * ROUNDS} times: heap ${kb(last?.heap ?? 0)} (${kb(growthOf('heap'))}), external ${kb(last?.external ?? 0)} (${kb(growthOf('external'))}), ${last?.descriptors} descriptors, ${last?.listeners} listeners, ${last?.handles.join(' ')}`,
   );
-  assert.ok(grown('heap') < HEAP_SLACK_BYTES, `the heap has grown by ${kb(grown('heap'))}`);
-  assert.ok(grown('external') < EXTERNAL_SLACK_BYTES, `external memory has grown: ${kb(grown('external'))}`);
-  assert.equal(grown('descriptors'), 0, 'descriptors');
-  assert.equal(grown('listeners'), 0, 'listeners');
+  assert.ok(growthOf('heap') < HEAP_SLACK_BYTES, `the heap has grown by ${kb(growthOf('heap'))}`);
+  assert.ok(
+    growthOf('external') < EXTERNAL_SLACK_BYTES,
+    `external memory has grown: ${kb(growthOf('external'))}`,
+  );
+  assert.equal(growthOf('descriptors'), 0, 'descriptors');
+  assert.equal(growthOf('listeners'), 0, 'listeners');
   // A measurement may see one handle more, because a timer that ends by itself was still running. A handle
   // that is left behind is in every late measurement, so the least of these is compared.
   const leastLate = Math.min(...late.map(({ handles }) => handles.length));

@@ -20,8 +20,10 @@ import { GatewayUnderTest, SETTINGS } from '../gateway/gateway-under-test.js';
 import { RawConnection } from '../gateway/raw-connection.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { again, staysFlat } from './flat.js';
+import { repeating, staysFlat } from './flat.js';
 
+const REQUESTS_PER_CONNECTION = 100;
+const STREAMS_AT_ONCE = 20;
 const HOST = 'Host: 127.0.0.1\r\n';
 /** Requests whose answers are of each kind: records, computed documents, answers of a backend, refusals. */
 const REQUESTS = [
@@ -36,19 +38,19 @@ const REQUESTS = [
 ].map((line) => `${line} HTTP/1.1\r\n${HOST}${line.startsWith('P') ? 'Content-Length: 0\r\n' : ''}\r\n`);
 
 describe('a gateway', () => {
-  let under: GatewayUnderTest;
+  let underTest: GatewayUnderTest;
   before(() => {
     const api = { ...SETTINGS.api, sse: { enabled: true, maxClients: 256 } };
-    under = GatewayUnderTest.up({ ...SETTINGS, api });
-    under.backends.answer = { ok: true, value: { text: '{"reboot":true,"power_off":true}' } };
+    underTest = GatewayUnderTest.up({ ...SETTINGS, api });
+    underTest.backends.answer = { ok: true, value: { text: '{"reboot":true,"power_off":true}' } };
   });
-  after(() => under.close());
+  after(() => underTest.close());
 
   /** Sends so many requests on one connection, each after the answer to the one before. */
   async function sendRequests(times: number): Promise<void> {
     let answers = 0;
     await new Promise<void>((resolve, reject) => {
-      const socket = connect(under.port, '127.0.0.1');
+      const socket = connect(underTest.port, '127.0.0.1');
       const next = (): void => {
         if (answers === times) socket.destroy();
         else socket.write(REQUESTS[answers % REQUESTS.length] ?? '');
@@ -62,7 +64,7 @@ describe('a gateway', () => {
       socket.on('close', () => resolve());
     });
     if (answers !== times) throw new Error(`${answers} of ${times} requests were answered`);
-    under.backends.requests.length = 0;
+    underTest.backends.requests.length = 0;
   }
 
   test('requests to a gateway leave nothing behind', (t) =>
@@ -70,33 +72,34 @@ describe('a gateway', () => {
       full: 100_000,
       part: 12_000,
       round: async (times) => {
-        for (let left = times; left > 0; left -= 100) await sendRequests(Math.min(100, left));
+        for (let left = times; left > 0; left -= REQUESTS_PER_CONNECTION)
+          await sendRequests(Math.min(REQUESTS_PER_CONNECTION, left));
       },
     }));
 
-  const change = (): void => {
+  const publishChange = (): void => {
     const json = `{"id":7,"name":"x","volume":${Math.random()}}`;
-    under.gateway.listener.changes([{ kind: 'put', collection: 'audio.clients', key: '7', json }]);
+    underTest.gateway.listener.changes([{ kind: 'put', collection: 'audio.clients', key: '7', json }]);
   };
 
-  async function listen(): Promise<void> {
-    const stream = new RawConnection(under.port).write(`GET /events?snapshot=1 HTTP/1.1\r\n${HOST}\r\n`);
+  async function listenOnce(): Promise<void> {
+    const stream = new RawConnection(underTest.port).write(`GET /events?snapshot=1 HTTP/1.1\r\n${HOST}\r\n`);
     await stream.until((text) => text.includes('audio.updated'));
-    change();
+    publishChange();
     stream.destroy();
   }
 
   test('streams of a gateway leave nothing behind', (t) => {
     // These events fill the buffer for clients that reconnect, which would otherwise grow during the test.
-    for (let events = 0; events < 2000; events += 1) change();
+    for (let events = 0; events < 2000; events += 1) publishChange();
     return staysFlat(t, {
       full: 10_000,
       part: 1200,
       round: async (times) => {
-        for (let left = times; left > 0; left -= 20)
-          await Promise.all(Array.from({ length: Math.min(20, left) }, listen));
+        for (let left = times; left > 0; left -= STREAMS_AT_ONCE)
+          await Promise.all(Array.from({ length: Math.min(STREAMS_AT_ONCE, left) }, listenOnce));
         await until('no stream is open', async () => {
-          const { streams } = (await under.json('/health')) as { streams: { open: number } };
+          const { streams } = (await underTest.json('/health')) as { streams: { open: number } };
           return streams.open === 0;
         });
       },
@@ -115,7 +118,7 @@ test('a sound server that is lost again and again leaves nothing behind', async 
   await staysFlat(t, {
     full: 1000,
     part: 240,
-    round: again(lose, recorder.published, recorder.logs, server.received),
+    round: repeating(lose, recorder.published, recorder.logs, server.received),
   });
 });
 
@@ -135,7 +138,7 @@ test('a broker that is lost again and again leaves nothing behind', async (t) =>
     broker.hangUp();
     await turnsUntil(() => node.state === 'up');
   };
-  await staysFlat(t, { full: 1000, part: 96, round: again(lose, node.requests, node.logged) });
+  await staysFlat(t, { full: 1000, part: 96, round: repeating(lose, node.requests, node.logged) });
 });
 
 test('a phone that pairs, connects and is forgotten again and again, and a BlueZ that dies, leave nothing behind', {
@@ -176,7 +179,7 @@ test('a phone that pairs, connects and is forgotten again and again, and a BlueZ
   await staysFlat(t, {
     full: 1000,
     part: 96,
-    round: again(pairAndForget, recorder.published, recorder.logs, bluez.calls),
+    round: repeating(pairAndForget, recorder.published, recorder.logs, bluez.calls),
   });
 });
 
@@ -194,7 +197,7 @@ test('a thread that dies again and again leaves nothing behind', async (t) => {
     recorder.sequence.length = 0;
     recorder.lines.length = 0;
   };
-  await staysFlat(t, { full: 1000, part: 48, round: again(die) });
+  await staysFlat(t, { full: 1000, part: 48, round: repeating(die) });
 });
 
 /** Like `until`, but polls in every turn of the event loop, because it is called a thousand times. */

@@ -18,30 +18,31 @@ const skip = lacks({ programs: ['apt-get', 'dpkg-deb', 'pulseaudio', 'pactl'], r
 /** An emulated processor is ten times slower than this one, and this one may be busy. */
 const EMULATED_MS = 180_000;
 
-/** Each with its emulator. */
-const ARCHITECTURES = Object.entries({ arm64: 'qemu-aarch64', armhf: 'qemu-arm' });
+const EMULATORS = Object.entries({ arm64: 'qemu-aarch64', armhf: 'qemu-arm' });
 
 describe('the packages for ARM', { skip }, () => {
-  let machines = '';
-  let problem = '';
+  let machines = ''; // the folder with the emulators and the root of each architecture
+  let whyNot = '';
   before(async () => {
     try {
       machines = (await output(process.execPath, MAKER)).trim();
     } catch (error) {
       if (process.env['TONEARM_REQUIRE_ALL'] === '1') throw error;
-      problem = `cannot be emulated here: ${String(error).split('\n').slice(0, 3).join(' ')}`;
+      whyNot = `cannot be emulated here: ${String(error).split('\n').slice(0, 3).join(' ')}`;
     }
   });
 
-  for (const [architecture, qemu] of ARCHITECTURES) {
+  for (const [architecture, emulator] of EMULATORS) {
     test(`${architecture}: the daemon starts, answers, follows a change, carries out a command, ends`, async (t) => {
-      if (problem !== '') return t.skip(problem);
+      if (whyNot !== '') return t.skip(whyNot);
       const folder = temporaryFolder(t);
       await buildPackage('--arch', architecture, '--compress', 'none', '--out', folder);
       const tree = await extracted(packageIn(folder, 'tonearm', architecture), folder);
       const root = join(machines, architecture);
-      const emulated = [join(machines, qemu), '-L', root, join(root, 'usr/bin/node')];
-      const { stdout } = await run(emulated[0] ?? '', [...emulated.slice(1), '-p', 'process.arch']);
+      const program = join(machines, emulator);
+      const programArguments = ['-L', root, join(root, 'usr/bin/node')];
+      const emulatedNode = [program, ...programArguments].join(' ');
+      const { stdout } = await run(program, [...programArguments, '-p', 'process.arch']);
       assert.equal(stdout.trim(), architecture === 'arm64' ? 'arm64' : 'arm');
 
       const sound = await startPulseAudio();
@@ -52,7 +53,7 @@ describe('the packages for ARM', { skip }, () => {
         entry: join(tree, 'usr/lib/tonearm/main.js'),
         nodeArguments: flagsOf(tree),
         // `shift` removes this machine's Node, and the emulated one takes its place.
-        launcher: ['sh', '-c', 'shift; exec $EMULATED "$@"'.replace('$EMULATED', emulated.join(' ')), 'sh'],
+        launcher: ['sh', '-c', `shift; exec ${emulatedNode} "$@"`, 'sh'],
         startMs: EMULATED_MS,
       });
       t.after(() => daemon.stop());
@@ -73,7 +74,7 @@ describe('the packages for ARM', { skip }, () => {
       assert.match(await sound.pactl('get-sink-volume', 'living'), / 44% /);
 
       daemon.signal('SIGTERM');
-      await until('it has ended', () => !daemon.isAlive(), EMULATED_MS);
+      await until('the daemon has ended', () => !daemon.isAlive(), EMULATED_MS);
       assert.match(daemon.log, /"shutting down"/);
     });
   }

@@ -75,7 +75,7 @@ Maintainer: nobody <nobody@tonearm.invalid>
 Description: stands in for Node
 `;
 
-/** Builds that package into the folder. */
+/** Builds the empty package `nodejs` into the folder. */
 export async function buildStandIn(folder: string): Promise<void> {
   const script =
     'cd "$1" && mkdir -p nodejs/DEBIAN && cat > nodejs/DEBIAN/control && dpkg-deb --build nodejs .';
@@ -89,29 +89,30 @@ export async function output(command: string, ...args: readonly string[]): Promi
   return (await run(command, [...args], { encoding: 'utf8', maxBuffer: 1 << 24 })).stdout;
 }
 
-/** The end of the version of the Debian 12 package that has its own Node.js. */
+/** The suffix of the version of the package for Debian 12 that has its own Node.js. */
 export const FOR_DEBIAN_12 = '~deb12';
 
-/** The path of the package of that name and architecture in a folder. `suffix` is the end of its version. */
+/** The path of a package in a folder. `suffix` is the end of the package's version. */
 export function packageIn(folder: string, name: string, architecture: string, suffix = ''): string {
-  const isNeeded = (file: string) => {
-    const [fileName, version = '', fileArchitecture] = file.split('_');
+  const isThePackage = (candidate: string) => {
+    const [fileName, version = '', fileArchitecture] = candidate.split('_');
     const hasSuffix = suffix === '' ? !version.includes('~') : version.endsWith(suffix);
     return fileName === name && hasSuffix && fileArchitecture === `${architecture}.deb`;
   };
-  const found = readdirSync(folder).find(isNeeded);
-  return join(
-    folder,
-    found ?? assert.fail(`there is no ${name} for ${architecture} with the suffix '${suffix}' in ${folder}`),
-  );
+  const file =
+    readdirSync(folder).find(isThePackage) ??
+    assert.fail(`there is no ${name} for ${architecture} with the suffix '${suffix}' in ${folder}`);
+  return join(folder, file);
 }
+
+const isFileOrLink = (line: string): boolean => /^[-l]/.test(line);
 
 /** The paths of the package's files and links, as they will lie below `/`. */
 export async function filesOf(file: string): Promise<readonly string[]> {
   const list = await output('dpkg-deb', '--contents', file);
   return list
     .split('\n')
-    .filter((line) => /^[-l]/.test(line))
+    .filter(isFileOrLink)
     .map((line) => line.replace(/^.* \.\//, '').replace(/ -> .*$/, ''));
 }
 

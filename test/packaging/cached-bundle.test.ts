@@ -1,5 +1,5 @@
-// The file that stands in a bundle's place, with bundles of one line: V8 does not read a bundle whose code it
-// has, so what is printed shows which of the two has run.
+// The file that loads a bundle, and keeps the code that V8 has compiled from it. Each bundle of the test
+// prints a word. V8 does not read a bundle whose code it has, so the word shows which of the two has run.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -12,8 +12,11 @@ import { temporaryFolder } from '../temporary-folder.js';
 const home = temporaryFolder({ after });
 const template = readFileSync(new URL('../../../packaging/cached-bundle.cjs', import.meta.url), 'utf8');
 
-/** Runs a bundle of that digest, which prints `word`, to its end, which is behind the keeping of its code. */
-function prints(word: string, digest: string, cache: string | undefined): string {
+/**
+ * Runs a bundle that would print `word`, and returns what was printed. The process ends only after the code
+ * was kept.
+ */
+function printedBy(word: string, digest: string, cache: string | undefined): string {
   const folder = join(home, 'dist');
   const define = { BUNDLE_DIGEST: JSON.stringify(digest), BUNDLE_NAME: '"some/main"' };
   const { code } = transformSync(template.replace('KEEP_AFTER_MS = 10_000', 'KEEP_AFTER_MS = 0'), { define });
@@ -23,53 +26,64 @@ function prints(word: string, digest: string, cache: string | undefined): string
   const bundle = `(function (exports, require) { console.log('${word}'); setTimeout(() => {}, 50); })`;
   writeFileSync(join(folder, 'main.bundle.js'), bundle);
   const env = cache === undefined ? {} : { TONEARM_CODE_CACHE: cache };
-  const ran = spawnSync(process.execPath, [join(folder, 'main.js')], { env, encoding: 'utf8' });
-  assert.deepEqual([ran.stderr, ran.status], ['', 0]);
-  return ran.stdout.trim();
+  const { stdout, stderr, status } = spawnSync(process.execPath, [join(folder, 'main.js')], {
+    env,
+    encoding: 'utf8',
+  });
+  assert.deepEqual([stderr, status], ['', 0]);
+  return stdout.trim();
 }
 
-test('without a folder nothing is kept', () => {
-  assert.equal(prints('one', 'a', undefined), 'one');
-  assert.equal(prints('two', 'a', undefined), 'two');
+test('without a folder no code is kept', () => {
+  assert.equal(printedBy('one', 'a', undefined), 'one');
+  assert.equal(printedBy('two', 'a', undefined), 'two');
 });
 
 test('the code that V8 has compiled is kept, and runs at the next start', () => {
   const cache = join(home, 'kept/below');
-  assert.equal(prints('one', 'a', cache), 'one');
+  assert.equal(printedBy('one', 'a', cache), 'one');
   assert.deepEqual(readdirSync(cache), ['some-main.code']);
-  assert.equal(prints('two', 'a', cache), 'one');
+  assert.equal(printedBy('two', 'a', cache), 'one');
 });
 
-test('another bundle does not run the code of the last, and replaces it', () => {
+test('a bundle with another digest does not run the code of the last bundle, and replaces it', () => {
   const cache = join(home, 'other');
-  prints('one', 'a', cache);
-  assert.equal(prints('two', 'b', cache), 'two');
-  assert.equal(prints('six', 'b', cache), 'two');
+  printedBy('one', 'a', cache);
+  assert.equal(printedBy('two', 'b', cache), 'two');
+  assert.equal(printedBy('six', 'b', cache), 'two');
 });
 
-/** Damages of a file, whose code begins with V8's mark, its version and its flags. */
-const CHANGES: readonly [what: string, change: (bytes: Buffer, code: number, again: number) => Buffer][] = [
+/**
+ * Damages of a file with kept code. The file has the code twice, from the offsets `first` and `second`. Each
+ * begins with V8's mark, its version and its flags.
+ */
+const DAMAGES: readonly [what: string, damage: (bytes: Buffer, first: number, second: number) => Buffer][] = [
   ['was cut off', (bytes) => bytes.subarray(0, -8)],
   ['was cut to nothing', () => Buffer.alloc(0)],
-  ['has changed in one byte', (bytes, code) => bytes.fill(0x55, code + 100, code + 101)],
-  ['is of another V8', (bytes, code, again) => bytes.fill(255, code, code + 16).fill(255, again, again + 16)],
+  ['has changed in one byte', (bytes, first) => bytes.fill(0x55, first + 100, first + 101)],
+  [
+    'is of another V8',
+    (bytes, first, second) => bytes.fill(255, first, first + 16).fill(255, second, second + 16),
+  ],
 ];
-for (const [what, change] of CHANGES) {
+for (const [what, damage] of DAMAGES) {
   test(`code that ${what} is not run, and is replaced`, () => {
     const cache = join(home, what.replaceAll(' ', '-'));
-    prints('one', 'a', cache);
+    printedBy('one', 'a', cache);
     const file = join(cache, 'some-main.code');
     const whole = readFileSync(file);
-    const code = whole.indexOf('\n') + 1;
-    writeFileSync(file, change(Buffer.from(whole), code, (code + whole.length) / 2));
-    assert.equal(prints('two', 'a', cache), 'two');
-    assert.equal(prints('six', 'a', cache), 'two');
+    const first = whole.indexOf('\n') + 1;
+    const second = (first + whole.length) / 2;
+    writeFileSync(file, damage(Buffer.from(whole), first, second));
+
+    assert.equal(printedBy('two', 'a', cache), 'two');
+    assert.equal(printedBy('six', 'a', cache), 'two');
   });
 }
 
 for (const [what, cache] of Object.entries({ 'cannot be made': 'file/below', 'is a file': 'file' })) {
-  test(`a folder that ${what} costs nothing but the code`, () => {
+  test(`a folder that ${what} prevents only the keeping of code`, () => {
     writeFileSync(join(home, 'file'), '');
-    assert.equal(prints('one', 'a', join(home, cache)), 'one');
+    assert.equal(printedBy('one', 'a', join(home, cache)), 'one');
   });
 }

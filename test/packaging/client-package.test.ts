@@ -1,5 +1,5 @@
-// The two npm packages as others get them, installed by npm without a network: the client by its types and at
-// run time, and the daemon.
+// The two npm packages, client and daemon, as others get them: npm installs them without a network. Programs
+// that use the client are compiled against its types, and run.
 
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { output, run } from './built-package.js';
 
 // build/test/packaging/client-package.test.js -> the project's root
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-/** The tables of routes and events are a fifth of it, and grow with what a node can do. */
+/** The tables of routes and events are a fifth of the bundle, and grow with what a node can do. */
 const BUNDLE_BYTES_MAX = 6200;
 
 const STRICT = {
@@ -39,8 +39,8 @@ const PROJECTS = {
   bare: { module: 'node16', lib: ['es2022'], types: [] },
 };
 
-/** A user's program; it compiles only if the types express as much as this, and no more. */
-const USER = `
+/** A user's program. It compiles only if the types allow this much, and refuse the marked lines. */
+const USER_PROGRAM = `
 import { type BodyOf, connect, type Live, type OutputRecord, positionOf, ProblemError, tonearm } from 'tonearm-client';
 
 const node = tonearm('http://node.local:8018', { timeoutMs: 1000, headers: { Authorization: 'Basic bTpt' } });
@@ -84,7 +84,7 @@ export const live = connect(node, {
 });
 `;
 
-/** Only projects that know their platform can write this. */
+/** Programs with `fetch` and `AbortSignal` can also have this. The project `bare` has neither. */
 const WITH_PLATFORM = `
 export async function picture(signal: AbortSignal): Promise<Blob> {
   const other = tonearm(new URL('http://node.local:8018'), { fetch: (...args) => fetch(...args) });
@@ -93,7 +93,7 @@ export async function picture(signal: AbortSignal): Promise<Blob> {
 }
 `;
 
-/** A stack has the names of the sources. */
+/** Prints a stack, which must have the names of the sources. */
 const FAILING = `
 import { tonearm } from 'tonearm-client';
 try {
@@ -103,11 +103,13 @@ try {
 }
 `;
 
+/** A CommonJS program, which asks a node that does not answer. */
 const REQUIRING = `
 const { tonearm, ProblemError } = require('tonearm-client');
 tonearm('http://127.0.0.1:1').outputs().catch((error) => console.log(error instanceof ProblemError, error.code));
 `;
 
+/** Prints the names of the outputs as soon as it has them, and ends. */
 const PROGRAM = `
 import { connect, tonearm } from 'tonearm-client';
 const live = connect(tonearm(process.argv[2]), {
@@ -121,13 +123,13 @@ const live = connect(tonearm(process.argv[2]), {
 
 describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
   const folder = temporaryFolder({ after });
-  const packed = (...path: readonly string[]) => join(folder, 'node_modules/tonearm-client', ...path);
-  const linked = () => join(folder, 'node_modules/.bin/tonearm');
+  const clientPath = (...path: readonly string[]) => join(folder, 'node_modules/tonearm-client', ...path);
+  const daemonProgram = () => join(folder, 'node_modules/.bin/tonearm');
   let npmOutput = '';
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
 
   before(async () => {
-    // Built already, and rebuilding it would pull it away from under the other tests.
+    // The build is there already. A new one would replace the files that other tests use at this moment.
     const pack = ['pack', '--ignore-scripts', '--pack-destination', folder, '.', './dist-client'];
     await run('npm', pack, { cwd: ROOT });
     const archives = readdirSync(folder).map((name) => `./${name}`);
@@ -145,16 +147,16 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
     await compiling.catch((error: { stdout: string }) => assert.fail(error.stdout));
   }
 
-  test('the packed client and the daemon are installed alone: neither has dependencies, and npm warns of nothing', () => {
+  test('npm installs the client and the daemon without any dependency, and warns of nothing', () => {
     assert.match(npmOutput, /^added 2 packages/m);
     assert.doesNotMatch(npmOutput, /EBADENGINE|deprecated|vulnerab/);
     const installed = readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'));
     assert.deepEqual(installed, ['tonearm', 'tonearm-client']);
-    assert.ok(existsSync(packed('LICENSE')));
+    assert.ok(existsSync(clientPath('LICENSE')));
   });
 
-  test('comes with the daemon as npm links it, with the rights of its sources', async () => {
-    assert.match(await output(linked(), '--check-config'), /^bind:/);
+  test('the daemon that npm links runs, and has the licences of its sources', async () => {
+    assert.match(await output(daemonProgram(), '--check-config'), /^bind:/);
     const rights = readFileSync(join(folder, 'node_modules/tonearm/dist/third-party-notices.txt'), 'utf8');
     const names = [
       'uws-pack',
@@ -170,64 +172,64 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
   });
 
   test(
-    'comes with a daemon that loads each of its late parts',
+    'the installed daemon loads each of its late parts',
     {
       skip: lacks({ programs: LATE_PART_PROGRAMS }),
     },
     (t) => loadsItsLateParts(t, { entry: join(folder, 'node_modules/tonearm/dist/main.js') }),
   );
 
-  test("is also what the daemon's package has as tonearm/client", async () => {
-    write('same.js', "import { connect } from 'tonearm/client'; console.log(typeof connect);");
-    assert.equal(await output(process.execPath, join(folder, 'same.js')), 'function\n');
+  test("the daemon's package has the client, too, as tonearm/client", async () => {
+    write('client-of-daemon.js', "import { connect } from 'tonearm/client'; console.log(typeof connect);");
+    assert.equal(await output(process.execPath, join(folder, 'client-of-daemon.js')), 'function\n');
   });
 
-  const declarations = () => readdirSync(packed()).filter((name) => name.endsWith('.d.ts'));
+  const declarations = () => readdirSync(clientPath()).filter((name) => name.endsWith('.d.ts'));
 
-  test(`is one module of at most ${BUNDLE_BYTES_MAX} bytes with gzip, and imports nothing`, (t) => {
-    const bundle = readFileSync(packed('client.js'));
-    const { length } = gzipSync(bundle, { level: 9 });
-    t.diagnostic(`${bundle.length} bytes, ${length} as gzip has them`);
-    assert.ok(length <= BUNDLE_BYTES_MAX, `${length}`);
+  test(`the client is one module of at most ${BUNDLE_BYTES_MAX} bytes with gzip, and imports nothing`, (t) => {
+    const bundle = readFileSync(clientPath('client.js'));
+    const { length: gzipBytes } = gzipSync(bundle, { level: 9 });
+    t.diagnostic(`${bundle.length} bytes, ${gzipBytes} with gzip`);
+    assert.ok(gzipBytes <= BUNDLE_BYTES_MAX, `${gzipBytes} bytes`);
     assert.doesNotMatch(bundle.toString(), /\bimport\b|\brequire\b|\bprocess\b/);
   });
 
-  test('has declarations that import each other only, and have no any', () => {
+  test('the declarations of the client import only each other, and have no any', () => {
     assert.ok(declarations().length > 3);
     for (const name of declarations()) {
-      const text = readFileSync(packed(name), 'utf8');
+      const text = readFileSync(clientPath(name), 'utf8');
       assert.doesNotMatch(text, /\bany\b/, name);
       for (const [, target = ''] of text.matchAll(/(?:from|import\() ?'([^']*)'/g))
-        assert.ok(existsSync(packed(target.replace(/\.js$/, '.d.ts'))), `${name}: ${target}`);
+        assert.ok(existsSync(clientPath(target.replace(/\.js$/, '.d.ts'))), `${name}: ${target}`);
     }
   });
 
   for (const kind of ['node', 'required', 'browser', 'bare'] as const) {
-    test(`compiles in a project for: ${kind}`, async () => {
-      const text = kind === 'bare' ? USER : USER + WITH_PLATFORM;
+    test(`the client compiles in a project of the kind ${kind}`, async () => {
+      const text = kind === 'bare' ? USER_PROGRAM : USER_PROGRAM + WITH_PLATFORM;
       const name = kind === 'required' ? 'user.cts' : 'user.ts';
       write(name, text);
       await compiles(kind, [name]);
     });
   }
 
-  test('is required by programs that are no modules', async () => {
+  test('a CommonJS program can require the client', async () => {
     write('required.cjs', REQUIRING);
     assert.equal(await output(process.execPath, join(folder, 'required.cjs')), 'true unreachable\n');
   });
 
-  test('has stacks with the names of its sources', async () => {
+  test('stacks of the client have the names of its sources', async () => {
     write('failing.js', FAILING);
     const stack = await output(process.execPath, '--enable-source-maps', join(folder, 'failing.js'));
     assert.match(stack, /at checkedAddress \(.*src\/client\/routes\.ts:\d+/);
   });
 
-  test('has a README of its own', () => {
-    assert.match(readFileSync(packed('README.md'), 'utf8'), /live\.ready/);
+  test('the client has a README of its own', () => {
+    assert.match(readFileSync(clientPath('README.md'), 'utf8'), /live\.ready/);
   });
 
-  test("has the daemon's own types, neither wider nor narrower", async () => {
-    const text = readFileSync(packed('records.d.ts'), 'utf8');
+  test("the types of the client are neither wider nor narrower than the daemon's", async () => {
+    const text = readFileSync(clientPath('records.d.ts'), 'utf8');
     const names = text.match(/(?<=^export type )(?:\w+Record|Upgrade\w+|Player\w+)(?= =)/gm) ?? [];
     assert.ok(names.length > 10, names.join());
     const same = names.map((name) => `export const ${name}: Same<Client.${name}, Daemon.${name}> = true;`);
@@ -244,13 +246,13 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
     await compiles('node', ['same.ts']);
   });
 
-  test('does not come with a daemon for other systems: that program names Linux', async () => {
+  test('on another system the installed daemon says that it needs Linux', async () => {
     write('mac.cjs', "Object.defineProperty(process, 'platform', { value: 'darwin' })");
-    const program = ['--require', join(folder, 'mac.cjs'), linked()];
+    const program = ['--require', join(folder, 'mac.cjs'), daemonProgram()];
     await assert.rejects(run(process.execPath, program), { code: 126, stderr: /needs Linux .* darwin / });
   });
 
-  test('runs in a program of Node', { skip: lacks({ programs: ['pulseaudio'] }) }, async (t) => {
+  test('the client runs in a program of Node', { skip: lacks({ programs: ['pulseaudio'] }) }, async (t) => {
     const { daemon } = await startAudio(t);
     write('program.js', PROGRAM);
     const url = `http://127.0.0.1:${daemon.port}`;

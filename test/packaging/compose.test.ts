@@ -1,5 +1,4 @@
-// The compose file gives the container all that the daemon needs of the node. The image itself:
-// image.test.ts.
+// The compose file gives the container all that the daemon needs of the node. image.test.ts tests the image.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -15,11 +14,11 @@ interface ComposeFile {
 
 const volumesOf = (text: string): readonly string[] => (parse(text) as ComposeFile).services.tonearm.volumes;
 
-test('the lines for Avahi are valid where their marks of a comment are taken away', () => {
+test('the lines for Avahi are valid after they are uncommented', () => {
   const text = readFileSync(FILE, 'utf8').replaceAll('# - /run', '- /run');
   const expected = ['/run/avahi-daemon:/run/avahi-daemon:ro', '/run/dbus:/run/dbus:ro'];
   assert.deepEqual(volumesOf(text).slice(-2), expected);
 });
 
-test("the container has the node's machine id, of which its identifier for MQTT is made, and cannot change it", () =>
+test("the container can read but not change the node's machine id, of which its MQTT identifier is made", () =>
   assert.ok(volumesOf(readFileSync(FILE, 'utf8')).includes('/etc/machine-id:/etc/machine-id:ro')));

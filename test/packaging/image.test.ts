@@ -1,6 +1,6 @@
-// The image of a release, as a container engine takes it: its layout's digests, and what is in its layer, run
-// in that root with the runtime directory of a real sound server mounted. The root is entered by chroot:
-// cgroups and namespaces are an engine's own.
+// The image of a release, as a container engine takes it. The digests of its layout are checked. The daemon
+// in its layer runs with a real sound server, below chroot, because cgroups and namespaces are the engine's
+// own.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -26,8 +26,8 @@ interface Descriptor {
 }
 
 /**
- * Enters the image's root; all that the test keeps below TMPDIR lies there, too. `shift` drops this machine's
- * Node.
+ * Enters the image's root ($1), in which TMPDIR ($2) lies, too, with all that the test keeps there. `shift`
+ * also drops this machine's Node.
  */
 const ENTER =
   'mkdir -p "$1$2"; mount --bind "$2" "$1$2"; mount -t proc proc "$1/proc"; root=$1; shift 3; exec chroot "$root" "$@"';
@@ -55,12 +55,12 @@ describe('the image', { skip: lacks({ programs: PROGRAMS, root: true }) }, () =>
     await run('tar', ['-C', path('root'), '-xzf', blob(manifest().layers[0])]);
   });
 
-  test('each blob has the digest that it is named by', () => {
+  test('the name of each blob is its digest', () => {
     const names = readdirSync(path('layout/blobs/sha256'));
     assert.equal(names.length, 3);
     for (const name of names) {
-      const digest = createHash('sha256').update(readFileSync(path('layout/blobs/sha256', name)));
-      assert.equal(digest.digest('hex'), name);
+      const hash = createHash('sha256').update(readFileSync(path('layout/blobs/sha256', name)));
+      assert.equal(hash.digest('hex'), name);
     }
   });
 
@@ -72,18 +72,18 @@ describe('the image', { skip: lacks({ programs: PROGRAMS, root: true }) }, () =>
     };
   };
 
-  test('loads each of its late parts', { skip: lacks({ programs: LATE_PART_PROGRAMS }) }, (t) =>
+  test('the image loads each of its late parts', { skip: lacks({ programs: LATE_PART_PROGRAMS }) }, (t) =>
     loadsItsLateParts(t, form()),
   );
 
-  test('has getent, by which names of brokers are looked up', async () => {
+  test('the image has getent, which looks up the names of brokers', async () => {
     const [program = '', ...args] = form().launcher ?? [];
-    // This machine's Node is dropped on the way.
+    // ENTER drops the path of this machine's Node.
     const { stdout } = await run(program, [...args, process.execPath, 'getent', 'ahosts', '127.0.0.1']);
     assert.match(stdout, /^127\.0\.0\.1 /);
   });
 
-  test('starts a daemon that controls the sound server whose runtime directory is mounted', async (t) => {
+  test('the image starts a daemon that controls the sound server whose runtime directory is mounted', async (t) => {
     const sound = await startPulseAudio();
     t.after(() => sound.stop());
     const options = { ...form(), env: sound.env, config: 'systemd: {enabled: false}\n' };

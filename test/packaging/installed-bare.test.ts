@@ -1,5 +1,5 @@
-// Boots Debians with systemd and nothing else, and has the tarball of a release installed there by its
-// install.sh: by a user without any right, and by root for a user.
+// Boots Debians with systemd and nothing else. There install.sh installs the tarball of a release: for a user
+// without any right, who runs it, and for a user for whom root runs it.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -11,28 +11,31 @@ import { buildTarball, output } from './built-package.js';
 // build/test/packaging/installed-bare.test.js -> the project's root
 const BARE = fileURLToPath(new URL('../../../packaging/bare.mjs', import.meta.url));
 
-/** Two of them on the node; the older one has a file that the newer one has not. */
+/** Puts two releases on the node. The older one has a file that the newer one lacks. */
 const PREPARE = `
 cd /opt; tar -xzf release/tonearm-*.tar.gz; mv tonearm-* newer; cp -R newer older; touch older/share/man/man1/gone.1
 useradd --create-home ann
 `;
-/** Every path that an installation could make or take away. The service keeps compiled code when it likes. */
-const PATHS =
+/**
+ * Lists every path that an installation could make or remove. The cache is left out, because the service may
+ * keep compiled code there at any time.
+ */
+const LIST_PATHS =
   'find /etc /usr /var/lib /home /run/user -xdev ! -path "*/journal/*" ! -path "/run/user/*/systemd/*" ! -path "*/.cache/tonearm*"';
 
-const AS = 'setpriv --reuid ann --regid ann --init-groups --reset-env env --chdir=/home/ann';
+const AS_ANN = 'setpriv --reuid ann --regid ann --init-groups --reset-env env --chdir=/home/ann';
 
-/** A program of this name stands in for the machine's own, and prints this. */
-const standIn = (name: string, prints: string): string =>
-  `mkdir /tmp/p; printf '#!/bin/sh\\n${prints}\\n' > /tmp/p/${name}; chmod 755 /tmp/p/${name}; PATH=/tmp/p:$PATH`;
+/** A script that replaces a program of the machine by one with the body `script`. */
+const replaced = (name: string, script: string): string =>
+  `mkdir /tmp/p; printf '#!/bin/sh\\n${script}\\n' > /tmp/p/${name}; chmod 755 /tmp/p/${name}; PATH=/tmp/p:$PATH`;
 
 /**
- * Each is refused to root, with its status and its one line, before anything is changed. Its script comes
- * first, in mounts of its own.
+ * Installations by root that are refused before anything is changed. `prepare` is a script that runs first,
+ * and its mounts last only for this row. install.sh ends with `status`, and prints only `line`.
  */
 const REFUSED: readonly (readonly [
   what: string,
-  first: string,
+  prepare: string,
   args: string,
   status: number,
   line: RegExp,
@@ -44,9 +47,9 @@ const REFUSED: readonly (readonly [
   ['more with --uninstall', '', '--user pi --uninstall', 64, /--uninstall takes no other option/],
   ['to remove what is not there', '', '--uninstall', 1, /nothing is installed below \/usr\/local/],
   ['a machine without systemd', 'mount -t tmpfs tmpfs /run', '--user pi', 1, /systemd does not run here/],
-  ['another processor', standIn('uname', 'echo riscv64'), '--user pi', 126, /and this machine is riscv64/],
-  ['an old C library', standIn('getconf', 'echo glibc 2.27'), '--user pi', 126, /machine has glibc 2\.27/],
-  ['another C library', standIn('getconf', 'exit 1'), '--user pi', 126, /machine has another C library/],
+  ['another processor', replaced('uname', 'echo riscv64'), '--user pi', 126, /and this machine is riscv64/],
+  ['an old C library', replaced('getconf', 'echo glibc 2.27'), '--user pi', 126, /machine has glibc 2\.27/],
+  ['another C library', replaced('getconf', 'exit 1'), '--user pi', 126, /machine has another C library/],
   [
     'a Node that does not run',
     'mount --bind /dev/null /opt/newer/lib/tonearm/node',
@@ -70,12 +73,12 @@ const REFUSED: readonly (readonly [
   ],
 ];
 
-/** Where the files and the unit of the installation of a user lie. */
-const OWN = '/home/ann/.local/lib/tonearm';
-const OWN_UNIT = '/home/ann/.config/systemd/user/tonearm.service';
-const ROOTS = '/usr/local/lib/tonearm';
+/** Where the files of ann's installation lie. */
+const OF_ANN = '/home/ann/.local/lib/tonearm';
+const UNIT_OF_ANN = '/home/ann/.config/systemd/user/tonearm.service';
+const OF_ROOT = '/usr/local/lib/tonearm';
 
-/** Lays out some of what install.sh of a checkout once did, with its list. */
+/** Makes some of the files that install.sh of an old checkout made, with its list of them. */
 const FROM_CHECKOUT = `
 cd /usr/local; mkdir -p lib/tonearm share/tonearm; touch bin/tonearm lib/tonearm/main.js share/tonearm/config.example.yaml
 printf '%s\\n' bin/tonearm lib/tonearm/main.js share/tonearm/config.example.yaml > lib/tonearm/installed-files
@@ -85,23 +88,24 @@ for (const debian of ['12', '13']) {
   describe(`the tarball on a bare Debian ${debian}`, { skip: whyNoNode('debootstrap') }, () => {
     let booted: Node | undefined;
     const node = (): Node => booted ?? assert.fail('the node has not booted');
-    const asAnn = (script: string): Promise<Ran> =>
-      node().root('sh', '-c', `exec ${AS} sh -euc "$0"`, script);
+    const tryAsAnn = (script: string): Promise<Ran> =>
+      node().root('sh', '-c', `exec ${AS_ANN} sh -euc "$0"`, script);
 
-    /** Resolves with what it prints, on both streams; it must succeed. */
-    async function ann(script: string): Promise<string> {
-      const { status, stdout, stderr } = await asAnn(`${script} 2>&1`);
+    /** Runs a script as ann, which must succeed. Resolves with what it prints, on both streams. */
+    async function runAsAnn(script: string): Promise<string> {
+      const { status, stdout, stderr } = await tryAsAnn(`${script} 2>&1`);
       assert.equal(status, 0, `${stdout}${stderr}`);
       return stdout;
     }
 
-    /** A property of the service of ann. */
-    const property = async (name: string): Promise<string> =>
-      (await ann(`XDG_RUNTIME_DIR=/run/user/$(id -u) systemctl --user show -P ${name} tonearm`)).trim();
+    /** A property of ann's service. */
+    const propertyOfAnn = async (name: string): Promise<string> =>
+      (await runAsAnn(`XDG_RUNTIME_DIR=/run/user/$(id -u) systemctl --user show -P ${name} tonearm`)).trim();
 
-    const paths = async (): Promise<ReadonlySet<string>> => new Set((await node().shell(PATHS)).split('\n'));
+    const paths = async (): Promise<ReadonlySet<string>> =>
+      new Set((await node().shell(LIST_PATHS)).split('\n'));
 
-    /** Every path is afterwards as before. */
+    /** Afterwards there are the same paths as before. */
     async function changesNothing<T>(act: () => Promise<T>): Promise<T> {
       const earlier = await paths();
       const outcome = await act();
@@ -112,7 +116,7 @@ for (const debian of ['12', '13']) {
       return outcome;
     }
 
-    /** It says one line, ends with this status, and changes nothing. */
+    /** The command prints one line, ends with this status, and changes nothing. */
     async function isRefused(act: () => Promise<Ran>, status: number, line: RegExp): Promise<void> {
       const ran = await changesNothing(act);
       assert.deepEqual([ran.status, ran.stdout], [status, ''], ran.stderr);
@@ -138,86 +142,86 @@ for (const debian of ['12', '13']) {
     });
 
     test('the installer refuses a user who is not logged in', async () => {
-      const act = () => asAnn('/opt/newer/install.sh');
+      const act = () => tryAsAnn('/opt/newer/install.sh');
       await isRefused(act, 1, /the systemd of ann does not run: nothing was changed\. Log in as ann first/);
     });
 
-    test('a user installs it below ~/.local, and the installer names what root could add', async () => {
+    test('a user installs the tarball below ~/.local, and the installer names what root could add', async () => {
       await node().shell('systemctl start user@$(id -u ann).service');
-      const rehearsed = await changesNothing(() => ann('/opt/older/install.sh --dry-run'));
+      const rehearsed = await changesNothing(() => runAsAnn('/opt/older/install.sh --dry-run'));
       assert.match(rehearsed, /would copy \d+ files to \/home\/ann\/\.local\/lib\/tonearm/);
-      const printed = await ann('/opt/older/install.sh');
+      const printed = await runAsAnn('/opt/older/install.sh');
       for (const command of ['usermod --append --groups audio ann', 'loginctl enable-linger ann'])
         assert.ok(printed.includes(`\n    ${command}\n`), printed);
       assert.match(printed, /no session bus runs for ann, .*\n/);
       assert.match(printed, /\ntonearm-setup: open http:\/\/localhost:8018\/ .*\n$/);
-      assert.deepEqual(await Promise.all(['FragmentPath', 'UnitFileState'].map(property)), [
-        OWN_UNIT,
+      assert.deepEqual(await Promise.all(['FragmentPath', 'UnitFileState'].map(propertyOfAnn)), [
+        UNIT_OF_ANN,
         'enabled',
       ]);
-      const exe = await node().shell(`readlink /proc/${await property('MainPID')}/exe`);
-      assert.equal(exe, `${OWN}/lib/tonearm/node\n`);
+      const exe = await node().shell(`readlink /proc/${await propertyOfAnn('MainPID')}/exe`);
+      assert.equal(exe, `${OF_ANN}/lib/tonearm/node\n`);
       const { text } = await node().ask('GET', '/server');
       assert.match(text, /"os_version":"Debian GNU\/Linux 1/);
     });
 
-    test('it reloads its configuration', async () => {
-      const mute = () => node().ask('POST', '/audio/server/mute');
-      assert.equal((await mute()).status, 503);
-      const pid = await property('MainPID');
-      await ann(`echo 'api: {control: false}' > ~/.config/tonearm/conf.d/60-own.yaml
+    test('the service reloads its configuration', async () => {
+      const muteServer = () => node().ask('POST', '/audio/server/mute');
+      assert.equal((await muteServer()).status, 503);
+      const pid = await propertyOfAnn('MainPID');
+      await runAsAnn(`echo 'api: {control: false}' > ~/.config/tonearm/conf.d/60-own.yaml
         XDG_RUNTIME_DIR=/run/user/$(id -u) systemctl --user reload tonearm`);
-      assert.equal((await mute()).status, 403);
-      assert.equal(await property('MainPID'), pid);
+      assert.equal((await muteServer()).status, 403);
+      assert.equal(await propertyOfAnn('MainPID'), pid);
     });
 
     test('a newer install.sh upgrades: the set-up stays, and the service is restarted', async () => {
       const settings = 'cat ~/.config/tonearm/config.yaml ~/.config/tonearm/conf.d/*';
-      const earlier = { pid: await property('MainPID'), settings: await ann(settings) };
+      const earlier = { pid: await propertyOfAnn('MainPID'), settings: await runAsAnn(settings) };
       assert.ok(await node().isThere('/home/ann/.local/share/man/man1/gone.1'));
-      await changesNothing(() => ann('/opt/newer/install.sh --dry-run'));
-      const printed = await ann('/opt/newer/install.sh');
+      await changesNothing(() => runAsAnn('/opt/newer/install.sh --dry-run'));
+      const printed = await runAsAnn('/opt/newer/install.sh');
       assert.match(printed, /the set-up stays as it was, and services that ran were restarted\n$/);
       assert.equal((await node().ask('GET', '/server')).status, 200);
-      assert.notEqual(await property('MainPID'), earlier.pid);
-      assert.equal(await ann(settings), earlier.settings);
-      const gone = await node().root('find', '/home/ann', '-name', 'gone.1', '-o', '-name', '.tonearm.*');
-      assert.equal(gone.stdout, '');
+      assert.notEqual(await propertyOfAnn('MainPID'), earlier.pid);
+      assert.equal(await runAsAnn(settings), earlier.settings);
+      const leftOver = await node().root('find', '/home/ann', '-name', 'gone.1', '-o', '-name', '.tonearm.*');
+      assert.equal(leftOver.stdout, '');
     });
 
-    test("root refuses to set up a user whose own tonearm would hide root's", async () => {
+    test("root's install.sh refuses a user whose own tonearm would hide root's", async () => {
       const act = () => node().root('/opt/newer/install.sh', '--user', 'ann');
       await isRefused(act, 73, /ann has a tonearm of their own, which would hide this one/);
     });
 
-    test('install.sh --uninstall leaves what the user wrote, and nothing else', async () => {
-      await changesNothing(() => ann(`${OWN}/install.sh --uninstall --dry-run`));
-      await ann(`${OWN}/install.sh --uninstall`);
+    test('install.sh --uninstall leaves only what the user wrote', async () => {
+      await changesNothing(() => runAsAnn(`${OF_ANN}/install.sh --uninstall --dry-run`));
+      await runAsAnn(`${OF_ANN}/install.sh --uninstall`);
       const left = await node().shell(
         'find /home/ann /run/user -name "*tonearm*" -o -path "*tonearm/*" | sort',
       );
       const config = '/home/ann/.config/tonearm';
       assert.equal(left, `${config}\n${config}/conf.d\n${config}/conf.d/60-own.yaml\n`);
       assert.equal(await node().isThere('/home/ann/.local'), false);
-      assert.equal(await property('ActiveState'), 'inactive');
+      assert.equal(await propertyOfAnn('ActiveState'), 'inactive');
     });
 
-    for (const [what, first, args, status, line] of REFUSED) {
+    for (const [what, prepare, args, status, line] of REFUSED) {
       test(`root's install.sh refuses ${what}`, async (t) => {
         t.after(() => node().shell('rm -rf /tmp/p'));
-        const script = `${first || ':'}; exec /opt/newer/install.sh ${args}`;
+        const script = `${prepare || ':'}; exec /opt/newer/install.sh ${args}`;
         await isRefused(() => node().root('unshare', '--mount', 'sh', '-euc', script), status, line);
       });
     }
 
-    test('root refuses to install it beside the Debian package', async (t) => {
+    test("root's install.sh refuses to install beside the Debian package", async (t) => {
       await node().shell('mkdir /usr/lib/tonearm; touch /usr/lib/tonearm/main.js');
       t.after(() => node().shell('rm -r /usr/lib/tonearm'));
       const act = () => node().root('/opt/newer/install.sh', '--user', 'pi');
       await isRefused(act, 73, /the package of tonearm is installed: nothing was changed/);
     });
 
-    test('root installs it below /usr/local for a user, over what an earlier checkout had there', async () => {
+    test('root installs below /usr/local for a user, over the files of an earlier checkout', async () => {
       await node().shell(FROM_CHECKOUT);
       const args = ['--user', 'pi', '--bind', 'all', '--no-power'];
       const ran = await node().root('/opt/older/install.sh', ...args);
@@ -229,7 +233,7 @@ for (const debian of ['12', '13']) {
       assert.equal((await node().ask('GET', '/server')).status, 200);
     });
 
-    test('where there is no apt, nothing names its command', async () => {
+    test('tonearm-setup names no command of apt where there is no apt', async () => {
       const script = 'mount --bind /dev/null /usr/bin/apt; exec tonearm-setup --user pi';
       const { status, stdout, stderr } = await node().root('unshare', '--mount', 'sh', '-euc', script);
       assert.equal(status, 0, stderr);
@@ -240,12 +244,12 @@ for (const debian of ['12', '13']) {
       assert.doesNotMatch(stdout, /apt install/);
     });
 
-    test("a user cannot hide root's", async () => {
-      const act = () => asAnn('/opt/newer/install.sh');
+    test("a user's install.sh refuses to hide root's installation", async () => {
+      const act = () => tryAsAnn('/opt/newer/install.sh');
       await isRefused(act, 73, /tonearm is installed below \/usr\/local: .* tonearm-setup --user ann$/);
     });
 
-    test('an upgrade on a full disk leaves the older one as it is', async () => {
+    test('an upgrade on a full disk leaves the older installation as it is', async () => {
       const script = `mount -t tmpfs -o size=200m tmpfs /mnt; cp -a /usr/local/lib/. /mnt
         mount --bind /mnt /usr/local/lib; find /mnt | sort > /tmp/before; status=0
         /opt/newer/install.sh || status=$?
@@ -266,8 +270,8 @@ for (const debian of ['12', '13']) {
       );
     });
 
-    test('root removes it, and nothing of it stays', async () => {
-      const ran = await node().root(`${ROOTS}/install.sh`, '--uninstall');
+    test('root uninstalls, and nothing is left', async () => {
+      const ran = await node().root(`${OF_ROOT}/install.sh`, '--uninstall');
       assert.equal(ran.status, 0, `${ran.stdout}${ran.stderr}`);
       const left = await node().shell(
         'find /etc /usr /var/lib /home/pi -xdev -name "*tonearm*" ! -path "*/journal/*"; id -nG pi',

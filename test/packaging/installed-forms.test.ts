@@ -1,5 +1,5 @@
-// Boots the real node, on which the two forms of the package take each other's place, and the one with Node
-// needs no other.
+// Boots the real node. There each of the two forms of the package replaces the other, and the form with Node
+// needs no other Node.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -10,88 +10,88 @@ import { FIND_LEFT } from '../node/scenarios/package-remove.js';
 import { FOR_DEBIAN_12 } from './built-package.js';
 import { loadsLateParts } from './installed-late-parts.js';
 
-const OWN_NODE = '/usr/lib/tonearm/node';
+const NODE_OF_PACKAGE = '/usr/lib/tonearm/node';
 
-/** The Node that the running service runs on; it answers, too. */
+/** Checks that the service runs and answers. Resolves with the path of its Node. */
 async function nodeOfService(node: Node): Promise<string> {
   assert.equal(await node.property('ActiveState'), 'active');
   assert.equal((await node.ask('GET', '/server')).status, 200);
   return (await node.shell(`readlink /proc/${await node.property('MainPID')}/exe`)).trim();
 }
 
-/** The forms that are installed. */
-async function installed(node: Node): Promise<string> {
+/** The names of the installed forms. */
+async function installedForms(node: Node): Promise<string> {
   const list = await node.shell("dpkg --list 'tonearm*'");
   return [...list.matchAll(/^ii +(\S+)/gm)].map(([, name]) => name).join();
 }
 
 /** Prints the files that tonearm-setup has made and recorded. */
-const SETUP = `cat ${RULE} /var/lib/tonearm/setup/pi; find ${CONFIG} -type f | sort | xargs cat`;
+const PRINT_SETUP = `cat ${RULE} /var/lib/tonearm/setup/pi; find ${CONFIG} -type f | sort | xargs cat`;
 const BUILT = ['--version', '0.1.0-1', '--compress', 'none'];
 const SYSTEM = readFileSync(join(NODE_ROOT, 'etc/os-release'), 'utf8');
 /** The form with Node that is made for the Debian of the booted node. */
-const OWN = /^VERSION_ID="12"$/m.test(SYSTEM)
+const WITH_NODE = /^VERSION_ID="12"$/m.test(SYSTEM)
   ? { debian: '12', version: `0.1.0-1${FOR_DEBIAN_12}`, major: '22' }
   : { debian: '13', version: '0.1.0-1', major: '24' };
 
 describe('the forms of the package', { skip: whyNoNode() }, () => {
   const booted = new BootedNode();
   const { node } = booted;
-  before(() => booted.boot(BUILT, [...BUILT, '--with-node', '--debian', OWN.debian]));
+  before(() => booted.boot(BUILT, [...BUILT, '--with-node', '--debian', WITH_NODE.debian]));
   after(() => booted.close());
 
-  test('dpkg replaces one form by the one with Node: set-up and service stay, on its own Node', async () => {
+  test('dpkg replaces the plain form by the one with Node, and set-up and service stay', async () => {
     await node().installPlain();
     await node().setUpPi();
-    const before = await node().shell(SETUP);
-    assert.notEqual(await nodeOfService(node()), OWN_NODE);
-    await node().shell(`dpkg --install /opt/packages/tonearm-with-node_${OWN.version}_*.deb 2>&1`);
-    assert.equal(await installed(node()), 'tonearm-with-node');
-    assert.equal(await nodeOfService(node()), OWN_NODE);
+    const before = await node().shell(PRINT_SETUP);
+    assert.notEqual(await nodeOfService(node()), NODE_OF_PACKAGE);
+    await node().shell(`dpkg --install /opt/packages/tonearm-with-node_${WITH_NODE.version}_*.deb 2>&1`);
+    assert.equal(await installedForms(node()), 'tonearm-with-node');
+    assert.equal(await nodeOfService(node()), NODE_OF_PACKAGE);
     assert.equal(await node().property('UnitFileState'), 'enabled');
-    assert.equal(await node().shell(SETUP), before);
+    assert.equal(await node().shell(PRINT_SETUP), before);
   });
 
   test('the form with Node loads each of its late parts', () => loadsLateParts(node()));
 
   test('purging the replaced form removes nothing of the new one', async () => {
-    const before = await node().shell(SETUP);
+    const before = await node().shell(PRINT_SETUP);
     await node().shell('dpkg --purge tonearm');
-    assert.equal(await node().shell(SETUP), before);
-    assert.equal(await nodeOfService(node()), OWN_NODE);
+    assert.equal(await node().shell(PRINT_SETUP), before);
+    assert.equal(await nodeOfService(node()), NODE_OF_PACKAGE);
   });
 
-  test('dpkg replaces the form with Node by the other one', async () => {
-    const before = await node().shell(SETUP);
+  test('dpkg replaces the form with Node by the plain form', async () => {
+    const before = await node().shell(PRINT_SETUP);
     await node().shell('dpkg --install /opt/packages/tonearm_0.1.0-1_*.deb 2>&1');
-    assert.equal(await installed(node()), 'tonearm');
-    assert.notEqual(await nodeOfService(node()), OWN_NODE);
-    assert.equal(await node().isThere(OWN_NODE), false);
-    assert.equal(await node().shell(SETUP), before);
+    assert.equal(await installedForms(node()), 'tonearm');
+    assert.notEqual(await nodeOfService(node()), NODE_OF_PACKAGE);
+    assert.equal(await node().isThere(NODE_OF_PACKAGE), false);
+    assert.equal(await node().shell(PRINT_SETUP), before);
   });
 
-  test('the other form loads each of its late parts', async () => {
+  test('the plain form loads each of its late parts', async () => {
     await loadsLateParts(node());
     await node().apt('purge', 'tonearm', 'tonearm-with-node');
   });
 
-  test('apt installs the form with Node where there is no package of Node, and it runs on its own', async () => {
-    // The stand-in, where the machine's Node is from no package.
+  test('apt installs the form with Node where there is no package of Node, and the service runs on its own Node', async () => {
+    // Where the machine's Node is from no package, an empty package stands in for it.
     await node().shell('dpkg --purge nodejs 2>&1 || true');
-    await node().apt('install', `./tonearm-with-node_${OWN.version}_*.deb`);
+    await node().apt('install', `./tonearm-with-node_${WITH_NODE.version}_*.deb`);
     const output = await node().setUpPi('--with-upgrade');
-    assert.equal(await nodeOfService(node()), OWN_NODE);
-    // The detector has run, and asked for the form that is installed.
+    assert.equal(await nodeOfService(node()), NODE_OF_PACKAGE);
+    // The detector of upgrades has run, and asked for the installed form.
     assert.ok(
-      output.includes(`tonearm-with-node ${OWN.version} is installed, and apt has nothing newer`),
+      output.includes(`tonearm-with-node ${WITH_NODE.version} is installed, and apt has nothing newer`),
       output,
     );
     assert.match(output, /line into \/etc\/sudoers\.d\/tonearm-upgrade: pi ALL.* --yes tonearm-with-node$/m);
     assert.equal(await node().property('ActiveState', 'tonearm-detect.timer'), 'active');
     const upgrade = await node().ask('GET', '/upgrade');
-    assert.ok(upgrade.text.includes(`"current":"${OWN.version}"`), upgrade.text);
-    const version = await node().user(OWN_NODE, '--version');
-    assert.ok(version.stdout.startsWith(`v${OWN.major}.`), version.stdout);
+    assert.ok(upgrade.text.includes(`"current":"${WITH_NODE.version}"`), upgrade.text);
+    const version = await node().user(NODE_OF_PACKAGE, '--version');
+    assert.ok(version.stdout.startsWith(`v${WITH_NODE.major}.`), version.stdout);
   });
 
   test('purging the form with Node leaves nothing, not even the right to install upgrades', async () => {

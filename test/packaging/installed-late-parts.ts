@@ -1,5 +1,5 @@
-// Uses each late part (test/contract/late-parts.ts) of the package that is installed on a booted node: its
-// service, as systemd runs it, and its command.
+// Uses each late part (test/contract/late-parts.ts) of the package that is installed on a booted node: it
+// asks the service, which systemd runs, and runs the commands.
 
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ import { until } from '../until.js';
 
 const PLAYER = fileURLToPath(new URL('./web-player.js', import.meta.url));
 const PLAYER_ON_NODE = '/opt/web-player.mjs';
-const FETCHING = `${CONFIG}/conf.d/60-covers.yaml`;
+const COVERS_CONFIG = `${CONFIG}/conf.d/60-covers.yaml`;
 
 /** Commands that load a late part each, and what they print. */
 const COMMANDS: readonly (readonly [command: string, prints: RegExp])[] = [
@@ -21,7 +21,9 @@ const COMMANDS: readonly (readonly [command: string, prints: RegExp])[] = [
   ['trace --help', /^Usage: tonearm trace /],
 ];
 
-/** The player and its packages as one file. What dbus-next loads for buses of other kinds is left out. */
+/**
+ * The player with its packages, as the text of one file. What dbus-next loads for other buses is left out.
+ */
 async function bundledPlayer(): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [PLAYER],
@@ -46,7 +48,7 @@ export async function loadsLateParts(node: Node): Promise<void> {
   }
   const folder = `${CONFIG}/conf.d`;
   await node.userShell(
-    `mkdir -p ${folder}; echo 'players: {enabled: true, fetchCovers: true}' > ${FETCHING}`,
+    `mkdir -p ${folder}; echo 'players: {enabled: true, fetchCovers: true}' > ${COVERS_CONFIG}`,
   );
   await node.restartService();
   await node.writeFile(PLAYER_ON_NODE, await bundledPlayer());
@@ -61,16 +63,16 @@ export async function loadsLateParts(node: Node): Promise<void> {
       cover.text,
     );
     await node.read('/openapi.json');
-    const json = { headers: { 'Content-Type': 'application/json' }, body: '{"volume": 7}' };
     const refused = await send(await node.door(), {
       method: 'POST',
       path: '/players/scripted/volume',
-      ...json,
+      headers: { 'Content-Type': 'application/json' },
+      body: '{"volume": 7}',
     });
     assert.match(refused.text, /Field volume must be a number between 0 and 1/);
   } finally {
     player.kill('SIGKILL');
-    await node.userShell(`rm ${FETCHING}`);
+    await node.userShell(`rm ${COVERS_CONFIG}`);
     await node.shell(`rm ${PLAYER_ON_NODE}`);
     await node.restartService();
   }

@@ -1,5 +1,5 @@
-// Boots the real node, and has it installed from the apt repository of a release by the lines of
-// docs/install.md, and upgraded by apt. The repository is signed with a key of this test's.
+// Boots the real node. The lines of docs/install.md install tonearm there from the apt repository of a
+// release. Then apt upgrades it. The repository is signed with a key that the test makes.
 
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync } from 'node:fs';
@@ -18,8 +18,8 @@ const MAKER = fileURLToPath(new URL('../../../packaging/apt-repository.mjs', imp
 const INSTALL = fileURLToPath(new URL('../../../docs/install.md', import.meta.url));
 const SERVED = '/srv/apt';
 const ADDRESS = 'http://127.0.0.1:8765';
-/** Files below a folder, and 404: `node -e SERVER FOLDER PORT`. */
-const SERVER = `
+/** A web server for the files below a folder: `node -e WEB_SERVER FOLDER PORT`. */
+const WEB_SERVER = `
 const [folder, port] = process.argv.slice(1);
 require('node:http').createServer((request, response) => {
   const path = decodeURIComponent(new URL(request.url, 'http://node').pathname);
@@ -28,23 +28,23 @@ require('node:http').createServer((request, response) => {
   });
 }).listen(Number(port), '127.0.0.1');
 `;
-/** Nobody is there to confirm anything, and the node's own sources are out of reach. */
+/** apt must not ask for confirmations, nor use the node's own sources, which cannot be reached. */
 const PREPARE = `
 rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/* /etc/apt/preferences.d/*
 echo 'APT::Get::Assume-Yes "true"; APT::Sandbox::User "root";' > /etc/apt/apt.conf.d/99test
 `;
-const SETTINGS = `cat ${RULE} /var/lib/tonearm/setup/pi; find ${CONFIG} -type f | sort | xargs cat`;
+const PRINT_SETTINGS = `cat ${RULE} /var/lib/tonearm/setup/pi; find ${CONFIG} -type f | sort | xargs cat`;
 
-/** The block of commands under "From an apt repository", for another address. */
-function lines(): string {
+/** The commands under "From an apt repository", with the address of the test's repository. */
+function documentedCommands(): string {
   const [, section = ''] = readFileSync(INSTALL, 'utf8').split('\n## From an apt repository\n');
   const [block = ''] = /(?:^ {4}.*\n)+/m.exec(section) ?? [];
   assert.match(block, /https:\/\/apt\.example\.org/);
   return block.replaceAll('https://apt.example.org', ADDRESS);
 }
 
-/** The installed version of whichever form there is. */
-async function installed(node: Node): Promise<string | undefined> {
+/** The installed version, whichever form is installed. */
+async function installedVersion(node: Node): Promise<string | undefined> {
   return /^ii +\S+ +(\S+)/m.exec(await node.shell("dpkg --list 'tonearm*'"))?.[1];
 }
 
@@ -53,8 +53,8 @@ describe('the apt repository', { skip: whyNoNode('apt-ftparchive', 'gpg', 'curl'
   const { node } = booted;
   const folder = temporaryFolder({ after });
   let key = '';
-  const system = readFileSync(join(NODE_ROOT, 'etc/os-release'), 'utf8');
-  const isBookworm = /^VERSION_CODENAME=bookworm$/m.test(system);
+  const osRelease = readFileSync(join(NODE_ROOT, 'etc/os-release'), 'utf8');
+  const isBookworm = /^VERSION_CODENAME=bookworm$/m.test(osRelease);
   const suffix = isBookworm ? FOR_DEBIAN_12 : '';
 
   before(async () => {
@@ -68,7 +68,7 @@ describe('the apt repository', { skip: whyNoNode('apt-ftparchive', 'gpg', 'curl'
   });
   after(() => booted.close());
 
-  /** Puts the tree of that version on the node. */
+  /** Builds a version, and puts its apt repository into the folder `to` of the node. */
   async function publish(version: string, to: string): Promise<void> {
     const packages = join(folder, version);
     const tree = join(folder, 'tree');
@@ -83,14 +83,14 @@ describe('the apt repository', { skip: whyNoNode('apt-ftparchive', 'gpg', 'curl'
   test('the package is installed by the lines of docs/install.md', async () => {
     await node().shell(PREPARE);
     await publish('0.1.0-1', SERVED);
-    node().spawnRoot(NODE_PROGRAM, '-e', SERVER, SERVED, '8765');
+    node().spawnRoot(NODE_PROGRAM, '-e', WEB_SERVER, SERVED, '8765');
     const isServed = async () => (await node().root('curl', '-sf', `${ADDRESS}/tonearm.asc`)).status === 0;
-    await until('the web server', isServed);
-    await node().shell(lines());
-    assert.equal(await installed(node()), `0.1.0-1${suffix}`);
+    await until('the web server answers', isServed);
+    await node().shell(documentedCommands());
+    assert.equal(await installedVersion(node()), `0.1.0-1${suffix}`);
   });
 
-  test('a tree that was changed after it was signed is refused', async () => {
+  test('apt refuses a repository that was changed after it was signed', async () => {
     await node().shell(
       `cd ${SERVED}/dists/$(. /etc/os-release; echo $VERSION_CODENAME); cp InRelease /srv/; sed -i s/tonearm/other/ InRelease`,
     );
@@ -102,15 +102,17 @@ describe('the apt repository', { skip: whyNoNode('apt-ftparchive', 'gpg', 'curl'
 
   test('apt upgrade brings the next version to the running service, which keeps its settings', async () => {
     await node().setUpPi('--unit', 'mpd.service', '--players');
-    const before = { pid: await node().property('MainPID'), settings: await node().shell(SETTINGS) };
+    const before = { pid: await node().property('MainPID'), settings: await node().shell(PRINT_SETTINGS) };
     await publish('0.2.0-1', SERVED);
     await node().shell('apt update && apt upgrade');
-    assert.equal(await installed(node()), `0.2.0-1${suffix}`);
+    assert.equal(await installedVersion(node()), `0.2.0-1${suffix}`);
     assert.equal(await node().property('ActiveState'), 'active');
     assert.notEqual(await node().property('MainPID'), before.pid);
-    assert.equal(await node().shell(SETTINGS), before.settings);
+    assert.equal(await node().shell(PRINT_SETTINGS), before.settings);
     assert.equal((await node().ask('GET', '/server')).status, 200);
-    const units = await until('the units', () => node().read<readonly { name: string }[]>('/services'));
+    const units = await until('the units are listed', () =>
+      node().read<readonly { name: string }[]>('/services'),
+    );
     const names = units.map(({ name }) => name);
     assert.deepEqual(names, ['mpd.service']);
   });

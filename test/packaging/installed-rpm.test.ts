@@ -1,5 +1,5 @@
-// Builds the RPM package, reads it with rpm, and has rpm install, upgrade and remove it on a real node. That
-// node is a Debian: rpm puts the files and runs the scripts, but dependencies are not looked at.
+// Builds the RPM package, reads it with rpm, and lets rpm install, upgrade and remove it on a real node. That
+// node is a Debian, so rpm copies the files and runs the scripts, but ignores dependencies.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -13,7 +13,7 @@ import { buildRpm, output } from './built-package.js';
 
 const ON_NODE = '/opt/rpm';
 const MACHINE = process.arch === 'x64' ? 'x86_64' : 'aarch64';
-const FILES =
+const EXPECTED_FILES =
   '/usr/bin/tonearm /usr/lib/systemd/user/tonearm.service /usr/lib/tonearm/main.js /usr/lib/tonearm/node /usr/sbin/tonearm-setup /usr/share/licenses/tonearm/LICENSE /usr/share/licenses/tonearm/third-party-notices.txt /usr/share/tonearm/config.example.yaml /usr/share/zsh/site-functions/_tonearm';
 
 const digest = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
@@ -23,30 +23,27 @@ describe('the RPM package', { skip: whyNoNode('rpmbuild') }, () => {
   const { node } = booted;
   const folder = temporaryFolder({ after });
   const fileOf = (version: string): string => join(folder, `tonearm-${version}-1.${MACHINE}.rpm`);
-  /** Resolves with the output of rpm, which must succeed; a Debian's installs nothing without this option. */
+  /** Resolves with the output of rpm, which must succeed. Debian's rpm needs the first option to install. */
   const rpm = (...args: readonly string[]): Promise<string> =>
     node().shell(`rpm --force-debian --nodeps ${args.join(' ')} 2>&1`);
 
   before(async () => {
-    const built = (async () => {
+    const building = (async () => {
       for (const version of ['0.1.0', '0.2.0'])
         await buildRpm('--fast', '--version', version, '--out', folder);
     })();
-    await Promise.all([booted.boot(), built]);
+    await Promise.all([booted.boot(), building]);
     await node().install(folder, ON_NODE);
   });
   after(() => booted.close());
 
-  test('it holds what it should, for its machine, and says what it needs', async () => {
+  test('the package holds the expected files for its machine, and names what it needs', async () => {
     const list = (await output('rpm', '-qpl', fileOf('0.1.0'))).split('\n');
-    assert.deepEqual(
-      FILES.split(' ').filter((file) => !list.includes(file)),
-      [],
-    );
-    assert.deepEqual(
-      list.filter((file) => file.includes('/upgrade/tonearm')),
-      [],
-    );
+    const missing = EXPECTED_FILES.split(' ').filter((file) => !list.includes(file));
+    assert.deepEqual(missing, []);
+    const upgradeScripts = list.filter((file) => file.includes('/upgrade/tonearm'));
+    assert.deepEqual(upgradeScripts, []);
+
     const needs = await output('rpm', '-qp', '--requires', fileOf('0.1.0'));
     assert.match(needs, /^glibc >= 2\.28$/m);
     assert.match(needs, /^systemd$/m);
@@ -67,7 +64,7 @@ describe('the RPM package', { skip: whyNoNode('rpmbuild') }, () => {
     assert.equal(digest(join(again, `tonearm-0.1.0-1.${MACHINE}.rpm`)), digest(fileOf('0.1.0')));
   });
 
-  test('rpm installs it, tonearm-setup sets it up, and it answers', async () => {
+  test('rpm installs the package, tonearm-setup sets it up, and the service answers', async () => {
     assert.match(await rpm('--install', `${ON_NODE}/tonearm-0.1.0-1.*.rpm`), /now run: tonearm-setup --user/);
     await node().setUpPi();
     assert.equal(await node().property('FragmentPath'), '/usr/lib/systemd/user/tonearm.service');
@@ -89,7 +86,7 @@ describe('the RPM package', { skip: whyNoNode('rpmbuild') }, () => {
     assert.equal((await node().ask('GET', '/server')).status, 200);
   });
 
-  test('its removal leaves nothing', async () => {
+  test('rpm removes the package, and nothing is left', async () => {
     await rpm('--erase', 'tonearm');
     assert.equal(await node().property('ActiveState'), 'inactive');
     assert.equal(await node().shell(FIND_LEFT), '');

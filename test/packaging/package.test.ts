@@ -40,8 +40,8 @@ const ARCHITECTURES: readonly (readonly [debian: string, node: string])[] = [
 const PLACEHOLDER = /@(?:PREFIX|VERSION|DATE|NODE|NODE_FLAGS|PACKAGE|ARMV7_ONLY|USER_MANAGERS)@/;
 
 /**
- * The output of `uname -m`, and whether the armhf package runs there: the last is a 64-bit kernel below
- * 32-bit programs.
+ * Outputs of `uname -m`, and whether the armhf package runs on such a machine. A 64-bit kernel prints
+ * `aarch64`, also below 32-bit programs.
  */
 const MACHINES: readonly (readonly [machine: string, runs: boolean])[] = [
   ['armv6l', false],
@@ -50,8 +50,8 @@ const MACHINES: readonly (readonly [machine: string, runs: boolean])[] = [
   ['aarch64', true],
 ];
 
-/** By folder below `/usr`. */
-const EXPECTED = Object.entries({
+/** Their names are listed by folder below `/usr`. */
+const EXPECTED_FILES = Object.entries({
   bin: 'tonearm',
   'lib/systemd/user': 'tonearm-mpris-proxy.service tonearm.service',
   'lib/tonearm': 'main.js wait-listening worker.js',
@@ -67,11 +67,15 @@ const EXPECTED = Object.entries({
   'share/tonearm': 'config.example.yaml polkit/tonearm.rules.in',
 }).flatMap(([folder, names]) => names.split(' ').map((name) => `usr/${folder}/${name}`));
 
-/** The line that the build prints for each package. */
-const SIZES = /deb: [\d.]+ MiB, [\d.]+ MiB installed, \d+ files$/gm;
+/** The lines that the build prints, one for each Debian package. */
+const SIZE_LINES = /deb: [\d.]+ MiB, [\d.]+ MiB installed, \d+ files$/gm;
+const DEBIAN_PACKAGE_COUNT = 7;
 const WITH_NODE = 'tonearm-with-node';
 
-/** Binaries for these module versions of Node: newer ones, and those for older C libraries. */
+/**
+ * Paths of the native binaries for these module versions of Node. Those of `older` need only an older C
+ * library.
+ */
 const nativesOf = (
   node: string,
   newer: readonly number[],
@@ -83,15 +87,15 @@ const nativesOf = (
 ];
 
 /**
- * The forms with a Node of their own: the end of their version, that Node, and for which module versions they
- * have binaries.
+ * The forms with a Node of their own: the suffix of their version, the major version of that Node, and the
+ * module versions for which they have native binaries.
  */
 const OWN_NODES = [
   { debian: 13, suffix: '', major: 24, newer: [137], older: [] },
   { debian: 12, suffix: FOR_DEBIAN_12, major: 22, newer: [], older: [127] },
 ] as const;
 
-/** The packages that apt takes for `tonearm`, which is a name of all forms. */
+/** Which form apt chooses where `tonearm` is to be installed. All forms provide this name. */
 const CHOSEN: readonly (readonly [suite: string, architecture: string, chosen: string, debian: string])[] = [
   ['trixie', 'amd64', WITH_NODE, 'trixie'],
   ['trixie', 'arm64', WITH_NODE, 'trixie'],
@@ -104,12 +108,12 @@ const digest = (file: string): string => createHash('sha256').update(readFileSyn
 
 describe('the packages', { skip }, () => {
   const folder = temporaryFolder({ after });
-  const path = join(folder, 'release');
+  const releaseFolder = join(folder, 'release');
   let releaseOutput = '';
   const packageOf = (architecture: string, form = 'tonearm', suffix = ''): string =>
-    packageIn(path, form, architecture, suffix);
+    packageIn(releaseFolder, form, architecture, suffix);
   const trees = new Map<string, Promise<string>>();
-  /** Its files, unpacked once for all tests, which change none of them. */
+  /** The folder with a package's files. It is unpacked once for all tests, which change none of the files. */
   const treeOf = (architecture: string, form = 'tonearm', suffix = ''): Promise<string> => {
     const file = packageOf(architecture, form, suffix);
     const tree = trees.get(file) ?? extracted(file, folder);
@@ -119,7 +123,7 @@ describe('the packages', { skip }, () => {
 
   before(async () => {
     // Compressing two Nodes takes minutes.
-    releaseOutput = await buildRelease(path, '--compress', 'none');
+    releaseOutput = await buildRelease(releaseFolder, '--compress', 'none');
   });
 
   test('a release holds every form for every architecture, each with its checksum', async () => {
@@ -136,11 +140,11 @@ describe('the packages', { skip }, () => {
       `tonearm-${VERSION}.tgz`,
       `tonearm-client-${VERSION}.tgz`,
     ];
-    assert.deepEqual(readdirSync(path).sort(), ['SHA256SUMS', ...packages].sort());
-    const sums = readFileSync(join(path, 'SHA256SUMS'), 'utf8').trimEnd().split('\n');
-    const expected = packages.map((name) => `${digest(join(path, name))}  ${name}`);
+    assert.deepEqual(readdirSync(releaseFolder).sort(), ['SHA256SUMS', ...packages].sort());
+    const sums = readFileSync(join(releaseFolder, 'SHA256SUMS'), 'utf8').trimEnd().split('\n');
+    const expected = packages.map((name) => `${digest(join(releaseFolder, name))}  ${name}`);
     assert.deepEqual(sums.sort(), expected.sort());
-    await assert.rejects(buildRelease(path), /file already exists/);
+    await assert.rejects(buildRelease(releaseFolder), /file already exists/);
   });
 
   test('a version that package.json does not have is not released', async () => {
@@ -149,37 +153,44 @@ describe('the packages', { skip }, () => {
   });
 
   test('the npm package of a release runs on every architecture, and has the documents', async () => {
-    const list = (await output('tar', '-tzf', join(path, `tonearm-${VERSION}.tgz`))).split('\n');
+    const list = (await output('tar', '-tzf', join(releaseFolder, `tonearm-${VERSION}.tgz`))).split('\n');
     for (const [, node] of ARCHITECTURES) {
       const newer = node === 'arm' ? [] : [115, 127, 137, 141];
       const natives = list.filter((file) => file.includes(`uws_linux_${node}_`)).sort();
       assert.deepEqual(natives, nativesOf(node, newer, [115, 127], 'package/dist'));
     }
-    assert.ok(list.includes('package/docs/install.md') && list.includes('package/dist-client/client.d.ts'));
-    assert.ok(!list.some((file) => file.includes('docs/development/')));
+    for (const file of ['package/docs/install.md', 'package/dist-client/client.d.ts'])
+      assert.ok(list.includes(file), `${file} is missing`);
+    assert.ok(!list.some((file) => file.includes('docs/development/')), 'it has documents for developers');
   });
 
   test('every link between the documents in a package leads to a file in it', async () => {
     const doc = join(await treeOf('amd64'), 'usr/share/doc/tonearm');
-    const all = readdirSync(doc, { recursive: true, encoding: 'utf8' });
-    const documents = all.filter((file) => file.endsWith('.md'));
+    const documents = readdirSync(doc, { recursive: true, encoding: 'utf8' }).filter((file) =>
+      file.endsWith('.md'),
+    );
     assert.ok(documents.includes('docs/install.md'), documents.join());
+
+    const targetsOf = (file: string): readonly string[] => {
+      const links = readFileSync(join(doc, file), 'utf8').matchAll(/\]\(([^)\s#]+)[^)]*\)/g);
+      return [...links].map(([, target = '']) => target);
+    };
+    const isUrl = (target: string): boolean => /^[a-z]+:/.test(target);
     const broken = documents.flatMap((file) =>
-      [...readFileSync(join(doc, file), 'utf8').matchAll(/\]\(([^)\s#]+)[^)]*\)/g)]
-        .map(([, target = '']) => target)
-        .filter((target) => !/^[a-z]+:/.test(target) && !existsSync(join(doc, dirname(file), target)))
+      targetsOf(file)
+        .filter((target) => !isUrl(target) && !existsSync(join(doc, dirname(file), target)))
         .map((target) => `${file}: ${target}`),
     );
     assert.deepEqual(broken, []);
   });
 
-  test('the build prints size, installed size and number of files of each', () =>
-    assert.equal(releaseOutput.match(SIZES)?.length, 7, releaseOutput));
+  test('the build prints the size, the installed size and the number of files of each package', () =>
+    assert.equal(releaseOutput.match(SIZE_LINES)?.length, DEBIAN_PACKAGE_COUNT, releaseOutput));
 
   for (const [architecture, node] of ARCHITECTURES) {
-    test(`${architecture} holds what it should, and native code of its own only`, async () => {
+    test(`${architecture} holds the expected files, and native code only for itself`, async () => {
       const files = await filesOf(packageOf(architecture));
-      const missing = EXPECTED.filter((file) => !files.includes(file));
+      const missing = EXPECTED_FILES.filter((file) => !files.includes(file));
       assert.deepEqual(missing, []);
       const natives = files.filter((file) => file.endsWith('.node')).sort();
       const newer = node === 'arm' ? [] : [115, 127, 137];
@@ -197,10 +208,7 @@ describe('the packages', { skip }, () => {
     assert.deepEqual(wrong, []);
   });
 
-  /**
-   * The control file says the first, and not the second. A sound server is only suggested, so that apt
-   * installs little.
-   */
+  // A sound server is only suggested, so that apt installs little.
   for (const [form, architecture, contained, absent] of [
     ['tonearm', 'arm64', /^Architecture: arm64$/m, /npm|gyp|gcc|make|ARMv7/],
     ['tonearm', 'arm64', /^Depends: nodejs \(>= 20\), nodejs \(<< 25\), libc6 \(>= 2\.28\), /m],
@@ -211,24 +219,24 @@ describe('the packages', { skip }, () => {
     [WITH_NODE, 'amd64', /^Provides: tonearm \(= [\d.]+-1\)\nConflicts: tonearm\nReplaces: tonearm$/m],
     [WITH_NODE, 'arm64', /^Depends: libc6 \(>= 2\.38\), /m, /nodejs/],
   ] as const) {
-    test(`${form} for ${architecture} says ${contained}`, async () => {
+    test(`the control file of ${form} for ${architecture} contains ${contained}`, async () => {
       const control = await output('dpkg-deb', '--field', packageOf(architecture, form));
       assert.match(control, contained);
       if (absent !== undefined) assert.doesNotMatch(control, absent);
     });
   }
 
-  test('armhf has the status of an older processor in its manual and its unit', async () => {
+  test('the manual of armhf tells of older processors, and its unit does not restart on them', async () => {
     const tree = await treeOf('armhf');
     assert.match(await output('zcat', join(tree, 'usr/share/man/man1/tonearm.1.gz')), /ARMv6/);
     const unit = readFileSync(join(tree, 'usr/lib/systemd/user/tonearm.service'), 'utf8');
     assert.match(unit, /^RestartPreventExitStatus=.* 126$/m);
   });
 
-  // There is no such processor here: a `uname` that names it stands in for one, and a `node` that prints its
-  // arguments.
+  // This machine has no such processor. A `uname` that prints its name stands in for it, and a `node` that
+  // prints its arguments stands in for Node.
   for (const [machine, runs] of MACHINES) {
-    test(`on ${machine} armhf ${runs ? 'starts' : 'names in one line why it does not'}`, async () => {
+    test(`on ${machine} armhf ${runs ? 'starts' : 'does not start, and says why in one line'}`, async () => {
       const programs = join(await treeOf('armhf'), `programs-${machine}`);
       mkdirSync(programs);
       for (const [name, text] of Object.entries({ uname: `echo ${machine}`, node: 'echo "$@"' }))
@@ -248,17 +256,18 @@ describe('the packages', { skip }, () => {
 
   test('Node gets no flag of V8, with which it would refuse its own code cache', async () => {
     const tree = await treeOf('amd64');
-    const [, flags = ''] =
-      /^exec \S+ (.*) \S+main\.js/m.exec(readFileSync(join(tree, 'usr/bin/tonearm'), 'utf8')) ?? [];
-    const printTag = ['-p', 'v8.cachedDataVersionTag()'];
+    const script = readFileSync(join(tree, 'usr/bin/tonearm'), 'utf8');
+    const [, flags = ''] = /^exec \S+ (.*) \S+main\.js/m.exec(script) ?? [];
+    const cacheTagWith = (...nodeFlags: readonly string[]): Promise<string> =>
+      output(process.execPath, ...nodeFlags, '-p', 'v8.cachedDataVersionTag()');
     assert.match(flags, /^--inspect-port=/);
-    const tag = await output(process.execPath, ...printTag);
-    assert.equal(await output(process.execPath, ...flags.split(' '), ...printTag), tag);
-    assert.notEqual(await output(process.execPath, '--max-semi-space-size=1', ...printTag), tag);
+    const tag = await cacheTagWith();
+    assert.equal(await cacheTagWith(...flags.split(' ')), tag);
+    assert.notEqual(await cacheTagWith('--max-semi-space-size=1'), tag);
   });
 
-  // The form for Debian 13 does not run on every machine that builds it: a booted node runs it
-  // (installed-forms).
+  // The form for Debian 13 does not run on every machine that builds it. installed-forms.test.ts runs it on a
+  // booted node.
   for (const [form, suffix] of [
     ['tonearm', ''],
     [WITH_NODE, FOR_DEBIAN_12],
@@ -266,8 +275,9 @@ describe('the packages', { skip }, () => {
     test(`${form} loads each of its late parts`, {
       skip: lacks({ programs: LATE_PART_PROGRAMS }),
     }, async (t) => {
-      const own = ARCHITECTURES.find(([, node]) => node === process.arch) ?? assert.fail(process.arch);
-      const tree = await treeOf(own[0], form, suffix);
+      const [architecture] =
+        ARCHITECTURES.find(([, name]) => name === process.arch) ?? assert.fail(process.arch);
+      const tree = await treeOf(architecture, form, suffix);
       const node = form === WITH_NODE ? join(tree, 'usr/lib/tonearm/node') : process.execPath;
       await loadsItsLateParts(t, {
         entry: join(tree, 'usr/lib/tonearm/main.js'),
@@ -291,13 +301,13 @@ describe('the packages', { skip }, () => {
   test('the unit unsets every variable that changes Node', async () => {
     const tree = await treeOf('amd64');
     const unit = readFileSync(join(tree, 'usr/lib/systemd/user/tonearm.service'), 'utf8');
-    const taken = [...unit.matchAll(/^UnsetEnvironment=(.*)$/gm)].flatMap(([, names = '']) =>
+    const unset = [...unit.matchAll(/^UnsetEnvironment=(.*)$/gm)].flatMap(([, names = '']) =>
       names.split(' '),
     );
     const help = await output(process.execPath, '--help');
-    const known = [...help.matchAll(/^ *(NODE_[A-Z0-9_]+)/gm)].map(([, name = '']) => name);
-    assert.ok(known.includes('NODE_V8_COVERAGE'), help);
-    const missing = ['NODE_OPTIONS', ...known].filter((name) => !taken.includes(name));
+    const nodeVariables = [...help.matchAll(/^ *(NODE_[A-Z0-9_]+)/gm)].map(([, name = '']) => name);
+    assert.ok(nodeVariables.includes('NODE_V8_COVERAGE'), help);
+    const missing = ['NODE_OPTIONS', ...nodeVariables].filter((name) => !unset.includes(name));
     assert.deepEqual(missing, []);
   });
 
@@ -307,9 +317,9 @@ describe('the packages', { skip }, () => {
     assert.equal(digest(packageIn(again, 'tonearm', 'armhf')), digest(packageOf('armhf')));
   });
 
-  for (const [form, found] of Object.entries({ tonearm: /^E: /m, [WITH_NODE]: /^E: |override/m })) {
+  for (const [form, error] of Object.entries({ tonearm: /^E: /m, [WITH_NODE]: /^E: |override/m })) {
     test(`lintian finds no error in ${form}`, { skip: lacks({ programs: ['lintian'] }) }, async () =>
-      assert.doesNotMatch(await lintian(packageOf('amd64', form)), found),
+      assert.doesNotMatch(await lintian(packageOf('amd64', form)), error),
     );
   }
 
@@ -317,39 +327,38 @@ describe('the packages', { skip }, () => {
     await assert.rejects(buildPackage('--arch', 'sparc'), /--arch must be one of amd64, arm64, armhf, all/);
   });
 
-  test('the builder prints its usage, also where it was used wrongly', async () => {
+  test('the builder prints its usage, also after a wrong option', async () => {
     const usage = /Usage: npm run package \[-- OPTIONS\]\n/;
     assert.match(await buildPackage('--help'), usage);
-    const refused = (error: { code: number; stderr: string }): boolean =>
+    const isUsageError = (error: { code: number; stderr: string }): boolean =>
       error.code === 64 &&
       /^package: Unknown option '--bogus'/.test(error.stderr) &&
       usage.test(error.stderr);
-    await assert.rejects(buildPackage('--bogus'), refused);
+    await assert.rejects(buildPackage('--bogus'), isUsageError);
   });
 
   describe('in the form with a Node of its own', () => {
     for (const [architecture, node] of ARCHITECTURES.slice(0, 2)) {
       for (const { debian, suffix, major, newer, older } of OWN_NODES) {
-        test(`${architecture} for Debian ${debian} holds Node ${major}, its binary, and else the same`, async () => {
+        test(`${architecture} for Debian ${debian} adds only Node ${major} to the files of tonearm`, async () => {
           const isNative = (file: string): boolean => file.endsWith('.node');
-          const plain = await filesOf(packageOf(architecture));
-          const all = await filesOf(packageOf(architecture, WITH_NODE, suffix));
-          assert.deepEqual(all.filter(isNative), nativesOf(node, newer, older));
-          const own = all.filter((file) => !isNative(file));
-          const common = plain
+          const plainFiles = await filesOf(packageOf(architecture));
+          const files = await filesOf(packageOf(architecture, WITH_NODE, suffix));
+          assert.deepEqual(files.filter(isNative), nativesOf(node, newer, older));
+
+          const others = files.filter((file) => !isNative(file));
+          const plainOthers = plainFiles
             .filter((file) => !isNative(file))
             .map((file) => file.replace('share/doc/tonearm/', `share/doc/${WITH_NODE}/`));
-          const added = own.filter((file) => !common.includes(file));
+          const added = others.filter((file) => !plainOthers.includes(file));
           assert.deepEqual(added, ['usr/lib/tonearm/node', `usr/share/lintian/overrides/${WITH_NODE}`]);
-          assert.deepEqual(
-            common.filter((file) => !own.includes(file)),
-            [],
-          );
+          const missing = plainOthers.filter((file) => !others.includes(file));
+          assert.deepEqual(missing, []);
         });
       }
     }
 
-    test('the package for Debian 13 is an upgrade of that for Debian 12, on which it cannot be installed', async () => {
+    test('the package for Debian 13 is an upgrade of the one for Debian 12, which needs only an older C library', async () => {
       const [older, newer] = [FOR_DEBIAN_12, ''].map((suffix) => `${VERSION}-1${suffix}`);
       await run('dpkg', ['--compare-versions', older ?? '', 'lt', newer ?? '']);
       const control = await output('dpkg-deb', '--field', packageOf('amd64', WITH_NODE, FOR_DEBIAN_12));
@@ -362,12 +371,21 @@ describe('the packages', { skip }, () => {
     }, async () => {
       const tree = join(folder, 'apt');
       const key = await makeKey(folder);
-      await run(process.execPath, [REPOSITORY_MAKER, '--packages', path, '--key', key, '--out', tree]);
-      for (const [suite, packages] of Object.entries({
+      await run(process.execPath, [
+        REPOSITORY_MAKER,
+        '--packages',
+        releaseFolder,
+        '--key',
+        key,
+        '--out',
+        tree,
+      ]);
+      const packagesOfSuites = {
         bookworm: [`${WITH_NODE} ${VERSION}-1${FOR_DEBIAN_12}`],
         trixie: [`${WITH_NODE} ${VERSION}-1`],
         'system-node': [`tonearm ${VERSION}-1`],
-      })) {
+      };
+      for (const [suite, packages] of Object.entries(packagesOfSuites)) {
         const index = readFileSync(join(tree, 'dists', suite, 'main/binary-amd64/Packages'), 'utf8');
         const listed = [...index.matchAll(/^Package: (.*)\n(?:.*\n)*?Version: (.*)$/gm)];
         assert.deepEqual(listed.map(([, name, version]) => `${name} ${version}`).sort(), packages);
@@ -383,7 +401,7 @@ describe('the packages', { skip }, () => {
       });
     }
 
-    test('the example of an upgrade checks for the package that it came with', async () => {
+    test('the example scripts for upgrades ask for the package that they came with', async () => {
       for (const form of ['tonearm', WITH_NODE]) {
         const tree = await treeOf('amd64', form);
         for (const script of ['tonearm-detect', 'tonearm-upgrade']) {

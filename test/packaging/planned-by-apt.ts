@@ -5,15 +5,16 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { output } from './built-package.js';
 
-/** The versions of what the packages need, in Debian 12 and 13. */
-const INSTALLED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+/** The versions of what the packages need. They differ between Debian 12 and 13. */
+const VERSIONS_BY_DEBIAN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   bookworm: { libc6: '2.36-9', nodejs: '18.20.4+dfsg-1' },
   trixie: { libc6: '2.41-12', nodejs: '20.19.2+dfsg-1' },
 };
-const EVERYWHERE = { 'libgcc-s1': '14.2.0-19', 'libstdc++6': '14.2.0-19' };
+/** What the packages need, with the same versions for both Debians. */
+const LIBRARIES = { 'libgcc-s1': '14.2.0-19', 'libstdc++6': '14.2.0-19' };
 const SYSTEM = { systemd: '257.9-1', 'dbus-user-session': '1.16.2-2' };
 
-/** The packages that `apt install tonearm` installs from that suite of a tree, on that Debian. */
+/** The packages that `apt install tonearm` would install. `tree` is the folder of the repository. */
 export async function plannedByApt(
   tree: string,
   suite: string,
@@ -23,7 +24,7 @@ export async function plannedByApt(
   const folder = mkdtempSync(`${tree}-apt-`);
   for (const part of ['lists/partial', 'archives/partial', 'etc'])
     mkdirSync(join(folder, part), { recursive: true });
-  const versions = { ...EVERYWHERE, ...SYSTEM, ...INSTALLED[debian] };
+  const versions = { ...LIBRARIES, ...SYSTEM, ...VERSIONS_BY_DEBIAN[debian] };
   const status = Object.entries(versions).map(
     ([name, version]) =>
       `Package: ${name}\nStatus: install ok installed\nVersion: ${version}\nArchitecture: ${architecture}\n` +

@@ -4,14 +4,14 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { output } from './built-package.js';
 
-const USER = ['--quick-generate-key', 'tonearm <tonearm@tonearm.invalid>', 'ed25519', 'sign', 'never'];
+const GENERATE = ['--quick-generate-key', 'tonearm <tonearm@tonearm.invalid>', 'ed25519', 'sign', 'never'];
 
 /** Makes a key below `folder`, and resolves with the path of a file that has the secret key in ASCII. */
 export async function makeKey(folder: string): Promise<string> {
   const home = join(folder, 'keys');
   const gpg = ['env', `GNUPGHOME=${home}`, 'gpg', '--batch', '--quiet', '--passphrase', ''] as const;
   mkdirSync(home, { mode: 0o700 });
-  await output(...gpg, ...USER);
+  await output(...gpg, ...GENERATE);
   const file = join(folder, 'key.asc');
   writeFileSync(file, await output(...gpg, '--armor', '--export-secret-keys'));
   await output('env', `GNUPGHOME=${home}`, 'gpgconf', '--kill', 'all');

@@ -1,5 +1,5 @@
-// The tarballs as files: what they hold, what they leave out, that they can be built again, and that what is
-// in them runs.
+// The tarballs as files: what they hold, what they leave out, that they can be built again, and that their
+// daemon runs.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -11,10 +11,12 @@ import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
 import { buildTarball, flagsOf, output, run, VERSION } from './built-package.js';
 
-/** By ELF, the number of the processor that code is for. */
-const MACHINES = { x64: 62, arm64: 183 } as const;
+/** ELF's number for the processor of each kind of code. */
+const ELF_MACHINES = { x64: 62, arm64: 183 } as const;
+/** Where an ELF file has this number. */
+const ELF_MACHINE_OFFSET = 18;
 
-const EXPECTED =
+const EXPECTED_FILES =
   'LICENSE bin/tonearm install.sh lib/systemd/user/tonearm.service lib/tonearm/main.js lib/tonearm/node sbin/tonearm-setup share/doc/tonearm/docs/install.md share/bash-completion/completions/tonearm share/fish/vendor_completions.d/tonearm.fish share/man/man1/tonearm-ctl.1 share/man/man1/tonearm.1 share/man/man8/tonearm-setup.8 share/tonearm/config.example.yaml share/tonearm/polkit/tonearm.rules.in share/zsh/site-functions/_tonearm third-party-notices.txt';
 
 const nameOf = (node: string): string => `tonearm-${VERSION}-linux-${node}`;
@@ -27,39 +29,41 @@ describe('the tarballs', { skip: lacks({ programs: ['tar', 'gzip', 'npm'] }) }, 
 
   before(async () => {
     await buildTarball('--fast', '--arch', 'all', '--out', folder);
-    for (const node of Object.keys(MACHINES)) await run('tar', ['-C', folder, '-xzf', fileOf(node)]);
+    for (const node of Object.keys(ELF_MACHINES)) await run('tar', ['-C', folder, '-xzf', fileOf(node)]);
   });
 
-  for (const [node, machine] of Object.entries(MACHINES)) {
-    test(`${node}: one folder, of root's, with a Node and all binaries that it takes`, async () => {
+  for (const [node, machine] of Object.entries(ELF_MACHINES)) {
+    test(`${node}: one folder, which belongs to root, with a Node and all binaries that this Node needs`, async () => {
       const lines = (await output('tar', '-tvzf', fileOf(node))).trimEnd().split('\n');
       const wrong = lines.filter((line) => !/^(?:-rw[x-]r-[x-]r-[x-]|drwxr-xr-x) 0\/0 /.test(line));
       assert.deepEqual(wrong, []);
       const paths = lines.map((line) => line.split(' ').at(-1) ?? '');
-      assert.deepEqual(
-        paths.filter((path) => !path.startsWith(`${nameOf(node)}/`)),
-        [],
-      );
+      const outside = paths.filter((path) => !path.startsWith(`${nameOf(node)}/`));
+      assert.deepEqual(outside, []);
+
       const files = paths.map((path) => path.slice(nameOf(node).length + 1));
-      const missing = EXPECTED.split(' ').filter((file) => !files.includes(file));
+      const missing = EXPECTED_FILES.split(' ').filter((file) => !files.includes(file));
       assert.deepEqual(missing, []);
       assert.deepEqual(
         files.filter((file) => file.endsWith('.node')),
         ['newer', 'older'].map((age) => `lib/tonearm/uws-${age}/uws_linux_${node}_127.node`),
       );
-      assert.equal(readFileSync(join(treeOf(node), 'lib/tonearm/node')).readUInt16LE(18), machine);
+      assert.equal(
+        readFileSync(join(treeOf(node), 'lib/tonearm/node')).readUInt16LE(ELF_MACHINE_OFFSET),
+        machine,
+      );
     });
   }
 
-  test('it has the rights of all that is in it, and not what only apt can use', () => {
+  test('the tarball has the licences of all that is in it, and nothing that only apt can use', () => {
     const notices = readFileSync(join(treeOf('x64'), 'third-party-notices.txt'), 'utf8');
     assert.match(notices, /^Node\.js 22\..*\n=+\n\nNode\.js is licensed for use as follows:/m);
     assert.match(notices, /Copyright Alex Hultman and contributors/);
     assert.equal(existsSync(join(treeOf('x64'), 'share/tonearm/upgrade')), false);
   });
 
-  test('no placeholder is left but the prefix, which install.sh fills in', () => {
-    for (const file of EXPECTED.split(' ').filter((path) => !/node$|main\.js$/.test(path))) {
+  test('no placeholder is left, apart from the prefix, which install.sh fills in', () => {
+    for (const file of EXPECTED_FILES.split(' ').filter((path) => !/node$|main\.js$/.test(path))) {
       const text = readFileSync(join(treeOf('arm64'), file), 'utf8');
       assert.doesNotMatch(
         text,
@@ -79,7 +83,9 @@ describe('the tarballs', { skip: lacks({ programs: ['tar', 'gzip', 'npm'] }) }, 
     assert.equal(digest(join(again, `${nameOf('x64')}.tar.gz`)), digest(fileOf('x64')));
   });
 
-  test('it loads each of its late parts', { skip: lacks({ programs: LATE_PART_PROGRAMS }) }, async (t) => {
+  test('the tarball loads each of its late parts', {
+    skip: lacks({ programs: LATE_PART_PROGRAMS }),
+  }, async (t) => {
     const tree = treeOf(process.arch);
     await loadsItsLateParts(t, {
       entry: join(tree, 'lib/tonearm/main.js'),
@@ -89,7 +95,7 @@ describe('the tarballs', { skip: lacks({ programs: ['tar', 'gzip', 'npm'] }) }, 
     });
   });
 
-  test('the builder refuses what it has no Node for, and prints its usage where it was used wrongly', async () => {
+  test('the builder refuses an architecture for which it has no Node, and a wrong option', async () => {
     await assert.rejects(buildTarball('--arch', 'armhf'), /--arch must be one of amd64, arm64, all/);
     assert.match(await buildTarball('--help'), /^Usage: npm run tarball \[-- OPTIONS\]\n/);
     await assert.rejects(buildTarball('--bogus'), { code: 64 });

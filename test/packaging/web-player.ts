@@ -7,5 +7,6 @@ import { metadata, ScriptedPlayer } from '../actors/players/scripted-player.js';
 const COVER = 'http://10.0.0.1/cover.png';
 
 const bus = { address: `unix:path=/run/user/${process.getuid?.()}/bus` };
+/** The player runs until it is killed, so that nothing is done after it. */
 const untilKilled = { after: () => undefined };
 await ScriptedPlayer.start(untilKilled, bus, 'scripted', { Metadata: metadata({ 'mpris:artUrl': COVER }) });

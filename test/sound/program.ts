@@ -19,10 +19,10 @@ export interface ProgramOptions {
   readonly stdin?: string;
 }
 
-const ended = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null;
+const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null;
 
-async function endOf(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (ended(child)) return;
+async function endProgram(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (hasEnded(child)) return;
   child.ref();
   await new Promise<void>((resolve) => {
     const deadline = setTimeout(() => child.kill('SIGKILL'), TERMINATION_DEADLINE_MS);
@@ -55,16 +55,16 @@ export function startProgram(command: string, args: readonly string[], options: 
       name: command,
       pid,
       /** False once it has ended. */
-      alive: () => !ended(child),
+      alive: () => !hasEnded(child),
       signal: (signal: NodeJS.Signals) => void child.kill(signal),
       /** Resolves with its status, or the signal that has ended it. */
       status: async (): Promise<number | NodeJS.Signals | null> => {
         child.ref();
-        if (!ended(child)) await once(child, 'exit');
+        if (!hasEnded(child)) await once(child, 'exit');
         return child.exitCode ?? child.signalCode;
       },
       /** Sends a signal, and waits until the program has ended. After 5 s the program is killed. */
-      end: (signal: NodeJS.Signals = 'SIGTERM') => endOf(child, signal),
+      end: (signal: NodeJS.Signals = 'SIGTERM') => endProgram(child, signal),
     };
   } finally {
     closeSync(output);

@@ -128,12 +128,12 @@ export class SoundServer {
    * not make it again.
    */
   async addInput(name: string, sink?: string): Promise<void> {
-    const silent =
+    const silentModule =
       this.kind === 'pulseaudio'
         ? ['module-null-source', `source_name=${name}`]
         : ['module-null-sink', 'media.class=Audio/Source/Virtual', `sink_name=${name}`];
-    const sounding = ['module-remap-source', `source_name=${name}`, `master=${sink}.monitor`];
-    await this.pactl('load-module', ...(sink === undefined ? silent : sounding));
+    const soundingModule = ['module-remap-source', `source_name=${name}`, `master=${sink}.monitor`];
+    await this.pactl('load-module', ...(sink === undefined ? silentModule : soundingModule));
     await until(`input ${name} is listed`, async () => (await this.#inputNames()).includes(name));
   }
 
@@ -166,17 +166,17 @@ export class SoundServer {
     ];
     const player = startProgram('pacat', flags, { env: this.env, log: this.#log, stdin: samples });
     this.#players.add(player);
-    const own = async (): Promise<Listed | undefined> =>
+    const streamOfPlayer = async (): Promise<Listed | undefined> =>
       (await this.sinkInputs()).find((each) => each.properties['application.process.id'] === `${player.pid}`);
     const { index: id } = await until('the stream of pacat is listed', async () => {
       if (!player.alive()) throw new Error(`pacat has ended\n${this.#logTail()}`);
-      return own();
+      return streamOfPlayer();
     });
     /** Ends the player and waits until the stream is gone. */
     const stop = async (): Promise<void> => {
       await player.end();
       this.#players.delete(player);
-      await until('the stream of pacat is gone', async () => (await own()) === undefined);
+      await until('the stream of pacat is gone', async () => (await streamOfPlayer()) === undefined);
     };
     return { id, pid: player.pid, stop };
   }
@@ -192,7 +192,7 @@ export class SoundServer {
     await until(`${source} is captured`, async () => {
       if (!program.alive()) throw new Error(`pacat has ended\n${this.#logTail()}`);
       const captures = await list(this.env, 'source-outputs');
-      return captures.some((each) => each.properties['application.process.id'] === `${program.pid}`);
+      return captures.some(({ properties }) => properties['application.process.id'] === `${program.pid}`);
     });
     /** Ends the program. */
     const stop = async (): Promise<void> => {
@@ -263,7 +263,7 @@ export class SoundServer {
       return true;
     });
     // PipeWire chooses its default later than it lists the sink.
-    await until('it is the default', async () => (await this.pactl('get-default-sink')).trim() === first);
+    await until('the default is chosen', async () => (await this.pactl('get-default-sink')).trim() === first);
   }
 
   async #end(): Promise<void> {
@@ -283,8 +283,8 @@ export class SoundServer {
   /** Unloads the module that has made a sink or source. */
   async #unload(name: string): Promise<void> {
     const modules = await this.pactl('list', 'short', 'modules');
-    const own = new RegExp(`(?:sink|source)_name=${name}\\s`);
-    const line = modules.split('\n').find((each) => own.test(`${each} `));
+    const madeIt = new RegExp(`(?:sink|source)_name=${name}\\s`);
+    const line = modules.split('\n').find((module) => madeIt.test(`${module} `));
     if (line === undefined) throw new Error(`no module made ${name}`);
     await this.pactl('unload-module', line.split('\t')[0] ?? '');
   }

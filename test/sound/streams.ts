@@ -107,14 +107,14 @@ const properties = (entries: NonNullable<StreamOptions['props']>): wire.Bytes =>
  * Fields of CREATE_PLAYBACK_STREAM in wire order, as libpulse writes them at version 32. Streams of one
  * `group` start together.
  */
-function creation(options: StreamOptions, group: number): wire.Bytes[] {
-  const levels = options.volumes ?? [0x10000, 0x10000];
+function creationFields(options: StreamOptions, group: number): wire.Bytes[] {
+  const volumes = options.volumes ?? [0x10000, 0x10000];
   const hasVolume = options.volumes !== undefined;
   const ac3 = wire.format(AC3, wire.textProp('format.rate', '48000'));
   return [
-    wire.spec(3, levels.length, 44_100),
+    wire.spec(3, volumes.length, 44_100),
     // One channel is mono, more are front-left, front-right and so on.
-    wire.map(...levels.map((_, at) => (levels.length === 1 ? 0 : at + 1))),
+    wire.map(...volumes.map((_, channel) => (volumes.length === 1 ? 0 : channel + 1))),
     wire.u32(NONE), // sink index
     wire.text(options.sink ?? null),
     wire.u32(NONE), // maximum buffer length
@@ -123,7 +123,7 @@ function creation(options: StreamOptions, group: number): wire.Bytes[] {
     wire.u32(NONE), // prebuffering
     wire.u32(NONE), // minimum request
     wire.u32(group),
-    wire.volumes(...levels),
+    wire.volumes(...volumes),
     // no remap, no remix, fix format, fix rate, fix channels, don't move, variable rate
     ...Array.from({ length: 7 }, () => wire.bool(false)),
     wire.bool(false), // muted
@@ -193,7 +193,7 @@ export class StreamClient {
   }
 
   async #create(options: StreamOptions): Promise<Stream> {
-    const fields = creation(options, this.#groups++);
+    const fields = creationFields(options, this.#groups++);
     return streamOf(this.#connection, await this.#connection.ask(COMMAND.createPlaybackStream, ...fields));
   }
 }

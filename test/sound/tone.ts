@@ -15,9 +15,9 @@ const SECONDS = 120;
  * for each channel.
  */
 export function toneFile(directory: string, amplitudes: readonly number[]): string {
-  const period = Int16Array.from({ length: PERIOD_FRAMES * amplitudes.length }, (_, at) => {
-    const wave = Math.sin((2 * Math.PI * Math.floor(at / amplitudes.length)) / PERIOD_FRAMES);
-    return Math.round(wave * (amplitudes[at % amplitudes.length] ?? 0) * FULL_SCALE);
+  const period = Int16Array.from({ length: PERIOD_FRAMES * amplitudes.length }, (_, sample) => {
+    const wave = Math.sin((2 * Math.PI * Math.floor(sample / amplitudes.length)) / PERIOD_FRAMES);
+    return Math.round(wave * (amplitudes[sample % amplitudes.length] ?? 0) * FULL_SCALE);
   });
   const path = join(directory, `tone-${amplitudes.join('-')}`);
   const bytes = (RATE / PERIOD_FRAMES) * SECONDS * period.byteLength;

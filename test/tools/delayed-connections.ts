@@ -30,7 +30,7 @@ export async function delayConnections(pid: number, port: number) {
     sockets.push(socket);
     await Promise.race([
       once(socket, 'connect'),
-      until('it is dropped', () => droppedConnections() > before),
+      until('the connection is dropped', () => droppedConnections() > before),
     ]);
   }
   for (const socket of sockets) socket.destroy();

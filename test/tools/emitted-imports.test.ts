@@ -1,5 +1,5 @@
-// Tests that all that the shipped bundles load at run time is there, seen from where they lie: the check of
-// the build (packaging/emitted-imports.mjs), and the bundles that it has emitted.
+// Tests that each shipped bundle finds all that it loads at run time: the check of the build
+// (packaging/emitted-imports.mjs), and the bundles that the build has emitted.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ interface Check {
   readonly checkEmittedImports: (outdir: string, metafiles: readonly Metafile[]) => void;
 }
 
-test('the build fails at an import that leads nowhere from where it was emitted', async (t) => {
+test('the build fails at an import that leads nowhere from the emitted file', async (t) => {
   const { checkEmittedImports }: Check = await import(new URL('packaging/emitted-imports.mjs', ROOT).href);
   const folder = temporaryFolder(t);
   const outdir = join(folder, 'out');
@@ -30,18 +30,21 @@ test('the build fails at an import that leads nowhere from where it was emitted'
     const entryPoints = { [name]: file };
     return (await build({ ...options, entryPoints, external: [...external] })).metafile;
   };
+
   const late = await emit('late', 'console.log(1);');
-  const beside = await emit('main', "require('./late.js'); import('node:fs');", './late.js');
-  checkEmittedImports(outdir, [late, beside]);
-  const below = await emit('part/actor', "import('./late.js'); require('./late.js');", './late.js');
-  assert.throws(() => checkEmittedImports(outdir, [late, below]), {
+  const besideLate = await emit('main', "require('./late.js'); import('node:fs');", './late.js');
+  checkEmittedImports(outdir, [late, besideLate]);
+
+  const belowLate = await emit('part/actor', "import('./late.js'); require('./late.js');", './late.js');
+  assert.throws(() => checkEmittedImports(outdir, [late, belowLate]), {
     message: 'the build is broken:\npart/actor.js loads ./late.js, which is not there',
   });
-  const foreign = await emit('foreign', "require('left-out');", 'left-out');
-  assert.throws(() => checkEmittedImports(outdir, [foreign]), /foreign\.js loads left-out,/);
+
+  const loadsPackage = await emit('foreign', "require('left-out');", 'left-out');
+  assert.throws(() => checkEmittedImports(outdir, [loadsPackage]), /foreign\.js loads left-out,/);
 });
 
-/** Piscina tries to load it, and does without. */
+/** Piscina tries to load this package, and works without it. */
 const OPTIONAL = '@napi-rs/nice';
 
 test('every path and package that a shipped bundle loads is there', () => {
@@ -52,12 +55,12 @@ test('every path and package that a shipped bundle loads is there', () => {
       ([, path = '']) => [file, path] as const,
     ),
   );
-  const late = loaded.filter(([, path]) => path.startsWith('.'));
+  const ownPaths = loaded.filter(([, path]) => path.startsWith('.'));
   assert.ok(
-    late.some(([file]) => dirname(file) === 'actors/players'),
-    String(late),
+    ownPaths.some(([file]) => dirname(file) === 'actors/players'),
+    String(ownPaths),
   );
-  for (const [file, path] of late) createRequire(join(DIST, file)).resolve(path);
-  const foreign = loaded.filter(([, path]) => !path.startsWith('.') && !isBuiltin(path));
-  assert.deepEqual([...new Set(foreign.map(([, path]) => path))], [OPTIONAL]);
+  for (const [file, path] of ownPaths) createRequire(join(DIST, file)).resolve(path);
+  const packages = loaded.filter(([, path]) => !path.startsWith('.') && !isBuiltin(path));
+  assert.deepEqual([...new Set(packages.map(([, path]) => path))], [OPTIONAL]);
 });

@@ -1,5 +1,5 @@
-// The first steps after a clone: Debian's npm, and a Node that uWebSockets.js has no binary for. With real
-// ones, on a copy of the checkout in which nothing is installed.
+// The first steps after a clone, with Debian's npm and with Nodes for which uWebSockets.js has no binary.
+// Both are real, and work on a copy of the checkout in which nothing is installed.
 
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -9,12 +9,12 @@ import { copyCheckout, run } from '../packaging/built-package.js';
 import { temporaryFolder } from '../temporary-folder.js';
 
 /** Paths that a clone does not have. */
-const MADE = ['./.git', './node_modules', './build*', './dist*', './*.deb'];
+const NOT_IN_CLONE = ['./.git', './node_modules', './build*', './dist*', './*.deb'];
 /** Debian 12 and 13 have this npm. */
 const NPM = '9.2.0';
-/** Debian 12's, and one that no package on the registry has a binary for. */
+/** The Node of Debian 12, and a Node for which no package on the registry has a binary. */
 const NODES = ['18', '26'];
-/** It cannot even read the bundles. */
+/** This Node cannot even read the bundles. */
 const OLD_NODE = '12';
 const NODE_PACKAGE = `node-linux-${process.arch}`;
 
@@ -27,7 +27,7 @@ describe('a fresh checkout', { skip }, () => {
   const home = temporaryFolder({ after });
   const copy = (): string => join(home, 'checkout');
 
-  /** Runs npm 9.2 on that Node, as if both were the only ones; resolves with all output. */
+  /** Runs npm 9.2 on that Node, which are the first in PATH. Resolves with all output. */
   const npm = async (major: string, ...args: readonly string[]): Promise<string> => {
     const programs = join(home, `programs-${major}`);
     // With NODE_TEST_CONTEXT set, a test runner believes that it runs within another one, and runs nothing.
@@ -40,9 +40,9 @@ describe('a fresh checkout', { skip }, () => {
     return `${stdout}${stderr}`;
   };
 
-  const fetched = (major: string): string => join(home, `fetched-${major}`, 'node_modules');
-  const nodeOf = (major: string): string => join(fetched(major), NODE_PACKAGE, 'bin/node');
-  const fetch = async (major: string, ...others: readonly string[]): Promise<void> => {
+  const fetchedModules = (major: string): string => join(home, `fetched-${major}`, 'node_modules');
+  const nodeOf = (major: string): string => join(fetchedModules(major), NODE_PACKAGE, 'bin/node');
+  const fetchNode = async (major: string, ...others: readonly string[]): Promise<void> => {
     const into = join(home, `fetched-${major}`);
     mkdirSync(into);
     const install = ['install', '--prefix', into, '--no-save', '--no-audit', '--no-fund', '--ignore-scripts'];
@@ -51,15 +51,15 @@ describe('a fresh checkout', { skip }, () => {
 
   before(async () => {
     mkdirSync(copy());
-    await copyCheckout(copy(), ...MADE);
-    await fetch(OLD_NODE);
+    await copyCheckout(copy(), ...NOT_IN_CLONE);
+    await fetchNode(OLD_NODE);
     for (const major of NODES) {
-      await fetch(major, `npm@${NPM}`);
+      await fetchNode(major, `npm@${NPM}`);
       const programs = join(home, `programs-${major}`);
       mkdirSync(programs);
       symlinkSync(nodeOf(major), join(programs, 'node'));
-      // Not its own `npm`, which would prefer the Node that its folder belongs to.
-      const script = `#!/bin/sh\nexec node ${join(fetched(major), 'npm/bin/npm-cli.js')} "$@"\n`;
+      // npm's own script would prefer the Node of its own folder.
+      const script = `#!/bin/sh\nexec node ${join(fetchedModules(major), 'npm/bin/npm-cli.js')} "$@"\n`;
       writeFileSync(join(programs, 'npm'), script);
       chmodSync(join(programs, 'npm'), 0o755);
     }

@@ -44,8 +44,8 @@ export function send(
   }: HttpRequest,
 ): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
-    const place = typeof target === 'number' ? { host, port: target } : { socketPath: target };
-    const outgoing = request({ ...place, method, path, headers, agent: false }, (incoming) => {
+    const address = typeof target === 'number' ? { host, port: target } : { socketPath: target };
+    const outgoing = request({ ...address, method, path, headers, agent: false }, (incoming) => {
       const chunks: Buffer[] = [];
       const answer = (): void => {
         const text = Buffer.concat(chunks).toString('utf8');

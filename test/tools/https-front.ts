@@ -9,7 +9,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { temporaryFolder } from '../temporary-folder.js';
 
-/** Starts the front at the address of the HTTP server, which listens at `port`, but at a port of its own. */
+/**
+ * Starts the front, which has the address of the HTTP server and a port of its own. The server has `port`.
+ */
 export async function startHttpsFront(host: string, port: number) {
   const folder = temporaryFolder();
   const [key, cert] = [join(folder, 'key'), join(folder, 'cert')] as const;

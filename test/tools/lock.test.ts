@@ -12,31 +12,35 @@ import { test } from 'node:test';
 import { sessionBus } from 'dbus-next';
 import { temporaryFolder } from '../temporary-folder.js';
 
-interface Entry {
+interface LockedPackage {
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
 // build/test/tools/lock.test.js -> the project's root
 const LOCK = new URL('../../../package-lock.json', import.meta.url);
-const { packages }: { packages: Readonly<Record<string, Entry>> } = JSON.parse(readFileSync(LOCK, 'utf8'));
+const { packages }: { packages: Readonly<Record<string, LockedPackage>> } = JSON.parse(
+  readFileSync(LOCK, 'utf8'),
+);
 
-/** Names of the folders in which Node would look for a dependency of the package at `path`. */
-function places(path: string, name: string): readonly string[] {
-  const levels = path.split('/node_modules/').map((_, i, all) => all.slice(0, i + 1).join('/node_modules/'));
-  return ['', ...levels.map((level) => level && `${level}/`)].map((level) => `${level}node_modules/${name}`);
+/** The paths at which Node would search for the dependency `name` of the package at `path`. */
+function candidatePaths(path: string, name: string): readonly string[] {
+  const steps = path.split('/node_modules/');
+  const parents = steps.map((_, index) => steps.slice(0, index + 1).join('/node_modules/'));
+  const prefixes = ['', ...parents.map((parent) => parent && `${parent}/`)];
+  return prefixes.map((prefix) => `${prefix}node_modules/${name}`);
 }
 
 test('the lock file holds every package that another one requires', () => {
   const missing = Object.entries(packages).flatMap(([path, { dependencies, optionalDependencies }]) =>
     Object.keys({ ...dependencies, ...optionalDependencies })
-      .filter((name) => !places(path, name).some((place) => Object.hasOwn(packages, place)))
+      .filter((name) => !candidatePaths(path, name).some((candidate) => Object.hasOwn(packages, candidate)))
       .map((name) => `${name}, which ${path} asks for`),
   );
   assert.deepEqual(missing, []);
 });
 
-test('no override names another package, which npm 9.2 cannot read', () => {
+test('every override is a version, because npm 9.2 cannot read one that names a package', () => {
   const { overrides }: { overrides: Readonly<Record<string, unknown>> } = JSON.parse(
     readFileSync(new URL('package.json', LOCK), 'utf8'),
   );

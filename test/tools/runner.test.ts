@@ -11,20 +11,20 @@ import { spawned } from './spawned.js';
 const PACKAGING = new URL('../../../packaging/', import.meta.url);
 
 /** Runs Node to its end, whatever its status, outside of this test run. */
-async function node(t: TestContext, ...args: readonly string[]) {
+async function runNode(t: TestContext, ...args: readonly string[]) {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const program = spawned(t, env, [process.execPath, ...args]);
   return { failed: (await program.ended) !== 0, stdout: program.out() };
 }
 
-/** Runs test files with these texts; resolves with the counts and the output. */
+/** Runs a test file for each text. Resolves with the counts of the runner, and with its output. */
 async function runFiles(
   t: TestContext,
   texts: readonly string[],
   options: object = {},
 ): Promise<readonly [counted: { failed: number; isGreen: boolean }, output: string]> {
-  const files = texts.map((text, at) => {
-    const file = join(temporaryFolder(t), `sample-${at}.test.mjs`);
+  const files = texts.map((text, index) => {
+    const file = join(temporaryFolder(t), `sample-${index}.test.mjs`);
     writeFileSync(file, `import { before, describe, test } from 'node:test';\n${text}`);
     return file;
   });
@@ -33,7 +33,7 @@ async function runFiles(
     import { runTests } from '${new URL('test-run.mjs', PACKAGING).href}';
     const { passed, failed, isGreen, skipped } = await runTests(${JSON.stringify({ deadlineMs: 60_000, ...run })});
     console.log('COUNTED' + JSON.stringify({ passed, failed, isGreen, skipped: [...skipped] }));`;
-  const { stdout } = await node(t, '--input-type=module', '--eval', script);
+  const { stdout } = await runNode(t, '--input-type=module', '--eval', script);
   const [output = '', counted = ''] = stdout.split('COUNTED');
   return [JSON.parse(counted), output];
 }
@@ -105,7 +105,7 @@ test('files and processes that a run leaves are named and removed', async (t) =>
      console.log(JSON.stringify({ found, directory: run.directory, pid: child.pid }));
      child.unref();`,
   );
-  const { failed, stdout } = await node(t, script);
+  const { failed, stdout } = await runNode(t, script);
   assert.equal(failed, false);
   const { found, directory, pid }: { found: string[]; directory: string; pid: number } = JSON.parse(stdout);
   assert.deepEqual(found, [`process ${pid}: sleep 600`, `file ${directory}/forgotten`]);

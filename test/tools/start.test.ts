@@ -1,5 +1,5 @@
-// `npm start` where there is no sound server: the daemon gets a private one, and nothing of it is left; and
-// packaging/run, through which npm's scripts go: nothing starts behind a killed npm.
+// `npm start` where there is no sound server: the daemon gets a private one, of which nothing is left. npm's
+// scripts go through packaging/run, which starts nothing after npm was killed.
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
@@ -24,11 +24,14 @@ const RUN = fileURLToPath(new URL('../../../packaging/run', import.meta.url));
 const skip = lacks({ programs: ['pulseaudio', 'pactl', 'pacat', 'curl'] });
 const PLAYER_PROGRAMS = ['dbus-daemon', 'mpv', 'unshare', 'nsenter', 'ip'];
 
-/** Stands in for npm. Not the shell's last command, which it would turn into. */
+/** Arguments of a shell that stands in for npm. `exit` is there because a shell becomes its last command. */
 const NPM = ['-c', '"$@"; exit', 'npm', 'sh'];
 
-/** Every other backend is off. */
+/** Only the audio backend is on. */
 const BARE = 'systemd: { enabled: false }\n';
+
+/** The number of commands to try that are printed after the address of the page. */
+const COMMANDS = 3;
 
 interface Started {
   readonly process: ChildProcess;
@@ -37,8 +40,8 @@ interface Started {
   readonly printed: SpawnedText;
   /** Exit status and signal. */
   readonly ended: Promise<readonly unknown[]>;
-  /** Names in its directory for temporary files. */
-  left(): readonly string[];
+  /** Names of the files in its directory for temporary files. */
+  temporaryFiles(): readonly string[];
 }
 
 interface Surroundings {
@@ -47,11 +50,11 @@ interface Surroundings {
   /** The command before start.mjs. */
   readonly entry?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Besides the port. Null: no configuration at all. */
+  /** The configuration beside the port; null if there is no file. */
   readonly config?: string | null;
 }
 
-/** Runs it in an empty home and runtime directory. */
+/** Runs start.mjs in an empty home and runtime directory. */
 async function start(
   t: TestContext,
   args: readonly string[] = [],
@@ -64,8 +67,8 @@ async function start(
   const file = join(home, 'config.yaml');
   const configured = config === null ? [] : ['--config', file];
   if (config !== null) writeFileSync(file, `api: { port: ${port} }\n${config}`);
-  const [program = '', ...rest] = [...parent, ...entry, START, ...configured, ...args];
-  const process_ = spawn(program, rest, {
+  const [program = '', ...programArguments] = [...parent, ...entry, START, ...configured, ...args];
+  const process_ = spawn(program, programArguments, {
     env: { PATH: process.env['PATH'], HOME: home, XDG_RUNTIME_DIR: home, TMPDIR: temporary, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -76,14 +79,14 @@ async function start(
     await ended;
     rmSync(home, { recursive: true });
   });
-  return { process: process_, port, printed, ended, left: () => readdirSync(temporary) };
+  return { process: process_, port, printed, ended, temporaryFiles: () => readdirSync(temporary) };
 }
 
-/** On SIGTERM, and leaves nothing behind. */
+/** Checks that SIGTERM ends it, and that it leaves nothing behind. */
 async function endsOnSignal(started: Started): Promise<void> {
   started.process.kill('SIGTERM');
   assert.deepEqual(await started.ended, [0, null]);
-  assert.deepEqual(started.left(), []);
+  assert.deepEqual(started.temporaryFiles(), []);
 }
 
 /** Names of the records of a list; undefined while the daemon answers otherwise. */
@@ -106,14 +109,15 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     const place = `http://localhost:${started.port}`;
     const hints = await until('the hints are printed', () => {
       const lines = started.printed.text.split('\n');
-      const at = lines.indexOf(`start: the page: ${place}/ui`);
-      return at >= 0 && lines.length > at + 4 && { lines, commands: lines.slice(at + 1, at + 4) };
+      const first = lines.indexOf(`start: the page: ${place}/ui`) + 1;
+      const end = first + COMMANDS;
+      return first > 0 && lines.length > end && { lines, commands: lines.slice(first, end) };
     });
     assert.equal(hints.lines.filter((line) => line.includes('no sound server can be reached')).length, 1);
     for (const command of hints.commands) {
-      // Listening to events ends by the time that it is given.
-      const short = command.replace('--max-time 10 ', '--max-time 1 ');
-      const { stdout } = await promisify(execFile)('sh', ['-ec', short]).catch(
+      // The command that listens to events ends after its --max-time, with the status 28 of curl.
+      const shortened = command.replace('--max-time 10 ', '--max-time 1 ');
+      const { stdout } = await promisify(execFile)('sh', ['-ec', shortened]).catch(
         (error: { code: number; stdout: string }) => (error.code === 28 ? error : Promise.reject(error)),
       );
       assert.match(stdout, command.includes('POST') ? /^$/ : /living|connected/);
@@ -121,10 +125,10 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     await endsOnSignal(started);
   });
 
-  test('gives a daemon without configuration players too, with mpv on a bus of its own', {
+  test('npm start without a configuration also gives the daemon a player, mpv on a private bus', {
     skip: lacks({ programs: PLAYER_PROGRAMS, root: true }),
   }, async (t) => {
-    // Its port is the default one: in a network of its own, where it is asked too.
+    // The daemon has the default port, so it runs in a network of its own, and the request is sent there.
     const parent = ['unshare', '--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'net'];
     const started = await start(t, [], { parent, config: null });
     const inNetwork = ['-t', String(started.process.pid), '--net'];
@@ -141,7 +145,7 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     const started = await start(t, [], { parent: ['sh', ...NPM], entry: [RUN], env });
     await until('the outputs are shown', () => namesAt(started.port, '/audio/outputs'));
     started.process.kill('SIGKILL');
-    await until('all processes have ended', () => started.left().length === 0);
+    await until('all processes have ended', () => started.temporaryFiles().length === 0);
     await assert.rejects(fetch(`http://127.0.0.1:${started.port}/server`));
   });
 
@@ -151,9 +155,9 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     const started = await start(t, [], { env: { PATH: `${programs}:${process.env['PATH']}` } });
     const server = `http://127.0.0.1:${started.port}/server`;
     await until('the daemon answers', async () => (await fetch(server)).ok);
-    const last =
+    const lastLines =
       /\nstart: the page: .*\nstart: .*private one could not be started: it is broken\nstart: once a .*\n$/;
-    await until('the last lines name the reason', () => last.test(started.printed.text));
+    await until('the last lines name the reason', () => lastLines.test(started.printed.text));
     await endsOnSignal(started);
   });
 
@@ -166,18 +170,18 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     const parent = ['unshare', '--mount', '--propagation=private', 'sh', '-euc', hidden, 'hidden'];
     const started = await start(t, [], { parent });
     const install = 'apt-get install --no-install-recommends pulseaudio';
-    const last = new RegExp(
+    const lastLines = new RegExp(
       `needs these packages:\n    ${install}\nstart: .* and then run npm start again\n$`,
     );
-    await until('the last lines name the command', () => last.test(started.printed.text));
+    await until('the last lines name the command', () => lastLines.test(started.printed.text));
     assert.doesNotMatch(started.printed.text, /curl/);
     await endsOnSignal(started);
   });
 
-  test("npm start passes the daemon's exit status on, and leaves nothing behind then either", async (t) => {
+  test("npm start passes the daemon's exit status on, and leaves nothing behind", async (t) => {
     const started = await start(t, ['--no-such-argument'], { entry: ['sh', RUN] });
     assert.deepEqual(await started.ended, [64, null], started.printed.text);
-    assert.deepEqual(started.left(), []);
+    assert.deepEqual(started.temporaryFiles(), []);
   });
 
   test('npm start starts no sound server to print the version', async (t) => {
@@ -190,8 +194,8 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
 describe('npm start looks for a sound server where the daemon does', () => {
   const MODULE = new URL('../../../packaging/sound-address.mjs', import.meta.url).href;
   const ASK = `import(process.argv[1]).then(async (m) => console.log(JSON.stringify(await m.reachableSoundServer())))`;
-  /** Resolves to its answer with this home and runtime directory. */
-  async function found(home: string, env: Readonly<Record<string, string>>): Promise<unknown> {
+  /** The sound server that npm start finds with this home and environment. */
+  async function findServer(home: string, env: Readonly<Record<string, string>>): Promise<unknown> {
     const options = { env: { PATH: process.env['PATH'], HOME: home, XDG_RUNTIME_DIR: home, ...env } };
     const { stdout } = await promisify(execFile)(process.execPath, ['-e', ASK, MODULE], options);
     return JSON.parse(stdout);
@@ -202,11 +206,11 @@ describe('npm start looks for a sound server where the daemon does', () => {
     ['in PULSE_SERVER', 'named', { PULSE_SERVER: '{%m}unix:%h/named' }],
     ['in PULSE_RUNTIME_PATH', 'own/native', { PULSE_RUNTIME_PATH: '%h/own' }],
     ['in the runtime directory', 'pulse/native', {}],
-    ['where libpulse makes its link', '.config/pulse/%m-runtime/native', {}],
-    ['where client.conf says', 'elsewhere', { PULSE_CLIENTCONFIG: '%h/client.conf' }],
+    ['behind the link that libpulse makes', '.config/pulse/%m-runtime/native', {}],
+    ['at the address in client.conf', 'elsewhere', { PULSE_CLIENTCONFIG: '%h/client.conf' }],
   ];
   for (const [where, socket, env] of rows) {
-    test(where, async (t) => {
+    test(`npm start finds the sound server ${where}`, async (t) => {
       const home = temporaryFolder(t);
       const filled = (text: string) => text.replace('%h', home).replace('%m', machine);
       const path = join(home, filled(socket));
@@ -215,13 +219,13 @@ describe('npm start looks for a sound server where the daemon does', () => {
       const server = createServer().listen(path);
       t.after(() => server.close());
       const values = Object.entries(env).map(([name, value]) => [name, filled(value)] as const);
-      assert.deepEqual(await found(home, Object.fromEntries(values)), { path });
+      assert.deepEqual(await findServer(home, Object.fromEntries(values)), { path });
     });
   }
 
   test('npm start names an address that is no Unix socket', async (t) => {
     const elsewhere = 'PULSE_SERVER is tcp:hifi: tonearm speaks to a Unix socket only';
-    assert.deepEqual(await found(temporaryFolder(t), { PULSE_SERVER: 'tcp:hifi' }), { elsewhere });
+    assert.deepEqual(await findServer(temporaryFolder(t), { PULSE_SERVER: 'tcp:hifi' }), { elsewhere });
   });
 });
 
@@ -234,8 +238,8 @@ test('work that takes long reports again and again that it goes on', async (t) =
   const child = spawn(process.execPath, ['-e', WORK, module], { stdio: ['pipe', 'pipe', 'pipe'] });
   t.after(() => child.kill());
   const printed = new SpawnedText(child.stdout, child.stderr);
-  const twice = /^setup: fetching it; this takes a while\n(setup: still fetching it, for 0 s\n){2}/;
-  await until('two reports are printed', () => twice.test(printed.text));
+  const twoReports = /^setup: fetching it; this takes a while\n(setup: still fetching it, for 0 s\n){2}/;
+  await until('two reports are printed', () => twoReports.test(printed.text));
   child.stdin.end();
   assert.deepEqual(await once(child, 'close'), [0, null]);
   assert.match(printed.text, /^0$/m);
@@ -245,7 +249,7 @@ test('the script does not start when npm was killed during the preparation', asy
   const folder = temporaryFolder(t);
   const file = join(folder, 'script.mjs');
   writeFileSync(file, "console.log('started')");
-  // Stands in for Node: says that it has begun, and goes on once its input ends.
+  // This script stands in for Node: it reports that it has begun, and continues once its input ends.
   const node = `#!/bin/sh\necho begun >&2; cat > /dev/null; echo ${process.execPath}\n`;
   writeFileSync(join(folder, 'node'), node, { mode: 0o755 });
   const env = { ...process.env, PATH: `${folder}:${process.env['PATH']}` };
