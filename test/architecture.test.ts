@@ -1,5 +1,6 @@
-// The architecture as tests: what may import what, and what stays out. biome.json has circles and lengths.
-// Each rule is also shown sources that break it, so that it is a check that can fail.
+// The architecture as tests: which files may import what, and what no file may contain. biome.json checks
+// circles and lengths. For each rule there are also sources that break it, so the tests show that it can
+// fail.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -43,19 +44,19 @@ describe('the sources', () => {
     assert.ok(FILES.some(({ path, imports }) => path.startsWith('src/gateway/') && imports.length > 3));
   });
 
-  test('are those of the table of layers', () => {
-    const prefixes = BOUNDARIES.map(({ of }) => of.split('*')[0] ?? '');
-    const speaking = [...prefixes, ...Object.values(PACKAGES).flatMap((holders) => holders.in)];
-    const vain = speaking.filter((prefix) => !FILES.some(({ path }) => path.startsWith(prefix)));
-    assert.deepEqual(vain, []);
+  test('exist for every row of the tables', () => {
+    const prefixes = BOUNDARIES.map(({ files }) => files.split('*')[0] ?? '');
+    const allPrefixes = [...prefixes, ...Object.values(PACKAGES).flatMap((holders) => holders.in)];
+    const unused = allPrefixes.filter((prefix) => !FILES.some(({ path }) => path.startsWith(prefix)));
+    assert.deepEqual(unused, []);
   });
 });
 
 /** A file with a header comment, so that only what follows can be wrong. */
 const headed = (path: string, code: string): SourceFile => sourceFile(path, `// It is a file.\n${code}\n`);
 
-/** Rule, path, source that breaks it, and what the complaint names. */
-const BREACHES: readonly (readonly [RuleName, string, string, RegExp])[] = [
+/** Sources that break a rule, and what the complaint must name. */
+const BREACHES: readonly (readonly [rule: RuleName, path: string, source: string, complaint: RegExp])[] = [
   ['boundaries', 'src/protocol/pulse/a.ts', "import { a } from 'node:net';", /:2: may not import node:net/],
   ['boundaries', 'src/protocol/actor/a.ts', "export * from '../pulse/tags.js';", /src\/protocol\/pulse/],
   ['boundaries', 'src/actors/audio/a.ts', "import { A } from '../systemd/a.js';", /src\/actors\/systemd/],
@@ -114,8 +115,8 @@ const BREACHES: readonly (readonly [RuleName, string, string, RegExp])[] = [
   ['names are words of the field', 'src/cli/a.ts', 'class A { readonly #wanted = 1; }', /:2: #wanted/],
 ];
 
-/** The same rules, and sources that only look like a breach. */
-const FINE: readonly (readonly [RuleName, string, string])[] = [
+/** Sources that only seem to break the rule. */
+const FINE: readonly (readonly [rule: RuleName, path: string, source: string])[] = [
   ['boundaries', 'src/actors/audio/a.ts', "import { A } from '../backoff.js';\nimport { B } from './b.js';"],
   ['boundaries', 'src/actors/audio/a.ts', "import { A } from '../../protocol/pulse/tags.js';"],
   ['boundaries', 'src/gateway/a.ts', "// import { A } from '../actors/runtime.js';"],
@@ -163,34 +164,35 @@ describe('the rules', () => {
 
   test('follow the main thread through imports, except those of types', () => {
     const codec = headed('src/protocol/pulse/a.ts', '');
-    const through = (by: string): readonly SourceFile[] => [
+    const mainWithGateway = (importLine: string): readonly SourceFile[] => [
       headed('src/main.ts', "import { b } from './gateway/b.js';"),
-      headed('src/gateway/b.ts', by),
+      headed('src/gateway/b.ts', importLine),
       codec,
     ];
     const rule = RULES['main thread decodes nothing'];
-    assert.deepEqual(rule(through("import { a } from '../protocol/pulse/a.js';")), [
+    assert.deepEqual(rule(mainWithGateway("import { a } from '../protocol/pulse/a.js';")), [
       'src/protocol/pulse/a.ts: is in the main thread',
     ]);
-    assert.equal(rule(through("await import('../protocol/pulse/a.js');")).length, 1);
-    assert.deepEqual(rule(through("import type { a } from '../protocol/pulse/a.js';")), []);
-    const program = (by: string): readonly SourceFile[] => [
-      headed('src/main.ts', by),
+    assert.equal(rule(mainWithGateway("await import('../protocol/pulse/a.js');")).length, 1);
+    assert.deepEqual(rule(mainWithGateway("import type { a } from '../protocol/pulse/a.js';")), []);
+
+    const mainWithTrace = (importLine: string): readonly SourceFile[] => [
+      headed('src/main.ts', importLine),
       headed('src/cli/trace/trace.ts', "import { a } from '../../protocol/pulse/a.js';"),
       codec,
     ];
-    assert.equal(rule(program("import { b } from './cli/trace/trace.js';")).length, 1);
-    assert.deepEqual(rule(program("await import('./cli/trace/trace.js');")), []);
+    assert.equal(rule(mainWithTrace("import { b } from './cli/trace/trace.js';")).length, 1);
+    assert.deepEqual(rule(mainWithTrace("await import('./cli/trace/trace.js');")), []);
   });
 
   test('refuse schemas that load early', () => {
-    const with_ = (by: string): readonly SourceFile[] => [
-      headed('src/main.ts', by),
+    const mainWithSchemas = (importLine: string): readonly SourceFile[] => [
+      headed('src/main.ts', importLine),
       headed('src/protocol/actor/schemas.ts', ''),
     ];
     const rule = RULES['main thread starts without schemas'];
-    assert.equal(rule(with_("import { A } from './protocol/actor/schemas.js';")).length, 1);
-    assert.deepEqual(rule(with_("await import('./protocol/actor/schemas.js');")), []);
+    assert.equal(rule(mainWithSchemas("import { A } from './protocol/actor/schemas.js';")).length, 1);
+    assert.deepEqual(rule(mainWithSchemas("await import('./protocol/actor/schemas.js');")), []);
   });
 
   test('all refuse an example', () => {

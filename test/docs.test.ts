@@ -1,6 +1,6 @@
-// The tables of docs/ against the sources that they are about; that links, and citations in comments, lead to
-// headings that exist; and that nothing cites, and no document names, what is not in the repository. A
-// citation is a document, a comma, and a heading in quotes: docs/events.md, "Ids".
+// Compares the tables of docs/ with the sources that they describe. Links, and citations in comments, must
+// lead to headings that exist. Files that documents name must be in the repository. A citation is a document,
+// a comma, and a heading in quotes: docs/events.md, "Ids".
 
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ const DOCS = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8'
   .filter((name) => name.endsWith('.md'))
   .map((name) => `docs/${name}`);
 const MANUALS = readdirSync(ROOT).filter((name) => name.endsWith('.md'));
-/** Where comments cite. */
+/** The folders whose comments may cite documents. */
 const SOURCE_FOLDERS = ['src', 'test', 'packaging', 'bench', 'examples'];
 const FOLDERS = [...SOURCE_FOLDERS, 'docs'];
 
@@ -48,16 +48,22 @@ function headingsOf(document: string): readonly Heading[] {
   });
 }
 
-/** The lines below a heading: `deep` those of the headings within it too. */
-function below(document: string, title: string, deep: boolean): readonly string[] {
+/** The lines below a heading, with those of its subheadings or without them. */
+function linesBelow(
+  document: string,
+  title: string,
+  extent: 'with subheadings' | 'alone' = 'alone',
+): readonly string[] {
   const headings = headingsOf(document);
-  const heading = headings.find((each) => each.title === title);
+  const heading = headings.find((candidate) => candidate.title === title);
   assert.ok(heading, `${document} has the heading ${title}`);
-  const next = headings.find(({ line, level }) => line > heading.line && (!deep || level <= heading.level));
+  const next = headings.find(
+    ({ line, level }) => line > heading.line && (extent === 'alone' || level <= heading.level),
+  );
   return linesOf(document).slice(heading.line + 1, next?.line);
 }
 
-/** Rows of tables of so many columns, without their heads. */
+/** The cells of the rows of all tables that have this number of columns, without the tables' heads. */
 function rowsIn(lines: readonly string[], columns: number): readonly (readonly string[])[] {
   return lines.flatMap((line, index) => {
     const isHead = /^\|[-| ]+\|$/.test(lines[index + 1] ?? '') || /^\|[-| ]+\|$/.test(line);
@@ -73,7 +79,9 @@ const codesIn = (cell = ''): readonly string[] =>
 const codeIn = (cell = ''): string => codesIn(cell)[0] ?? '';
 
 test('the routes in docs are those of the table', () => {
-  const rows = [5, 4, 3, 2].flatMap((columns) => rowsIn(below('docs/http-api.md', 'Routes', true), columns));
+  const rows = [5, 4, 3, 2].flatMap((columns) =>
+    rowsIn(linesBelow('docs/http-api.md', 'Routes', 'with subheadings'), columns),
+  );
   const listed = rows.map(([route]) => codeIn(route));
   assert.deepEqual(listed.toSorted(), SERVED.toSorted());
 });
@@ -81,22 +89,24 @@ test('the routes in docs are those of the table', () => {
 test('no document names a route that does not exist', () => {
   const named = DOCS.flatMap((document) => linesOf(document).flatMap((line) => codesIn(line)));
   const routes = named.filter((code) => /^(?:GET|POST) \//.test(code));
-  const strange = routes.filter((route) => !SERVED.includes(route));
-  assert.deepEqual(strange, []);
+  const unknown = routes.filter((route) => !SERVED.includes(route));
+  assert.deepEqual(unknown, []);
 });
 
 test('the events in docs are those of the source', () => {
-  const listed = rowsIn(below('docs/events.md', 'Events', false), 4).map(([event]) => codeIn(event));
+  const listed = rowsIn(linesBelow('docs/events.md', 'Events'), 4).map(([event]) => codeIn(event));
   assert.deepEqual(listed.toSorted(), Object.keys(EVENTS).toSorted());
 });
 
 test('the keys of the configuration and their defaults in docs are those of the source', () => {
-  const rows = rowsIn(below('docs/configuration.md', 'Keys', true), 4);
+  const rows = rowsIn(linesBelow('docs/configuration.md', 'Keys', 'with subheadings'), 4);
   const listed = rows.map(([key, , byDefault = '']) => `${codeIn(key)}: ${codeIn(byDefault) || byDefault}`);
   assert.deepEqual(listed.toSorted(), defaultsIn(KEYS).toSorted());
 });
 
-/** `KEY: DEFAULT`, with the names of what the defaults depend on. */
+/**
+ * `KEY: DEFAULT` for each key. A default names the variables on which it depends, such as $XDG_STATE_HOME.
+ */
 function defaultsIn(table: KeyTable, path = ''): readonly string[] {
   const environment = {
     env: { XDG_RUNTIME_DIR: '/$XDG_RUNTIME_DIR', XDG_STATE_HOME: '/$XDG_STATE_HOME' },
@@ -114,24 +124,24 @@ function defaultsIn(table: KeyTable, path = ''): readonly string[] {
 }
 
 test('the problems and their statuses in docs are those of the source', () => {
-  const rows = rowsIn(below('docs/http-api.md', 'Errors', false), 3);
+  const rows = rowsIn(linesBelow('docs/http-api.md', 'Errors'), 3);
   const listed = rows.map(([code, status]) => `${codeIn(code)}: ${status}`);
-  const known = Object.entries(PROBLEMS).map(([code, { status }]) => `${code}: ${status}`);
-  assert.deepEqual(listed.toSorted(), known.toSorted());
+  const expected = Object.entries(PROBLEMS).map(([code, { status }]) => `${code}: ${status}`);
+  assert.deepEqual(listed.toSorted(), expected.toSorted());
 });
 
 test('the exit statuses of tonearm ctl in docs and manual are those of the source', () => {
-  const known = Object.values(EXIT).map(String);
-  const listed = rowsIn(below('docs/ctl.md', 'Exit statuses', false), 2).map(([status]) => status);
-  assert.deepEqual(listed, known);
+  const expected = Object.values(EXIT).map(String);
+  const listed = rowsIn(linesBelow('docs/ctl.md', 'Exit statuses'), 2).map(([status]) => status);
+  assert.deepEqual(listed, expected);
   const manual = readFileSync(join(ROOT, 'packaging/man/tonearm-ctl.1'), 'utf8');
   assert.deepEqual(
     [...manual.matchAll(/^\.B (\d+)$/gm)].map(([, status]) => status),
-    known,
+    expected,
   );
 });
 
-/** Each has a table, whose heading is its name in words. */
+/** Records with a table of their own. Its heading is the record's name in words. */
 const RECORDS: readonly ComponentName[] = [
   'Server',
   'Health',
@@ -175,7 +185,8 @@ interface PlainSchema {
 const DESCRIBED: readonly unknown[] = RECORDS.map((name) => COMPONENTS[name]);
 
 /**
- * Those of an object that no table of its own describes, too; one that may be absent with a question mark.
+ * The paths of a schema's fields, also within objects that have no table of their own. A field that may be
+ * absent has a question mark.
  */
 function fieldsOf({ properties = {}, required = [] }: PlainSchema, path = ''): readonly string[] {
   return Object.entries(properties).flatMap(([name, field]) => {
@@ -186,7 +197,7 @@ function fieldsOf({ properties = {}, required = [] }: PlainSchema, path = ''): r
 
 for (const component of RECORDS) {
   test(`the fields of ${component} in docs are those of its schema, with those that may be absent`, () => {
-    const rows = rowsIn(below('docs/http-api.md', headingFor(component), false), 4);
+    const rows = rowsIn(linesBelow('docs/http-api.md', headingFor(component)), 4);
     const listed = rows.map(([field, , absent]) => `${codeIn(field)}${absent === '' ? '' : '?'}`);
     assert.deepEqual(listed.toSorted(), fieldsOf(COMPONENTS[component] as PlainSchema).toSorted());
   });
@@ -200,15 +211,15 @@ test('every record that a GET answers has a table', () => {
 });
 
 test('the fields of request bodies in docs are those of their schemas', () => {
-  const listed = rowsIn(below('docs/http-api.md', 'Bodies', false), 3).map(([field]) => codeIn(field));
+  const listed = rowsIn(linesBelow('docs/http-api.md', 'Bodies'), 3).map(([field]) => codeIn(field));
   const bodies = Object.values<unknown>(BODIES) as readonly PlainSchema[];
   const variants = bodies.flatMap((body) => body.anyOf ?? [body]);
-  const known = new Set(variants.flatMap(({ properties = {} }) => Object.keys(properties)));
-  assert.deepEqual(listed.toSorted(), [...known].toSorted());
+  const expected = new Set(variants.flatMap(({ properties = {} }) => Object.keys(properties)));
+  assert.deepEqual(listed.toSorted(), [...expected].toSorted());
 });
 
 test('the functions of the client in docs are those of the source, with their routes', async () => {
-  const rows = rowsIn(below('docs/client.md', 'Functions', false), 2);
+  const rows = rowsIn(linesBelow('docs/client.md', 'Functions'), 2);
   const listed = new Map(rows.map(([name, route]) => [codeIn(name).replace(/\(.*/, ''), codeIn(route)]));
   const requests: string[] = [];
   const node = tonearm('http://node', {
@@ -258,7 +269,9 @@ function leadsSomewhere(document: string, target: string): boolean {
 test('a heading is unique in its document, so that it can be cited', () => {
   const twice = DOCS.flatMap((document) => {
     const titles = headingsOf(document).map(({ title }) => title);
-    return titles.filter((title, at) => titles.indexOf(title) < at).map((title) => `${document}: ${title}`);
+    return titles
+      .filter((title, index) => titles.indexOf(title) < index)
+      .map((title) => `${document}: ${title}`);
   });
   assert.deepEqual(twice, []);
 });
@@ -285,22 +298,22 @@ test('every heading of docs that comments cite exists', () => {
       ([, document = '', title]) => [file, document, title] as const,
     ),
   );
-  const vain = cited.filter(
+  const missing = cited.filter(
     ([, document, title]) =>
       !DOCS.includes(document) ||
-      (title !== undefined && !headingsOf(document).some((each) => each.title === title)),
+      (title !== undefined && !headingsOf(document).some((heading) => heading.title === title)),
   );
-  assert.deepEqual(vain, []);
+  assert.deepEqual(missing, []);
   assert.ok(cited.length > 0);
 });
 
-test('nothing cites a contract that is not in the repository', () => {
+test('nothing cites a contract, because none is in the repository', () => {
   const citing = citingTexts().filter(([, text]) => /\bcontract(?:'s)?,? sections?\b/i.test(text));
   assert.deepEqual(citing, []);
 });
 
-/** A path below one of the folders, or below one of src's, anywhere; a file or a folder in backticks. */
-const NAMED =
+/** Finds paths below a folder of the project or of src, and files and folders in backticks. */
+const NAMED_FILE =
   /(?<![\w/.~-])(?:src|test|bench|packaging|docs|examples|actors|cli|gateway|events|protocol|supervisor)\/[\w./-]*\w\/?|(?<=`)[\w.-][\w./-]*(?:\.(?:ts|mjs|cjs)|\/)(?=`)/g;
 
 const PATHS = FOLDERS.flatMap((folder) =>
@@ -312,21 +325,21 @@ const PATHS = FOLDERS.flatMap((folder) =>
 
 /** `name` is a whole path or the end of one; a module's `.ts` and a folder's `/` may be left out. */
 const exists = (name: string): boolean =>
-  ['', '.ts', '/'].some((end) => PATHS.some((path) => path.endsWith(`/${name}${end}`)));
+  ['', '.ts', '/'].some((ending) => PATHS.some((path) => path.endsWith(`/${name}${ending}`)));
 
-/** `NAME` is any backend, or any bridge. */
-const isNamed = (name: string): boolean =>
+/** In a document `NAME` stands for any backend, or for any bridge. */
+const existsForSomeName = (name: string): boolean =>
   ['audio', 'mqtt'].some((child) => exists(name.replace('NAME', child)));
 
 for (const document of ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'README.md', 'bench/FIGURES.md', ...DOCS]) {
   test(`${document} names files that exist`, () => {
     const lines = readFileSync(join(ROOT, document), 'utf8').split('\n');
-    const vain = lines.flatMap((line, index) =>
-      (line.match(NAMED) ?? [])
-        .filter((name) => !isNamed(name))
+    const missing = lines.flatMap((line, index) =>
+      (line.match(NAMED_FILE) ?? [])
+        .filter((name) => !existsForSomeName(name))
         .map((name) => `${document}:${index + 1}: ${name}`),
     );
-    assert.deepEqual(vain, []);
+    assert.deepEqual(missing, []);
   });
 }
 
@@ -335,5 +348,5 @@ test('a file is found by its whole path or the end of it', () => {
     assert.ok(exists(name), name);
   for (const name of ['src/mine.ts', 'ain.ts', 'sources/', 'gateway/roads']) assert.ok(!exists(name), name);
   const text = 'see `mine.ts`, src/a/b.ts. Or `c/`, but `/audio/x.ts`, ~/src/d.ts and e.ts.';
-  assert.deepEqual(text.match(NAMED), ['mine.ts', 'src/a/b.ts', 'c/']);
+  assert.deepEqual(text.match(NAMED_FILE), ['mine.ts', 'src/a/b.ts', 'c/']);
 });

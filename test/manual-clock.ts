@@ -31,9 +31,7 @@ export class ManualClock implements Clock {
   advance(ms: number): void {
     const end = this.#now + ms;
     for (;;) {
-      const [next] = [...this.#timers]
-        .filter(({ dueAt }) => dueAt <= end)
-        .sort((one, other) => one.dueAt - other.dueAt);
+      const [next] = [...this.#timers].filter(({ dueAt }) => dueAt <= end).sort((a, b) => a.dueAt - b.dueAt);
       if (next === undefined) break;
       this.#timers.delete(next);
       this.#now = next.dueAt;

@@ -7,7 +7,7 @@ import { errorText, printable } from '../src/printable.js';
 import { freePort } from './tools/free-port.js';
 
 const refused = (address: string) => new Error(`connect ECONNREFUSED ${address}`);
-const WORDS: readonly (readonly [what: string, error: unknown, words: string])[] = [
+const WORDINGS: readonly (readonly [what: string, error: unknown, wording: string])[] = [
   ['an error', new Error(' no\n'), 'no'],
   [
     'several errors',
@@ -33,8 +33,8 @@ const WORDS: readonly (readonly [what: string, error: unknown, words: string])[]
   ['nothing', undefined, 'undefined'],
   ['an object without a text', Object.create(null), 'an error without a message'],
 ];
-for (const [what, error, words] of WORDS) {
-  test(`${what} is worded ${JSON.stringify(words)}`, () => assert.equal(errorText(error), words));
+for (const [what, error, wording] of WORDINGS) {
+  test(`${what} is worded ${JSON.stringify(wording)}`, () => assert.equal(errorText(error), wording));
 }
 
 test('an error that is its own cause is worded by its name', () => {

@@ -2,13 +2,14 @@
 
 export interface Boundary {
   /** Which files: a prefix, in which one `*` stands for a name. The first row that fits a file applies. */
-  readonly of: string;
+  readonly files: string;
   /**
-   * Which files of the project they may import, besides each other; `*` stands for the same name as in `of`.
+   * Which files of the project they may import, besides each other; `*` stands for the same name as in
+   * `files`.
    */
-  readonly may: readonly string[];
-  /** Likewise, but their types only. */
-  readonly mayTypes?: readonly string[];
+  readonly mayImport: readonly string[];
+  /** Which files of the project they may import only types from. */
+  readonly mayImportTypes?: readonly string[];
   /** Modules of Node that they may import: their names, without `node:`. */
   readonly builtins: string;
 }
@@ -27,13 +28,13 @@ const SHARED = [
 ];
 
 export const BOUNDARIES: readonly Boundary[] = [
-  { of: 'src/protocol/pulse/', may: [], builtins: '' },
-  { of: 'src/protocol/dbus/', may: [], builtins: '' },
-  // The type of a port between threads, and nothing of its module at run time.
-  { of: 'src/protocol/actor/', may: [], builtins: 'worker_threads' },
+  { files: 'src/protocol/pulse/', mayImport: [], builtins: '' },
+  { files: 'src/protocol/dbus/', mayImport: [], builtins: '' },
+  // It imports the type of a port between threads, and loads nothing of the module at run time.
+  { files: 'src/protocol/actor/', mayImport: [], builtins: 'worker_threads' },
   {
-    of: 'src/actors/bus/',
-    may: [
+    files: 'src/actors/bus/',
+    mayImport: [
       'src/protocol/dbus/',
       'src/protocol/actor/',
       'src/actors/text.ts',
@@ -45,13 +46,13 @@ export const BOUNDARIES: readonly Boundary[] = [
   },
   // journalctl is the only stable interface to the journal, and starting it needs this.
   {
-    of: 'src/actors/units/unit-logs.ts',
-    may: ['src/protocol/actor/', 'src/host/clock.ts', 'src/actors/text.ts', 'src/actors/units/'],
+    files: 'src/actors/units/unit-logs.ts',
+    mayImport: ['src/protocol/actor/', 'src/host/clock.ts', 'src/actors/text.ts', 'src/actors/units/'],
     builtins: 'child_process fs fs/promises util',
   },
   {
-    of: 'src/actors/units/',
-    may: [
+    files: 'src/actors/units/',
+    mayImport: [
       'src/protocol/dbus/',
       'src/protocol/actor/',
       'src/host/clock.ts',
@@ -62,69 +63,93 @@ export const BOUNDARIES: readonly Boundary[] = [
   },
   // A look-up of a name can only be ended in a process of its own.
   {
-    of: 'src/actors/name-lookup.ts',
-    may: [],
+    files: 'src/actors/name-lookup.ts',
+    mayImport: [],
     builtins: 'child_process dns net',
   },
-  // The body of an answer to a request of ours.
-  { of: 'src/actors/response-body.ts', may: [], builtins: 'http' },
-  // Covers on the web: the one actor that speaks HTTP to strangers, and only through these.
+  // It reads the body of an answer to a request of the daemon.
+  { files: 'src/actors/response-body.ts', mayImport: [], builtins: 'http' },
+  // It fetches covers from the web. No other actor speaks HTTP to strangers.
   {
-    of: 'src/actors/players/web-cover.ts',
-    may: ['src/protocol/actor/', 'src/host/clock.ts', 'src/actors/response-body.ts', 'src/actors/players/'],
+    files: 'src/actors/players/web-cover.ts',
+    mayImport: [
+      'src/protocol/actor/',
+      'src/host/clock.ts',
+      'src/actors/response-body.ts',
+      'src/actors/players/',
+    ],
     builtins: 'dns/promises http https net os',
   },
   // It sends requests to the nodes of the configuration.
   {
-    of: 'src/actors/discovery/node-request.ts',
-    may: [...SHARED, 'src/actors/*.ts'],
+    files: 'src/actors/discovery/node-request.ts',
+    mayImport: [...SHARED, 'src/actors/*.ts'],
     builtins: 'http https',
   },
   {
-    of: 'src/actors/*/',
-    may: [...SHARED, 'src/protocol/', 'src/actors/bus/', 'src/actors/units/', 'src/actors/*.ts'],
+    files: 'src/actors/*/',
+    mayImport: [...SHARED, 'src/protocol/', 'src/actors/bus/', 'src/actors/units/', 'src/actors/*.ts'],
     builtins: 'buffer events fs fs/promises net os path string_decoder tls timers/promises util crypto',
   },
   {
-    of: 'src/actors/*.ts',
-    may: [...SHARED, 'src/protocol/', 'src/actors/*.ts'],
+    files: 'src/actors/*.ts',
+    mayImport: [...SHARED, 'src/protocol/', 'src/actors/*.ts'],
     builtins: 'fs fs/promises net path worker_threads',
   },
   // V8's measurement of memory collects garbage.
-  { of: 'src/host/', may: ['src/protocol/actor/'], builtins: 'fs net os vm' },
-  // Read by the build, which puts what comes of it in its place.
-  { of: 'src/client/paths.ts', may: ['src/protocol/actor/operations.ts'], builtins: '' },
+  { files: 'src/host/', mayImport: ['src/protocol/actor/'], builtins: 'fs net os vm' },
+  // The build runs this file, and replaces it by the result.
+  { files: 'src/client/paths.ts', mayImport: ['src/protocol/actor/operations.ts'], builtins: '' },
   // It may import only types of the daemon, because it runs in browsers.
-  { of: 'src/client/', may: [], mayTypes: ['src/protocol/actor/'], builtins: '' },
-  { of: 'src/page/', may: ['src/client/'], builtins: '' },
-  { of: 'src/gateway/', may: [...SHARED, 'src/host/text-if-there.ts'], builtins: 'fs net os crypto path' },
-  { of: 'src/supervisor/', may: SHARED, builtins: 'buffer fs net os path tty url worker_threads' },
+  { files: 'src/client/', mayImport: [], mayImportTypes: ['src/protocol/actor/'], builtins: '' },
+  { files: 'src/page/', mayImport: ['src/client/'], builtins: '' },
+  {
+    files: 'src/gateway/',
+    mayImport: [...SHARED, 'src/host/text-if-there.ts'],
+    builtins: 'fs net os crypto path',
+  },
+  { files: 'src/supervisor/', mayImport: SHARED, builtins: 'buffer fs net os path tty url worker_threads' },
   // The program that talks to the sound server is a thread but not an actor: `tonearm bench` starts it by its
   // file.
   {
-    of: 'src/cli/bench/',
-    may: [...SHARED, 'src/cli/arguments.ts', 'src/protocol/', 'src/actors/audio/', 'src/actors/*.ts'],
-    mayTypes: ['src/gateway/', 'src/supervisor/'],
+    files: 'src/cli/bench/',
+    mayImport: [...SHARED, 'src/cli/arguments.ts', 'src/protocol/', 'src/actors/audio/', 'src/actors/*.ts'],
+    mayImportTypes: ['src/gateway/', 'src/supervisor/'],
     builtins: 'fs net os url util worker_threads',
   },
   // A program of its own, which main.ts starts instead of the daemon: `tonearm trace`.
   {
-    of: 'src/cli/trace/',
-    may: [...SHARED, 'src/cli/arguments.ts', 'src/protocol/pulse/', 'src/actors/audio/server-address.ts'],
+    files: 'src/cli/trace/',
+    mayImport: [
+      ...SHARED,
+      'src/cli/arguments.ts',
+      'src/protocol/pulse/',
+      'src/actors/audio/server-address.ts',
+    ],
     builtins: 'child_process fs net os path stream/promises util',
   },
-  // Read by the build, which puts what comes of it in its place.
-  { of: 'src/cli/ctl/commands.ts', may: ['src/protocol/actor/'], builtins: '' },
+  // The build runs this file, and replaces it by the result.
+  { files: 'src/cli/ctl/commands.ts', mayImport: ['src/protocol/actor/'], builtins: '' },
   // A client of a node, and a program of its own: `tonearm ctl`. The configuration says where the node is.
   {
-    of: 'src/cli/ctl/',
-    may: [...SHARED, 'src/client/', 'src/cli/*.ts', 'src/gateway/bind.ts', 'src/supervisor/config/load.ts'],
+    files: 'src/cli/ctl/',
+    mayImport: [
+      ...SHARED,
+      'src/client/',
+      'src/cli/*.ts',
+      'src/gateway/bind.ts',
+      'src/supervisor/config/load.ts',
+    ],
     builtins: 'net os',
   },
-  { of: 'src/cli/', may: [...SHARED, 'src/gateway/bind.ts'], builtins: 'child_process fs net os util' },
   {
-    of: 'src/*.ts',
-    may: [...SHARED, 'src/*.ts', 'src/host/', 'src/cli/', 'src/gateway/', 'src/supervisor/'],
+    files: 'src/cli/',
+    mayImport: [...SHARED, 'src/gateway/bind.ts'],
+    builtins: 'child_process fs net os util',
+  },
+  {
+    files: 'src/*.ts',
+    mayImport: [...SHARED, 'src/*.ts', 'src/host/', 'src/cli/', 'src/gateway/', 'src/supervisor/'],
     builtins: 'os tty url',
   },
 ];
@@ -136,7 +161,7 @@ export interface PackageHolders {
   readonly files?: number;
 }
 
-/** Every package that is used at all. */
+/** All packages that the daemon uses, with the files that may import them. */
 export const PACKAGES: Readonly<Record<string, PackageHolders>> = {
   'uWebSockets.js': { in: ['src/gateway/'], files: 2 },
   piscina: { in: ['src/supervisor/'], files: 1 },
@@ -149,7 +174,7 @@ export const PACKAGES: Readonly<Record<string, PackageHolders>> = {
   typebox: { in: ['src/protocol/actor/schemas.ts', 'src/gateway/openapi.ts', 'src/gateway/body-schemas.ts'] },
 };
 
-/** Files that only some may import: a raw connection to a bus would let any actor call anything. */
+/** Files that only some files may import. With a raw connection to a bus any actor could call anything. */
 export const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   'src/actors/bus/connection.ts': ['src/actors/bus/'],
 };
@@ -181,8 +206,8 @@ export const PROGRAMS: readonly string[] = ['src/cli/trace/trace.ts'];
 export const NOT_IN_MAIN: readonly string[] = ['src/protocol/pulse/', 'src/protocol/dbus/', 'src/actors/'];
 
 /**
- * Files that read clocks, set timers or draw random numbers, and why they are the ones. All others are given
- * these.
+ * Files that read clocks, set timers or draw random numbers, each with its reason. All other files get
+ * clocks, timers and random numbers as arguments.
  */
 export const EDGES: Readonly<Record<string, string>> = {
   'src/main.ts': 'bounds the shutdown',

@@ -20,8 +20,8 @@ interface Where {
   readonly in?: 'code' | 'text';
 }
 
-/** Complains about each match of `pattern`. */
-function never(
+/** A check that complains about each match of `pattern`. */
+function refuses(
   pattern: RegExp,
   why: string,
   { except = () => false, below = 'src/', in: part = 'code' }: Where = {},
@@ -47,14 +47,14 @@ function nameAtStar(pattern: string, path: string): string | undefined {
   return name !== undefined && path.slice(head.length + name.length).startsWith(tail) ? name : undefined;
 }
 
-function importAllowed(path: string, { target, typeOnly }: Import): boolean {
-  const row = BOUNDARIES.find(({ of }) => nameAtStar(of, path) !== undefined);
+function isImportAllowed(path: string, { target, typeOnly }: Import): boolean {
+  const row = BOUNDARIES.find(({ files }) => nameAtStar(files, path) !== undefined);
   if (row === undefined) return false;
   if (target.startsWith('node:')) return row.builtins.split(' ').includes(target.slice('node:'.length));
   if (!target.startsWith('src/')) return packageOf(target) !== undefined;
-  const own = row.of.replace('*', nameAtStar(row.of, path) ?? '');
-  const may = [...row.may, ...(typeOnly ? (row.mayTypes ?? []) : [])];
-  return target.startsWith(own) || may.some((pattern) => nameAtStar(pattern, target) !== undefined);
+  const ownFiles = row.files.replace('*', nameAtStar(row.files, path) ?? '');
+  const allowed = [...row.mayImport, ...(typeOnly ? (row.mayImportTypes ?? []) : [])];
+  return target.startsWith(ownFiles) || allowed.some((pattern) => nameAtStar(pattern, target) !== undefined);
 }
 
 function packageOf(target: string): string | undefined {
@@ -63,19 +63,19 @@ function packageOf(target: string): string | undefined {
 
 const boundaries: Check = eachFile('src/', (file) =>
   file.imports
-    .filter((each) => !importAllowed(file.path, each))
+    .filter((imported) => !isImportAllowed(file.path, imported))
     .map(({ target, line }) => `${file.path}:${line}: may not import ${target}`),
 );
 
-const packages: Check = (all) => {
-  const files = all.filter(({ path }) => path.startsWith('src/'));
+const packages: Check = (sources) => {
+  const files = sources.filter(({ path }) => path.startsWith('src/'));
   return Object.entries(PACKAGES).flatMap(([name, holders]) => {
     const importing = files.filter(({ imports }) => imports.some(({ target }) => packageOf(target) === name));
     const strangers = importing
       .filter(({ path }) => !holders.in.some((prefix) => path.startsWith(prefix)))
       .map(({ path }) => `${path}: may not import ${name}`);
-    const many = importing.length > (holders.files ?? Number.POSITIVE_INFINITY);
-    return many ? [...strangers, `${name} is imported by more than ${holders.files} files`] : strangers;
+    const hasTooMany = importing.length > (holders.files ?? Number.POSITIVE_INFINITY);
+    return hasTooMany ? [...strangers, `${name} is imported by more than ${holders.files} files`] : strangers;
   });
 };
 
@@ -96,11 +96,11 @@ const buses: Check = eachFile('src/', ({ path, code, text }) =>
     .map(({ index, effect }) => `${path}:${lineAt(text, index)}: may not open a bus for ${effect}`),
 );
 
-/** Files that are loaded together with the first one. `counts` selects the imports that load a file. */
+/** Files that are loaded together with the first one. `doesLoad` selects the imports that load a file. */
 function filesLoadedFrom(
   files: readonly SourceFile[],
   first: string,
-  counts: (each: Import) => boolean,
+  doesLoad: (imported: Import) => boolean,
 ): Set<string> {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const reached = new Set<string>();
@@ -108,15 +108,16 @@ function filesLoadedFrom(
   for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
     if (reached.has(path)) continue;
     reached.add(path);
-    for (const each of byPath.get(path)?.imports ?? []) {
-      if (counts(each) && byPath.has(each.target)) queue.push(each.target);
+    for (const imported of byPath.get(path)?.imports ?? []) {
+      if (doesLoad(imported) && byPath.has(imported.target)) queue.push(imported.target);
     }
   }
   return reached;
 }
 
 const mainDecodesNothing: Check = (files) => {
-  const isLoaded = (each: Import) => !each.typeOnly && !(each.dynamic && PROGRAMS.includes(each.target));
+  const isLoaded = ({ target, typeOnly, dynamic }: Import): boolean =>
+    !typeOnly && !(dynamic && PROGRAMS.includes(target));
   return [...filesLoadedFrom(files, 'src/main.ts', isLoaded)]
     .filter((path) => NOT_IN_MAIN.some((prefix) => path.startsWith(prefix)))
     .map((path) => `${path}: is in the main thread`);
@@ -130,16 +131,16 @@ const mainStartsWithoutSchemas: Check = (files) =>
 const TIME =
   /\b(?:Date\.now\b|new Date\(\s*\)|Math\.random\b|performance\.now\b|(?<!\.)monotonic\(|process\.(?:hrtime|uptime)\b|(?:setTimeout|setInterval)\s*\(|random(?:UUID|Bytes|Int)\b)/;
 
-const timeAtTheEdges: Check = never(
+const timeAtTheEdges: Check = refuses(
   TIME,
   'time and randomness are arguments, except in the files listed as edges',
   { except: (path) => Object.hasOwn(EDGES, path) },
 );
 
-/** A row whose reason is gone would excuse the next file with that name. */
+/** A row of EDGES without a reason would excuse a later file of that name. */
 const edgesAreEdges: Check = (files) =>
   Object.keys(EDGES)
-    .map((path) => ({ path, file: files.find((each) => each.path === path) }))
+    .map((path) => ({ path, file: files.find((source) => source.path === path) }))
     .filter(({ file }) => file === undefined || !TIME.test(file.code))
     .map(({ path }) => `${path}: is listed as an edge and reads no clock`);
 
@@ -164,35 +165,35 @@ export const RULES = {
   'main thread starts without schemas': mainStartsWithoutSchemas,
   'time at the edges': timeAtTheEdges,
   'edges are edges': edgesAreEdges,
-  'sentinels stay in the protocol': never(
+  'sentinels stay in the protocol': refuses(
     /\b0x[fF]{4}_?[fF]{4}\b|\b4_?294_?967_?295\b|>>>\s*0\b/,
     'the wire\u2019s "none" ends at the protocol',
     { except: (path) => path.startsWith('src/protocol/') },
   ),
-  'only main ends the process': never(
+  'only main ends the process': refuses(
     /\bprocess\.(?:exit|abort|reallyExit|kill)\s*\(/,
     'only src/main.ts may',
     { except: (path) => path === 'src/main.ts' },
   ),
-  'no other processes': never(/\brequire\s*\(|\beval\s*\(|\bnew Function\b/, 'not here'),
-  'no state of modules': never(
+  'no other processes': refuses(/\brequire\s*\(|\beval\s*\(|\bnew Function\b/, 'not here'),
+  'no state of modules': refuses(
     /^(?:export )?(?:let|var)\s.*|^(?:export )?const \w+ = (?:new (?:Map|Set|WeakMap|WeakSet)(?:<.*>)?\(\s*\)|\[\s*\]);?$/,
     'a module holds no mutable state',
   ),
-  'no switched-off checks': never(
+  'no switched-off checks': refuses(
     /@ts-(?:ignore|expect-error|nocheck)|biome-ignore(?! lint\/suspicious\/noControlCharactersInRegex: )|eslint-|c8 ignore/,
     'mend it instead',
     { in: 'text' },
   ),
-  'no words of unfinished work': never(/\b(?:TODO|FIXME|XXX|HACK)\b|\bas any\b/, 'say it in an issue', {
+  'no words of unfinished work': refuses(/\b(?:TODO|FIXME|XXX|HACK)\b|\bas any\b/, 'say it in an issue', {
     in: 'text',
   }),
-  'comments begin with a subject': never(
+  'comments begin with a subject': refuses(
     /(?:\/\/|\/\*\*|^\s*\*) (?:Of|What|Whose|Who|Whether|As) .*/,
     'a reader in a hurry needs a sentence',
     { below: '', in: 'text' },
   ),
-  'comments use plain verbs': never(
+  'comments use plain verbs': refuses(
     /(?:\/\/|\/\*\*|^\s*\*) .*\b(?:told|owed|says of|so manieth)\b.*/,
     'an event is sent, a record published, a state known',
     { below: '', in: 'text' },

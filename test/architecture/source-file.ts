@@ -62,18 +62,18 @@ const DECLARES_TEST: ReadonlySet<string> = new Set(['test', 'describe']);
 export function sourceFile(path: string, text: string): SourceFile {
   const parsed = parseSync(path, text);
   if (parsed.errors.length > 0) throw new Error(`${path}: ${parsed.errors[0]?.message}`);
-  const blank: Span[] = [...parsed.comments];
+  const blanks: Span[] = [...parsed.comments];
   const names: Name[] = [];
   const squeezed: Span[] = [];
   const titles: Title[] = [];
-  const types: (Span & { readonly source: { readonly value: string } })[] = [];
+  const typeImports: (Span & { readonly source: { readonly value: string } })[] = [];
   new Visitor({
     Literal: ({ start, end, value }) => {
       if (typeof value === 'string' || value instanceof RegExp)
-        blank.push({ start: start + 1, end: end - 1 });
+        blanks.push({ start: start + 1, end: end - 1 });
     },
-    TemplateElement: (node) => blank.push(node),
-    TSImportType: (node) => types.push(node),
+    TemplateElement: (node) => blanks.push(node),
+    TSImportType: (node) => typeImports.push(node),
     Identifier: ({ name, start }) => names.push({ name, start }),
     PrivateIdentifier: ({ name, start }) => names.push({ name, start }),
     CallExpression: ({ callee, arguments: [title] }) => {
@@ -95,7 +95,7 @@ export function sourceFile(path: string, text: string): SourceFile {
   return {
     path,
     text,
-    code: blanked(text, blank),
+    code: blanked(text, blanks),
     comments: parsed.comments,
     names,
     squeezed,
@@ -103,7 +103,7 @@ export function sourceFile(path: string, text: string): SourceFile {
     titles,
     imports: [
       ...importsOf(file),
-      ...types.map(({ start, source }) =>
+      ...typeImports.map(({ start, source }) =>
         importAt(file, start, source.value, { typeOnly: true, dynamic: true }),
       ),
     ],
@@ -111,19 +111,19 @@ export function sourceFile(path: string, text: string): SourceFile {
 }
 
 /** The expression without `as T`, `satisfies T` and parentheses. */
-function bare(expression: Expression): Expression {
+function unwrapped(expression: Expression): Expression {
   switch (expression.type) {
     case 'TSAsExpression':
     case 'TSSatisfiesExpression':
     case 'ParenthesizedExpression':
-      return bare(expression.expression);
+      return unwrapped(expression.expression);
     default:
       return expression;
   }
 }
 
 function isLiteral(expression: Expression): boolean {
-  const { type } = bare(expression);
+  const { type } = unwrapped(expression);
   return type === 'ObjectExpression' || type === 'ArrayExpression';
 }
 
@@ -133,7 +133,7 @@ function isLiteral(expression: Expression): boolean {
  */
 function isMadeOfLiteral(expression: Expression): boolean {
   if (expression.type !== 'CallExpression' || expression.callee.type !== 'MemberExpression') return false;
-  const object = bare(expression.callee.object);
+  const object = unwrapped(expression.callee.object);
   if (object.type !== 'ArrayExpression') return isMadeOfLiteral(object);
   return object.elements.length !== 1 || isTuple(object);
 }
@@ -161,8 +161,8 @@ function importsOf(file: Parsed): readonly Import[] {
       return from ? [importAt(file, start, from.value, { typeOnly: isTypes(start), dynamic: false })] : [];
     }),
     ...dynamicImports.map(({ start, moduleRequest }) => {
-      const written = /^(['"])(.*)\1$/.exec(file.text.slice(moduleRequest.start, moduleRequest.end))?.[2];
-      return importAt(file, start, written, { typeOnly: false, dynamic: true });
+      const specifier = /^(['"])(.*)\1$/.exec(file.text.slice(moduleRequest.start, moduleRequest.end))?.[2];
+      return importAt(file, start, specifier, { typeOnly: false, dynamic: true });
     }),
   ];
 }
@@ -183,7 +183,9 @@ function importAt(
 function blanked(text: string, spans: readonly Span[]): string {
   const characters = text.split('');
   for (const { start, end } of spans) {
-    for (let at = start; at < end; at += 1) if (characters[at] !== '\n') characters[at] = ' ';
+    for (let at = start; at < end; at += 1) {
+      if (characters[at] !== '\n') characters[at] = ' ';
+    }
   }
   return characters.join('');
 }

@@ -1,5 +1,5 @@
-// Measurements of bench/, shortly: one that codes, with what it compares, and one that starts a sound server
-// and the daemon. Their figures are not looked at, only that there are some.
+// Two measurements of bench/, in their short form: that of the codec, and one that starts a sound server and
+// the daemon. The tests check only that there are figures.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -14,17 +14,19 @@ import { lacks } from '../tools/requirements.js';
 
 const PROJECT = new URL('../../../', import.meta.url);
 const DEADLINE_MS = 120_000;
-const ROWS = [
+const MEASUREMENTS = [
+  // `against` is what the rows compare with.
   { measurement: 'codec', part: 'encoding', against: ['pulseaudio.js', 'libpulse'] },
   { measurement: 'change', part: 'plain: 1 stream', against: ['a bare program of two threads'] },
 ] as const;
 
-for (const { measurement, part, against } of ROWS) {
+for (const { measurement, part, against } of MEASUREMENTS) {
   const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
   test(`${measurement} prints its report`, { skip }, async () => {
     const file = fileURLToPath(new URL(`../../bench/${measurement}.js`, import.meta.url));
     const args = [file, '--quick', '--json', part];
     const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: DEADLINE_MS });
+
     const { name, machine, quick, notes, rows } = JSON.parse(stdout) as Report;
     assert.deepEqual({ name, quick }, { name: measurement, quick: true });
     assert.ok(machine.cores > 0);

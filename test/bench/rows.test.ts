@@ -28,16 +28,16 @@ const PRINTED: readonly (readonly [change: Partial<Row>, printed: Readonly<Recor
   [{ against: BARE, goal: { atLeast: 3 } }, { goal: '>= 3 x: missed' }],
   [{ against: BARE, goal: { of: 'result', atMost: 4 } }, { goal: '<= 4 ms' }],
   [{ against: BARE, compare: 'ours - theirs', goal: { atMost: 1 } }, { goal: '<= +1 ms: missed' }],
-  // Nothing to compare with: not reached, rather than not judged.
+  // A goal of a comparison is missed if there is nothing to compare with.
   [{ goal: { atMost: 2 } }, { goal: '<= 2 x: missed' }],
   [{ samples: [] }, { result: '- ms' }],
   [{ samples: [64_123.4] }, { result: '64123 ms' }],
   [{ samples: [0.012345] }, { result: '0.0123 ms' }],
 ];
 for (const [change, printed] of PRINTED) {
-  test(`a row with ${JSON.stringify(change)}`, () => {
-    const all = columns(resultOf({ ...ROW, ...change }));
-    const selected = Object.keys(printed).map((column) => [column, all[column]]);
+  test(`a row with ${JSON.stringify(change)} prints ${JSON.stringify(printed)}`, () => {
+    const made = columns(resultOf({ ...ROW, ...change }));
+    const selected = Object.keys(printed).map((column) => [column, made[column]]);
     assert.deepEqual(Object.fromEntries(selected), printed);
   });
 }

@@ -5,7 +5,11 @@ import { test } from 'node:test';
 import { latenciesOf } from '../../bench/support/steady-requests.js';
 import { ManualClock } from '../manual-clock.js';
 
-/** The latencies of five requests that are due every 5 ms. A timer fires `lateMs` too late. */
+const EVERY_MS = 5;
+
+/**
+ * The latencies of requests that take `answersMs`, and are due every 5 ms. A timer fires `lateMs` too late.
+ */
 function latencies(answersMs: readonly number[], lateMs = 0): Promise<readonly number[]> {
   const clock = new ManualClock();
   const after = (ms: number, callback: () => void): (() => void) => {
@@ -15,7 +19,7 @@ function latencies(answersMs: readonly number[], lateMs = 0): Promise<readonly n
   };
   const answers = [...answersMs];
   const ask = async (): Promise<void> => clock.advance(answers.shift() ?? 0);
-  return latenciesOf(ask, 5, 5 * answersMs.length, { monotonic: clock.monotonic, after });
+  return latenciesOf(ask, EVERY_MS, EVERY_MS * answersMs.length, { monotonic: clock.monotonic, after });
 }
 
 test('a slow answer counts for each request that it delays', async () =>

@@ -43,10 +43,7 @@ export class AnnouncedNode {
     return JSON.parse(this.text(retained));
   }
 
-  /**
-   * The messages that are published one after the other, until the broker retains what the node would publish
-   * next.
-   */
+  /** The messages that the node publishes one after the other, until the broker retains the newest one. */
   sequence(retained: string): readonly string[] {
     this.topics.beginConnection(new Map([[this.topics.deviceTopic, retained]]));
     const texts: string[] = [];

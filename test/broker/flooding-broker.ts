@@ -8,6 +8,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 
 /** Packets are small, so this many bytes of them are written together. */
 const WRITE_BYTES = 64 * 1024;
+const COMMANDS_OF_EACH_KIND = 500;
 const MQTT_5 = { protocolVersion: 5 };
 
 /** The fields of a packet that this broker reads. */
@@ -31,13 +32,13 @@ export async function startFloodingBroker(messages: readonly (readonly [topic: s
     packets.generate({ cmd: 'publish', topic, payload, qos: 0, retain: false, dup: false }, MQTT_5),
   );
   const allMessages = Buffer.concat(frames);
-  const times = Math.ceil(WRITE_BYTES / allMessages.length);
-  const repeatedMessages = Buffer.concat(Array.from({ length: times }, () => allMessages));
+  const repetitions = Math.ceil(WRITE_BYTES / allMessages.length);
+  const repeatedMessages = Buffer.concat(Array.from({ length: repetitions }, () => allMessages));
   const sockets = new Set<Socket>();
   let isFlooding = false;
   const sendMessages = (socket: Socket): void => {
     while (isFlooding && !socket.destroyed) {
-      broker.sent += times * frames.length;
+      broker.sent += repetitions * frames.length;
       if (socket.write(repeatedMessages)) continue;
       socket.once('drain', () => sendMessages(socket));
       return;
@@ -102,17 +103,17 @@ function answerTo({ cmd, qos, messageId, subscriptions = [], unsubscriptions = [
  */
 export function commandsOfAllKinds(topic: string): readonly (readonly [topic: string, payload: string])[] {
   return Array.from(
-    { length: 500 },
-    (_, i) =>
+    { length: COMMANDS_OF_EACH_KIND },
+    (_, index) =>
       [
         [`${topic}/audio/server/set`, '{"delta":0.01}'],
-        [`${topic}/audio/outputs/living/set`, `{"volume":${(i % 90) / 100}}`],
-        [`${topic}/services/user/unit-${i}.service/set`, 'restart'],
-        [`${topic}/players/player-${i}/set`, 'play'],
+        [`${topic}/audio/outputs/living/set`, `{"volume":${(index % 90) / 100}}`],
+        [`${topic}/services/user/unit-${index}.service/set`, 'restart'],
+        [`${topic}/players/player-${index}/set`, 'play'],
         [`${topic}/power/set`, 'reboot'],
         [`${topic}/status`, 'offline'],
         [`${topic}/audio/server/mute/set`, 'true'],
-        [`elsewhere/${i}`, 'x'],
+        [`elsewhere/${index}`, 'x'],
       ] as const,
   ).flat();
 }

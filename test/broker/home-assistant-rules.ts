@@ -64,20 +64,25 @@ const CHECKS: Readonly<Record<string, Check>> = {
   mode: isOneOf('auto', 'box', 'slider'),
 };
 
-const EVERY = 'platform unique_id name icon availability availability_mode entity_category';
-const READS = `${EVERY} state_topic value_template json_attributes_topic json_attributes_template`;
+/** The settings of every platform. */
+const COMMON = 'platform unique_id name icon availability availability_mode entity_category';
+/** The settings of every platform that shows a state. */
+const WITH_STATE = `${COMMON} state_topic value_template json_attributes_topic json_attributes_template`;
 
 /** The settings that each platform accepts, and those without which Home Assistant refuses it. */
 const PLATFORMS: Readonly<Record<string, readonly [allowed: string, required: string]>> = {
-  number: [`${READS} command_topic command_template min max step mode unit_of_measurement`, 'command_topic'],
-  switch: [`${READS} command_topic payload_on payload_off state_on state_off`, 'command_topic'],
-  select: [`${READS} command_topic command_template options`, 'command_topic options'],
-  button: [`${EVERY} command_topic payload_press device_class`, 'command_topic'],
-  sensor: [`${READS} device_class options unit_of_measurement`, 'state_topic'],
-  binary_sensor: [`${READS} payload_on payload_off device_class`, 'state_topic'],
-  image: [`${EVERY} url_topic url_template`, 'url_topic'],
-  event: [`${READS} event_types`, 'state_topic event_types'],
-  update: [`${READS} command_topic payload_install`, 'state_topic'],
+  number: [
+    `${WITH_STATE} command_topic command_template min max step mode unit_of_measurement`,
+    'command_topic',
+  ],
+  switch: [`${WITH_STATE} command_topic payload_on payload_off state_on state_off`, 'command_topic'],
+  select: [`${WITH_STATE} command_topic command_template options`, 'command_topic options'],
+  button: [`${COMMON} command_topic payload_press device_class`, 'command_topic'],
+  sensor: [`${WITH_STATE} device_class options unit_of_measurement`, 'state_topic'],
+  binary_sensor: [`${WITH_STATE} payload_on payload_off device_class`, 'state_topic'],
+  image: [`${COMMON} url_topic url_template`, 'url_topic'],
+  event: [`${WITH_STATE} event_types`, 'state_topic event_types'],
+  update: [`${WITH_STATE} command_topic payload_install`, 'state_topic'],
 };
 
 const DEVICE: Readonly<Record<string, Check>> = {

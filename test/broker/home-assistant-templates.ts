@@ -46,19 +46,19 @@ type Question =
   | readonly [what: 'render', template: unknown, value: unknown]
   | readonly [what: 'is_offered', installed: unknown, latest: unknown];
 
-function answers(questions: readonly Question[]): readonly unknown[] {
+function askPython(questions: readonly Question[]): readonly unknown[] {
   const input = JSON.stringify(questions);
   return JSON.parse(execFileSync(PYTHON, ['-c', PROGRAM], { input, timeout: DEADLINE_MS, encoding: 'utf8' }));
 }
 
 /** The text that the template renders for each value; a value is the parsed JSON of the topic's payload. */
 export function rendered(template: unknown, values: readonly unknown[]): readonly string[] {
-  return answers(values.map((value) => ['render', template, value])).map(String);
+  return askPython(values.map((value) => ['render', template, value])).map(String);
 }
 
 /** For each pair of versions: true if an update is offered. */
 export function areOffered(
   versions: readonly (readonly [installed: unknown, latest: unknown])[],
 ): readonly boolean[] {
-  return answers(versions.map(([installed, latest]) => ['is_offered', installed, latest])).map(Boolean);
+  return askPython(versions.map(([installed, latest]) => ['is_offered', installed, latest])).map(Boolean);
 }

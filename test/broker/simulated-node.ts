@@ -1,4 +1,4 @@
-// A node of which only the MQTT bridge is real. The test puts the records of the other backends. The requests
+// A node of which only the MQTT bridge is real. The test publishes the records of the backends. The requests
 // of the bridge are recorded, and answered as the gateway would answer them.
 
 import type { TestContext } from 'node:test';
@@ -108,7 +108,7 @@ export function bareNode({
   answer = ordinary,
   dial = (options: BrokerOptions): BrokerConnection => new MqttConnection(options),
 }: NodeOptions) {
-  const all: MqttSettings = {
+  const mqttSettings: MqttSettings = {
     enabled: true,
     url,
     topic: 'tonearm/living',
@@ -122,7 +122,7 @@ export function bareNode({
   const statuses: { readonly state: BackendState; readonly detail: string | undefined }[] = [];
   const logged: string[] = [];
   const bridge = new MqttBridge({
-    settings: all,
+    settings: mqttSettings,
     clock,
     identifier: () => identifier,
     dial,
@@ -142,7 +142,7 @@ export function bareNode({
     statuses,
     logged,
     bridge,
-    topic: all.topic,
+    topic: mqttSettings.topic,
     /** The first call gives the bridge the whole state, each further call changes of it. */
     publishRecords: (...changes: readonly Change[]): void => {
       bridge.applyChanges({ isWhole, changes });

@@ -38,7 +38,7 @@ export async function startSpy(url: string, filter = '#', credentials: object = 
     },
     /** Texts of the topic, in the order in which they came. */
     texts: (topic: string): readonly string[] =>
-      received.filter((each) => each.topic === topic).map(({ text }) => text),
+      received.filter((message) => message.topic === topic).map(({ text }) => text),
     /** Waits until the last text of the topic fits, and resolves with it. */
     holds: (topic: string, fits: (text: string) => boolean = () => true): Promise<string> =>
       until(`${topic} holds the expected value`, () => {

@@ -5,12 +5,12 @@ import { test } from 'node:test';
 import { type CommandLine, parseArguments } from '../../src/cli/arguments.js';
 import { HELP } from '../../src/cli/help.js';
 
-function check(argv: readonly string[], expected: CommandLine): void {
-  test(`tonearm ${argv.join(' ')}`, () => assert.deepEqual(parseArguments(argv), expected));
+function testParsed(argv: readonly string[], expected: CommandLine): void {
+  test(`tonearm ${argv.join(' ')} is understood`, () => assert.deepEqual(parseArguments(argv), expected));
 }
 
 /** The message is one line that names the fault, and where to read more. */
-function refused(argv: readonly string[], named: string): void {
+function testRefused(argv: readonly string[], named: string): void {
   test(`tonearm ${JSON.stringify(argv)} is refused`, () => {
     const request = parseArguments(argv);
     assert.ok(request.do === 'wrong', JSON.stringify(request));
@@ -19,47 +19,47 @@ function refused(argv: readonly string[], named: string): void {
   });
 }
 
-check([], { do: 'run', allowRoot: false });
-check(['--allow-root'], { do: 'run', allowRoot: true });
-check(['--config', '/etc/x.yaml'], { do: 'run', allowRoot: false, configPath: '/etc/x.yaml' });
-check(['--config=/etc/x.yaml'], { do: 'run', allowRoot: false, configPath: '/etc/x.yaml' });
-check(['--config=a=b'], { do: 'run', allowRoot: false, configPath: 'a=b' });
-check(['--config=-odd'], { do: 'run', allowRoot: false, configPath: '-odd' });
-check(['--config=x', '--allow-root'], { do: 'run', allowRoot: true, configPath: 'x' });
-check(['--allow-root', '--config', 'x'], { do: 'run', allowRoot: true, configPath: 'x' });
-check(['--check-config'], { do: 'check-config' });
-check(['--check-config', '--config', 'x'], { do: 'check-config', configPath: 'x' });
-check(['--config', 'x', '--check-config', '--allow-root'], { do: 'check-config', configPath: 'x' });
-check(['--version'], { do: 'version' });
-check(['--help'], { do: 'help' });
-check(['--check-config', '--version', '--help'], { do: 'help' });
-check(['progress'], { do: 'progress', args: [] });
-check(['progress', '--help', '-x', 'end'], { do: 'progress', args: ['--help', '-x', 'end'] });
-check(['trace', '--', 'pactl', '--help'], { do: 'trace', args: ['--', 'pactl', '--help'] });
-check(['bench', '--json', '-x'], { do: 'bench', args: ['--json', '-x'] });
+testParsed([], { do: 'run', allowRoot: false });
+testParsed(['--allow-root'], { do: 'run', allowRoot: true });
+testParsed(['--config', '/etc/x.yaml'], { do: 'run', allowRoot: false, configPath: '/etc/x.yaml' });
+testParsed(['--config=/etc/x.yaml'], { do: 'run', allowRoot: false, configPath: '/etc/x.yaml' });
+testParsed(['--config=a=b'], { do: 'run', allowRoot: false, configPath: 'a=b' });
+testParsed(['--config=-odd'], { do: 'run', allowRoot: false, configPath: '-odd' });
+testParsed(['--config=x', '--allow-root'], { do: 'run', allowRoot: true, configPath: 'x' });
+testParsed(['--allow-root', '--config', 'x'], { do: 'run', allowRoot: true, configPath: 'x' });
+testParsed(['--check-config'], { do: 'check-config' });
+testParsed(['--check-config', '--config', 'x'], { do: 'check-config', configPath: 'x' });
+testParsed(['--config', 'x', '--check-config', '--allow-root'], { do: 'check-config', configPath: 'x' });
+testParsed(['--version'], { do: 'version' });
+testParsed(['--help'], { do: 'help' });
+testParsed(['--check-config', '--version', '--help'], { do: 'help' });
+testParsed(['progress'], { do: 'progress', args: [] });
+testParsed(['progress', '--help', '-x', 'end'], { do: 'progress', args: ['--help', '-x', 'end'] });
+testParsed(['trace', '--', 'pactl', '--help'], { do: 'trace', args: ['--', 'pactl', '--help'] });
+testParsed(['bench', '--json', '-x'], { do: 'bench', args: ['--json', '-x'] });
 
-refused(['--bogus'], "'--bogus'");
-refused(['--help', '--bogus'], "'--bogus'");
-refused(['--conf', 'x'], "'--conf'");
-refused(['--bogus=1'], "'--bogus'");
-refused(['-c', 'x'], "'-c'");
-refused(['-'], "'-'");
-refused(['--toString'], "'--toString'");
-refused(['--a\nb'], "'--a b'");
-refused(['serve'], "'serve'");
-refused([''], "''");
-refused(['--allow-root', 'progress'], "'progress'");
-refused(['--config', 'x', 'y'], "'y'");
-refused(['--config', 'x', '--config', 'y'], '--config is given twice');
-refused(['--config=x', '--config=x', '--check-config'], '--config is given twice');
-refused(['--config'], '--config');
-refused(['--config='], '--config needs a value');
-refused(['--config', ''], '--config needs a value');
-refused(['--config', '--allow-root'], "'--config'");
-refused(['--version=1'], "'--version'");
-refused(['--allow-root='], "'--allow-root'");
+testRefused(['--bogus'], "'--bogus'");
+testRefused(['--help', '--bogus'], "'--bogus'");
+testRefused(['--conf', 'x'], "'--conf'");
+testRefused(['--bogus=1'], "'--bogus'");
+testRefused(['-c', 'x'], "'-c'");
+testRefused(['-'], "'-'");
+testRefused(['--toString'], "'--toString'");
+testRefused(['--a\nb'], "'--a b'");
+testRefused(['serve'], "'serve'");
+testRefused([''], "''");
+testRefused(['--allow-root', 'progress'], "'progress'");
+testRefused(['--config', 'x', 'y'], "'y'");
+testRefused(['--config', 'x', '--config', 'y'], '--config is given twice');
+testRefused(['--config=x', '--config=x', '--check-config'], '--config is given twice');
+testRefused(['--config'], '--config');
+testRefused(['--config='], '--config needs a value');
+testRefused(['--config', ''], '--config needs a value');
+testRefused(['--config', '--allow-root'], "'--config'");
+testRefused(['--version=1'], "'--version'");
+testRefused(['--allow-root='], "'--allow-root'");
 
-/** Those of docs/configuration.md, "Exit statuses", that a shell can see. */
+/** The exit statuses that a shell can see (docs/configuration.md, "Exit statuses"). */
 const STATUSES = ['0 ', '64 ', '69 ', '74 ', '77 ', '78 ', '126 '];
 
 test('the help names every option and every exit status, and fits a terminal', () => {

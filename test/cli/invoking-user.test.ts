@@ -1,5 +1,5 @@
-// The commands under a real sudo, for a user of their own with a sound server that wants its cookie: they see
-// what is the user's. The machine's users, its rules of sudo and its runtime directories are not touched.
+// Under a real sudo the commands find what belongs to the invoking user. That user is made for the test, with
+// a sound server that demands its cookie. The machine's own users, sudo rules and runtime directories stay.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -16,8 +16,8 @@ const UID = 4321;
 const RUNTIME = `/run/user/${UID}`;
 
 /**
- * `$1`: the test's folder, which gets a place that the user can reach. The rest: the program. Each command
- * leaves its output in a file.
+ * The first argument is the test's folder, which is mounted where the user can reach it. The other arguments
+ * are the program. The output of each command goes into a file of the folder.
  */
 const SCRIPT = `
 mount -t tmpfs -o mode=755 tmpfs /run
@@ -63,22 +63,22 @@ describe('under sudo', { skip }, () => {
     await promisify(execFile)('unshare', [...apart, 'sh', '-eu', join(folder, 'script'), folder, ...program]);
   });
 
-  test("--check-config shows the user's configuration", () => {
+  test("under sudo --check-config shows the user's configuration", () => {
     assert.match(output('check'), /^players:\n {2}enabled: true$/m);
     assert.match(output('check'), new RegExp(`progressSocket: ${RUNTIME}/tonearm/upgrade.sock$`, 'm'));
   });
 
-  test('bench measures the sound server of the user', () => {
+  test('under sudo bench measures the sound server of the user', () => {
     const { missing, server } = JSON.parse(output('bench'));
     assert.equal(missing, null);
     assert.match(server, /^pulseaudio/);
   });
 
-  test('trace shows what a program says to it, which also runs as the user', () => {
+  test('under sudo trace runs a program as the user, and shows what it sends to the sound server', () => {
     assert.match(output('trace'), /GET_SERVER_INFO/);
     assert.match(output('command'), /^parlour$/m);
   });
 
-  test('a runtime directory that is named is kept', () =>
+  test('a runtime directory that the call of sudo names is kept', () =>
     assert.match(output('named'), /progressSocket: \/run\/tonearm\/upgrade.sock$/m));
 });

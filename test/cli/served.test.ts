@@ -1,4 +1,4 @@
-// Where the service is reached, for a `bind` on a machine.
+// The sentences that tell people where they reach the service.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -32,7 +32,7 @@ for (const [bind, interfaces, ...sentences] of [
   [['wlan0'], { lo: LO }, NOTHING, 'wlan0 is not connected now; it is served once it is connected'],
   [['fe80::2'], HOUSE, NOTHING],
 ] as const) {
-  test(`bind ${bind.join(' ')} on a machine with ${Object.keys(interfaces).join(' ')}`, () => {
+  test(`a machine with ${Object.keys(interfaces).join(' ')} tells where bind ${bind.join(' ')} is reached`, () => {
     const hasInterface = (name: string): boolean => name in HOUSE;
     const settings = { ...DEFAULT_SETTINGS, bind, api: { ...DEFAULT_SETTINGS.api, port: 80 } };
     assert.deepEqual(servedSentences(settings, { interfaces, hasInterface }), sentences);

@@ -19,9 +19,9 @@ interface Reply {
 export type Mpv = ReturnType<typeof launchMpv>;
 
 /**
- * Starts an mpv that plays the album, and does not end with the last track. Resolves when it plays. Of thirty
- * starts of mpv one hung: such an mpv answers nothing on its own socket, and is started again. Every other
- * failure rejects.
+ * Starts an mpv that plays the album, and does not end with the last track. Resolves when it plays. One of
+ * thirty mpvs hung at its start. Such an mpv answers nothing on its own socket, and is started again. Every
+ * other failure rejects.
  */
 export async function startMpv(session: Session): Promise<Mpv> {
   for (let starts = 1; ; starts += 1) {

@@ -3,7 +3,7 @@
 
 import { writeFileSync } from 'node:fs';
 
-/** Players read some KiB at a time, and jump only to the beginning of such a portion. */
+/** A high rate, because players read some KiB at a time, and jump only to the beginning of such a portion. */
 const RATE_HZ = 48_000;
 const PITCH_HZ = 440;
 /** The amplitude, of at most 127: samples are unsigned bytes, silence is 128. */
@@ -33,16 +33,17 @@ function chunk(name: string, ...parts: readonly Buffer[]): Buffer {
 function format(): Buffer {
   const fields = Buffer.alloc(16);
   // PCM and one channel, samples per second, bytes per second, bytes and bits per sample.
-  for (const [at, word] of [0x10001, RATE_HZ, RATE_HZ, 0x80001].entries()) fields.writeUInt32LE(word, 4 * at);
+  for (const [index, word] of [0x10001, RATE_HZ, RATE_HZ, 0x80001].entries())
+    fields.writeUInt32LE(word, 4 * index);
   return fields;
 }
 
 /** Writes a WAV file; its tags are those of RIFF's list INFO, in UTF-8. */
 export function writeTone(path: string, { title, artist, album, seconds }: Tone): void {
-  const second = Uint8Array.from({ length: RATE_HZ }, (_, at) =>
-    Math.round(128 + LOUDNESS * Math.sin((2 * Math.PI * PITCH_HZ * at) / RATE_HZ)),
+  const oneSecond = Uint8Array.from({ length: RATE_HZ }, (_, sample) =>
+    Math.round(128 + LOUDNESS * Math.sin((2 * Math.PI * PITCH_HZ * sample) / RATE_HZ)),
   );
-  const samples = Buffer.alloc(seconds * RATE_HZ, second);
+  const samples = Buffer.alloc(seconds * RATE_HZ, oneSecond);
   const tags = Object.entries({ INAM: title, IART: artist, IPRD: album }).map(([name, value]) =>
     chunk(name, Buffer.from(`${value}\0`)),
   );

@@ -1,5 +1,5 @@
-// `tonearm bench`: its command line, what it makes of its measurements, and the list that it times the codec
-// with.
+// `tonearm bench`: its command line, the report that it makes of its measurements, and the list with which it
+// times the codec.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,8 +7,8 @@ import { parseBench } from '../../../src/cli/bench/bench.js';
 import * as reports from '../../../src/cli/bench/report.js';
 import { sampleWork } from '../../../src/cli/bench/sample-list.js';
 
-function measures(args: readonly string[], seconds: number, json: boolean): void {
-  test(`bench ${args.join(' ')} measures`, () => {
+function testMeasures(args: readonly string[], seconds: number, json: boolean): void {
+  test(`bench ${args.join(' ')} measures for ${seconds} s`, () => {
     const request = parseBench(args);
     assert.ok(request.do === 'measure', JSON.stringify(request));
     assert.deepEqual([request.seconds, request.json], [seconds, json]);
@@ -19,7 +19,7 @@ function measures(args: readonly string[], seconds: number, json: boolean): void
   });
 }
 
-function wrong(args: readonly string[], named: string): void {
+function testRefused(args: readonly string[], named: string): void {
   test(`bench ${args.join(' ')} is refused`, () => {
     const request = parseBench(args);
     assert.ok(request.do === 'wrong', JSON.stringify(request));
@@ -28,19 +28,19 @@ function wrong(args: readonly string[], named: string): void {
   });
 }
 
-measures([], 10, false);
-measures(['--json'], 10, true);
-measures(['--seconds', '2'], 2, false);
-measures(['--seconds=60', '--json'], 60, true);
+testMeasures([], 10, false);
+testMeasures(['--json'], 10, true);
+testMeasures(['--seconds', '2'], 2, false);
+testMeasures(['--seconds=60', '--json'], 60, true);
 
-wrong(['--seconds', '1'], 'from 2 to 60');
-wrong(['--seconds', '61'], 'from 2 to 60');
-wrong(['--seconds', '2.5'], 'from 2 to 60');
-wrong(['--seconds', '0x5'], 'from 2 to 60');
-wrong(['--seconds='], 'from 2 to 60');
-wrong(['--seconds'], '--seconds');
-wrong(['--volume'], "'--volume'");
-wrong(['now'], "'now'");
+testRefused(['--seconds', '1'], 'from 2 to 60');
+testRefused(['--seconds', '61'], 'from 2 to 60');
+testRefused(['--seconds', '2.5'], 'from 2 to 60');
+testRefused(['--seconds', '0x5'], 'from 2 to 60');
+testRefused(['--seconds='], 'from 2 to 60');
+testRefused(['--seconds'], '--seconds');
+testRefused(['--volume'], "'--volume'");
+testRefused(['now'], "'now'");
 
 test('bench --help fits a terminal', () => {
   const request = parseBench(['--json', '--help']);
@@ -49,10 +49,11 @@ test('bench --help fits a terminal', () => {
   for (const line of request.text.split('\n')) assert.ok(line.length <= 80, line);
 });
 
-/** Decoded and encoded, 40 us a stream: 2500 in 0.1 s. */
+/** A stream takes 40 us to decode and encode, so 2500 streams take 0.1 s. */
 const CODEC = { memory_mb: 61.239, decode_us_per_stream: 30, encode_us_per_stream: 10 };
 /**
- * Half a core carries 250 changes a second. Ten a second leave 48 ms, and one more listener takes 0.01 ms.
+ * A change takes 2 ms, so half a core carries 250 changes a second. At ten a second each may take 50 ms. The
+ * other 48 ms are for listeners, of which each takes 0.01 ms.
  */
 const FIGURES = {
   ...CODEC,
@@ -62,7 +63,7 @@ const FIGURES = {
 };
 const report = (figures: reports.Figures, missing = '') => reports.makeReport({ figures, missing }, 10);
 
-test('a quantile is one of the values', () => {
+test('a quantile is one of the values, or NaN without values', () => {
   assert.deepEqual(
     [reports.quantile([90, 30, 20], 0.5), reports.quantile([9, 8, 7], 0.99), reports.quantile([], 0.5)],
     [30, 9, NaN],
@@ -101,7 +102,7 @@ test('a figure that could not be measured is null, a dash, and not in the estima
   assert.doesNotMatch(text, /null|NaN|half of a core/);
 });
 
-test('the list is decoded whole, and encoded as what clients see', () => {
+test('the sample list is decoded whole, and encoded as clients see it', () => {
   const { streams, decode, encode } = sampleWork();
   const list = decode();
   assert.equal(list.length, streams);

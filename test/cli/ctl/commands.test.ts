@@ -12,7 +12,7 @@ import { PROBLEMS } from '../../../src/gateway/problem.js';
 import { OPERATION_NAMES, OPERATIONS } from '../../../src/protocol/actor/operations.js';
 import { BODIES } from '../../../src/protocol/actor/schemas.js';
 
-/** The parsed call of a line; '' separates its words. */
+/** The call that a line means. Its words are separated by blanks. */
 function callOf(line: string) {
   const request = parseCtl(line.split(' '));
   if (request.do !== 'call') return assert.fail(`${line}: ${JSON.stringify(request)}`);
@@ -28,16 +28,18 @@ function wordFor({ type, values, minimum = 0, name }: Field): string {
   return type === 'string' ? 'some-text' : String(Math.max(minimum, 0));
 }
 
-/** Only the required words, or all that do not exclude each other. */
-function lineFor(name: string, { parameters, fields, required }: Command, whole: boolean): string {
+/** A line with the required words, or with the words of all fields that do not exclude each other. */
+function lineFor(name: string, { parameters, fields, required }: Command, hasAllFields: boolean): string {
   const params = parameters.map(({ values = ['thing'] }) => values[0] ?? '');
-  const first = required.map((names) => fields.find((field) => field.name === names[0]));
+  const requiredFields = required.map((names) => fields.find((field) => field.name === names[0]));
   const optional = fields.filter((field) => !required.flat().includes(field.name));
-  const words = [...first, ...(whole ? optional : [])].flatMap((field) => field ?? []).map(wordFor);
+  const words = [...requiredFields, ...(hasAllFields ? optional : [])]
+    .flatMap((field) => field ?? [])
+    .map(wordFor);
   return [name, ...params, ...words].join(' ');
 }
 
-test('every operation has one command, whose name is nobody else’s', () => {
+test('every operation has one command, and no command is called watch or completion', () => {
   const operations = Object.values(COMMANDS).map(({ operation }) => operation);
   assert.deepEqual(operations, OPERATION_NAMES);
   assert.deepEqual(
@@ -47,19 +49,19 @@ test('every operation has one command, whose name is nobody else’s', () => {
 });
 
 for (const [name, command] of Object.entries(COMMANDS)) {
-  for (const whole of [false, true]) {
-    const line = lineFor(name, command, whole);
-    test(`tonearm ctl ${line}${whole ? ', with all fields' : ''}`, () => {
+  for (const hasAllFields of [false, true]) {
+    const line = lineFor(name, command, hasAllFields);
+    test(`tonearm ctl ${line}${hasAllFields ? ', with all fields,' : ''} is the request of the table`, () => {
       const { command: found, call } = callOf(line);
-      const row = OPERATIONS[found.operation];
+      const operation = OPERATIONS[found.operation];
       assert.equal(found, command);
       assert.deepEqual(
         Object.keys(call.params),
-        [...row.path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter),
+        [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter),
       );
-      if (row.method === 'GET' || row.body === undefined) return;
-      if (call.body === undefined) assert.equal(row.isBodyRequired, false, 'a body may be absent');
-      else assert.ok(Check(BODIES[row.body], call.body), JSON.stringify(call.body));
+      if (operation.method === 'GET' || operation.body === undefined) return;
+      if (call.body === undefined) assert.equal(operation.isBodyRequired, false, 'a body may be absent');
+      else assert.ok(Check(BODIES[operation.body], call.body), JSON.stringify(call.body));
     });
   }
 }
@@ -128,14 +130,14 @@ for (const [line, message] of REFUSED)
     assert.match(request.do === 'wrong' ? request.message : '', message);
   });
 
-test('help for a name that is no operation is the list of operations, also for a name that every object has', () => {
+test('help for an unknown name is the list of operations, also for a name that every object has', () => {
   const help = parseCtl(['--help']);
   assert.equal(help.do, 'print');
   for (const name of ['loudness', 'constructor', 'toString'])
     assert.deepEqual(parseCtl([name, '--help']), help);
 });
 
-test('events are chosen by name or by what their names begin with', () => {
+test('events are chosen by name or by the beginning of their names', () => {
   const typesOf = (line: string): unknown => {
     const request = parseCtl(line.split(' '));
     return request.do === 'watch' ? request.types : request;

@@ -4,7 +4,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { plainLines } from '../../../src/cli/ctl/plain-text.js';
 
-/** `extra` of an upgrade is whatever the maker of the node has written into a file. */
+/**
+ * Upgrades have a member `extra`, which holds anything that the maker of the node has written into a file.
+ */
 const EXTRAS: readonly (readonly [extra: object, lines: readonly string[]])[] = [
   [{ packages: [{ name: 'mpd', size: 3 }] }, ['extra.packages:', '  name  size', '  mpd   3']],
   [{ constructor: [{ name: 'mpd' }] }, ['extra.constructor:', '  name', '  mpd']],
@@ -15,5 +17,5 @@ const EXTRAS: readonly (readonly [extra: object, lines: readonly string[]])[] = 
 ];
 
 for (const [extra, lines] of EXTRAS)
-  test(`the member ${JSON.stringify(extra)} is printed`, () =>
+  test(`the member extra with ${JSON.stringify(extra)} is printed as lines`, () =>
     assert.deepEqual(plainLines('upgrade', { extra }), lines));

@@ -4,14 +4,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseTrace, type TraceTask } from '../../../src/cli/trace/trace.js';
 
-function traces(args: readonly string[], task: Partial<TraceTask>): void {
-  test(`trace ${args.join(' ')}`, () => {
+function testParsed(args: readonly string[], task: Partial<TraceTask>): void {
+  test(`trace ${args.join(' ')} is understood`, () => {
     const usual = { do: 'trace', raw: undefined, data: false, json: false, command: [] };
     assert.deepEqual(parseTrace(args), { ...usual, ...task });
   });
 }
 
-function wrong(args: readonly string[], named: string): void {
+function testRefused(args: readonly string[], named: string): void {
   test(`trace ${args.join(' ')} is refused`, () => {
     const request = parseTrace(args);
     assert.ok(request.do === 'wrong', JSON.stringify(request));
@@ -20,22 +20,25 @@ function wrong(args: readonly string[], named: string): void {
   });
 }
 
-traces([], {});
-traces(['--json', '--data'], { json: true, data: true });
-traces(['--raw', 'x', '--json'], { raw: 'x', json: true });
-traces(['--raw=x.json'], { raw: 'x.json' });
-traces(['--', 'pactl', 'info'], { command: ['pactl', 'info'] });
-traces(['--json', '--', 'mpv', '--raw', '--', '-x'], { json: true, command: ['mpv', '--raw', '--', '-x'] });
-traces(['--', 'env', '--help'], { command: ['env', '--help'] });
+testParsed([], {});
+testParsed(['--json', '--data'], { json: true, data: true });
+testParsed(['--raw', 'x', '--json'], { raw: 'x', json: true });
+testParsed(['--raw=x.json'], { raw: 'x.json' });
+testParsed(['--', 'pactl', 'info'], { command: ['pactl', 'info'] });
+testParsed(['--json', '--', 'mpv', '--raw', '--', '-x'], {
+  json: true,
+  command: ['mpv', '--raw', '--', '-x'],
+});
+testParsed(['--', 'env', '--help'], { command: ['env', '--help'] });
 
-wrong(['pactl'], "'pactl'");
-wrong(['pactl', '--', 'info'], "'pactl'");
-wrong(['--raw'], '--raw');
-wrong(['--raw', '--', 'pactl'], '--raw');
-wrong(['--raw='], '--raw needs a value');
-wrong(['--'], 'a command must follow --');
-wrong(['--', ''], 'a command must follow --');
-wrong(['--seconds', '5'], "'--seconds'");
+testRefused(['pactl'], "'pactl'");
+testRefused(['pactl', '--', 'info'], "'pactl'");
+testRefused(['--raw'], '--raw');
+testRefused(['--raw', '--', 'pactl'], '--raw');
+testRefused(['--raw='], '--raw needs a value');
+testRefused(['--'], 'a command must follow --');
+testRefused(['--', ''], 'a command must follow --');
+testRefused(['--seconds', '5'], "'--seconds'");
 
 test('trace --help fits a terminal', () => {
   const request = parseTrace(['--json', '--help', '--', 'x']);
