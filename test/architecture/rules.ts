@@ -96,11 +96,11 @@ const buses: Check = eachFile('src/', ({ path, code, text }) =>
     .map(({ index, effect }) => `${path}:${lineAt(text, index)}: may not open a bus for ${effect}`),
 );
 
-/** Files that are loaded together with the first one. `doesLoad` selects the imports that load a file. */
+/** Files that are loaded together with the first one. `isLoading` selects the imports that load a file. */
 function filesLoadedFrom(
   files: readonly SourceFile[],
   first: string,
-  doesLoad: (imported: Import) => boolean,
+  isLoading: (imported: Import) => boolean,
 ): Set<string> {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const reached = new Set<string>();
@@ -109,7 +109,7 @@ function filesLoadedFrom(
     if (reached.has(path)) continue;
     reached.add(path);
     for (const imported of byPath.get(path)?.imports ?? []) {
-      if (doesLoad(imported) && byPath.has(imported.target)) queue.push(imported.target);
+      if (isLoading(imported) && byPath.has(imported.target)) queue.push(imported.target);
     }
   }
   return reached;

@@ -14,7 +14,7 @@ import { type HttpAnswer, send } from '../tools/http.js';
 import { until } from '../until.js';
 import { bootMachine, type Machine } from './machine.js';
 
-/** What takes a second elsewhere takes an emulated machine half a minute if other programs use its cores. */
+/** An emulated machine on a busy computer needs half a minute for what takes a second elsewhere. */
 export const SLOW_MS = 240_000;
 
 const LIST_ALL = 'pactl get-default-sink; pactl list short sinks; pactl list short sink-inputs';

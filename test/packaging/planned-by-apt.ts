@@ -5,12 +5,12 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { output } from './built-package.js';
 
-/** The versions of what the packages need. They differ between Debian 12 and 13. */
+/** The versions of dependencies that differ between Debian 12 and 13. */
 const VERSIONS_BY_DEBIAN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   bookworm: { libc6: '2.36-9', nodejs: '18.20.4+dfsg-1' },
   trixie: { libc6: '2.41-12', nodejs: '20.19.2+dfsg-1' },
 };
-/** What the packages need, with the same versions for both Debians. */
+/** Dependencies of the packages that have the same version in both Debians. */
 const LIBRARIES = { 'libgcc-s1': '14.2.0-19', 'libstdc++6': '14.2.0-19' };
 const SYSTEM = { systemd: '257.9-1', 'dbus-user-session': '1.16.2-2' };
 
