@@ -8,7 +8,7 @@ import { Daemon } from '../test/contract/daemon.js';
 import { startPulseAudio } from '../test/sound/servers.js';
 import { until } from '../test/until.js';
 import { memoryMb, quantile } from './support/figures.js';
-import { firstAnswer, startable } from './support/first-answer.js';
+import { firstAnswer, prepareStart } from './support/first-answer.js';
 import { LAUNCHES, type Launch } from './support/launch-flags.js';
 import { type Context, measurement } from './support/measurement.js';
 import type { Row } from './support/rows.js';
@@ -27,12 +27,12 @@ const POLL_MS = 25;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-function rowOf(launch: string, of: string, unit: string, samples: readonly number[]): Row {
-  return { what: `in 10 % of a core and 96 MB, ${launch}: ${of}`, unit, samples };
+function rowOf(launch: string, figure: string, unit: string, samples: readonly number[]): Row {
+  return { what: `in 10 % of a core and 96 MB, ${launch}: ${figure}`, unit, samples };
 }
 
-/** A sound server with its streams. */
-async function playing() {
+/** Starts a sound server, and its streams. */
+async function startPlaying() {
   const sound = await startPulseAudio();
   const client = await sound.streams('player');
   const streams = await client.open(Array.from({ length: STREAMS }, () => ({ sink: 'living' })));
@@ -41,22 +41,24 @@ async function playing() {
 }
 
 /**
- * Starts the daemon, and the least program with one thread and with all, in turns, because a board holds one
- * program at a time.
+ * Starts the daemon, the least program with one thread, and the least program with all threads. They take
+ * turns, because a board holds one program at a time.
  */
 async function measureStarts(
   { what, flags, env }: Launch,
   board: SmallBoard,
   { rounds }: Context,
 ): Promise<readonly Row[]> {
-  const { env: soundEnv, end } = await playing();
-  const program = await startable();
-  const sides = [program.ours, program.barely(1), program.barely(THREADS)].map((args) => ({
-    command: [...board.launcher, process.execPath, ...flags, ...args],
-    ms: [] as number[],
-    cpuMs: [] as number[],
-    rss: [] as number[],
-  }));
+  const { env: soundEnv, end } = await startPlaying();
+  const program = await prepareStart();
+  const sides = [program.daemonArguments, program.bareArguments(1), program.bareArguments(THREADS)].map(
+    (args) => ({
+      command: [...board.launcher, process.execPath, ...flags, ...args],
+      ms: [] as number[],
+      cpuMs: [] as number[],
+      rss: [] as number[],
+    }),
+  );
   for (let round = rounds(START_ROUNDS); round > 0; round -= 1) {
     for (const { command, ...samples } of sides) {
       const started = await firstAnswer(command, { ...soundEnv, ...env }, program.port, POLL_MS);
@@ -68,30 +70,31 @@ async function measureStarts(
   }
   program.remove();
   await end();
-  const [ours, one, all] = sides;
+  const [daemon, withOneThread, withAllThreads] = sides;
   const row = (
-    of: string,
+    figure: string,
     unit: string,
     samples: readonly number[] = [],
     bare: readonly number[] = [],
   ): Row => ({
-    ...rowOf(what, of, unit, samples),
+    ...rowOf(what, figure, unit, samples),
     against: { what: 'uWS and one bare thread', samples: bare },
   });
   return [
-    { ...row('first 200', 'ms', ours?.ms, one?.ms), goal: { of: 'result', atMost: 1000 } },
-    row('CPU until then', 'ms', ours?.cpuMs, one?.cpuMs),
-    rowOf(what, `uWS and ${THREADS} bare threads, first 200`, 'ms', all?.ms ?? []),
-    rowOf(what, `uWS and ${THREADS} bare threads, Rss`, 'MB', all?.rss ?? []),
+    { ...row('first 200', 'ms', daemon?.ms, withOneThread?.ms), goal: { of: 'result', atMost: 1000 } },
+    row('CPU until then', 'ms', daemon?.cpuMs, withOneThread?.cpuMs),
+    rowOf(what, `uWS and ${THREADS} bare threads, first 200`, 'ms', withAllThreads?.ms ?? []),
+    rowOf(what, `uWS and ${THREADS} bare threads, Rss`, 'MB', withAllThreads?.rss ?? []),
   ];
 }
 
-async function measure(
+/** Measures answers and events of a daemon that runs, while streams are corked and uncorked. */
+async function measureRunning(
   { what, flags, env }: Launch,
   board: SmallBoard,
   { ms }: Context,
 ): Promise<readonly Row[]> {
-  const { env: soundEnv, streams, end } = await playing();
+  const { env: soundEnv, streams, end } = await startPlaying();
   const daemon = await Daemon.start({
     env: { ...soundEnv, ...env },
     config: 'power: {enabled: true}\nupgrade: {enabled: true, resultFile: /nowhere/result.json}\n',
@@ -101,28 +104,29 @@ async function measure(
   await until('GET /audio is 200', async () => (await daemon.get('/audio')).status === 200);
   const stream = await daemon.events('?snapshot=1');
   const gets: number[] = [];
-  for (let at = 0; at < ms(GETS); at += 1) {
-    const columns = performance.now();
+  for (let count = 0; count < ms(GETS); count += 1) {
+    const from = performance.now();
     await daemon.get('/audio');
-    gets.push(performance.now() - columns);
+    gets.push(performance.now() - from);
     await pause(EVERY_MS);
   }
   const corked = new Map(streams.map(({ id }) => [id, true]));
   for (let change = 0; change < ms(CHANGES); change += 1) {
     const changed = streams[change % STREAMS];
     if (changed === undefined) continue;
-    corked.set(changed.id, change % 3 === 0);
-    await changed.cork(change % 3 === 0);
+    const isCorked = change % 3 === 0;
+    corked.set(changed.id, isCorked);
+    await changed.cork(isCorked);
     await pause(EVERY_MS);
   }
-  const isTrue = (): boolean =>
+  const hasLastState = (): boolean =>
     [...stream.model.known.clients.values()].every(
       (client) => client['corked'] === corked.get(Number(client['id'])),
     );
-  await stream.until(isTrue, 'the last state', CAUGHT_UP_MS);
+  await stream.until(hasLastState, 'the last state', CAUGHT_UP_MS);
   const { rss } = memoryMb(daemon.pid);
   const eventCount = stream.dataOf('audio.updated').length;
-  const row = (of: string, unit: string, value: number): Row => rowOf(what, of, unit, [value]);
+  const row = (figure: string, unit: string, value: number): Row => rowOf(what, figure, unit, [value]);
   const rows = [
     row('GET /audio, p50', 'ms', quantile(gets, 0.5)),
     row('GET /audio, p99', 'ms', quantile(gets, 0.99)),
@@ -147,7 +151,10 @@ await measurement(async (context) => {
     // The board is removed at the exit, also after a failure, because the process has then ended its
     // children, and the group is empty.
     process.once('exit', () => board.remove());
-    rows.push(...(await measureStarts(launch, board, context)), ...(await measure(launch, board, context)));
+    rows.push(
+      ...(await measureStarts(launch, board, context)),
+      ...(await measureRunning(launch, board, context)),
+    );
   }
   return rows;
 });

@@ -6,7 +6,7 @@
 
 import { startPulseAudio } from '../test/sound/servers.js';
 import { LAUNCHES, type Launch } from './support/launch-flags.js';
-import { listened, startBare, startDaemon, warmUp } from './support/listened.js';
+import { startBare, startDaemon, startListened, warmUp } from './support/listened.js';
 import { type Context, measurement } from './support/measurement.js';
 import type { Row } from './support/rows.js';
 
@@ -25,9 +25,9 @@ const ROUNDS = 7;
 const TURN_MS = 1500;
 
 async function measure({ what, streams, everyMs }: Load, launch: Launch, context: Context): Promise<Row[]> {
-  const daemon = await listened(streams, startPulseAudio, (sound) => startDaemon(sound, launch));
-  const bare = await listened(streams, startPulseAudio, (sound) => startBare(sound, launch, 'bytes'));
-  const record = await listened(streams, startPulseAudio, (sound) => startBare(sound, launch, 'record'));
+  const daemon = await startListened(streams, startPulseAudio, (sound) => startDaemon(sound, launch));
+  const bare = await startListened(streams, startPulseAudio, (sound) => startBare(sound, launch, 'bytes'));
+  const record = await startListened(streams, startPulseAudio, (sound) => startBare(sound, launch, 'record'));
   const sides = [daemon, bare, record];
   await warmUp(sides, context);
   const samples = { daemon: [] as number[], bare: [] as number[], record: [] as number[] };

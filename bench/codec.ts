@@ -41,19 +41,19 @@ interface Work {
 const { ours, theirs } = CODECS;
 
 /**
- * Nanoseconds of CPU for one of the `parts` of what `act` does, because time by the clock means little on a
- * busy machine.
+ * Nanoseconds of CPU for one record or command, if `act` processes `count` of them. Time by the clock means
+ * little on a busy machine.
  */
-function time(times: number, parts: number, act: () => void): number {
+function cpuNs(times: number, count: number, act: () => void): number {
   const begun = ownCpu();
   for (let left = times; left > 0; left -= 1) act();
-  return ((ownCpu() - begun) * 1000) / times / parts;
+  return ((ownCpu() - begun) * 1000) / times / count;
 }
 
-function decoding(of: () => Codec, chunks: readonly Buffer[], count: number): () => number {
-  const codec = of();
+function decoding(makeCodec: () => Codec, chunks: readonly Buffer[], count: number): () => number {
+  const codec = makeCodec();
   return () =>
-    time(Math.ceil(RECORDS_PER_ROUND / count), count, () => {
+    cpuNs(Math.ceil(RECORDS_PER_ROUND / count), count, () => {
       if (codec.decode(chunks).length !== count) throw new Error(`${codec.name}: not ${count} records`);
     });
 }
@@ -62,17 +62,17 @@ function decoding(of: () => Codec, chunks: readonly Buffer[], count: number): ()
 function decodingChanged(list: List): () => number {
   const codec = ours();
   const lists = [[list.bytes], [changed(list).bytes]];
-  return () => time(1, 2 * list.count, () => void lists.map((chunks) => codec.decode(chunks)));
+  return () => cpuNs(1, 2 * list.count, () => void lists.map((chunks) => codec.decode(chunks)));
 }
 
 function decodingFirst({ bytes, count }: List): () => number {
   return () => {
     const codec = ours();
-    return time(1, count, () => void codec.decode([bytes]));
+    return cpuNs(1, count, () => void codec.decode([bytes]));
   };
 }
 
-function listWork(list: List, place: number): readonly Work[] {
+function listWork(list: List, frameIndex: number): readonly Work[] {
   const { server, count, bytes } = list;
   const name = `${count} sink inputs of ${server}`;
   const times = Math.ceil(RECORDS_PER_ROUND / count);
@@ -80,7 +80,7 @@ function listWork(list: List, place: number): readonly Work[] {
     what: `decoding ${name}`,
     ours: decoding(ours, [bytes], count),
     theirs: decoding(theirs, [bytes], count),
-    libpulse: async (program) => (await program.decode(place, times)) / count,
+    libpulse: async (program) => (await program.decode(frameIndex, times)) / count,
   };
   const chunks = chunksOf(bytes);
   const inChunks: Work = {
@@ -92,19 +92,23 @@ function listWork(list: List, place: number): readonly Work[] {
 }
 
 /** Decoding at a refresh where a property of each stream has changed, and at the first reading. */
-function newsWork(list: List): readonly Work[] {
+function changedAndFirstWork(list: List): readonly Work[] {
   const name = `${list.count} sink inputs of ${list.server}`;
-  const again = decoding(theirs, [list.bytes], list.count);
+  const theirDecoding = decoding(theirs, [list.bytes], list.count);
   return [
-    { what: `decoding ${name}, a property of each changed`, ours: decodingChanged(list), theirs: again },
-    { what: `decoding ${name}, never seen`, ours: decodingFirst(list), theirs: again },
+    {
+      what: `decoding ${name}, a property of each changed`,
+      ours: decodingChanged(list),
+      theirs: theirDecoding,
+    },
+    { what: `decoding ${name}, never seen`, ours: decodingFirst(list), theirs: theirDecoding },
   ];
 }
 
 function commandWork(what: Encoded, title: string): Work {
-  const encoding = (of: () => Codec) => {
-    const codec = of();
-    return () => time(COMMANDS_PER_ROUND, 1, () => void codec.encode[what]());
+  const encoding = (makeCodec: () => Codec) => {
+    const codec = makeCodec();
+    return () => cpuNs(COMMANDS_PER_ROUND, 1, () => void codec.encode[what]());
   };
   return {
     what: `encoding ${title}`,
@@ -115,7 +119,7 @@ function commandWork(what: Encoded, title: string): Work {
 }
 
 /** Checks that all three write the same, except for the tag of a request, which pulseaudio.js counts. */
-async function agree(program: LibPulse | undefined): Promise<void> {
+async function checkAgreement(program: LibPulse | undefined): Promise<void> {
   for (const what of ['volume', 'name'] as const) {
     const [written] = ours().encode[what]();
     const payload = Buffer.from(written ?? []).subarray(HEADER_BYTES);
@@ -125,36 +129,47 @@ async function agree(program: LibPulse | undefined): Promise<void> {
   }
 }
 
-async function timed(work: readonly Work[], program: LibPulse | undefined, context: Context): Promise<Row[]> {
-  const all = work.map((each) => ({
-    ...each,
+async function measureWork(
+  work: readonly Work[],
+  program: LibPulse | undefined,
+  context: Context,
+): Promise<Row[]> {
+  const measured = work.map((task) => ({
+    ...task,
     samples: [] as number[],
-    js: [] as number[],
-    c: [] as number[],
+    samplesOfJs: [] as number[],
+    samplesOfC: [] as number[],
   }));
   for (let round = -context.rounds(WARM_UP_ROUNDS); round < context.rounds(ROUNDS); round += 1) {
-    for (const each of all) {
-      const turn = { ours: each.ours(), js: each.theirs?.(), c: program && (await each.libpulse?.(program)) };
-      if (round < 0) continue;
-      each.samples.push(turn.ours);
-      if (turn.js !== undefined) each.js.push(turn.js);
-      if (turn.c !== undefined) each.c.push(turn.c);
+    for (const task of measured) {
+      const ofOurs = task.ours();
+      const ofJs = task.theirs?.();
+      const ofC = program && (await task.libpulse?.(program));
+      const isWarmUp = round < 0;
+      if (isWarmUp) continue;
+      task.samples.push(ofOurs);
+      if (ofJs !== undefined) task.samplesOfJs.push(ofJs);
+      if (ofC !== undefined) task.samplesOfC.push(ofC);
     }
   }
-  return all.flatMap(({ what, samples, js, c }) => {
+  return measured.flatMap(({ what, samples, samplesOfJs, samplesOfC }) => {
     const row = { what, unit: 'ns', samples, compare: 'theirs / ours' } as const;
-    const isGoal = /^decoding [^,]*$/.test(what);
+    const hasGoal = /^decoding [^,]*$/.test(what);
     return [
-      { ...row, against: { what: 'pulseaudio.js', samples: js }, ...(isGoal ? { goal: GOAL } : {}) },
-      ...(c.length === 0 ? [] : [{ ...row, against: { what: 'libpulse', samples: c } }]),
+      {
+        ...row,
+        against: { what: 'pulseaudio.js', samples: samplesOfJs },
+        ...(hasGoal ? { goal: GOAL } : {}),
+      },
+      ...(samplesOfC.length === 0 ? [] : [{ ...row, against: { what: 'libpulse', samples: samplesOfC } }]),
     ];
   });
 }
 
 /** libpulse keeps nothing, so its figure is what a record takes while its callback runs. */
-async function heap(
+async function measureHeap(
   list: List,
-  place: number,
+  frameIndex: number,
   program: LibPulse | undefined,
   context: Context,
 ): Promise<Row[]> {
@@ -175,11 +190,11 @@ async function heap(
     against,
     compare: 'theirs / ours',
   });
-  const c = program === undefined ? [] : [(await program.heap(place)) / count];
+  const samplesOfC = program === undefined ? [] : [(await program.heap(frameIndex)) / count];
   return [
     row('allocated', { what: 'pulseaudio.js', samples: samples.allocated.theirs }),
     row('kept', { what: 'pulseaudio.js', samples: samples.kept.theirs }),
-    ...(program === undefined ? [] : [row('kept', { what: 'libpulse', samples: c })]),
+    ...(program === undefined ? [] : [row('kept', { what: 'libpulse', samples: samplesOfC })]),
   ];
 }
 
@@ -188,21 +203,21 @@ await measurement(async (context) => {
   const started = LibPulse.start(lists.map(({ bytes }) => bytes));
   const program = typeof started === 'string' ? undefined : started;
   if (typeof started === 'string') context.note(started);
-  await agree(program);
+  await checkAgreement(program);
   const long = lists.filter(({ count }) => count === LONGEST_CAPTURED);
   const work = [
     ...lists.flatMap(listWork),
-    ...long.flatMap(newsWork),
+    ...long.flatMap(changedAndFirstWork),
     commandWork('volume', "a stream's volume"),
     commandWork('name', 'a name with six properties'),
   ];
-  const rows = await timed(
+  const rows = await measureWork(
     work.filter(({ what }) => context.selects(what)),
     program,
     context,
   );
   for (const list of context.selects('heap') ? long : [])
-    rows.push(...(await heap(list, lists.indexOf(list), program, context)));
+    rows.push(...(await measureHeap(list, lists.indexOf(list), program, context)));
   await program?.end();
   return rows;
 });

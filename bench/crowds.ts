@@ -138,25 +138,25 @@ interface Samples {
   readonly cpu: number[];
 }
 
-async function takeRound(side: Side, roundMs: number, samples: Samples): Promise<void> {
-  const atFirst = cpuMs(side.pid);
+async function measureRound(side: Side, roundMs: number, samples: Samples): Promise<void> {
+  const cpuAtFirst = cpuMs(side.pid);
   samples.rest.push(median(await answerTimes(side.port, roundMs)));
-  const before = cpuMs(side.pid);
+  const cpuBefore = cpuMs(side.pid);
   await side.crowd.begin();
   await pause(GATHERING_MS);
   samples.beside.push(median(await answerTimes(side.port, roundMs)));
-  samples.cpu.push(cpuMs(side.pid) - before - (before - atFirst));
+  samples.cpu.push(cpuMs(side.pid) - cpuBefore - (cpuBefore - cpuAtFirst));
   await side.crowd.end();
   await pause(GATHERING_MS);
 }
 
-async function take(sides: readonly Side[], { rounds, ms }: Context): Promise<readonly Samples[]> {
+async function measureSides(sides: readonly Side[], { rounds, ms }: Context): Promise<readonly Samples[]> {
   const samples = sides.map((): Samples => ({ rest: [], beside: [], cpu: [] }));
   for (const { port } of sides) await answerTimes(port, ms(ROUND_MS));
   for (let round = rounds(ROUNDS); round > 0; round -= 1) {
     for (const [at, side] of sides.entries()) {
-      const own = samples[at];
-      if (own !== undefined) await takeRound(side, ms(ROUND_MS), own);
+      const samplesOfSide = samples[at];
+      if (samplesOfSide !== undefined) await measureRound(side, ms(ROUND_MS), samplesOfSide);
     }
   }
   return samples;
@@ -170,23 +170,23 @@ async function silentRows(what: string, hosts: number, keptMax: number, context:
   const answer = await daemon.get('/audio');
   const bare = await start(CONSTANT, JSON.stringify({ headers: [], body: answer.text }), keptMax);
   const sides: Side[] = [];
-  for (const columns of [
+  for (const server of [
     { port, pid: daemon.pid },
     { port: bare.firstValue, pid: bare.forked.pid },
   ]) {
-    const crowd = await start(PROCESS, 'silent', NODE, columns.port, FIRST, hosts, SILENT);
-    sides.push({ ...columns, crowd: ordered(crowd.forked) });
+    const crowd = await start(PROCESS, 'silent', NODE, server.port, FIRST, hosts, SILENT);
+    sides.push({ ...server, crowd: ordered(crowd.forked) });
   }
-  const [ours, floor] = await take(sides, context);
-  if (ours === undefined || floor === undefined) return [];
+  const [ofDaemon, ofBare] = await measureSides(sides, context);
+  if (ofDaemon === undefined || ofBare === undefined) return [];
   return [
-    { ...answerRow(`an answer beside ${what}, p50`, ours), goal: GOAL },
-    answerRow(`uWS alone beside ${what}, p50`, floor),
+    { ...answerRow(`an answer beside ${what}, p50`, ofDaemon), goal: GOAL },
+    answerRow(`uWS alone beside ${what}, p50`, ofBare),
     {
       what: `CPU beside ${what}`,
       unit: 'ms',
-      samples: ours.cpu,
-      against: { what: 'uWS alone', samples: floor.cpu },
+      samples: ofDaemon.cpu,
+      against: { what: 'uWS alone', samples: ofBare.cpu },
     },
   ];
 }
@@ -203,7 +203,7 @@ await measurement(async (context) => {
   };
   for (const [what, crowd] of Object.entries(others)) {
     if (!context.selects(what)) continue;
-    const [samples] = await take([{ port, pid: daemon.pid, crowd }], context);
+    const [samples] = await measureSides([{ port, pid: daemon.pid, crowd }], context);
     if (samples !== undefined)
       rows.push({ ...answerRow(`an answer beside ${what}, p50`, samples), goal: GOAL });
   }

@@ -49,7 +49,7 @@ interface Samples {
   readonly p99: number[];
 }
 
-async function round(
+async function measureRound(
   { forked, firstValue: port }: Side,
   count: number,
   samples: Samples,
@@ -59,12 +59,12 @@ async function round(
   await readers.open(port, count);
   await forked.order({ do: 'begin' });
   await pause(WARM_UP_MS);
-  readers.take();
-  const measured = context.ms(MEASURED_MS);
+  readers.takeLatencies();
+  const measuredMs = context.ms(MEASURED_MS);
   const before = await forked.order({ do: 'cpu' });
-  await pause(measured);
+  await pause(measuredMs);
   const cpu = (await forked.order({ do: 'cpu' })) - before;
-  const delays = readers.take();
+  const delays = readers.takeLatencies();
   // A busy machine makes fewer changes than it should, but each event is sent to every stream.
   const events = delays.length / count;
   if (events === 0) throw new Error('no events came');
@@ -76,9 +76,9 @@ async function round(
 }
 
 /** The resident memory, in MB, of a gateway whose streams are all read, or none of them. */
-async function crowdMemory(reads: boolean): Promise<number> {
+async function crowdMemory({ areRead }: { areRead: boolean }): Promise<number> {
   const { forked, firstValue } = await Forked.start(GATEWAY);
-  const readers = new StreamReaders('', reads);
+  const readers = new StreamReaders('', areRead);
   await readers.open(firstValue, SILENT);
   await forked.order({ do: 'begin' });
   await pause(SILENT_MS);
@@ -89,13 +89,13 @@ async function crowdMemory(reads: boolean): Promise<number> {
 }
 
 async function silentRow({ rounds }: Context): Promise<Row> {
-  for (const way of ['rmem', 'wmem'])
-    writeFileSync(`/proc/sys/net/ipv4/tcp_${way}`, `4096 ${KERNEL_BYTES} ${KERNEL_BYTES}`);
+  for (const direction of ['rmem', 'wmem'])
+    writeFileSync(`/proc/sys/net/ipv4/tcp_${direction}`, `4096 ${KERNEL_BYTES} ${KERNEL_BYTES}`);
   const silent = [] as number[];
   const read = [] as number[];
   for (let left = rounds(SILENT_ROUNDS); left > 0; left -= 1) {
-    silent.push(await crowdMemory(false));
-    read.push(await crowdMemory(true));
+    silent.push(await crowdMemory({ areRead: false }));
+    read.push(await crowdMemory({ areRead: true }));
   }
   return {
     what: `Rss with ${SILENT} streams that nobody reads`,
@@ -114,11 +114,11 @@ await measurement(async (context) => {
   const ended = await Forked.start(CONSTANTS, 'ended');
   const rows: Row[] = [];
   for (const { count, rounds, goals } of CROWDS) {
-    const samples = { ours: none(), uws: none(), ended: none() };
+    const samples = { ours: noSamples(), uws: noSamples(), ended: noSamples() };
     for (let left = context.rounds(rounds); left > 0; left -= 1) {
-      await round(ours, count, samples.ours, context);
-      await round(constants, count, samples.uws, context);
-      await round(ended, count, samples.ended, context);
+      await measureRound(ours, count, samples.ours, context);
+      await measureRound(constants, count, samples.uws, context);
+      await measureRound(ended, count, samples.ended, context);
     }
     const row = (what: keyof Samples, unit: string): Row => ({
       what: `an event to ${count} streams, ${what === 'cpu' ? 'CPU' : what}`,
@@ -140,6 +140,6 @@ await measurement(async (context) => {
   return rows;
 });
 
-function none(): Samples {
+function noSamples(): Samples {
   return { cpu: [], p50: [], p99: [] };
 }

@@ -17,12 +17,16 @@ const WATCHED_MS = 10_000;
 const UP_DEADLINE_MS = 120_000;
 const FLEET = new URL('./support/fleet-process.js', import.meta.url);
 
-async function allUp(forked: Forked, count: number): Promise<void> {
-  await until(`${count} are up`, async () => (await forked.order({ do: 'up' })) === count, UP_DEADLINE_MS);
+async function untilAllUp(forked: Forked, count: number): Promise<void> {
+  await until(
+    `${count} bridges are up`,
+    async () => (await forked.order({ do: 'up' })) === count,
+    UP_DEADLINE_MS,
+  );
 }
 
 /** The number of retained messages of the whole fleet. */
-async function size(broker: Broker): Promise<number> {
+async function countRetained(broker: Broker): Promise<number> {
   return (await retained(broker.url)).size;
 }
 
@@ -33,7 +37,7 @@ interface Moved {
   readonly delays: readonly number[];
 }
 
-async function moving(broker: Broker, forked: Forked, watchedMs: number): Promise<Moved> {
+async function measureMoves(broker: Broker, forked: Forked, watchedMs: number): Promise<Moved> {
   const spy = await startSpy(broker.url, 'tonearm/+/audio/outputs/alsa');
   await pause(1000);
   const from = spy.received.length;
@@ -52,13 +56,22 @@ async function moving(broker: Broker, forked: Forked, watchedMs: number): Promis
 }
 
 /** Seconds from the broker's return until all is retained again. */
-async function returning(broker: Broker, forked: Forked, whole: number, count: number): Promise<number> {
+async function measureReturn(
+  broker: Broker,
+  forked: Forked,
+  retainedCount: number,
+  count: number,
+): Promise<number> {
   await broker.end('SIGKILL');
   await pause(1000);
   await broker.start({ forget: true });
   const begun = performance.now();
-  await until('all is retained again', async () => (await size(broker)) === whole, UP_DEADLINE_MS);
-  await allUp(forked, count);
+  await until(
+    'all is retained again',
+    async () => (await countRetained(broker)) === retainedCount,
+    UP_DEADLINE_MS,
+  );
+  await untilAllUp(forked, count);
   return (performance.now() - begun) / 1000;
 }
 
@@ -67,10 +80,10 @@ async function measure(count: number, { ms }: Context): Promise<readonly Row[]> 
   const begun = performance.now();
   const { forked } = await Forked.start(FLEET, broker.url, String(count));
   try {
-    await allUp(forked, count);
-    const joined = (performance.now() - begun) / 1000;
-    const whole = await size(broker);
-    const { messages, brokerMs, bridgesMs, delays } = await moving(broker, forked, ms(WATCHED_MS));
+    await untilAllUp(forked, count);
+    const joinedS = (performance.now() - begun) / 1000;
+    const retainedCount = await countRetained(broker);
+    const { messages, brokerMs, bridgesMs, delays } = await measureMoves(broker, forked, ms(WATCHED_MS));
     const perSecond = 1000 / ms(WATCHED_MS);
     const row = (what: string, unit: string, value: number): Row => ({
       what: `${count} nodes: ${what}`,
@@ -78,15 +91,15 @@ async function measure(count: number, { ms }: Context): Promise<readonly Row[]> 
       samples: [value],
     });
     return [
-      row('retained messages', '', whole),
-      row('all joined', 's', joined),
+      row('retained messages', '', retainedCount),
+      row('all joined', 's', joinedS),
       row('published', '/s', messages * perSecond),
       row('CPU of the broker', '% of a core', (brokerMs * 100) / ms(WATCHED_MS)),
       row('CPU of a moving bridge', 'ms/s', (bridgesMs * perSecond) / Math.max(1, count / 10)),
       { what: `${count} nodes: change to subscriber`, unit: 'ms', samples: delays },
       row('change to subscriber, p99', 'ms', quantile(delays, 0.99)),
       row('the broker', 'MB', memoryMb(broker.pid).rss),
-      row('back after a restart', 's', await returning(broker, forked, whole, count)),
+      row('back after a restart', 's', await measureReturn(broker, forked, retainedCount, count)),
     ];
   } finally {
     await forked.end();

@@ -19,9 +19,16 @@ const STREAMS = 20;
  * Headers that a server must read for docs/http-api.md, "Host and Origin", for bodies and for conditional
  * requests.
  */
-const READ = ['host', 'origin', 'sec-fetch-site', 'transfer-encoding', 'content-length', 'if-none-match'];
+const HEADERS_TO_READ = [
+  'host',
+  'origin',
+  'sec-fetch-site',
+  'transfer-encoding',
+  'content-length',
+  'if-none-match',
+];
 /** uWebSockets.js adds these itself. */
-const ADDED = ['date', 'uwebsockets', 'content-length', 'connection', 'keep-alive'];
+const ADDED_HEADERS = ['date', 'uwebsockets', 'content-length', 'connection', 'keep-alive'];
 
 const run = promisify(execFile);
 
@@ -32,7 +39,7 @@ async function requestsPerSecond(port: number, seconds: number): Promise<number>
   return Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]);
 }
 
-function constant(
+function startConstant(
   headers: readonly (readonly [string, string])[],
   body: string,
   reads?: readonly string[],
@@ -58,11 +65,11 @@ await measurement(async ({ rounds, ms, note }) => {
   );
   const answer = await daemon.get('/audio');
   const headers = Object.entries(answer.headers)
-    .filter(([name]) => !ADDED.includes(name))
+    .filter(([name]) => !ADDED_HEADERS.includes(name))
     .map(([name, value]) => [name, String(value)] as const);
-  const same = await constant(headers, answer.text);
-  const bare = await constant([], answer.text);
-  const reading = await constant(headers, answer.text, READ);
+  const same = await startConstant(headers, answer.text);
+  const bare = await startConstant([], answer.text);
+  const reading = await startConstant(headers, answer.text, HEADERS_TO_READ);
   const samples = {
     ours: [] as number[],
     same: [] as number[],

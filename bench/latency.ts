@@ -7,7 +7,7 @@
 import { SOUND_SERVERS } from '../test/sound/servers.js';
 import { quantile } from './support/figures.js';
 import { LAUNCHES } from './support/launch-flags.js';
-import { type Listened, listened, startBare, startDaemon, warmUp } from './support/listened.js';
+import { type Listened, startBare, startDaemon, startListened, warmUp } from './support/listened.js';
 import { type Context, measurement } from './support/measurement.js';
 import type { Row } from './support/rows.js';
 
@@ -24,7 +24,7 @@ const QUANTILES = [
 ];
 
 /** For each side, the delays of each round, in ms. */
-async function samples(
+async function measureDelays(
   sides: readonly Listened[],
   { everyMs, changes }: (typeof SPACINGS)[number],
   { rounds, ms }: Context,
@@ -43,27 +43,28 @@ await measurement(async (context) => {
   if (launch === undefined) return rows;
   for (const { kind, start } of SOUND_SERVERS.filter((server) => context.selects(server.kind))) {
     const sides = [
-      await listened(STREAMS, start, (sound) => startDaemon(sound, launch)),
-      await listened(STREAMS, start, (sound) => startBare(sound, launch, 'bytes')),
-      await listened(STREAMS, start, (sound) => startBare(sound, launch, 'record')),
+      await startListened(STREAMS, start, (sound) => startDaemon(sound, launch)),
+      await startListened(STREAMS, start, (sound) => startBare(sound, launch, 'bytes')),
+      await startListened(STREAMS, start, (sound) => startBare(sound, launch, 'record')),
     ];
     await warmUp(sides, context);
     for (const spacing of SPACINGS) {
-      const [ours = [], bare = [], record = []] = await samples(sides, spacing, context);
+      const [ours = [], bare = [], record = []] = await measureDelays(sides, spacing, context);
       for (const { what, part, goal } of QUANTILES) {
-        const when = `${kind}, one each ${spacing.everyMs} ms, ${what}`;
-        const of = (side: readonly (readonly number[])[]) => side.map((delays) => quantile(delays, part));
-        const against = { what: 'a bare program of two threads', samples: of(bare) };
+        const conditions = `${kind}, one each ${spacing.everyMs} ms, ${what}`;
+        const quantilesOf = (side: readonly (readonly number[])[]) =>
+          side.map((delays) => quantile(delays, part));
+        const against = { what: 'a bare program of two threads', samples: quantilesOf(bare) };
         const compared = { unit: 'ms', against, compare: 'ours - theirs' } as const;
         rows.push({
-          what: `event to SSE bytes, ${when}`,
-          samples: of(ours),
+          what: `event to SSE bytes, ${conditions}`,
+          samples: quantilesOf(ours),
           ...compared,
           goal: { atMost: goal },
         });
         rows.push({
-          what: `the same of the bare program with the record's JSON, ${when}`,
-          samples: of(record),
+          what: `the same of the bare program with the record's JSON, ${conditions}`,
+          samples: quantilesOf(record),
           ...compared,
         });
       }

@@ -57,7 +57,7 @@ async function measure({ what, start, knows, goal }: Side, launch: Launch, { ms 
   const sound = await startPulseAudio();
   const program = await start(sound, launch);
   await pause(ms(REST_MS));
-  const rest = memoryMb(program.pid).rss;
+  const restMb = memoryMb(program.pid).rss;
   const player = await sound.streams('player');
   const streams = await player.open(
     Array.from({ length: STREAMS }, (_, at) => ({ sink: OUTPUTS[at % OUTPUTS.length] ?? '' })),
@@ -69,31 +69,31 @@ async function measure({ what, start, knows, goal }: Side, launch: Launch, { ms 
   const end = performance.now() + ms(STORM_MS);
   for (let round = 0; performance.now() < end; round += 1) {
     const level = (round % LEVELS) / LEVELS;
-    const some = Array.from({ length: CHANGES_AT_ONCE }, (_, at) => {
+    const changes = Array.from({ length: CHANGES_AT_ONCE }, (_, at) => {
       const { id } = streams[(round * CHANGES_AT_ONCE + at) % STREAMS] ?? { id: 0 };
       return mixer.setStreamVolume(id, level);
     });
-    await Promise.all(some);
+    await Promise.all(changes);
   }
-  const most = memoryMb(program.pid).rss;
+  const stormMb = memoryMb(program.pid).rss;
   listeners.close();
   mixer.close();
   await player.close();
   await knows(program, 0);
   await pause(ms(REST_MS));
-  const after = memoryMb(program.pid).rss;
+  const afterMb = memoryMb(program.pid).rss;
   await program.end();
   await sound.stop();
   const row = (when: string, value: number): Row => ({
     what: `${what} ${when}, ${launch.what}`,
     unit: 'MB',
     samples: [value],
-    against: { what: 'itself at rest', samples: [rest] },
+    against: { what: 'itself at rest', samples: [restMb] },
     compare: 'ours - theirs',
   });
   return [
-    row(`after a storm with ${STREAMS} streams`, most),
-    { ...row('a minute after they are gone', after), ...(goal && { goal }) },
+    row(`after a storm with ${STREAMS} streams`, stormMb),
+    { ...row('a minute after they are gone', afterMb), ...(goal && { goal }) },
   ];
 }
 

@@ -32,12 +32,14 @@ const SECONDS = 180;
 const CHANNELS = 2;
 const BYTES_PER_SAMPLE = 2;
 const FULL_SCALE = 0x7fff;
+/** The period of the tone. */
+const PERIOD_FRAMES = 16;
 /** The periods of the two sines by which the loudness changes, out of step with each other. */
 const SWELLS_SECONDS = [3.7, 0.43] as const;
 
 /** Sound whose level is never the same for long. */
 const swelling = (second: number): number =>
-  SWELLS_SECONDS.reduce((all, s) => all + 0.2 * Math.sin((2 * Math.PI * second) / s), 0.5);
+  SWELLS_SECONDS.reduce((sum, period) => sum + 0.2 * Math.sin((2 * Math.PI * second) / period), 0.5);
 
 /** Sound that falls silent again and again, as music does, and out of step with every timer. */
 const LOUD_S = 0.613;
@@ -47,10 +49,11 @@ const falling = (second: number): number => (second % (LOUD_S + SILENT_S) < LOUD
 
 function soundFile(directory: string, amplitude: (second: number) => number): string {
   const samples = Buffer.alloc(RATE * SECONDS * CHANNELS * BYTES_PER_SAMPLE);
-  for (let at = 0; at < RATE * SECONDS; at += 1) {
-    const sample = Math.round(Math.sin((2 * Math.PI * at) / 16) * amplitude(at / RATE) * FULL_SCALE);
+  for (let frame = 0; frame < RATE * SECONDS; frame += 1) {
+    const wave = Math.sin((2 * Math.PI * frame) / PERIOD_FRAMES);
+    const sample = Math.round(wave * amplitude(frame / RATE) * FULL_SCALE);
     for (let channel = 0; channel < CHANNELS; channel += 1) {
-      samples.writeInt16LE(sample >> channel, (at * CHANNELS + channel) * BYTES_PER_SAMPLE);
+      samples.writeInt16LE(sample >> channel, (frame * CHANNELS + channel) * BYTES_PER_SAMPLE);
     }
   }
   const path = join(directory, amplitude.name);
@@ -58,7 +61,7 @@ function soundFile(directory: string, amplitude: (second: number) => number): st
   return path;
 }
 
-async function cost(
+async function measureCost(
   daemon: Daemon,
   what: string,
   { ms }: Context,
@@ -87,7 +90,11 @@ async function cost(
 }
 
 /** From the answer to a mute of the only stream to the event with the new level, in ms (goal 150). */
-async function truth(sound: SoundServer, stream: EventConsumer, { id }: Playing): Promise<readonly number[]> {
+async function measureMutes(
+  sound: SoundServer,
+  stream: EventConsumer,
+  { id }: Playing,
+): Promise<readonly number[]> {
   const samples: number[] = [];
   for (let toggle = 0; toggle < TOGGLES; toggle += 1) {
     const muted = toggle % 2 === 0;
@@ -102,10 +109,8 @@ async function truth(sound: SoundServer, stream: EventConsumer, { id }: Playing)
   return samples;
 }
 
-/**
- * A recorder with low latency, which begins now and calls `onLoud` at the first sample that is not silence.
- */
-function recorder({ env }: SoundServer, latencyMs: number, onLoud: () => void): ChildProcess {
+/** Starts a recorder with low latency. It calls `onLoud` for each piece of sound that is not silent. */
+function startRecorder({ env }: SoundServer, latencyMs: number, onLoud: () => void): ChildProcess {
   const format = ['--raw', '--format=s16le', '--rate=8000', '--channels=1', `--latency-msec=${latencyMs}`];
   const parec = spawn('parec', ['--device=living.monitor', ...format], {
     env,
@@ -120,11 +125,11 @@ function recorder({ env }: SoundServer, latencyMs: number, onLoud: () => void): 
 /** Resolves with the time at which a recorder that begins now gets the first sound. */
 function firstSoundOfParec(sound: SoundServer): Promise<number> {
   return new Promise((resolve, reject) => {
-    const parec = recorder(sound, 20, () => {
+    const parec = startRecorder(sound, 20, () => {
       resolve(performance.now());
       parec.kill('SIGKILL');
     });
-    parec.once('exit', () => reject(new Error('parec has ended, and heard nothing')));
+    parec.once('exit', () => reject(new Error('parec has ended without any sound')));
   });
 }
 
@@ -133,11 +138,11 @@ const isLoud = ({ model }: EventConsumer): boolean =>
 const isSilent = (consumer: EventConsumer): boolean => !isLoud(consumer);
 
 /** Milliseconds from the last sound that a recorder gets to the level of silence. */
-async function falls(sound: SoundServer, stream: EventConsumer): Promise<readonly number[]> {
+async function measureSilences(sound: SoundServer, stream: EventConsumer): Promise<readonly number[]> {
   const samples: number[] = [];
   const playing = await sound.play({ sink: 'living', samples: soundFile(sound.directory, falling) });
   let loudAt = performance.now();
-  const parec = recorder(sound, 10, () => {
+  const parec = startRecorder(sound, 10, () => {
     loudAt = performance.now();
   });
   try {
@@ -163,7 +168,7 @@ interface Edges {
 }
 
 /** Milliseconds from the listing of a stream to its level, and from the end of its player to silence. */
-async function edges(sound: SoundServer, stream: EventConsumer, samples: string): Promise<Edges> {
+async function measureEdges(sound: SoundServer, stream: EventConsumer, samples: string): Promise<Edges> {
   const starts: number[] = [];
   const behind: number[] = [];
   const ends: number[] = [];
@@ -185,7 +190,7 @@ async function edges(sound: SoundServer, stream: EventConsumer, samples: string)
   return { starts, behind, ends };
 }
 
-async function commands(daemon: Daemon): Promise<readonly number[]> {
+async function measureCommands(daemon: Daemon): Promise<readonly number[]> {
   const samples: number[] = [];
   for (let command = 0; command < COMMANDS; command += 1) {
     const from = performance.now();
@@ -205,24 +210,24 @@ async function measure(
   await daemon.untilBackend('audio', 'up');
   const samples = soundFile(sound.directory, swelling);
   const playing = await Promise.all(OUTPUTS.map((sink) => sound.play({ sink, samples })));
-  const alone = await cost(daemon, `nobody listens, ${kind}`, context);
-  const aloneMs = await commands(daemon);
+  const alone = await measureCost(daemon, `nobody listens, ${kind}`, context);
+  const aloneMs = await measureCommands(daemon);
   const stream = await daemon.events('?types=audio.level');
-  const listening = await cost(daemon, `one listens, sound, ${kind}`, context, stream);
-  const listeningMs = await commands(daemon);
+  const listening = await measureCost(daemon, `one listens, sound, ${kind}`, context, stream);
+  const listeningMs = await measureCommands(daemon);
   const [first, second] = playing;
   await second?.stop();
-  const levelled = first === undefined ? [] : await truth(sound, stream, first);
+  const mutes = first === undefined ? [] : await measureMutes(sound, stream, first);
   await first?.stop();
-  const { starts, behind, ends } = await edges(sound, stream, samples);
-  const silences = await falls(sound, stream);
+  const { starts, behind, ends } = await measureEdges(sound, stream, samples);
+  const silences = await measureSilences(sound, stream);
   const silent = await Promise.all(OUTPUTS.map((sink) => sound.play({ sink })));
-  await until('both are measured', async () => {
+  await until('both outputs are measured', async () => {
     const captures = await sound.pactl('list', 'short', 'source-outputs');
     return captures.trim().split('\n').length === OUTPUTS.length;
   });
-  const silence = await cost(daemon, `one listens, silence, ${kind}`, context, stream);
-  for (const each of silent) await each.stop();
+  const silence = await measureCost(daemon, `one listens, silence, ${kind}`, context, stream);
+  for (const silentStream of silent) await silentStream.stop();
   await daemon.stop();
   await sound.stop();
   return [
@@ -235,7 +240,7 @@ async function measure(
       samples: listeningMs,
       against: { what: 'nobody listens', samples: aloneMs },
     },
-    { what: `from a mute or its end to the level, ${kind}`, unit: 'ms', samples: levelled, goal: SOON },
+    { what: `from a mute or its end to the level, ${kind}`, unit: 'ms', samples: mutes, goal: SOON },
     // PulseAudio has no goal here. Its null sink mixes ahead as far as the player allows (2 s with pacat),
     // and gives a meter that begins then nothing of that.
     {

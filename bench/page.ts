@@ -62,7 +62,7 @@ const watchText = (within: string): string => `
 
 type TextChanges = readonly (readonly [text: string, at: number])[];
 
-interface Part {
+interface Storm {
   readonly name: string;
   readonly run: () => Promise<unknown>;
 }
@@ -71,7 +71,7 @@ interface Part {
  * The browser's tasks for an empty page of the same gateway, until its script begins. The browser has these
  * for any page.
  */
-async function navigate(slowed: number): Promise<readonly Task[]> {
+async function measureEmptyPage(slowed: number): Promise<readonly Task[]> {
   const node = new NodeWithPage({}, EMPTY_PAGE);
   const browser = await openChromium();
   try {
@@ -93,7 +93,7 @@ async function navigate(slowed: number): Promise<readonly Task[]> {
  * Measures one page at one speed. The clock gives a time that other programs on the machine lengthen. The
  * CPU time is a task's own work, but only at full speed, so six times that stands for the slowed CPU.
  */
-async function measure(
+async function measurePage(
   slowed: number,
   context: Context,
 ): Promise<{ parts: Map<string, readonly Task[]>; ages: number[] }> {
@@ -103,7 +103,7 @@ async function measure(
     const page = await browser.context.newPage();
     const devtools = await browser.context.newCDPSession(page);
     await devtools.send('Emulation.setCPUThrottlingRate', { rate: slowed });
-    const parts = new Map([[FLOOR, await navigate(slowed)]]);
+    const parts = new Map([[FLOOR, await measureEmptyPage(slowed)]]);
     const loading = await tasksWhile(devtools, async () => {
       await page.goto(node.url);
       await pause(REST_MS * slowed);
@@ -126,7 +126,10 @@ async function measure(
     );
     await page.evaluate(watchText('.stream'));
     const reported = new Map<string, number>();
-    parts.set('running', await tasksWhile(devtools, () => change(node, context.ms(CHANGES), reported)));
+    parts.set(
+      'running',
+      await tasksWhile(devtools, () => changeVolumes(node, context.ms(CHANGES), reported)),
+    );
     const changes = (await page.evaluate('window.shown')) as TextChanges;
     for (const { name, run } of stormsOf(node, context.rounds(TURNS)))
       parts.set(name, await tasksWhile(devtools, run));
@@ -146,7 +149,11 @@ function withoutCollections(parts: ReadonlyMap<string, readonly Task[]>): Map<st
 }
 
 /** `reported` is filled with the volumes that the first stream is set to, and the time of each change. */
-async function change(node: NodeWithPage, changes: number, reported: Map<string, number>): Promise<void> {
+async function changeVolumes(
+  node: NodeWithPage,
+  changes: number,
+  reported: Map<string, number>,
+): Promise<void> {
   for (let count = 0; count < changes; count += 1) {
     // Each volume is different, so that the text on the page identifies the change.
     const volume = count / 100;
@@ -157,7 +164,7 @@ async function change(node: NodeWithPage, changes: number, reported: Map<string,
   await pause(REST_MS);
 }
 
-function stormsOf(node: NodeWithPage, turns: number): readonly Part[] {
+function stormsOf(node: NodeWithPage, turns: number): readonly Storm[] {
   const repeatedly =
     (...steps: readonly (() => unknown)[]) =>
     async (): Promise<void> => {
@@ -210,7 +217,7 @@ function agesOf(changes: TextChanges, reported: ReadonlyMap<string, number>): nu
  * From a key on one page to what another browser's page shows, in ms, with the daemon and the sound server
  * between.
  */
-async function followed(presses: number): Promise<readonly number[]> {
+async function measureFollowing(presses: number): Promise<readonly number[]> {
   const sound = await startPulseAudio();
   const daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY, api: STEP_OF_ONE });
   await daemon.untilBackend('audio', 'up');
@@ -222,18 +229,18 @@ async function followed(presses: number): Promise<readonly number[]> {
     return page;
   };
   try {
-    const [hand, eye] = await Promise.all([open(browsers[0]), open(browsers[1])]);
-    await eye.evaluate(watchText('.output'));
-    await hand.evaluate(`window.set = [];
+    const [actingPage, watchingPage] = await Promise.all([open(browsers[0]), open(browsers[1])]);
+    await watchingPage.evaluate(watchText('.output'));
+    await actingPage.evaluate(`window.set = [];
       addEventListener('input', ({ target }) => window.set.push([target.value + '%', Date.now()]), true);
       document.querySelector('.output input').focus()`);
     for (let press = 0; press < presses; press += 1) {
-      await hand.keyboard.press('ArrowLeft');
+      await actingPage.keyboard.press('ArrowLeft');
       await pause(BETWEEN_PRESSES_MS);
     }
     await pause(REST_MS);
-    const set = (await hand.evaluate('window.set')) as TextChanges;
-    return agesOf((await eye.evaluate('window.shown')) as TextChanges, new Map(set));
+    const changes = (await actingPage.evaluate('window.set')) as TextChanges;
+    return agesOf((await watchingPage.evaluate('window.shown')) as TextChanges, new Map(changes));
   } finally {
     for (const browser of browsers) await browser.close();
     await daemon.stop();
@@ -242,10 +249,10 @@ async function followed(presses: number): Promise<readonly number[]> {
 }
 
 /** The longest task of a part, and the number of its tasks that a user notices. */
-function longest(part: string, by: string, times: readonly number[]): Row {
+function longestTaskRow(part: string, clock: string, times: readonly number[]): Row {
   const over = times.filter((ms) => ms > TASK_MS_MAX).length;
   return {
-    what: `page, ${STREAMS} streams, slowed ${SLOWED} times, ${part}: longest task by ${by} (over ${TASK_MS_MAX} ms: ${over})`,
+    what: `page, ${STREAMS} streams, slowed ${SLOWED} times, ${part}: longest task by ${clock} (over ${TASK_MS_MAX} ms: ${over})`,
     unit: 'ms',
     samples: [Math.max(0, ...times)],
     ...(part !== FLOOR && { goal: { of: 'result', atMost: TASK_MS_MAX } }),
@@ -253,7 +260,7 @@ function longest(part: string, by: string, times: readonly number[]): Row {
 }
 
 /** @throws {Error} if nothing was measured, because the page has changed and this file has not */
-function latest(what: string, times: readonly number[], atMost: number): Row {
+function p99Row(what: string, times: readonly number[], atMost: number): Row {
   if (times.length === 0) throw new Error(`${what}: no change was shown`);
   return {
     what: `${what}, p99`,
@@ -264,27 +271,31 @@ function latest(what: string, times: readonly number[], atMost: number): Row {
 }
 
 await measurement(async (context) => {
-  const slow = await measure(SLOWED, context);
-  const full = await measure(1, context);
-  const tasks = [...slow.parts].flatMap(([part, slowed]) => [
-    longest(
+  const slowed = await measurePage(SLOWED, context);
+  const unslowed = await measurePage(1, context);
+  const tasks = [...slowed.parts].flatMap(([part, slowTasks]) => [
+    longestTaskRow(
       part,
       'the clock',
-      slowed.map(({ wallMs }) => wallMs),
+      slowTasks.map(({ wallMs }) => wallMs),
     ),
-    longest(
+    longestTaskRow(
       part,
       'CPU time',
-      (full.parts.get(part) ?? []).map(({ cpuMs }) => cpuMs * SLOWED),
+      (unslowed.parts.get(part) ?? []).map(({ cpuMs }) => cpuMs * SLOWED),
     ),
   ]);
   return [
     ...tasks,
-    latest(
+    p99Row(
       `page, ${STREAMS} streams, slowed ${SLOWED} times: a change to its being shown`,
-      slow.ages,
+      slowed.ages,
       DISPLAYED_MS_MAX,
     ),
-    latest('a key to what a second browser shows', await followed(context.ms(PRESSES)), FOLLOWED_MS_MAX),
+    p99Row(
+      'a key to what a second browser shows',
+      await measureFollowing(context.ms(PRESSES)),
+      FOLLOWED_MS_MAX,
+    ),
   ];
 });

@@ -28,7 +28,7 @@ const UP_DEADLINE_MS = 30_000;
 const FIRST_PORT = 8018;
 const THREADS = 4;
 /** Settings that are enabled besides the four backends. Each daemon has its own branch of topics. */
-const MORE: Readonly<Record<string, (port: number) => string>> = {
+const VARIANT_SETTINGS: Readonly<Record<string, (port: number) => string>> = {
   '': () => '',
   players: () => '',
   mqtt: (port) => `url: "mqtt://127.0.0.1", topic: bench/${port}`,
@@ -36,7 +36,7 @@ const MORE: Readonly<Record<string, (port: number) => string>> = {
 const FOUR = 'tonearm, 4 backends';
 const BARE_NODE = 'bare Node, 4 threads';
 /** The variant that has two backends less, and nothing more. */
-const FEWER = 'audio and units alone';
+const WITH_TWO_BACKENDS = 'audio and units alone';
 const MS_PER_MINUTE = 60_000;
 
 interface Resting {
@@ -64,17 +64,28 @@ function health(port: number): Promise<Health> {
 }
 
 /** Starts the daemon inside the node, and waits until its backends are connected. */
-async function ours(node: Node, { what, flags, env }: Launch, more: string, port: number): Promise<Resting> {
+async function startDaemon(
+  node: Node,
+  { what, flags, env }: Launch,
+  variant: string,
+  port: number,
+): Promise<Resting> {
   const config = `/opt/tonearm-bench/${port}.yaml`;
   const home = '/home/pi/.local/state';
-  const always = [`api: {port: ${port}}`, 'systemd: {system: [dbus.service], user: [pulseaudio.service]}'];
-  const others = [
+  const commonLines = [
+    `api: {port: ${port}}`,
+    'systemd: {system: [dbus.service], user: [pulseaudio.service]}',
+  ];
+  const otherLines = [
     'power: {enabled: true, capabilities: {poweroff: true, reboot: true}}',
-    more === '' ? '' : `${more}: {enabled: true, ${MORE[more]?.(port)}}`,
+    variant === '' ? '' : `${variant}: {enabled: true, ${VARIANT_SETTINGS[variant]?.(port)}}`,
     `upgrade: {enabled: true, resultFile: ${home}/${port}.json, stateFile: ${home}/${port}-run.json, progressSocket: /run/user/${node.uid}/tonearm-${port}/upgrade.sock}`,
   ];
-  const backends = more === FEWER ? THREADS - 2 : THREADS + Number(more !== '');
-  await node.writeFile(config, [...always, ...(more === FEWER ? [] : others), ''].join('\n'));
+  const backends = variant === WITH_TWO_BACKENDS ? THREADS - 2 : THREADS + Number(variant !== '');
+  await node.writeFile(
+    config,
+    [...commonLines, ...(variant === WITH_TWO_BACKENDS ? [] : otherLines), ''].join('\n'),
+  );
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const command = [process.execPath, ...flags, '/opt/tonearm/main.js', '--config', config];
   const entered = node.spawnUser('env', ...variables, ...command);
@@ -100,7 +111,10 @@ async function ours(node: Node, { what, flags, env }: Launch, more: string, port
   // The spawned child is nsenter, and the daemon is the child of nsenter.
   const [pid] = childrenOf(entered.pid ?? 0);
   if (pid === undefined) throw new Error('the daemon is not found');
-  const name = more === FEWER ? `tonearm, ${FEWER}` : `${FOUR}${more === '' ? '' : ` and ${more}`}`;
+  const name =
+    variant === WITH_TWO_BACKENDS
+      ? `tonearm, ${WITH_TWO_BACKENDS}`
+      : `${FOUR}${variant === '' ? '' : ` and ${variant}`}`;
   return { what: name, node: what, pid };
 }
 
@@ -109,7 +123,7 @@ interface BareNode {
   readonly child: ChildProcess;
 }
 
-function bare({ what, flags, env }: Launch, ...loaded: readonly string[]): BareNode {
+function startBareNode({ what, flags, env }: Launch, ...loaded: readonly string[]): BareNode {
   const arguments_ = [...flags, fileURLToPath(BARE), String(THREADS), ...loaded];
   const child = spawn(process.execPath, arguments_, { env: { ...process.env, ...env }, stdio: 'ignore' });
   const name = loaded.length === 0 ? BARE_NODE : `${BARE_NODE} with our code`;
@@ -118,21 +132,24 @@ function bare({ what, flags, env }: Launch, ...loaded: readonly string[]): BareN
 
 /** Figures of one process in each window: wake-ups per second, and ms of CPU per minute. */
 interface Watched {
-  readonly of: Resting;
+  readonly program: Resting;
   readonly wakeUps: number[];
   readonly cpu: number[];
 }
 
-async function watch(all: readonly Resting[], { rounds, ms }: Context): Promise<readonly Watched[]> {
-  const watched = all.map((of) => ({ of, wakeUps: [] as number[], cpu: [] as number[] }));
+async function measureWindows(
+  programs: readonly Resting[],
+  { rounds, ms }: Context,
+): Promise<readonly Watched[]> {
+  const watched = programs.map((program) => ({ program, wakeUps: [] as number[], cpu: [] as number[] }));
   const windowMs = ms(WINDOW_MS);
   for (let left = rounds(WINDOWS); left > 0; left -= 1) {
-    const before = all.map(({ pid }) => ({ woken: wakeUps(pid), cpu: cpuMs(pid) }));
+    const before = programs.map(({ pid }) => ({ woken: wakeUps(pid), cpu: cpuMs(pid) }));
     await pause(windowMs);
-    for (const [at, each] of watched.entries()) {
-      const { woken, cpu } = before[at] ?? { woken: Number.NaN, cpu: Number.NaN };
-      each.wakeUps.push(((wakeUps(each.of.pid) - woken) * 1000) / windowMs);
-      each.cpu.push(((cpuMs(each.of.pid) - cpu) * MS_PER_MINUTE) / windowMs);
+    for (const [index, figures] of watched.entries()) {
+      const { woken, cpu } = before[index] ?? { woken: Number.NaN, cpu: Number.NaN };
+      figures.wakeUps.push(((wakeUps(figures.program.pid) - woken) * 1000) / windowMs);
+      figures.cpu.push(((cpuMs(figures.program.pid) - cpu) * MS_PER_MINUTE) / windowMs);
     }
   }
   return watched;
@@ -140,16 +157,16 @@ async function watch(all: readonly Resting[], { rounds, ms }: Context): Promise<
 
 /** Only the rows of the daemon with four backends have goals. */
 function rowsOf(
-  { of, wakeUps: woken, cpu }: Watched,
+  { program, wakeUps: woken, cpu }: Watched,
   [bare, loaded]: readonly Resting[],
   uws: Watched | undefined,
 ): readonly Row[] {
-  const isGoal = of.what === FOUR;
-  const name = `${of.what}, ${of.node}`;
+  const hasGoal = program.what === FOUR;
+  const name = `${program.what}, ${program.node}`;
   const memory = (what: 'rss' | 'privateDirty', label: string, beside = bare): Row => ({
     what: `${label} at rest: ${name}`,
     unit: 'MB',
-    samples: [memoryMb(of.pid)[what]],
+    samples: [memoryMb(program.pid)[what]],
     ...(beside && { against: { what: beside.what, samples: [memoryMb(beside.pid)[what]] } }),
   });
   const rate = (what: string, unit: string, samples: readonly number[], theirs: readonly number[]): Row => ({
@@ -159,16 +176,16 @@ function rowsOf(
     against: { what: 'uWS alone', samples: theirs },
   });
   return [
-    { ...memory('rss', 'Rss'), ...(isGoal && { goal: { atMost: 1.1 } }) },
-    ...(isGoal ? [memory('rss', 'Rss', loaded)] : []),
+    { ...memory('rss', 'Rss'), ...(hasGoal && { goal: { atMost: 1.1 } }) },
+    ...(hasGoal ? [memory('rss', 'Rss', loaded)] : []),
     memory('privateDirty', 'Private_Dirty'),
     {
       ...rate('wake-ups', '/s', woken, uws?.wakeUps ?? []),
-      ...(isGoal && { goal: { of: 'result', atMost: 1.3 } }),
+      ...(hasGoal && { goal: { of: 'result', atMost: 1.3 } }),
     },
     {
       ...rate('CPU', 'ms/min', cpu, uws?.cpu ?? []),
-      ...(isGoal && { goal: { of: 'result', atMost: 10 } }),
+      ...(hasGoal && { goal: { of: 'result', atMost: 10 } }),
     },
   ];
 }
@@ -177,10 +194,10 @@ async function startAll(node: Node): Promise<readonly Resting[]> {
   await node.install(dirname(ENTRY));
   await node.root('systemd-run', '--quiet', '--collect', '/usr/sbin/mosquitto');
   const all: Resting[] = [];
-  for (const more of [...Object.keys(MORE), FEWER]) {
+  for (const variant of [...Object.keys(VARIANT_SETTINGS), WITH_TWO_BACKENDS]) {
     // Variants are measured only as packaged.
-    for (const launch of more === '' ? LAUNCHES : LAUNCHES.slice(1))
-      all.push(await ours(node, launch, more, FIRST_PORT + all.length));
+    for (const launch of variant === '' ? LAUNCHES : LAUNCHES.slice(1))
+      all.push(await startDaemon(node, launch, variant, FIRST_PORT + all.length));
   }
   return all;
 }
@@ -193,16 +210,16 @@ await measurement(async (context) => {
   }
   const node = await bootNode();
   const uws = await Forked.start(UWS, JSON.stringify({ headers: [], body: '' }));
-  const bares = LAUNCHES.flatMap((launch) => [bare(launch), bare(launch, dirname(ENTRY))]);
+  const bares = LAUNCHES.flatMap((launch) => [startBareNode(launch), startBareNode(launch, dirname(ENTRY))]);
   try {
     const all = await startAll(node);
     await pause(context.ms(REST_MS));
     const alone = { what: 'uWS alone', node: 'plain', pid: uws.forked.pid };
-    const watched = await watch([...all, alone], context);
-    return watched.slice(0, -1).flatMap((each) =>
+    const watched = await measureWindows([...all, alone], context);
+    return watched.slice(0, -1).flatMap((figures) =>
       rowsOf(
-        each,
-        bares.map(({ resting }) => resting).filter((resting) => resting.node === each.of.node),
+        figures,
+        bares.map(({ resting }) => resting).filter((resting) => resting.node === figures.program.node),
         watched.at(-1),
       ),
     );

@@ -12,21 +12,22 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { startPulseAudio } from '../test/sound/servers.js';
 import { until } from '../test/until.js';
-import { firstAnswer, type Started, startable } from './support/first-answer.js';
+import { firstAnswer, prepareStart, type Started } from './support/first-answer.js';
 import { LAUNCHES, type Launch } from './support/launch-flags.js';
 import { measurement } from './support/measurement.js';
 import type { Row } from './support/rows.js';
 
 const ROUNDS = 15;
 /** A program that prints its own CPU time in microseconds, and ends. */
-const NOTHING = 'const { user, system } = process.cpuUsage(); process.stdout.write(String(user + system))';
+const PRINT_OWN_CPU =
+  'const { user, system } = process.cpuUsage(); process.stdout.write(String(user + system))';
 const POLL_MS = 2;
 /** The files with the compiled code of all that runs until the first answer. */
-const KEPT = ['main.code', 'supervisor-config-yaml.code', 'actors-audio-backend.code'];
+const CODE_FILES = ['main.code', 'supervisor-config-yaml.code', 'actors-audio-backend.code'];
 const KEPT_DEADLINE_MS = 60_000;
 
 const sound = await startPulseAudio();
-const program = await startable();
+const program = await prepareStart();
 
 interface Start {
   /** The program's name, when it is not the daemon. */
@@ -40,16 +41,19 @@ interface Start {
 const [plain, packaged] = LAUNCHES;
 const warmed = { ...packaged, env: { ...packaged.env, TONEARM_CODE_CACHE: program.codeCache } };
 const STARTS: readonly Start[] = [
-  { launch: plain, args: program.ours, atMost: 3 },
-  { launch: { ...packaged, what: 'as packaged, the first time' }, args: program.ours },
-  { launch: warmed, args: program.ours, atMost: 3.2, cpuAtMost: 5 },
-  { launch: { what: 'with a flag of V8', flags: ['--max-semi-space-size=1'], env: {} }, args: program.ours },
-  { whose: 'uWS and one bare thread: ', launch: plain, args: program.barely(1) },
+  { launch: plain, args: program.daemonArguments, atMost: 3 },
+  { launch: { ...packaged, what: 'as packaged, the first time' }, args: program.daemonArguments },
+  { launch: warmed, args: program.daemonArguments, atMost: 3.2, cpuAtMost: 5 },
+  {
+    launch: { what: 'with a flag of V8', flags: ['--max-semi-space-size=1'], env: {} },
+    args: program.daemonArguments,
+  },
+  { whose: 'uWS and one bare thread: ', launch: plain, args: program.bareArguments(1) },
 ];
 
-type Took = Pick<Started, 'ms' | 'cpuMs'>;
+type Timing = Pick<Started, 'ms' | 'cpuMs'>;
 
-async function time({ launch: { flags, env }, args }: Start): Promise<Took> {
+async function timeStart({ launch: { flags, env }, args }: Start): Promise<Timing> {
   const command = [process.execPath, ...flags, ...args];
   const started = await firstAnswer(command, { ...sound.env, ...env }, program.port, POLL_MS);
   await started.end();
@@ -58,16 +62,16 @@ async function time({ launch: { flags, env }, args }: Start): Promise<Took> {
 
 /** Starts the daemon once, until its compiled code is kept. */
 async function warmUp(): Promise<void> {
-  const command = [process.execPath, ...warmed.flags, ...program.ours];
+  const command = [process.execPath, ...warmed.flags, ...program.daemonArguments];
   const started = await firstAnswer(command, { ...sound.env, ...warmed.env }, program.port, POLL_MS);
-  const isKept = (): boolean => KEPT.every((file) => existsSync(join(program.codeCache, file)));
+  const isKept = (): boolean => CODE_FILES.every((file) => existsSync(join(program.codeCache, file)));
   await until('the code is kept', isKept, KEPT_DEADLINE_MS);
   await started.end();
 }
 
-async function timeNothing(): Promise<Took> {
+async function timeNothing(): Promise<Timing> {
   const begun = performance.now();
-  const child = spawn(process.execPath, ['-e', NOTHING], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = spawn(process.execPath, ['-e', PRINT_OWN_CPU], { stdio: ['ignore', 'pipe', 'ignore'] });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (part: string) => {
     output += part;
@@ -78,21 +82,21 @@ async function timeNothing(): Promise<Took> {
 
 await measurement(async ({ rounds }) => {
   await warmUp();
-  const samples = STARTS.map((start) => ({ start, ours: [] as Took[], nothing: [] as Took[] }));
+  const samples = STARTS.map((start) => ({ start, ours: [] as Timing[], nothing: [] as Timing[] }));
   for (let round = rounds(ROUNDS); round > 0; round -= 1) {
     for (const { start, ours, nothing } of samples) {
-      ours.push(await time(start));
+      ours.push(await timeStart(start));
       nothing.push(await timeNothing());
     }
   }
   await sound.stop();
   program.remove();
   return samples.flatMap(({ start: { whose = '', launch, atMost, cpuAtMost }, ours, nothing }): Row[] => {
-    const row = (what: string, of: keyof Took, most?: number): Row => ({
+    const row = (what: string, figure: keyof Timing, most?: number): Row => ({
       what: `${whose}${what}, ${launch.what}`,
       unit: 'ms',
-      samples: ours.map((took) => took[of]),
-      against: { what: 'a Node that does nothing', samples: nothing.map((took) => took[of]) },
+      samples: ours.map((timing) => timing[figure]),
+      against: { what: 'a Node that does nothing', samples: nothing.map((timing) => timing[figure]) },
       ...(most !== undefined && { goal: { atMost: most } }),
     });
     return [row('spawn to the first 200 on /audio', 'ms', atMost), row('CPU until then', 'cpuMs', cpuAtMost)];

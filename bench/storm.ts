@@ -41,13 +41,13 @@ interface Figures {
   readonly p99: number[];
 }
 
-function none(): Figures {
+function noFigures(): Figures {
   return { p50: [], p99: [] };
 }
 
-function note(into: Figures, latencies: readonly number[]): void {
-  into.p50.push(quantile(latencies, 0.5));
-  into.p99.push(quantile(latencies, 0.99));
+function addTo(figures: Figures, latencies: readonly number[]): void {
+  figures.p50.push(quantile(latencies, 0.5));
+  figures.p99.push(quantile(latencies, 0.99));
 }
 
 interface Output {
@@ -64,45 +64,45 @@ await measurement(async ({ rounds, ms }) => {
   const daemon = await Daemon.start({ env: sound.env, config: 'systemd: {enabled: false}\n' });
   await daemon.untilBackend('audio', 'up');
   const outputs = await daemon.read<Output[]>('/audio/outputs');
-  const living = outputs.find(({ name }) => name === 'living')?.id ?? 0;
+  const livingId = outputs.find(({ name }) => name === 'living')?.id ?? 0;
   const readers = await Forked.start(READERS, String(daemon.port), String(STREAMS));
-  const storm = await Forked.start(STORM, sound.socketPath, String(living));
+  const storm = await Forked.start(STORM, sound.socketPath, String(livingId));
   const { text: body } = await daemon.get('/audio');
   const constant = await Forked.start(CONSTANT, JSON.stringify({ headers: [], body }));
-  const ours = { rest: none(), blown: none() };
-  const bare = { rest: none(), blown: none() };
+  const ours = { rest: noFigures(), inStorm: noFigures() };
+  const bare = { rest: noFigures(), inStorm: noFigures() };
   const rates = [] as number[];
   const cores = [] as number[];
   const events = [] as number[];
   const roundMs = ms(ROUND_MS);
   /** Measures both at the same time, because one request in `GET_EVERY_MS` does not disturb the other. */
-  const get = async (when: 'rest' | 'blown', durationMs: number): Promise<void> => {
+  const measureGets = async (when: 'rest' | 'inStorm', durationMs: number): Promise<void> => {
     const ports = [daemon.port, constant.firstValue];
     const [first = [], second = []] = await Promise.all(ports.map((port) => getLatencies(port, durationMs)));
-    note(ours[when], first);
-    note(bare[when], second);
+    addTo(ours[when], first);
+    addTo(bare[when], second);
   };
   await getLatencies(daemon.port, ms(WARM_UP_MS));
   for (let round = rounds(ROUNDS); round > 0; round -= 1) {
-    await get('rest', roundMs);
+    await measureGets('rest', roundMs);
     const before = { cpu: cpuMs(daemon.pid), events: await readers.forked.order({ do: 'chunks' }) };
     // The storm makes one change a millisecond, and lasts a little longer than the GETs.
-    const blowing = storm.forked.order({ do: 'blow', with: roundMs });
-    await get('blown', roundMs * WATCHED_PART);
-    rates.push(await blowing);
+    const storming = storm.forked.order({ do: 'blow', with: roundMs });
+    await measureGets('inStorm', roundMs * WATCHED_PART);
+    rates.push(await storming);
     cores.push((cpuMs(daemon.pid) - before.cpu) / roundMs);
-    const agree = (): Promise<number> => readers.forked.order({ do: 'agree', with: LAST_HUNDREDTHS });
-    await until('every stream tells the last state', async () => (await agree()) === STREAMS);
+    const countAgreeing = (): Promise<number> => readers.forked.order({ do: 'agree', with: LAST_HUNDREDTHS });
+    await until('every stream tells the last state', async () => (await countAgreeing()) === STREAMS);
     const delivered = (await readers.forked.order({ do: 'chunks' })) - before.events;
     events.push((delivered * 1000) / STREAMS / roundMs);
   }
   await Promise.all([readers, storm, constant].map(({ forked }) => forked.end()));
   await daemon.stop();
   await sound.stop();
-  const row = (whose: string, { rest, blown }: typeof ours, what: keyof Figures) => ({
+  const row = (whose: string, { rest, inStorm }: typeof ours, what: keyof Figures) => ({
     what: `${whose} while volumes change, ${what}`,
     unit: 'ms',
-    samples: blown[what],
+    samples: inStorm[what],
     against: { what: 'itself at rest', samples: rest[what] },
   });
   return [

@@ -41,14 +41,15 @@ let expected = 0;
 let made = 0;
 let samples = 0;
 
-/** The functions that were called since the last call of this, as `file name:offset`. */
-async function called(): Promise<readonly string[]> {
+/** The functions that the daemon has called since the last measurement, as `file name:offset`. */
+async function functionsCalled(): Promise<readonly string[]> {
   daemon.signal('SIGUSR2');
-  const of = (): readonly string[] => readdirSync(folder).filter((name) => name.startsWith(`${samples}-`));
+  const writtenFiles = (): readonly string[] =>
+    readdirSync(folder).filter((name) => name.startsWith(`${samples}-`));
   const scripts: Profiler.ScriptCoverage[] = [];
   await until('both threads have written', () => {
-    if (of().length < THREADS) return Promise.resolve(false);
-    const texts = of().map((name) => readFileSync(join(folder, name), 'utf8'));
+    if (writtenFiles().length < THREADS) return Promise.resolve(false);
+    const texts = writtenFiles().map((name) => readFileSync(join(folder, name), 'utf8'));
     if (texts.some((text) => !text.endsWith(']'))) return Promise.resolve(false);
     scripts.push(...texts.flatMap((text) => JSON.parse(text) as Profiler.ScriptCoverage[]));
     return Promise.resolve(true);
@@ -67,9 +68,9 @@ async function called(): Promise<readonly string[]> {
   return [...new Set(names)].sort();
 }
 
-async function received(): Promise<void> {
+async function untilReceived(): Promise<void> {
   expected += 1;
-  await until('the change is heard', () =>
+  await until('the listener has the change', () =>
     Promise.resolve(listener.events.filter(({ type }) => type === VOLUME_EVENT).length >= expected),
   );
 }
@@ -83,7 +84,7 @@ const ids = streams.map(({ id }) => id);
 async function change(): Promise<void> {
   const volume = nextVolume();
   await mixer.setStreamVolume(ids[made % STREAMS] ?? 0, volume);
-  await received();
+  await untilReceived();
 }
 
 async function post(): Promise<void> {
@@ -91,27 +92,32 @@ async function post(): Promise<void> {
   const path = `/audio/clients/${ids[made % STREAMS]}/volume`;
   const headers = { 'Content-Type': 'application/json' };
   await send(daemon.port, { method: 'POST', path, headers, body });
-  await received();
+  await untilReceived();
 }
 
-async function way(what: string, act: () => Promise<void>, most: number, mostFiles: number): Promise<Row[]> {
+async function measureWay(
+  what: string,
+  act: () => Promise<void>,
+  functionsMax: number,
+  filesMax: number,
+): Promise<Row[]> {
   for (let left = WARM_UPS; left > 0; left -= 1) await act();
-  await called();
+  await functionsCalled();
   await act();
-  const functions = await called();
+  const functions = await functionsCalled();
   const files = new Set(functions.map((name) => name.split(' ')[0]));
   if (!process.argv.includes('--json')) console.log([what, ...functions].join('\n  '));
   const goal = (atMost: number) => ({ of: 'result', atMost }) as const;
   return [
-    { what: `functions for ${what}`, unit: '', samples: [functions.length], goal: goal(most) },
-    { what: `their files`, unit: '', samples: [files.size], goal: goal(mostFiles) },
+    { what: `functions for ${what}`, unit: '', samples: [functions.length], goal: goal(functionsMax) },
+    { what: `their files`, unit: '', samples: [files.size], goal: goal(filesMax) },
   ];
 }
 
 await measurement(async () => {
   const rows = [
-    ...(await way('a change', change, 110, 24)),
-    ...(await way('a POST and its event', post, 190, 36)),
+    ...(await measureWay('a change', change, 110, 24)),
+    ...(await measureWay('a POST and its event', post, 190, 36)),
   ];
   mixer.close();
   await daemon.stop();

@@ -17,7 +17,7 @@ const channel = new BroadcastChannel('call counts');
 channel.unref();
 let number = 0;
 
-function take(): void {
+function writeCounts(): void {
   session.post('Profiler.takePreciseCoverage', (error, samples: Profiler.TakePreciseCoverageReturnType) => {
     if (error) throw error;
     writeFileSync(join(folder, `${number}-${threadId}.json`), JSON.stringify(samples.result));
@@ -25,10 +25,10 @@ function take(): void {
   });
 }
 
-channel.onmessage = take;
+channel.onmessage = writeCounts;
 if (isMainThread) {
   process.on('SIGUSR2', () => {
     channel.postMessage('take');
-    take();
+    writeCounts();
   });
 }

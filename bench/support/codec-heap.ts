@@ -18,13 +18,15 @@ function heapUsed(): number {
   return process.memoryUsage().heapUsed;
 }
 
-/** Bytes for one record. */
-function measure(of: () => number): number {
+/**
+ * The growth of the heap in bytes for one record. `decode` decodes lists, and returns the size of the heap.
+ */
+function measure(decode: () => number): number {
   const before = heapUsed();
-  return (of() - before) / (LISTS * list.count);
+  return (decode() - before) / (LISTS * list.count);
 }
 
-function lists(): readonly (readonly object[])[] {
+function decodeLists(): readonly (readonly object[])[] {
   return Array.from({ length: LISTS }, () => codec.decode([list.bytes]));
 }
 
@@ -33,13 +35,13 @@ let kept: unknown;
 obey(0, {
   allocated: () =>
     measure(() => {
-      lists();
+      decodeLists();
       return process.memoryUsage().heapUsed;
     }),
   kept: () => {
     kept = undefined;
     return measure(() => {
-      kept = lists();
+      kept = decodeLists();
       return kept === undefined ? Number.NaN : heapUsed();
     });
   },

@@ -32,9 +32,9 @@ export function memoryMb(pid: number): { readonly rss: number; readonly privateD
   return { rss: field(file, 'Rss') / KB_PER_MB, privateDirty: field(file, 'Private_Dirty') / KB_PER_MB };
 }
 
-function sumOverThreads(pid: number, of: (thread: string) => number): number {
+function sumOverThreads(pid: number, figureOf: (thread: string) => number): number {
   const folder = `/proc/${pid}/task`;
-  return readdirSync(folder).reduce((sum, thread) => sum + of(`${folder}/${thread}`), 0);
+  return readdirSync(folder).reduce((sum, thread) => sum + figureOf(`${folder}/${thread}`), 0);
 }
 
 function field(file: string, name: string): number {

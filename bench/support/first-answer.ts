@@ -32,19 +32,22 @@ const BARE = `
       if (silent === 0) app.listen('127.0.0.1', Number(port), () => undefined);
     });`;
 
-/** All four backends are enabled. Those that need a bus find none, and the first answer does not wait. */
+/**
+ * The daemon has all four backends. Those that need a bus find none, and the first answer does not wait for
+ * them.
+ */
 export interface Startable {
   readonly port: number;
   /** Arguments for Node that run the daemon on this port. */
-  readonly ours: readonly string[];
+  readonly daemonArguments: readonly string[];
   /** A folder that the daemon may keep compiled code in; it does not exist yet. */
   readonly codeCache: string;
   /** Arguments for Node that run the least program on this port, with at least one thread. */
-  barely(threads: number): readonly string[];
+  bareArguments(threads: number): readonly string[];
   remove(): void;
 }
 
-export async function startable(): Promise<Startable> {
+export async function prepareStart(): Promise<Startable> {
   const port = await freePort();
   const directory = mkdtempSync(join(tmpdir(), 'tonearm-start-'));
   const config = join(directory, 'config.yaml');
@@ -54,9 +57,9 @@ export async function startable(): Promise<Startable> {
   const uws = createRequire(import.meta.url).resolve('uWebSockets.js');
   return {
     port,
-    ours: [ENTRY, '--allow-root', '--config', config],
+    daemonArguments: [ENTRY, '--allow-root', '--config', config],
     codeCache: join(directory, 'code'),
-    barely: (threads) => ['-e', BARE, '--', uws, String(port), String(threads)],
+    bareArguments: (threads) => ['-e', BARE, '--', uws, String(port), String(threads)],
     remove: () => rmSync(directory, { recursive: true, force: true }),
   };
 }

@@ -35,18 +35,18 @@ const nodes = Array.from({ length: Number(count) }, (_, i) => {
 
 async function move(forMs: number): Promise<number> {
   const movers = nodes.filter((_, i) => i % 10 === 0);
-  let made = 0;
+  let rounds = 0;
   for (const end = performance.now() + forMs; performance.now() < end; ) {
-    made += 1;
+    rounds += 1;
     for (const node of movers) {
       const at = String(performance.timeOrigin + performance.now());
       node.publishRecords(
-        put('audio.outputs', '0', output(0, 'alsa', { volume: (made % 100) / 100, props: { at } })),
+        put('audio.outputs', '0', output(0, 'alsa', { volume: (rounds % 100) / 100, props: { at } })),
       );
     }
     await pause(MOVES_MS);
   }
-  return made * movers.length;
+  return rounds * movers.length;
 }
 
 obey(0, {

@@ -25,20 +25,22 @@ app.get('/*', (response, request) => {
   for (const [name, value] of headers) response.writeHeader(name, value);
   response.end(bytes);
 });
-const max = process.argv[3];
-if (max !== undefined) closeBeyond(Number(max));
-app.listen(max === undefined ? LOOPBACK : '0.0.0.0', 0, (socket) => {
+const keptMax = process.argv[3];
+if (keptMax !== undefined) closeBeyond(Number(keptMax));
+app.listen(keptMax === undefined ? LOOPBACK : '0.0.0.0', 0, (socket) => {
   if (socket === false) throw new Error('cannot listen');
   obey(us_socket_local_port(socket), { cpu: ownCpu });
 });
 
-/** Reads what a server must read that trusts no client: each header's name, and the values of `names`. */
+/**
+ * Reads what a server that trusts no client must read: the name of each header, and the values of `names`.
+ */
 function read(request: HttpRequest, names: readonly string[]): void {
   request.getCaseSensitiveMethod();
   request.getUrl();
-  const known = new Set<string>();
+  const headerNames = new Set<string>();
   request.forEach((name) => {
-    known.add(name);
+    headerNames.add(name);
   });
   for (const name of names) request.getHeader(name);
 }
@@ -47,14 +49,14 @@ function read(request: HttpRequest, names: readonly string[]): void {
  * uWebSockets.js reports that a connection has closed, but not which. It is one of those that were never
  * answered and have no address any more.
  */
-function closeBeyond(most: number): void {
+function closeBeyond(keptConnectionsMax: number): void {
   const open = new Set<HttpResponse>();
   let isClosing = false;
   const enter = (response: HttpResponse): void => {
     if (addressOf(response) === LOOPBACK) return;
     open.add(response);
     const [oldest] = open;
-    if (open.size <= most || oldest === undefined) return;
+    if (open.size <= keptConnectionsMax || oldest === undefined) return;
     open.delete(oldest);
     isClosing = true;
     oldest.close();
@@ -62,9 +64,9 @@ function closeBeyond(most: number): void {
   };
   const leave = (closed: HttpResponse): void => {
     if (closed.getWriteOffset() > 0) return;
-    for (const one of open) {
-      if (addressOf(one) !== '') continue;
-      open.delete(one);
+    for (const connection of open) {
+      if (addressOf(connection) !== '') continue;
+      open.delete(connection);
       return;
     }
   };

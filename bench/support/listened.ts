@@ -19,7 +19,7 @@ const LEVELS = 97;
 const CHANGE_DEADLINE_MS = 10_000;
 const BARE = new URL('./bare-change.js', import.meta.url);
 
-/** In this time V8's first collections after the start end, which drop the code compiled for the start. */
+/** After this time V8's first collections have ended, which drop the code compiled for the start. */
 const REST_MS = 10_000;
 /**
  * V8 compiles a change's code within 1500 changes, and some of it again after it was first used to read
@@ -110,7 +110,10 @@ class Change {
   constructor() {
     let settle: (delayMs: number) => void = () => undefined;
     this.done = new Promise((resolve, reject) => {
-      const deadline = setTimeout(() => reject(new Error('a change was not heard')), CHANGE_DEADLINE_MS);
+      const deadline = setTimeout(
+        () => reject(new Error('the event or the bytes of a change have not arrived')),
+        CHANGE_DEADLINE_MS,
+      );
       settle = (delayMs) => {
         clearTimeout(deadline);
         resolve(delayMs);
@@ -119,7 +122,7 @@ class Change {
     this.#settle = settle;
   }
 
-  arrived(what: keyof Arrivals): void {
+  noteArrival(what: keyof Arrivals): void {
     this.#arrivals[what] ??= performance.now();
     const { event, bytes } = this.#arrivals;
     if (event !== undefined && bytes !== undefined) this.#settle(bytes - event);
@@ -127,7 +130,7 @@ class Change {
 }
 
 /** Starts the sound server, its streams, and the program with its listener. */
-export async function listened(
+export async function startListened(
   streams: number,
   startSound: () => Promise<SoundServer>,
   startProgram: (sound: SoundServer) => Promise<Program>,
@@ -138,13 +141,13 @@ export async function listened(
   const program = await startProgram(sound);
   let current: Change | undefined;
   const mixer = await Mixer.connect(sound.socketPath, ({ facility }) => {
-    if (facility === 'sink-input') current?.arrived('event');
+    if (facility === 'sink-input') current?.noteArrival('event');
   });
   await mixer.subscribe(AUDIO_MASK);
   let pieces = 0;
   const listener = listen(program.port, () => {
     pieces += 1;
-    current?.arrived('bytes');
+    current?.noteArrival('bytes');
   });
   await until('the stream has begun', () => Promise.resolve(pieces > 0));
   let made = 0;
@@ -165,6 +168,7 @@ export async function listened(
       }
       return { cpuMs: (cpuMs(program.pid) - before) / count, delaysMs };
     },
+    // A sink that comes and goes makes the program read everything again.
     readAgain: async () => {
       await sound.addSink('passing');
       await sound.removeSink('passing');

@@ -46,13 +46,15 @@ export async function tasksWhile(
 }
 
 function tasksIn(events: readonly TraceEvent[]): readonly Task[] {
-  const thread = busiest(events.filter(({ name }) => name === 'TimerFire'));
-  const own = events.filter((event) => threadOf(event) === thread);
-  const script = own.find(({ name }) => name === 'v8.evaluateModule')?.ts ?? 0;
-  const collections = own.filter(({ name }) => name === 'MajorGC');
+  const thread = busiestThread(events.filter(({ name }) => name === 'TimerFire'));
+  const eventsOfThread = events.filter((event) => threadOf(event) === thread);
+  const script = eventsOfThread.find(({ name }) => name === 'v8.evaluateModule')?.ts ?? 0;
+  const collections = eventsOfThread.filter(({ name }) => name === 'MajorGC');
   const isCollection = ({ ts, dur = 0 }: TraceEvent): boolean =>
-    collections.some((each) => each.ts >= ts && each.ts <= ts + dur && (each.dur ?? 0) > dur / 2);
-  return own
+    collections.some(
+      (collection) => collection.ts >= ts && collection.ts <= ts + dur && (collection.dur ?? 0) > dur / 2,
+    );
+  return eventsOfThread
     .filter(({ name, dur }) => name === 'RunTask' && dur !== undefined)
     .map((task) => {
       const { ts, dur = 0, tdur = dur } = task;
@@ -69,7 +71,7 @@ function threadOf({ pid, tid }: TraceEvent): string {
   return `${pid}/${tid}`;
 }
 
-function busiest(events: readonly TraceEvent[]): string | undefined {
+function busiestThread(events: readonly TraceEvent[]): string | undefined {
   const counts = new Map<string, number>();
   for (const event of events) counts.set(threadOf(event), (counts.get(threadOf(event)) ?? 0) + 1);
   return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0];

@@ -2,6 +2,7 @@
 
 /** Where each sink input begins in the payload of a list's frame. */
 export function recordStarts(payload: Buffer): number[] {
+  /** The bytes of a value with its tag, by tag. Values of other tags have no fixed size. */
   const sizes: Readonly<Record<string, number>> = {
     L: 5,
     B: 2,
@@ -15,19 +16,20 @@ export function recordStarts(payload: Buffer): number[] {
     f: 1,
   };
   const starts: number[] = [];
-  let at = 10;
-  while (at < payload.length) {
-    starts.push(at);
+  // A list begins behind the command and the tag of the reply.
+  let offset = 10;
+  while (offset < payload.length) {
+    starts.push(offset);
     // A record ends with the N that closes its format's properties: the first N after an f.
     for (let inFormat = false, ended = false; !ended; ) {
-      const tag = String.fromCharCode(payload.readUInt8(at));
+      const tag = String.fromCharCode(payload.readUInt8(offset));
       inFormat ||= tag === 'f';
       ended = inFormat && tag === 'N';
-      if (tag === 't') at = payload.indexOf(0, at) + 1;
-      else if (tag === 'x') at += 5 + payload.readUInt32BE(at + 1);
-      else if (tag === 'v') at += 2 + 4 * payload.readUInt8(at + 1);
-      else if (tag === 'm') at += 2 + payload.readUInt8(at + 1);
-      else at += sizes[tag] ?? Number.NaN;
+      if (tag === 't') offset = payload.indexOf(0, offset) + 1;
+      else if (tag === 'x') offset += 5 + payload.readUInt32BE(offset + 1);
+      else if (tag === 'v') offset += 2 + 4 * payload.readUInt8(offset + 1);
+      else if (tag === 'm') offset += 2 + payload.readUInt8(offset + 1);
+      else offset += sizes[tag] ?? Number.NaN;
     }
   }
   return starts;

@@ -30,6 +30,6 @@ function section({ name, seconds, machine, notes, rows }: Report): string {
     lines.push(COLUMNS.map((column) => cells[column] ?? ''));
   }
   const table = lines.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
-  const left = notes.map((note) => `Left out: ${note}.\n\n`).join('');
-  return `## ${name}\n\n${seconds} s, load ${machine.load} when it began\n\n${left}${rows.length === 0 ? '' : table}`;
+  const leftOut = notes.map((note) => `Left out: ${note}.\n\n`).join('');
+  return `## ${name}\n\n${seconds} s, load ${machine.load} when it began\n\n${leftOut}${rows.length === 0 ? '' : table}`;
 }

@@ -62,10 +62,13 @@ const COMPARE: Readonly<Record<NonNullable<Row['compare']>, Compare>> = {
   'ours - theirs': (ours, theirs) => ours - theirs,
 };
 
-/** Compares round by round, if both have as many, because what disturbs the machine disturbs both. */
-function compared(ours: readonly number[], theirs: readonly number[], by: Compare): Figure {
-  if (ours.length !== theirs.length) return figureOf([by(median(ours), median(theirs))]);
-  return figureOf(ours.map((value, round) => by(value, theirs[round] ?? Number.NaN)));
+/**
+ * Compares round by round if both have the same number of rounds, because other load on the machine disturbs
+ * both.
+ */
+function compared(ours: readonly number[], theirs: readonly number[], compare: Compare): Figure {
+  if (ours.length !== theirs.length) return figureOf([compare(median(ours), median(theirs))]);
+  return figureOf(ours.map((value, round) => compare(value, theirs[round] ?? Number.NaN)));
 }
 
 export function resultOf({ what, unit, samples, against, compare = 'ours / theirs', goal }: Row): Result {
@@ -105,8 +108,8 @@ function printed(value: number): string {
 }
 
 /** The columns of a row, for the table of `npm run bench` and for that of RESULTS.md. */
-export function columns(of: Result): Readonly<Record<string, string>> {
-  const { what, unit, result, against, ratio, difference, goal, reached } = of;
+export function columns(row: Result): Readonly<Record<string, string>> {
+  const { what, unit, result, against, ratio, difference, goal, reached } = row;
   const { from, to } = ratio ?? difference ?? result;
   const signed = difference && `${difference.median < 0 ? '' : '+'}${printed(difference.median)} ${unit}`;
   return {

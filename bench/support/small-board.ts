@@ -65,7 +65,7 @@ export class SmallBoard {
     return Number(THROTTLED.exec(stat)?.[1]);
   }
 
-  /** To be called when nothing runs inside any more. */
+  /** Call it only when nothing runs inside any more. */
   remove(): void {
     for (const folder of this.#folders) rmdirSync(folder);
   }

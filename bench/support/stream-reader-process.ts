@@ -13,8 +13,8 @@ await readers.open(port ?? 0, count ?? 0);
 obey(count ?? 0, {
   agree: (hundredths) => {
     const expected = `"volume":${hundredths / 100},`;
-    return readers.last().filter((text) => text.slice(text.lastIndexOf('\nevent: ')).includes(expected))
-      .length;
+    const lastEvents = readers.lastTexts().map((text) => text.slice(text.lastIndexOf('\nevent: ')));
+    return lastEvents.filter((event) => event.includes(expected)).length;
   },
   chunks: () => readers.chunks,
 });

@@ -15,17 +15,17 @@ interface Reader {
 }
 
 export class StreamReaders {
-  /** Microseconds from each stamp to its arrival, since the last `take`. */
+  /** Microseconds from each stamp to its arrival, since the last `takeLatencies`. */
   #latenciesUs: number[] = [];
   #chunks = 0;
   readonly #readers: Reader[] = [];
   readonly #query: string;
-  readonly #stays: boolean;
+  readonly #readsOn: boolean;
 
-  /** `query` is that of the URL. If `stays` is false, each stream is read once, and then never again. */
-  constructor(query = '', stays = true) {
+  /** `query` is that of the URL. If `readsOn` is false, each stream is read once, and then never again. */
+  constructor(query = '', readsOn = true) {
     this.#query = query;
-    this.#stays = stays;
+    this.#readsOn = readsOn;
   }
 
   /** How often something was read; at a modest rate that is once per event and stream. */
@@ -42,14 +42,14 @@ export class StreamReaders {
   }
 
   /** How long each event took to each stream since the last call, in milliseconds. */
-  take(): readonly number[] {
+  takeLatencies(): readonly number[] {
     const samples = this.#latenciesUs.map((us) => us / 1000);
     this.#latenciesUs = [];
     return samples;
   }
 
   /** The last text read from each stream. */
-  last(): readonly string[] {
+  lastTexts(): readonly string[] {
     return this.#readers.map(({ buffer, length }) => buffer.toString('utf8', 0, length));
   }
 
@@ -60,14 +60,14 @@ export class StreamReaders {
   #openOne(port: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const buffer = Buffer.alloc(READ_BYTES);
-      const hear = (length: number): boolean => {
+      const onRead = (length: number): boolean => {
         if (reader.length === 0) resolve();
         reader.length = length;
         this.#chunks += 1;
         stampsIn(buffer.subarray(0, length), (atUs) => this.#latenciesUs.push(nowUs() - atUs));
-        return this.#stays;
+        return this.#readsOn;
       };
-      const socket = connect({ port, host: '127.0.0.1', onread: { buffer, callback: hear } });
+      const socket = connect({ port, host: '127.0.0.1', onread: { buffer, callback: onRead } });
       const reader: Reader = { socket, buffer, length: 0 };
       socket.on('error', reject);
       socket.write(`GET /events${this.#query} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
