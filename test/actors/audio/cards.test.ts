@@ -36,9 +36,13 @@ const PORTS = {
   line: { available: PLUGGED_IN, profiles: ['stereo'] },
   speakers: { available: NOTHING_PLUGGED_IN, profiles: ['surround', 'hdmi'] },
 } as const;
+const NO_SOURCES = 0;
+const PRIORITY = 0;
+const IS_OUTPUT = 1;
 /** A signed number of 64 bits, which is 0. */
 const NO_LATENCY_OFFSET = [0x72, 0, 0, 0, 0, 0, 0, 0, 0];
 
+/** The answer to GET_CARD_INFO. */
 const cardFields = (activeProfile: string, unplugged: readonly string[]): Bytes =>
   [
     u32(CARD),
@@ -50,8 +54,8 @@ const cardFields = (activeProfile: string, unplugged: readonly string[]): Bytes 
       text(profile),
       text(`Profile ${profile}`),
       u32(sinks),
-      u32(0),
-      u32(0),
+      u32(NO_SOURCES),
+      u32(PRIORITY),
       u32(unplugged.includes(profile) ? 0 : 1),
     ]),
     text(activeProfile),
@@ -60,9 +64,9 @@ const cardFields = (activeProfile: string, unplugged: readonly string[]): Bytes 
     ...Object.entries(PORTS).flatMap(([port, { available, profiles }]) => [
       text(port),
       text(`Port ${port}`),
-      u32(0),
+      u32(PRIORITY),
       u32(available),
-      u8(1),
+      u8(IS_OUTPUT),
       props(textProp('port.type', 'hdmi')),
       u32(profiles.length),
       ...profiles.map(text),

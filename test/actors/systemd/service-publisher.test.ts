@@ -15,7 +15,7 @@ const SYSTEM_UNIT: WatchedUnit = { key: 'system/s', scope: 'system', name: 's' }
 const USER_UNIT: WatchedUnit = { key: 'user/u', scope: 'user', name: 'u' };
 const UNITS: readonly WatchedUnit[] = [SYSTEM_UNIT, USER_UNIT];
 
-function setUp(watched: readonly WatchedUnit[] = UNITS, logged: (line: string) => void = () => undefined) {
+function setUp(watched: readonly WatchedUnit[] = UNITS, onLog: (line: string) => void = () => undefined) {
   const published: string[] = [];
   /** How many records were encoded as JSON. */
   const encoded = { count: 0 };
@@ -28,7 +28,7 @@ function setUp(watched: readonly WatchedUnit[] = UNITS, logged: (line: string) =
     drop: () => assert.fail('no unit is hidden'),
     status: (state: string, detail?: string) =>
       published.push(detail === undefined ? state : `${state}: ${detail}`),
-    log: (_level: string, _message: string, fields?: object) => logged(Object.values(fields ?? {}).join(' ')),
+    log: (_level: string, _message: string, fields?: object) => onLog(Object.values(fields ?? {}).join(' ')),
     level: () => undefined,
   };
   const services = new ServicePublisher(publish, clock, watched);
@@ -74,8 +74,8 @@ test('only the newest of the changes of a unit within 50 ms is encoded and publi
 
   clock.advance(1);
   assert.deepEqual([takePublished(), encoded.count], [['user/u=U3'], 1]);
-  clock.advance(49);
 
+  clock.advance(49);
   assert.deepEqual(takePublished(), ['system/s=S2']);
 });
 
@@ -100,7 +100,7 @@ test('if a scope is down, the backend reports once that it is down, with the rea
   assert.deepEqual(takePublished(), ['connecting: system scope: gone too; user scope: gone']);
 });
 
-test('the other scope is published meanwhile; the return of a scope publishes all its records again', () => {
+test('while a scope is down, the other scope is published; the return of a scope publishes all its records again', () => {
   const { services, clock, takePublished, change } = setUpScopes();
   services.setAbsence('system', 'gone');
   takePublished();

@@ -39,7 +39,7 @@ test('a wait that begins after its job has ended gets the result, if the job is 
 
   assert.deepEqual(await wait('/job/1'), { kind: 'ended', result: 'canceled' });
   void wait('/job/0');
-  assert.equal(waits.awaitedJobs().length, 1);
+  assert.equal(waits.awaitedJobs().length, 1, 'the wait for an older job gets no result');
 });
 
 test('a wait ends if its unit no longer has the job, unless the job is newer than the list or its unit is not in it', async () => {
@@ -67,7 +67,7 @@ test('when the manager ends, all waits end, and the results of its jobs are forg
   assert.deepEqual(await end, { kind: 'away' });
 
   void wait('/job/1');
-  assert.equal(waits.awaitedJobs().length, 1);
+  assert.equal(waits.awaitedJobs().length, 1, 'the wait for a forgotten job gets no result');
 });
 
 test('a wait whose check throws is removed', async () => {
