@@ -43,7 +43,7 @@ describe('a command for a volume waits', () => {
       ['when its output sleeps', [{ state: SUSPENDED }], true],
       ['when its output is being made', [{ state: BEING_MADE }], true],
       [
-        'when its output sleeps, even if this claims to be hardware',
+        'also when its sleeping output claims to be hardware',
         [{ state: SUSPENDED, flags: HARDWARE_FLAGS }],
         true,
       ],
