@@ -1,5 +1,5 @@
 // A connection to a scripted sound server that reads nothing. Handshake, deadlines, order and all other
-// losses: audio/backend.test.ts.
+// ends of a connection: audio/backend.test.ts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,8 +7,11 @@ import { Link, UNSENT_MAX_BYTES } from '../../src/actors/dial.js';
 import type { ClosedReason } from '../../src/protocol/pulse/outcome.js';
 import { COMMAND, ordinaryHandler, scriptedServer } from './audio/scripted-server.js';
 
-/** A test that never ends must fail. */
+/** A connection that is never ended must fail the test. */
 const DEADLINE = { timeout: 60_000 };
+/** Together they have sixteen times the bytes that may wait. */
+const REQUESTS = 64;
+const BYTES_PER_REQUEST = UNSENT_MAX_BYTES / 4;
 
 test(
   'a connection ends when the server reads nothing and more bytes wait to be sent than are allowed',
@@ -22,8 +25,9 @@ test(
     const session = { clientProps: {}, pendingMax: 100_000, ...deadlines };
     const closed = new Promise<ClosedReason>((onClosed) => {
       const onReady = (): void => {
-        const name = 'x'.repeat(UNSENT_MAX_BYTES / 4);
-        for (let sent = 0; sent < 64; sent += 1) link.request('SET_DEFAULT_SINK', { name }, () => undefined);
+        const name = 'x'.repeat(BYTES_PER_REQUEST);
+        for (let sent = 0; sent < REQUESTS; sent += 1)
+          link.request('SET_DEFAULT_SINK', { name }, () => undefined);
       };
       const options = { path: server.socketPath, connectDeadlineMs: 10_000, session };
       const link = new Link(options, { onReady, onEvent: () => undefined, onClosed });

@@ -1,4 +1,4 @@
-// The look-up of a name: the answer of the program, and the outcome when that fails, hangs or is not there.
+// The look-up of a name: the answer of the program, and the outcome when the program fails, hangs or is missing.
 
 import assert from 'node:assert/strict';
 import type { LookupAddress } from 'node:dns';
@@ -11,64 +11,70 @@ import { until } from '../until.js';
 
 const NAME = 'broker.example';
 
-/** A look-up by a program that is this script of the shell. */
+/** A look-up whose program is this shell script. */
 function lookupBy(t: TestContext, script: string) {
   const folder = temporaryFolder(t);
   const program = join(folder, 'getent');
   writeFileSync(program, `#!/bin/sh\n${script}\n`, { mode: 0o700 });
-  return { names: new NameLookup(program), folder };
+  return { lookup: new NameLookup(program), folder };
 }
 
-/** The answer to `net.connect`, with all addresses or the first; or the code of the error. */
-function answer(names: NameLookup, all: boolean, name = NAME): Promise<unknown> {
+/** Looks the name up as `net.connect` does. Resolves with all addresses or the first, or the code of the error. */
+function lookUp(lookup: NameLookup, wantsAll: boolean, name = NAME): Promise<unknown> {
   return new Promise((resolve) => {
-    names.lookupFor(NAME)?.(name, { all }, (error, address: string | LookupAddress[], family) =>
-      resolve(error?.code ?? (all ? address : [address, family])),
-    );
+    const answer = (
+      error: NodeJS.ErrnoException | null,
+      address: string | LookupAddress[],
+      family?: number,
+    ) => {
+      if (error !== null) resolve(error.code);
+      else resolve(wantsAll ? address : [address, family]);
+    };
+    lookup.lookupFor(NAME)?.(name, { all: wantsAll }, answer);
   });
 }
 
-const TWO = 'printf "10.0.0.7 STREAM $2\\n10.0.0.7 DGRAM\\nfd00::7   STREAM\\nfd00::7 RAW\\n"';
-const ANSWERS: readonly (readonly [what: string, script: string, all: boolean, expected: unknown])[] = [
+const TWO_ADDRESSES = 'printf "10.0.0.7 STREAM $2\\n10.0.0.7 DGRAM\\nfd00::7   STREAM\\nfd00::7 RAW\\n"';
+const ANSWERS: readonly (readonly [what: string, script: string, wantsAll: boolean, expected: unknown])[] = [
   [
     'all addresses',
-    TWO,
+    TWO_ADDRESSES,
     true,
     [
       { address: '10.0.0.7', family: 4 },
       { address: 'fd00::7', family: 6 },
     ],
   ],
-  ['the first address', TWO, false, ['10.0.0.7', 4]],
+  ['the first address', TWO_ADDRESSES, false, ['10.0.0.7', 4]],
   ['no such name', 'exit 2', true, 'ENOTFOUND'],
   ['nothing', ':', false, 'ENOTFOUND'],
 ];
-for (const [what, script, all, expected] of ANSWERS) {
+for (const [what, script, wantsAll, expected] of ANSWERS) {
   test(`a look-up that finds ${what} says so`, async (t) => {
-    assert.deepEqual(await answer(lookupBy(t, script).names, all), expected);
+    assert.deepEqual(await lookUp(lookupBy(t, script).lookup, wantsAll), expected);
   });
 }
 
-test('the program gets the name, as the machine has it', async (t) => {
-  const { names } = lookupBy(t, `[ "$*" = "ahosts ${NAME}" ] && echo "10.0.0.7 STREAM"`);
-  assert.deepEqual(await answer(names, false), ['10.0.0.7', 4]);
+test('the program is called with ahosts and the name', async (t) => {
+  const { lookup } = lookupBy(t, `[ "$*" = "ahosts ${NAME}" ] && echo "10.0.0.7 STREAM"`);
+  assert.deepEqual(await lookUp(lookup, false), ['10.0.0.7', 4]);
 });
 
 test('without the program Node looks the name up', async (t) => {
-  const names = new NameLookup(join(temporaryFolder(t), 'missing'));
-  assert.match(JSON.stringify(await answer(names, true, 'localhost')), /"127\.0\.0\.1"|"::1"/);
+  const lookup = new NameLookup(join(temporaryFolder(t), 'missing'));
+  assert.match(JSON.stringify(await lookUp(lookup, true, 'localhost')), /"127\.0\.0\.1"|"::1"/);
 });
 
 test('a look-up that hangs ends with its connection, and leaves no process', async (t) => {
-  const { names, folder } = lookupBy(t, 'echo $$ > "$0.pid"; exec sleep 600');
-  const answered = answer(names, true);
+  const { lookup, folder } = lookupBy(t, 'echo $$ > "$0.pid"; exec sleep 600');
+  const answered = lookUp(lookup, true);
   await until('the program runs', () => existsSync(join(folder, 'getent.pid')));
-  await names.end();
+  await lookup.end();
   assert.equal(await answered, 'ENOTFOUND');
 });
 
 test('addresses and names of this machine need no program', () => {
-  const names = new NameLookup();
+  const lookup = new NameLookup();
   for (const host of ['127.0.0.1', '::1', 'localhost', 'broker.localhost', 'LOCALHOST'])
-    assert.equal(names.lookupFor(host), undefined, host);
+    assert.equal(lookup.lookupFor(host), undefined, host);
 });

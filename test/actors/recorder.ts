@@ -17,7 +17,7 @@ export class Recorder implements BackendLink {
   readonly published: string[] = [];
   /** The lines of the log, in order: `info: TEXT`. */
   readonly logs: string[] = [];
-  /** `up`, or `connecting: why`; empty until the actor has reported a status. */
+  /** `up`, `up: why` or `connecting: why`; empty until the actor has reported a status. */
   state = '';
   readonly #texts = new Map<string, string>();
 
@@ -53,12 +53,12 @@ export class Recorder implements BackendLink {
     this.logs.push(`${level}: ${message}`);
   }
 
-  get up(): boolean {
+  get isUp(): boolean {
     return /^up\b/.test(this.state);
   }
 
   /** The newest record with this key; undefined if there is none, or if it was dropped. */
-  one<T>(collection: Collection, key = ''): T | undefined {
+  newest<T>(collection: Collection, key = ''): T | undefined {
     const text = this.#texts.get(`${collection} ${key}`);
     return text === undefined ? undefined : JSON.parse(text);
   }

@@ -9,21 +9,24 @@ import type { Answer, AudioCommand } from '../../src/protocol/actor/commands.js'
 import { type FromActor, type ToActor, typedPort } from '../../src/protocol/actor/messages.js';
 import { until } from '../until.js';
 
+/** A test that never ends must fail. */
 const DEADLINE = { timeout: 60_000 };
 const DONE: Answer = { ok: true, value: {} };
 
-function bench(t: TestContext, actor: Partial<Actor<AudioCommand>>) {
+function startActor(t: TestContext, actor: Partial<Actor<AudioCommand>>) {
   const { port1, port2 } = new MessageChannel();
   const port = typedPort<ToActor, FromActor>(port1);
   const batches: FromActor[] = [];
-  const note = (batch: FromActor) => void batches.push(batch);
-  port.listen(note, () => undefined);
+  port.listen(
+    (batch) => void batches.push(batch),
+    () => undefined,
+  );
   const publishers: Publisher[] = [];
-  const work = actorThread<'audio'>((_settings, publish) => {
+  const runActor = actorThread<'audio'>((_settings, publish) => {
     publishers.push(publish);
     return { handle: async () => DONE, stop: async () => undefined, ...actor };
   });
-  const ended = work({
+  const ended = runActor({
     port: port2,
     settings: {
       enabled: true,
@@ -38,24 +41,25 @@ function bench(t: TestContext, actor: Partial<Actor<AudioCommand>>) {
   t.after(() => port.close());
   const [publish] = publishers;
   assert.ok(publish);
-  /** Resolves with all items as soon as so many are of that kind. */
-  const items = (kind: string, count = 1) =>
-    until(`${count} of ${kind}`, () => {
-      const all = batches.flat().filter((item) => 'kind' in item);
-      return all.filter((item) => item.kind === kind).length >= count && all;
+  /** Resolves with everything that was sent, once `count` items are of this kind. */
+  const untilSent = (kind: string, count = 1) =>
+    until(`${count} items of kind ${kind} are sent`, () => {
+      const sent = batches.flat().filter((item) => 'kind' in item);
+      return sent.filter((item) => item.kind === kind).length >= count && sent;
     });
-  return { port, batches, publish, ended, items };
+  return { port, batches, publish, ended, untilSent };
 }
 
 test('everything that is published in one turn is one batch, in order', DEADLINE, async (t) => {
-  const { batches, publish, items } = bench(t, {});
+  const { batches, publish, untilSent } = startActor(t, {});
   publish.put('audio.outputs', '1', '{}');
   publish.drop('audio.clients', '2');
   publish.level('{"outputs":[]}');
   publish.status('up');
   publish.status('connecting', 'why');
   publish.log('info', 'said', { times: 1 });
-  await items('log');
+
+  await untilSent('log');
   assert.deepEqual(batches, [
     [
       [COLLECTION_NAMES.indexOf('audio.outputs'), '1', '{}', undefined],
@@ -66,13 +70,14 @@ test('everything that is published in one turn is one batch, in order', DEADLINE
       { kind: 'log', level: 'info', message: 'said', fields: { times: 1 } },
     ],
   ]);
+
   publish.status('up');
-  await items('status', 3);
-  assert.equal(batches.length, 2);
+  await untilSent('status', 3);
+  assert.equal(batches.length, 2, 'the next turn is the next batch');
 });
 
 test('an answer is sent together with what its command has published', DEADLINE, async (t) => {
-  const { batches, port, publish, items } = bench(t, {
+  const { batches, port, publish, untilSent } = startActor(t, {
     handle: async () => {
       publish.put('audio.kind', '', '"pulseaudio"');
       await Promise.resolve();
@@ -81,33 +86,42 @@ test('an answer is sent together with what its command has published', DEADLINE,
     },
   });
   port.send({ kind: 'command', id: 7, command: { do: 'mute', target: { kind: 'server' } } });
-  await items('answer');
+  await untilSent('answer');
   const put = [COLLECTION_NAMES.indexOf('audio.kind'), '', '"pulseaudio"', undefined];
   assert.deepEqual(batches, [[put, { kind: 'answer', id: 7, answer: DONE }]]);
 });
 
-test('a change by others that follows an answer waits for no promise of its turn', DEADLINE, async (t) => {
-  const { batches, port, publish, items } = bench(t, {});
-  port.send({ kind: 'command', id: 7, command: { do: 'mute', target: { kind: 'server' } } });
-  await items('answer');
-  publish.drop('audio.outputs', '1');
-  await Promise.resolve();
-  await Promise.resolve();
-  publish.drop('audio.outputs', '2');
-  await items('drop', 2);
-  assert.equal(batches.length, 3);
-});
+test(
+  'a change that is published after an answer is sent without waiting for the promises of its turn',
+  DEADLINE,
+  async (t) => {
+    const { batches, port, publish, untilSent } = startActor(t, {});
+    port.send({ kind: 'command', id: 7, command: { do: 'mute', target: { kind: 'server' } } });
+    await untilSent('answer');
+
+    publish.drop('audio.outputs', '1');
+    await Promise.resolve();
+    await Promise.resolve();
+    publish.drop('audio.outputs', '2');
+    await untilSent('drop', 2);
+    assert.equal(batches.length, 3, 'the answer and each change are a batch');
+  },
+);
+
+const DROPS = 2500;
 
 test('a huge turn is sent in bounded batches, complete and in order', DEADLINE, async (t) => {
-  const { batches, publish, items } = bench(t, {});
-  for (let key = 0; key < 2500; key += 1) publish.drop('audio.outputs', String(key));
+  const { batches, publish, untilSent } = startActor(t, {});
+  for (let key = 0; key < DROPS; key += 1) publish.drop('audio.outputs', String(key));
   publish.status('up');
-  const sent = await items('status');
+  const sent = await untilSent('status');
+
   const lengths = batches.map(({ length }) => length);
   assert.deepEqual(lengths, [1024, 1024, 453]);
+
   const keys = sent.flatMap((item) => (item.kind === 'drop' ? [Number(item.key)] : []));
-  const all = Array.from({ length: 2500 }, (_, key) => key);
-  assert.deepEqual(keys, all);
+  const expectedKeys = Array.from({ length: DROPS }, (_, key) => key);
+  assert.deepEqual(keys, expectedKeys);
 });
 
 test(
@@ -115,7 +129,7 @@ test(
   DEADLINE,
   async (t) => {
     let stops = 0;
-    const { port, publish, ended, items, batches } = bench(t, {
+    const { port, publish, ended, untilSent, batches } = startActor(t, {
       stop: async () => {
         stops += 1;
         publish.log('info', 'closing');
@@ -125,15 +139,16 @@ test(
     port.send({ kind: 'stop' });
     await ended;
     publish.log('info', 'too late');
-    await items('log');
+    await untilSent('log');
+
     assert.equal(stops, 1);
-    assert.equal(batches.flat().length, 1);
+    assert.equal(batches.flat().length, 1, 'only what it published while it stopped is sent');
   },
 );
 
 test('an actor stops when its supervisor has ended', DEADLINE, async (t) => {
   const stop = t.mock.fn(async () => undefined);
-  const { port, ended } = bench(t, { stop });
+  const { port, ended } = startActor(t, { stop });
   port.close();
   await ended;
   assert.equal(stop.mock.callCount(), 1);

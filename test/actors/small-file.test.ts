@@ -14,14 +14,14 @@ const DEADLINE = { timeout: 60_000 };
 const MAX_BYTES = 100_000;
 const LARGE = Buffer.alloc(MAX_BYTES + 1);
 
-const place = (t: TestContext) => join(temporaryFolder(t), 'file');
+const newPath = (t: TestContext) => join(temporaryFolder(t), 'file');
 const refusal = (problem: string, isMissing = false): FileResult => ({
   ok: false,
   error: { problem, isMissing },
 });
 
 describe('a path that is no small file is refused', DEADLINE, () => {
-  const rows: readonly (readonly [string, (path: string) => void, FileResult])[] = [
+  const rows: readonly (readonly [what: string, create: (path: string) => void, expected: FileResult])[] = [
     ['nothing', () => undefined, refusal('it does not exist', true)],
     ['a dangling link', (path) => symlinkSync('nowhere', path), refusal('it does not exist', true)],
     ['a directory', (path) => mkdirSync(path), refusal('it is a directory')],
@@ -30,16 +30,16 @@ describe('a path that is no small file is refused', DEADLINE, () => {
     ['a larger file', (path) => writeFileSync(path, LARGE), refusal('it is larger than 100000 bytes')],
     ['a link to itself', (path) => symlinkSync(path, path), refusal('it cannot be read (ELOOP)')],
   ];
-  for (const [what, make, expected] of rows) {
+  for (const [what, create, expected] of rows) {
     test(what, async (t) => {
-      const path = place(t);
-      make(path);
+      const path = newPath(t);
+      create(path);
       assert.deepEqual(await readSmallFile(path, MAX_BYTES), expected);
     });
   }
 
   test('a path below a file counts as missing', async (t) => {
-    const path = place(t);
+    const path = newPath(t);
     writeFileSync(path, '');
     assert.deepEqual(await readSmallFile(join(path, 'x'), MAX_BYTES), refusal('it does not exist', true));
   });
@@ -47,7 +47,7 @@ describe('a path that is no small file is refused', DEADLINE, () => {
 
 for (const bytes of [0, MAX_BYTES - 1, MAX_BYTES]) {
   test(`all of a file of ${bytes} bytes is read, and shares its memory with nothing`, async (t) => {
-    const path = place(t);
+    const path = newPath(t);
     writeFileSync(path, Buffer.alloc(bytes, 'abc'));
     const file = await readSmallFile(path, MAX_BYTES);
     assert.deepEqual(file.ok && file.value.bytes, new Uint8Array(Buffer.alloc(bytes, 'abc')));
@@ -55,19 +55,22 @@ for (const bytes of [0, MAX_BYTES - 1, MAX_BYTES]) {
   });
 }
 
+const PART_BYTES = 3;
+
 test('a file that comes in parts is read to its end, or to the end of the buffer', async () => {
   const whole = Buffer.from('in parts of three');
   const file = {
     read: async (buffer: Uint8Array, offset: number, length: number, position: number) => {
-      const part = whole.subarray(position, position + Math.min(length, 3));
+      const part = whole.subarray(position, position + Math.min(length, PART_BYTES));
       buffer.set(part, offset);
       return { bytesRead: part.length, buffer };
     },
   };
-  for (const room of [4, whole.length, 100]) {
-    const bytes = new Uint8Array(room);
-    const length = await readUntilEnd(file as never, bytes);
-    assert.equal(Buffer.from(bytes.subarray(0, length)).toString(), whole.toString().slice(0, room));
+  for (const bufferBytes of [4, whole.length, 100]) {
+    const buffer = new Uint8Array(bufferBytes);
+    const length = await readUntilEnd(file as never, buffer);
+    const text = Buffer.from(buffer.subarray(0, length)).toString();
+    assert.equal(text, whole.toString().slice(0, bufferBytes));
   }
 });
 
@@ -75,11 +78,11 @@ test(
   'paths that are FIFOs do not block the reading of other files, however many they are',
   DEADLINE,
   async (t) => {
-    const path = place(t);
+    const path = newPath(t);
     execFileSync('mkfifo', [path]);
-    // There are more reads than the process has threads for files.
+    // These are more reads than the process has threads for files.
     const reads = Array.from({ length: 16 }, () => readSmallFile(path, MAX_BYTES));
-    assert.ok((await readFile('/proc/self/stat')).length > 0);
-    for (const read of await Promise.all(reads)) assert.equal(read.ok, false);
+    assert.ok((await readFile('/proc/self/stat')).length > 0, 'another file is read meanwhile');
+    for (const result of await Promise.all(reads)) assert.equal(result.ok, false);
   },
 );

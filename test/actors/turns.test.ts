@@ -1,45 +1,46 @@
-// Tests that steps do not overlap, and that all calls during a run share the next run.
+// Tests that steps do not overlap, and that all calls during a run of work share the next run.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SharedWork, Turns } from '../../src/actors/turns.js';
 
-/** Work that waits; `end` lets the oldest that has begun end. */
-function openWork() {
-  const begun: ((value: string) => void)[] = [];
-  const run = () => new Promise<string>((resolve) => begun.push(resolve));
+/** Work that ends when the test says so: `end` ends the oldest run. */
+function manualWork() {
+  const running: ((value: string) => void)[] = [];
+  const begin = () => new Promise<string>((resolve) => running.push(resolve));
   const end = async (value: string) => {
-    begun.shift()?.(value);
-    await turn();
+    running.shift()?.(value);
+    await nextTurn();
   };
-  return { begun, run, end };
+  return { running, begin, end };
 }
 
-test('a step begins when the one before has ended, also by a failure', async () => {
-  const { begun, run, end } = openWork();
+test('a step begins when the step before it has ended, even if that step failed', async () => {
+  const { running, begin, end } = manualWork();
   const turns = new Turns();
   const failed = turns.run(() => Promise.reject(new Error('no')));
-  const first = turns.run(run);
-  const second = turns.run(run);
+  const first = turns.run(begin);
+  const second = turns.run(begin);
   await assert.rejects(failed, /no/);
-  await turn();
-  assert.equal(begun.length, 1);
-  await end('one');
-  assert.equal(begun.length, 1);
-  await end('two');
-  assert.deepEqual(await Promise.all([first, second]), ['one', 'two']);
+  await nextTurn();
+  assert.equal(running.length, 1);
+  await end('first');
+  assert.equal(running.length, 1);
+  await end('second');
+  assert.deepEqual(await Promise.all([first, second]), ['first', 'second']);
 });
 
 test('all calls during a run share the next run, and a run that has ended is shared with nobody', async () => {
-  const { begun, run, end } = openWork();
-  const work = new SharedWork(run);
+  const { running, begin, end } = manualWork();
+  const work = new SharedWork(begin);
   const requests = [work.run(), work.run(), work.run()];
-  assert.equal(begun.length, 1);
-  await end('one');
-  assert.equal(begun.length, 1);
-  await end('two');
-  assert.deepEqual(await Promise.all(requests), ['one', 'two', 'two']);
+  assert.equal(running.length, 1);
+  await end('first');
+  assert.equal(running.length, 1);
+  await end('second');
+  assert.deepEqual(await Promise.all(requests), ['first', 'second', 'second']);
+
   void work.run();
-  assert.equal(begun.length, 1);
+  assert.equal(running.length, 1);
 });

@@ -9,7 +9,7 @@ import { BluetoothBackend } from '../../src/actors/bluetooth/backend.js';
 import { type Clock, systemClock } from '../../src/host/clock.js';
 import type { BluetoothCommand } from '../../src/protocol/actor/commands.js';
 import { startOnScriptedServer } from '../actors/audio/backed.js';
-import { BLUETOOTH_SETTINGS } from '../actors/bluetooth/followed.js';
+import { BLUETOOTH_SETTINGS } from '../actors/bluetooth/backend-under-test.js';
 import { PHONE, pathOf, ScriptedBluez } from '../actors/bluetooth/scripted-bluez.js';
 import { privateBus } from '../actors/bus/private-bus.js';
 import { Recorder } from '../actors/recorder.js';
@@ -113,7 +113,7 @@ test('a sound server that is lost again and again leaves nothing behind', async 
   const lose = async (): Promise<void> => {
     const connections = server.connections();
     server.responder.hangUp();
-    await turnsUntil(() => recorder.up && server.connections() > connections);
+    await turnsUntil(() => recorder.isUp && server.connections() > connections);
   };
   await staysFlat(t, {
     full: 1000,
@@ -163,7 +163,7 @@ test('a phone that pairs, connects and is forgotten again and again, and a BlueZ
   const pairAndForget = async (): Promise<void> => {
     await carryOut({ do: 'scan' });
     bluez.addDevice(PHONE);
-    await turnsUntil(() => recorder.one('bluetooth.devices', PHONE) !== undefined);
+    await turnsUntil(() => recorder.newest('bluetooth.devices', PHONE) !== undefined);
     await carryOut({ do: 'connect', address: PHONE });
     await carryOut({ do: 'scan/stop' });
     await carryOut({ do: 'pairing_mode' });

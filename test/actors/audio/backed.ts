@@ -33,7 +33,7 @@ class AudioRecorder extends Recorder {
   }
 
   get server(): AudioServerRecord | undefined {
-    return this.one('audio.server');
+    return this.newest('audio.server');
   }
 
   outputs(): readonly OutputRecord[] {
@@ -99,6 +99,6 @@ export function startBackend(t: TestContext, socketPath: string, options: Backen
 export async function startOnScriptedServer(t: TestContext, handler?: Handler, options?: BackendOptions) {
   const server = await scriptedServer(t, handler);
   const { backend, recorder } = startBackend(t, server.socketPath, options);
-  await until('the backend is up', () => recorder.up);
+  await until('the backend is up', () => recorder.isUp);
   return { backend, recorder, server };
 }

@@ -84,7 +84,7 @@ describe('connecting', DEADLINE, () => {
       assert.equal(faultOf(await backend.handle(VOLUME)), 'unavailable');
 
       server.handler = ordinaryHandler;
-      await until('the backend is up', () => recorder.up);
+      await until('the backend is up', () => recorder.isUp);
       assert.deepEqual(recorder.logs, ['info: connected to the sound server']);
     });
   }
@@ -92,7 +92,7 @@ describe('connecting', DEADLINE, () => {
   test('takes the first address that answers', async (t) => {
     const server = await scriptedServer(t);
     const { recorder } = startBackend(t, `/nonexistent/native unix:${server.socketPath}`);
-    await until('the backend is up', () => recorder.up);
+    await until('the backend is up', () => recorder.isUp);
     assert.equal(server.connections(), 1);
   });
 
@@ -163,7 +163,7 @@ describe('a lost server', DEADLINE, () => {
       timing: { reconcileMs: 20, requestMs: 50 },
     });
     server.handler = () => undefined;
-    await until('the dead server is noticed', () => !recorder.up);
+    await until('the dead server is noticed', () => !recorder.isUp);
     assert.match(recorder.published.join('\n'), /^connecting: .*did not answer GET_/m);
     assert.ok(server.count(COMMAND.getSinks) >= 2);
   });
@@ -202,7 +202,7 @@ describe('events', DEADLINE, () => {
     const { server, recorder } = await startOnScriptedServer(t, forgetful);
     server.responder.send(event('inputChange', 5));
     await until('the client is dropped', () => recorder.published.includes('drop audio.clients 5'));
-    assert.equal(recorder.up, true);
+    assert.equal(recorder.isUp, true);
   });
 
   test('after events were lost everything is read again', async (t) => {
@@ -311,7 +311,7 @@ test('a socket that appears ends the wait for a server that hangs in the handsha
 
   const server = await scriptedServer(t);
   renameSync(server.socketPath, hanging.socketPath);
-  await until('the backend is up', () => recorder.up);
+  await until('the backend is up', () => recorder.isUp);
 });
 
 describe('many requests at once', DEADLINE, () => {
@@ -324,7 +324,7 @@ describe('many requests at once', DEADLINE, () => {
     const refused = (await Promise.all(commands)).filter((answer) => !answer.ok);
     assert.deepEqual(refused, []);
     await until('the stream is read', () => server.count(COMMAND.getInput) === 1);
-    assert.deepEqual([recorder.up, server.connections()], [true, 1]);
+    assert.deepEqual([recorder.isUp, server.connections()], [true, 1]);
   });
 
   test('a connection survives the largest number of changes of every kind that are read one by one', async (t) => {

@@ -94,7 +94,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const withoutGroups = startDaemon(t, server, {});
       await until('the groups are gone', () => {
         const names = withoutGroups.recorder.outputs().map(({ name }) => name);
-        return withoutGroups.recorder.up && names.sort().join() === 'both,kitchen,living';
+        return withoutGroups.recorder.isUp && names.sort().join() === 'both,kitchen,living';
       });
 
       assert.deepEqual(await listGroupModules(server), []);
@@ -185,7 +185,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await waitUntilPlaysAt(server, OUTPUTS);
 
       await server.kill('SIGKILL');
-      await until('the server is away', () => !recorder.up);
+      await until('the server is away', () => !recorder.isUp);
       await server.restart();
 
       const playing = await server.play({ name: 'News' });

@@ -24,7 +24,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const server = await start();
       t.after(() => server.stop());
       const { backend, recorder } = startBackend(t, server.socketPath, { home: server.directory });
-      await until('the backend is up', () => recorder.up);
+      await until('the backend is up', () => recorder.isUp);
       await server.addInput('mike');
       await until('the input is published', () => recorder.input('mike'));
       const mike = () => recorder.input('mike') ?? assert.fail('the input is gone');

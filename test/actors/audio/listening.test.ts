@@ -92,7 +92,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal(await listen('kitchen'), 'none');
 
       await server.restart();
-      await until('the daemon is connected again', () => recorder.up && recorder.outputs().length === 2);
+      await until('the daemon is connected again', () => recorder.isUp && recorder.outputs().length === 2);
       assert.deepEqual(await loopbacks(server), []);
 
       await server.addInput('mike');

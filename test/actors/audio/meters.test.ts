@@ -126,7 +126,7 @@ describe('a meter', DEADLINE, () => {
     await until('the meter is granted', () => requested() === 4);
     server.responder.send(peaks(METER_STREAM, 0.5, 0.25), METER_CONNECTION);
     await until('the level is published', () => lastLevel() === levelsOfLiving(0.5, 0.25));
-    assert.ok(recorder.up);
+    assert.ok(recorder.isUp);
   });
 
   test('a meter without its connection has no level, and is opened on another connection', async (t) => {
@@ -137,7 +137,7 @@ describe('a meter', DEADLINE, () => {
     assert.equal(server.connections(), 2, 'the meter is opened again only after a pause');
 
     await until('the meter is opened again', () => requested() === 2);
-    assert.ok(recorder.up && recorder.logs.length === 1, 'the connection with the records stays up');
+    assert.ok(recorder.isUp && recorder.logs.length === 1, 'the connection with the records stays up');
   });
 
   test('a meter that gets no answer ends when its connection is closed', async (t) => {
@@ -148,7 +148,7 @@ describe('a meter', DEADLINE, () => {
     backend.watchLevels(true);
     await until('the meter is tried again', () => requested() >= 2);
     await until('the connection of the first meter has ended', () => server.openConnections() === 2);
-    assert.ok(recorder.up);
+    assert.ok(recorder.isUp);
   });
 
   test('a meter that is granted too late is ended', async (t) => {

@@ -23,7 +23,7 @@ inOwnNetwork(import.meta.url, () => {
         const sound = await start(options);
         t.after(() => sound.stop());
         const { backend, recorder } = startBackend(t, sound.socketPath, { home: sound.directory });
-        await until('the backend is up', () => recorder.up);
+        await until('the backend is up', () => recorder.isUp);
         /** The answer to `GET /audio/network`. */
         const network = async (): Promise<NetworkRecord> => {
           const answer = await backend.handle({ do: 'network' });

@@ -23,7 +23,7 @@ async function startOn(t: TestContext, server: SoundServer, volumeLimit?: AudioS
     settings: { volumeLimit },
   });
   t.after(() => server.stop());
-  await until('the backend is up', () => recorder.up);
+  await until('the backend is up', () => recorder.isUp);
   /** Carries a command out, and returns its fault; `none` if it is accepted. */
   const run = async (command: AudioCommand): Promise<string> => faultOf(await backend.handle(command));
   /** The reason of a refusal. */

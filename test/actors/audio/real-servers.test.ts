@@ -43,7 +43,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       t.after(() => server.stop());
       await until(
         'both outputs are published',
-        () => started.recorder.up && started.recorder.outputs().length === 2,
+        () => started.recorder.isUp && started.recorder.outputs().length === 2,
       );
       await until('the default is known', () => started.recorder.server?.default_sink === 'living');
       return started;
@@ -62,7 +62,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
 
       await playing.stop();
       await server.restart();
-      await until('the server is back', () => recorder.up && recorder.outputs().length === 2);
+      await until('the server is back', () => recorder.isUp && recorder.outputs().length === 2);
 
       await run({ do: 'delta', target: output('kitchen'), delta: -0.05 });
       const kitchen = recorder.output('kitchen');
@@ -163,9 +163,9 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await until('the older stream is gone', () => recorder.client(older.id) === undefined);
 
       server.freeze();
-      await until('the hanging server is noticed', () => !recorder.up);
+      await until('the hanging server is noticed', () => !recorder.isUp);
       server.thaw();
-      await until('the server is found again', () => recorder.up && recorder.client(younger.id));
+      await until('the server is found again', () => recorder.isUp && recorder.client(younger.id));
 
       assert.equal(recorder.client(younger.id)?.name, `Song #${younger.id}`);
       assert.equal(recorder.output('kitchen')?.balance, -0.5);
@@ -183,7 +183,7 @@ describe('with PulseAudio alone', { skip: lacks({ programs: ['pulseaudio', 'pact
     const server = await startPulseAudio({ sinks: [{ name: 'living' }] });
     const { recorder, faultOfCommand } = startOn(t, server);
     t.after(() => server.stop());
-    await until('the backend is up', () => recorder.up);
+    await until('the backend is up', () => recorder.isUp);
     const streams = await server.streams();
     const [stream] = await streams.open([{ passthrough: true, props: { 'media.name': 'Film' } }]);
     const record = await until('the stream is published', () => recorder.client('Film'));
@@ -197,7 +197,7 @@ describe('with PulseAudio alone', { skip: lacks({ programs: ['pulseaudio', 'pact
     const server = await startPulseAudio({ sinks: [], alwaysSink: false });
     const { recorder, faultOfCommand } = startOn(t, server);
     t.after(() => server.stop());
-    await until('the backend is up', () => recorder.up);
+    await until('the backend is up', () => recorder.isUp);
 
     const { default_sink: defaultSink, volume } = recorder.server ?? {};
     assert.deepEqual([defaultSink, volume, recorder.outputs()], ['', 0, []]);

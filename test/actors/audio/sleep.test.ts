@@ -23,7 +23,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const server = await start({ sinks: [{ name: 'living' }, { name: 'kitchen' }] });
       t.after(() => server.stop());
       const { backend, recorder } = startBackend(t, server.socketPath, { home: server.directory });
-      await until('the default is known', () => recorder.up && recorder.server?.default_sink === 'living');
+      await until('the default is known', () => recorder.isUp && recorder.server?.default_sink === 'living');
       const stream = await server.play({ sink: 'living' });
       await server.pactl('set-sink-volume', 'living', FIFTY_PERCENT_RAW, TWENTY_FIVE_PERCENT_RAW);
       const volume = (): number | undefined => recorder.output('living')?.volume;
@@ -31,7 +31,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
         until(`the volume is ${expected}`, () => volume() === expected && recorder.output('living'));
       await waitForVolume(0.5);
       await until('the stream plays', () => recorder.client(stream.id)?.corked === false);
-      const sleep = (): SleepRecord | undefined => recorder.one('audio.sleep');
+      const sleep = (): SleepRecord | undefined => recorder.newest('audio.sleep');
       const isPaused = (): boolean => recorder.requested.includes('pausePlayers');
       return { server, backend, recorder, stream, volume, waitForVolume, sleep, isPaused };
     }
@@ -94,16 +94,16 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
 
       await backend.stop();
       const next = startBackend(t, server.socketPath, { home: server.directory });
-      await until('the next service publishes a sleep timer', () => next.recorder.one('audio.sleep'));
-      assert.deepEqual(next.recorder.one('audio.sleep'), sleepBefore);
+      await until('the next service publishes a sleep timer', () => next.recorder.newest('audio.sleep'));
+      assert.deepEqual(next.recorder.newest('audio.sleep'), sleepBefore);
 
-      await until('the next service is up', () => next.recorder.up);
+      await until('the next service is up', () => next.recorder.isUp);
       await next.backend.handle({ do: 'sleep', minutes: SOON_MINUTES, fade: 60 });
       await until('the output fades', () => (next.recorder.output('living')?.volume ?? 1) < 0.5);
 
       await next.backend.stop();
       const third = startBackend(t, server.socketPath, { home: server.directory });
-      await until('the third service is up', () => third.recorder.up);
+      await until('the third service is up', () => third.recorder.isUp);
       assert.equal(third.recorder.output('living')?.volume, 0.5);
     });
 
@@ -115,7 +115,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       writeFileSync(file, `${JSON.stringify({ until: '2020-01-01T00:00:00.000Z', fade: 20 })}\n`);
 
       const { recorder } = startBackend(t, server.socketPath, { home: server.directory });
-      await until('the sleep is over', () => recorder.one<SleepRecord>('audio.sleep')?.active === false);
+      await until('the sleep is over', () => recorder.newest<SleepRecord>('audio.sleep')?.active === false);
       await until('the file is gone', () => !existsSync(file));
     });
   });

@@ -19,7 +19,7 @@ for (const receiving of SOUND_SERVERS)
         t.after(() => Promise.all([node.stop(), computer.stop()]));
 
         const { recorder } = startBackend(t, node.socketPath, { home: node.directory });
-        await until('the backend is up', () => recorder.up);
+        await until('the backend is up', () => recorder.isUp);
         const server = `server=unix:${node.socketPath}`;
         await computer.pactl('load-module', 'module-tunnel-sink', server, 'sink_name=to-node');
         await until('the computer has the sink of the tunnel', async () =>

@@ -128,11 +128,11 @@ describe('a sleeping output', DEADLINE, () => {
       await until('the capture has ended', () => server.openConnections() === 1);
       assert.deepEqual(await backend.handle(MUTE), OK);
       assert.equal(captures(), 1);
-      assert.equal(recorder.up, true);
+      assert.equal(recorder.isUp, true);
 
       server.responder.hangUp(0);
-      await until('the connection is lost', () => !recorder.up);
-      await until('the next connection is up', () => recorder.up);
+      await until('the connection is lost', () => !recorder.isUp);
+      await until('the next connection is up', () => recorder.isUp);
       assert.deepEqual(await backend.handle(MUTE), OK);
       assert.equal(captures(), 1);
     });
@@ -179,7 +179,7 @@ describe('a sleeping output', DEADLINE, () => {
     assert.equal(captures(), 1);
     await until(
       'a new connection is up, and the capture has ended',
-      () => recorder.up && server.openConnections() === 1,
+      () => recorder.isUp && server.openConnections() === 1,
     );
   });
 

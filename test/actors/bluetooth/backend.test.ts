@@ -9,7 +9,7 @@ import { drop, put } from '../../gateway/scripted-backends.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { startBackend } from './followed.js';
+import { BLUETOOTH_SETTINGS, PAST_ANSWER_MS, startBackend } from './backend-under-test.js';
 import {
   A2DP_SOURCE,
   ADAPTER,
@@ -24,6 +24,7 @@ const test = testsNeeding({ programs: ['dbus-daemon'] });
 
 const HID = '00001124-0000-1000-8000-00805f9b34fb';
 const OBEX_PUSH = '00001105-0000-1000-8000-00805f9b34fb';
+const SCAN_MS = BLUETOOTH_SETTINGS.scanTimeout * 1_000;
 
 function withPhone(bluez: ScriptedBluez): void {
   bluez.addDevice(PHONE, { Paired: true, Trusted: true, Icon: 'phone' });
@@ -66,21 +67,27 @@ test('the adapter, its known devices with kind and battery, and the devices that
     kind: 'audio-headset',
     rssi: -60,
   });
-  assert.equal(recorder.record?.known_devices?.length, 1, 'what is only found is not known');
+  assert.equal(recorder.record?.known_devices?.length, 1, 'a device that a scan found is not a known device');
   bluez.remove(pathOf(SPEAKER));
-  await until('the speaker is gone', () => recorder.published.includes(`drop bluetooth.devices ${SPEAKER}`));
+  await until('the record of the speaker is dropped', () =>
+    recorder.published.includes(`drop bluetooth.devices ${SPEAKER}`),
+  );
 });
 
-test('a device has the name of its output, on PipeWire and on PulseAudio, while that exists', async (t) => {
+test('a device has the name of its output while the output exists, on PipeWire and on PulseAudio', async (t) => {
   const { backend, recorder } = await startBackend(t, {}, withPhone);
-  const other = put('audio.outputs', '3', { name: 'bluez_output.11_22_33_44_55_66.1' });
-  const own = PHONE.replaceAll(':', '_');
-  const output = () => recorder.firstKnown?.output;
-  for (const name of [`bluez_output.${own}.1`, `bluez_sink.${own}.a2dp_sink`]) {
-    backend.applyChanges({ isWhole: true, changes: [other, put('audio.outputs', '4', { name })] });
-    await until('the device has that output', () => output() === name);
+  const otherOutput = put('audio.outputs', '3', { name: 'bluez_output.11_22_33_44_55_66.1' });
+  const address = PHONE.replaceAll(':', '_');
+  const outputOfPhone = () => recorder.firstKnown?.output;
+  for (const name of [`bluez_output.${address}.1`, `bluez_sink.${address}.a2dp_sink`]) {
+    backend.applyChanges({ isWhole: true, changes: [otherOutput, put('audio.outputs', '4', { name })] });
+    await until('the phone has this output', () => outputOfPhone() === name);
+
     backend.applyChanges({ isWhole: false, changes: [drop('audio.outputs', '4')] });
-    await until('the device has no output', () => recorder.record !== undefined && output() === undefined);
+    await until(
+      'the phone has no output',
+      () => recorder.record !== undefined && outputOfPhone() === undefined,
+    );
   }
 });
 
@@ -88,12 +95,14 @@ test('a scan ends after its time, and a second request during the scan prolongs 
   const { bluez, recorder, clock, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'scan' });
   await until('the adapter scans', () => recorder.record?.scanning === true);
-  clock.advance(59_000);
+
+  clock.advance(SCAN_MS - 1_000);
   await sendCommand({ do: 'scan' });
-  clock.advance(59_000);
-  assert.ok(!bluez.calls.includes('StopDiscovery'));
+  clock.advance(SCAN_MS - 1_000);
+  assert.ok(!bluez.calls.includes('StopDiscovery'), 'the second request has prolonged the scan');
   clock.advance(1_000);
   await until('the scan has ended', () => recorder.record?.scanning === false);
+
   await sendCommand({ do: 'scan/stop' });
   assert.equal(bluez.calls.filter((call) => call === 'StopDiscovery').length, 1);
 });
@@ -111,14 +120,14 @@ test('during a scan at most ten devices a second are published, new ones first; 
   assert.equal(recorder.device('AA:BB:CC:DD:EE:10')?.rssi, -50);
 });
 
-test('pairing mode switches the adapter on and makes it visible; before this it sets the time limit in BlueZ', async (t) => {
+test('pairing mode switches the adapter on and sets the time limit in BlueZ, before it makes the adapter visible', async (t) => {
   const { bluez, recorder, clock, sendCommand } = await startBackend(t, { pairingTimeout: 90 }, (bluez) =>
     Object.assign(bluez.adapter(), { Powered: false }),
   );
-  const until_ = new Date(clock.date() + 90_000).toISOString();
+  const expectedEnd = new Date(clock.date() + 90_000).toISOString();
   await sendCommand({ do: 'pairing_mode' });
-  const calls = bluez.calls.filter((call) => call.startsWith('Set') || call.includes('Agent'));
-  assert.deepEqual(calls, [
+  const relevantCalls = bluez.calls.filter((call) => call.startsWith('Set') || call.includes('Agent'));
+  assert.deepEqual(relevantCalls, [
     'Set Powered=true',
     'RegisterAgent',
     'RequestDefaultAgent',
@@ -129,25 +138,47 @@ test('pairing mode switches the adapter on and makes it visible; before this it 
   ]);
   await until('pairing mode is published', () => recorder.record?.discoverable === true);
   const { pairing_active, pairing_until, powered, pairable } = recorder.record ?? {};
-  assert.deepEqual([pairing_active, pairing_until, powered, pairable], [true, until_, true, true]);
+  assert.deepEqual([pairing_active, pairing_until, powered, pairable], [true, expectedEnd, true, true]);
+
   clock.advance(90_000);
   await until('pairing mode is over', () => recorder.record?.pairing_active === false && !bluez.agent);
-  // The record and the agent do not wait for BlueZ to have both.
+  // BlueZ may get these two changes later than the record and the agent change.
   await until('nobody can find the node', () => bluez.adapter()['Discoverable'] === false);
   await until('nobody can pair', () => bluez.adapter()['Pairable'] === false);
   assert.equal(recorder.record?.pairing_until, undefined);
 });
 
 const REJECTED = 'org.bluez.Error.Rejected';
-const service = (code: string): string => `0000${code}-0000-1000-8000-00805F9B34FB`;
-const AUTHORIZED = ['110a', '110b', '110c', '110d', '110e', '110f', '1108', '1112', '1131', '111e', '111f'];
-const REFUSED = [HID, OBEX_PUSH, service('1115'), service('1200'), 'rubbish', `${A2DP_SOURCE}0`];
+const serviceUuid = (code: string): string => `0000${code}-0000-1000-8000-00805F9B34FB`;
+const ACCEPTED_SERVICE_CODES = [
+  '110a',
+  '110b',
+  '110c',
+  '110d',
+  '110e',
+  '110f',
+  '1108',
+  '1112',
+  '1131',
+  '111e',
+  '111f',
+];
+const REFUSED_UUIDS = [
+  HID,
+  OBEX_PUSH,
+  serviceUuid('1115'),
+  serviceUuid('1200'),
+  'rubbish',
+  `${A2DP_SOURCE}0`,
+];
 const AGENT_ANSWERS: readonly (readonly [answer: string, ...Parameters<ScriptedBluez['callAgent']>[0]])[] = [
   ['done', 'RequestConfirmation', 'ou', pathOf(PHONE), 123_456],
   ['done', 'RequestAuthorization', 'o', pathOf(PHONE)],
-  ...AUTHORIZED.map((code) => ['done', 'AuthorizeService', 'os', pathOf(PHONE), service(code)] as const),
+  ...ACCEPTED_SERVICE_CODES.map(
+    (code) => ['done', 'AuthorizeService', 'os', pathOf(PHONE), serviceUuid(code)] as const,
+  ),
   ['done', 'Cancel'],
-  ...REFUSED.map((uuid) => [REJECTED, 'AuthorizeService', 'os', pathOf(PHONE), uuid] as const),
+  ...REFUSED_UUIDS.map((uuid) => [REJECTED, 'AuthorizeService', 'os', pathOf(PHONE), uuid] as const),
   [REJECTED, 'RequestPinCode', 'o', pathOf(PHONE)],
   [REJECTED, 'RequestPasskey', 'o', pathOf(PHONE)],
   [REJECTED, 'DisplayPinCode', 'os', pathOf(PHONE), '0000'],
@@ -163,11 +194,12 @@ test('the agent accepts devices only in pairing mode, and only their services fo
   await sendCommand({ do: 'pairing_mode' });
   for (const [answer, ...call] of AGENT_ANSWERS)
     assert.equal(await bluez.callAgent(call), answer, call.join(' '));
+
   const { agent } = bluez;
   assert.ok(agent);
   await sendCommand({ do: 'pairing_mode/stop' });
   await until('BlueZ has no agent', () => !bluez.agent);
-  // A BlueZ that asks all the same is refused by the same object.
+  // A BlueZ that still calls the object of this agent gets a refusal.
   assert.equal(await bluez.callAgent(request, { agent }), REJECTED);
 });
 
@@ -178,18 +210,29 @@ test('the agent answers nobody but BlueZ', async (t) => {
   t.after(() => bus.disconnect());
   await once(bus, 'connect');
   const stranger = bluez.callAgent(['RequestAuthorization', 'o', pathOf(PHONE)], { bus });
-  // The answer to BlueZ itself comes later than one to the stranger would have.
-  const answers = await Promise.race([stranger, bluez.callAgent(['Cancel']).then(() => 'nothing')]);
-  assert.equal(answers, 'nothing');
+  // BlueZ calls after the stranger, so an answer to the stranger would come first.
+  const answerToBluez = bluez.callAgent(['Cancel']).then(() => 'the answer to BlueZ');
+  assert.equal(await Promise.race([stranger, answerToBluez]), 'the answer to BlueZ');
 });
 
-type Row = readonly [what: string, UUIDs: readonly string[], afterMs: number, trusted: boolean];
-const PAIRS: readonly Row[] = [
-  ['a sound device is trusted', [OBEX_PUSH, A2DP_SOURCE], 0, true],
-  ['a sound device that is also a keyboard is not trusted', [A2DP_SOURCE, HID], 0, false],
-  ['another device is not trusted', [OBEX_PUSH], 5_000, false],
+interface PairingCase {
+  readonly what: string;
+  readonly UUIDs: readonly string[];
+  /** After this time the mode ends. */
+  readonly afterMs: number;
+  readonly isTrusted: boolean;
+}
+const PAIRING_CASES: readonly PairingCase[] = [
+  { what: 'a sound device is trusted', UUIDs: [OBEX_PUSH, A2DP_SOURCE], afterMs: 0, isTrusted: true },
+  {
+    what: 'a sound device that is also a keyboard is not trusted',
+    UUIDs: [A2DP_SOURCE, HID],
+    afterMs: 0,
+    isTrusted: false,
+  },
+  { what: 'another device is not trusted', UUIDs: [OBEX_PUSH], afterMs: 5_000, isTrusted: false },
 ];
-for (const [what, UUIDs, afterMs, isTrusted] of PAIRS) {
+for (const { what, UUIDs, afterMs, isTrusted } of PAIRING_CASES) {
   test(`the first device that pairs in pairing mode ends the mode: ${what}`, async (t) => {
     const { bluez, recorder, clock, sendCommand } = await startBackend(t);
     await sendCommand({ do: 'pairing_mode' });
@@ -200,38 +243,69 @@ for (const [what, UUIDs, afterMs, isTrusted] of PAIRS) {
     await until('the device is known', () => recorder.firstKnown);
     clock.advance(afterMs);
     await until('pairing mode is over', () => recorder.record?.pairing_active === false && !bluez.agent);
-    const done = bluez.calls.filter((call) => /^Set (Trusted|Discoverable=false)/.test(call));
-    assert.deepEqual(done, [...(isTrusted ? ['Set Trusted=true'] : []), 'Set Discoverable=false']);
+
+    const changes = bluez.calls.filter((call) => /^Set (Trusted|Discoverable=false)/.test(call));
+    assert.deepEqual(changes, [...(isTrusted ? ['Set Trusted=true'] : []), 'Set Discoverable=false']);
     assert.equal(recorder.firstKnown?.trusted, isTrusted);
   });
 }
 
-type Found = Parameters<ScriptedBluez['addDevice']>[1];
-const UNASKED: readonly (readonly [what: string, device: Found, adapter: Found, stays: boolean])[] = [
-  ['a device that pairs by itself is forgotten', { Connected: true }, {}, false],
-  [
-    'a device that a program pairs after it made the node visible stays',
-    { Connected: true },
-    { Discoverable: true },
-    true,
-  ],
-  ['a device that a program pairs after it found the device stays', { RSSI: -60 }, {}, true],
-  ['a device that another program has trusted stays', { Trusted: true }, {}, true],
-  ['a device that was paired before it appeared stays', { Paired: true }, {}, true],
+type Properties = NonNullable<Parameters<ScriptedBluez['addDevice']>[1]>;
+interface UnaskedPairing {
+  readonly what: string;
+  readonly phone: Properties;
+  readonly adapter: Properties;
+  readonly isKept: boolean;
+}
+const UNASKED_PAIRINGS: readonly UnaskedPairing[] = [
+  {
+    what: 'a device that pairs by itself is forgotten',
+    phone: { Connected: true },
+    adapter: {},
+    isKept: false,
+  },
+  {
+    what: 'a device that a program pairs after it made the node visible stays',
+    phone: { Connected: true },
+    adapter: { Discoverable: true },
+    isKept: true,
+  },
+  {
+    what: 'a device that a program pairs after it found the device stays',
+    phone: { RSSI: -60 },
+    adapter: {},
+    isKept: true,
+  },
+  {
+    what: 'a device that another program has trusted stays',
+    phone: { Trusted: true },
+    adapter: {},
+    isKept: true,
+  },
+  {
+    what: 'a device that was paired before it appeared stays',
+    phone: { Paired: true },
+    adapter: {},
+    isKept: true,
+  },
 ];
-for (const [what, facts, adapter, stays] of UNASKED) {
+for (const { what, phone, adapter, isKept } of UNASKED_PAIRINGS) {
   test(`nothing that pairs outside pairing mode is trusted: ${what}`, async (t) => {
     const { bluez, recorder, sendCommand } = await startBackend(t);
-    bluez.changeAdapter(adapter ?? {});
-    bluez.addDevice(PHONE, facts);
-    await until('it is there', () => recorder.device(PHONE));
+    bluez.changeAdapter(adapter);
+    bluez.addDevice(PHONE, phone);
+    await until('the phone is published', () => recorder.device(PHONE));
+
     bluez.changeDevice(PHONE, { Paired: true });
-    await until('it is known, or forgotten', () => (stays ? recorder.firstKnown : !recorder.device(PHONE)));
-    // BlueZ has got what was sent before.
+    await until('the phone is known or forgotten', () =>
+      isKept ? recorder.firstKnown : !recorder.device(PHONE),
+    );
+    // When this command is answered, BlueZ has got all calls that were sent before it.
     await sendCommand({ do: 'scan' });
-    const done = bluez.calls.filter((call) => ['RemoveDevice', 'Set Trusted=true'].includes(call));
-    assert.deepEqual(done, stays ? [] : ['RemoveDevice']);
-    assert.equal(recorder.logs.includes('warn: a device has paired without permission'), !stays);
+
+    const changes = bluez.calls.filter((call) => ['RemoveDevice', 'Set Trusted=true'].includes(call));
+    assert.deepEqual(changes, isKept ? [] : ['RemoveDevice']);
+    assert.equal(recorder.logs.includes('warn: a device has paired without permission'), !isKept);
   });
 }
 
@@ -241,7 +315,7 @@ test('another device that pairs while one is being connected is forgotten, even 
   await until('the speaker is found', () => recorder.device(SPEAKER));
   bluez.onCall.set('Pair', async () => {
     bluez.changeDevice(PHONE, { Paired: true });
-    await until('the other is forgotten', () => !bluez.objects.has(pathOf(PHONE)) && !recorder.device(PHONE));
+    await until('the phone is forgotten', () => !bluez.objects.has(pathOf(PHONE)) && !recorder.device(PHONE));
   });
   await sendCommand({ do: 'connect', address: SPEAKER });
   await until('the speaker is trusted', () => recorder.firstKnown?.trusted === true);
@@ -263,7 +337,7 @@ test('a daemon that ends while pairing mode begins leaves the adapter neither vi
   await backend.stop();
   const { Discoverable, Pairable } = bluez.adapter();
   assert.deepEqual([Discoverable, Pairable], [false, false]);
-  assert.ok(bluez.calls.includes('Set Discoverable=true'), 'it had begun');
+  assert.ok(bluez.calls.includes('Set Discoverable=true'), 'pairing mode had begun');
 });
 
 test('an adapter that is switched off while pairing mode begins does not stay visible or pairable', async (t) => {
@@ -279,11 +353,11 @@ test('an adapter that is switched off while pairing mode begins does not stay vi
 test('an end of pairing mode that failed can be requested again', async (t) => {
   const { bluez, recorder, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
-  bluez.misbehaves.set('Set Discoverable=false', { error: 'org.bluez.Error.Failed' });
+  bluez.misbehaviours.set('Set Discoverable=false', { error: 'org.bluez.Error.Failed' });
   await sendCommand({ do: 'pairing_mode/stop' }, 'refused');
   await until('the end of pairing mode is published', () => recorder.record?.pairing_active === false);
   assert.equal(recorder.record?.discoverable, true);
-  bluez.misbehaves.clear();
+  bluez.misbehaviours.clear();
   await sendCommand({ do: 'pairing_mode/stop' });
   assert.equal(recorder.record?.discoverable, false);
 });
@@ -291,12 +365,12 @@ test('an end of pairing mode that failed can be requested again', async (t) => {
 test('a change for which BlueZ is too busy is requested again', async (t) => {
   const { bluez, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
-  bluez.misbehaves.set('Set Pairable=false', { error: 'org.bluez.Error.Busy' });
-  const ended = sendCommand({ do: 'pairing_mode/stop' });
+  bluez.misbehaviours.set('Set Pairable=false', { error: 'org.bluez.Error.Busy' });
+  const stopping = sendCommand({ do: 'pairing_mode/stop' });
   const attempts = (): number => bluez.calls.filter((call) => call === 'Set Pairable=false').length;
-  await until('it is requested again', () => attempts() > 1);
-  bluez.misbehaves.clear();
-  await ended;
+  await until('the change is requested again', () => attempts() > 1);
+  bluez.misbehaviours.clear();
+  await stopping;
   assert.equal(bluez.adapter()['Pairable'], false);
 });
 
@@ -304,22 +378,23 @@ test('a command is answered when the records show its effect', async (t) => {
   const { bluez, recorder, clock, backend, sendCommand } = await startBackend(t, {}, withPhone);
   const expectEffect = async (
     command: BluetoothCommand,
-    isDone: () => boolean | undefined,
+    isShown: () => boolean | undefined,
   ): Promise<void> => {
     await sendCommand(command);
-    assert.ok(isDone(), command.do);
+    assert.ok(isShown(), command.do);
   };
-  const off = (key: 'powered' | 'pairable' | 'scanning') => () => recorder.record?.[key] === false;
+  const isOff = (key: 'powered' | 'pairable' | 'scanning') => () => recorder.record?.[key] === false;
   await expectEffect({ do: 'connect', address: PHONE }, () => recorder.firstKnown?.connected);
   await expectEffect({ do: 'disconnect', address: PHONE }, () => !recorder.firstKnown?.connected);
   await expectEffect({ do: 'forget', address: PHONE }, () => !recorder.device(PHONE));
   await expectEffect({ do: 'pairing_mode' }, () => recorder.record?.discoverable);
-  await expectEffect({ do: 'pairing_mode/stop' }, off('pairable'));
+  await expectEffect({ do: 'pairing_mode/stop' }, isOff('pairable'));
   await expectEffect({ do: 'scan' }, () => recorder.record?.scanning);
-  await expectEffect({ do: 'scan/stop' }, off('scanning'));
-  await expectEffect({ do: 'power_down' }, off('powered'));
+  await expectEffect({ do: 'scan/stop' }, isOff('scanning'));
+  await expectEffect({ do: 'power_down' }, isOff('powered'));
   await expectEffect({ do: 'power_up' }, () => recorder.record?.powered);
-  // The change is undone before it is published: the answer does not wait for ever.
+
+  // Another program undoes the change before it is published. The answer must come all the same.
   bluez.onCall.set('Set', () => void setImmediate(() => bluez.changeAdapter({ Powered: true })));
   const answered = backend.handle({ do: 'power_down' }).then(faultOf);
   await until('the command is answered', () => {
@@ -340,14 +415,15 @@ test('a new device is paired, trusted and connected; no other device is accepted
   });
   bluez.addDevice(SPEAKER);
   await until('the speaker is found', () => recorder.device(SPEAKER));
+
   await sendCommand({ do: 'connect', address: SPEAKER.toLowerCase() });
   assert.deepEqual(answers, ['done', 'done', REJECTED, REJECTED]);
   await until('the speaker is connected', () => recorder.firstKnown?.connected === true);
   await until('the speaker is trusted', () => recorder.firstKnown?.trusted === true);
-  await until('the agent is gone', () => !bluez.agent);
+  await until('BlueZ has no agent', () => !bluez.agent);
 });
 
-const BLUEZ_REFUSES: readonly (readonly [error: string, fault: string])[] = [
+const FAULTS_OF_ERRORS: readonly (readonly [error: string, fault: string])[] = [
   ['org.bluez.Error.Failed', 'refused'],
   ['org.bluez.Error.NotReady', 'refused'],
   ['org.bluez.Error.AuthenticationFailed', 'refused'],
@@ -357,18 +433,18 @@ const BLUEZ_REFUSES: readonly (readonly [error: string, fault: string])[] = [
   ['org.bluez.Error.AlreadyConnected', 'none'],
 ];
 
-test('a connection that BlueZ refuses is refused with its error', async (t) => {
+test('a connection that BlueZ refuses is refused with the fault that belongs to its error', async (t) => {
   const { bluez, sendCommand } = await startBackend(t, {}, withPhone);
-  for (const [error, fault] of BLUEZ_REFUSES) {
-    bluez.misbehaves.set('Connect', { error });
+  for (const [error, fault] of FAULTS_OF_ERRORS) {
+    bluez.misbehaviours.set('Connect', { error });
     bluez.changeDevice(PHONE, { Connected: error === 'org.bluez.Error.AlreadyConnected' });
     await sendCommand({ do: 'connect', address: PHONE }, fault);
   }
   await sendCommand({ do: 'connect', address: SPEAKER }, 'no-such-device');
 });
 
-type Help = readonly [name: string, text: string, help: RegExp | undefined];
-const HELPFUL: readonly Help[] = [
+type Explanation = readonly [error: string, text: string, help: RegExp | undefined];
+const EXPLANATIONS: readonly Explanation[] = [
   [
     'org.bluez.Error.Failed',
     'br-connection-profile-unavailable',
@@ -389,37 +465,43 @@ const HELPFUL: readonly Help[] = [
 
 test('a refused connection is explained by our own text where the text of BlueZ does not help', async (t) => {
   const { bluez, backend } = await startBackend(t, {}, withPhone);
-  for (const [error, text, help] of HELPFUL) {
-    bluez.misbehaves.set('Connect', { error, text });
+  for (const [error, text, help] of EXPLANATIONS) {
+    bluez.misbehaviours.set('Connect', { error, text });
     const answer = await backend.handle({ do: 'connect', address: PHONE });
-    const [, message, end] =
-      /^(.*? \(org\.bluez\.Error\.\w+\))(.*)$/.exec(answer.ok ? '' : answer.error.detail) ?? [];
+    const detail = answer.ok ? '' : answer.error.detail;
+    const [, message, ownText] = /^(.*? \(org\.bluez\.Error\.\w+\))(.*)$/.exec(detail) ?? [];
     assert.equal(message, `${PHONE} could not be connected: ${text} (${error})`);
-    if (help === undefined) assert.equal(end, '', text);
-    else assert.match(end ?? '', help, text);
+    if (help === undefined) assert.equal(ownText, '', text);
+    else assert.match(ownText ?? '', help, text);
   }
 });
 
-const RUBBISH = ['', 'AA:BB', `${PHONE}:01`, PHONE.replaceAll(':', '-'), 'AA:BB:CC:DD:EE:'.repeat(65_536)];
+const INVALID_ADDRESSES = [
+  '',
+  'AA:BB',
+  `${PHONE}:01`,
+  PHONE.replaceAll(':', '-'),
+  'AA:BB:CC:DD:EE:'.repeat(65_536),
+];
+const KEPT_CHARS = 248;
 
 test('a device with an invalid address is not listed, and long texts are cut', async (t) => {
   const { bluez, recorder } = await startBackend(t);
-  for (const [index, Address] of RUBBISH.entries())
+  for (const [index, Address] of INVALID_ADDRESSES.entries())
     bluez.add(`${ADAPTER}/dev_${index}`, {
       'org.bluez.Device1': { ...device(PHONE), Address, Paired: true },
     });
-  const long = 'x'.repeat(100_000);
-  bluez.addDevice(SPEAKER, { Paired: true, Alias: long, Icon: long });
+  const longText = 'x'.repeat(100_000);
+  bluez.addDevice(SPEAKER, { Paired: true, Alias: longText, Icon: longText });
   await until('the speaker is listed', () => recorder.firstKnown);
   assert.deepEqual(
     recorder.record?.known_devices?.map(({ address }) => address),
     [SPEAKER],
   );
-  assert.deepEqual(
-    [recorder.firstKnown?.name, recorder.firstKnown?.kind],
-    ['x'.repeat(248), 'x'.repeat(248)],
-  );
-  bluez.changeDevice(SPEAKER, { Address: long, Trusted: true });
+  const cutText = 'x'.repeat(KEPT_CHARS);
+  assert.deepEqual([recorder.firstKnown?.name, recorder.firstKnown?.kind], [cutText, cutText]);
+
+  bluez.changeDevice(SPEAKER, { Address: longText, Trusted: true });
   await until('the speaker is trusted', () => recorder.firstKnown?.trusted === true);
   assert.equal(recorder.firstKnown?.address, SPEAKER);
 });
@@ -448,10 +530,11 @@ test('a connection that takes long is answered with 202 and tried once; its fail
   const connecting = backend.handle({ do: 'connect', address: PHONE });
   await until('BlueZ has got Connect', () => bluez.calls.includes('Connect'));
   await sendCommand({ do: 'connect', address: PHONE }, 'in-progress');
-  clock.advance(9_000);
+  clock.advance(PAST_ANSWER_MS);
   assert.equal(faultOf(await connecting), 'none');
+
   fail();
-  await until('there is an event', () => recorder.published.includes('put bluetooth.outcome'));
+  await until('the failure is published', () => recorder.published.includes('put bluetooth.outcome'));
   assert.ok(recorder.logs.includes('warn: a device could not be connected'));
 });
 
@@ -459,13 +542,14 @@ test('a command for a blocked adapter is refused, and the answer names what bloc
   const { bluez, recorder, backend, sendCommand } = await startBackend(t, {}, (bluez) =>
     Object.assign(bluez.adapter(), { Powered: false }),
   );
-  bluez.misbehaves.set('Set Powered=true', { error: 'org.bluez.Error.Blocked' });
+  bluez.misbehaviours.set('Set Powered=true', { error: 'org.bluez.Error.Blocked' });
   const answer = await backend.handle({ do: 'power_up' });
   assert.equal(faultOf(answer), 'blocked');
   assert.match(answer.ok ? '' : answer.error.detail, /blocked by rfkill/);
   assert.match(recorder.state, /^up: .*blocked by rfkill/);
   await sendCommand({ do: 'pairing_mode' }, 'blocked');
-  bluez.misbehaves.clear();
+
+  bluez.misbehaviours.clear();
   await sendCommand({ do: 'power_up' });
   await until('the detail is removed', () => recorder.state === 'up');
 });
@@ -473,13 +557,14 @@ test('a command for a blocked adapter is refused, and the answer names what bloc
 test('if BlueZ hangs, each command waits until its deadline, and no longer', async (t) => {
   const { bluez, backend, sendCommand } = await startBackend(t, {}, withPhone, { callDeadlineMs: 1_000 });
   for (const member of ['Set', 'RegisterAgent', 'StartDiscovery', 'Disconnect', 'RemoveDevice'])
-    bluez.misbehaves.set(member, 'hang');
+    bluez.misbehaviours.set(member, 'hang');
   for (const verb of ['power_down', 'pairing_mode', 'scan'] as const)
     await sendCommand({ do: verb }, 'timeout');
   for (const verb of ['connect', 'disconnect', 'forget'] as const)
     await sendCommand({ do: verb, address: PHONE }, 'timeout');
-  bluez.misbehaves.clear();
-  // The deadline is so short that a busy machine may miss it.
+
+  bluez.misbehaviours.clear();
+  // With so short a deadline the first attempts may fail on a busy machine.
   await until('pairing mode starts', async () => (await backend.handle({ do: 'pairing_mode' })).ok);
 });
 
@@ -489,6 +574,7 @@ test('the backend follows BlueZ and the adapter as they appear, die and return',
   await sendCommand({ do: 'scan' }, 'unavailable');
   await bluez.start();
   await until('the backend is up', () => recorder.state === 'up');
+
   await sendCommand({ do: 'pairing_mode' });
   bluez.die();
   await until('BlueZ is gone', () => /^connecting: BlueZ.*not running/.test(recorder.state));
@@ -496,6 +582,7 @@ test('the backend follows BlueZ and the adapter as they appear, die and return',
   await bluez.start();
   await until('BlueZ is back', () => recorder.state === 'up');
   await until('pairing mode is over after the restart', () => recorder.record?.pairing_active === false);
+
   bluez.remove(ADAPTER);
   await until('the adapter is gone', () => recorder.state === 'connecting: BlueZ has no adapter');
   bluez.plugIn();
@@ -503,50 +590,56 @@ test('the backend follows BlueZ and the adapter as they appear, die and return',
   await sendCommand({ do: 'pairing_mode' });
 });
 
-test('the configured one of two adapters is used, or else the first; one in use stays in use', async (t) => {
-  const two = (bluez: ScriptedBluez): void => {
+test('of two adapters the configured one is used, or else the first; an adapter that scans stays in use', async (t) => {
+  const addSecondAdapter = (bluez: ScriptedBluez): void => {
     const facts = { ...bluez.adapter(), Address: '00:AA:01:01:00:01', Alias: 'other' };
     bluez.objects.set('/org/bluez/hci1', { 'org.bluez.Adapter1': facts });
   };
-  const first = await startBackend(t, {}, two);
+  const first = await startBackend(t, {}, addSecondAdapter);
   assert.equal(first.recorder.record?.name, 'kitchen');
+
   first.bluez.remove(ADAPTER);
   await until('the other adapter is taken', () => first.recorder.record?.name === 'other');
   assert.equal(first.recorder.state, 'up');
+
   first.bluez.change('/org/bluez/hci1', 'org.bluez.Adapter1', { Discovering: true });
   await until('the other adapter scans', () => first.recorder.record?.scanning === true);
   first.bluez.plugIn();
   first.bluez.change('/org/bluez/hci1', 'org.bluez.Adapter1', { Alias: 'still' });
-  await until('the adapter in use is kept', () => first.recorder.record?.name === 'still');
+  await until('the adapter that scans is kept', () => first.recorder.record?.name === 'still');
   first.bluez.change('/org/bluez/hci1', 'org.bluez.Adapter1', { Discovering: false });
-  await until('the first is taken again', () => first.recorder.record?.name === 'kitchen');
+  await until('the first adapter is taken again', () => first.recorder.record?.name === 'kitchen');
   assert.equal(first.recorder.state, 'up');
-  const named = await startBackend(t, { adapter: 'hci1' }, two);
+
+  const named = await startBackend(t, { adapter: 'hci1' }, addSecondAdapter);
   assert.equal(named.recorder.record?.name, 'other');
-  const missing = await startBackend(t, { adapter: 'hci7' }, two);
+  const missing = await startBackend(t, { adapter: 'hci7' }, addSecondAdapter);
   assert.equal(missing.recorder.state, 'connecting: BlueZ has no adapter hci7');
 });
 
 test('at the start the adapter is made invisible, and switched on if configured; after the idle time it is off', async (t) => {
+  const idleMs = 600_000;
   const { bluez, recorder, clock } = await startBackend(
     t,
-    { powerOnStart: true, idleTimeout: 600 },
+    { powerOnStart: true, idleTimeout: idleMs / 1_000 },
     (bluez) => {
       withPhone(bluez);
-      // An earlier run has left the door open.
+      // An earlier run of the daemon has left the adapter visible and pairable.
       Object.assign(bluez.adapter(), { Powered: false, Discoverable: true, Pairable: true });
     },
   );
   await until('the adapter is on', () => recorder.record?.powered === true);
   assert.deepEqual([bluez.adapter()['Discoverable'], bluez.adapter()['Pairable']], [false, false]);
-  clock.advance(599_000);
+
+  clock.advance(idleMs - 1_000);
   bluez.changeDevice(PHONE, { Connected: true });
   await until('the phone is connected', () => recorder.firstKnown?.connected === true);
-  clock.advance(3_600_000);
+  clock.advance(6 * idleMs);
   bluez.changeDevice(PHONE, { Connected: false });
   await until('the phone is disconnected', () => recorder.firstKnown?.connected === false);
-  clock.advance(599_000);
-  assert.ok(!bluez.calls.includes('Set Powered=false'));
+
+  clock.advance(idleMs - 1_000);
+  assert.ok(!bluez.calls.includes('Set Powered=false'), 'the idle time begins anew after a connection');
   clock.advance(1_000);
   await until('the adapter is off', () => recorder.record?.powered === false);
 });

@@ -5,34 +5,39 @@ import assert from 'node:assert/strict';
 import { BluezObjects } from '../../../src/actors/bluetooth/objects.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
-import { startBackend } from './followed.js';
+import { startBackend } from './backend-under-test.js';
 import { PHONE } from './scripted-bluez.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
-const SIGNALS = 2_000;
+const SIGNAL_COUNT = 2_000;
 /** `QUEUED_MAX_SIGNALS` of reading.ts. */
 const SIGNALS_QUEUED_MAX = 2_048;
 
 test('the last of many signals that arrive together is published; the adapter is not chosen anew for each', async (t) => {
-  const { bluez, recorder } = await startBackend(t, {}, (each) => each.addDevice(PHONE, { Paired: true }));
-  const chosen = t.mock.method(BluezObjects.prototype, 'chooseAdapter');
-  for (let at = 1; at <= SIGNALS; at += 1) bluez.changeDevice(PHONE, { Alias: `Phone ${at}` });
-  await until('the last one is published', () => recorder.firstKnown?.name === `Phone ${SIGNALS}`);
-  assert.ok(chosen.mock.callCount() < SIGNALS / 4, `${chosen.mock.callCount()}`);
+  const { bluez, recorder } = await startBackend(t, {}, (bluez) => bluez.addDevice(PHONE, { Paired: true }));
+  const chooseAdapter = t.mock.method(BluezObjects.prototype, 'chooseAdapter');
+  for (let signal = 1; signal <= SIGNAL_COUNT; signal += 1)
+    bluez.changeDevice(PHONE, { Alias: `Phone ${signal}` });
+  await until('the last signal is published', () => recorder.firstKnown?.name === `Phone ${SIGNAL_COUNT}`);
+  const choices = chooseAdapter.mock.callCount();
+  assert.ok(choices < SIGNAL_COUNT / 4, `the adapter was chosen ${choices} times`);
 });
 
-test('a connection on which more signals come during a reading than are queued is given up, with its reason', async (t) => {
-  const { bluez, recorder } = await startBackend(t, {}, (each) => each.addDevice(PHONE, { Paired: true }));
-  bluez.misbehaves.set('GetManagedObjects', 'hang');
+test('a connection is given up, with a reason, if more signals come during a reading than can be queued', async (t) => {
+  const { bluez, recorder } = await startBackend(t, {}, (bluez) => bluez.addDevice(PHONE, { Paired: true }));
+
+  bluez.misbehaviours.set('GetManagedObjects', 'hang');
   bluez.calls.length = 0;
   bluez.die();
   await bluez.start();
   await until('a reading hangs', () => bluez.calls.includes('GetManagedObjects'));
-  bluez.misbehaves.clear();
-  for (let at = 0; at <= SIGNALS_QUEUED_MAX; at += 1) bluez.changeDevice(PHONE, { Alias: `Phone ${at}` });
+  bluez.misbehaviours.clear();
+  for (let signal = 0; signal <= SIGNALS_QUEUED_MAX; signal += 1)
+    bluez.changeDevice(PHONE, { Alias: `Phone ${signal}` });
+
   const reason = 'connecting: not connected to the system bus: too many signals from BlueZ';
   await until('the connection is given up', () => recorder.published.includes(reason));
-  await until('everything is read on another one', () => recorder.up);
+  await until('everything is read on another connection', () => recorder.isUp);
   assert.equal(recorder.firstKnown?.name, `Phone ${SIGNALS_QUEUED_MAX}`);
 });

@@ -21,8 +21,9 @@ export const A2DP_SOURCE = '0000110a-0000-1000-8000-00805f9b34fb';
 
 export const pathOf = (address: string): string => `${ADAPTER}/dev_${address.replaceAll(':', '_')}`;
 
-type Plain = string | boolean | number | readonly string[];
-type Facts = Record<string, Plain>;
+type PropertyValue = string | boolean | number | readonly string[];
+/** The properties of one interface, by name. */
+type Facts = Record<string, PropertyValue>;
 
 /** A call fails with this error, or hangs: it has no answer until the test calls `answerHung`. */
 type Misbehaviour = { readonly error: string; readonly text?: string } | 'hang';
@@ -84,8 +85,8 @@ export class ScriptedBluez {
   /** All calls, in order: the name of the method; for `Set` also the property and its value. */
   readonly calls: string[] = [];
   /** Which calls fail or hang, by the name that `calls` has for them, or by the method. */
-  readonly misbehaves = new Map<string, Misbehaviour>();
-  /** Functions that run before the usual effect of a call and its answer, by the name of the method. */
+  readonly misbehaviours = new Map<string, Misbehaviour>();
+  /** Functions that run before a call has its effect and its answer, by the name of the method. */
   readonly onCall = new Map<string, (path: string) => Promise<void> | void>();
   /** The registered agent, with its sender and path. */
   agent: { readonly owner: string; readonly path: string } | undefined;
@@ -107,7 +108,7 @@ export class ScriptedBluez {
     return this.objects.get(pathOf(address))?.[DEVICE_INTERFACE] ?? {};
   }
 
-  /** It takes its name when it is ready, as bluetoothd does. */
+  /** Connects to the bus. Takes its name only when it is ready, as bluetoothd does. */
   async start(): Promise<void> {
     const bus = sessionBus({ busAddress: this.#address, authMethods: ['EXTERNAL'] });
     bus.on('error', () => undefined);
@@ -154,7 +155,7 @@ export class ScriptedBluez {
     this.change(pathOf(address), DEVICE_INTERFACE, facts);
   }
 
-  /** The end of a connection, as BlueZ from 5.82 on announces it; older ones give no reason. */
+  /** Ends a connection. BlueZ gives a reason since 5.82; without `reason` this is an older BlueZ. */
   endConnection(address: string, reason?: string): void {
     if (reason !== undefined)
       this.#emit(pathOf(address), DEVICE_INTERFACE, 'Disconnected', 'ss', [
@@ -210,15 +211,15 @@ export class ScriptedBluez {
     const [, property, value] = message.body as [string, string, Variant | undefined];
     const name = member === 'Set' ? `Set ${property}=${String(value?.value)}` : member;
     this.calls.push(name);
-    const misbehaviour = this.misbehaves.get(name) ?? this.misbehaves.get(member);
-    const isTyped = value === undefined || value.signature === signatureOf(property, value.value);
-    const isMethod = METHODS[member] === `${message.interface} ${message.signature}`.trim();
+    const misbehaviour = this.misbehaviours.get(name) ?? this.misbehaviours.get(member);
+    const hasRightType = value === undefined || value.signature === signatureOf(property, value.value);
+    const isKnownMethod = METHODS[member] === `${message.interface} ${message.signature}`.trim();
     if (misbehaviour === 'hang') {
       this.#hung.push(message);
       return true;
     }
     if (misbehaviour !== undefined) this.#refuse(bus, message, misbehaviour.error, misbehaviour.text);
-    else if (isMethod && isTyped) void this.#carryOut(bus, message, path).catch(() => undefined);
+    else if (isKnownMethod && hasRightType) void this.#carryOut(bus, message, path).catch(() => undefined);
     else this.#refuse(bus, message, 'org.freedesktop.DBus.Error.UnknownMethod');
     return true;
   }
@@ -227,10 +228,10 @@ export class ScriptedBluez {
     const { member } = message;
     await this.onCall.get(member)?.(path);
     if (member === 'GetManagedObjects') {
-      const all = mapValues(Object.fromEntries(this.objects), (interfaces) =>
+      const managedObjects = mapValues(Object.fromEntries(this.objects), (interfaces) =>
         mapValues(interfaces, variants),
       );
-      bus.send(Message.newMethodReturn(message, 'a{oa{sa{sv}}}', [all]));
+      bus.send(Message.newMethodReturn(message, 'a{oa{sa{sv}}}', [managedObjects]));
       return;
     }
     if (path !== '/org/bluez' && !this.objects.has(path)) {

@@ -1,37 +1,40 @@
-// Changes that BlueZ does not announce: the backend must publish them, and begin `bluetooth.idleTimeout`.
+// Changes that BlueZ does not announce: the backend must publish them, and begin the idle time.
 
 import assert from 'node:assert/strict';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { startBackend } from './followed.js';
+import { BLUETOOTH_SETTINGS, PAST_ANSWER_MS, startBackend } from './backend-under-test.js';
 import { PHONE, pathOf, type ScriptedBluez } from './scripted-bluez.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
 const FAILED = { error: 'org.bluez.Error.Failed' };
+const PAIRING_MS = BLUETOOTH_SETTINGS.pairingTimeout * 1000;
+const SCAN_MS = BLUETOOTH_SETTINGS.scanTimeout * 1000;
 const IDLE_MS = 600_000;
-const SETTINGS = { idleTimeout: IDLE_MS / 1000 };
+const IDLING = { idleTimeout: IDLE_MS / 1000 };
 
 /**
- * A phone that is not connected. The command `disconnect` then changes nothing, and its answer comes after
- * the answers to all calls before it.
+ * A phone that is not connected. The command `disconnect` then changes nothing. When it is answered, BlueZ has
+ * answered all calls before it.
  */
 function withPhone(bluez: ScriptedBluez): void {
   bluez.addDevice(PHONE, { Paired: true, Trusted: true });
-  bluez.misbehaves.set('Disconnect', { error: 'org.bluez.Error.NotConnected' });
+  bluez.misbehaviours.set('Disconnect', { error: 'org.bluez.Error.NotConnected' });
 }
 
 /** From now on BlueZ refuses to make the adapter invisible and unpairable. */
-function keepOpen(bluez: ScriptedBluez): void {
-  for (const property of ['Discoverable', 'Pairable']) bluez.misbehaves.set(`Set ${property}=false`, FAILED);
+function refuseToHideAdapter(bluez: ScriptedBluez): void {
+  for (const property of ['Discoverable', 'Pairable'])
+    bluez.misbehaviours.set(`Set ${property}=false`, FAILED);
 }
 
 test('the record has the new end of a pairing mode that is begun again', async (t) => {
   const { recorder, clock, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
   clock.advance(10_000);
-  const end = new Date(clock.date() + 60_000).toISOString();
+  const end = new Date(clock.date() + PAIRING_MS).toISOString();
   await sendCommand({ do: 'pairing_mode' });
   assert.equal(recorder.record?.pairing_until, end);
 });
@@ -39,8 +42,8 @@ test('the record has the new end of a pairing mode that is begun again', async (
 test('pairing mode that can be neither begun again nor ended in BlueZ is published as over', async (t) => {
   const { bluez, recorder, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
-  keepOpen(bluez);
-  bluez.misbehaves.set('Set DiscoverableTimeout=60', FAILED);
+  refuseToHideAdapter(bluez);
+  bluez.misbehaviours.set('Set DiscoverableTimeout=60', FAILED);
   await sendCommand({ do: 'pairing_mode' }, 'refused');
   await until('pairing mode is over', () => recorder.record?.pairing_active === false);
   assert.equal(recorder.record?.discoverable, true);
@@ -49,26 +52,26 @@ test('pairing mode that can be neither begun again nor ended in BlueZ is publish
 test('pairing mode whose time is over is published as over, even if BlueZ leaves the adapter visible', async (t) => {
   const { bluez, recorder, clock, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
-  keepOpen(bluez);
-  clock.advance(60_000);
+  refuseToHideAdapter(bluez);
+  clock.advance(PAIRING_MS);
   await until('pairing mode is over', () => recorder.record?.pairing_active === false);
   assert.equal(recorder.record?.discoverable, true);
 });
 
 test('a connection that fails begins the idle time anew', async (t) => {
-  const { bluez, recorder, clock, sendCommand } = await startBackend(t, SETTINGS, withPhone);
+  const { bluez, recorder, clock, sendCommand } = await startBackend(t, IDLING, withPhone);
   clock.advance(IDLE_MS - 1_000);
-  bluez.misbehaves.set('Connect', FAILED);
+  bluez.misbehaviours.set('Connect', FAILED);
   await sendCommand({ do: 'connect', address: PHONE }, 'refused');
   clock.advance(IDLE_MS - 1_000);
   await sendCommand({ do: 'disconnect', address: PHONE });
-  assert.ok(!bluez.calls.includes('Set Powered=false'));
+  assert.ok(!bluez.calls.includes('Set Powered=false'), 'the idle time is not over');
   clock.advance(1_000);
   await until('the adapter is off', () => recorder.record?.powered === false);
 });
 
 test('a connection that fails after its client was answered begins the idle time', async (t) => {
-  const { bluez, recorder, backend, clock } = await startBackend(t, SETTINGS, withPhone);
+  const { bluez, recorder, backend, clock } = await startBackend(t, IDLING, withPhone);
   let fail = (): void => undefined;
   const failed = new Promise<void>((resolve) => {
     fail = resolve;
@@ -79,21 +82,22 @@ test('a connection that fails after its client was answered begins the idle time
   });
   const connecting = backend.handle({ do: 'connect', address: PHONE });
   await until('BlueZ has got Connect', () => bluez.calls.includes('Connect'));
-  clock.advance(9_000);
+  clock.advance(PAST_ANSWER_MS);
   assert.equal(faultOf(await connecting), 'none');
+
   fail();
-  await until('there is an event', () => recorder.published.includes('put bluetooth.outcome'));
+  await until('the failure is published', () => recorder.published.includes('put bluetooth.outcome'));
   clock.advance(IDLE_MS);
   await until('the adapter is off', () => recorder.record?.powered === false);
 });
 
 test('the idle time begins when a scan ends, even if it ends early', async (t) => {
-  const { bluez, recorder, clock, sendCommand } = await startBackend(t, SETTINGS, withPhone);
+  const { bluez, recorder, clock, sendCommand } = await startBackend(t, IDLING, withPhone);
   await sendCommand({ do: 'scan' });
   bluez.changeAdapter({ Discovering: false });
   await until('the scan has ended', () => recorder.record?.scanning === false);
-  bluez.misbehaves.set('StopDiscovery', FAILED);
-  clock.advance(60_000);
+  bluez.misbehaviours.set('StopDiscovery', FAILED);
+  clock.advance(SCAN_MS);
   await until('BlueZ has refused to end the scan', () => bluez.calls.includes('StopDiscovery'));
   await sendCommand({ do: 'disconnect', address: PHONE });
   clock.advance(IDLE_MS);
@@ -101,12 +105,12 @@ test('the idle time begins when a scan ends, even if it ends early', async (t) =
 });
 
 test('an adapter that could not be switched off is switched off after another idle time', async (t) => {
-  const { bluez, recorder, clock, sendCommand } = await startBackend(t, SETTINGS, withPhone);
-  bluez.misbehaves.set('Set Powered=false', FAILED);
+  const { bluez, recorder, clock, sendCommand } = await startBackend(t, IDLING, withPhone);
+  bluez.misbehaviours.set('Set Powered=false', FAILED);
   clock.advance(IDLE_MS);
-  await until('BlueZ has refused it', () => bluez.calls.includes('Set Powered=false'));
+  await until('BlueZ has refused to switch the adapter off', () => bluez.calls.includes('Set Powered=false'));
   await sendCommand({ do: 'disconnect', address: PHONE });
-  bluez.misbehaves.clear();
+  bluez.misbehaviours.clear();
   clock.advance(IDLE_MS);
   await until('the adapter is off', () => recorder.record?.powered === false);
 });

@@ -1,5 +1,5 @@
-// An adapter that is unplugged, or a BlueZ that dies or hangs, at the worst moment: our agent does not stay
-// behind. While any agent is registered, the kernel lets strangers pair with every adapter.
+// An adapter that is unplugged, or a BlueZ that dies or hangs, at the worst moment: the daemon's agent does not stay
+// registered. While any agent is registered, the kernel lets strangers pair with every adapter.
 
 import assert from 'node:assert/strict';
 import type { Bluez } from '../../../src/actors/bluetooth/bluez.js';
@@ -8,7 +8,7 @@ import { ManualClock } from '../../manual-clock.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf, Recorder } from '../recorder.js';
-import { startBackend } from './followed.js';
+import { startBackend } from './backend-under-test.js';
 import { ADAPTER, pathOf, SPEAKER } from './scripted-bluez.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
@@ -30,14 +30,15 @@ test('the agent is unregistered when the adapter is unplugged during a connectio
   const { bluez, backend, recorder, sendCommand } = await startBackend(t, {}, (bluez) =>
     bluez.addDevice(SPEAKER),
   );
-  bluez.misbehaves.set('Pair', 'hang');
+  bluez.misbehaviours.set('Pair', 'hang');
   const connecting = backend.handle({ do: 'connect', address: SPEAKER });
   await until('BlueZ has got Pair', () => bluez.calls.includes('Pair') && bluez.agent);
   bluez.remove(ADAPTER);
   assert.equal(faultOf(await connecting), 'unavailable');
   await until('BlueZ has no agent', () => bluez.agent === undefined);
+
   bluez.remove(pathOf(SPEAKER));
-  bluez.misbehaves.clear();
+  bluez.misbehaviours.clear();
   bluez.plugIn();
   bluez.addDevice(SPEAKER);
   await until('the adapter is back with the speaker', () => recorder.device(SPEAKER));
@@ -46,49 +47,55 @@ test('the agent is unregistered when the adapter is unplugged during a connectio
 
 test('the agent stays registered for a connection that takes longer than pairing mode', async (t) => {
   const { bluez, backend, sendCommand } = await startBackend(t, {}, (bluez) => bluez.addDevice(SPEAKER));
-  let isPaired = (): void => undefined;
-  bluez.onCall.set('Pair', () => new Promise<void>((resolve) => (isPaired = resolve)));
+  let finishPairing = (): void => undefined;
+  bluez.onCall.set('Pair', () => new Promise<void>((resolve) => (finishPairing = resolve)));
   const connecting = backend.handle({ do: 'connect', address: SPEAKER });
   await until('BlueZ has got Pair', () => bluez.calls.includes('Pair'));
   await sendCommand({ do: 'pairing_mode' });
   await sendCommand({ do: 'pairing_mode/stop' });
   await sendCommand({ do: 'scan' });
   assert.ok(bluez.agent);
-  isPaired();
+
+  finishPairing();
   assert.equal(faultOf(await connecting), 'none');
   await until('BlueZ has no agent', () => bluez.agent === undefined);
 });
 
 test('an agent that BlueZ registers only after the deadline is unregistered', async (t) => {
   const { bluez, sendCommand } = await startBackend(t, {}, () => undefined, { callDeadlineMs: 1_000 });
-  let register = (): void => undefined;
-  bluez.onCall.set('RegisterAgent', () => new Promise<void>((resolve) => (register = resolve)));
+  let finishRegistration = (): void => undefined;
+  bluez.onCall.set('RegisterAgent', () => new Promise<void>((resolve) => (finishRegistration = resolve)));
   await sendCommand({ do: 'pairing_mode' }, 'timeout');
-  await until('the agent is taken back', () => bluez.calls.includes('UnregisterAgent'));
-  register();
+  await until('the agent is unregistered', () => bluez.calls.includes('UnregisterAgent'));
+  finishRegistration();
 });
 
 test('an agent that was being registered when BlueZ ended is registered anew at the next BlueZ', async () => {
   const calls: string[] = [];
-  const bluez = async ({ member }: { readonly member: string }) => {
+  const callBluez = async ({ member }: { readonly member: string }) => {
     calls.push(member);
-    if (calls.length === 2) pairing.bluezLost();
+    const isEndOfRegistration = calls.length === 2;
+    if (isEndOfRegistration) pairing.bluezLost();
     return { ok: true, value: undefined } as const;
   };
-  const pairing = new Pairing({ bluez: bluez as Bluez, clock: new ManualClock(), publish: new Recorder() });
-  assert.equal((await pairing.holdAgent()).ok, false);
+  const pairing = new Pairing({
+    bluez: callBluez as Bluez,
+    clock: new ManualClock(),
+    publish: new Recorder(),
+  });
+  assert.equal((await pairing.holdAgent()).ok, false, 'BlueZ ended meanwhile');
   pairing.releaseAgent();
   assert.ok((await pairing.holdAgent()).ok);
-  const registered = ['RegisterAgent', 'RequestDefaultAgent'];
-  assert.deepEqual(calls, [...registered, ...registered]);
+  const registration = ['RegisterAgent', 'RequestDefaultAgent'];
+  assert.deepEqual(calls, [...registration, ...registration]);
 });
 
 test('the agent is registered at a new BlueZ, even if the old one died during the registration', async (t) => {
   const { bluez, recorder, backend, sendCommand } = await startBackend(t);
   bluez.onCall.set('RequestDefaultAgent', () => bluez.die());
-  const begun = backend.handle({ do: 'pairing_mode' });
+  const pairing = backend.handle({ do: 'pairing_mode' });
   await until('BlueZ is gone', () => /not running/.test(recorder.state));
-  assert.notEqual(faultOf(await begun), 'none');
+  assert.notEqual(faultOf(await pairing), 'none');
   bluez.onCall.clear();
   await bluez.start();
   await until('BlueZ is back', () => recorder.state === 'up');

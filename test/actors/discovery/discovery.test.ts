@@ -166,11 +166,11 @@ test('a service that is no node takes no place in the list; a node too many is l
   peer?.write(foundAs('other 1', 'txtvers=1'));
   await until('the resolver is ended', () => isCalled('Free', '/resolver'));
   peer?.write(itemNew('attic'));
-  await until('the attic is published', () => node.one('nodes', 'attic'));
+  await until('the attic is published', () => node.newest('nodes', 'attic'));
   peer?.write(signal(AVAHI, AVAHI_RESOLVER, 'Failure', 's', 'no answer'));
-  await until('the attic has lost its power', () => node.one('nodes', 'attic') === undefined);
+  await until('the attic has lost its power', () => node.newest('nodes', 'attic') === undefined);
   peer?.write(foundAs('attic', 'api=tonearm'));
-  await until('the attic has power again', () => node.one('nodes', 'attic'));
+  await until('the attic has power again', () => node.newest('nodes', 'attic'));
   assert.ok(!isCalled('ServiceResolverNew', 'cellar') && !isCalled('ServiceResolverNew', 'loft'));
   peer?.destroy();
   const drops = () => node.published.filter((line) => line === 'drop nodes attic');

@@ -1,5 +1,5 @@
-// Nodes of the configuration and nodes of the network, each once (docs/configuration.md, "Finding nodes"),
-// and their records.
+// The records of nodes that the configuration names and of nodes that were found on the network. A node that is
+// both has one record (docs/configuration.md, "Finding nodes").
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -29,8 +29,8 @@ function createKnownNodes(isTrusting = true) {
 }
 
 function sightingWith(name: string, address: string, port = 8018): Sighting {
-  const at = { name, host: `${name}.local`, address, port };
-  return parseSighting(at, [Buffer.from('api=tonearm')], false) ?? assert.fail(name);
+  const service = { name, host: `${name}.local`, address, port };
+  return parseSighting(service, [Buffer.from('api=tonearm')], false) ?? assert.fail(name);
 }
 
 function configuredNode(url: string, address?: string, isOwnAddress = false): ConfiguredNode {
@@ -44,10 +44,10 @@ test('a node that only the configuration names has its address as its name and a
     configuredNode('http://10.8.0.3:8018', '10.8.0.3'),
     configuredNode('http://10.8.0.3:81'),
   ]);
-  const both = { host: '10.8.0.3', addresses: ['10.8.0.3'], path: '/ui', api: 'tonearm', self: false };
+  const common = { host: '10.8.0.3', addresses: ['10.8.0.3'], path: '/ui', api: 'tonearm', self: false };
   assert.deepEqual(list(), [
-    { name: '10.8.0.3', ...both, port: 8018, configured: true, reachable: true },
-    { name: '10.8.0.3:81', ...both, port: 81, configured: true, reachable: false },
+    { name: '10.8.0.3', ...common, port: 8018, configured: true, reachable: true },
+    { name: '10.8.0.3:81', ...common, port: 81, configured: true, reachable: false },
   ]);
   assert.deepEqual(origins(), ['http://10.8.0.3:8018', 'http://10.8.0.3:81']);
 });
@@ -55,17 +55,17 @@ test('a node that only the configuration names has its address as its name and a
 test('a node that was found and is also configured, by a name or an address, is listed once', () => {
   const { nodes, list } = createKnownNodes();
   nodes.setSightings([sightingWith('attic', '192.168.1.7'), sightingWith('cellar', '192.168.1.8')]);
-  const urls = ['http://192.168.1.7:8018', 'http://attic.vpn:8018', 'http://cellar.local:8018'];
   nodes.setConfigured([
-    configuredNode(urls[0] ?? ''),
-    configuredNode(urls[1] ?? '', '192.168.1.7'),
-    configuredNode(urls[2] ?? ''),
+    configuredNode('http://192.168.1.7:8018'),
+    configuredNode('http://attic.vpn:8018', '192.168.1.7'),
+    configuredNode('http://cellar.local:8018'),
   ]);
-  const found = list().map(({ name, configured, reachable }) => [name, configured, reachable]);
-  assert.deepEqual(found, [
+  const listed = list().map(({ name, configured, reachable }) => [name, configured, reachable]);
+  assert.deepEqual(listed, [
     ['attic', true, true],
     ['cellar', true, false],
   ]);
+
   nodes.setConfigured([]);
   assert.deepEqual(
     list().map(({ configured, reachable }) => [configured, reachable]),
@@ -76,7 +76,7 @@ test('a node that was found and is also configured, by a name or an address, is 
   );
 });
 
-test('another port, or another machine, is another node', () => {
+test('a configured node with another port or another address than the found node is another node', () => {
   const { nodes, list } = createKnownNodes();
   nodes.setSightings([sightingWith('attic', '192.168.1.7')]);
   nodes.setConfigured([configuredNode('http://192.168.1.7:9000'), configuredNode('http://192.168.1.9:8018')]);
@@ -84,7 +84,7 @@ test('another port, or another machine, is another node', () => {
   assert.deepEqual(names, ['attic', '192.168.1.7:9000', '192.168.1.9']);
 });
 
-test('a node that is configured by a name has the address that has answered; with https it has no address', () => {
+test('a node that is configured by a name has the address that answered; a node with https has no address', () => {
   const { nodes, list, origins } = createKnownNodes();
   nodes.setConfigured([
     configuredNode('http://attic.vpn', '10.8.0.4'),
@@ -98,7 +98,7 @@ test('a node that is configured by a name has the address that has answered; wit
   assert.deepEqual(origins(), ['http://10.8.0.4']);
 });
 
-test('the node itself may be one of the configured ones', () => {
+test('a configured node may be this node itself', () => {
   const { nodes, list } = createKnownNodes();
   nodes.setConfigured([
     configuredNode('http://10.8.0.3:8018', '10.8.0.3', true),
@@ -120,10 +120,11 @@ test('a stranger with the announced name of a configured node cannot take its pl
   );
 });
 
-test('without trust no origin is published, and origins go with their nodes', () => {
-  const wary = createKnownNodes(false);
-  wary.nodes.setConfigured([configuredNode('http://10.8.0.3:8018')]);
-  assert.deepEqual([wary.list().length, wary.origins()], [1, []]);
+test('without trust no origin is published; with trust an origin is dropped together with its node', () => {
+  const untrusting = createKnownNodes(false);
+  untrusting.nodes.setConfigured([configuredNode('http://10.8.0.3:8018')]);
+  assert.deepEqual([untrusting.list().length, untrusting.origins()], [1, []]);
+
   const { nodes, list, origins } = createKnownNodes();
   nodes.setSightings([sightingWith('attic', '192.168.1.7')]);
   assert.deepEqual(origins(), ['http://192.168.1.7:8018', 'http://attic.local:8018']);

@@ -9,15 +9,16 @@ import {
   type Interface,
 } from '../../../src/actors/discovery/places.js';
 
-function at(name: string, index: number, ...addresses: readonly string[]): Interface {
+function networkInterface(name: string, index: number, ...addresses: readonly string[]): Interface {
   const familyOf = (address: string) => (address.includes(':') ? 'IPv6' : 'IPv4');
   return { name, index, addresses: addresses.map((address) => ({ address, family: familyOf(address) })) };
 }
 
-const LAN = at('lan0', 2, '192.168.77.5', 'fd00::5', 'fe80::5');
-const WLAN = at('wlan0', 3, '192.168.78.5', '192.168.78.6');
+const LAN = networkInterface('lan0', 2, '192.168.77.5', 'fd00::5', 'fe80::5');
+const WLAN = networkInterface('wlan0', 3, '192.168.78.5', '192.168.78.6');
+const IPV6_ONLY = networkInterface('v6', 4, 'fd00::6');
 
-/** A place: the interface's index and protocol, 0 for IPv4, 1 for IPv6, -1 for any. */
+/** A place is the interface's index and the protocol: 0 for IPv4, 1 for IPv6. -1 is any of both. */
 const ROWS: readonly (readonly [what: string, listening: readonly string[], places: string])[] = [
   ['loopback', ['127.0.0.1', '::1'], ''],
   ['an address that is gone', ['192.168.77.9'], ''],
@@ -37,7 +38,7 @@ for (const [what, listening, places] of ROWS) {
     assert.equal(announcementPlaces(listening, [LAN, WLAN]).join(' '), places));
 }
 
-test('a machine that has loopback alone announces nothing, though it listens everywhere', () =>
+test('a machine whose only interface is loopback announces nothing, although it listens everywhere', () =>
   assert.deepEqual(announcementPlaces(['::'], []), []));
 
 for (const [listening, names] of [
@@ -48,5 +49,5 @@ for (const [listening, names] of [
   [['0.0.0.0', 'fd00::6'], 'lan0 wlan0 v6'],
 ] as const) {
   test(`a service at ${listening} is announced on ${names || 'no interface'}`, () =>
-    assert.equal(announcedInterfaceNames(listening, [LAN, WLAN, at('v6', 4, 'fd00::6')]).join(' '), names));
+    assert.equal(announcedInterfaceNames(listening, [LAN, WLAN, IPV6_ONLY]).join(' '), names));
 }

@@ -5,23 +5,35 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { announcedNode, parseSighting, type Sighting } from '../../../src/actors/discovery/sighting.js';
 
-const AT = { name: 'attic', host: 'attic.local', address: '192.0.2.7', port: 8018 };
+const SERVICE = { name: 'attic', host: 'attic.local', address: '192.0.2.7', port: 8018 };
 
-function sightedAs(txt: readonly string[], at: Partial<typeof AT> = {}): Sighting | undefined {
+function sightedAs(txt: readonly string[], changes: Partial<typeof SERVICE> = {}): Sighting | undefined {
   const pairs = txt.map((pair) => Buffer.from(pair));
-  return parseSighting({ ...AT, ...at }, pairs, false);
+  return parseSighting({ ...SERVICE, ...changes }, pairs, false);
 }
 
 test('a service is a node if its TXT record, port and host are right', () => {
-  const none = [sightedAs(['api=printer']), sightedAs([]), sightedAs(['xapi=tonearm']), sightedAs(['api'])];
-  assert.deepEqual(none, [undefined, undefined, undefined, undefined]);
+  const otherRecords = [['api=printer'], [], ['xapi=tonearm'], ['api']];
+  for (const txt of otherRecords) assert.equal(sightedAs(txt), undefined, `${txt}`);
   assert.equal(sightedAs(['API=tonearm', 'api=odio-api'])?.api, 'tonearm');
   assert.equal(sightedAs(['api=tonearm'], { port: 0 }), undefined);
-  const long = `${'a'.repeat(300)}.local`;
-  const hosts = ['', 'a b', long, ...'evil.example local 192.0.2.7 a/b evil.example:80/ [::1]'.split(' ')];
-  for (const host of hosts) assert.equal(sightedAs(['api=tonearm'], { host }), undefined, host);
+
+  const longHost = `${'a'.repeat(300)}.local`;
+  const otherHosts = [
+    'evil.example',
+    'local',
+    '192.0.2.7',
+    'a/b',
+    'evil.example:80/',
+    '[::1]',
+    '',
+    'a b',
+    longHost,
+  ];
+  for (const host of otherHosts) assert.equal(sightedAs(['api=tonearm'], { host }), undefined, host);
 });
 
+/** An announced path, and the path that is published. */
 const PATHS: Readonly<Record<string, string>> = {
   '/ui': '/ui',
   '/a/b?c=d#e': '/a/b?c=d#e',
@@ -38,24 +50,23 @@ for (const [path, expected] of Object.entries(PATHS)) {
     assert.equal(sightedAs(['api=tonearm', `path=${path}`])?.path, expected));
 }
 
-test('addresses of other scopes are left out; IPv4 comes first', () => {
+test('addresses of another host, and those that no other machine can reach, are left out; IPv4 comes first', () => {
   const addresses = '2001:db8::1 192.0.2.7 192.0.2.7 127.0.0.1 ::1 fe80::1 0.0.0.0 224.0.0.1 x'.split(' ');
   const sightings = addresses.flatMap((address) => sightedAs(['api=tonearm'], { address }) ?? []);
-  const other = sightedAs(['api=tonearm'], { address: '192.0.2.9', host: 'other.local' });
-  assert.ok(other);
-  assert.deepEqual(announcedNode([...sightings, other], undefined)?.addresses, ['192.0.2.7', '2001:db8::1']);
+  const otherHost = sightedAs(['api=tonearm'], { address: '192.0.2.9', host: 'other.local' });
+  assert.ok(otherHost);
+  assert.deepEqual(announcedNode([...sightings, otherHost], undefined)?.addresses, [
+    '192.0.2.7',
+    '2001:db8::1',
+  ]);
 });
 
-test('this node is the local service of its own name', () => {
-  const [local, remote] = [true, false].map(
-    (isLocal) => ({ ...sightedAs(['api=tonearm']), isLocal }) as Sighting,
-  );
-  assert.ok(local && remote);
-  const nodes = [
-    announcedNode([local], 'attic'),
-    announcedNode([local], 'other'),
-    announcedNode([remote], 'attic'),
-  ];
-  const own = nodes.map((node) => node?.self);
-  assert.deepEqual(own, [true, false, false]);
+test('a node is this node if its service is local and has the own name', () => {
+  const sighting = sightedAs(['api=tonearm']) ?? assert.fail('the service is a node');
+  const local: Sighting = { ...sighting, isLocal: true };
+  const remote: Sighting = { ...sighting, isLocal: false };
+
+  assert.equal(announcedNode([local], 'attic')?.self, true);
+  assert.equal(announcedNode([local], 'other')?.self, false);
+  assert.equal(announcedNode([remote], 'attic')?.self, false);
 });

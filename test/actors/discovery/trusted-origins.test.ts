@@ -1,5 +1,5 @@
-// The origins that a node's page may have to be trusted (docs/http-api.md, "The house"), for nodes as they
-// are announced, honestly or not, and as they are configured.
+// Which origins of pages are trusted because of a node (docs/http-api.md, "The house"). The node was announced,
+// honestly or not, or is configured.
 
 import assert from 'node:assert/strict';
 import { BlockList, isIP } from 'node:net';
@@ -21,35 +21,47 @@ const NODE: NodeRecord = {
 
 const ROWS: readonly (readonly [what: string, node: Partial<NodeRecord>, origins: readonly string[]])[] = [
   ['a name below .local', {}, ['http://attic.local:8018']],
-  ['capitals, as browsers send none', { host: 'Attic.LOCAL' }, ['http://attic.local:8018']],
-  ['an address', { host: '192.168.1.7' }, ['http://192.168.1.7:8018']],
-  ['an address of IPv6', { host: 'fd00:0:0::7' }, ['http://[fd00::7]:8018']],
-  ['a link-local address', { host: '169.254.3.4' }, ['http://169.254.3.4:8018']],
+  ['a host name in capitals, which no browser sends', { host: 'Attic.LOCAL' }, ['http://attic.local:8018']],
+  ['an address as its host', { host: '192.168.1.7' }, ['http://192.168.1.7:8018']],
+  ['an IPv6 address as its host', { host: 'fd00:0:0::7' }, ['http://[fd00::7]:8018']],
+  ['a link-local address as its host', { host: '169.254.3.4' }, ['http://169.254.3.4:8018']],
   [
-    'all addresses',
+    'several addresses',
     { addresses: ['10.0.0.7', '172.16.0.1', 'fd00::7'] },
     ['http://10.0.0.7:8018', 'http://172.16.0.1:8018', 'http://[fd00::7]:8018', 'http://attic.local:8018'],
   ],
   ['the usual port', { port: 80 }, ['http://attic.local']],
   ['the usual port of https', { port: 443 }, ['https://attic.local']],
-  ['the other kind of node', { api: 'odio-api' }, []],
+  ['the API of the other kind of node', { api: 'odio-api' }, []],
   ['a name of the web', { host: 'evil.example' }, []],
   ['a name of the web that looks like one of the house', { host: 'attic.local.evil.example' }, []],
-  ['the suffix alone', { host: 'local' }, []],
+  ['a host name that is only the suffix', { host: 'local' }, []],
   ['a name that a name server of the house gives', { host: 'attic.lan' }, []],
   ['a public address', { host: '93.184.215.14', addresses: ['93.184.215.14', '2a00::1'] }, []],
-  ['addresses beside the private ones', { host: '172.32.0.1', addresses: ['11.0.0.1', '192.169.0.1'] }, []],
-  ['loopback', { host: '127.0.0.1', addresses: ['::1'] }, []],
-  ['a private address as IPv6 writes it', { host: '::ffff:192.168.1.7' }, []],
+  [
+    'addresses just outside the private networks',
+    { host: '172.32.0.1', addresses: ['11.0.0.1', '192.169.0.1'] },
+    [],
+  ],
+  ['loopback addresses', { host: '127.0.0.1', addresses: ['::1'] }, []],
+  ['a private IPv4 address in the notation of IPv6', { host: '::ffff:192.168.1.7' }, []],
   ['a name that is no valid host of a URL', { host: 'a^b.local' }, []],
 ];
 for (const [what, node, origins] of ROWS)
-  test(`${what}: ${origins.join(', ') || 'trusted by nothing'}`, () =>
+  test(`a node with ${what} gives trust to ${origins.join(', ') || 'no origin'}`, () =>
     assert.deepEqual(trustedOrigins({ ...NODE, ...node }), origins));
 
-const PUBLIC = ['93.184.215.14', '8.8.8.8', '2a00:1450::1', '11.1.1.1', '172.32.0.9', '100.64.0.1', '::1'];
-const PRIVATE = ['192.168.1.7', '10.1.2.3', '172.20.0.1', 'fd12::1', '169.254.1.1'];
-const PIECES = [
+const PUBLIC_ADDRESSES = [
+  '93.184.215.14',
+  '8.8.8.8',
+  '2a00:1450::1',
+  '11.1.1.1',
+  '172.32.0.9',
+  '100.64.0.1',
+  '::1',
+];
+const PRIVATE_ADDRESSES = ['192.168.1.7', '10.1.2.3', '172.20.0.1', 'fd12::1', '169.254.1.1'];
+const HOST_PIECES = [
   'evil',
   'example',
   'com',
@@ -67,7 +79,7 @@ const PIECES = [
   ' ',
 ];
 
-function house(): BlockList {
+function privateNetworks(): BlockList {
   const list = new BlockList();
   const networks = { '10.0.0.0': 8, '172.16.0.0': 12, '192.168.0.0': 16, '169.254.0.0': 16 };
   for (const [network, bits] of Object.entries(networks)) list.addSubnet(network, bits);
@@ -76,25 +88,32 @@ function house(): BlockList {
   return list;
 }
 
+const ROUNDS = 2000;
+
 test('no announcement gives trust to a name of the web or to a public address', () => {
   const random = new SeededRandom(SEED);
-  const own = house();
-  let trusted = 0;
-  for (let round = 0; round < 2000; round += 1) {
-    const host = Array.from({ length: 1 + random.below(4) }, () => random.pick(PIECES)).join('.');
-    const address = random.pick([...PUBLIC, ...PRIVATE]);
-    const at = { name: 'x', host: random.pick([host, `${host}.local`, address]), address, port: 8018 };
-    const sighting = parseSighting(at, [Buffer.from('api=tonearm')], random.below(2) === 0);
+  const houseNetworks = privateNetworks();
+  let trustedCount = 0;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const strangeHost = Array.from({ length: 1 + random.below(4) }, () => random.pick(HOST_PIECES)).join('.');
+    const address = random.pick([...PUBLIC_ADDRESSES, ...PRIVATE_ADDRESSES]);
+    const host = random.pick([strangeHost, `${strangeHost}.local`, address]);
+    const service = { name: 'x', host, address, port: 8018 };
+    const sighting = parseSighting(service, [Buffer.from('api=tonearm')], random.below(2) === 0);
     const node = sighting && announcedNode([sighting], undefined);
-    for (const origin of node === undefined ? [] : trustedOrigins(node)) {
-      trusted += 1;
+    if (node === undefined) continue;
+    for (const origin of trustedOrigins(node)) {
+      trustedCount += 1;
       const { hostname, port } = new URL(origin);
-      const literal = hostname.replace(/^\[(.*)\]$/, '$1');
-      const family = isIP(literal);
+      const trustedHost = hostname.replace(/^\[(.*)\]$/, '$1');
+      const family = isIP(trustedHost);
       const isOfHouse =
-        family === 0 ? hostname.endsWith('.local') : own.check(literal, family === 6 ? 'ipv6' : 'ipv4');
-      assert.ok(isOfHouse && port === '8018', `${origin} of ${JSON.stringify(at)}`);
+        family === 0
+          ? hostname.endsWith('.local')
+          : houseNetworks.check(trustedHost, family === 6 ? 'ipv6' : 'ipv4');
+      assert.ok(isOfHouse, `${origin} of ${JSON.stringify(service)}`);
+      assert.equal(port, '8018', origin);
     }
   }
-  assert.ok(trusted > 100, 'some are trusted');
+  assert.ok(trustedCount > 100, 'some announcements give trust to an origin');
 });

@@ -21,11 +21,18 @@ import { retained, startSpy } from '../../broker/spy.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
-const STRANGE = [...'set a/b a+b a#b a%b \u0085 \ufdd0'.split(' '), '🎵 é', 'tab\there', '長'.repeat(4096)];
+const LONG_NAME = '長'.repeat(4096);
+const STRANGE_NAMES = ['set', 'a/b', 'a+b', 'a#b', 'a%b', '\u0085', '\ufdd0', '🎵 é', 'tab\there', LONG_NAME];
+/** The outputs that a simulated node has from the start. */
+const USUAL_NAMES = ['alsa', 'kitchen'];
 
-function document(status: number, type: string): string {
+function problemDocument(status: number, type: string): string {
   return JSON.stringify({ type: `urn:tonearm:problem:${type}`, title: 'No', status, detail: 'No.' });
 }
+
+const COMMANDS = 300;
+/** One command is under way, and 256 wait. */
+const ACCEPTED_COMMANDS = 1 + 256;
 
 describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   let broker: Broker;
@@ -33,15 +40,15 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     broker = await startBroker();
   });
   after(() => broker.stop());
-  let last = 0;
+  let nodeCount = 0;
 
-  /** A node with its own branch and all of its records, and a client that sees the branch. */
-  async function whole(t: TestContext, options: Partial<NodeOptions> = {}) {
-    last += 1;
-    const topic = `house/${last}`;
-    const identifier = `node${last}`;
-    const settings = { topic, homeAssistantPrefix: `ha${last}`, ...options.settings };
-    const spy = await startSpy(broker.url, `house/${last}/#`);
+  /** Starts a node with its own branch and all kinds of records, and a spy on the branch. */
+  async function startNode(t: TestContext, options: Partial<NodeOptions> = {}) {
+    nodeCount += 1;
+    const topic = `house/${nodeCount}`;
+    const identifier = `node${nodeCount}`;
+    const settings = { topic, homeAssistantPrefix: `ha${nodeCount}`, ...options.settings };
+    const spy = await startSpy(broker.url, `house/${nodeCount}/#`);
     t.after(() => spy.end());
     const node = simulatedNode(t, { url: broker.url, identifier, ...options, settings });
     await node.up();
@@ -49,10 +56,11 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   }
 
   test('publishes everything that the node has, and the status online', async (t) => {
-    const { node } = await whole(t);
-    const below = `${node.topic}/`;
-    const tree = await retained(broker.url, `${below}#`);
-    assert.deepEqual([...tree.keys()].map((topic) => topic.slice(below.length)).sort(), [
+    const { node } = await startNode(t);
+    const branch = `${node.topic}/`;
+    const tree = await retained(broker.url, `${branch}#`);
+    const topics = [...tree.keys()].map((topic) => topic.slice(branch.length));
+    assert.deepEqual(topics.sort(), [
       'audio/clients',
       'audio/outputs/alsa',
       'audio/outputs/kitchen',
@@ -66,9 +74,9 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       'status',
       'upgrade',
     ]);
-    assert.equal(tree.get(`${below}status`), 'online');
-    assert.equal(tree.get(`${below}audio/clients`), '[]');
-    assert.deepEqual(JSON.parse(tree.get(`${below}upgrade`) ?? ''), {
+    assert.equal(tree.get(`${branch}status`), 'online');
+    assert.equal(tree.get(`${branch}audio/clients`), '[]');
+    assert.deepEqual(JSON.parse(tree.get(`${branch}upgrade`) ?? ''), {
       current: '1',
       latest: '2',
       upgrade_available: true,
@@ -76,36 +84,41 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       can_check: true,
       can_upgrade: true,
     });
-    const { audio } = JSON.parse(tree.get(`${below}backends`) ?? '');
+    const { audio } = JSON.parse(tree.get(`${branch}backends`) ?? '');
     assert.deepEqual(audio, { state: 'up', since: '2023-11-14T22:13:20.000Z', restarts: 0 });
     await node.stop();
-    assert.equal((await retained(broker.url, `${below}status`)).get(`${below}status`), 'offline');
+    assert.equal((await retained(broker.url, `${branch}status`)).get(`${branch}status`), 'offline');
   });
 
   test('has a topic for every name of an output, and a command at this topic reaches the output', async (t) => {
-    const { node, spy } = await whole(t);
-    const strange = STRANGE.map((name, at) => put('audio.outputs', `${10 + at}`, output(10 + at, name)));
-    node.publishRecords(...strange);
+    const { node, spy } = await startNode(t);
+    const strangeOutputs = STRANGE_NAMES.map((name, index) => {
+      const id = 10 + index;
+      return put('audio.outputs', `${id}`, output(id, name));
+    });
+    node.publishRecords(...strangeOutputs);
+    const names = [...USUAL_NAMES, ...STRANGE_NAMES];
     const outputs = `${node.topic}/audio/outputs/`;
     const states = await until('all outputs are published', () => {
-      const all = [...spy.tree()].filter(([topic]) => topic.startsWith(outputs));
-      return all.length === STRANGE.length + 2 && all;
+      const found = [...spy.tree()].filter(([topic]) => topic.startsWith(outputs));
+      return found.length === names.length && found;
     });
     for (const [topic, text] of states) {
       await spy.publish(`${topic}/set`, { muted: JSON.parse(text).muted !== true });
     }
-    await until('all commands have come', () => node.commands.length === STRANGE.length + 2);
-    const named = node.commands.map(([what]) => what.replace('muteOutput ', ''));
-    assert.deepEqual(named.sort(), ['alsa', 'kitchen', ...STRANGE].sort());
-    const topics = states.map(([topic]) => topic.slice(outputs.length));
-    const escaped = topics.filter((topic) => topic.includes('a%'));
-    assert.deepEqual(escaped.sort(), ['a%23b', 'a%25b', 'a%2Bb', 'a%2Fb']);
+    await until('all commands have come', () => node.commands.length === names.length);
+
+    const mutedNames = node.commands.map(([what]) => what.replace('muteOutput ', ''));
+    assert.deepEqual(mutedNames.sort(), names.sort());
+    const topicLevels = states.map(([topic]) => topic.slice(outputs.length));
+    const escapedLevels = topicLevels.filter((level) => level.includes('a%'));
+    assert.deepEqual(escapedLevels.sort(), ['a%23b', 'a%25b', 'a%2Bb', 'a%2Fb']);
   });
 
   test('has a topic for each of several outputs with one name, and a command reaches the output of its topic', async (t) => {
-    const { node, spy } = await whole(t);
-    const twin = (id: number, name = 'twin') => put('audio.outputs', `${id}`, output(id, name));
-    node.publishRecords(twin(57), twin(58), twin(9, '57'));
+    const { node, spy } = await startNode(t);
+    const outputRecord = (id: number, name: string) => put('audio.outputs', `${id}`, output(id, name));
+    node.publishRecords(outputRecord(57, 'twin'), outputRecord(58, 'twin'), outputRecord(9, '57'));
     const outputs = `${node.topic}/audio/outputs`;
     for (const [level, id] of [
       ['twin', 57],
@@ -115,6 +128,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       await spy.holds(`${outputs}/${level}`, (text) => JSON.parse(text).id === id);
       await spy.publish(`${outputs}/${level}/set`, { volume: 0.2 });
     }
+
     await spy.publish(`${node.topic}/audio/server/set`, { output: 'twin #58' });
     await spy.publish(`${node.topic}/audio/clients/song/set`, { output: 'twin' });
     await spy.publish(`${node.topic}/audio/clients/talk/set`, { output: 'kitchen' });
@@ -127,6 +141,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       ['moveClient song', { output: '57' }],
       ['moveClient talk', { output: 'kitchen' }],
     ]);
+
     node.publishRecords(drop('audio.outputs', '57'));
     await spy.empty(`${outputs}/twin`);
     await spy.holds(`${outputs}/twin %2358`);
@@ -135,43 +150,45 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   test('publishes events, and the reason why a command was refused', async (t) => {
     const answer: NodeOptions['answer'] = (request) =>
       request.params?.['output'] === 'nosuch'
-        ? { status: 404, body: document(404, 'no-such-output') }
+        ? { status: 404, body: problemDocument(404, 'no-such-output') }
         : ordinary(request);
-    const { node, spy } = await whole(t, { answer });
+    const { node, spy } = await startNode(t, { answer });
     node.publishRecords(put('power.action', '', { action: 'reboot' }));
     const event = await spy.holds(`${node.topic}/event`);
     assert.deepEqual(JSON.parse(event), { event: 'power.action', data: { action: 'reboot' } });
+
     const topic = `${node.topic}/audio/outputs/nosuch/set`;
     await spy.publish(topic, { volume: 0.5 });
     const error = JSON.parse(await spy.holds(`${node.topic}/error`));
-    assert.deepEqual(error, { ...JSON.parse(document(404, 'no-such-output')), topic });
-    const kept = await retained(broker.url, `${node.topic}/#`);
-    assert.ok(!kept.has(`${node.topic}/event`) && !kept.has(`${node.topic}/error`), 'neither is retained');
+    assert.deepEqual(error, { ...JSON.parse(problemDocument(404, 'no-such-output')), topic });
+    const tree = await retained(broker.url, `${node.topic}/#`);
+    assert.ok(!tree.has(`${node.topic}/event`), 'the event is not retained');
+    assert.ok(!tree.has(`${node.topic}/error`), 'the error is not retained');
   });
 
   test('refuses a word that a topic does not know, with the list of the words that it knows', async (t) => {
-    const { node, spy } = await whole(t);
+    const { node, spy } = await startNode(t);
     const rows = [
       ['power', 'REBOOT', /^The words are poweroff, reboot; got "REBOOT"$/],
       ['audio/outputs/kitchen/mute', 'on', /^The words are ON, OFF, toggle; got "on"$/],
       ['players/mpv', 'x'.repeat(5000), /play_pause, .*; got "x{64}\.\.\."$/],
     ] as const;
-    for (const [at, payload, detail] of rows) {
-      const topic = `${node.topic}/${at}/set`;
+    for (const [topicBelow, payload, detail] of rows) {
+      const topic = `${node.topic}/${topicBelow}/set`;
       await spy.publish(topic, payload);
-      const text = await spy.holds(`${node.topic}/error`, (each) => JSON.parse(each).topic === topic);
+      const text = await spy.holds(`${node.topic}/error`, (error) => JSON.parse(error).topic === topic);
       assert.match(JSON.parse(text).detail, detail);
     }
     assert.deepEqual(node.commands, []);
   });
 
   test('answers a refused command at the response topic of its sender, too', async (t) => {
-    const { node, spy } = await whole(t);
+    const { node, spy } = await startNode(t);
     const sender = mqtt.connect(broker.url, { protocolVersion: 5 });
     t.after(() => sender.endAsync(true));
-    const answers: (readonly [topic: string, text: string, mark: string])[] = [];
+    const received: { topic: string; text: string; mark: string }[] = [];
     sender.on('message', (topic, payload, { properties }) =>
-      answers.push([topic, payload.toString(), String(properties?.correlationData)]),
+      received.push({ topic, text: payload.toString(), mark: String(properties?.correlationData) }),
     );
     await sender.subscribeAsync(['answers/+', 'house/+/error'], { qos: 1 });
     const topic = `${node.topic}/power/set`;
@@ -182,27 +199,32 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       });
     await send('poweroff', 'answers/none');
     await send('REBOOT', 'answers/me');
-    await until('the answer has come', () => answers.some(([at]) => at === 'answers/me'));
-    const [error, answer] = answers;
-    assert.deepEqual(error?.slice(0, 1), [`${node.topic}/error`]);
-    assert.deepEqual(answer, ['answers/me', error?.[1], 'mark 1']);
+    await until('the answer has come', () => received.some((message) => message.topic === 'answers/me'));
+    const [error, answer] = received;
+    assert.equal(error?.topic, `${node.topic}/error`);
+    assert.deepEqual(answer, { topic: 'answers/me', text: error?.text, mark: 'mark 1' });
+
     await sender.publishAsync(topic, 'REBOOT', { qos: 1 });
-    await until('it is refused', () => spy.texts(`${node.topic}/error`).length === 2);
+    await until(
+      'the command without a response topic is refused',
+      () => spy.texts(`${node.topic}/error`).length === 2,
+    );
     assert.deepEqual(node.commands, [['powerOff', undefined]]);
-    assert.equal(answers.filter(([at]) => at.startsWith('answers/')).length, 1);
+    const answers = received.filter((message) => message.topic.startsWith('answers/'));
+    assert.equal(answers.length, 1, 'only the refused command with a response topic is answered');
   });
 
-  test('reads again and again what no event announces', async (t) => {
-    let granted = false;
-    const { node, spy } = await whole(t, {
+  test('reads the state that no event announces again and again', async (t) => {
+    let isRebootAllowed = false;
+    const { node, spy } = await startNode(t, {
       clock: hurrying(600_000),
       answer: (request) =>
         request.operation === 'power'
-          ? { status: 200, body: `{"reboot":${granted},"power_off":false}` }
+          ? { status: 200, body: `{"reboot":${isRebootAllowed},"power_off":false}` }
           : ordinary(request),
     });
     await spy.holds(`${node.topic}/power`, (text) => text === '{"reboot":false,"power_off":false}');
-    granted = true;
+    isRebootAllowed = true;
     await spy.holds(`${node.topic}/power`, (text) => text === '{"reboot":true,"power_off":false}');
   });
 
@@ -213,15 +235,18 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     });
     const answer: NodeOptions['answer'] = (request) =>
       isCommand(request.operation) ? pendingReply : ordinary(request);
-    const { node, spy } = await whole(t, { answer });
+    const { node, spy } = await startNode(t, { answer });
     const topic = `${node.topic}/audio/server/set`;
-    await Promise.all(Array.from({ length: 300 }, () => spy.publish(topic, { delta: 0.1 })));
-    // One command is under way, and 256 wait.
-    await until('the others are refused', () => spy.texts(`${node.topic}/error`).length === 43);
+    await Promise.all(Array.from({ length: COMMANDS }, () => spy.publish(topic, { delta: 0.1 })));
+    await until(
+      'the other commands are refused',
+      () => spy.texts(`${node.topic}/error`).length === COMMANDS - ACCEPTED_COMMANDS,
+    );
     const error = JSON.parse(await spy.holds(`${node.topic}/error`));
     assert.deepEqual([error.status, error.topic], [503, topic]);
+
     carryOut();
-    await until('the waiting commands are carried out', () => node.commands.length === 257);
+    await until('the accepted commands are carried out', () => node.commands.length === ACCEPTED_COMMANDS);
   });
 
   test('does not carry out a retained command, and publishes an error that names it', async (t) => {
@@ -229,14 +254,20 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     t.after(() => spy.end());
     const topic = 'house/retained/audio/server/set';
     await spy.publish(topic, { volume: 0.1 }, { retain: true });
-    const { node } = await whole(t, { settings: { topic: 'house/retained' } });
+    const { node } = await startNode(t, { settings: { topic: 'house/retained' } });
     const error = JSON.parse(await spy.holds('house/retained/error'));
-    const actual = [error.type, error.status, error.topic];
-    assert.deepEqual(actual, ['urn:tonearm:problem:retained-command', 400, topic]);
+    assert.deepEqual(
+      [error.type, error.status, error.topic],
+      ['urn:tonearm:problem:retained-command', 400, topic],
+    );
     await spy.publish(topic, { volume: 0.3 }, { retain: true });
-    await until('both are in the errors', () => spy.texts('house/retained/error').length === 2);
+    await until(
+      'both retained commands are in the errors',
+      () => spy.texts('house/retained/error').length === 2,
+    );
+
     await spy.publish(topic, { volume: 0.2 });
-    await until('the other command is carried out', () => node.commands.length > 0);
+    await until('the command that is not retained is carried out', () => node.commands.length > 0);
     assert.deepEqual(node.commands, [['setServerVolume', { volume: 0.2 }]]);
   });
 
@@ -246,15 +277,18 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     t.after(() => spy.end());
     await spy.publish(topic, { volume: 0.1 }, { retain: true });
     for (let start = 1; start <= 4; start += 1) {
-      const { node, spy: own } = await whole(t, { settings: { topic: 'house/starts' }, identifier: 'same' });
+      const { node, spy: ownSpy } = await startNode(t, {
+        settings: { topic: 'house/starts' },
+        identifier: 'same',
+      });
       await until('the command is named', () => spy.texts('house/starts/error').length === start);
       await node.stop();
-      await own.end();
+      await ownSpy.end();
     }
   });
 
   test('takes no commands where mqtt.control is false', async (t) => {
-    const { node, spy } = await whole(t, { settings: { topic: 'house/shown', control: false } });
+    const { node, spy } = await startNode(t, { settings: { topic: 'house/shown', control: false } });
     assert.doesNotMatch(broker.log(), /house\/shown.*\/set/, 'it has not subscribed to commands');
     assert.deepEqual(node.commands, []);
     await spy.end();

@@ -1,5 +1,5 @@
-// Tests the files that are read for each connection to a broker, and the reason when one cannot be. What is
-// no file: small-file.test.ts.
+// Tests the files that are read for each connection to a broker, and the reason when a file cannot be read.
+// Paths that are no regular file: small-file.test.ts.
 
 import assert from 'node:assert/strict';
 import { chmodSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../temporary-folder.js';
 
 const folder = temporaryFolder({ after });
 
-/** Stands still: a disk that a busy machine keeps waiting is no disk that hangs. */
+/** This clock stands still, so that a slow disk of a busy machine is not taken for a disk that hangs. */
 const clock = new ManualClock();
 
 const SETTINGS = {
@@ -24,7 +24,7 @@ const SETTINGS = {
   username: 'node',
 };
 
-const read = (passwordFile: string) => brokerAddress({ ...SETTINGS, passwordFile }, clock);
+const addressWith = (passwordFile: string) => brokerAddress({ ...SETTINGS, passwordFile }, clock);
 
 const PASSWORDS: readonly (readonly [content: string, password: string])[] = [
   ['geheim', 'geheim'],
@@ -37,13 +37,13 @@ for (const [content, password] of PASSWORDS) {
   test(`a file of ${JSON.stringify(content)} holds the password ${JSON.stringify(password)}`, async () => {
     const path = join(folder, 'password');
     writeFileSync(path, content, { mode: 0o600 });
-    const found = await read(path);
-    assert.equal(found.ok && found.value.password, password);
+    const address = await addressWith(path);
+    assert.equal(address.ok && address.value.password, password);
   });
 }
 
 const utf16 = Buffer.from('\ufeffgeheim', 'utf16le');
-const ODD: readonly (readonly [content: string | Buffer, oddities: string])[] = [
+const CONTENTS: readonly (readonly [content: string | Buffer, oddities: string])[] = [
   ['geheim', ''],
   ['ge heim\r\n', ''],
   ['', 'it is empty'],
@@ -61,43 +61,53 @@ const ODD: readonly (readonly [content: string | Buffer, oddities: string])[] = 
     'it begins with a byte order mark, it has more than one line, it begins or ends with a blank',
   ],
 ];
-for (const [content, oddities] of ODD) {
+for (const [content, oddities] of CONTENTS) {
   test(`a password file with the bytes ${Buffer.from(content).toString('hex')} has the oddities: ${oddities || 'none'}`, async () => {
     const path = join(folder, 'odd');
     writeFileSync(path, content, { mode: 0o600 });
-    const found = await read(path);
+    const address = await addressWith(path);
     const expected = oddities === '' ? undefined : `mqtt.passwordFile: ${path}: ${oddities}`;
-    assert.equal(found.ok ? found.value.oddities : 'cannot be read', expected);
+    assert.equal(address.ok ? address.value.oddities : 'cannot be read', expected);
   });
 }
 
 const LARGE = Buffer.alloc((4 << 20) + 1);
 
-function withMode(path: string, mode: number): void {
+function createWithMode(path: string, mode: number): void {
   writeFileSync(path, 'geheim');
   chmodSync(path, mode);
 }
 
-const UNFIT: readonly (readonly [what: string, make: (path: string) => void, reason: RegExp])[] = [
-  ['not there', () => undefined, /^mqtt\.passwordFile: \S+: it does not exist$/],
-  ['large', (path) => writeFileSync(path, LARGE, { mode: 0o600 }), /: it is larger than 4194304 bytes$/],
-  ['for its group too', (path) => withMode(path, 0o640), /: others can read this file: run chmod 600 on it$/],
-  ['for everybody', (path) => withMode(path, 0o604), /: others can read this file: run chmod 600 on it$/],
-];
-for (const [what, make, reason] of UNFIT) {
-  test(`a password file that is ${what} is a reason`, async () => {
+const UNREADABLE_FILES: readonly (readonly [what: string, create: (path: string) => void, reason: RegExp])[] =
+  [
+    ['not there', () => undefined, /^mqtt\.passwordFile: \S+: it does not exist$/],
+    ['large', (path) => writeFileSync(path, LARGE, { mode: 0o600 }), /: it is larger than 4194304 bytes$/],
+    [
+      'readable for its group, too',
+      (path) => createWithMode(path, 0o640),
+      /: others can read this file: run chmod 600 on it$/,
+    ],
+    [
+      'readable for everybody',
+      (path) => createWithMode(path, 0o604),
+      /: others can read this file: run chmod 600 on it$/,
+    ],
+  ];
+for (const [what, create, reason] of UNREADABLE_FILES) {
+  test(`a password file that is ${what} is refused with a reason`, async () => {
     const path = join(folder, what.replace(/\W/g, ''));
-    make(path);
-    const found = await read(path);
-    assert.match(found.ok ? '' : found.error, reason);
+    create(path);
+    const address = await addressWith(path);
+    assert.match(address.ok ? '' : address.error, reason);
   });
 }
 
-test('certificates are read as passwords are', async () => {
+test('a certificate file is read in the same way as a password file', async () => {
   const caFile = join(folder, 'ca');
-  const text = JSON.stringify(await brokerAddress({ ...SETTINGS, caFile }, clock));
-  assert.match(text, /mqtt\.caFile: \S+: it does not exist/);
+  const missing = await brokerAddress({ ...SETTINGS, caFile }, clock);
+  assert.match(JSON.stringify(missing), /mqtt\.caFile: \S+: it does not exist/);
+
   writeFileSync(caFile, 'PEM');
-  const found = await brokerAddress({ ...SETTINGS, caFile }, clock);
-  assert.equal(found.ok && found.value.ca, 'PEM');
+  const address = await brokerAddress({ ...SETTINGS, caFile }, clock);
+  assert.equal(address.ok && address.value.ca, 'PEM');
 });

@@ -9,9 +9,9 @@ import { retained, type Spy, startSpy } from '../../broker/spy.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
-/** Checks the other node's branch again soon. */
+/** With it a node soon asks again whether the branch still has its owner. */
 const IMPATIENT = hurrying(60_000);
-/** Waits only a moment for an answer of the node that claims the branch. */
+/** With it a node waits only a moment for the answer of an owner. */
 const HASTY = hurrying(5_000);
 
 describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
@@ -43,18 +43,22 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       const spy = await spyOn(t, topic);
       const second = nodeOn(t, topic, identifiers[1], { clock: IMPATIENT });
       await second.connecting(reason);
-      const questions = () => spy.texts(`${topic}/who`).length;
-      const before = questions();
-      await until('the second has asked again', () => questions() > before + 1);
+      const questionCount = () => spy.texts(`${topic}/who`).length;
+      const countBefore = questionCount();
+      await until('the second has asked twice more', () => questionCount() > countBefore + 1);
+
       const published = spy.received
-        .filter((each) => !each.retained)
-        .map((each) => `${each.topic} ${each.text}`);
-      const isTalk = (each: string) => each.startsWith(`${topic}/who `) || each === `${topic}/status online`;
-      assert.ok(published.every(isTalk), `nothing but questions and answers was published: ${published}`);
-      assert.equal(second.statuses.length, 1, 'it has said so once');
+        .filter((message) => !message.retained)
+        .map((message) => `${message.topic} ${message.text}`);
+      const isQuestionOrAnswer = (line: string) =>
+        line.startsWith(`${topic}/who `) || line === `${topic}/status online`;
+      assert.ok(published.every(isQuestionOrAnswer), `more than questions and answers: ${published}`);
+      assert.equal(second.statuses.length, 1, 'the second has reported its reason once');
       const states = first.statuses.map(({ state }) => state);
       assert.deepEqual(states, ['up']);
-      assert.ok(!(await retained(broker.url, `${topic}/who`)).has(`${topic}/who`));
+      const retainedQuestion = await retained(broker.url, `${topic}/who`);
+      assert.ok(!retainedQuestion.has(`${topic}/who`), 'no question is retained');
+
       await first.stop();
       await second.up();
       const tree = await retained(broker.url, `${topic}/+`);
@@ -67,11 +71,12 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     const spy = await spyOn(t, topic);
     await spy.publish(`${topic}/who`, 'long ago', { retain: true });
     await nodeOn(t, topic, 'first').up();
-    const answers = () => spy.texts(`${topic}/status`).length;
-    await until('the bridge is online', () => answers() === 1);
-    for (const count of [2, 3]) {
+    const statusCount = () => spy.texts(`${topic}/status`).length;
+    await until('the bridge is online', () => statusCount() === 1);
+
+    for (const expectedCount of [2, 3]) {
       await spy.publish(`${topic}/who`, '');
-      await until('the question is answered', () => answers() === count);
+      await until('the question is answered', () => statusCount() === expectedCount);
     }
     assert.deepEqual(new Set(spy.texts(`${topic}/status`)), new Set(['online']));
   });
@@ -89,11 +94,11 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     });
   }
 
-  /** A node of the identifier that all clones of one card have. */
+  /** A node that runs from a clone of `card`. All clones of one card have its name as their identifier. */
   const cloneOn = (t: TestContext, branch: string, card: string) =>
     nodeOn(t, branch, card, { settings: { homeAssistantPrefix: card } });
 
-  /** The branch that the device of this identifier belongs to. */
+  /** The branch that the device of this card belongs to; empty if there is no device. */
   async function deviceBranch(card: string): Promise<string> {
     const [text = ''] = (await retained(broker.url, `${card}/#`)).values();
     return text === '' ? '' : JSON.parse(text).components.backend_mqtt.state_topic.replace('/backends', '');
@@ -108,49 +113,60 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     const reason = /shows the node of the branch clones\/first, whose \/etc\/machine-id is the same/;
     assert.match(second.reason, reason);
     assert.equal(second.logged.filter((line) => reason.test(line)).length, 1);
+
     const spy = await spyOn(t, 'clones/second');
     await spy.publish('clones/second/audio/server/set', { volume: 0.2 });
     await until('the second serves its branch all the same', () => second.commands.length === 1);
     assert.equal(await deviceBranch('card1'), 'clones/first');
     assert.equal(first.reason, '');
+
     await first.stop();
     await until(
       'the second has published its device',
       async () => (await deviceBranch('card1')) === 'clones/second',
     );
-    await until('the second has nothing to say any more', () => second.reason === '');
+    await until('the second has no reason any more', () => second.reason === '');
   });
 
   test('has a device, or reports why not, if a clone starts at the same time', async (t) => {
     const nodes = ['clones/left', 'clones/right'].map((branch) => cloneOn(t, branch, 'card2'));
-    await until('one of both has no device', () => nodes.filter(({ reason }) => reason !== '').length === 1);
+    await until(
+      'one of the two reports why it has no device',
+      () => nodes.filter(({ reason }) => reason !== '').length === 1,
+    );
     const branch = await deviceBranch('card2');
-    const [yielding] = nodes.filter(({ reason }) => reason !== '');
-    assert.ok(yielding?.reason.includes(`branch ${branch},`), `${yielding?.reason}: ${branch}`);
-    assert.notEqual(yielding?.topic, branch);
+    const [nodeWithoutDevice] = nodes.filter(({ reason }) => reason !== '');
+    const { reason = '', topic } = nodeWithoutDevice ?? {};
+    assert.ok(reason.includes(`branch ${branch},`), `${reason}: ${branch}`);
+    assert.notEqual(topic, branch);
     assert.deepEqual(
       nodes.map(({ state }) => state),
       ['up', 'up'],
     );
   });
 
-  for (const [what, node, status] of [
+  for (const [what, owner, status] of [
     ['has gone', 'card3', 'offline'],
     ['was left by a power cut', 'card3', 'online'],
     ['belongs to another node now', 'other', 'online'],
   ] as const) {
     test(`has the device of a branch that ${what}`, async (t) => {
       const spy = await spyOn(t, 'former');
-      await spy.publish('former/node', node, { retain: true });
+      await spy.publish('former/node', owner, { retain: true });
       await spy.publish('former/status', status, { retain: true });
       const availability = [{ topic: 'former/status' }];
-      const old = { platform: 'sensor', unique_id: 'x', availability, state_topic: 'former/backends' };
-      await spy.publish('card3/device/tonearm_card3/config', { components: { old } }, { retain: true });
+      const sensor = { platform: 'sensor', unique_id: 'x', availability, state_topic: 'former/backends' };
+      const formerDevice = { components: { old: sensor } };
+      await spy.publish('card3/device/tonearm_card3/config', formerDevice, { retain: true });
+
       const settings = { homeAssistantPrefix: 'card3' };
       const present = nodeOn(t, 'clones/present', 'card3', { settings, clock: HASTY });
       await present.up();
       assert.equal(present.reason, '');
-      await until('it publishes the device', async () => (await deviceBranch('card3')) === 'clones/present');
+      await until(
+        'the node publishes the device',
+        async () => (await deviceBranch('card3')) === 'clones/present',
+      );
     });
   }
 });

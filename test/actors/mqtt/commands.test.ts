@@ -1,5 +1,5 @@
 // From topics and payloads to requests: a row per line of docs/home-assistant.md, "Commands", and payloads
-// that make no sense. Then waiting commands: their order, which of them count, and their limit.
+// that make no sense. Then waiting commands: their order, which of them are replaced, and how many may wait.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -12,11 +12,11 @@ import { commanded } from '../../broker/simulated-node.js';
 type ExpectedRequest = readonly [what: string, body?: unknown];
 type Row = readonly [topic: string, payload: string, ...expected: readonly ExpectedRequest[]];
 
-/** Nested lists in a member, with this number of levels. */
-const deep = (levels: number): string => `{"volume":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+/** A member whose value is lists within lists, with this number of levels. */
+const nestedLists = (levels: number): string => `{"volume":${'['.repeat(levels)}${']'.repeat(levels)}}`;
 
 /** Longer than a body may be. */
-const LONG = `{"volume":${' '.repeat(64 * 1024)}1}`;
+const TOO_LONG = `{"volume":${' '.repeat(64 * 1024)}1}`;
 
 const ROWS: readonly Row[] = [
   ['audio/server/set', '{"volume": 0.5}', ['setServerVolume', { volume: 0.5 }]],
@@ -59,8 +59,8 @@ const ROWS: readonly Row[] = [
   ['bluetooth/set', '"scan"', ['startScan']],
   ['bluetooth/set', '{"connect": "AA:BB:CC:DD:EE:FF"}', ['connectDevice', { address: 'AA:BB:CC:DD:EE:FF' }]],
   ['bluetooth/set', '{"disconnect": 5}', ['disconnectDevice', { address: 5 }]],
-  // The operation refuses nonsense, so it passes as a whole; a text that is not JSON, or is too long, passes
-  // unchanged.
+  // Nonsense passes as a whole, because the operation refuses it. A text passes unchanged if it is no JSON, or
+  // is too long.
   ['audio/server/set', 'loud', ['setServerVolume', 'loud']],
   ['audio/server/set', '{"volume": 1, "delta": 1}', ['setServerVolume', { volume: 1, delta: 1 }]],
   ['audio/server/set', '{"muted": true, "x": 1}', ['muteServer', { muted: true, x: 1 }]],
@@ -76,7 +76,7 @@ const ROWS: readonly Row[] = [
   ['power/set', ' poweroff\n', ['powerOff']],
   ['power/set', ' "reboot " ', ['reboot']],
   ['players/mpv/set', ' {"volume": 1} ', ['setPlayerVolume mpv', { volume: 1 }]],
-  // A plain value.
+  // The payload is a plain value.
   ['audio/server/volume/set', '0.4', ['setServerVolume', { volume: 0.4 }]],
   ['audio/server/volume/set', ' 40 % ', ['setServerVolume', { volume: 0.4 }]],
   ['audio/outputs/a%2Fb/volume/set', '57%', ['setOutputVolume a/b', { volume: 0.57 }]],
@@ -92,11 +92,11 @@ const ROWS: readonly Row[] = [
   ['players/mpv/set', '{}', ['setPlayerVolume mpv', {}]],
   ['audio/server/set', '{"__proto__": 1}', ['setServerVolume', JSON.parse('{"__proto__": 1}')]],
   ['players/mpv/set', '{"volume": 1', ['setPlayerVolume mpv', '{"volume": 1']],
-  ['audio/server/set', LONG, ['setServerVolume', LONG]],
-  ['audio/server/set', deep(31), ['setServerVolume', JSON.parse(deep(31))]],
-  ['audio/server/set', deep(32), ['setServerVolume', deep(32)]],
+  ['audio/server/set', TOO_LONG, ['setServerVolume', TOO_LONG]],
+  ['audio/server/set', nestedLists(31), ['setServerVolume', JSON.parse(nestedLists(31))]],
+  ['audio/server/set', nestedLists(32), ['setServerVolume', nestedLists(32)]],
   ['audio/server/set', '{"output": "[[[\\"{{{"}', ['setDefaultOutput [[["{{{']],
-  // The topic is not one for commands.
+  // The topic is none for commands.
   ['audio/server', '{"volume": 1}'],
   ['audio/outputs/set', '{"volume": 1}'],
   ['audio/server/loud/set', '{"muted": true}'],
@@ -104,11 +104,11 @@ const ROWS: readonly Row[] = [
 
 for (const [topic, payload, ...expected] of ROWS) {
   test(`the payload ${payload.slice(0, 100)} at ${topic} becomes the expected requests`, () => {
-    const found = requestsOf(topic, payload).map(({ request }) => {
+    const requests = requestsOf(topic, payload).map(({ request }) => {
       const [what, body] = commanded(request);
       return body === undefined ? [what] : [what, body];
     });
-    assert.deepEqual(found, expected);
+    assert.deepEqual(requests, expected);
     assert.equal(isCommand(topic), expected.length > 0);
   });
 }
@@ -140,38 +140,43 @@ test('the topic filters of the subscription match topics of commands only', () =
 for (const operation of OPERATION_NAMES) {
   const row = OPERATIONS[operation];
   for (const { by, name, topic } of row.kind === 'command' ? row.mqtt : []) {
-    const above = (topic ?? (row.kind === 'command' ? row.topic : '')).replaceAll(/\{\w+\}/g, 'x');
-    const [at, payload] = {
-      word: [above, name],
-      member: [above, JSON.stringify({ [name]: true })],
-      level: [`${above}/${name}`, 'toggle'],
+    const baseTopic = (topic ?? (row.kind === 'command' ? row.topic : '')).replaceAll(/\{\w+\}/g, 'x');
+    const [commandTopic, payload] = {
+      word: [baseTopic, name],
+      member: [baseTopic, JSON.stringify({ [name]: true })],
+      level: [`${baseTopic}/${name}`, 'toggle'],
     }[by];
-    test(`${by} ${name} at ${at} calls ${operation}`, () => {
-      const requests = requestsOf(`${at}/set`, payload ?? '');
+    test(`the ${by} ${name} at ${commandTopic} calls ${operation}`, () => {
+      const requests = requestsOf(`${commandTopic}/set`, payload ?? '');
       const operations = requests.map(({ request }) => request.operation);
       assert.deepEqual(operations, [operation]);
     });
   }
 }
 
-test('commands to the sound server share a queue, the others have one for each target', () => {
-  const queue = (topic: string, payload: string) => requestsOf(topic, payload)[0]?.queue;
-  assert.equal(queue('audio/outputs/a/set', '{"volume":1}'), queue('audio/server/set', '{"muted":true}'));
-  assert.notEqual(queue('players/a/set', 'play'), queue('players/b/set', 'play'));
+test('all commands to the sound server share one queue; other commands have a queue for each target', () => {
+  const queueOf = (topic: string, payload: string) => requestsOf(topic, payload)[0]?.queue;
+  assert.equal(queueOf('audio/outputs/a/set', '{"volume":1}'), queueOf('audio/server/set', '{"muted":true}'));
+  assert.notEqual(queueOf('players/a/set', 'play'), queueOf('players/b/set', 'play'));
 });
 
 test('settings of one thing replace each other, whatever their topic; deltas and toggles replace nothing', () => {
-  const superseding = (topic: string, payload: string) =>
+  const settingsOf = (topic: string, payload: string) =>
     requestsOf(topic, payload).map(({ setting }) => setting);
-  const chosen = superseding('audio/server/set', '{"output":"a"}');
-  assert.deepEqual(chosen, superseding('audio/outputs/b/set', '{"default":true}'));
-  assert.deepEqual(superseding('audio/server/set', '{"delta":0.1}'), [undefined]);
-  assert.deepEqual(superseding('audio/server/mute/set', 'toggle'), [undefined]);
-  const plain = superseding('audio/outputs/a/volume/set', '40%');
-  assert.deepEqual(plain, superseding('audio/outputs/a/set', '{"volume":0.4}'));
-  assert.deepEqual(superseding('players/mpv/set', 'next'), [undefined]);
-  assert.deepEqual(superseding('players/mpv/set', 'play'), superseding('players/mpv/set', 'pause'));
+  const defaultOutput = settingsOf('audio/server/set', '{"output":"a"}');
+  assert.deepEqual(defaultOutput, settingsOf('audio/outputs/b/set', '{"default":true}'));
+  assert.deepEqual(settingsOf('audio/server/set', '{"delta":0.1}'), [undefined]);
+  assert.deepEqual(settingsOf('audio/server/mute/set', 'toggle'), [undefined]);
+  const plainVolume = settingsOf('audio/outputs/a/volume/set', '40%');
+  assert.deepEqual(plainVolume, settingsOf('audio/outputs/a/set', '{"volume":0.4}'));
+  assert.deepEqual(settingsOf('players/mpv/set', 'next'), [undefined]);
+  assert.deepEqual(settingsOf('players/mpv/set', 'play'), settingsOf('players/mpv/set', 'pause'));
 });
+
+/** Queues of which a command is under way. */
+const RUNNING_MAX = 16;
+/** Commands that wait, in all queues. */
+const WAITING_MAX = 256;
 
 function waitingRequest(name: string, setting?: string, queue = 'q'): WaitingRequest {
   const request = { operation: 'play', params: { player: name } } as const;
@@ -180,15 +185,15 @@ function waitingRequest(name: string, setting?: string, queue = 'q'): WaitingReq
 
 const nameOf = ({ request }: WaitingRequest): string => request.params?.['player'] ?? assert.fail();
 
-/** Each command ends when the test calls `finish`. */
-function recordedQueues() {
+/** Queues whose commands end when the test calls `finish`. */
+function manualQueues() {
   const begun: string[] = [];
   const ends: (() => void)[] = [];
-  const queues = new CommandQueues((each) => {
-    begun.push(nameOf(each));
+  const queues = new CommandQueues((request) => {
+    begun.push(nameOf(request));
     return new Promise((resolve) => ends.push(resolve));
   });
-  /** Ends `count` commands, one after the other. */
+  /** Ends the oldest `count` commands, one after the other. */
   const finish = async (count = 1): Promise<void> => {
     for (let ended = 0; ended < count; ended += 1) {
       ends.shift()?.();
@@ -200,49 +205,54 @@ function recordedQueues() {
 }
 
 test('a newer setting replaces a waiting one and goes to the end of the queue; every delta and toggle stays', async () => {
-  const { add, begun, finish } = recordedQueues();
-  const settings = [waitingRequest('under way', 'v'), waitingRequest('v1', 'v')];
+  const { add, begun, finish } = manualQueues();
   const requests = [
-    ...settings,
+    waitingRequest('under way', 'v'),
+    waitingRequest('v1', 'v'),
     waitingRequest('delta'),
     waitingRequest('d', 'default'),
     waitingRequest('v2', 'v'),
     waitingRequest('delta'),
   ];
-  for (const each of requests) assert.ok(add(each));
+  for (const request of requests) assert.ok(add(request));
   await finish(requests.length);
   assert.deepEqual(begun, ['under way', 'delta', 'd', 'v2', 'delta']);
 });
 
 test('only 16 queues run at a time, the others wait, and a newer setting replaces a waiting one', async () => {
-  const { add, begun, finish } = recordedQueues();
-  const requests = Array.from({ length: 40 }, (_, i) => waitingRequest(`unit ${i}`, `run ${i}`, `unit ${i}`));
-  for (const each of requests) assert.ok(add(each));
-  assert.equal(begun.length, 16);
+  const { add, begun, finish } = manualQueues();
+  const requests = Array.from({ length: 40 }, (_, index) =>
+    waitingRequest(`unit ${index}`, `run ${index}`, `unit ${index}`),
+  );
+  for (const request of requests) assert.ok(add(request));
+  assert.equal(begun.length, RUNNING_MAX);
+
   assert.ok(add(waitingRequest('unit 39 again', 'run 39', 'unit 39')));
   await finish(requests.length);
   assert.deepEqual(begun, [...requests.slice(0, 39).map(nameOf), 'unit 39 again']);
+
   assert.ok(add(waitingRequest('once more', 'run', 'unit 0')));
   assert.equal(begun.at(-1), 'once more');
 });
 
 test('a flood of commands, each with its own queue, is refused beyond the bound', () => {
-  const { add, begun } = recordedQueues();
-  const accepted = Array.from({ length: 10_000 }, (_, i) =>
-    add(waitingRequest('x', `run ${i}`, `queue ${i}`)),
+  const { add, begun } = manualQueues();
+  const accepted = Array.from({ length: 10_000 }, (_, index) =>
+    add(waitingRequest('x', `run ${index}`, `queue ${index}`)),
   );
-  assert.equal(accepted.filter(Boolean).length, 16 + 256);
-  assert.equal(begun.length, 16);
+  assert.equal(accepted.filter(Boolean).length, RUNNING_MAX + WAITING_MAX);
+  assert.equal(begun.length, RUNNING_MAX);
 });
 
 test('after a flood as many commands may wait as before', async () => {
-  const { add, finish } = recordedQueues();
+  const { add, finish } = manualQueues();
   for (let round = 0; round < 3; round += 1) {
     const settings = Array.from({ length: 100 }, () => add(waitingRequest('v', 'v')));
-    assert.ok(settings.every(Boolean));
-    const accepted = Array.from({ length: 300 }, () => add(waitingRequest('delta')));
-    // One command is under way, and one setting waits.
-    assert.equal(accepted.filter(Boolean).length, 255);
-    await finish(257);
+    assert.ok(settings.every(Boolean), 'each setting replaces the one that waits');
+
+    const deltas = Array.from({ length: 300 }, () => add(waitingRequest('delta')));
+    // One setting is under way already, and another one waits.
+    assert.equal(deltas.filter(Boolean).length, WAITING_MAX - 1);
+    await finish(1 + WAITING_MAX);
   }
 });

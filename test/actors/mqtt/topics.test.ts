@@ -1,4 +1,4 @@
-// The node's identifier, and what is said of the owner of a branch.
+// The node's identifier, and the text that names the owner of a branch.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -14,10 +14,10 @@ test('the identifier is derived from the ids of the machine and the user, and do
   assert.equal(identifierOf(MACHINE, 1000), identifierOf(MACHINE, 1000));
   assert.notEqual(identifierOf(MACHINE, 1000), identifierOf(MACHINE.replace('0', '1'), 1000));
   assert.notEqual(identifierOf(MACHINE, 1000), identifierOf(MACHINE, 1001), 'two users are two nodes');
-  assert.ok(!MACHINE.includes(identifierOf(MACHINE, 1000)));
+  assert.ok(!MACHINE.includes(identifierOf(MACHINE, 1000)), 'no part of the machine-id is in it');
 });
 
-test('the identifier is read from the file of the machine-id, if that holds one', (t) => {
+test('the identifier is read from the file of the machine-id, if the file holds one', (t) => {
   const path = join(temporaryFolder(t), 'machine-id');
   assert.equal(readIdentifier(1000, path), undefined);
   for (const text of ['', 'uninitialized\n', `${MACHINE}\n`]) {
@@ -27,10 +27,10 @@ test('the identifier is read from the file of the machine-id, if that holds one'
   }
 });
 
-for (const [node, owner] of [
+for (const [owner, text] of [
   ['me', /another tonearm on this machine/],
   ['you', /another node, you: set mqtt\.topic/],
   [`${'x'.repeat(63)}🎵`, /another node, x{63}\.\.\.: set/],
 ] as const) {
-  test(`a branch of ${node}: ${owner}`, () => assert.match(ownerText(node, 'me'), owner));
+  test(`the owner ${owner} of a branch is called: ${text}`, () => assert.match(ownerText(owner, 'me'), text));
 }

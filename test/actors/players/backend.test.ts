@@ -22,7 +22,7 @@ import { until } from '../../until.js';
 import type { PrivateBus } from '../bus/private-bus.js';
 import { reply, type Script, scriptedBus } from '../bus/scripted-bus.js';
 import { faultOf } from '../recorder.js';
-import { busNameOf, hungPlayer, PlayersRecorder, startBackend } from './followed.js';
+import { busNameOf, hungPlayer, PlayersRecorder, startBackend } from './backend-under-test.js';
 import { metadata, ScriptedPlayer } from './scripted-player.js';
 
 const run = promisify(execFile);

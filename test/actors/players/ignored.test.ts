@@ -7,7 +7,7 @@ import { ignoredBy } from '../../../src/actors/players/ignored.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { busNameOf, startBackend } from './followed.js';
+import { busNameOf, startBackend } from './backend-under-test.js';
 import { ScriptedPlayer } from './scripted-player.js';
 
 const ROWS: readonly (readonly [pattern: string, name: string, isIgnored: boolean])[] = [

@@ -11,7 +11,7 @@ import {
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { busNameOf, startBackend } from './followed.js';
+import { busNameOf, startBackend } from './backend-under-test.js';
 import { metadata, ScriptedPlayer } from './scripted-player.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });

@@ -10,7 +10,7 @@ import { ManualClock } from '../../manual-clock.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { busNameOf, startBackend } from './followed.js';
+import { busNameOf, startBackend } from './backend-under-test.js';
 import { metadata, type Properties } from './scripted-player.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });

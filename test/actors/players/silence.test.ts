@@ -9,7 +9,7 @@ import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import type { PrivateBus } from '../bus/private-bus.js';
 import { faultOf } from '../recorder.js';
-import { startBackend } from './followed.js';
+import { startBackend } from './backend-under-test.js';
 import { type Properties, ScriptedPlayer } from './scripted-player.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });

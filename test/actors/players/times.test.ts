@@ -9,7 +9,7 @@ import { ManualClock } from '../../manual-clock.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { busNameOf, hungPlayer, type PlayersRecorder, startBackend } from './followed.js';
+import { busNameOf, hungPlayer, type PlayersRecorder, startBackend } from './backend-under-test.js';
 import { metadata, ScriptedPlayer } from './scripted-player.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });

@@ -23,7 +23,7 @@ async function startPower(t: TestContext, firstScript: LogindScript = {}, capabi
   const options = { paths: bus.paths, callDeadlineMs, backoffMs: () => 20 };
   const backend = new PowerBackend({ enabled: true, capabilities }, recorder, options);
   t.after(() => backend.stop());
-  await until('the backend is up', () => recorder.up);
+  await until('the backend is up', () => recorder.isUp);
   /** Sets logind's answers from now on. */
   const setScript = (next: LogindScript): void => {
     script = next;
@@ -143,7 +143,7 @@ for (const [action, method] of [['reboot', 'Reboot'] as const, ['poweroff', 'Pow
     recorder.published.push(JSON.stringify(answer));
 
     assert.deepEqual(recorder.published, ['up', 'put power.action', '{"ok":true,"value":{}}']);
-    assert.deepEqual(recorder.one('power.action'), { action });
+    assert.deepEqual(recorder.newest('power.action'), { action });
     assert.deepEqual(called(), [`Can${method}`, 'ListInhibitors', method]);
   });
 

@@ -29,7 +29,7 @@ async function stage(t: TestContext, more: Partial<UpgradeSettings> = {}, saved?
   const clock = { ...systemClock, date: () => 5_000 };
   const backend = new UpgradeBackend(settings, recorder, { bus, bootId: 'boot', clock });
   t.after(() => backend.stop());
-  const part = (key: 'status' | 'run'): unknown => recorder.one('upgrade.info', key);
+  const part = (key: 'status' | 'run'): unknown => recorder.newest('upgrade.info', key);
   await until('the status comes', () => recorder.state !== '');
   return { settings, recorder, backend, part };
 }
@@ -44,7 +44,7 @@ test('a read-only backend publishes everything before it is up, and cannot be tr
     recorder.state,
   ]);
   assert.deepEqual(part('status'), { current: '', latest: '', upgrade_available: false });
-  assert.deepEqual(recorder.one('upgrade'), {
+  assert.deepEqual(recorder.newest('upgrade'), {
     current: '',
     latest: '',
     upgrade_available: false,

@@ -31,7 +31,7 @@ export class PlayersRecorder extends Recorder {
   }
 
   record(name: string): PlayerRecord | undefined {
-    return this.one('players', name);
+    return this.newest('players', name);
   }
 
   /** Waits until the record satisfies `isSo`, and returns it. */

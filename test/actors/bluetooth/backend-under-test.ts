@@ -23,13 +23,16 @@ export const BLUETOOTH_SETTINGS: BluetoothSettings = {
   idleTimeout: 0,
 };
 
-/** Timers of at most this time use the system's clock; longer ones end when the test advances its clock. */
+/** After this time a command is answered, whether BlueZ has answered or not. */
+export const PAST_ANSWER_MS = 9_000;
+
+/** Timers of at most this time use the system's clock. Longer timers end when the test advances its clock. */
 const SHORT_MS = 250;
 
 class BluetoothRecorder extends Recorder {
   /** The addresses of devices that a scan has found, or that have changed in it. */
   readonly discovered: string[] = [];
-  /** The newest record that would be an event. */
+  /** The newest record of the adapter, also if only `bluetooth.outcome` has published it. */
   record: BluetoothRecord | undefined;
 
   override put(collection: Collection, key: string, json: string): void {
@@ -43,7 +46,7 @@ class BluetoothRecorder extends Recorder {
   }
 
   device(address: string): DeviceRecord | undefined {
-    return this.one('bluetooth.devices', address);
+    return this.newest('bluetooth.devices', address);
   }
 }
 
