@@ -1,4 +1,4 @@
-// The look-up of a name: the answer of the program, and the outcome when the program fails, hangs or is missing.
+// The look-up of a name: the answer of the program, and the outcome if the program fails, hangs or is missing.
 
 import assert from 'node:assert/strict';
 import type { LookupAddress } from 'node:dns';
@@ -19,8 +19,8 @@ function lookupBy(t: TestContext, script: string) {
   return { lookup: new NameLookup(program), folder };
 }
 
-/** Looks the name up as `net.connect` does. Resolves with all addresses or the first, or the code of the error. */
-function lookUp(lookup: NameLookup, wantsAll: boolean, name = NAME): Promise<unknown> {
+/** Resolves as `net.connect` does: with all addresses or the first one, or with the code of the error. */
+function resolveName(lookup: NameLookup, wantsAll: boolean, name = NAME): Promise<unknown> {
   return new Promise((resolve) => {
     const answer = (
       error: NodeJS.ErrnoException | null,
@@ -51,23 +51,23 @@ const ANSWERS: readonly (readonly [what: string, script: string, wantsAll: boole
 ];
 for (const [what, script, wantsAll, expected] of ANSWERS) {
   test(`a look-up that finds ${what} says so`, async (t) => {
-    assert.deepEqual(await lookUp(lookupBy(t, script).lookup, wantsAll), expected);
+    assert.deepEqual(await resolveName(lookupBy(t, script).lookup, wantsAll), expected);
   });
 }
 
 test('the program is called with ahosts and the name', async (t) => {
   const { lookup } = lookupBy(t, `[ "$*" = "ahosts ${NAME}" ] && echo "10.0.0.7 STREAM"`);
-  assert.deepEqual(await lookUp(lookup, false), ['10.0.0.7', 4]);
+  assert.deepEqual(await resolveName(lookup, false), ['10.0.0.7', 4]);
 });
 
 test('without the program Node looks the name up', async (t) => {
   const lookup = new NameLookup(join(temporaryFolder(t), 'missing'));
-  assert.match(JSON.stringify(await lookUp(lookup, true, 'localhost')), /"127\.0\.0\.1"|"::1"/);
+  assert.match(JSON.stringify(await resolveName(lookup, true, 'localhost')), /"127\.0\.0\.1"|"::1"/);
 });
 
 test('a look-up that hangs ends with its connection, and leaves no process', async (t) => {
   const { lookup, folder } = lookupBy(t, 'echo $$ > "$0.pid"; exec sleep 600');
-  const answered = lookUp(lookup, true);
+  const answered = resolveName(lookup, true);
   await until('the program runs', () => existsSync(join(folder, 'getent.pid')));
   await lookup.end();
   assert.equal(await answered, 'ENOTFOUND');

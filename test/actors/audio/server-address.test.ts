@@ -290,7 +290,7 @@ describe('the backend', { timeout: 60_000 }, () => {
 
       symlinkSync(dirname(sound.socketPath), join(byLink, '.config/pulse/m1-runtime'));
       const recorderByFile = startBackend(t, { XDG_RUNTIME_DIR: byFile }, byFile);
-      await until('both backends are up', () => recorderByFile.up && recorderByLink.up);
+      await until('both backends are up', () => recorderByFile.isUp && recorderByLink.isUp);
     },
   );
 });

@@ -378,10 +378,10 @@ test('a command is answered when the records show its effect', async (t) => {
   const { bluez, recorder, clock, backend, sendCommand } = await startBackend(t, {}, withPhone);
   const expectEffect = async (
     command: BluetoothCommand,
-    isShown: () => boolean | undefined,
+    isRecorded: () => boolean | undefined,
   ): Promise<void> => {
     await sendCommand(command);
-    assert.ok(isShown(), command.do);
+    assert.ok(isRecorded(), command.do);
   };
   const isOff = (key: 'powered' | 'pairable' | 'scanning') => () => recorder.record?.[key] === false;
   await expectEffect({ do: 'connect', address: PHONE }, () => recorder.firstKnown?.connected);
@@ -590,7 +590,7 @@ test('the backend follows BlueZ and the adapter as they appear, die and return',
   await sendCommand({ do: 'pairing_mode' });
 });
 
-test('of two adapters the configured one is used, or else the first; an adapter that scans stays in use', async (t) => {
+test('the configured one of two adapters is used, or else the first; an adapter that scans stays in use', async (t) => {
   const addSecondAdapter = (bluez: ScriptedBluez): void => {
     const facts = { ...bluez.adapter(), Address: '00:AA:01:01:00:01', Alias: 'other' };
     bluez.objects.set('/org/bluez/hci1', { 'org.bluez.Adapter1': facts });

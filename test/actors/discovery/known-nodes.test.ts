@@ -1,5 +1,5 @@
-// The records of nodes that the configuration names and of nodes that were found on the network. A node that is
-// both has one record (docs/configuration.md, "Finding nodes").
+// The records of nodes that the configuration names and of nodes that were found on the network. A node that
+// is both has one record (docs/configuration.md, "Finding nodes").
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// Which origins of pages are trusted because of a node (docs/http-api.md, "The house"). The node was announced,
-// honestly or not, or is configured.
+// Which origins of pages are trusted because of a node (docs/http-api.md, "The house"). The node was
+// announced, honestly or not, or is configured.
 
 import assert from 'node:assert/strict';
 import { BlockList, isIP } from 'node:net';

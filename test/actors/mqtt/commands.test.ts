@@ -59,8 +59,8 @@ const ROWS: readonly Row[] = [
   ['bluetooth/set', '"scan"', ['startScan']],
   ['bluetooth/set', '{"connect": "AA:BB:CC:DD:EE:FF"}', ['connectDevice', { address: 'AA:BB:CC:DD:EE:FF' }]],
   ['bluetooth/set', '{"disconnect": 5}', ['disconnectDevice', { address: 5 }]],
-  // Nonsense passes as a whole, because the operation refuses it. A text passes unchanged if it is no JSON, or
-  // is too long.
+  // Nonsense passes as a whole, because the operation refuses it. A text passes unchanged if it is no JSON,
+  // or is too long.
   ['audio/server/set', 'loud', ['setServerVolume', 'loud']],
   ['audio/server/set', '{"volume": 1, "delta": 1}', ['setServerVolume', { volume: 1, delta: 1 }]],
   ['audio/server/set', '{"muted": true, "x": 1}', ['muteServer', { muted: true, x: 1 }]],

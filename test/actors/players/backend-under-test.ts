@@ -34,11 +34,11 @@ export class PlayersRecorder extends Recorder {
     return this.newest('players', name);
   }
 
-  /** Waits until the record satisfies `isSo`, and returns it. */
-  until(what: string, name: string, isSo: (record: PlayerRecord) => boolean): Promise<PlayerRecord> {
+  /** Waits until the record of the player is as expected, and returns the record. */
+  until(what: string, name: string, isExpected: (record: PlayerRecord) => boolean): Promise<PlayerRecord> {
     return until(what, () => {
       const record = this.record(name);
-      return record !== undefined && isSo(record) && record;
+      return record !== undefined && isExpected(record) && record;
     });
   }
 }
@@ -50,16 +50,16 @@ export async function startBackend(
   {
     data,
     clock = systemClock,
-    // Long enough for a busy machine; a test in which a player hangs sets a shorter time.
+    // This is long enough for a busy machine. A test in which a player hangs sets a shorter time.
     callDeadlineMs = 8_000,
     settings = {},
-    isUp = (recorder) => until('the backend is up', () => recorder.published.includes('up')),
+    untilUp = (recorder) => until('the backend is up', () => recorder.published.includes('up')),
   }: {
     data?: string;
     clock?: Clock;
     callDeadlineMs?: number;
     settings?: Partial<Pick<PlayersSettings, 'ignore' | 'exclusive'>>;
-    isUp?: (recorder: PlayersRecorder) => Promise<unknown>;
+    untilUp?: (recorder: PlayersRecorder) => Promise<unknown>;
   } = {},
 ) {
   const bus = await privateBus(t, data);
@@ -68,7 +68,7 @@ export async function startBackend(
   const options = { paths: bus.paths, backoffMs: () => 20, callDeadlineMs };
   const backend = new PlayersBackend(recorder, clock, options, settings);
   t.after(() => backend.stop());
-  await isUp(recorder);
+  await untilUp(recorder);
   /** Starts a player, and waits until the backend has published it. */
   const start = async (name = 'scripted', properties?: Properties) => {
     const player = await ScriptedPlayer.start(t, bus, name, properties);
@@ -79,10 +79,10 @@ export async function startBackend(
 }
 
 /** For `prepare`: starts a player called `hung`, which answers no GetAll. */
-export async function hungPlayer(t: TestContext, bus: PrivateBus): Promise<void> {
+export async function startHungPlayer(t: TestContext, bus: PrivateBus): Promise<void> {
   const player = await ScriptedPlayer.connect(t, bus);
-  player.misbehaves.set('GetAll', 'hang');
-  await player.own('hung');
+  player.misbehaviours.set('GetAll', 'hang');
+  await player.requestName('hung');
 }
 
 export const busNameOf = (name: string): string => PLAYER_NAME_PREFIX + name;

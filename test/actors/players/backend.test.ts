@@ -22,13 +22,18 @@ import { until } from '../../until.js';
 import type { PrivateBus } from '../bus/private-bus.js';
 import { reply, type Script, scriptedBus } from '../bus/scripted-bus.js';
 import { faultOf } from '../recorder.js';
-import { busNameOf, hungPlayer, PlayersRecorder, startBackend } from './backend-under-test.js';
+import { busNameOf, PlayersRecorder, startBackend, startHungPlayer } from './backend-under-test.js';
 import { metadata, ScriptedPlayer } from './scripted-player.js';
 
-const run = promisify(execFile);
+const runProgram = promisify(execFile);
 const test = testsNeeding({ programs: ['dbus-daemon', 'busctl'] });
 
-test('a name that the bus could start is no player, and is not started', async (t) => {
+/** Players that are published. */
+const PLAYERS_MAX = 32;
+/** Commands of one player that may be under way. */
+const COMMANDS_MAX = 8;
+
+test('a name whose service the bus could start is no player, and the service is not started', async (t) => {
   const data = temporaryFolder(t);
   mkdirSync(join(data, 'dbus-1/services'), { recursive: true });
   const name = busNameOf('playerctld');
@@ -38,7 +43,7 @@ test('a name that the bus could start is no player, and is not started', async (
   assert.equal(faultOf(await backend.handle({ do: 'play', player: name })), 'no-such-player');
   await start('other');
   assert.deepEqual(recorder.names, ['other']);
-  assert.ok(!existsSync(join(data, 'started')));
+  assert.ok(!existsSync(join(data, 'started')), 'the service was not started');
 });
 
 test('when a player leaves, its name passes to the next player in the queue of the bus', async (t) => {
@@ -46,63 +51,80 @@ test('when a player leaves, its name passes to the next player in the queue of t
   const first = await start('shared', { Volume: new Variant('d', 0.1) });
   const next = await ScriptedPlayer.connect(t, bus);
   next.properties[PLAYER_INTERFACE] = { Volume: new Variant('d', 0.9) };
-  assert.equal(await next.own('shared'), 2);
+  assert.equal(await next.requestName('shared'), 2);
+
   first.leave();
   await recorder.until('the other player is published', 'shared', ({ volume }) => volume === 0.9);
-  const players = recorder.published.filter((line) => line.includes(' players '));
-  assert.deepEqual(players.slice(-3), ['put players shared', 'drop players shared', 'put players shared']);
+
+  const playerLines = recorder.published.filter((line) => line.includes(' players '));
+  assert.deepEqual(playerLines.slice(-3), [
+    'put players shared',
+    'drop players shared',
+    'put players shared',
+  ]);
   first.change({ Volume: new Variant('d', 0.2) });
 });
 
-/** All connections' rules, from the bus itself. */
+/** Arguments of busctl: the bus lists the match rules of all connections. */
 const MATCH_RULES =
   'call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus.Debug.Stats GetAllMatchRules';
 
 test('a connection is one player under its shortest name, and is watched until it has no name', async (t) => {
   const { backend, bus, recorder, start } = await startBackend(t);
   const player = await start('vlc.instance7');
-  await player.own('vlc');
+  await player.requestName('vlc');
   await until('the short name is published', () => recorder.names.join() === 'vlc');
-  await player.own('vlc.instance9');
+
+  await player.requestName('vlc.instance9');
   for (const name of ['vlc', 'vlc.instance7', 'vlc.instance9'])
     assert.equal(faultOf(await backend.handle({ do: 'play', player: busNameOf(name) })), 'none', name);
   player.change({ Volume: new Variant('d', 0.75) });
   await recorder.until('the volume is published', 'vlc', ({ volume }) => volume === 0.75);
   assert.deepEqual(recorder.names, ['vlc']);
-  await player.disown('vlc');
+
+  await player.releaseName('vlc');
   await until('the long name is published', () => recorder.names.join() === 'vlc.instance7');
   player.change({ Volume: new Variant('d', 0.25) });
   await recorder.until('the volume is published', 'vlc.instance7', ({ volume }) => volume === 0.25);
+
   const isWatched = async (): Promise<boolean> => {
-    const { stdout: rules } = await run('busctl', [`--address=${bus.address}`, ...MATCH_RULES.split(' ')]);
+    const { stdout: rules } = await runProgram('busctl', [
+      `--address=${bus.address}`,
+      ...MATCH_RULES.split(' '),
+    ]);
     return rules.includes(PLAYER_PATH);
   };
   assert.ok(await isWatched());
-  for (const name of ['vlc.instance7', 'vlc.instance9']) await player.disown(name);
+  for (const name of ['vlc.instance7', 'vlc.instance9']) await player.releaseName(name);
   await until('the player is gone', () => recorder.names.length === 0);
   await until('the signals of the connection are no longer watched', async () => !(await isWatched()));
 });
 
 test('two connections of a process are one player only if the name of the second extends that of the first', async (t) => {
-  const second = `vlc.instance${process.pid}`;
+  const longName = `vlc.instance${process.pid}`;
   const others = [`other.instance${process.pid}`, 'vlc.instance1', 'vlc.more'];
-  const first: ScriptedPlayer[] = [];
-  const before = async (bus: PrivateBus): Promise<void> => {
-    for (const name of [second, 'vlc', ...others]) first.push(await ScriptedPlayer.start(t, bus, name));
+  const players = new Map<string, ScriptedPlayer>();
+  const startPlayer = async (onBus: PrivateBus, name: string): Promise<void> => {
+    players.set(name, await ScriptedPlayer.start(t, onBus, name));
   };
-  const { bus, recorder } = await startBackend(t, before);
+  const { bus, recorder } = await startBackend(t, async (onBus) => {
+    for (const name of [longName, 'vlc', ...others]) await startPlayer(onBus, name);
+  });
   await until('all players are published', () => recorder.names.length === 4);
   assert.deepEqual(recorder.names, [...others, 'vlc'].sort());
-  // The player starts again while everything is up, and is the only one once the other has gone.
-  first[0]?.leave();
-  first.push(await ScriptedPlayer.start(t, bus, second));
-  first[1]?.leave();
-  await until('the second connection is a player', () => recorder.names.includes(second));
-  assert.deepEqual(recorder.names, [...others, second].sort());
-  assert.ok(!recorder.published.slice(0, -2).includes(`put players ${second}`), recorder.published.join());
+
+  // The connection with the long name is replaced while the backend is up. Then the other connection leaves.
+  players.get(longName)?.leave();
+  await startPlayer(bus, longName);
+  players.get('vlc')?.leave();
+  await until('the connection with the long name is a player', () => recorder.names.includes(longName));
+  assert.deepEqual(recorder.names, [...others, longName].sort());
+  const earlier = recorder.published.slice(0, -2);
+  assert.ok(!earlier.includes(`put players ${longName}`), recorder.published.join());
+
   // The instance of another process keeps its record meanwhile.
-  first.push(await ScriptedPlayer.start(t, bus, 'vlc'));
-  await until('the first connection is the player', () => recorder.names.includes('vlc'));
+  await startPlayer(bus, 'vlc');
+  await until('the connection with the short name is the player', () => recorder.names.includes('vlc'));
   assert.deepEqual(recorder.names, [...others, 'vlc'].sort());
   assert.ok(!recorder.published.includes('drop players vlc.instance1'), recorder.published.join());
 });
@@ -110,7 +132,9 @@ test('two connections of a process are one player only if the name of the second
 test('changes are read from signals, and properties that a signal invalidates are read again', async (t) => {
   const { recorder, start } = await startBackend(t);
   const player = await start('scripted', { LoopStatus: new Variant('s', 'None') });
-  const readings = (): number => player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
+  const readingCount = (): number =>
+    player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
+
   player.announce({ LoopStatus: new Variant('s', 'Track'), Shuffle: new Variant('b', true) });
   const announced = await recorder.until(
     'the signal is published',
@@ -118,18 +142,20 @@ test('changes are read from signals, and properties that a signal invalidates ar
     ({ shuffle }) => shuffle === true,
   );
   assert.equal(announced.loop_status, 'Track');
-  assert.equal(readings(), 1);
+  assert.equal(readingCount(), 1, 'the signal causes no reading');
+
   player.properties[PLAYER_INTERFACE] = { Shuffle: new Variant('b', false) };
   player.properties[ROOT_INTERFACE] = {};
   player.announce({}, ['Shuffle']);
-  const read = await recorder.until(
+  const reread = await recorder.until(
     'the reading is published',
     'scripted',
     ({ shuffle }) => shuffle === false,
   );
-  assert.equal(read.loop_status, undefined, 'a property that is missing in a reading no longer exists');
-  assert.equal(read.capabilities.can_play, false);
-  assert.deepEqual([read.identity, read.can_quit], ['scripted', undefined]);
+  assert.equal(reread.loop_status, undefined, 'a property that is missing in a reading no longer exists');
+  assert.equal(reread.capabilities.can_play, false);
+  assert.deepEqual([reread.identity, reread.can_quit], ['scripted', undefined]);
+
   player.announce({ Identity: new Variant('s', 'Renamed') }, [], ROOT_INTERFACE);
   await recorder.until('the new identity is published', 'scripted', ({ identity }) => identity === 'Renamed');
 });
@@ -137,37 +163,39 @@ test('changes are read from signals, and properties that a signal invalidates ar
 test('a player that answers with errors is published as soon as it answers without one', async (t) => {
   const { bus, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.connect(t, bus);
-  player.misbehaves.set('GetAll', { error: 'org.freedesktop.DBus.Error.UnknownObject' });
-  await player.own('early');
+  player.misbehaviours.set('GetAll', { error: 'org.freedesktop.DBus.Error.UnknownObject' });
+  await player.requestName('early');
   await until('the player has been read once', () => player.calls.length > 0);
   assert.equal(recorder.record('early'), undefined);
-  player.misbehaves.clear();
+  player.misbehaviours.clear();
   await recorder.until('the player is published', 'early', () => true);
 });
 
 test('a player that hangs delays neither the start nor other players, and keeps its last state', async (t) => {
-  const before = (bus: PrivateBus) => hungPlayer(t, bus);
-  const { backend, recorder, start } = await startBackend(t, before, { callDeadlineMs: 2_000 });
+  const prepare = (bus: PrivateBus) => startHungPlayer(t, bus);
+  const { backend, recorder, start } = await startBackend(t, prepare, { callDeadlineMs: 2_000 });
   assert.deepEqual(recorder.published, ['up']);
+
   const player = await start('mute');
-  for (const member of ['GetAll', 'Play']) player.misbehaves.set(member, 'hang');
+  for (const member of ['GetAll', 'Play']) player.misbehaviours.set(member, 'hang');
   player.change({ Volume: new Variant('d', 0.7), PlaybackStatus: new Variant('s', 'Playing') });
   await recorder.until('the signal is published', 'mute', ({ volume }) => volume === 0.7);
+
   const other = await start('other');
   const play = (name: string): Promise<Answer> => backend.handle({ do: 'play', player: busNameOf(name) });
-  const waiting = Array.from({ length: 10 }, () => play('mute'));
+  const answers = Array.from({ length: COMMANDS_MAX + 2 }, () => play('mute'));
   assert.equal(faultOf(await play('other')), 'none');
   assert.ok(other.calls.includes('Play'));
-  for (const answer of await Promise.all(waiting)) assert.equal(faultOf(answer), 'timeout');
-  assert.equal(player.calls.filter((call) => call === 'Play').length, 8);
+  for (const answer of await Promise.all(answers)) assert.equal(faultOf(answer), 'timeout');
+  assert.equal(player.calls.filter((call) => call === 'Play').length, COMMANDS_MAX);
   assert.equal(recorder.record('mute')?.volume, 0.7);
 });
 
 test('a player whose tracklist hangs is published without it; malformed signals and answers change nothing', async (t) => {
   const { bus, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.connect(t, bus);
-  player.hangsFor = TRACKLIST_INTERFACE;
-  await player.own('slow');
+  player.hungInterface = TRACKLIST_INTERFACE;
+  await player.requestName('slow');
   await until('the player is read', () => player.calls.includes(`GetAll ${PLAYER_INTERFACE}`));
   player.change({ Shuffle: new Variant('b', true) });
   const published = await recorder.until(
@@ -177,20 +205,30 @@ test('a player whose tracklist hangs is published without it; malformed signals 
   );
   assert.equal(published.tracklist_supported, false);
   player.emit(TRACKLIST_INTERFACE, 'TrackRemoved', 'a{sv}', [{ odd: new Variant('i', 1) }]);
-  // Its answer to GetTracksMetadata is empty, without a list.
+
+  // The player's answer to GetTracksMetadata then has no list.
   player.answerHung({ Tracks: new Variant('ao', ['/t/1']) });
-  await recorder.until('the tracklist is published', 'slow', ({ tracklist_supported: isNow }) => isNow);
+  await recorder.until(
+    'the tracklist is published',
+    'slow',
+    ({ tracklist_supported: isSupported }) => isSupported,
+  );
 });
 
 test('only the first 500 tracks of a tracklist are known, but a new track is added after the very last one', async (t) => {
   const { backend, bus, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.connect(t, bus);
   player.properties[ROOT_INTERFACE] = { SupportedUriSchemes: new Variant('as', ['http']) };
-  const tracks = Array.from({ length: 501 }, (_, n) => `/t/${n + 1}`);
-  const list = { Tracks: new Variant('ao', tracks), CanEditTracks: new Variant('b', true) };
-  player.properties[TRACKLIST_INTERFACE] = list;
-  await player.own('long');
-  await recorder.until('the tracklist is read', 'long', ({ tracklist_supported: isNow }) => isNow);
+  const tracks = Array.from({ length: 501 }, (_, index) => `/t/${index + 1}`);
+  const tracklist = { Tracks: new Variant('ao', tracks), CanEditTracks: new Variant('b', true) };
+  player.properties[TRACKLIST_INTERFACE] = tracklist;
+  await player.requestName('long');
+  await recorder.until(
+    'the tracklist is read',
+    'long',
+    ({ tracklist_supported: isSupported }) => isSupported,
+  );
+
   const target = { player: busNameOf('long') };
   assert.equal(faultOf(await backend.handle({ do: 'goto', ...target, track: '/t/500' })), 'none');
   assert.equal(faultOf(await backend.handle({ do: 'goto', ...target, track: '/t/501' })), 'no-such-track');
@@ -199,17 +237,18 @@ test('only the first 500 tracks of a tracklist are known, but a new track is add
   assert.ok(player.calls.includes(`AddTrack ${uri} /t/501 false`));
 });
 
-test('32 players are published, another one follows when one goes, and the surplus is logged once', async (t) => {
+test('32 players are published, another player follows when one leaves, and the surplus is logged once', async (t) => {
   const { bus, recorder } = await startBackend(t);
-  const names = Array.from({ length: 35 }, (_, n) => `p${n}`);
+  const names = Array.from({ length: PLAYERS_MAX + 3 }, (_, index) => `p${index}`);
   const players = new Map<string, ScriptedPlayer>();
   for (const name of names) players.set(name, await ScriptedPlayer.start(t, bus, name));
-  await until('32 players are published', () => recorder.names.length === 32);
-  await players.get('p32')?.disown('p32');
-  await players.get('p0')?.disown('p0');
+  await until('32 players are published', () => recorder.names.length === PLAYERS_MAX);
+
+  await players.get('p32')?.releaseName('p32');
+  await players.get('p0')?.releaseName('p0');
   await until('the left-out player is published', () => recorder.names.includes('p33'));
-  const gone = ['p0', 'p32', 'p34'];
-  assert.deepEqual(recorder.names, names.filter((name) => !gone.includes(name)).sort());
+  const unlisted = ['p0', 'p32', 'p34'];
+  assert.deepEqual(recorder.names, names.filter((name) => !unlisted.includes(name)).sort());
   assert.equal(recorder.logs.filter((line) => line.includes('too many')).length, 1);
 });
 
@@ -218,25 +257,24 @@ test('a name that appears and disappears all the time, even if its player hangs,
   const others = ['a', 'b', 'c', 'd'];
   for (const name of others) await start(name);
   const flapper = await ScriptedPlayer.connect(t, bus);
-  flapper.misbehaves.set('GetAll', 'hang');
+  flapper.misbehaviours.set('GetAll', 'hang');
   for (let round = 0; round < 20; round += 1) {
-    // All changes are requested at once, so that the bus sends their signals as fast as it can.
-    const names = Array.from({ length: 200 }, (_, n) => `f${n}`);
-    const turns = names.flatMap((name) => [flapper.own(name), flapper.disown(name)]);
-    // Each player may have exactly this many commands under way.
-    const commanded = Array.from({ length: 8 }, () => others).flat();
-    const answers = commanded.map((name) => backend.handle({ do: 'next', player: busNameOf(name) }));
+    // All names change at once, so that the bus sends its signals as fast as it can.
+    const names = Array.from({ length: 200 }, (_, index) => `f${index}`);
+    const nameChanges = names.flatMap((name) => [flapper.requestName(name), flapper.releaseName(name)]);
+    const commandedNames = Array.from({ length: COMMANDS_MAX }, () => others).flat();
+    const answers = commandedNames.map((name) => backend.handle({ do: 'next', player: busNameOf(name) }));
     const refused = (await Promise.all(answers)).filter(({ ok }) => !ok);
     assert.deepEqual(refused, [], `round ${round}`);
-    await Promise.all(turns);
+    await Promise.all(nameChanges);
   }
-  flapper.misbehaves.clear();
-  await flapper.own('flapper');
+  flapper.misbehaviours.clear();
+  await flapper.requestName('flapper');
   await recorder.until('the last name is published', 'flapper', () => true);
   assert.deepEqual(recorder.names, [...others, 'flapper']);
 });
 
-const ERRORS: readonly (readonly [name: string, fault: string])[] = [
+const FAULTS_OF_ERRORS: readonly (readonly [error: string, fault: string])[] = [
   ['org.mpris.MediaPlayer2.Error', 'refused'],
   ['org.freedesktop.DBus.Error.UnknownMethod', 'refused'],
   ['com.example.Never.Heard.Of', 'refused'],
@@ -245,12 +283,12 @@ const ERRORS: readonly (readonly [name: string, fault: string])[] = [
   ['org.freedesktop.DBus.Error.ServiceUnknown', 'no-such-player'],
   ['org.freedesktop.DBus.Error.Spawn.Failed', 'no-such-player'],
 ];
-test('each D-Bus error of a player has its problem', async (t) => {
+test('each D-Bus error of a player becomes the fault that belongs to it', async (t) => {
   const { backend, start } = await startBackend(t);
   const player = await start();
-  for (const [error, fault] of ERRORS) {
-    player.misbehaves.set('Next', { error });
-    player.misbehaves.set('Set', { error });
+  for (const [error, fault] of FAULTS_OF_ERRORS) {
+    player.misbehaviours.set('Next', { error });
+    player.misbehaviours.set('Set', { error });
     const next = await backend.handle({ do: 'next', player: busNameOf('scripted') });
     assert.equal(faultOf(next), fault, error);
     assert.ok(!next.ok && next.error.detail.includes('not today'), error);
@@ -282,12 +320,13 @@ test('each command is one call, and a player is never sent what it cannot do', a
     assert.deepEqual(await backend.handle(command), { ok: true, value: {} }, call);
     assert.ok(player.calls.includes(call), call);
   }
-  const calls = player.calls.length;
+
+  const callsBefore = player.calls.length;
   player.change({ CanControl: new Variant('b', false) });
-  await recorder.until('the player has no control', 'scripted', (now) => !now.capabilities.can_control);
+  await recorder.until('the player has no control', 'scripted', (record) => !record.capabilities.can_control);
   for (const [command, call] of rows) assert.equal(faultOf(await backend.handle(command)), 'not-able', call);
-  const sent = player.calls.slice(calls).filter((call) => !call.startsWith('GetAll'));
-  assert.deepEqual(sent, []);
+  const newCalls = player.calls.slice(callsBefore).filter((call) => !call.startsWith('GetAll'));
+  assert.deepEqual(newCalls, []);
 });
 
 test('a player that cannot pause is not paused', async (t) => {
@@ -297,18 +336,19 @@ test('a player that cannot pause is not paused', async (t) => {
   assert.equal(faultOf(await backend.handle({ do: 'play_pause', ...target })), 'none');
   player.change({ PlaybackStatus: new Variant('s', 'Playing') });
   await recorder.until('the player plays', 'scripted', ({ playback_status: status }) => status === 'Playing');
-  // An earlier reading may still report that it does not play.
-  const answered = async () => faultOf(await backend.handle({ do: 'play_pause', ...target }));
-  await until('the player is not paused', async () => (await answered()) === 'not-able');
+
+  // An earlier reading may still report that the player does not play.
+  const faultOfPause = async () => faultOf(await backend.handle({ do: 'play_pause', ...target }));
+  await until('the pause is refused', async () => (await faultOfPause()) === 'not-able');
 });
 
 test('a command that throws no longer counts among the commands under way', async (t) => {
   const { backend, start } = await startBackend(t);
   await start('scripted');
   const target = { player: busNameOf('scripted') };
-  // No client can send this: the gateway refuses it. It stands for a defect.
+  // The gateway refuses such a command, so it stands for a defect.
   const broken = { do: 'nonsense', ...target } as unknown as PlayersCommand;
-  for (let times = 0; times < 9; times += 1) await assert.rejects(backend.handle(broken));
+  for (let attempt = 0; attempt <= COMMANDS_MAX; attempt += 1) await assert.rejects(backend.handle(broken));
   assert.deepEqual(await backend.handle({ do: 'play', ...target }), { ok: true, value: {} });
 });
 
@@ -320,13 +360,14 @@ test('metadata of 1 MB, and a cover of 10 MB in it, are bounded', async (t) => {
   const player = await start('large', { Metadata: large });
   const { metadata: texts = {} } = await recorder.until('the player is published', 'large', () => true);
   assert.equal(texts['mpris:artUrl'], 'data:image/png;base64,');
-  assert.equal(texts['xesam:title']?.length, 4095, 'not half a character');
+  assert.equal(texts['xesam:title']?.length, 4095, 'the cut is not inside a character');
+
   player.change({ Volume: new Variant('d', 0.6) });
   await recorder.until('the change is published', 'large', ({ volume }) => volume === 0.6);
   assert.equal(faultOf(await backend.handle({ do: 'cover', player: busNameOf('large') })), 'no-cover');
 });
 
-const DYING: Script = {
+const DYING_BUS: Script = {
   call: (socket, { serial, text: request }) => {
     if (request.includes('GetAll')) socket.destroy();
     else if (request.includes('ListNames')) socket.write(reply(serial, 'as', [busNameOf('one')]));
@@ -336,7 +377,10 @@ const DYING: Script = {
 };
 
 test('the backend is not up on a bus that ends while players are read', async (t) => {
-  const bus = await scriptedBus((connection) => (connection === 1 ? DYING : { greet: () => undefined }), t);
+  const bus = await scriptedBus(
+    (connection) => (connection === 1 ? DYING_BUS : { greet: () => undefined }),
+    t,
+  );
   const recorder = new PlayersRecorder();
   const backend = new PlayersBackend(recorder, systemClock, { paths: bus.paths, backoffMs: () => 20 });
   t.after(() => backend.stop());

@@ -1,5 +1,5 @@
 // Tests which covers may be served, which are missing (docs/players.md, "Covers"), and how long a request
-// waits for one.
+// waits for a cover.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -24,30 +24,30 @@ const MAX_BYTES = 8 << 20;
 const folder = temporaryFolder({ after });
 const uid = process.getuid?.() ?? 0;
 
-function file(name: string, content: Uint8Array, mode = 0o600): string {
+function createFile(name: string, content: Uint8Array, mode = 0o600): string {
   const path = join(folder, name);
   writeFileSync(path, content, { mode });
   return path;
 }
 
-function link(name: string, to: string): string {
-  symlinkSync(to, join(folder, name));
+function createLink(name: string, target: string): string {
+  symlinkSync(target, join(folder, name));
   return join(folder, name);
 }
 
-function fifo(name: string): string {
+function createFifo(name: string): string {
   execFileSync('mkfifo', [join(folder, name)]);
   return join(folder, name);
 }
 
-function large(name: string, bytes: number): string {
-  const path = file(name, PNG);
+function createImageOf(bytes: number, name: string): string {
+  const path = createFile(name, PNG);
   truncateSync(path, bytes);
   return path;
 }
 
 const urlOf = (path: string): string => pathToFileURL(path).href;
-const cover = (url: string, cachedTag?: string) => coverOf(url, uid, cachedTag);
+const readCover = (url: string, cachedTag?: string) => coverOf(url, uid, cachedTag);
 
 const IMAGES: readonly (readonly [type: string, beginning: string])[] = [
   ['image/png', PNG.toString('hex')],
@@ -59,20 +59,21 @@ const IMAGES: readonly (readonly [type: string, beginning: string])[] = [
 for (const [type, beginning] of IMAGES) {
   test(`a file that begins with ${beginning} is ${type}, in a data: URL too`, async () => {
     const bytes = Buffer.from(beginning, 'hex');
-    const url = urlOf(file(`ünïcode %41 ${beginning}`, bytes));
-    for (const one of [
+    const url = urlOf(createFile(`ünïcode %41 ${beginning}`, bytes));
+    const spellings = [
       url,
       url.replace('file://', 'file://localhost'),
       url.replace('file', 'FILE'),
       `data:x;base64,${bytes.toString('base64')}`,
       `DATA:image/x;charset=utf-8;name="a";base64,${encodeURIComponent(bytes.toString('base64'))}`,
       `data:,${bytes.toString('hex').replace(/../g, '%$&')}`,
-    ]) {
-      const found = await cover(one);
-      assert.ok(found !== undefined && found !== 'unchanged' && 'bytes' in found, one);
-      assert.equal(found.type, type);
-      assert.deepEqual(Buffer.from(found.bytes), bytes);
-      assert.equal(await cover(one, found.tag), 'unchanged');
+    ];
+    for (const spelling of spellings) {
+      const cover = await readCover(spelling);
+      assert.ok(cover !== undefined && cover !== 'unchanged' && 'bytes' in cover, spelling);
+      assert.equal(cover.type, type);
+      assert.deepEqual(Buffer.from(cover.bytes), bytes);
+      assert.equal(await readCover(spelling, cover.tag), 'unchanged');
     }
   });
 }
@@ -80,84 +81,84 @@ for (const [type, beginning] of IMAGES) {
 test('a cover whose file name is not UTF-8 is served', async () => {
   const path = Buffer.concat([Buffer.from(`${folder}/caf`), Buffer.from([0xe9])]);
   writeFileSync(path, PNG);
-  assert.ok((await cover(`file://${folder}/caf%E9`)) !== undefined);
+  assert.ok((await readCover(`file://${folder}/caf%E9`)) !== undefined);
 });
 
 test('a cover on the web is a redirect', async () => {
-  assert.deepEqual(await cover('https://i.scdn.co/image/1'), { location: 'https://i.scdn.co/image/1' });
-  assert.deepEqual(await cover('http://a/\r\nX: y'), { location: 'http://a/X:%20y' });
+  assert.deepEqual(await readCover('https://i.scdn.co/image/1'), { location: 'https://i.scdn.co/image/1' });
+  assert.deepEqual(await readCover('http://a/\r\nX: y'), { location: 'http://a/X:%20y' });
 });
 
-const NONE: readonly (readonly [what: string, url: () => string])[] = [
-  ['no URL', () => 'cover.png'],
-  ['nothing', () => ''],
+const WITHOUT_COVER: readonly (readonly [what: string, url: () => string])[] = [
+  ['a text that is no URL', () => 'cover.png'],
+  ['an empty text', () => ''],
   ['a script', () => 'javascript:alert(1)'],
   ['an object of the browser', () => 'blob:http://a/1'],
   ['a file that is not there', () => urlOf(join(folder, 'none'))],
-  ['a file of another host', () => urlOf(file('host', PNG)).replace('file://', 'file://host')],
-  ['a NUL in the name', () => `${urlOf(file('nul', PNG))}%00`],
+  ['a file of another host', () => urlOf(createFile('host', PNG)).replace('file://', 'file://host')],
+  ['a NUL in the name', () => `${urlOf(createFile('nul', PNG))}%00`],
   ['a directory', () => urlOf(folder)],
   ['/etc/passwd', () => 'file:///etc/passwd'],
   ['a device', () => 'file:///dev/zero'],
   ['a file of the kernel', () => 'file:///proc/self/environ'],
-  ['a text', () => urlOf(file('text', Buffer.from('not an image, but long enough')))],
-  ['a sound that begins as WebP does', () => urlOf(file('wav', Buffer.from('RIFF\0\0\0\0WAVEfmt ')))],
-  ['half of a beginning', () => urlOf(file('half', PNG.subarray(0, 7)))],
-  ['an image behind a byte', () => urlOf(file('late', Buffer.concat([Buffer.alloc(1), PNG])))],
-  ['an empty file', () => urlOf(file('empty', Buffer.alloc(0)))],
-  ['a drawing', () => urlOf(file('svg', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')))],
-  ['a link to /etc/passwd', () => urlOf(link('passwd', '/etc/passwd'))],
-  ['a link to an image', () => urlOf(link('link', file('linked', PNG)))],
-  ['a FIFO', () => urlOf(fifo('fifo'))],
-  ['a PNG that is too large', () => urlOf(large('large', MAX_BYTES + 1))],
-  ['an address that no header should hold', () => `https://a.example/${'b'.repeat(2048)}`],
+  ['a file of text', () => urlOf(createFile('text', Buffer.from('not an image, but long enough')))],
+  ['a sound that begins as WebP does', () => urlOf(createFile('wav', Buffer.from('RIFF\0\0\0\0WAVEfmt ')))],
+  ['the first half of the beginning of an image', () => urlOf(createFile('half', PNG.subarray(0, 7)))],
+  ['an image after another byte', () => urlOf(createFile('late', Buffer.concat([Buffer.alloc(1), PNG])))],
+  ['an empty file', () => urlOf(createFile('empty', Buffer.alloc(0)))],
+  ['a drawing', () => urlOf(createFile('svg', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')))],
+  ['a link to /etc/passwd', () => urlOf(createLink('passwd', '/etc/passwd'))],
+  ['a link to an image', () => urlOf(createLink('link', createFile('linked', PNG)))],
+  ['a FIFO', () => urlOf(createFifo('fifo'))],
+  ['a PNG that is too large', () => urlOf(createImageOf(MAX_BYTES + 1, 'large'))],
+  ['an address that is too long for a header', () => `https://a.example/${'b'.repeat(2048)}`],
   ['an address of 15 MB', () => `https://a.example/${'b'.repeat(15_000_000)}`],
   ['data: without a comma', () => 'data:image/png;base64'],
   ['data: that is no image', () => 'data:image/png;base64,AAAA'],
   ['data: with 10 MB', () => `data:image/png;base64,${PNG_OF_10_MB.toString('base64')}`],
 ];
-for (const [what, url] of NONE) {
-  test(`no cover is served from ${what}`, async () => assert.equal(await cover(url()), undefined));
+for (const [what, url] of WITHOUT_COVER) {
+  test(`no cover is served from ${what}`, async () => assert.equal(await readCover(url()), undefined));
 }
 
 test('a cover of the largest size is served', async () => {
-  const found = await cover(urlOf(large('largest', MAX_BYTES)));
-  assert.ok(found !== undefined && found !== 'unchanged' && 'bytes' in found);
-  assert.equal(found.bytes.length, MAX_BYTES);
+  const cover = await readCover(urlOf(createImageOf(MAX_BYTES, 'largest')));
+  assert.ok(cover !== undefined && cover !== 'unchanged' && 'bytes' in cover);
+  assert.equal(cover.bytes.length, MAX_BYTES);
 });
 
 const needsRoot = { skip: uid !== 0 && 'needs root' };
 test('a cover of another user is served only if every user may read it', needsRoot, async () => {
-  const path = file('others', PNG, 0o600);
+  const path = createFile('others', PNG, 0o600);
   chownSync(path, OTHERS_UID, OTHERS_UID);
-  assert.equal(await cover(urlOf(path)), undefined);
+  assert.equal(await readCover(urlOf(path)), undefined);
   chmodSync(path, 0o640);
-  assert.equal(await cover(urlOf(path)), undefined);
+  assert.equal(await readCover(urlOf(path)), undefined);
   chmodSync(path, 0o644);
-  assert.ok((await cover(urlOf(path))) !== undefined);
+  assert.ok((await readCover(urlOf(path))) !== undefined);
 });
 
 test('a cover that shrinks while it is read is not found', async (t) => {
-  const path = file('shrinking', Buffer.concat([PNG, Buffer.alloc(1 << 20, 0x55)]));
+  const path = createFile('shrinking', Buffer.concat([PNG, Buffer.alloc(1 << 20, 0x55)]));
   const probe = await open(path);
   await probe.close();
   const handles = Object.getPrototypeOf(probe) as typeof probe;
   const { read } = handles;
-  // The file shrinks after the first read.
+  // The file shrinks after each read.
   t.mock.method(handles, 'read', async function (this: typeof probe, ...args: Parameters<typeof read>) {
-    const done = await read.apply(this, args);
+    const result = await read.apply(this, args);
     truncateSync(path, 4096);
-    return done;
+    return result;
   });
-  assert.equal(await cover(urlOf(path)), undefined);
+  assert.equal(await readCover(urlOf(path)), undefined);
 });
 
-/** Calls `first` before each opening of a file. */
-function beforeOpening(t: TestContext, first: () => void): void {
-  const real = promises.open as (...args: unknown[]) => Promise<unknown>;
+/** Calls `act` before each opening of a file. */
+function beforeOpening(t: TestContext, act: () => void): void {
+  const realOpen = promises.open as (...args: unknown[]) => Promise<unknown>;
   t.mock.method(promises, 'open', (...args: unknown[]) => {
-    first();
-    return real(...args);
+    act();
+    return realOpen(...args);
   });
   syncBuiltinESMExports();
   t.after(() => {
@@ -166,35 +167,37 @@ function beforeOpening(t: TestContext, first: () => void): void {
   });
 }
 
-const linked = (name: string) => link(name, file('behind', PNG));
-for (const [what, makeIt] of Object.entries({ 'a link': linked, 'a FIFO': fifo })) {
+const createLinkToImage = (name: string) => createLink(name, createFile('behind', PNG));
+for (const [what, create] of Object.entries({ 'a link': createLinkToImage, 'a FIFO': createFifo })) {
   test(`a cover that becomes ${what} between its check and its opening is not found`, async (t) => {
-    const path = file('swapped', PNG);
+    const path = createFile('swapped', PNG);
     t.after(() => rmSync(path));
     beforeOpening(t, () => {
       rmSync(path);
-      makeIt('swapped');
+      create('swapped');
     });
-    assert.equal(await cover(urlOf(path)), undefined);
+    assert.equal(await readCover(urlOf(path)), undefined);
   });
 }
 
-test('a cover that is no regular file is not opened: a device could act', async (t) => {
-  let opened = 0;
+test('a cover that is no regular file is not opened, because opening a device can have an effect', async (t) => {
+  let openings = 0;
   beforeOpening(t, () => {
-    opened += 1;
+    openings += 1;
   });
-  for (const path of ['/dev/zero', folder]) assert.equal(await cover(urlOf(path)), undefined);
-  assert.equal(opened, 0);
-  assert.ok((await cover(urlOf(file('opened', PNG)))) !== undefined);
-  assert.equal(opened, 1);
+  for (const path of ['/dev/zero', folder]) assert.equal(await readCover(urlOf(path)), undefined);
+  assert.equal(openings, 0);
+  assert.ok((await readCover(urlOf(createFile('opened', PNG)))) !== undefined);
+  assert.equal(openings, 1);
 });
 
-/** The cover is a data: URL in the metadata, so it must be requested from the player. */
+/** Requests for covers that may wait. */
+const WAITING_MAX = 32;
+/** This cover is a long data: URL in the metadata, so it must be requested from the player. */
 const Metadata = { 'mpris:artUrl': `data:,${'x'.repeat(10_000)}` };
 const PLAYER = { owner: ':1.7', facts: withPlayerProperties(NOTHING_KNOWN, { Metadata }) };
 
-test('a cover that hangs is answered after 4 s, one is read at a time, and at most 32 wait', async () => {
+test('a request for a cover that hangs is answered after 4 s; one cover is read at a time, and 32 requests may wait', async () => {
   const clock = new ManualClock();
   let calls = 0;
   const call = () => {
@@ -202,25 +205,28 @@ test('a cover that hangs is answered after 4 s, one is read at a time, and at mo
     return new Promise<never>(() => undefined);
   };
   const covers = new CoverReader({ call }, clock);
-  const answers = Array.from({ length: 32 }, () => covers.answer(PLAYER, undefined));
-  assert.equal(faultOf(await covers.answer(PLAYER, undefined)), 'timeout');
+  const answers = Array.from({ length: WAITING_MAX }, () => covers.answer(PLAYER, undefined));
+  assert.equal(faultOf(await covers.answer(PLAYER, undefined)), 'timeout', 'one request too many');
   await until('the first cover is being read', () => calls > 0);
   assert.equal(calls, 1);
+
   clock.advance(3_999);
-  assert.equal(clock.timers, 32);
+  assert.equal(clock.timers, WAITING_MAX);
   clock.advance(1);
-  assert.deepEqual(new Set((await Promise.all(answers)).map(faultOf)), new Set(['timeout']));
+  const faults = (await Promise.all(answers)).map(faultOf);
+  assert.deepEqual(new Set(faults), new Set(['timeout']));
 });
 
 test('a reading that throws no longer counts among those that wait', async () => {
   let mustThrow = true;
   const call = async (): Promise<never> => {
     if (mustThrow) throw new Error('a defect');
-    return { ok: true, value: { Metadata: { 'mpris:artUrl': urlOf(file('whole', PNG)) } } } as never;
+    return { ok: true, value: { Metadata: { 'mpris:artUrl': urlOf(createFile('whole', PNG)) } } } as never;
   };
   const covers = new CoverReader({ call }, new ManualClock());
-  for (let times = 0; times < 33; times += 1)
+  for (let attempt = 0; attempt <= WAITING_MAX; attempt += 1)
     await assert.rejects(covers.answer(PLAYER, undefined), /a defect/);
+
   mustThrow = false;
   assert.equal((await covers.answer(PLAYER, undefined)).ok, true);
 });

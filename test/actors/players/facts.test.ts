@@ -19,25 +19,26 @@ import {
   wasDateSet,
 } from '../../../src/actors/players/reckoning.js';
 
-const AT = { date: 1_000_000, monotonic: 500 };
-const anchor = (positionUs: number | undefined): Anchor => ({ positionUs, moment: AT });
-const after = (ms: number) => ({ date: AT.date + ms, monotonic: AT.monotonic + ms });
+const START = { date: 1_000_000, monotonic: 500 };
+const anchorOf = (positionUs: number | undefined): Anchor => ({ positionUs, moment: START });
+const momentAfter = (ms: number) => ({ date: START.date + ms, monotonic: START.monotonic + ms });
 
 test('numbers that are not finite, or not exact, are left out', () => {
   const recordOf = (properties: Readonly<Record<string, unknown>>) => {
     const facts = withPlayerProperties(NOTHING_KNOWN, properties);
-    return playerRecord('odd', facts, anchor(positionIn(properties)), { hasTracklist: false });
+    return playerRecord('odd', facts, anchorOf(positionIn(properties)), { hasTracklist: false });
   };
+
   const odd = recordOf({ Volume: Number.NaN, Rate: Number.POSITIVE_INFINITY, Position: 2n ** 60n });
   assert.deepEqual([odd.volume, odd.rate, odd.position], [undefined, undefined, undefined]);
   assert.equal(positionIn({ Position: -1 }), 0);
   assert.equal(recordOf({ Volume: 1.333 }).volume, 1.33);
   assert.equal(recordOf({ Volume: 1e308 }).volume, undefined);
-  const huge = withPlayerProperties(NOTHING_KNOWN, { Metadata: { 'mpris:length': 1e308 } });
-  assert.equal(motionOf(huge).lengthUs, undefined);
+  const hugeLength = withPlayerProperties(NOTHING_KNOWN, { Metadata: { 'mpris:length': 1e308 } });
+  assert.equal(motionOf(hugeLength).lengthUs, undefined);
 });
 
-test('metadata is text: lists are joined, other values written as they are', () => {
+test('all values of metadata become text: lists are joined, other values are written as they are', () => {
   const { texts, lengthUs, trackId, artUrl } = metadataOf({
     'xesam:artist': ['A', 'B'],
     'mpris:length': -1,
@@ -51,7 +52,7 @@ test('metadata is text: lists are joined, other values written as they are', () 
     title: 'a\u0000b\u001b[31m\ud800',
     ['__proto__']: 'own',
   });
-  const lines = Object.entries(texts).map((entry) => entry.join(' '));
+  const lines = Object.entries(texts).map(([key, text]) => `${key} ${text}`);
   assert.deepEqual(lines, [
     '__proto__ own',
     'mpris:artUrl file:///cover.png',
@@ -64,21 +65,29 @@ test('metadata is text: lists are joined, other values written as they are', () 
     'xesam:useCount 3',
   ]);
   assert.equal(JSON.parse(JSON.stringify(texts))['title'], 'a\u0000b\u001b[31m\ud800');
-  assert.equal(lengthUs, undefined, 'a length of -1 is none');
+  assert.equal(lengthUs, undefined, 'a length of -1 is no length');
   assert.deepEqual([trackId, artUrl], ['/t/1', 'file:///cover.png']);
 });
 
+/** UTF-16 units of one value. */
+const TEXT_MAX_UNITS = 4096;
+/** Keys of one player's metadata. */
+const KEYS_MAX = 64;
+
 test('metadata is bounded per value and per player', () => {
-  const many = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`k${n}`, 'v'.repeat(5_000)]));
-  const { texts } = metadataOf(many);
-  const units = Object.entries(texts).reduce((sum, [key, text]) => sum + key.length + text.length, 0);
+  const keys = Array.from({ length: 500 }, (_, index) => `k${index}`);
+  const withValue = (value: string) => Object.fromEntries(keys.map((key) => [key, value]));
+
+  const { texts } = metadataOf(withValue('v'.repeat(5_000)));
+  const units = Object.entries(texts).flat().join('').length;
   assert.ok(units <= 32 * 1024 && units > 24 * 1024, `${units} units`);
-  assert.ok(Object.values(texts).every((text) => text.length === 4096));
-  const short = Object.fromEntries(Object.keys(many).map((key) => [key, 'v']));
-  assert.equal(Object.keys(metadataOf(short).texts).length, 64);
+  assert.ok(Object.values(texts).every((text) => text.length === TEXT_MAX_UNITS));
+
+  assert.equal(Object.keys(metadataOf(withValue('v')).texts).length, KEYS_MAX);
   assert.deepEqual(Object.keys(metadataOf({ ['k'.repeat(300)]: 'v' }).texts), []);
-  const control = Object.fromEntries(Object.keys(many).map((key) => [key, '\u0001'.repeat(4096)]));
-  assert.ok(JSON.stringify(metadataOf(control).texts).length <= 80 * 1024);
+
+  const escapedTexts = metadataOf(withValue('\u0001'.repeat(TEXT_MAX_UNITS))).texts;
+  assert.ok(JSON.stringify(escapedTexts).length <= 80 * 1024, 'control characters are longer in JSON');
 });
 
 test('an invalid track id, length or cover address is left out', () => {
@@ -87,47 +96,68 @@ test('an invalid track id, length or cover address is left out', () => {
   for (const id of ['', 'spotify:track:1', '/org/mpris/MediaPlayer2/TrackList/NoTrack', '/a//b', 5]) {
     assert.equal(metadataOf({ 'mpris:trackid': id }).trackId, undefined, String(id));
   }
+
   const track = (id: string, more = {}) => metadataOf({ 'mpris:trackid': id, ...more });
   assert.ok(isSameTrack(track('/1', { 'xesam:title': 'a' }), track('/1')));
   assert.ok(!isSameTrack(track('/1'), track('/2')));
   const named = (title: string, seconds: number) =>
     track('/1', { 'xesam:title': title, 'mpris:length': seconds * 1_000_000 });
-  assert.ok(!isSameTrack(named('a', 180), named('b', 200)), 'a player with one id for all');
-  assert.ok(isSameTrack(named('a', 180), named('a', 181)), 'a length that becomes known better');
+  assert.ok(
+    !isSameTrack(named('a', 180), named('b', 200)),
+    'another track, although the player has one id for all tracks',
+  );
+  assert.ok(
+    isSameTrack(named('a', 180), named('a', 181)),
+    'the same track, whose length is known better now',
+  );
 });
 
-/** Microseconds at the beginning, and 2 s later. */
-type Reckoned = readonly [what: string, rate: number, from: number, to: number, lengthUs?: number];
-const RECKONED: readonly Reckoned[] = [
-  ['twice as fast', 2, 5_000_000, 9_000_000],
-  ['standing still', 0, 5_000_000, 5_000_000],
-  ['backwards, to the beginning', -1, 1_000_000, 0],
-  ['up to the end', 1, 5_000_000, 6_000_000, 6_000_000],
-  ['beyond the end, where the player itself is', 1, 9_000_000, 9_000_000, 6_000_000],
+interface ReckonedPosition {
+  readonly what: string;
+  readonly rate: number;
+  /** In microseconds, at the beginning. */
+  readonly fromUs: number;
+  /** In microseconds, 2 s later. */
+  readonly toUs: number;
+  readonly lengthUs?: number;
+}
+const RECKONED_POSITIONS: readonly ReckonedPosition[] = [
+  { what: 'twice as fast', rate: 2, fromUs: 5_000_000, toUs: 9_000_000 },
+  { what: 'standing still', rate: 0, fromUs: 5_000_000, toUs: 5_000_000 },
+  { what: 'backwards, to the beginning', rate: -1, fromUs: 1_000_000, toUs: 0 },
+  { what: 'up to the end', rate: 1, fromUs: 5_000_000, toUs: 6_000_000, lengthUs: 6_000_000 },
+  {
+    what: 'beyond the end, where the player itself is',
+    rate: 1,
+    fromUs: 9_000_000,
+    toUs: 9_000_000,
+    lengthUs: 6_000_000,
+  },
 ];
-for (const [what, rate, from, to, lengthUs] of RECKONED) {
+for (const { what, rate, fromUs, toUs, lengthUs } of RECKONED_POSITIONS) {
   test(`a position is extrapolated: ${what}`, () =>
-    assert.equal(reckonPosition(anchor(from), { rate, lengthUs }, after(2_000)), to));
+    assert.equal(reckonPosition(anchorOf(fromUs), { rate, lengthUs }, momentAfter(2_000)), toUs));
 }
 
 test('a clock that is set changes no position, and is noticed', () => {
   const motion = motionOf(withPlayerProperties(NOTHING_KNOWN, { PlaybackStatus: 'Playing', Rate: 1 }));
-  const later = { date: AT.date + 1e12, monotonic: AT.monotonic + 1_000 };
-  assert.equal(reckonPosition(anchor(0), motion, later), 1_000_000);
-  assert.ok(wasDateSet(anchor(0), later) && !wasDateSet(anchor(0), after(1e9)));
-  assert.deepEqual(anchorAt(anchor(0), motion, later), { positionUs: 1_000_000, moment: later });
+  const later = { date: START.date + 1e12, monotonic: START.monotonic + 1_000 };
+  assert.equal(reckonPosition(anchorOf(0), motion, later), 1_000_000);
+  assert.ok(wasDateSet(anchorOf(0), later), 'date and monotonic time differ');
+  assert.ok(!wasDateSet(anchorOf(0), momentAfter(1e9)), 'date and monotonic time agree');
+  assert.deepEqual(anchorAt(anchorOf(0), motion, later), { positionUs: 1_000_000, moment: later });
 });
 
 test('a reading is a jump if it differs from the extrapolated position', () => {
   const motion = { rate: 1, lengthUs: undefined };
-  assert.ok(!isJump(anchor(0), motion, 1_200_000, after(1_000)));
-  assert.ok(isJump(anchor(0), motion, 1_600_000, after(1_000)));
-  assert.ok(isJump(anchor(0), motion, undefined, after(1_000)));
-  assert.ok(!isJump(anchor(undefined), motion, undefined, after(1_000)));
+  assert.ok(!isJump(anchorOf(0), motion, 1_200_000, momentAfter(1_000)));
+  assert.ok(isJump(anchorOf(0), motion, 1_600_000, momentAfter(1_000)));
+  assert.ok(isJump(anchorOf(0), motion, undefined, momentAfter(1_000)));
+  assert.ok(!isJump(anchorOf(undefined), motion, undefined, momentAfter(1_000)));
 });
 
 test('only valid URI schemes are kept', () => {
-  const odd = ['http', 'x-a+b.c-1', '', '1a', 'a b', 'a\n', '-a', 'a'.repeat(33)];
-  const { root } = withRootProperties(NOTHING_KNOWN, { SupportedUriSchemes: odd });
+  const schemes = ['http', 'x-a+b.c-1', '', '1a', 'a b', 'a\n', '-a', 'a'.repeat(33)];
+  const { root } = withRootProperties(NOTHING_KNOWN, { SupportedUriSchemes: schemes });
   assert.deepEqual(root.SupportedUriSchemes, ['http', 'x-a+b.c-1']);
 });

@@ -1,4 +1,4 @@
-// A command is refused only by what the player says at that time: players become able to do more without a
+// The player is asked again before a command is refused, because players become able to do more without a
 // signal.
 
 import assert from 'node:assert/strict';
@@ -17,10 +17,10 @@ import { ScriptedPlayer } from './scripted-player.js';
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
 const target = { player: busNameOf('scripted') };
-const no = new Variant('b', false);
-const yes = new Variant('b', true);
+const NO = new Variant('b', false);
+const YES = new Variant('b', true);
 
-/** A command, the property that it needs, and the member of the record. */
+/** A command, the property that it needs, and the member of the record that has this property. */
 type Row = readonly [command: PlayerCommand, property: string, member: keyof PlayerRecord['capabilities']];
 const ROWS: readonly Row[] = [
   [{ do: 'play', ...target }, 'CanPlay', 'can_play'],
@@ -39,54 +39,64 @@ const ROWS: readonly Row[] = [
 for (const [command, property, member] of ROWS) {
   test(`${command.do} is refused only if the player still says that ${property} is false`, async (t) => {
     const { backend, recorder, start } = await startBackend(t);
-    const player = await start('scripted', { [property]: no });
+    const player = await start('scripted', { [property]: NO });
     const isAble = () => recorder.record('scripted')?.capabilities[member];
-    const readings = (): number =>
+    const readingCount = (): number =>
       player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
+
     assert.equal(isAble(), false);
     assert.equal(faultOf(await backend.handle(command)), 'not-able');
-    assert.equal(readings(), 2, 'read again once');
-    player.properties[PLAYER_INTERFACE] = { ...player.properties[PLAYER_INTERFACE], [property]: yes };
+    assert.equal(readingCount(), 2, 'the player was read once more');
+
+    player.properties[PLAYER_INTERFACE] = { ...player.properties[PLAYER_INTERFACE], [property]: YES };
     assert.equal(faultOf(await backend.handle(command)), 'none');
-    assert.equal(isAble(), true, 'the record follows before the answer');
+    assert.equal(isAble(), true, 'the record has changed before the answer');
   });
 }
 
-test('a refusal is not decided by a player that does not answer', async (t) => {
+test('a command is not refused as impossible if the player does not answer', async (t) => {
   const { backend, start } = await startBackend(t, undefined, { callDeadlineMs: 2_000 });
-  const player = await start('scripted', { CanPlay: no });
-  player.misbehaves.set('GetAll', { error: 'org.freedesktop.DBus.Error.TimedOut' });
-  player.misbehaves.set('Get', { error: 'org.freedesktop.DBus.Error.TimedOut' });
+  const player = await start('scripted', { CanPlay: NO });
+  player.misbehaviours.set('GetAll', { error: 'org.freedesktop.DBus.Error.TimedOut' });
+  player.misbehaviours.set('Get', { error: 'org.freedesktop.DBus.Error.TimedOut' });
   assert.equal(faultOf(await backend.handle({ do: 'play', ...target })), 'timeout');
 });
 
+/** The backend gathers changes for this time before it publishes them. */
+const GATHER_MS = 50;
+
 test('a command is answered with no such player if the player leaves before the refusal is decided', async (t) => {
   const manual = new ManualClock();
-  // The timer that gathers changes is the test's.
-  const after: Clock['after'] = (ms, callback) => (ms === 50 ? manual : systemClock).after(ms, callback);
+  // The test moves the timer that gathers changes.
+  const after: Clock['after'] = (ms, callback) =>
+    (ms === GATHER_MS ? manual : systemClock).after(ms, callback);
   const { bus, backend, recorder } = await startBackend(t, undefined, { clock: { ...systemClock, after } });
-  const player = await ScriptedPlayer.start(t, bus, 'scripted', { CanPlay: no });
+  const player = await ScriptedPlayer.start(t, bus, 'scripted', { CanPlay: NO });
   await until('the player is published', () => {
-    manual.advance(50);
+    manual.advance(GATHER_MS);
     return recorder.record('scripted') !== undefined;
   });
-  player.misbehaves.set('GetAll', 'hang');
+
+  player.misbehaviours.set('GetAll', 'hang');
   const answer = backend.handle({ do: 'play', ...target });
   await until('the player is asked', () => player.calls.at(-1) === `GetAll ${PLAYER_INTERFACE}`);
+
   player.change({ Volume: new Variant('d', 0.9) });
-  await player.disown('scripted');
+  await player.releaseName('scripted');
   assert.equal(faultOf(await answer), 'no-such-player');
-  assert.deepEqual([recorder.names, recorder.published.at(-1)], [[], 'drop players.tracklist scripted']);
+  assert.deepEqual(recorder.names, []);
+  assert.equal(recorder.published.at(-1), 'drop players.tracklist scripted');
 });
 
 test('eight commands that would be refused at the same time share the readings', async (t) => {
   const { backend, start } = await startBackend(t);
-  const player = await start('scripted', { CanPlay: no });
+  const player = await start('scripted', { CanPlay: NO });
   const answers = await Promise.all(
     Array.from({ length: 8 }, () => backend.handle({ do: 'play', ...target })),
   );
   assert.ok(answers.every((answer) => faultOf(answer) === 'not-able'));
-  assert.ok(player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length <= 3);
+  const readings = player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`);
+  assert.ok(readings.length <= 3, `${readings.length} readings`);
 });
 
 test('a tracklist, its tracks, whether it can be edited and the URI schemes are read before a refusal', async (t) => {
@@ -95,18 +105,23 @@ test('a tracklist, its tracks, whether it can be edited and the URI schemes are 
   await recorder.until('the player is published', 'scripted', () => true);
   const goTo: PlayerCommand = { do: 'goto', ...target, track: '/t/1' };
   const add: PlayerCommand = { do: 'add', ...target, uri: 'http://radio/' };
-  const answered = async (command: PlayerCommand) => faultOf(await backend.handle(command));
-  assert.equal(await answered(goTo), 'no-tracklist');
-  const list = (...ids: readonly string[]) => ({ Tracks: new Variant('ao', [...ids]), CanEditTracks: no });
-  player.properties[TRACKLIST_INTERFACE] = list('/t/2');
-  assert.equal(await answered(goTo), 'no-such-track');
+  const faultOfCommand = async (command: PlayerCommand) => faultOf(await backend.handle(command));
+  assert.equal(await faultOfCommand(goTo), 'no-tracklist');
+  const tracklistOf = (...ids: readonly string[]) => ({
+    Tracks: new Variant('ao', [...ids]),
+    CanEditTracks: NO,
+  });
+  player.properties[TRACKLIST_INTERFACE] = tracklistOf('/t/2');
+  assert.equal(await faultOfCommand(goTo), 'no-such-track');
   assert.equal(recorder.record('scripted')?.tracklist_supported, true);
-  player.properties[TRACKLIST_INTERFACE] = list('/t/1', '/t/2');
-  assert.equal(await answered(goTo), 'none');
-  assert.equal(await answered(add), 'not-able');
-  player.properties[TRACKLIST_INTERFACE] = { ...list('/t/1'), CanEditTracks: yes };
-  assert.equal(await answered(add), 'bad-value');
+  player.properties[TRACKLIST_INTERFACE] = tracklistOf('/t/1', '/t/2');
+  assert.equal(await faultOfCommand(goTo), 'none');
+  assert.equal(await faultOfCommand(add), 'not-able');
+
+  player.properties[TRACKLIST_INTERFACE] = { ...tracklistOf('/t/1'), CanEditTracks: YES };
+  assert.equal(await faultOfCommand(add), 'bad-value');
+
   player.properties[ROOT_INTERFACE] = { SupportedUriSchemes: new Variant('as', ['http']) };
-  assert.equal(await answered(add), 'none');
+  assert.equal(await faultOfCommand(add), 'none');
   await until('the track is added', () => player.calls.includes('AddTrack http://radio/ /t/1 false'));
 });

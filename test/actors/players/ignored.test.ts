@@ -1,5 +1,5 @@
-// Tests which names the patterns of `players.ignore` match, and that such a player does not exist under any
-// of its names.
+// Tests which names the patterns of `players.ignore` match, and that an ignored player has no
+// record under any of its names.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -25,22 +25,23 @@ const ROWS: readonly (readonly [pattern: string, name: string, isIgnored: boolea
 ];
 
 for (const [pattern, name, isIgnored] of ROWS) {
-  test(`${pattern} ${isIgnored ? 'means' : 'does not mean'} the player ${name}`, () => {
+  test(`the pattern ${pattern} ${isIgnored ? 'matches' : 'does not match'} the player ${name}`, () => {
     assert.equal(ignoredBy([pattern])(busNameOf(name)), isIgnored);
   });
 }
 
-const onBus = testsNeeding({ programs: ['dbus-daemon'] });
+const testOnBus = testsNeeding({ programs: ['dbus-daemon'] });
 
-onBus('an ignored player exists under none of its names', async (t) => {
+testOnBus('an ignored player exists under none of its names', async (t) => {
   const { bus, backend, recorder, start } = await startBackend(t, undefined, {
     settings: { ignore: ['vlc'] },
   });
   const ignored = await ScriptedPlayer.connect(t, bus);
-  await ignored.own('vlc.instance7');
-  await until('it is a player', () => recorder.names.join() === 'vlc.instance7');
-  await ignored.own('vlc');
-  await until('it is none', () => recorder.names.length === 0);
+  await ignored.requestName('vlc.instance7');
+  await until('the player is published', () => recorder.names.join() === 'vlc.instance7');
+  await ignored.requestName('vlc');
+  await until('the player is dropped', () => recorder.names.length === 0);
+
   await start('other');
   assert.deepEqual(recorder.names, ['other']);
   for (const name of ['vlc', 'vlc.instance7'])

@@ -1,5 +1,5 @@
-// Players that do not answer as the specification demands, and one that only repeats other players, scripted
-// on a real bus.
+// Players that do not answer as the specification demands, and a player that only repeats other players. All
+// are scripted, on a real bus.
 
 import assert from 'node:assert/strict';
 import { Variant } from 'dbus-next';
@@ -16,15 +16,15 @@ import { metadata, ScriptedPlayer } from './scripted-player.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
-test('a player that answers GetAll with an error is read with Get, and so is its tracklist', async (t) => {
+test('a player that answers GetAll with an error is read with Get, and its tracklist as well', async (t) => {
   const { bus, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.connect(t, bus);
-  player.misbehaves.set('GetAll', { error: 'org.freedesktop.DBus.Error.Failed' });
+  player.misbehaviours.set('GetAll', { error: 'org.freedesktop.DBus.Error.Failed' });
   player.properties[TRACKLIST_INTERFACE] = { Tracks: new Variant('ao', []) };
-  await player.own('by-get');
+  await player.requestName('by-get');
   const published = await recorder.until('the player is published', 'by-get', () => true);
   assert.deepEqual([published.identity, published.volume, published.position], ['Scripted', 0.5, 1_000_000]);
-  await recorder.until('its tracklist is known', 'by-get', (now) => now.tracklist_supported);
+  await recorder.until('its tracklist is known', 'by-get', (record) => record.tracklist_supported);
   assert.deepEqual(recorder.logs, []);
 });
 
@@ -32,10 +32,11 @@ test('the log says once why a player is not listed', async (t) => {
   const { bus, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.connect(t, bus);
   for (const member of ['GetAll', 'Get'])
-    player.misbehaves.set(member, { error: 'org.freedesktop.DBus.Error.Failed' });
-  await player.own('unreadable');
-  const attempts = (): number => player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
-  await until('the player was asked four times', () => attempts() >= 4);
+    player.misbehaviours.set(member, { error: 'org.freedesktop.DBus.Error.Failed' });
+  await player.requestName('unreadable');
+  const readingCount = (): number =>
+    player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
+  await until('the player was read four times', () => readingCount() >= 4);
   assert.equal(recorder.logs.length, 1, recorder.logs.join());
   assert.match(recorder.logs[0] ?? '', /not listed/);
   assert.equal(recorder.record('unreadable'), undefined);
@@ -55,17 +56,18 @@ test('playerctld, which repeats other players, is not listed as a player', async
   const { bus, backend, recorder, start } = await startBackend(t);
   const repeater = await ScriptedPlayer.connect(t, bus);
   repeater.properties[PLAYERCTLD_INTERFACE] = { PlayerNames: new Variant('as', []) };
-  await repeater.own('repeater');
-  await until('it was asked', () => repeater.calls.includes(`GetAll ${PLAYERCTLD_INTERFACE}`));
+  await repeater.requestName('repeater');
+  await until('the backend has asked whether it is playerctld', () =>
+    repeater.calls.includes(`GetAll ${PLAYERCTLD_INTERFACE}`),
+  );
   const other = await start('other');
+
   repeater.change({ PlaybackStatus: new Variant('s', 'Playing') });
   other.change({ Volume: new Variant('d', 0.7) });
   await recorder.until('a later change is published', 'other', ({ volume }) => volume === 0.7);
   assert.deepEqual(recorder.names, ['other']);
-  assert.equal(
-    faultOf(await backend.handle({ do: 'play', player: busNameOf('repeater') })),
-    'no-such-player',
-  );
+  const answer = await backend.handle({ do: 'play', player: busNameOf('repeater') });
+  assert.equal(faultOf(answer), 'no-such-player');
   assert.ok(!recorder.published.join().includes('repeater'), recorder.published.join());
 });
 

@@ -1,5 +1,5 @@
 // When the position of a player is read, and how it is set, with scripted players on a real bus: a track that
-// begins again, one without an id, and players that announce nothing.
+// begins again, a track without an id, and players that announce nothing.
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -17,115 +17,136 @@ const test = testsNeeding({ programs: ['dbus-daemon'] });
 
 const SECOND_US = 1_000_000;
 const target = { player: busNameOf('scripted') };
-const us = (seconds: number) => new Variant('x', BigInt(seconds * SECOND_US));
-const playing = new Variant('s', 'Playing');
-const track = (title: string, seconds: number, more = {}): Variant =>
-  metadata({ 'xesam:title': title, 'mpris:length': us(seconds), ...more });
+const microseconds = (seconds: number) => new Variant('x', BigInt(seconds * SECOND_US));
+const PLAYING = new Variant('s', 'Playing');
+const trackMetadata = (title: string, seconds: number, more = {}): Variant =>
+  metadata({ 'xesam:title': title, 'mpris:length': microseconds(seconds), ...more });
 
-/** A player 3 s after it began to play, with a clock whose seconds are the test's, but for short waits. */
-async function playerOnTime(t: TestContext, properties: Properties) {
+/** Starts a player, and lets it play for 3 s. The test moves the clock; only waits of at most 500 ms are real. */
+async function startPlaying(t: TestContext, properties: Properties) {
   const manual = new ManualClock();
   const after: Clock['after'] = (ms, callback) => (ms <= 500 ? systemClock : manual).after(ms, callback);
   const monotonic = () => systemClock.monotonic() + manual.monotonic();
   const { backend, recorder, start } = await startBackend(t, undefined, {
     clock: { ...systemClock, monotonic, after },
   });
-  const player = await start('scripted', { PlaybackStatus: playing, Position: us(0), ...properties });
-  const readings = (): number => player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
-  const isAt = (seconds: number): Promise<unknown> =>
+  const player = await start('scripted', {
+    PlaybackStatus: PLAYING,
+    Position: microseconds(0),
+    ...properties,
+  });
+  const readingCount = (): number =>
+    player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
+  const untilAt = (seconds: number): Promise<unknown> =>
     recorder.until(
       `the position is ${seconds} s`,
       'scripted',
       ({ position }) => position === seconds * SECOND_US,
     );
-  /** The player is there, and says nothing of it. */
+  /** Moves the player to this position, without a signal. */
   const moveTo = (seconds: number): void => {
-    player.properties[PLAYER_INTERFACE] = { ...player.properties[PLAYER_INTERFACE], Position: us(seconds) };
+    player.properties[PLAYER_INTERFACE] = {
+      ...player.properties[PLAYER_INTERFACE],
+      Position: microseconds(seconds),
+    };
   };
   moveTo(3);
   manual.advance(3_000);
-  await until('the position is read after the start', () => readings() === 2);
-  return { manual, backend, recorder, player, readings, isAt, moveTo };
+  await until('the position is read after the start', () => readingCount() === 2);
+  return { manual, backend, recorder, player, readingCount, untilAt, moveTo };
 }
 
 for (const name of ['Metadata', 'PlaybackStatus']) {
   test(`a signal with an unchanged ${name} causes a reading of the position`, async (t) => {
-    const values: Properties = { Metadata: track('One', 15), PlaybackStatus: playing };
-    const { manual, player, isAt, moveTo } = await playerOnTime(t, values);
+    const values: Properties = { Metadata: trackMetadata('One', 15), PlaybackStatus: PLAYING };
+    const { manual, player, untilAt, moveTo } = await startPlaying(t, values);
     moveTo(1);
     manual.advance(12_000);
     player.announce({ [name]: values[name] as Variant });
-    await isAt(1);
+    await untilAt(1);
   });
 }
 
+// A track of 15 s ends 12 s after the start of these tests. The backend reads the position a second later.
 test('the position is read once when a track should have ended, and again when the next one should have', async (t) => {
-  const { manual, readings, isAt, moveTo } = await playerOnTime(t, { Metadata: track('One', 15) });
+  const { manual, readingCount, untilAt, moveTo } = await startPlaying(t, {
+    Metadata: trackMetadata('One', 15),
+  });
   moveTo(1);
   for (const round of [1, 2]) {
-    const before = readings();
+    const before = readingCount();
     manual.advance(12_999);
-    assert.equal(readings(), before, `round ${round} has not ended`);
+    assert.equal(readingCount(), before, `round ${round} has not ended`);
     manual.advance(1);
-    await until(`the position is read at the end of round ${round}`, () => readings() === before + 1);
-    await isAt(1);
+    await until(`the position is read at the end of round ${round}`, () => readingCount() === before + 1);
+    await untilAt(1);
+    // Like at the start, the position is 3 s then.
     manual.advance(2_000);
   }
 });
 
 test('the position of a player that stops moving near the end of a track is read only once', async (t) => {
-  const { manual, readings, isAt, moveTo } = await playerOnTime(t, { Metadata: track('One', 15) });
+  const { manual, readingCount, untilAt, moveTo } = await startPlaying(t, {
+    Metadata: trackMetadata('One', 15),
+  });
   moveTo(14);
-  const before = readings();
+  const before = readingCount();
   manual.advance(13_000);
-  await until('the position is read at the end', () => readings() === before + 1);
-  await isAt(14);
+  await until('the position is read at the end', () => readingCount() === before + 1);
+  await untilAt(14);
+
   for (let minute = 0; minute < 10; minute += 1) manual.advance(60_000);
-  assert.equal(readings(), before + 1);
+  assert.equal(readingCount(), before + 1);
 });
 
-const IDS: readonly (readonly [what: string, more: object])[] = [
+const TRACK_IDS: readonly (readonly [what: string, more: object])[] = [
   ['no id', {}],
   ['always the same id', { 'mpris:trackid': new Variant('o', '/track') }],
 ];
-for (const [what, more] of IDS) {
+for (const [what, more] of TRACK_IDS) {
   test(`the next track of a player with ${what} begins at its beginning`, async (t) => {
-    const { manual, player, recorder } = await playerOnTime(t, { Metadata: track('One', 240, more) });
+    const { manual, player, recorder } = await startPlaying(t, { Metadata: trackMetadata('One', 240, more) });
     manual.advance(221_000);
-    // Nothing is read before the track is published, but for a reading that is on its way already, whose
-    // answer may replace the track of the first signal.
-    player.hangsFor = PLAYER_INTERFACE;
+    // From now on no reading has an answer. A reading that is on its way already may still have one, which
+    // replaces the track of the first signal.
+    player.hungInterface = PLAYER_INTERFACE;
     const next = await until('the track is published', () => {
-      player.change({ Metadata: track('Two', 180, more) });
+      player.change({ Metadata: trackMetadata('Two', 180, more) });
       const record = recorder.record('scripted');
       return record?.metadata?.['xesam:title'] === 'Two' && record;
     });
-    assert.ok((next.position ?? 0) < SECOND_US, `${next.position}`);
+    assert.ok((next.position ?? 0) < SECOND_US, `the position is ${next.position}`);
   });
-  test(`a track as long as the one before, of a player with ${what}, has the position that is read`, async (t) => {
-    const { manual, player, isAt, moveTo } = await playerOnTime(t, { Metadata: track('One', 240, more) });
+  test(`the next track of a player with ${what}, if it is as long as the track before, has the position that is read`, async (t) => {
+    const { manual, player, untilAt, moveTo } = await startPlaying(t, {
+      Metadata: trackMetadata('One', 240, more),
+    });
     manual.advance(221_000);
     moveTo(1);
-    player.change({ Metadata: track('Two', 240, more) });
-    await isAt(1);
+    player.change({ Metadata: trackMetadata('Two', 240, more) });
+    await untilAt(1);
   });
 }
 
-const UNUSABLE: readonly (readonly [what: string, id: Variant | undefined, meant: { track_id?: string }])[] =
-  [
-    ['no id', undefined, {}],
-    ['an id that is no path', new Variant('s', 'spotify:track:1'), {}],
-    ['the id for no track', new Variant('o', NO_TRACK), { track_id: NO_TRACK }],
-  ];
-for (const [what, id, meant] of UNUSABLE) {
+/** `commandedId` is the member of the command. */
+type UnusableId = readonly [what: string, id: Variant | undefined, commandedId: { track_id?: string }];
+const UNUSABLE_IDS: readonly UnusableId[] = [
+  ['no id', undefined, {}],
+  ['an id that is no path', new Variant('s', 'spotify:track:1'), {}],
+  ['the id for no track', new Variant('o', NO_TRACK), { track_id: NO_TRACK }],
+];
+for (const [what, id, commandedId] of UNUSABLE_IDS) {
   test(`the position of a track with ${what} is set by seeking the difference`, async (t) => {
-    const { backend, player, moveTo } = await playerOnTime(t, {
-      Metadata: track('One', 60, id === undefined ? {} : { 'mpris:trackid': id }),
+    const { backend, player, moveTo } = await startPlaying(t, {
+      Metadata: trackMetadata('One', 60, id === undefined ? {} : { 'mpris:trackid': id }),
     });
     moveTo(20);
-    const set = async (seconds: number) =>
-      faultOf(await backend.handle({ do: 'position', ...target, position: seconds * SECOND_US, ...meant }));
-    assert.deepEqual([await set(50), await set(5), await set(90)], ['none', 'none', 'none']);
+    for (const seconds of [50, 5, 90]) {
+      const position = seconds * SECOND_US;
+      const answer = await backend.handle({ do: 'position', ...target, position, ...commandedId });
+      assert.equal(faultOf(answer), 'none');
+    }
+
     const seeks = player.calls.filter((call) => call.startsWith('Seek'));
     assert.deepEqual(seeks, ['Seek 30000000', 'Seek -15000000', 'Seek 40000000']);
   });
@@ -133,58 +154,61 @@ for (const [what, id, meant] of UNUSABLE) {
 
 test('a position beyond the end of a track is refused, and the answer names the length that was read just now', async (t) => {
   const id = { 'mpris:trackid': new Variant('o', '/track/1') };
-  const { backend, player } = await playerOnTime(t, { Metadata: track('One', 60, id) });
-  const set = (seconds: number, more = {}) =>
-    backend.handle({ do: 'position', ...target, position: seconds * SECOND_US, ...more });
-  const refused = await set(61);
+  const { backend, player } = await startPlaying(t, { Metadata: trackMetadata('One', 60, id) });
+  const setPosition = (seconds: number) =>
+    backend.handle({ do: 'position', ...target, position: seconds * SECOND_US });
+  const refused = await setPosition(61);
   assert.equal(faultOf(refused), 'bad-value');
   assert.match(refused.ok ? '' : (refused.error.detail ?? ''), /ends at 60000000 microseconds/);
-  assert.equal(faultOf(await set(60)), 'none');
+  assert.equal(faultOf(await setPosition(60)), 'none');
+
   const properties = player.properties[PLAYER_INTERFACE];
-  player.properties[PLAYER_INTERFACE] = { ...properties, Metadata: track('One', 90, id) };
-  assert.equal(faultOf(await set(80)), 'none');
+  player.properties[PLAYER_INTERFACE] = { ...properties, Metadata: trackMetadata('One', 90, id) };
+  assert.equal(faultOf(await setPosition(80)), 'none');
   const calls = player.calls.filter((call) => call.startsWith('SetPosition'));
   assert.deepEqual(calls, ['SetPosition /track/1 60000000', 'SetPosition /track/1 80000000']);
 });
 
-test('the track is read before its position is set, also where no signal announces the next one', async (t) => {
+test('the track is read before its position is set, also if no signal announces the next track', async (t) => {
   const one = { 'mpris:trackid': new Variant('o', '/track/1') };
-  const { backend, player, recorder } = await playerOnTime(t, { Metadata: track('One', 60, one) });
-  const set = (track_id?: string) =>
+  const { backend, player, recorder } = await startPlaying(t, { Metadata: trackMetadata('One', 60, one) });
+  const setPosition = (track_id?: string) =>
     backend.handle({ do: 'position', ...target, position: 5 * SECOND_US, ...(track_id && { track_id }) });
-  const stale = await set('/track/2');
-  assert.equal(faultOf(stale), 'other-track');
+  const refused = await setPosition('/track/2');
+  assert.equal(faultOf(refused), 'other-track');
   assert.match(
-    stale.ok ? '' : stale.error.detail,
+    refused.ok ? '' : refused.error.detail,
     /^track_id: the current track is not \/track\/2 but \/track\/1$/,
   );
+
   const two = { 'mpris:trackid': new Variant('o', '/track/2') };
   const properties = player.properties[PLAYER_INTERFACE];
-  player.properties[PLAYER_INTERFACE] = { ...properties, Metadata: track('Two', 60, two) };
-  assert.equal(faultOf(await set('/track/1')), 'other-track');
+  player.properties[PLAYER_INTERFACE] = { ...properties, Metadata: trackMetadata('Two', 60, two) };
+  assert.equal(faultOf(await setPosition('/track/1')), 'other-track');
   await recorder.until(
     'the next track is published',
     'scripted',
-    (now) => now.metadata?.['xesam:title'] === 'Two',
+    (record) => record.metadata?.['xesam:title'] === 'Two',
   );
-  assert.deepEqual([faultOf(await set()), faultOf(await set('/track/2'))], ['none', 'none']);
+  assert.equal(faultOf(await setPosition()), 'none');
+  assert.equal(faultOf(await setPosition('/track/2')), 'none');
   const calls = player.calls.filter((call) => call.startsWith('SetPosition'));
   assert.deepEqual(calls, ['SetPosition /track/2 5000000', 'SetPosition /track/2 5000000']);
 });
 
-test('no position is set where the player does not name its track', async (t) => {
+test('no position is set if the player does not name its track', async (t) => {
   const id = { 'mpris:trackid': new Variant('o', '/track/1') };
-  const { backend, player } = await playerOnTime(t, { Metadata: track('One', 60, id) });
-  player.misbehaves.set('Get', { error: 'org.freedesktop.DBus.Error.NoReply' });
+  const { backend, player } = await startPlaying(t, { Metadata: trackMetadata('One', 60, id) });
+  player.misbehaviours.set('Get', { error: 'org.freedesktop.DBus.Error.NoReply' });
   assert.equal(faultOf(await backend.handle({ do: 'position', ...target, position: 5 })), 'timeout');
   assert.ok(!player.calls.some((call) => call.startsWith('SetPosition')));
 });
 
 test('a command to set the position of a player without track and position is refused', async (t) => {
-  const { backend, player } = await playerOnTime(t, {});
+  const { backend, player } = await startPlaying(t, {});
   player.properties[PLAYER_INTERFACE] = { CanSeek: new Variant('b', true) };
   player.announce({}, ['Position']);
-  await until('the position is gone', async () => {
+  await until('the command is refused', async () => {
     const answer = await backend.handle({ do: 'position', ...target, position: 0 });
     return faultOf(answer) === 'refused';
   });

@@ -1,4 +1,4 @@
-// A scripted media player on a real bus; it can also do things that no real player does.
+// A scripted media player on a real bus. It can also do what no real player does.
 
 import { once } from 'node:events';
 import { Message, type MessageBus, MessageType, sessionBus, Variant } from 'dbus-next';
@@ -17,7 +17,7 @@ export type Properties = Readonly<Record<string, Variant>>;
 type Ending = { after(end: () => unknown): void };
 type Reachable = Pick<PrivateBus, 'address'>;
 
-/** A call fails with an error of that name, or hangs: it has no answer until the test calls `answerHung`. */
+/** A call fails with this error, or hangs: it has no answer until the test calls `answerHung`. */
 type Misbehaviour = { readonly error: string } | 'hang';
 
 const ROOT: Properties = {
@@ -53,9 +53,9 @@ export class ScriptedPlayer {
   /** All calls, in order: `Play`, `Seek 5`, `Set Volume 0.5`, `GetAll org.mpris.MediaPlayer2`. */
   readonly calls: string[] = [];
   /** The calls that fail or hang, by the name of the method. */
-  readonly misbehaves = new Map<string, Misbehaviour>();
+  readonly misbehaviours = new Map<string, Misbehaviour>();
   /** Each GetAll of this interface hangs. */
-  hangsFor = '';
+  hungInterface = '';
   /** Calls that hang, in order. */
   readonly #hung: Message[] = [];
   readonly #bus: MessageBus;
@@ -84,16 +84,16 @@ export class ScriptedPlayer {
   static async start(t: Ending, bus: Reachable, name = 'scripted', properties: Properties = {}) {
     const player = await ScriptedPlayer.connect(t, bus);
     Object.assign(player.properties[PLAYER_INTERFACE] ?? {}, properties);
-    await player.own(name);
+    await player.requestName(name);
     return player;
   }
 
   /** Requests the name from the bus. Resolves with 1 if the player owns it now, with 2 if it is queued. */
-  own(name: string): Promise<number> {
+  requestName(name: string): Promise<number> {
     return this.#bus.requestName(PLAYER_NAME_PREFIX + name, 0);
   }
 
-  async disown(name: string): Promise<void> {
+  async releaseName(name: string): Promise<void> {
     await this.#bus.releaseName(PLAYER_NAME_PREFIX + name);
   }
 
@@ -108,7 +108,7 @@ export class ScriptedPlayer {
     this.emit(PROPERTIES, 'PropertiesChanged', 'sa{sv}as', [iface, { ...properties }, [...invalidated]]);
   }
 
-  seeked(positionUs: number): void {
+  announceSeek(positionUs: number): void {
     this.emit(PLAYER_INTERFACE, 'Seeked', 'x', [BigInt(positionUs)]);
   }
 
@@ -131,11 +131,11 @@ export class ScriptedPlayer {
     if (this.#hasLeft) return true;
     if (message.path !== PLAYER_PATH) return false;
     const { member, body } = message;
-    const texts = body.map((each: unknown) => String(each instanceof Variant ? each.value : each));
+    const texts = body.map((value: unknown) => String(value instanceof Variant ? value.value : value));
     this.calls.push([member, ...(member === 'Set' ? texts.slice(1) : texts)].join(' '));
-    const misbehaviour = this.misbehaves.get(member);
+    const misbehaviour = this.misbehaviours.get(member);
     const isGetAll = member === 'GetAll';
-    if (misbehaviour === 'hang' || (isGetAll && this.hangsFor === body[0])) this.#hung.push(message);
+    if (misbehaviour === 'hang' || (isGetAll && this.hungInterface === body[0])) this.#hung.push(message);
     else if (misbehaviour !== undefined) this.#refuse(message, misbehaviour.error);
     else if (isGetAll) this.#sendProperties(message, this.properties[String(body[0])]);
     else if (member === 'Get')

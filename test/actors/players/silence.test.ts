@@ -1,5 +1,5 @@
-// Silencing players, with scripted ones on a real bus: all of them by one command, and the others when one
-// begins to play.
+// Silencing scripted players on a real bus: all players by one command, and all others when one player begins
+// to play.
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -14,101 +14,110 @@ import { type Properties, ScriptedPlayer } from './scripted-player.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
-const status = (word: string): Properties => ({ PlaybackStatus: new Variant('s', word) });
-const PLAYING = status('Playing');
+const withStatus = (word: string): Properties => ({ PlaybackStatus: new Variant('s', word) });
+const PLAYING = withStatus('Playing');
 const CANNOT_PAUSE = { CanPause: new Variant('b', false) };
 
-/** The calls that change what it plays. */
-const changes = ({ calls }: ScriptedPlayer): string =>
+/** The calls that change whether this player plays. */
+const playbackCalls = ({ calls }: ScriptedPlayer): string =>
   calls.filter((call) => /^(?:Play|Pause|PlayPause|Stop)$/.test(call)).join();
 
-test('every player that plays is paused, or stopped where it cannot pause; the others are left alone', async (t) => {
+test('every player that plays is paused, or stopped if it cannot pause; the other players are left alone', async (t) => {
   const { backend, start } = await startBackend(t);
   const playing = await start('playing', PLAYING);
   const radio = await start('radio', { ...PLAYING, ...CANNOT_PAUSE });
   const paused = await start('paused');
   const silent = await start('silent');
-  // It plays now, and does not announce that.
+  // This player plays now, and does not announce it.
   Object.assign(silent.properties[PLAYER_INTERFACE] ?? {}, PLAYING);
+
   assert.equal(faultOf(await backend.handle({ do: 'pause_all' })), 'none');
-  assert.deepEqual([playing, radio, paused, silent].map(changes), ['Pause', 'Stop', '', 'Pause']);
+  assert.deepEqual([playing, radio, paused, silent].map(playbackCalls), ['Pause', 'Stop', '', 'Pause']);
 });
 
-test('the command succeeds where no player plays', async (t) => {
+test('the command to pause all players succeeds if no player plays', async (t) => {
   const { backend, start } = await startBackend(t);
   assert.equal(faultOf(await backend.handle({ do: 'pause_all' })), 'none');
   await start('paused');
   assert.equal(faultOf(await backend.handle({ do: 'pause_all' })), 'none');
 });
 
-test('players that hang or refuse are named, and delay no other', async (t) => {
+test('players that hang or refuse to pause are named, and delay no other player', async (t) => {
   const { backend, start } = await startBackend(t, undefined, { callDeadlineMs: 1_000 });
   const hung = await start('hung', PLAYING);
   const refusing = await start('refusing', PLAYING);
   const good = await start('good', PLAYING);
-  hung.misbehaves.set('Pause', 'hang');
-  refusing.misbehaves.set('Pause', { error: 'org.example.Error.No' });
-  const answer = backend.handle({ do: 'pause_all' });
-  await until('the good one is paused', () => changes(good) === 'Pause');
-  const silenced = await answer;
+  hung.misbehaviours.set('Pause', 'hang');
+  refusing.misbehaviours.set('Pause', { error: 'org.example.Error.No' });
+
+  const answering = backend.handle({ do: 'pause_all' });
+  await until('the good player is paused', () => playbackCalls(good) === 'Pause');
+  const answer = await answering;
   assert.match(
-    silenced.ok ? '' : silenced.error.detail,
+    answer.ok ? '' : answer.error.detail,
     /MediaPlayer2\.hung .*; .*MediaPlayer2\.refusing .*not today/,
   );
 });
 
-/** An exclusive backend with players that were there before it. */
-async function exclusive(t: TestContext, ...before: readonly string[]) {
+/** Starts players that play, and then a backend that lets only one player play. */
+async function startExclusive(t: TestContext, ...names: readonly string[]) {
   const players: ScriptedPlayer[] = [];
   const { start, recorder } = await startBackend(
     t,
     async (bus: PrivateBus) => {
-      for (const name of before) players.push(await ScriptedPlayer.start(t, bus, name, PLAYING));
+      for (const name of names) players.push(await ScriptedPlayer.start(t, bus, name, PLAYING));
     },
     { settings: { exclusive: true } },
   );
   return { players, start, recorder };
 }
 
-test('players that play at the start go on, until another one begins', async (t) => {
-  const { players, start, recorder } = await exclusive(t, 'one', 'two');
+test('players that play at the start play on until another player begins to play', async (t) => {
+  const { players, start, recorder } = await startExclusive(t, 'one', 'two');
   const [one, two] = players as [ScriptedPlayer, ScriptedPlayer];
   const quiet = await start('quiet');
-  assert.deepEqual([one, two].map(changes), ['', '']);
+  assert.deepEqual([one, two].map(playbackCalls), ['', '']);
+
   const three = await start('three', PLAYING);
-  await until('both are paused', () => changes(one) === 'Pause' && changes(two) === 'Pause');
-  assert.deepEqual([quiet, three].map(changes), ['', '']);
-  one.change(status('Paused'));
-  await recorder.until('it is paused', 'one', (record) => record.playback_status === 'Paused');
+  await until(
+    'one and two are paused',
+    () => playbackCalls(one) === 'Pause' && playbackCalls(two) === 'Pause',
+  );
+  assert.deepEqual([quiet, three].map(playbackCalls), ['', '']);
+
+  one.change(withStatus('Paused'));
+  await recorder.until('one is published as paused', 'one', (record) => record.playback_status === 'Paused');
   one.change(PLAYING);
-  await until('the one that began before is paused', () => changes(three) === 'Pause');
-  assert.deepEqual([one, quiet].map(changes), ['Pause', '']);
+  await until('three is paused', () => playbackCalls(three) === 'Pause');
+  assert.deepEqual([one, quiet].map(playbackCalls), ['Pause', '']);
 });
 
-test('the last of several players that begin at once goes on', async (t) => {
-  const { start } = await exclusive(t);
+test('the last of several players that begin at once plays on', async (t) => {
+  const { start } = await startExclusive(t);
   const players = [await start('one'), await start('two'), await start('three')];
   for (const player of players) player.change(PLAYING);
-  const paused = (): number => players.filter((player) => changes(player) !== '').length;
-  await until('two are paused', () => paused() === 2);
+  const pausedCount = (): number => players.filter((player) => playbackCalls(player) !== '').length;
+  await until('two players are paused', () => pausedCount() === 2);
   const probe = await start('probe');
-  assert.equal(paused(), 2, players.map(changes).join());
-  assert.equal(changes(probe), '');
+  assert.equal(pausedCount(), 2, players.map(playbackCalls).join());
+  assert.equal(playbackCalls(probe), '');
 });
 
-test('a second name of a player does not pause it', async (t) => {
-  const { start, recorder } = await exclusive(t);
+test('a player that takes a second name is not paused', async (t) => {
+  const { start, recorder } = await startExclusive(t);
   const player = await start('vlc.instance7', PLAYING);
-  await player.own('vlc');
-  await until('it has its short name', () => recorder.names.join() === 'vlc');
+  await player.requestName('vlc');
+  await until('the player has its short name', () => recorder.names.join() === 'vlc');
   const other = await start('other', PLAYING);
-  await until('it is paused', () => changes(player) === 'Pause');
-  assert.equal(changes(other), '');
+  await until('the player is paused', () => playbackCalls(player) === 'Pause');
+  assert.equal(playbackCalls(other), '');
 });
 
 test('a player that cannot be silenced is named in the log', async (t) => {
-  const { players, start, recorder } = await exclusive(t, 'one');
-  players[0]?.misbehaves.set('Pause', { error: 'org.example.Error.No' });
+  const { players, start, recorder } = await startExclusive(t, 'one');
+  players[0]?.misbehaviours.set('Pause', { error: 'org.example.Error.No' });
   await start('two', PLAYING);
-  await until('it is in the log', () => recorder.logs.includes('warn: a player plays on beside another one'));
+  await until('the log names the player', () =>
+    recorder.logs.includes('warn: a player plays on beside another one'),
+  );
 });

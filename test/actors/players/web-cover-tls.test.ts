@@ -1,6 +1,6 @@
 // Tests covers from the web by https: a cover comes only from a server whose certificate is for the name and
-// from a known authority. Node reads the authorities of a process once, at its start, so that a process of
-// its own fetches.
+// from a known authority. Node reads the authorities only when a process starts, so a process of its own fetches
+// the covers.
 
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
@@ -17,7 +17,7 @@ const test = testsNeeding({ programs: ['openssl'] });
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 
-const MAKE = `
+const MAKE_CERTIFICATE = `
 openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -subj /CN=covers -days 2 \
   -addext subjectAltName=DNS:covers.example
 `;
@@ -34,13 +34,16 @@ for (const url of process.argv.slice(1)) covers.push((await webCover(url, system
 process.stdout.write(JSON.stringify(covers));
 `;
 
-async function secureWeb(t: TestContext) {
+async function startSecureWeb(t: TestContext) {
   const folder = temporaryFolder(t);
-  execFileSync('sh', ['-euc', MAKE], { cwd: folder, stdio: 'ignore' });
-  const [key, cert] = ['key.pem', 'cert.pem'].map((name) => readFileSync(join(folder, name)));
-  const names: (string | false | null)[] = [];
+  execFileSync('sh', ['-euc', MAKE_CERTIFICATE], { cwd: folder, stdio: 'ignore' });
+  const key = readFileSync(join(folder, 'key.pem'));
+  const cert = readFileSync(join(folder, 'cert.pem'));
+  /** The server name of each request; null if the connection has none. */
+  const serverNames: (string | null)[] = [];
   const server = createServer({ key, cert }, ({ socket, url }, response) => {
-    names.push('servername' in socket && typeof socket.servername === 'string' ? socket.servername : null);
+    const hasName = 'servername' in socket && typeof socket.servername === 'string';
+    serverNames.push(hasName ? (socket.servername as string) : null);
     if (url === '/') response.end(PNG);
     else response.writeHead(302, { Location: '/' }).end();
   });
@@ -53,22 +56,25 @@ async function secureWeb(t: TestContext) {
   const fetch = async (env: Readonly<Record<string, string>>, ...places: readonly string[]) => {
     const urls = places.map((place) => `https://${place.replace('/', `:${port}/`)}`);
     const args = ['--input-type=module', '--eval', FETCH, '--', ...urls];
-    const found = await promisify(execFile)(process.execPath, args, { env });
-    return JSON.parse(found.stdout) as unknown;
+    const { stdout } = await promisify(execFile)(process.execPath, args, { env });
+    return JSON.parse(stdout) as unknown;
   };
-  return { fetch, names, trusted: { NODE_EXTRA_CA_CERTS: join(folder, 'cert.pem') } };
+  const trustingEnv = { NODE_EXTRA_CA_CERTS: join(folder, 'cert.pem') };
+  return { fetch, serverNames, trustingEnv };
 }
 
 test('a cover by https comes from the address that was checked, for the name in the certificate', async (t) => {
-  const { fetch, names, trusted } = await secureWeb(t);
+  const { fetch, serverNames, trustingEnv } = await startSecureWeb(t);
   const places = ['covers.example/', 'covers.example/moved', 'other.example/', '127.0.0.1/'];
-  const covers = await fetch(trusted, ...places);
+  const covers = await fetch(trustingEnv, ...places);
   assert.deepEqual(covers, ['image/png', 'image/png', null, null]);
-  assert.deepEqual(names, Array(3).fill('covers.example'), 'nothing is sent to who is another');
+  // The first cover needs one request, and the moved one needs two.
+  const expected = Array(3).fill('covers.example');
+  assert.deepEqual(serverNames, expected, 'a server with another name gets no request');
 });
 
 test('a cover by https does not come from a server without a trusted certificate', async (t) => {
-  const { fetch, names } = await secureWeb(t);
+  const { fetch, serverNames } = await startSecureWeb(t);
   assert.deepEqual(await fetch({}, 'covers.example/'), [null]);
-  assert.deepEqual(names, []);
+  assert.deepEqual(serverNames, []);
 });

@@ -17,8 +17,8 @@ import { until } from '../../until.js';
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 const MAX_BYTES = 8 << 20;
 
-/** A web server of this test at 127.0.0.1, which counts as public here; names lead to it. */
-async function web(t: TestContext, answer: RequestListener, more: Partial<WebAccess> = {}) {
+/** Starts a web server at 127.0.0.1, which counts as public here. Every name leads to it. */
+async function startWeb(t: TestContext, answer: RequestListener, more: Partial<WebAccess> = {}) {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => {
@@ -26,22 +26,22 @@ async function web(t: TestContext, answer: RequestListener, more: Partial<WebAcc
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  const open: WebAccess = {
+  const access: WebAccess = {
     isPublic: (address) => address === '127.0.0.1',
     addressesOf: async () => ['127.0.0.1'],
     isAllowedPort: () => true,
     ...more,
   };
-  // A clock that stands still: a busy machine may take longer than a cover may.
+  // This clock stands still, because a busy machine may take longer than a cover may take.
   const fetch = (path = '/', host = 'covers.example', clock: Clock = new ManualClock()) =>
-    webCover(`http://${host}:${port}${path}`, clock, open);
+    webCover(`http://${host}:${port}${path}`, clock, access);
   return { fetch, port };
 }
 
 test('an image is fetched whole, with its name in Host, from the address that was checked', async (t) => {
   let host: string | undefined;
   const image = Buffer.concat([PNG, Buffer.alloc(MAX_BYTES - PNG.length)]);
-  const { fetch, port } = await web(t, (request, response) => {
+  const { fetch, port } = await startWeb(t, (request, response) => {
     host = request.headers.host;
     response.end(image);
   });
@@ -54,11 +54,11 @@ test('an image is fetched whole, with its name in Host, from the address that wa
 
 const FAILURES: readonly (readonly [what: string, answer: RequestListener])[] = [
   ['another status', (_, response) => response.writeHead(404).end(PNG)],
-  ['what is no image', (_, response) => response.end('<svg onload="alert(1)"/>')],
+  ['a drawing, which may hold scripts', (_, response) => response.end('<svg onload="alert(1)"/>')],
   ['nothing', (_, response) => response.end()],
   ['more than 8 MiB', (_, response) => response.end(Buffer.concat([PNG, Buffer.alloc(MAX_BYTES)]))],
   [
-    'a part',
+    'only a part of the image',
     (_, response) => response.writeHead(200, { 'Content-Length': 99 }).write(PNG, () => response.destroy()),
   ],
   ['a redirect without an address', (_, response) => response.writeHead(302).end()],
@@ -67,51 +67,52 @@ const FAILURES: readonly (readonly [what: string, answer: RequestListener])[] = 
   ['bytes that are no HTTP', (_, response) => response.socket?.end('hello')],
 ];
 for (const [what, answer] of FAILURES) {
-  test(`there is no cover where the web answers with ${what}`, async (t) => {
-    const { fetch } = await web(t, answer);
+  test(`there is no cover if the web server answers with ${what}`, async (t) => {
+    const { fetch } = await startWeb(t, answer);
     assert.equal(await fetch(), undefined);
   });
 }
 
 test('one redirect is followed, and a second one is not', async (t) => {
-  const { fetch } = await web(t, (request, response) => {
-    const left = Number(request.url?.slice(1));
-    if (left === 0) response.end(PNG);
-    else response.writeHead(302, { Location: `/${left - 1}` }).end();
+  const { fetch } = await startWeb(t, (request, response) => {
+    const redirectsLeft = Number(request.url?.slice(1));
+    if (redirectsLeft === 0) response.end(PNG);
+    else response.writeHead(302, { Location: `/${redirectsLeft - 1}` }).end();
   });
   assert.equal((await fetch('/1'))?.type, 'image/png');
   assert.equal(await fetch('/2'), undefined);
 });
 
 test('nothing is fetched unless every address of the name is public, also after a redirect', async (t) => {
-  const requests: (string | undefined)[] = [];
-  const names: Readonly<Record<string, readonly string[]>> = {
+  const requestedHosts: (string | undefined)[] = [];
+  const addressesOfNames: Readonly<Record<string, readonly string[]>> = {
     'public.example': ['127.0.0.1'],
     'mixed.example': ['127.0.0.1', '192.168.1.1'],
     'inside.example': ['192.168.1.1'],
   };
-  const { fetch, port } = await web(
+  const { fetch, port } = await startWeb(
     t,
     ({ headers, url = '/' }, response) => {
-      requests.push(headers.host);
+      requestedHosts.push(headers.host);
       if (url === '/') response.end(PNG);
       else response.writeHead(307, { Location: `http://${url.slice(1)}:${port}/` }).end();
     },
-    { addressesOf: async (host) => names[host] ?? [] },
+    { addressesOf: async (host) => addressesOfNames[host] ?? [] },
   );
-  const hosts = 'mixed.example inside.example nowhere.example 127.0.0.2 [::1] 0x7f000002';
-  for (const host of hosts.split(' ')) {
+  const hosts = ['mixed.example', 'inside.example', 'nowhere.example', '127.0.0.2', '[::1]', '0x7f000002'];
+  for (const host of hosts) {
     assert.equal(await fetch('/', host), undefined, host);
-    assert.deepEqual(requests, [], host);
+    assert.deepEqual(requestedHosts, [], host);
+
     assert.equal(await fetch(`/${host}`, 'public.example'), undefined, host);
-    assert.deepEqual(requests.splice(0), [`public.example:${port}`], host);
+    assert.deepEqual(requestedHosts.splice(0), [`public.example:${port}`], host);
   }
   assert.ok(await fetch('/public.example', 'public.example'));
 });
 
 test('a name is looked up once: its address cannot change between the check and the fetch', async (t) => {
   let lookups = 0;
-  const { fetch } = await web(t, (_, response) => response.end(PNG), {
+  const { fetch } = await startWeb(t, (_, response) => response.end(PNG), {
     addressesOf: async () => {
       lookups += 1;
       return lookups === 1 ? ['127.0.0.1'] : ['192.168.1.1'];
@@ -124,7 +125,7 @@ test('a name is looked up once: its address cannot change between the check and 
 
 test('a URL with a user and password, or another port, is not fetched', async (t) => {
   let requests = 0;
-  const { fetch } = await web(
+  const { fetch } = await startWeb(
     t,
     (_, response) => {
       requests += 1;
@@ -144,13 +145,14 @@ for (const [what, answer] of [
   test(`a web server that ${what} is given up after 5 s, and disconnected`, async (t) => {
     const clock = new ManualClock();
     let isConnected = false;
-    const { fetch } = await web(t, (request, response) => {
+    const { fetch } = await startWeb(t, (request, response) => {
       isConnected = true;
       request.socket.on('close', () => {
         isConnected = false;
       });
       answer(request, response);
     });
+
     const cover = fetch('/', 'covers.example', clock);
     await until('the request has come', () => isConnected);
     clock.advance(4_999);
@@ -164,7 +166,7 @@ for (const [what, answer] of [
 test('a name server that does not answer is given up after 5 s', async (t) => {
   const clock = new ManualClock();
   let isAborted = false;
-  const { fetch } = await web(t, (_, response) => response.end(PNG), {
+  const { fetch } = await startWeb(t, (_, response) => response.end(PNG), {
     addressesOf: (_, signal) => {
       signal.addEventListener('abort', () => {
         isAborted = true;
@@ -172,83 +174,96 @@ test('a name server that does not answer is given up after 5 s', async (t) => {
       return new Promise(() => undefined);
     },
   });
+
   const cover = fetch('/', 'covers.example', clock);
   clock.advance(5_000);
   assert.equal(await cover, undefined);
-  assert.ok(isAborted);
+  assert.ok(isAborted, 'the look-up is aborted');
 });
 
-const URL = 'https://covers.example/1';
-const image = (tag: string) => ({ tag, type: 'image/png', bytes: Uint8Array.from(PNG) });
+const COVER_URL = 'https://covers.example/1';
+const imageOf = (tag: string) => ({ tag, type: 'image/png', bytes: Uint8Array.from(PNG) });
 const locationOf = (answer: Answer): string => {
   const cover = answer.ok ? answer.value.cover : undefined;
   return typeof cover === 'object' && 'location' in cover ? cover.location : '';
 };
 
-/** A reader of covers that asks this fetcher, for players that name a cover on the web. */
-function covers(fetch: FetchCover, clock = new ManualClock()) {
+/** A reader of covers that fetches with `fetch`, for players that name a cover on the web. */
+function readerWith(fetch: FetchCover, clock = new ManualClock()) {
   const call = () => Promise.reject(new Error('the player is called'));
   const reader = new CoverReader({ call }, clock, fetch);
   const read = (url: string, cachedTag?: string) =>
-    reader.answer({ owner: ':1.7', facts: naming(url) }, cachedTag);
+    reader.answer({ owner: ':1.7', facts: factsNaming(url) }, cachedTag);
   return { read, clock };
 }
 
-const naming = (url: string) => withPlayerProperties(NOTHING_KNOWN, { Metadata: { 'mpris:artUrl': url } });
+const factsNaming = (url: string) =>
+  withPlayerProperties(NOTHING_KNOWN, { Metadata: { 'mpris:artUrl': url } });
 
-test('for a minute an address is not fetched again for a client that has its image, nor after a failure', async () => {
+test('for a minute no address is fetched again after a failure, or for a client that has the image', async () => {
   const requests: string[] = [];
-  const { read, clock } = covers(async (url) => {
+  const { read, clock } = readerWith(async (url) => {
     requests.push(url);
-    return url === URL ? image('a') : undefined;
+    return url === COVER_URL ? imageOf('a') : undefined;
   });
-  assert.deepEqual(await read(URL), { ok: true, value: { cover: image('a') } });
-  assert.deepEqual(await read(URL, 'a'), { ok: true, value: { cover: 'unchanged' } });
-  assert.equal(locationOf(await read(`${URL}/bad`, 'a')), `${URL}/bad`);
-  assert.equal(locationOf(await read(`${URL}/bad`, 'a')), `${URL}/bad`);
-  assert.equal(requests.length, 2);
-  assert.deepEqual(await read(URL, 'another'), { ok: true, value: { cover: image('a') } });
-  assert.equal(requests.length, 3);
+  assert.deepEqual(await read(COVER_URL), { ok: true, value: { cover: imageOf('a') } });
+  assert.deepEqual(await read(COVER_URL, 'a'), { ok: true, value: { cover: 'unchanged' } });
+  assert.equal(locationOf(await read(`${COVER_URL}/bad`, 'a')), `${COVER_URL}/bad`);
+  assert.equal(locationOf(await read(`${COVER_URL}/bad`, 'a')), `${COVER_URL}/bad`);
+  assert.equal(requests.length, 2, 'the image and the failure');
+
+  assert.deepEqual(await read(COVER_URL, 'another'), { ok: true, value: { cover: imageOf('a') } });
+  assert.equal(requests.length, 3, 'a client that has another image');
+
   clock.advance(60_000);
-  assert.deepEqual(await read(URL, 'a'), { ok: true, value: { cover: 'unchanged' } });
-  assert.equal(requests.length, 4);
+  assert.deepEqual(await read(COVER_URL, 'a'), { ok: true, value: { cover: 'unchanged' } });
+  assert.equal(requests.length, 4, 'a minute later');
 });
 
 test('four covers are fetched at a time; further clients are redirected to the web', async () => {
-  const open: (() => void)[] = [];
-  const { read } = covers((url) => new Promise((resolve) => open.push(() => resolve(image(url)))));
-  const four = [1, 2, 3, 4].map((each) => read(`${URL}${each}`));
-  await until('four covers are fetched', () => open.length === 4);
-  assert.equal(locationOf(await read(URL)), URL);
-  for (const answer of open) answer();
-  const expected = [1, 2, 3, 4].map((each) => ({ ok: true, value: { cover: image(`${URL}${each}`) } }));
-  assert.deepEqual(await Promise.all(four), expected);
-  const again = read(URL);
-  await until('another cover is fetched', () => open.length === 5);
-  open.at(-1)?.();
-  assert.deepEqual(await again, { ok: true, value: { cover: image(URL) } });
+  const finishers: (() => void)[] = [];
+  const { read } = readerWith((url) => new Promise((resolve) => finishers.push(() => resolve(imageOf(url)))));
+  const answers = [1, 2, 3, 4].map((number) => read(`${COVER_URL}${number}`));
+  await until('four covers are being fetched', () => finishers.length === 4);
+  assert.equal(locationOf(await read(COVER_URL)), COVER_URL);
+
+  for (const finish of finishers) finish();
+  const expected = [1, 2, 3, 4].map((number) => ({
+    ok: true,
+    value: { cover: imageOf(`${COVER_URL}${number}`) },
+  }));
+  assert.deepEqual(await Promise.all(answers), expected);
+
+  const later = read(COVER_URL);
+  await until('another cover is being fetched', () => finishers.length === 5);
+  finishers.at(-1)?.();
+  assert.deepEqual(await later, { ok: true, value: { cover: imageOf(COVER_URL) } });
 });
 
-test('a fetch that throws no longer counts among those under way', async () => {
+/** Covers that are fetched at a time. */
+const FETCHES_MAX = 4;
+
+test('a fetch that throws no longer counts among the fetches under way', async () => {
   let mustThrow = true;
-  const { read } = covers(async () => {
+  const { read } = readerWith(async () => {
     if (mustThrow) throw new Error('the part that fetches cannot be loaded');
-    return image('a');
+    return imageOf('a');
   });
-  for (let times = 0; times < 5; times += 1) await assert.rejects(read(URL), /cannot be loaded/);
+  for (let attempt = 0; attempt <= FETCHES_MAX; attempt += 1)
+    await assert.rejects(read(COVER_URL), /cannot be loaded/);
   mustThrow = false;
-  assert.deepEqual(await read(URL), { ok: true, value: { cover: image('a') } });
+  assert.deepEqual(await read(COVER_URL), { ok: true, value: { cover: imageOf('a') } });
 });
 
-/** The node's networks in the house. */
-const OWN = ['192.168.1.20/24', '198.41.0.5/24', '2a02:8070:1:2:3:4:5:6/64', 'fe80::1/64'];
+/** The addresses of the node, with the prefixes of its networks. */
+const OWN_NETWORKS = ['192.168.1.20/24', '198.41.0.5/24', '2a02:8070:1:2:3:4:5:6/64', 'fe80::1/64'];
 
-const PUBLIC =
+const PUBLIC_ADDRESSES =
   '1.1.1.1 8.8.8.8 100.63.255.255 100.128.0.1 172.15.0.1 172.32.0.1 191.255.255.255 192.0.3.1 ' +
   '193.0.0.1 198.17.0.1 198.20.0.1 198.41.1.5 223.255.255.255 2a00:1450:4001:800::2004 ' +
   '2606:4700::1111 2001:4860:4860::8888 2a02:8070:2:2::1 64:ff9b::808:808 64:ff9b::8.8.8.8 ' +
   '0064:ff9b:0:0:0:0:0808:0808';
-const NOT =
+const OTHER_ADDRESSES =
   '0.0.0.0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.127.255.255 127.0.0.1 127.255.255.254 ' +
   '169.254.169.254 172.16.0.1 172.31.255.255 192.0.0.8 192.0.2.1 192.88.99.1 192.168.0.1 198.18.0.1 ' +
   '198.19.255.255 198.51.100.1 203.0.113.1 224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.255 ' +
@@ -258,12 +273,13 @@ const NOT =
   '64:ff9b::198.41.0.9 localhost 8.8.8 0x08080808 134744072 8.8.8.8%eth0 [2606:4700::1111]';
 
 for (const [addresses, expected] of [
-  [PUBLIC, true],
-  // The last one is empty.
-  [`${NOT} `, false],
+  [PUBLIC_ADDRESSES, true],
+  // The blank at the end adds an empty address.
+  [`${OTHER_ADDRESSES} `, false],
 ] as const) {
-  test(`these addresses are ${expected ? '' : 'not '}public`, () => {
-    for (const address of addresses.split(' ')) assert.equal(isPublic(address, OWN), expected, address);
+  test(`each address of the list is ${expected ? '' : 'not '}public`, () => {
+    for (const address of addresses.split(' '))
+      assert.equal(isPublic(address, OWN_NETWORKS), expected, address);
   });
 }
 

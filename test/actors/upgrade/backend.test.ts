@@ -1,4 +1,4 @@
-// The backend without a bus: its records from result file and socket, and its reports of a part in trouble.
+// The backend without a bus: its records from result file and socket, and its reports of parts that fail.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { faultOf, Recorder } from '../recorder.js';
 
 const GOOD = '{"current":"1","latest":"2","upgrade_available":true,"n":1.50}';
 
-async function stage(t: TestContext, more: Partial<UpgradeSettings> = {}, saved?: string) {
+async function startBackend(t: TestContext, more: Partial<UpgradeSettings> = {}, savedRun?: string) {
   const directory = temporaryFolder(t);
   const settings: UpgradeSettings = {
     enabled: true,
@@ -22,20 +22,20 @@ async function stage(t: TestContext, more: Partial<UpgradeSettings> = {}, saved?
     stateFile: join(directory, 'run.json'),
     ...more,
   };
-  if (saved !== undefined) writeFileSync(settings.stateFile, saved);
+  if (savedRun !== undefined) writeFileSync(settings.stateFile, savedRun);
   const recorder = new Recorder();
   const paths = () => ({ ok: true, value: [join(directory, 'no-bus')] }) as const;
   const bus = { paths, backoffMs: (attempt: number) => (attempt === 0 ? 0 : 60_000) };
   const clock = { ...systemClock, date: () => 5_000 };
   const backend = new UpgradeBackend(settings, recorder, { bus, bootId: 'boot', clock });
   t.after(() => backend.stop());
-  const part = (key: 'status' | 'run'): unknown => recorder.newest('upgrade.info', key);
-  await until('the status comes', () => recorder.state !== '');
-  return { settings, recorder, backend, part };
+  const infoRecord = (key: 'status' | 'run'): unknown => recorder.newest('upgrade.info', key);
+  await until('the backend has a state', () => recorder.state !== '');
+  return { settings, recorder, backend, infoRecord };
 }
 
 test('a read-only backend publishes everything before it is up, and cannot be triggered', async (t) => {
-  const { recorder, part, backend } = await stage(t);
+  const { recorder, infoRecord, backend } = await startBackend(t);
   assert.match(recorder.state, /^up: result file .*it does not exist$/);
   assert.deepEqual(recorder.published, [
     'put upgrade.info status',
@@ -43,7 +43,7 @@ test('a read-only backend publishes everything before it is up, and cannot be tr
     'put upgrade',
     recorder.state,
   ]);
-  assert.deepEqual(part('status'), { current: '', latest: '', upgrade_available: false });
+  assert.deepEqual(infoRecord('status'), { current: '', latest: '', upgrade_available: false });
   assert.deepEqual(recorder.newest('upgrade'), {
     current: '',
     latest: '',
@@ -52,49 +52,59 @@ test('a read-only backend publishes everything before it is up, and cannot be tr
     can_check: false,
     can_upgrade: false,
   });
-  for (const what of ['check', 'start'] as const)
-    assert.equal(faultOf(await backend.handle({ do: what })), 'unavailable');
+  for (const verb of ['check', 'start'] as const)
+    assert.equal(faultOf(await backend.handle({ do: verb })), 'unavailable');
 });
 
-test('a bad file keeps the last good status, with the reason until it is good again', async (t) => {
-  const { settings, part, recorder } = await stage(t);
+test('while the result file is bad, the last good status stays, and the reason is published', async (t) => {
+  const { settings, infoRecord, recorder } = await startBackend(t);
   const file = settings.resultFile ?? '';
   writeFileSync(file, GOOD);
-  await until('the status comes', () => part('status') !== undefined && recorder.state === 'up');
-  const status = part('status');
+  await until(
+    'the status of the good file is published',
+    () => infoRecord('status') !== undefined && recorder.state === 'up',
+  );
+  const status = infoRecord('status');
   assert.deepEqual(status, { current: '1', latest: '2', upgrade_available: true, extra: { n: 1.5 } });
+
   writeFileSync(file, '{"current":1}');
   await until('the reason is published', () => /current is not a string|has no latest/.test(recorder.state));
-  assert.deepEqual(part('status'), status);
+  assert.deepEqual(infoRecord('status'), status);
+
   writeFileSync(file, GOOD);
   await until('the reason is removed', () => recorder.state === 'up');
 });
 
 test('a corrupt state file is a warning, and counts as no run', async (t) => {
-  const { recorder, part } = await stage(t, {}, '{"state":"runn');
+  const { recorder, infoRecord } = await startBackend(t, {}, '{"state":"runn');
   assert.ok(recorder.logs.includes('warn: problem with the state file'));
   assert.match(recorder.state, /state file .*: it is ignored: it does not hold a run/);
-  assert.deepEqual(part('run'), { state: 'idle' });
+  assert.deepEqual(infoRecord('run'), { state: 'idle' });
 });
 
 test('a run of systemd that cannot be followed any more has failed', async (t) => {
-  const saved =
+  const savedRun =
     '{"state":"running","origin":"systemd","started_at":"1970-01-01T00:00:01Z","boot":"boot","manager":"1","unit":"up.service"}';
-  const { part } = await stage(t, {}, saved);
-  assert.equal((part('run') as { state: string }).state, 'failed');
+  const { infoRecord } = await startBackend(t, {}, savedRun);
+  assert.equal((infoRecord('run') as { state: string }).state, 'failed');
 });
 
-test('a backend with units and no bus is connecting, and refuses to start', async (t) => {
-  const { backend, recorder } = await stage(t, { upgradeUnit: 'up.service', checkUnit: 'check.service' });
+test('a backend with units and no bus is connecting, and refuses every command', async (t) => {
+  const { backend, recorder } = await startBackend(t, {
+    upgradeUnit: 'up.service',
+    checkUnit: 'check.service',
+  });
   assert.match(recorder.state, /^connecting: ./);
-  for (const what of ['check', 'start'] as const)
-    assert.equal(faultOf(await backend.handle({ do: what })), 'unavailable');
+  for (const verb of ['check', 'start'] as const)
+    assert.equal(faultOf(await backend.handle({ do: verb })), 'unavailable');
   assert.ok(recorder.published.every((line) => !line.startsWith('put')));
 });
 
-test('parts that do not work are named, and the others work', async (t) => {
-  const { recorder, settings, part } = await stage(t, { progressSocket: '/dev/null/upgrade.sock' });
+test('a part that does not work is named, and the other parts work', async (t) => {
+  const { recorder, settings, infoRecord } = await startBackend(t, {
+    progressSocket: '/dev/null/upgrade.sock',
+  });
   assert.match(recorder.state, /progress socket \/dev\/null\/upgrade\.sock: cannot listen there/);
   writeFileSync(settings.resultFile ?? '', GOOD);
-  await until('the status comes', () => JSON.stringify(part('status')).includes('"latest":"2"'));
+  await until('the status is published', () => JSON.stringify(infoRecord('status')).includes('"latest":"2"'));
 });

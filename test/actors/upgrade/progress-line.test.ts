@@ -1,4 +1,4 @@
-// Tests which progress lines become events, and which ones; and lines from bytes in any portions.
+// Tests which progress lines become which events, and how lines are made of bytes that arrive in any portions.
 
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
@@ -7,7 +7,10 @@ import { LINE_MAX_BYTES, parseLine, splitLines } from '../../../src/actors/upgra
 
 const STEP = '{"event":"progress","percent":5,"current":1,"step":"a"}';
 
-test('valid lines are relayed unchanged, whatever their size and further fields', () => {
+const paddedLine = (chars: number): string => `{"event":"begin","total":1,"pad":"${'x'.repeat(chars)}"}`;
+const EMPTY_PAD_BYTES = paddedLine(0).length;
+
+test('valid lines are relayed unchanged, whatever their size and their other fields', () => {
   for (const line of [
     '{"event":"begin","total":3}',
     STEP,
@@ -16,7 +19,7 @@ test('valid lines are relayed unchanged, whatever their size and further fields'
     '{"event":"begin","total":3,"n":1.50,"big":12345678901234567890,"s":"\u2028\u{1f600}\\ud800"}',
     '{"event":"end","event":"begin","total":1}',
     `{"event":"begin","total":1,"deep":${'['.repeat(30_000)}${']'.repeat(30_000)}}`,
-    `{"event":"begin","total":1,"pad":"${'x'.repeat(LINE_MAX_BYTES - 36)}"}`,
+    paddedLine(LINE_MAX_BYTES - EMPTY_PAD_BYTES),
     '{"event":"begin","total":1,"__proto__":{"event":"end"}}',
     `{"event":"begin","total":-1${'0'.repeat(400)}}`,
     '{"event":"progress","percent":-5,"current":900719925474099267,"step":"a"}',
@@ -30,7 +33,7 @@ test('a carriage return at the end of a line is cut, and between tokens it becom
   assert.equal(parseLine(line)?.text, '{"event":"begin", "total":3} ');
 });
 
-test('other lines are dropped', () => {
+test('lines that are no valid events are dropped', () => {
   for (const line of [
     '',
     'hello',
@@ -49,14 +52,14 @@ test('other lines are dropped', () => {
     `${STEP}${STEP}`,
     `\ufeff${STEP}`,
     Buffer.concat([Buffer.from(STEP.slice(0, -2)), Uint8Array.of(0xff), Buffer.from('"}')]),
-    `{"event":"begin","total":1,"pad":"${'x'.repeat(LINE_MAX_BYTES)}"}`,
+    paddedLine(LINE_MAX_BYTES),
   ]) {
     assert.equal(parseLine(Buffer.from(line)), undefined, String(line).slice(0, 70));
   }
 });
 
-/** The lines in the chunks, with the rest after the last LF as the last one. */
-async function split(chunks: readonly string[]): Promise<string[]> {
+/** The lines of the chunks. The last line is what follows the last LF. */
+async function linesOf(chunks: readonly string[]): Promise<string[]> {
   const lines: string[] = [];
   for await (const line of splitLines(Readable.from(chunks.map((chunk) => Buffer.from(chunk)))))
     lines.push(Buffer.from(line).toString());
@@ -64,18 +67,20 @@ async function split(chunks: readonly string[]): Promise<string[]> {
 }
 
 test('progress lines are whole, however the bytes arrive', async () => {
-  const text = 'one\ntwo\r\n\nthree\nrest';
+  const text = 'one\ntwo\r\n\nthree\nunfinished';
   for (let size = 1; size <= text.length; size++) {
     const chunks = text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? [];
-    assert.deepEqual(await split(chunks), ['one', 'two\r', '', 'three', 'rest']);
+    assert.deepEqual(await linesOf(chunks), ['one', 'two\r', '', 'three', 'unfinished']);
   }
 });
 
-test('a line without end is kept only until it is too long, and the next line is whole', async () => {
-  const part = 'x'.repeat(50_000);
-  const endless = await split(Array.from({ length: 10 }, () => part));
-  assert.deepEqual(endless, ['x'.repeat(LINE_MAX_BYTES + 2)]);
-  const [long = '', next = '', rest] = await split([part, part, `x\n${STEP}\n`]);
-  assert.ok(long.length > LINE_MAX_BYTES + 1);
-  assert.deepEqual([parseLine(Buffer.from(next))?.text, rest], [STEP, '']);
+test('of a line that does not end, only so much is kept as shows that it is too long; the next line is whole', async () => {
+  const chunk = 'x'.repeat(50_000);
+  const endlessLines = await linesOf(Array.from({ length: 10 }, () => chunk));
+  assert.deepEqual(endlessLines, ['x'.repeat(LINE_MAX_BYTES + 2)]);
+
+  const [longLine = '', nextLine = '', unfinished] = await linesOf([chunk, chunk, `x\n${STEP}\n`]);
+  assert.ok(longLine.length > LINE_MAX_BYTES + 1);
+  assert.equal(parseLine(Buffer.from(nextLine))?.text, STEP);
+  assert.equal(unfinished, '');
 });

@@ -1,4 +1,4 @@
-// The progress socket over real connections: lines, floods, deaths, and the file at its path.
+// The progress socket over real connections: lines, floods, scripts that die, and the file at its path.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -31,9 +31,9 @@ const socketsAt = (path: string): number =>
     .split('\n')
     .filter((line) => line.endsWith(` ${path}`)).length;
 
-const ownPath = (t: TestContext) => join(temporaryFolder(t), 'tonearm', 'upgrade.sock');
+const newPath = (t: TestContext) => join(temporaryFolder(t), 'tonearm', 'upgrade.sock');
 
-async function listen(t: TestContext, path = ownPath(t), clock: Clock = systemClock) {
+async function startListening(t: TestContext, path = newPath(t), clock: Clock = systemClock) {
   const received = { path, lines: [] as string[], connections: 0, problem: undefined as string | undefined };
   const owner: SocketOwner = {
     onLine: async ({ text }) => void received.lines.push(text),
@@ -46,7 +46,7 @@ async function listen(t: TestContext, path = ownPath(t), clock: Clock = systemCl
   return Object.assign(received, { socket });
 }
 
-async function dial(t: TestContext, path: string): Promise<Socket> {
+async function connectTo(t: TestContext, path: string): Promise<Socket> {
   const socket = connect({ path });
   t.after(() => socket.destroy());
   await once(socket, 'connect');
@@ -54,116 +54,127 @@ async function dial(t: TestContext, path: string): Promise<Socket> {
   return socket;
 }
 
-/** Sends everything, and waits until the other side has read all of it. */
-async function send(t: TestContext, path: string, ...parts: readonly (string | Uint8Array)[]): Promise<void> {
-  const socket = await dial(t, path);
-  for (const part of parts) socket.write(part);
+/** Sends the text, and waits until the other side has read all of it. */
+async function send(t: TestContext, path: string, text: string): Promise<void> {
+  const socket = await connectTo(t, path);
+  socket.write(text);
   socket.end();
   await once(socket, 'close');
 }
 
 test('half a line of a script that dies is dropped', async (t) => {
-  const received = await listen(t);
+  const received = await startListening(t);
   await send(t, received.path, `${BEGIN}\n${BEGIN.slice(0, 10)}`);
   assert.deepEqual(received.lines, [BEGIN]);
 });
 
+const FLOOD_LINES = 15_000;
+
 test('a flood arrives whole and in order, and another connection is read meanwhile', async (t) => {
-  const received = await listen(t);
-  const flood = await dial(t, received.path);
-  const line = (n: number) => `{"event":"progress","percent":0,"current":${n},"step":""}`;
-  flood.end(Array.from({ length: 15_000 }, (_, n) => `${line(n)}\n`).join(''));
+  const received = await startListening(t);
+  const flood = await connectTo(t, received.path);
+  const floodLines = Array.from(
+    { length: FLOOD_LINES },
+    (_, index) => `{"event":"progress","percent":0,"current":${index},"step":""}`,
+  );
+  flood.end(floodLines.map((line) => `${line}\n`).join(''));
   await until('the first line has come', () => received.lines.length > 0);
   await send(t, received.path, `${BEGIN}\n`);
-  const at = received.lines.indexOf(BEGIN);
-  assert.ok(at >= 0 && at < 14_999, `heard behind ${at} lines`);
-  await until('all lines have come', () => received.lines.length === 15_001);
-  received.lines.splice(at, 1);
-  const expected = Array.from({ length: 15_000 }, (_, n) => line(n));
-  assert.deepEqual(received.lines, expected);
+
+  const position = received.lines.indexOf(BEGIN);
+  assert.ok(position >= 0 && position < FLOOD_LINES - 1, `read after ${position} lines of the flood`);
+  await until('all lines have come', () => received.lines.length === FLOOD_LINES + 1);
+  received.lines.splice(position, 1);
+  assert.deepEqual(received.lines, floodLines);
 });
 
-test('at most 10 000 lines are read in a second, and the others in the next one', async (t) => {
+test('at most 10 000 lines are read in a second, and further lines in the next second', async (t) => {
   const clock = new ManualClock();
-  const received = await listen(t, undefined, clock);
-  const flood = await dial(t, received.path);
+  const received = await startListening(t, undefined, clock);
+  const flood = await connectTo(t, received.path);
   flood.end(`${BEGIN}\n`.repeat(10_001));
-  await until('the rest begins', () => clock.timers === 1);
+  await until('the socket waits for the next second', () => clock.timers === 1);
   assert.equal(received.lines.length, 10_000);
   clock.advance(1_000);
   await until('the last line has come', () => received.lines.length === 10_001);
 });
 
 test('200 connections at once, beside a silent one, lose no line', async (t) => {
-  const received = await listen(t);
-  await dial(t, received.path);
-  const lines = Array.from({ length: 200 }, (_, n) => `{"event":"begin","total":${n}}`);
+  const received = await startListening(t);
+  await connectTo(t, received.path);
+  const lines = Array.from({ length: 200 }, (_, index) => `{"event":"begin","total":${index}}`);
   await Promise.all(lines.map((line) => send(t, received.path, `${line}\n${line}`)));
   const expected = lines.flatMap((line) => [line, line]);
   assert.deepEqual(received.lines.sort(), expected.sort());
 });
 
-test('at the bound a new connection is closed, and the problem is shown until there is room', async (t) => {
-  const received = await listen(t);
-  const open: Socket[] = [];
-  for (let n = 0; n < 256; n++) open.push(await dial(t, received.path));
-  await until('all connections are open', () => received.connections === 256);
-  await once(await dial(t, received.path), 'close');
+const CONNECTIONS_MAX = 256;
+
+test('when as many connections are open as may be, a new one is closed, and the problem is shown until one ends', async (t) => {
+  const received = await startListening(t);
+  const openSockets: Socket[] = [];
+  for (let count = 0; count < CONNECTIONS_MAX; count++) openSockets.push(await connectTo(t, received.path));
+  await until('all connections are open', () => received.connections === CONNECTIONS_MAX);
+  await once(await connectTo(t, received.path), 'close');
   assert.match(received.problem ?? '', /too many/);
-  open[0]?.destroy();
-  await until('one connection has ended', () => received.connections === 255);
+
+  openSockets[0]?.destroy();
+  await until('one connection has ended', () => received.connections === CONNECTIONS_MAX - 1);
   await send(t, received.path, `${END}\n`);
-  assert.deepEqual([received.lines, received.problem], [[END], undefined]);
+  assert.deepEqual(received.lines, [END]);
+  assert.equal(received.problem, undefined);
 });
 
 test('the socket is closed to other users, and leaves no file', async (t) => {
-  const received = await listen(t);
+  const received = await startListening(t);
   const directory = join(received.path, '..');
   assert.equal(statSync(received.path).mode & 0o777, 0o600);
   assert.equal(statSync(directory).mode & 0o777, 0o700);
   assert.deepEqual(readdirSync(directory), ['upgrade.sock']);
+
   await received.socket.stop();
   assert.deepEqual(readdirSync(directory), []);
 });
 
 test('a socket that is removed before its mode is set is closed, and another one is made', async (t) => {
-  const path = ownPath(t);
-  const opening = listen(t, path);
+  const path = newPath(t);
+  const opening = startListening(t, path);
   // The constructor has made the socket, but has not set its mode.
   rmSync(path);
   const received = await opening;
-  await until('there is another one', () => received.problem === undefined && statSync(path).isSocket());
+  await until('another socket listens', () => received.problem === undefined && statSync(path).isSocket());
   assert.equal(socketsAt(path), 1);
 });
 
-test('the daemon makes its own directory private, and does not change one with another name', async (t) => {
+test('the daemon makes its own directory private, and does not change a directory with another name', async (t) => {
   const root = temporaryFolder(t);
   for (const [name, mode] of Object.entries({ tonearm: 0o700, shared: 0o755 })) {
     mkdirSync(join(root, name));
     chmodSync(join(root, name), 0o755);
-    await listen(t, join(root, name, 'upgrade.sock'));
+    await startListening(t, join(root, name, 'upgrade.sock'));
     assert.equal(statSync(join(root, name)).mode & 0o777, mode);
   }
 });
 
 /** Leaves a socket file without a listener, as a SIGKILL does. */
 async function staleSocket(t: TestContext): Promise<string> {
-  const path = join(temporaryFolder(t), 's');
-  const dead = createServer();
-  await new Promise<void>((resolve) => dead.listen(`${path}.bound`, resolve));
+  const path = join(temporaryFolder(t), 'socket');
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(`${path}.bound`, resolve));
   // The socket was bound under another name, so that closing does not remove the file.
   renameSync(`${path}.bound`, path);
-  await new Promise((resolve) => dead.close(resolve));
+  await new Promise((resolve) => server.close(resolve));
   return path;
 }
 
-test('the path of a socket that is in use is not taken over before it is free', async (t) => {
-  const path = join(temporaryFolder(t), 's');
-  const first = await listen(t, path);
-  const second = await listen(t, path);
+test('a second daemon does not take over the path of a socket before the first daemon has ended', async (t) => {
+  const path = join(temporaryFolder(t), 'socket');
+  const first = await startListening(t, path);
+  const second = await startListening(t, path);
   assert.match(second.problem ?? '', /another process/);
   await send(t, path, `${BEGIN}\n`);
   assert.deepEqual([first.lines.length, second.lines.length], [1, 0]);
+
   await first.socket.stop();
   await until('the second daemon listens', () => second.problem === undefined);
   await send(t, path, `${BEGIN}\n`);
@@ -172,30 +183,30 @@ test('the path of a socket that is in use is not taken over before it is free', 
 
 test('one of many daemons that start at once over a stale socket listens', async (t) => {
   const path = await staleSocket(t);
-  const all = await Promise.all(Array.from({ length: 8 }, () => listen(t, path)));
-  assert.equal(all.filter(({ problem }) => problem === undefined).length, 1);
+  const daemons = await Promise.all(Array.from({ length: 8 }, () => startListening(t, path)));
+  assert.equal(daemons.filter(({ problem }) => problem === undefined).length, 1);
 });
 
 test('a file that is no socket stays in its place', async (t) => {
-  const path = join(temporaryFolder(t), 's');
+  const path = join(temporaryFolder(t), 'socket');
   writeFileSync(path, 'precious');
-  const received = await listen(t, path);
+  const received = await startListening(t, path);
   assert.match(received.problem ?? '', /not a socket/);
   assert.equal(statSync(path).size, 8);
 });
 
 test('a link in the place of the socket stays, and is not followed', async (t) => {
   const root = temporaryFolder(t);
-  const path = join(root, 's');
+  const path = join(root, 'socket');
   symlinkSync(join(root, 'other'), path);
-  const received = await listen(t, path);
+  const received = await startListening(t, path);
   assert.match(received.problem ?? '', /not a socket/);
   await received.socket.stop();
-  assert.deepEqual(readdirSync(root), ['s']);
+  assert.deepEqual(readdirSync(root), ['socket']);
 });
 
 test('a socket whose directory was removed comes back at once', async (t) => {
-  const received = await listen(t);
+  const received = await startListening(t);
   for (let round = 1; round <= 3; round++) {
     rmSync(join(received.path, '..'), { recursive: true });
     await until('the socket is back', () => statSync(received.path, { throwIfNoEntry: false }) !== undefined);

@@ -1,5 +1,5 @@
-// Tests what the upgrade's publisher sends, and when; and from the facts of the check unit to its last run, a
-// row per step.
+// Tests what the upgrade's publisher sends, and when. Then which last check follows from the facts of the check
+// unit: a row per case.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ import { initialRun, type Run } from '../../../src/actors/upgrade/run.js';
 import type { UpgradeSettings } from '../../../src/protocol/actor/settings.js';
 import { ManualClock } from '../../manual-clock.js';
 
-function publisher(more: Partial<UpgradeSettings> = {}) {
+function createPublisher(more: Partial<UpgradeSettings> = {}) {
   const published: string[] = [];
   const clock = new ManualClock();
   const publish = {
@@ -31,81 +31,95 @@ function publisher(more: Partial<UpgradeSettings> = {}) {
     upgradeUnit: 'up.service',
     ...more,
   };
-  return { made: new UpgradePublisher(settings, publish, clock), clock, taken: () => published.splice(0) };
+  const takePublished = () => published.splice(0);
+  return { publisher: new UpgradePublisher(settings, publish, clock), clock, takePublished };
 }
 
 const RUNNING: Run = { ...initialRun(), state: 'running', origin: 'socket', startedMs: 1_000 };
 
-test('a thousand steps of a run are published at once at first, then ten times a second, and the last one always', () => {
-  const { made, clock, taken } = publisher();
-  made.up(RUNNING);
-  taken();
-  const step = (percent: number) => made.setRun({ ...RUNNING, percent });
-  for (let n = 0; n < 1_000; n++) {
-    step(n / 10);
+test('the first steps of a run are published at once, further steps ten times a second, and the last step always', () => {
+  const { publisher, clock, takePublished } = createPublisher();
+  publisher.up(RUNNING);
+  takePublished();
+
+  for (let step = 0; step < 1_000; step++) {
+    publisher.setRun({ ...RUNNING, percent: step / 10 });
     clock.advance(1);
   }
   clock.advance(200);
-  const published = taken();
-  assert.ok(published.length >= 10 && published.length <= 11, `${published.length}`);
+
+  const published = takePublished();
+  assert.ok(published.length >= 10 && published.length <= 11, `published ${published.length} times`);
   assert.ok(published.every((line) => line.startsWith('upgrade  ')));
   assert.match(published.at(-1) ?? '', /"percent":99.9/);
   assert.equal(clock.timers, 0);
 });
 
-test('only what has changed is published, but everything again after the bus was lost', () => {
-  const { made, taken } = publisher();
-  made.setResult({ ok: true, value: '{"current":"1","latest":"1","upgrade_available":false}' });
-  assert.deepEqual(taken(), []);
-  made.up(RUNNING);
-  const all = taken();
-  const topics = all.map((line) => line.split(' ').slice(0, 2).join(' '));
+const RESULT = { ok: true, value: '{"current":"1","latest":"1","upgrade_available":false}' } as const;
+
+test('only changes are published, and everything again after the bus was lost', () => {
+  const { publisher, takePublished } = createPublisher();
+  publisher.setResult(RESULT);
+  assert.deepEqual(takePublished(), [], 'nothing is published before the backend is up');
+
+  publisher.up(RUNNING);
+  const everything = takePublished();
+  const topics = everything.map((line) => line.split(' ').slice(0, 2).join(' '));
   assert.deepEqual(topics, ['upgrade.info status', 'upgrade.info run', 'upgrade ', 'up ']);
-  made.setRun(RUNNING);
-  made.setResult({ ok: true, value: '{"current":"1","latest":"1","upgrade_available":false}' });
-  assert.deepEqual(taken(), []);
-  made.noteProblem('result file', 'it is empty');
-  made.noteProblem('result file', 'it is empty');
-  assert.equal(taken().length, 1);
-  made.noteProblem('result file', undefined);
-  made.down('gone');
-  taken();
-  made.up(RUNNING);
-  assert.deepEqual(taken(), all);
+
+  publisher.setRun(RUNNING);
+  publisher.setResult(RESULT);
+  assert.deepEqual(takePublished(), [], 'nothing has changed');
+
+  publisher.noteProblem('result file', 'it is empty');
+  publisher.noteProblem('result file', 'it is empty');
+  assert.equal(takePublished().length, 1, 'the same problem is published once');
+
+  publisher.noteProblem('result file', undefined);
+  publisher.down('gone');
+  takePublished();
+  publisher.up(RUNNING);
+  assert.deepEqual(takePublished(), everything);
 });
 
 test('a check is an event of its own, as clients take each upgrade.info without a state for a whole status', () => {
-  const { made, taken } = publisher({ checkUnit: 'check.service' });
-  made.up(initialRun());
-  const first = taken();
-  assert.ok(first.includes('upgrade.check  {"state":"idle"}'), first.join('\n'));
-  for (const line of first.filter((each) => each.startsWith('upgrade.info')))
+  const { publisher, takePublished } = createPublisher({ checkUnit: 'check.service' });
+  publisher.up(initialRun());
+  const atStart = takePublished();
+  assert.ok(atStart.includes('upgrade.check  {"state":"idle"}'), atStart.join('\n'));
+  for (const line of atStart.filter((published) => published.startsWith('upgrade.info')))
     assert.match(line, /"state":|"upgrade_available":/);
-  made.setCheck({ ...NOTHING_RAN, ...WORKING });
-  const [event = '', whole = '', ...more] = taken();
-  assert.deepEqual([event, more], ['upgrade.check  {"state":"running"}', []]);
-  assert.match(whole, /^upgrade {2}\{"current":.*"check":\{"state":"running"\}\}$/);
+
+  publisher.setCheck({ ...NOTHING_RAN, ...WORKING });
+  const [event, wholeRecord = '', ...more] = takePublished();
+  assert.equal(event, 'upgrade.check  {"state":"running"}');
+  assert.deepEqual(more, []);
+  assert.match(wholeRecord, /^upgrade {2}\{"current":.*"check":\{"state":"running"\}\}$/);
 });
 
 const NOW_MS = 5_000;
-const AT = '1970-01-01T00:00:05Z';
+const NOW = '1970-01-01T00:00:05Z';
 const WORKING: Partial<RunFacts> = { activeState: 'activating', subState: 'start', invocation: 'a' };
 const DONE: Partial<RunFacts> = { invocation: 'a' };
 const FAILED: Partial<RunFacts> = { activeState: 'failed', result: 'exit-code', invocation: 'a' };
 const FORGOTTEN: Partial<RunFacts> = { ...FAILED, activeState: 'inactive', wasReset: true };
 
-const ROWS: readonly (readonly [name: string, steps: readonly Partial<RunFacts>[], expected: object])[] = [
+const LAST_CHECKS: readonly (readonly [
+  what: string,
+  steps: readonly Partial<RunFacts>[],
+  expected: object,
+])[] = [
   ['it has not run', [{}], { state: 'idle' }],
   ['it runs', [{}, WORKING], { state: 'running' }],
-  ['it has run', [{}, WORKING, DONE], { state: 'idle', finished_at: AT }],
-  ['it has run so quickly that nobody saw it', [{}, DONE], { state: 'idle', finished_at: AT }],
+  ['it has run', [{}, WORKING, DONE], { state: 'idle', finished_at: NOW }],
+  ['it has run so quickly that nobody saw it', [{}, DONE], { state: 'idle', finished_at: NOW }],
   ['it ran before anybody looked', [DONE], { state: 'idle' }],
-  ['it failed', [WORKING, FAILED], { state: 'failed', finished_at: AT, detail: 'its result is exit-code' }],
+  ['it failed', [WORKING, FAILED], { state: 'failed', finished_at: NOW, detail: 'its result is exit-code' }],
   ['it failed, and systemd was made to forget that', [FAILED, FORGOTTEN], { state: 'idle' }],
-  ['it is unloaded after its end', [WORKING, DONE, {}], { state: 'idle', finished_at: AT }],
+  ['it is unloaded after its end', [WORKING, DONE, {}], { state: 'idle', finished_at: NOW }],
 ];
-for (const [name, steps, expected] of ROWS) {
-  test(name, () => {
+for (const [what, steps, expected] of LAST_CHECKS) {
+  test(`the last check is derived from its unit: ${what}`, () => {
     let check: LastCheck | undefined;
     for (const step of steps) check = nextCheck(check, { ...NOTHING_RAN, ...step }, NOW_MS);
     assert.ok(check);

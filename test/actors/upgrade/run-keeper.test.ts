@@ -1,4 +1,4 @@
-// When a run begins with a line of progress, when silence ends it, and what is saved of it.
+// When a line of progress begins a run, when silence ends a run, and what of a run is saved.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -9,66 +9,76 @@ import type { SavedRun } from '../../../src/actors/upgrade/run-store.js';
 import { ManualClock } from '../../manual-clock.js';
 import { settle } from '../units/scripted-manager.js';
 
-const A = 'a'.repeat(32);
-const HERE = { boot: 'boot', manager: 'manager', unit: 'up.service' };
+const INVOCATION = 'a'.repeat(32);
+const CIRCUMSTANCES = { boot: 'boot', manager: 'manager', unit: 'up.service' };
 const BEGIN: ProgressEvent = { event: 'begin', total: 1 };
 const END: ProgressEvent = { event: 'end', success: true };
 const progress = (percent: number): ProgressEvent => ({ event: 'progress', percent, current: 1, step: 's' });
-const AT_WORK: RunFacts = { ...NOTHING_RAN, activeState: 'activating', subState: 'start', invocation: A };
-const AT_REST: RunFacts = { ...NOTHING_RAN, invocation: A };
-const BROKEN: RunFacts = { ...AT_REST, activeState: 'failed', subState: 'failed', result: 'exit-code' };
+const AT_WORK: RunFacts = {
+  ...NOTHING_RAN,
+  activeState: 'activating',
+  subState: 'start',
+  invocation: INVOCATION,
+};
+const AT_REST: RunFacts = { ...NOTHING_RAN, invocation: INVOCATION };
+const UNIT_FAILED: RunFacts = { ...AT_REST, activeState: 'failed', subState: 'failed', result: 'exit-code' };
 
-type Stage = ReturnType<typeof stage>;
+type KeeperUnderTest = ReturnType<typeof createKeeper>;
 
-function stage(t: TestContext, saved?: SavedRun) {
-  const waiting: ((facts: RunFacts | undefined) => void)[] = [];
-  const all: SavedRun[] = [];
+function createKeeper(t: TestContext, savedBefore?: SavedRun) {
+  /** Questions to systemd without an answer. */
+  const openQuestions: ((facts: RunFacts | undefined) => void)[] = [];
+  const saved: SavedRun[] = [];
   const clock = new ManualClock();
   const owner = {
     changed: () => undefined,
-    save: (next: SavedRun) => all.push(next),
-    readUnit: () => new Promise<RunFacts | undefined>((resolve) => waiting.push(resolve)),
+    save: (run: SavedRun) => saved.push(run),
+    readUnit: () => new Promise<RunFacts | undefined>((resolve) => openQuestions.push(resolve)),
   };
-  const keeper = new RunKeeper(HERE, owner, clock);
-  keeper.recall(saved);
+  const keeper = new RunKeeper(CIRCUMSTANCES, owner, clock);
+  keeper.recall(savedBefore);
   t.after(() => keeper.stop());
-  /** Answers the oldest open question to systemd with these facts. */
+  /** Answers the oldest open question with these facts. */
   const answer = async (facts: RunFacts | undefined) => {
     await settle();
-    waiting.shift()?.(facts);
+    openQuestions.shift()?.(facts);
     await settle();
   };
-  return { keeper, saved: all, clock, answer };
+  return { keeper, saved, clock, answer };
 }
 
-const state = ({ keeper: { run } }: Stage) => `${run.state} ${run.origin ?? '-'} ${run.percent ?? '-'}`;
+/** State, origin and percentage; a hyphen is none. */
+const stateOf = ({ keeper: { run } }: KeeperUnderTest) =>
+  `${run.state} ${run.origin ?? '-'} ${run.percent ?? '-'}`;
 
 /** The facts of the unit by short names. */
 const FACTS: Readonly<Record<string, RunFacts | undefined>> = {
   'never ran': NOTHING_RAN,
   works: AT_WORK,
   rests: AT_REST,
-  failed: BROKEN,
-  waits: { ...BROKEN, activeState: 'activating', subState: 'auto-restart' },
+  failed: UNIT_FAILED,
+  waits: { ...UNIT_FAILED, activeState: 'activating', subState: 'auto-restart' },
   unknown: undefined,
 };
 const LINES: Readonly<Record<string, ProgressEvent>> = { begin: BEGIN, end: END };
 
-/** The words of a story: the first ones act on the keeper, the last three check it. */
-const STEPS: Readonly<Record<string, (on: Stage, argument: string) => unknown>> = {
-  line: (on, argument) => {
-    void on.keeper.applyLine(LINES[argument] ?? progress(Number(argument)), on.clock.monotonic());
+/** The words of a story. The last three words check the keeper, the others act on it. */
+const STEPS: Readonly<Record<string, (tested: KeeperUnderTest, argument: string) => unknown>> = {
+  line: (tested, argument) => {
+    const event = LINES[argument] ?? progress(Number(argument));
+    void tested.keeper.applyLine(event, tested.clock.monotonic());
     return settle();
   },
-  signal: (on, argument) =>
-    on.keeper.applyInput({ kind: 'unit', facts: FACTS[argument] ?? assert.fail(argument) }),
-  answer: (on, argument) => on.answer(FACTS[argument]),
-  read: (on, argument) => on.keeper.applyReading(FACTS[argument] ?? assert.fail(argument), HERE),
-  connected: (on, argument) => on.keeper.setConnections(Number(argument)),
-  pass: (on, argument) => on.clock.advance(Number(argument)),
-  is: (on, argument) => assert.equal(state(on), argument),
-  saved: (on, argument) => assert.equal(on.saved.map(({ record }) => record.state).join(), argument),
-  timers: (on, argument) => assert.equal(on.clock.timers, Number(argument)),
+  signal: (tested, argument) =>
+    tested.keeper.applyInput({ kind: 'unit', facts: FACTS[argument] ?? assert.fail(argument) }),
+  answer: (tested, argument) => tested.answer(FACTS[argument]),
+  read: (tested, argument) =>
+    tested.keeper.applyReading(FACTS[argument] ?? assert.fail(argument), CIRCUMSTANCES),
+  connected: (tested, argument) => tested.keeper.setConnections(Number(argument)),
+  pass: (tested, argument) => tested.clock.advance(Number(argument)),
+  is: (tested, argument) => assert.equal(stateOf(tested), argument),
+  saved: (tested, argument) => assert.equal(tested.saved.map(({ record }) => record.state).join(), argument),
+  timers: (tested, argument) => assert.equal(tested.clock.timers, Number(argument)),
 };
 
 const QUIET_MS = 10 * 60 * 1000;
@@ -104,51 +114,57 @@ const STORIES: readonly (readonly [what: string, story: string])[] = [
 
 for (const [what, story] of STORIES) {
   test(what, async (t) => {
-    const on = stage(t);
+    const tested = createKeeper(t);
     for (const step of story.split('; ')) {
       const [word = '', ...argument] = step.split(' ');
-      await (STEPS[word] ?? assert.fail(`no such step: ${step}`))(on, argument.join(' '));
+      const carryOut = STEPS[word] ?? assert.fail(`no such step: ${step}`);
+      await carryOut(tested, argument.join(' '));
     }
   });
 }
 
-test('a line of a connection of a finished systemd run begins no run, nor does one right after this run', async (t) => {
-  const { keeper, clock, ...on } = stage(t);
-  const now = () => clock.monotonic();
-  const sinceMs = now();
+test('after a systemd run, no run begins with a line of its connection or with a line within the next second', async (t) => {
+  const { keeper, clock, answer } = createKeeper(t);
+  const connectedBeforeEndMs = clock.monotonic();
   clock.advance(1);
   keeper.applyInput({ kind: 'unit', facts: AT_WORK });
   keeper.applyInput({ kind: 'unit', facts: AT_REST });
-  const byHandMs = now();
+  const connectedAfterEndMs = clock.monotonic();
+
   clock.advance(999);
-  await keeper.applyLine(progress(5), byHandMs);
+  await keeper.applyLine(progress(5), connectedAfterEndMs);
   clock.advance(60_000);
-  await keeper.applyLine(progress(5), sinceMs);
+  await keeper.applyLine(progress(5), connectedBeforeEndMs);
   assert.equal(keeper.run.state, 'idle');
-  void keeper.applyLine(progress(6), byHandMs);
-  await on.answer(AT_REST);
+
+  void keeper.applyLine(progress(6), connectedAfterEndMs);
+  await answer(AT_REST);
   assert.equal(keeper.run.state, 'running');
 });
 
 const SOCKET_RUN = { state: 'running', origin: 'socket', startedMs: 5_000 } as const;
 
 test('a run of the socket continues over a restart of the daemon, but not over a reboot', (t) => {
-  assert.equal(state(stage(t, { record: SOCKET_RUN, circumstances: HERE })), 'running socket -');
-  const after = stage(t, { record: SOCKET_RUN, circumstances: { ...HERE, boot: 'before' } });
-  assert.equal(state(after), 'failed socket -');
+  const restarted = createKeeper(t, { record: SOCKET_RUN, circumstances: CIRCUMSTANCES });
+  assert.equal(stateOf(restarted), 'running socket -');
+  const rebooted = createKeeper(t, {
+    record: SOCKET_RUN,
+    circumstances: { ...CIRCUMSTANCES, boot: 'before' },
+  });
+  assert.equal(stateOf(rebooted), 'failed socket -');
 });
 
-test('the result of a systemd run depends on the invocation that it began with', (t) => {
-  const record = { state: 'running', origin: 'systemd', startedMs: 5_000, invocation: A } as const;
-  for (const [other, expected] of [
+test('after a restart the result of a systemd run is known only for the same boot, manager and unit', (t) => {
+  const record = { state: 'running', origin: 'systemd', startedMs: 5_000, invocation: INVOCATION } as const;
+  for (const [differences, expected] of [
     [{}, 'idle systemd -'],
     [{ boot: 'before' }, 'failed systemd -'],
     [{ manager: 'before' }, 'failed systemd -'],
     [{ unit: 'other.service' }, 'failed systemd -'],
   ] as const) {
-    const on = stage(t, { record, circumstances: { ...HERE, ...other } });
-    on.keeper.applyReading(AT_REST, HERE);
-    assert.equal(state(on), expected);
-    assert.deepEqual(on.saved.at(-1)?.circumstances, HERE);
+    const tested = createKeeper(t, { record, circumstances: { ...CIRCUMSTANCES, ...differences } });
+    tested.keeper.applyReading(AT_REST, CIRCUMSTANCES);
+    assert.equal(stateOf(tested), expected);
+    assert.deepEqual(tested.saved.at(-1)?.circumstances, CIRCUMSTANCES);
   }
 });

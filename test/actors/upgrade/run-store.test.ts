@@ -1,4 +1,4 @@
-// The state file is written whole, read back unchanged, and nobody waits for it longer than its limit.
+// The state file is written whole and read back unchanged, and nobody waits for its disk longer than a limit.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -18,32 +18,32 @@ import { parseSaved, RunStore, type SavedRun, savedText } from '../../../src/act
 import { ManualClock } from '../../manual-clock.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 
-const A = 'a'.repeat(32);
-const HERE = { boot: 'boot', manager: 'manager', unit: 'up.service' };
+const INVOCATION = 'a'.repeat(32);
+const CIRCUMSTANCES = { boot: 'boot', manager: 'manager', unit: 'up.service' };
 
-function store(t: TestContext) {
+function createStore(t: TestContext) {
   const directory = temporaryFolder(t);
   const path = join(directory, 'deep', 'run.json');
   const problems: (string | undefined)[] = [];
   const clock = new ManualClock();
-  const made = new RunStore(path, (problem) => problems.push(problem), clock);
-  return { directory, path, problems, clock, made };
+  const store = new RunStore(path, (problem) => problems.push(problem), clock);
+  return { directory, path, problems, clock, store };
 }
 
-/** Without fields that are undefined. */
-const known = (saved: SavedRun | undefined): unknown => saved && JSON.parse(JSON.stringify(saved));
+/** The saved run without the members that are undefined. */
+const withoutUndefined = (saved: SavedRun | undefined): unknown => saved && JSON.parse(JSON.stringify(saved));
 
-const ENDED = { origin: 'systemd', invocation: A, startedMs: 5_000, finishedMs: 9_000 } as const;
-const SAVED: SavedRun = { record: { state: 'failed', ...ENDED }, circumstances: HERE };
+const ENDED = { origin: 'systemd', invocation: INVOCATION, startedMs: 5_000, finishedMs: 9_000 } as const;
+const SAVED: SavedRun = { record: { state: 'failed', ...ENDED }, circumstances: CIRCUMSTANCES };
 
 test('a run is saved whole, for the owner only, and read back', async (t) => {
-  const { path, made, problems } = store(t);
-  assert.equal(await made.recall(), undefined);
-  for (let n = 0; n < 50; n++)
-    made.save({ ...SAVED, record: { state: 'running', origin: 'socket', startedMs: n * 1000 } });
-  made.save(SAVED);
-  await made.whenWritten();
-  assert.deepEqual(known(await made.recall()), SAVED);
+  const { path, store, problems } = createStore(t);
+  assert.equal(await store.recall(), undefined);
+  for (let second = 0; second < 50; second++)
+    store.save({ ...SAVED, record: { state: 'running', origin: 'socket', startedMs: second * 1000 } });
+  store.save(SAVED);
+  await store.whenWritten();
+  assert.deepEqual(withoutUndefined(await store.recall()), SAVED);
   assert.deepEqual(readdirSync(join(path, '..')), ['run.json']);
   assert.equal(statSync(path).mode & 0o777, 0o600);
   assert.match(readFileSync(path, 'utf8'), /"started_at":"1970-01-01T00:00:05Z"/);
@@ -51,29 +51,30 @@ test('a run is saved whole, for the owner only, and read back', async (t) => {
 });
 
 test('a run that is only queued is read back as queued', () => {
-  for (const before of ['', A]) {
+  for (const before of ['', INVOCATION]) {
     const queued = {
       origin: 'systemd',
       invocationBefore: before,
       startJob: '/job/7',
       startedMs: 5_000,
     } as const;
-    const saved: SavedRun = { record: { state: 'running', ...queued }, circumstances: HERE };
-    assert.deepEqual(known(parseSaved(savedText(saved))), saved);
+    const saved: SavedRun = { record: { state: 'running', ...queued }, circumstances: CIRCUMSTANCES };
+    assert.deepEqual(withoutUndefined(parseSaved(savedText(saved))), saved);
   }
 });
 
 test('a run is saved whatever stands at the path of the temporary file', async (t) => {
-  const { directory, path, made, problems } = store(t);
+  const { directory, path, store, problems } = createStore(t);
   mkdirSync(join(path, '..'));
-  const fresh = `${path}.new`;
-  const fifo = () => execFileSync('mkfifo', [fresh]);
-  const link = () => symlinkSync(join(directory, 'elsewhere'), fresh);
-  for (const put of [fifo, link, () => writeFileSync(fresh, 'half of a te')]) {
-    put();
-    made.save(SAVED);
-    await made.whenWritten();
-    assert.deepEqual(known(await made.recall()), SAVED);
+  const temporaryPath = `${path}.new`;
+  const makeFifo = () => execFileSync('mkfifo', [temporaryPath]);
+  const makeLink = () => symlinkSync(join(directory, 'elsewhere'), temporaryPath);
+  const makeFile = () => writeFileSync(temporaryPath, 'half of a te');
+  for (const makeObstacle of [makeFifo, makeLink, makeFile]) {
+    makeObstacle();
+    store.save(SAVED);
+    await store.whenWritten();
+    assert.deepEqual(withoutUndefined(await store.recall()), SAVED);
     assert.deepEqual(readdirSync(join(path, '..')), ['run.json']);
   }
   assert.equal(existsSync(join(directory, 'elsewhere')), false);
@@ -81,48 +82,50 @@ test('a run is saved whatever stands at the path of the temporary file', async (
 });
 
 test('a disk that hangs is waited for a bounded time', async (t) => {
-  const { made, clock, path, problems } = store(t);
+  const { store, clock, path, problems } = createStore(t);
   // The manual clock reaches the deadline before the disk answers.
-  const recalling = made.recall();
+  const recalling = store.recall();
   clock.advance(4_000);
   assert.equal(await recalling, undefined);
   assert.deepEqual(problems.splice(0), ['it is ignored: it cannot be read within 4 s']);
-  made.save(SAVED);
-  const late = made.whenWritten();
+
+  store.save(SAVED);
+  const waiting = store.whenWritten();
   clock.advance(1_000);
-  await late;
-  assert.equal(existsSync(path), false);
-  await made.whenWritten();
+  await waiting;
+  assert.equal(existsSync(path), false, 'the wait has ended before the disk answered');
+  await store.whenWritten();
   assert.deepEqual(problems, [undefined]);
-  assert.deepEqual(known(await made.recall()), SAVED);
+  assert.deepEqual(withoutUndefined(await store.recall()), SAVED);
   assert.equal(clock.timers, 0);
 });
 
-test('a place that cannot be written is reported and tried again, and the newest run is saved when it can be', async (t) => {
-  const { directory, path, made, problems, clock } = store(t);
-  const inTheWay = join(directory, 'deep');
-  writeFileSync(inTheWay, '');
-  made.save({ ...SAVED, record: { state: 'running', origin: 'socket', startedMs: 1_000 } });
-  await made.whenWritten();
-  made.save(SAVED);
-  await made.whenWritten();
+test('a path that cannot be written is reported and tried again, and the newest run is saved as soon as it can be', async (t) => {
+  const { directory, path, store, problems, clock } = createStore(t);
+  const obstacle = join(directory, 'deep');
+  writeFileSync(obstacle, '');
+  store.save({ ...SAVED, record: { state: 'running', origin: 'socket', startedMs: 1_000 } });
+  await store.whenWritten();
+  store.save(SAVED);
+  await store.whenWritten();
   clock.advance(10_000);
-  await made.whenWritten();
+  await store.whenWritten();
   assert.equal(existsSync(path), false);
   assert.equal(problems.length, 3);
   for (const problem of problems) assert.match(problem ?? '', /cannot be written/);
-  rmSync(inTheWay);
+
+  rmSync(obstacle);
   clock.advance(10_000);
-  await made.whenWritten();
+  await store.whenWritten();
   assert.equal(problems.at(-1), undefined);
-  assert.deepEqual(known(await made.recall()), SAVED);
+  assert.deepEqual(withoutUndefined(await store.recall()), SAVED);
   assert.equal(clock.timers, 0);
 });
 
 test('a file that does not hold a run is ignored', () => {
   const good = savedText(SAVED);
-  assert.deepEqual(known(parseSaved(good)), SAVED);
-  for (const [from, to] of [
+  assert.deepEqual(withoutUndefined(parseSaved(good)), SAVED);
+  for (const [pattern, replacement] of [
     [/^/, 'x'],
     [/}\n$/, ''],
     ['"failed"', '"broken"'],
@@ -132,6 +135,6 @@ test('a file that does not hold a run is ignored', () => {
     [/.*/s, ''],
     [/.*/s, '{"state":"running","boot":"","manager":"","unit":""}'],
   ] as const) {
-    assert.equal(parseSaved(good.replace(from, to)), undefined, String(from));
+    assert.equal(parseSaved(good.replace(pattern, replacement)), undefined, String(pattern));
   }
 });

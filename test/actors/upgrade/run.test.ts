@@ -11,11 +11,13 @@ import {
   type RunInput,
 } from '../../../src/actors/upgrade/run.js';
 
+/** Two invocations of the unit. */
 const A = 'a'.repeat(32);
 const B = 'b'.repeat(32);
-const NOW = 1_000_000;
+const NOW_MS = 1_000_000;
 
 const INVOCATIONS: Readonly<Record<string, string>> = { A, B, '-': '' };
+/** What each further word changes in the facts of the unit. */
 const WORDS: Readonly<Record<string, Partial<RunFacts>>> = {
   job1: { job: '/job/1' },
   job2: { job: '/job/2' },
@@ -28,12 +30,12 @@ const WORDS: Readonly<Record<string, Partial<RunFacts>>> = {
   'at-7-s': { startedMs: 7_000 },
 };
 
-/** The facts of the unit: its state, its invocation, and further words. */
-function facts(text: string): RunFacts {
-  const [activeState = '', invocation = '', ...words] = text.split(' ');
-  const more = words.map((word) => WORDS[word] ?? assert.fail(`no such word: ${word}`));
-  const known = INVOCATIONS[invocation] ?? assert.fail(`no such invocation: ${text}`);
-  return Object.assign({ ...NOTHING_RAN, activeState, subState: activeState, invocation: known }, ...more);
+/** The facts of the unit. `text` is its state, its invocation, and any of `WORDS`. */
+function factsOf(text: string): RunFacts {
+  const [activeState = '', invocationName = '', ...words] = text.split(' ');
+  const changes = words.map((word) => WORDS[word] ?? assert.fail(`no such word: ${word}`));
+  const invocation = INVOCATIONS[invocationName] ?? assert.fail(`no such invocation: ${text}`);
+  return Object.assign({ ...NOTHING_RAN, activeState, subState: activeState, invocation }, ...changes);
 }
 
 const accepted = { kind: 'accepted', countBefore: 0, invocationBefore: '', job: '/job/1' } as const;
@@ -60,47 +62,50 @@ const INPUTS: Readonly<Record<string, RunInput>> = {
 };
 
 /**
- * One of the inputs above; `jobN RESULT`: its end; `read UNIT`, `elsewhere UNIT` from another manager, or
- * `stopped UNIT`; or a signal of the unit.
+ * `text` is a key of `INPUTS`, or `jobN RESULT` for the end of a job, or the facts of the unit for a signal. A
+ * reading is `read FACTS`, from another manager `elsewhere FACTS`, of a unit that was stopped `stopped FACTS`.
  */
-function input(text: string): RunInput {
-  const fixed = INPUTS[text];
-  if (fixed !== undefined) return fixed;
-  const [first = '', ...rest] = text.split(' ');
-  if (/^job\d$/.test(first)) {
-    return { kind: 'job-ended', job: first.replace('job', '/job/'), result: rest.join(' ') };
+function inputOf(text: string): RunInput {
+  const namedInput = INPUTS[text];
+  if (namedInput !== undefined) return namedInput;
+  const [firstWord = '', ...rest] = text.split(' ');
+  if (/^job\d$/.test(firstWord)) {
+    return { kind: 'job-ended', job: firstWord.replace('job', '/job/'), result: rest.join(' ') };
   }
-  if (!['read', 'elsewhere', 'stopped'].includes(first)) return { kind: 'unit', facts: facts(text) };
-  const circumstances = { isSameManager: first !== 'elsewhere', wasStopped: first === 'stopped' };
-  return { kind: 'read', facts: facts(rest.join(' ')), ...circumstances };
+  if (!['read', 'elsewhere', 'stopped'].includes(firstWord)) return { kind: 'unit', facts: factsOf(text) };
+  const circumstances = { isSameManager: firstWord !== 'elsewhere', wasStopped: firstWord === 'stopped' };
+  return { kind: 'read', facts: factsOf(rest.join(' ')), ...circumstances };
 }
 
-/** `story`: inputs, separated by semicolons. */
-const follow = (run: Run, story: string): Run =>
-  story.split('; ').reduce((before, text) => nextRun(before, input(text), NOW), run);
+/** `story` is inputs, separated by semicolons. */
+function follow(from: Run, story: string): Run {
+  let run = from;
+  for (const text of story.split('; ')) run = nextRun(run, inputOf(text), NOW_MS);
+  return run;
+}
 
 const idle = initialRun();
 const failed = initialRun({ state: 'failed', invocation: B, origin: 'systemd' });
 const running = follow(idle, 'accepted; activating A job1');
 const socketRun = follow(idle, 'begin');
 
-type Row = readonly [name: string, from: Run, story: string, expected: string];
+type Row = readonly [what: string, from: Run, story: string, expected: string];
 
 /**
- * `expected`: state and origin, or 'same' when the event's text must not change. systemd confirms its last
- * facts.
+ * `expected` is state and origin, or 'same' if the text of the event must not change. A failure in doubt is
+ * confirmed by the last facts.
  */
-function check(name: string, rows: readonly Row[]): void {
+function testRows(name: string, rows: readonly Row[]): void {
   describe(name, () => {
     for (const [what, from, story, expected] of rows) {
       test(what, () => {
         const followed = follow(from, story);
         const confirmed = { kind: 'confirmed', facts: { ...followed.facts, job: '' } } as const;
-        const to = followed.isDoubtful ? nextRun(followed, confirmed, NOW) : followed;
-        if (expected === 'same') assert.deepEqual(publishedRun(to), publishedRun(from));
-        else assert.equal(`${to.state} ${to.origin ?? '-'}`, expected);
-        const ended = to.state !== 'running' && (from.state === 'running' || to.count > from.count);
-        assert.equal(to.finishedMs, ended ? NOW : undefined);
+        const run = followed.isDoubtful ? nextRun(followed, confirmed, NOW_MS) : followed;
+        if (expected === 'same') assert.deepEqual(publishedRun(run), publishedRun(from));
+        else assert.equal(`${run.state} ${run.origin ?? '-'}`, expected);
+        const hasEnded = run.state !== 'running' && (from.state === 'running' || run.count > from.count);
+        assert.equal(run.finishedMs, hasEnded ? NOW_MS : undefined);
       });
     }
   });
@@ -111,7 +116,7 @@ const WELL = 'idle systemd';
 const BAD = 'failed systemd';
 
 const ENDED = [idle, failed];
-check('the table of runs', [
+testRows('the table of runs', [
   ...ENDED.flatMap((from): Row[] => [
     [`${from.state}: the trigger succeeds`, from, 'accepted', GOES],
     [`${from.state}: the unit starts by other hands`, from, 'activating A', GOES],
@@ -138,7 +143,7 @@ const record = { state: 'running', origin: 'systemd', invocation: A, startedMs: 
 const saved = initialRun(record);
 const ofJob1 = initialRun({ ...record, startJob: '/job/1' });
 
-check('a run that was going on when the daemon ended', [
+testRows('a run that was going on when the daemon ended', [
   ['goes on', saved, 'read activating A', 'same'],
   ['goes on to its end', saved, 'read activating A job1; inactive A job1; job1 done', WELL],
   ['has failed', saved, 'read failed A bad', BAD],
@@ -154,7 +159,7 @@ check('a run that was going on when the daemon ended', [
   ['has ended well, not as another job', ofJob1, 'read activating A job2; job2 failed; inactive A', WELL],
 ]);
 
-test('a run that was going on keeps its time, and another run has its own', () => {
+test('a run that was going on keeps its start, and another run has its own start', () => {
   assert.equal(follow(saved, 'read activating A at-7-s').startedMs, 5000);
   const next = follow(saved, 'read activating B at-7-s');
   assert.deepEqual([next.invocation, next.startedMs, next.count], [B, 7000, 1]);
@@ -163,22 +168,22 @@ test('a run that was going on keeps its time, and another run has its own', () =
 });
 
 const queued = { state: 'running', origin: 'systemd', startedMs: 5000 } as const;
-const first = initialRun({ ...queued, invocationBefore: '' });
-const again = initialRun({ ...queued, invocationBefore: B });
+const acceptedFirst = initialRun({ ...queued, invocationBefore: '' });
+const acceptedAgain = initialRun({ ...queued, invocationBefore: B });
 
-check('a run of which only the acceptance was seen when the daemon ended', [
-  ['goes on, once what was before has stopped', again, 'read deactivating B', 'same'],
-  ['has ended well and is remembered', first, 'read active A exited', WELL],
-  ['has failed and been reset, and is loaded', again, 'read inactive A reset', BAD],
-  ['never ran behind a success', again, 'read active B exited', BAD],
+testRows('a run of which only the acceptance was seen when the daemon ended', [
+  ['goes on, once what was before has stopped', acceptedAgain, 'read deactivating B', 'same'],
+  ['has ended well and is remembered', acceptedFirst, 'read active A exited', WELL],
+  ['has failed and been reset, and is loaded', acceptedAgain, 'read inactive A reset', BAD],
+  ['never ran behind a success', acceptedAgain, 'read active B exited', BAD],
   ['is not known to have been before', initialRun(queued), 'read inactive -', BAD],
 ]);
 
 test('a run that was only accepted gets the invocation that is found later', () => {
-  const over = follow(first, 'read active A exited');
-  assert.deepEqual([over.invocation, over.invocationBefore], [A, undefined]);
+  const ended = follow(acceptedFirst, 'read active A exited');
+  assert.deepEqual([ended.invocation, ended.invocationBefore], [A, undefined]);
   // The stop of the remaining unit is not a run.
-  assert.equal(follow(over, 'deactivating A').state, 'idle');
+  assert.equal(follow(ended, 'deactivating A').state, 'idle');
 });
 
 const remained = initialRun({ state: 'idle', invocation: A });
@@ -186,10 +191,10 @@ const START = 'inactive A job1; activating A job1';
 const SERVICE = 'accepted; active A running job1; job1 done';
 const REMAINS = 'read active A exited; active A exited job1';
 const RELOAD = 'job1 done; active A running job2; job2 failed; active A running; inactive A';
-/** The states of a unit between two others. */
-const PASSING = ['deactivating', 'reloading'];
+/** States that a unit has between two other states. */
+const PASSING_STATES = ['deactivating', 'reloading'];
 
-check('signals and replies of systemd come in any order', [
+testRows('signals and replies of systemd come in any order', [
   ['the reply comes last, the run is over', idle, `${START}; failed A job1 bad; job1 failed; accepted`, BAD],
   ['a condition is false', idle, 'accepted; job1 done', BAD],
   ['a oneshot is not over before its job', idle, `accepted; ${START}; inactive A job1`, GOES],
@@ -205,14 +210,14 @@ check('signals and replies of systemd come in any order', [
   ['restarted by other hands', running, 'inactive B job1; activating B job1', GOES],
   ['restarted by other hands, and over at once', running, 'inactive B', BAD],
   ['a stop of what remained is no run', remained, 'deactivating A', 'same'],
-  ...PASSING.flatMap((state): Row[] => [
+  ...PASSING_STATES.flatMap((state): Row[] => [
     [`${state}: what remained before is no run`, idle, `${REMAINS}; ${state} A job1; ${state} A`, 'same'],
     [`${state}: met as the daemon comes is no run`, idle, `read ${state} A; ${state} A`, 'same'],
   ]),
   ['a reload fails, others started it, it ends well', idle, `active A running job1; ${RELOAD}`, WELL],
   ['not over while its unit has another job', idle, `${SERVICE}; inactive A job2; job3 canceled`, GOES],
   ['the unit starts during a run of the socket', socketRun, 'activating A', GOES],
-  ['a line while the unit works, no run yet', { ...idle, facts: facts('activating -') }, 'begin', 'same'],
+  ['a line while the unit works, no run yet', { ...idle, facts: factsOf('activating -') }, 'begin', 'same'],
   ['a second begin begins nothing', socketRun, 'begin', 'same'],
 ]);
 
@@ -224,7 +229,7 @@ const STOPPED = 'inactive A bad job1; job1 done; inactive A bad';
 const JOBLESS = `${TRIED}; activating B again; job1 failed; inactive B again`;
 const NEXT_JOB = `${TRIED}; activating B job2 again`;
 
-check('a unit that systemd starts again by itself', [
+testRows('a unit that systemd starts again by itself', [
   ['is still running with its next try', running, NEXT, 'same'],
   ['has ended well when its last try has', running, `${NEXT}; inactive B job1 again; job1 done`, WELL],
   ['has failed when it is stopped while it waits', running, `${TRIED}; ${STOPPED}`, BAD],
@@ -235,19 +240,21 @@ check('a unit that systemd starts again by itself', [
 ]);
 
 test('a run that systemd tries several times is one run, and has failed only when this is confirmed', () => {
-  const doubted = follow(running, FAILS);
-  assert.deepEqual([doubted.state, doubted.isDoubtful], ['running', true]);
-  const confirmed = nextRun(doubted, { kind: 'confirmed', facts: facts('activating A bad') }, NOW);
+  const doubtful = follow(running, FAILS);
+  assert.deepEqual([doubtful.state, doubtful.isDoubtful], ['running', true]);
+  const confirmed = nextRun(doubtful, { kind: 'confirmed', facts: factsOf('activating A bad') }, NOW_MS);
   assert.deepEqual([confirmed.state, confirmed.isDoubtful], ['running', false]);
-  const after = follow(running, NEXT);
-  assert.deepEqual([after.count, after.startedMs, after.invocation], [1, running.startedMs, B]);
+
+  const retried = follow(running, NEXT);
+  assert.deepEqual([retried.count, retried.startedMs, retried.invocation], [1, running.startedMs, B]);
   assert.equal(follow(running, `${TRIED}; activating B`).count, 2);
 });
 
-test('a percentage is shown as one', () => {
-  const percentOf = (percent: number) =>
-    nextRun(socketRun, { ...progress, content: { event: 'progress', percent, current: 1, step: '' } }, NOW)
-      .percent;
+test('a percentage is shown as a number from 0 to 100', () => {
+  const percentOf = (percent: number) => {
+    const content = { event: 'progress', percent, current: 1, step: '' } as const;
+    return nextRun(socketRun, { ...progress, content }, NOW_MS).percent;
+  };
   assert.deepEqual(
     [-1, 0, 100, 101, 1e300, Number.POSITIVE_INFINITY].map(percentOf),
     [0, 0, 100, 100, 100, 100],
@@ -256,16 +263,18 @@ test('a percentage is shown as one', () => {
 
 test('a run is shown with its times in UTC, in whole seconds, and with its start also after its end', () => {
   const published = (run: Run): unknown => JSON.parse(JSON.stringify(publishedRun(run)));
-  const at = '1970-01-01T00:16:40Z';
+  const startedAt = '1970-01-01T00:16:40Z';
   assert.deepEqual(published(idle), { state: 'idle' });
-  assert.deepEqual(published(running), { state: 'running', origin: 'systemd', started_at: at });
-  const over = nextRun(follow(running, 'inactive A job1'), input('job1 done'), NOW + 61_999);
-  const ended = { state: 'idle', origin: 'systemd', started_at: at, finished_at: '1970-01-01T00:17:41Z' };
-  assert.deepEqual(published(over), ended);
+  assert.deepEqual(published(running), { state: 'running', origin: 'systemd', started_at: startedAt });
+
+  const ended = nextRun(follow(running, 'inactive A job1'), inputOf('job1 done'), NOW_MS + 61_999);
+  const finishedAt = '1970-01-01T00:17:41Z';
+  const expected = { state: 'idle', origin: 'systemd', started_at: startedAt, finished_at: finishedAt };
+  assert.deepEqual(published(ended), expected);
 });
 
 test('the answer to a trigger that comes after its run has ended begins no second run', () => {
-  const over = follow(idle, 'activating A job1; inactive A job1; job1 done');
-  assert.equal(`${over.state} ${over.count}`, 'idle 1');
-  assert.deepEqual(nextRun(over, accepted, NOW), over);
+  const ended = follow(idle, 'activating A job1; inactive A job1; job1 done');
+  assert.deepEqual([ended.state, ended.count], ['idle', 1]);
+  assert.deepEqual(nextRun(ended, accepted, NOW_MS), ended);
 });

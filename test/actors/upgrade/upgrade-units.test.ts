@@ -1,4 +1,4 @@
-// Starts of the upgrade unit over a scripted manager, for moments that no real one can be made to hit.
+// Starts of the upgrade unit by a scripted manager, in orders of events that no real systemd can be made to have.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -13,7 +13,7 @@ const UNIT = 'up.service';
 const AT_REST = { ActiveState: 'inactive', SubState: 'dead', ConditionResult: true, ConditionTimestamp: 1n };
 const INVOCATION = Uint8Array.of(2);
 
-async function unitsOn(t: TestContext) {
+async function startUnits(t: TestContext) {
   const clock = new ManualClock();
   const manager = new ScriptedManager();
   const settings = { enabled: true, progressSocket: '/s', stateFile: '/f', upgradeUnit: UNIT };
@@ -25,7 +25,7 @@ async function unitsOn(t: TestContext) {
     readUnit: () => units.readUpgradeUnit(),
   };
   const keeper = new RunKeeper({ boot: 'b', manager: '', unit: UNIT }, owner, clock);
-  const parts = {
+  const dependencies = {
     bus: {},
     bootId: 'b',
     clock,
@@ -36,7 +36,7 @@ async function unitsOn(t: TestContext) {
     wasStopped: async () => false,
   };
   // The scripted manager replaces the user's bus.
-  const units = new UpgradeUnits(parts, manager.busOf as never);
+  const units = new UpgradeUnits(dependencies, manager.busOf as never);
   t.after(() => units.stop());
   manager.setUnit(UNIT, AT_REST);
   await manager.up();
@@ -45,8 +45,8 @@ async function unitsOn(t: TestContext) {
   return { manager, units, states };
 }
 
-test('a run is not forgotten where systemd unloads the unit before the start is answered', async (t) => {
-  const { manager, units, states } = await unitsOn(t);
+test('a run is not forgotten if systemd unloads the unit before it answers the start', async (t) => {
+  const { manager, units, states } = await startUnits(t);
   manager.effects.set('StartUnit', () => {
     const working = { ActiveState: 'activating', SubState: 'start', InvocationID: INVOCATION };
     manager.sendChange(UNIT, { ...working, Job: [1, JOB_PATH] });
@@ -54,19 +54,21 @@ test('a run is not forgotten where systemd unloads the unit before the start is 
     manager.sendChange(UNIT, { ...AT_REST, InvocationID: INVOCATION, Job: [0, '/'] });
     manager.sendUnitRemoved(UNIT);
   });
+
   assert.deepEqual(await units.startUpgrade(), { ok: true, value: { job: JOB_PATH, jobResult: 'done' } });
   assert.deepEqual([...new Set(states)], ['running', 'idle']);
 });
 
 test('a unit whose condition is not met has not run, even if it has run before', async (t) => {
-  const { manager, units } = await unitsOn(t);
+  const { manager, units } = await startUnits(t);
   manager.sendChange(UNIT, { ...AT_REST, InvocationID: INVOCATION });
   manager.sendUnitRemoved(UNIT);
   manager.effects.set('StartUnit', () => {
     manager.sendChange(UNIT, { ...AT_REST, ConditionResult: false });
     manager.sendJobRemoved(JOB_PATH, UNIT, 'done');
   });
-  const started = await units.startUpgrade();
-  assert.ok(!started.ok);
-  assert.match(started.error.detail, /a condition of the unit is not met/);
+
+  const answer = await units.startUpgrade();
+  assert.ok(!answer.ok);
+  assert.match(answer.error.detail, /a condition of the unit is not met/);
 });

@@ -34,7 +34,7 @@ async function withPlayer(
     Tracks: new Variant('ao', [TRACK]),
     CanEditTracks: flagVariant(true),
   };
-  await player.own('one');
+  await player.requestName('one');
   try {
     await house.untilRead<readonly PlayerRecord[]>(
       '/players',
@@ -170,7 +170,7 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
           ...player.properties['org.mpris.MediaPlayer2.Player'],
           Position: new Variant('x', BigInt(JUMP_US)),
         };
-        player.seeked(JUMP_US);
+        player.announceSeek(JUMP_US);
         await node.house.untilEvent('player.position', (data) => data.includes(`"position":${JUMP_US}`));
       }),
   },
