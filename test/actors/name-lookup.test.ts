@@ -1,4 +1,4 @@
-// The look-up of a name: the answer of the program, and the outcome if the program fails, hangs or is missing.
+// The look-up of a name: the answer of the program, and the outcome if it fails, hangs or is missing.
 
 import assert from 'node:assert/strict';
 import type { LookupAddress } from 'node:dns';

@@ -1,4 +1,4 @@
-// A watch on a path, on a real file system: every way in which a file appears, changes and vanishes.
+// A watch on a path of a real file system: every way in which a file appears, changes and vanishes.
 
 import assert from 'node:assert/strict';
 import fileSystem, {
@@ -44,70 +44,70 @@ class WatchUnderTest {
   }
 }
 
-function make(path: string, text = ''): void {
+function makeFile(path: string, text = ''): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
 }
 
-function replace(path: string): void {
+function replaceFile(path: string): void {
   writeFileSync(`${path}.new`, '');
   renameSync(`${path}.new`, path);
 }
 
 describe('the watch of a path reports when a file', () => {
   for (const below of ['.', 'a', 'a/b', 'a/b/c']) {
-    test(`appears in ${below}, of which only . was there`, async (t) => {
+    test(`appears in the directory ${below}, of which only . existed before`, async (t) => {
       const path = join(temporaryFolder(t), below, 'file');
       const watch = new WatchUnderTest(t, path);
-      make(path);
+      makeFile(path);
       await watch.reports('the file');
     });
   }
 
-  test('is replaced, rewritten, removed and back', async (t) => {
+  test('is replaced, is rewritten, is removed, and returns', async (t) => {
     const path = join(temporaryFolder(t), 'file');
-    make(path);
+    makeFile(path);
     const watch = new WatchUnderTest(t, path);
-    replace(path);
+    replaceFile(path);
     await watch.reports('another file');
     writeFileSync(path, 'longer');
     await watch.reports('another text');
     unlinkSync(path);
     await watch.reports('its end');
-    replace(path);
+    replaceFile(path);
     await watch.reports('its return');
   });
 
-  test('is back after its directories were removed, renamed away, replaced', async (t) => {
+  test('returns after its directory was removed, or was renamed', async (t) => {
     const folder = temporaryFolder(t);
     const path = join(folder, 'a', 'b', 'file');
-    make(path);
+    makeFile(path);
     const watch = new WatchUnderTest(t, path);
     rmSync(join(folder, 'a'), { recursive: true });
     await watch.reports('its end');
-    make(path);
+    makeFile(path);
     await watch.reports('its return');
     renameSync(join(folder, 'a', 'b'), join(folder, 'old'));
     await watch.reports('its end by a new name');
-    make(path);
+    makeFile(path);
     await watch.reports('its second return');
-    replace(path);
+    replaceFile(path);
     await watch.reports('another file');
   });
 
-  test('is back behind a directory that is made again at once', async (t) => {
+  test('returns in a directory that was removed and made again at once', async (t) => {
     const path = join(temporaryFolder(t), 'a', 'file');
     mkdirSync(dirname(path));
     const watch = new WatchUnderTest(t, path);
     rmSync(dirname(path), { recursive: true });
     await new Promise((resolve) => setImmediate(resolve));
-    make(path);
+    makeFile(path);
     await watch.reports('the file');
   });
 
-  test('lies behind a link, and is replaced, or the link is turned, at the next poll', async (t) => {
+  test('lies behind a link that then leads elsewhere, or is rewritten there, at the next poll', async (t) => {
     const folder = temporaryFolder(t);
-    for (const version of ['v1', 'v2']) make(join(folder, version, 'file'), version);
+    for (const version of ['v1', 'v2']) makeFile(join(folder, version, 'file'), version);
     symlinkSync('v1', join(folder, 'now'));
     const watch = new WatchUnderTest(t, join(folder, 'now', 'file'), 5);
     symlinkSync('v2', join(folder, 'next'));
@@ -117,9 +117,9 @@ describe('the watch of a path reports when a file', () => {
     await watch.reports('another text');
   });
 
-  test('changes where no watch works, at the next poll', async (t) => {
+  test('changes by another of its links, so that no watch works, at the next poll', async (t) => {
     const folder = temporaryFolder(t);
-    make(join(folder, 'elsewhere', 'file'));
+    makeFile(join(folder, 'elsewhere', 'file'));
     mkdirSync(join(folder, 'here'));
     linkSync(join(folder, 'elsewhere', 'file'), join(folder, 'here', 'file'));
     const watch = new WatchUnderTest(t, join(folder, 'here', 'file'), 5);
@@ -146,7 +146,7 @@ test('a watch that is closed reports nothing', async (t) => {
   const noticed: string[] = [];
   const closed = new PathWatch(path, () => noticed.push('again'), 0, 1);
   const living = new WatchUnderTest(t, path);
-  make(path);
+  makeFile(path);
   closed.close();
   await living.reports('the file');
   unlinkSync(path);

@@ -1,5 +1,5 @@
-// An adapter that is unplugged, or a BlueZ that dies or hangs, at the worst moment: the daemon's agent does not
-// stay registered. While any agent is registered, the kernel lets strangers pair with every adapter.
+// An adapter that is unplugged, or a BlueZ that dies or hangs, at the worst moment: the daemon's agent is
+// unregistered. While any agent is registered, the kernel lets strangers pair with every adapter.
 
 import assert from 'node:assert/strict';
 import type { Bluez } from '../../../src/actors/bluetooth/bluez.js';

@@ -44,34 +44,36 @@ class NodesUnderTest {
   }
 
   get first(): ConfiguredNode {
-    return this.#all[0] ?? assert.fail('there is none');
+    return this.#all[0] ?? assert.fail('no node was reported');
   }
 }
 
 const SERVER = { api_sw: 'tonearm', api_version: '1.2.3', hostname: 'attic' };
 
 test('a node that stops answering is not reachable until it answers again, and keeps its last answer', async (t) => {
-  let isThere = true;
+  let isAnswering = true;
   const paths: string[] = [];
   const url = await startHttpServer(t, (request, response) => {
     paths.push(request.url ?? '');
-    if (isThere) response.end(JSON.stringify(SERVER));
+    if (isAnswering) response.end(JSON.stringify(SERVER));
     else response.writeHead(503).end();
   });
   const nodes = new NodesUnderTest(t, url);
   assert.deepEqual([nodes.first.answer, nodes.first.isReachable], [undefined, undefined]);
-  await until('it has answered', () => nodes.first.isReachable);
+  await until('the node has answered', () => nodes.first.isReachable);
   const answer = { api: 'tonearm', version: '1.2.3', address: '127.0.0.1', isOwnAddress: true };
   assert.deepEqual(nodes.first.answer, answer);
-  isThere = false;
+
+  isAnswering = false;
   await until('the next round is set', () => nodes.clock.timers === 1);
   nodes.clock.advance(MINUTE_MS);
-  await until('it is away', () => nodes.first.isReachable === false);
+  await until('the node is not reachable', () => nodes.first.isReachable === false);
   assert.deepEqual(nodes.first.answer, answer);
-  isThere = true;
+
+  isAnswering = true;
   await until('the next round is set', () => nodes.clock.timers === 1);
   nodes.clock.advance(MINUTE_MS);
-  await until('it is back', () => nodes.first.isReachable);
+  await until('the node is reachable again', () => nodes.first.isReachable);
   assert.deepEqual(paths, ['/server', '/server', '/server']);
   assert.deepEqual(nodes.logs, [
     'info: a node of discovery.nodes answers ',
@@ -80,21 +82,29 @@ test('a node that stops answering is not reachable until it answers again, and k
   ]);
 });
 
-const BAD: readonly (readonly [what: string, answer: RequestListener, reason: RegExp])[] = [
-  ['no JSON', (_, response) => response.end('<html>'), /not answered as a node does/],
-  ['another program', (_, response) => response.end('{"name":"printer"}'), /not answered as a node does/],
+const BAD_ANSWERS: readonly (readonly [what: string, answer: RequestListener, reason: RegExp])[] = [
+  ['a page of HTML', (_, response) => response.end('<html>'), /not answered as a node does/],
+  [
+    'JSON of another program',
+    (_, response) => response.end('{"name":"printer"}'),
+    /not answered as a node does/,
+  ],
   [
     'a redirect',
     (_, response) => response.writeHead(302, { Location: 'http://evil.example/' }).end(),
     /answered with 302/,
   ],
-  ['too much', (_, response) => response.end(`{"api_sw":"${'x'.repeat(70_000)}"}`), /not answered as a node/],
-  ['an end in the middle', (request) => request.socket.destroy(), /socket hang up|ECONNRESET/],
+  [
+    'more bytes than are read',
+    (_, response) => response.end(`{"api_sw":"${'x'.repeat(70_000)}"}`),
+    /not answered as a node/,
+  ],
+  ['the end of the connection', (request) => request.socket.destroy(), /socket hang up|ECONNRESET/],
 ];
-for (const [what, answer, reason] of BAD) {
+for (const [what, answer, reason] of BAD_ANSWERS) {
   test(`a program that answers with ${what} is no node`, async (t) => {
     const nodes = new NodesUnderTest(t, await startHttpServer(t, answer));
-    await until('its answer is read', () => nodes.first.isReachable === false);
+    await until('the answer is read', () => nodes.first.isReachable === false);
     assert.match(nodes.logs[0] ?? '', reason);
     assert.equal(nodes.first.answer, undefined);
   });
@@ -105,36 +115,36 @@ test('a node of the other service is recognized by its answer', async (t) => {
     t,
     await startHttpServer(t, (_, response) => response.end('{"api_sw":"odio-api"}')),
   );
-  await until('it has answered', () => nodes.first.isReachable);
+  await until('the node has answered', () => nodes.first.isReachable);
   assert.equal(nodes.first.answer?.api, 'odio-api');
 });
 
 test('a node that hangs delays no other node, and is not reachable after the deadline', async (t) => {
-  let hanging = 0;
-  const silent = await startHttpServer(t, () => {
-    hanging += 1;
+  let hungRequests = 0;
+  const hangingUrl = await startHttpServer(t, () => {
+    hungRequests += 1;
   });
   const nodes = new NodesUnderTest(
     t,
-    silent,
+    hangingUrl,
     await startHttpServer(t, (_, response) => response.end(JSON.stringify(SERVER))),
   );
-  await until('the other has answered', () => nodes.all[1]?.isReachable);
-  await until('it hangs', () => hanging === 1);
+  await until('the other node has answered', () => nodes.all[1]?.isReachable);
+  await until('the request hangs', () => hungRequests === 1);
   nodes.clock.advance(DEADLINE_MS);
-  await until('it is away', () => nodes.all[0]?.isReachable === false);
+  await until('the node is not reachable', () => nodes.all[0]?.isReachable === false);
   assert.match(nodes.logs.at(-1) ?? '', /no answer within 5 s/);
 });
 
 test('no request is sent after the end', async (t) => {
   const clock = new ManualClock();
   const url = await startHttpServer(t, (_, response) => response.end(JSON.stringify(SERVER)));
-  let isKnown = false;
+  let isReachable = false;
   const onChange = ([node]: readonly ConfiguredNode[]): void => {
-    isKnown = node?.isReachable === true;
+    isReachable = node?.isReachable === true;
   };
   const nodesUnderTest = new ConfiguredNodes({ urls: [url], clock, log: () => undefined, onChange });
-  await until('the next round is set', () => isKnown && clock.timers === 1);
+  await until('the next round is set', () => isReachable && clock.timers === 1);
   await nodesUnderTest.stop();
   assert.equal(clock.timers, 0);
 });

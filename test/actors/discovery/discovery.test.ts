@@ -1,4 +1,4 @@
-// The bridge on a bus that behaves as neither a bus nor avahi-daemon should.
+// The bridge on a bus whose answers, or those of its avahi-daemon, are wrong, strange or missing.
 
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
@@ -25,13 +25,13 @@ const SIGNALS_AT = '/some/where';
 const ADDRESS = { address: '192.0.2.1', family: 'IPv4' } as const;
 const INTERFACES: Interfaces = [{ name: 'eth0', index: 2, addresses: [ADDRESS] }];
 
-type Special = (socket: Socket, received: ReceivedCall) => boolean;
+type SpecialAnswer = (socket: Socket, received: ReceivedCall) => boolean;
 
-/** A bus with an avahi-daemon; what `special` returns true for, it has answered. */
-function avahi(t: TestContext, special: Special = () => false): Promise<ScriptedBus> {
+/** A bus with an avahi-daemon. `answerSpecially` returns true for a call that it has answered itself. */
+function startAvahi(t: TestContext, answerSpecially: SpecialAnswer = () => false): Promise<ScriptedBus> {
   const call = (socket: Socket, received: ReceivedCall): void => {
     const { serial, text } = received;
-    if (special(socket, received)) return;
+    if (answerSpecially(socket, received)) return;
     if (text.includes('GetNameOwner')) socket.write(reply(serial, 's', AVAHI));
     else if (text.includes('GetState')) socket.write(reply(serial, 'i', 2));
     else if (text.includes('ServiceResolverNew')) socket.write(reply(serial, 'o', `/resolver/${serial}`));
@@ -42,10 +42,10 @@ function avahi(t: TestContext, special: Special = () => false): Promise<Scripted
   return scriptedBus(() => ({ call }), t);
 }
 
-/** A node that is served at `address`, with what it has reported and published. */
-function discover(t: TestContext, bus: ScriptedBus, address: string, interfaces = () => INTERFACES) {
+/** Starts the bridge of a node that is served at `address`. `node` records what the bridge publishes. */
+function startDiscovery(t: TestContext, bus: ScriptedBus, address: string, interfaces = () => INTERFACES) {
   process.env['DBUS_SYSTEM_BUS_ADDRESS'] = `unix:path=${bus.path}`;
-  const node = Object.assign(new Recorder(), { ask: () => assert.fail('it asks nothing') });
+  const node = Object.assign(new Recorder(), { ask: () => assert.fail('the bridge requests nothing') });
   const settings = { enabled: true, name: 'Kitchen', nodes: [], trust: true };
   const bridge = new Discovery(settings, node, { interfaces, clock: systemClock });
   t.after(() => bridge.stop());
@@ -58,24 +58,24 @@ function discover(t: TestContext, bus: ScriptedBus, address: string, interfaces 
 }
 
 test('if avahi-daemon refuses each name of a service, 32 names are tried, and then none for a while', async (t) => {
-  let tried = 0;
-  const bus = await avahi(t, (socket, { serial, text }) => {
-    const isAdded = text.includes('AddService');
-    if (isAdded) socket.write(errorReply(serial, 'org.freedesktop.Avahi.CollisionError', 'taken'));
-    tried += Number(isAdded);
-    return isAdded;
+  let triedNames = 0;
+  const bus = await startAvahi(t, (socket, { serial, text }) => {
+    const isAddService = text.includes('AddService');
+    if (isAddService) socket.write(errorReply(serial, 'org.freedesktop.Avahi.CollisionError', 'taken'));
+    triedNames += Number(isAddService);
+    return isAddService;
   });
-  const { node } = discover(t, bus, '0.0.0.0');
-  await until('it has given up once', () => node.state !== '');
+  const { node } = startDiscovery(t, bus, '0.0.0.0');
+  await until('the bridge has given up once', () => node.state !== '');
   assert.match(node.state, /^connecting: avahi-daemon: .*32 names are all in use/);
-  assert.equal(tried, 32);
+  assert.equal(triedNames, 32);
   assert.equal(node.logs.length, 31, 'the log has each further name');
 });
 
-/** A bus whose avahi-daemon refuses the first call of `member`, once `refuse` is called. */
-async function refusingOnce(t: TestContext, member: string) {
+/** A bus whose avahi-daemon leaves the first call of `member` open until `refuse` refuses it. */
+async function startRefusingOnce(t: TestContext, member: string) {
   const firstCalls: { readonly socket: Socket; readonly serial: number }[] = [];
-  const bus = await avahi(t, (socket, { serial, text }) => {
+  const bus = await startAvahi(t, (socket, { serial, text }) => {
     const isFirst = firstCalls.length === 0 && text.includes(member);
     if (isFirst) firstCalls.push({ socket, serial });
     return isFirst;
@@ -84,105 +84,114 @@ async function refusingOnce(t: TestContext, member: string) {
     for (const { socket, serial } of firstCalls)
       socket.write(errorReply(serial, 'org.freedesktop.Avahi.NotSupportedError', 'not now'));
   };
-  const times = (each: string) => bus.received.filter(({ text }) => text.includes(each)).length;
-  return { bus, times, refuse };
+  const countCalls = (name: string) => bus.received.filter(({ text }) => text.includes(name)).length;
+  return { bus, countCalls, refuse };
 }
 
-test('a step that fails while a change comes is done again', async (t) => {
-  const { bus, times, refuse } = await refusingOnce(t, 'AddService');
-  const { serve } = discover(t, bus, '0.0.0.0');
-  await until('the service is added', () => times('AddService') === 1);
+test('a step of an announcement that fails while a change comes is done again', async (t) => {
+  const { bus, countCalls, refuse } = await startRefusingOnce(t, 'AddService');
+  const { serve } = startDiscovery(t, bus, '0.0.0.0');
+  await until('the service is added', () => countCalls('AddService') === 1);
   serve();
   refuse();
-  await until('the service is announced', () => times('Commit') === 1);
-  assert.equal(times('AddService'), 2);
-  assert.equal(times('Free'), 1, 'the group without a service is gone');
+  await until('the service is announced', () => countCalls('Commit') === 1);
+  assert.equal(countCalls('AddService'), 2);
+  assert.equal(countCalls('Free'), 1, 'the group without a service is gone');
 });
 
 test('an announcement that could not be withdrawn while a change came is withdrawn', async (t) => {
-  const { bus, times, refuse } = await refusingOnce(t, 'Free');
+  const { bus, countCalls, refuse } = await startRefusingOnce(t, 'Free');
   let interfaces = INTERFACES;
-  const { node, serve } = discover(t, bus, '192.0.2.1', () => interfaces);
-  await until('the service is announced', () => times('Commit') === 1);
+  const { node, serve } = startDiscovery(t, bus, '192.0.2.1', () => interfaces);
+  await until('the service is announced', () => countCalls('Commit') === 1);
   interfaces = [];
   serve();
-  await until('it is being withdrawn', () => times('Free') === 1);
+  await until('the announcement is being withdrawn', () => countCalls('Free') === 1);
   serve();
   refuse();
-  await until('it is withdrawn', () => node.state.startsWith('up: nothing to announce'));
-  assert.equal(times('Free'), 2);
+  await until('the announcement is withdrawn', () => node.state.startsWith('up: nothing to announce'));
+  assert.equal(countCalls('Free'), 2);
 });
 
-test('interfaces that cannot be read, as without a free descriptor, are read again, and logged once', async (t) => {
-  const bus = await avahi(t);
+test('interfaces that cannot be read, because no descriptor is free, are read again, and logged once', async (t) => {
+  const bus = await startAvahi(t);
   let hasDescriptors = false;
   let readings = 0;
-  const { node, serve } = discover(t, bus, '0.0.0.0', () => {
+  const { node, serve } = startDiscovery(t, bus, '0.0.0.0', () => {
     readings += 1;
     if (!hasDescriptors) throw new Error('EMFILE');
     return INTERFACES;
   });
-  for (const times of [1, 2, 3]) {
+  for (const expectedReadings of [1, 2, 3]) {
     serve();
-    await until('the interfaces have been read', () => readings >= times);
+    await until('the interfaces have been read', () => readings >= expectedReadings);
   }
+
   hasDescriptors = true;
   serve();
   await until('the service is announced', () => bus.received.some(({ text }) => text.includes('Commit')));
   assert.deepEqual(node.logs, ['warn: the network interfaces cannot be read']);
 });
 
-const itemNew = (name: string): Buffer =>
+const itemNewSignal = (name: string): Buffer =>
   signal(AVAHI, AVAHI_BROWSER, 'ItemNew', 'iisssu', 2, 0, name, '_http._tcp', 'local', 0);
 
-function foundAs(name: string, ...txt: readonly string[]): Buffer {
+function foundSignal(name: string, ...txt: readonly string[]): Buffer {
   const pairs = txt.map((pair) => [...Buffer.from(pair)]);
   const service = [2, 0, name, '_http._tcp', 'local', `${name}.local`, 0, '192.0.2.7', 80, pairs, LOCAL_FLAG];
   return signal(AVAHI, AVAHI_RESOLVER, 'Found', 'iissssisqaayu', ...service);
 }
 
-test('a service that is no node takes no place in the list; a node too many is left out; a lost bus empties the list', async (t) => {
+/** Services that are resolved at a time. */
+const SERVICES_MAX = 256;
+
+test('a service that is no node takes no place in the list; services beyond the bound are left out; a lost bus empties the list', async (t) => {
   let peer: Socket | undefined;
-  const bus = await avahi(t, (socket, { serial, text }) => {
+  const bus = await startAvahi(t, (socket, { serial, text }) => {
     peer = socket;
     const isAttic = text.includes('ServiceResolverNew') && text.includes('attic');
-    // It is found before the resolver's path is known.
-    const found = Buffer.concat([foundAs('attic', 'api=tonearm'), reply(serial, 'o', SIGNALS_AT)]);
-    if (isAttic) socket.write(found);
+    // The service is found before the path of its resolver is known.
+    const foundFirst = Buffer.concat([foundSignal('attic', 'api=tonearm'), reply(serial, 'o', SIGNALS_AT)]);
+    if (isAttic) socket.write(foundFirst);
     return isAttic;
   });
-  const { node } = discover(t, bus, '127.0.0.1');
+  const { node } = startDiscovery(t, bus, '127.0.0.1');
   const isCalled = (member: string, name = '') =>
     bus.received.some(({ text }) => text.includes(member) && text.includes(name));
   await until('the browser is made', () => isCalled('ServiceBrowserNew'));
-  for (let n = 1; n <= 256; n += 1) {
-    peer?.write(itemNew(`other ${n}`));
+  for (let service = 1; service <= SERVICES_MAX; service += 1) {
+    peer?.write(itemNewSignal(`other ${service}`));
     // A call without an answer for 4 s ends the connection, so a busy machine gets a few at a time.
-    if (n % 16 === 0) await until('these are resolved', () => isCalled('ServiceResolverNew', `other ${n}`));
+    if (service % 16 === 0)
+      await until('these services have resolvers', () => isCalled('ServiceResolverNew', `other ${service}`));
   }
-  for (const name of ['cellar', 'loft']) peer?.write(itemNew(name));
-  await until('there is no room', () => node.logs.length > 0);
+  for (const name of ['cellar', 'loft']) peer?.write(itemNewSignal(name));
+  await until('a service is left out', () => node.logs.length > 0);
   assert.deepEqual(node.logs, ['warn: too many services on the network: some are left out']);
-  peer?.write(foundAs('other 1', 'txtvers=1'));
+
+  peer?.write(foundSignal('other 1', 'txtvers=1'));
   await until('the resolver is ended', () => isCalled('Free', '/resolver'));
-  peer?.write(itemNew('attic'));
+  peer?.write(itemNewSignal('attic'));
   await until('the attic is published', () => node.newest('nodes', 'attic'));
+
   peer?.write(signal(AVAHI, AVAHI_RESOLVER, 'Failure', 's', 'no answer'));
-  await until('the attic has lost its power', () => node.newest('nodes', 'attic') === undefined);
-  peer?.write(foundAs('attic', 'api=tonearm'));
-  await until('the attic has power again', () => node.newest('nodes', 'attic'));
-  assert.ok(!isCalled('ServiceResolverNew', 'cellar') && !isCalled('ServiceResolverNew', 'loft'));
+  await until('the attic is dropped', () => node.newest('nodes', 'attic') === undefined);
+  peer?.write(foundSignal('attic', 'api=tonearm'));
+  await until('the attic is published again', () => node.newest('nodes', 'attic'));
+  assert.ok(!isCalled('ServiceResolverNew', 'cellar'), 'the cellar is left out');
+  assert.ok(!isCalled('ServiceResolverNew', 'loft'), 'the loft is left out');
+
   peer?.destroy();
   const drops = () => node.published.filter((line) => line === 'drop nodes attic');
   await until('the list is empty', () => drops().length === 2);
 });
 
-test('a resolver with a strange path makes the bus reconnect, a refused resolver does not', async (t) => {
+test('a resolver with an invalid path makes the bridge reconnect, and a refused resolver does not', async (t) => {
   let isStrange = true;
-  const bus = await avahi(t, (socket, { serial, text }) => {
+  const bus = await startAvahi(t, (socket, { serial, text }) => {
     if (text.includes('ServiceBrowserNew')) {
       socket.write(reply(serial, 'o', '/browser'));
-      if (isStrange) for (const name of ['refused', 'strange']) socket.write(itemNew(name));
+      if (isStrange) for (const name of ['refused', 'strange']) socket.write(itemNewSignal(name));
       return true;
     }
     if (!text.includes('ServiceResolverNew')) return false;
@@ -191,8 +200,8 @@ test('a resolver with a strange path makes the bus reconnect, a refused resolver
     socket.write(isRefused ? errorReply(serial, 'a.InvalidServiceName') : reply(serial, 's', 'what'));
     return true;
   });
-  const { node } = discover(t, bus, '127.0.0.1');
-  const browsers = () => bus.received.filter(({ text }) => text.includes('ServiceBrowserNew'));
-  await until('it browses again', () => browsers().length === 2);
-  assert.equal(node.published.filter((each) => each.startsWith('connecting')).length, 1);
+  const { node } = startDiscovery(t, bus, '127.0.0.1');
+  const browserCalls = () => bus.received.filter(({ text }) => text.includes('ServiceBrowserNew'));
+  await until('the bridge browses again', () => browserCalls().length === 2);
+  assert.equal(node.published.filter((line) => line.startsWith('connecting')).length, 1);
 });

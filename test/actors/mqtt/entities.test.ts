@@ -11,6 +11,7 @@ test('the default output is chosen by the names that volumes have, and each name
     put('audio.outputs', `${10 + i}`, output(10 + i, `sink-${i}`, { label })),
   );
   const { components } = new AnnouncedNode({}, [...WHOLE_NODE, ...records]).message();
+
   const {
     options,
     value_template: valueTemplate,
@@ -26,18 +27,19 @@ test('the default output is chosen by the names that volumes have, and each name
   assert.deepEqual(tableIn(commandTemplate), Object.fromEntries(names.map((name, i) => [labels[i], name])));
 });
 
-test('an output is called by its label, and its slider ends at its limit', () => {
-  const record = (more: object) => put('audio.outputs', '9', output(9, 'dac', { label: 'DAC', ...more }));
-  const sliderOf = (more: object) => {
-    const { components } = new AnnouncedNode({}, [...WHOLE_NODE, record(more)]).message();
+test('an output is called by its label, and its slider ends at the limit of the output', () => {
+  const sliderWith = (changes: object) => {
+    const record = put('audio.outputs', '9', output(9, 'dac', { label: 'DAC', ...changes }));
+    const { components } = new AnnouncedNode({}, [...WHOLE_NODE, record]).message();
     const { name, max, value_template: valueTemplate } = components['output_dac_volume'] ?? {};
-    return [name, max, /, (\d+)\] \| min/.exec(String(valueTemplate))?.[1]];
+    const templateMax = /, (\d+)\] \| min/.exec(String(valueTemplate))?.[1];
+    return [name, max, templateMax];
   };
-  assert.deepEqual(sliderOf({}), ['DAC volume', 100, '100']);
-  assert.deepEqual(sliderOf({ label: 'Radio', nick: 'USB' }), ['Radio volume', 100, '100']);
-  assert.deepEqual(sliderOf({ label: ' '.repeat(3) }), ['dac volume', 100, '100']);
-  assert.deepEqual(sliderOf({ volume_limit: 0.55 }), ['DAC volume', 55, '55']);
-  assert.deepEqual(sliderOf({ volume_limit: 0.57 }), ['DAC volume', 57, '57']);
+  assert.deepEqual(sliderWith({}), ['DAC volume', 100, '100']);
+  assert.deepEqual(sliderWith({ label: 'Radio', nick: 'USB' }), ['Radio volume', 100, '100']);
+  assert.deepEqual(sliderWith({ label: ' '.repeat(3) }), ['dac volume', 100, '100']);
+  assert.deepEqual(sliderWith({ volume_limit: 0.55 }), ['DAC volume', 55, '55']);
+  assert.deepEqual(sliderWith({ volume_limit: 0.57 }), ['DAC volume', 57, '57']);
 });
 
 test('an output whose limit is 0 has a sensor instead of a slider', () => {
@@ -48,23 +50,23 @@ test('an output whose limit is 0 has a sensor instead of a slider', () => {
   assert.equal(components['output_dac_mute']?.['platform'], 'switch');
 });
 
-test('the later of two things with the same name has its id in its key, name and option', () => {
+test('the later of two outputs or cards with the same name has its id in its key, name and option', () => {
   const twins = [7, 8].map((id) =>
     put('audio.outputs', `${id}`, output(id, 'hall', { description: 'Hall' })),
   );
   const cards = [3, 4].map((id) => put('audio.cards', `${id}`, { ...CARD, id, name: 'card' }));
   const { components } = new AnnouncedNode({}, [...WHOLE_NODE, ...twins, ...cards]).message();
-  const named = (word: string) =>
+  const componentsNamed = (ending: string) =>
     Object.values(components).flatMap(({ name, state_topic: topic }) =>
-      String(name).endsWith(word) ? [`${name}: ${String(topic).replace('tonearm/living/audio/', '')}`] : [],
+      String(name).endsWith(ending) ? [`${name}: ${String(topic).replace('tonearm/living/audio/', '')}`] : [],
     );
   assert.deepEqual(
-    named(' volume')
-      .filter((each) => each.startsWith('Hall'))
+    componentsNamed(' volume')
+      .filter((line) => line.startsWith('Hall'))
       .sort(),
     ['Hall #8 volume: outputs/hall %238', 'Hall volume: outputs/hall'],
   );
-  assert.deepEqual(named(' profile'), [
+  assert.deepEqual(componentsNamed(' profile'), [
     'HiFi HAT profile: cards/card',
     'HiFi HAT #4 profile: cards/card %234',
   ]);
@@ -73,24 +75,24 @@ test('the later of two things with the same name has its id in its key, name and
   assert.equal(new Set(ids).size, ids.length);
 });
 
-test('an input is a slider and a switch by its description, and two of one name have different names there', () => {
+test('an input is a slider and a switch that have its description, and two inputs of one name can be told apart', () => {
   const input = (id: number) =>
     put('audio.inputs', `${id}`, { id, name: 'mike', description: 'Microphone', volume: 0.5, muted: false });
-  const keysOf = (control: boolean) =>
+  const inputEntities = (control: boolean) =>
     Object.values(new AnnouncedNode({ control }, [...WHOLE_NODE, input(4), input(5)]).message().components)
       .filter(({ unique_id: id }) => String(id).includes('_input_'))
       .map(({ platform, name, command_topic: command, state_topic: state }) => {
         const topic = String(state).slice(String(state).indexOf('inputs/'));
         return `${platform} ${name}: ${topic}${command === undefined ? '' : ', set'}`;
       });
-  assert.deepEqual(keysOf(true).sort(), [
+  assert.deepEqual(inputEntities(true).sort(), [
     'number Microphone #5 volume: inputs/mike %235, set',
     'number Microphone volume: inputs/mike, set',
     'switch Microphone #5 mute: inputs/mike %235, set',
     'switch Microphone mute: inputs/mike, set',
   ]);
   assert.deepEqual(
-    keysOf(false).map((text) => text.split(' ', 1)[0]),
+    inputEntities(false).map((entity) => entity.split(' ', 1)[0]),
     ['binary_sensor', 'sensor', 'binary_sensor', 'sensor'],
   );
 });
@@ -109,18 +111,19 @@ test('players and Bluetooth devices of one name can be told apart', () => {
   assert.equal(new Set(names).size, names.length, `${names}`);
 });
 
-test('the profile of a card is chosen by its description, and a single profile is no choice', () => {
+test('the profile of a card is chosen by the description of the profile, and a card with one profile offers no choice', () => {
   const node = new AnnouncedNode({}, [
     ...WHOLE_NODE,
     put('audio.cards', '3', CARD),
     put('audio.cards', '4', { ...CARD, id: 4, name: 'usb', profiles: CARD.profiles.slice(0, 1) }),
   ]);
   const { components } = node.message();
-  const [[key, select] = [], ...others] = Object.entries(components).filter(([each]) =>
-    each.startsWith('card_'),
+  const [[key, select] = [], ...others] = Object.entries(components).filter(([cardKey]) =>
+    cardKey.startsWith('card_'),
   );
   assert.deepEqual(others, []);
   assert.match(String(key), /^card_hw_0_/);
+
   const options = ['Off', 'Music (output:stereo)', 'Music (output:mono)'];
   assert.deepEqual(select?.['options'], options);
   assert.deepEqual([select?.['name'], select?.['entity_category']], ['HiFi HAT profile', 'config']);
@@ -128,45 +131,49 @@ test('the profile of a card is chosen by its description, and a single profile i
   assert.match(String(select?.['state_topic']), /\/audio\/cards\/hw%2F0$/);
 });
 
-test('Bluetooth is two switches and a button, and each known device two sensors and a switch', () => {
+test('Bluetooth has two switches and a button, and each known device has two sensors and a switch', () => {
   const device = { address: 'AA:BB:CC:DD:EE:FF', name: 'Phone', connected: true };
   const record = { powered: true, known_devices: [device] };
   const records = [...WHOLE_NODE, health('bluetooth', 'up'), put('bluetooth', '', record)];
-  const keysIn = (node: AnnouncedNode) =>
+  const bluetoothEntities = (node: AnnouncedNode) =>
     Object.entries(node.message().components)
       .filter(([key]) => key.startsWith('bluetooth'))
       .map(([key, { platform, name }]) => `${key}: ${platform} ${name}`);
-  const own = 'bluetooth_AABBCCDDEEFF';
-  assert.deepEqual(keysIn(new AnnouncedNode({}, records)), [
+  const deviceKey = 'bluetooth_AABBCCDDEEFF';
+
+  assert.deepEqual(bluetoothEntities(new AnnouncedNode({}, records)), [
     'bluetooth: switch Bluetooth',
-    `${own}: switch Connect Phone`,
-    `${own}_battery: sensor Phone battery`,
-    `${own}_connected: binary_sensor Phone`,
+    `${deviceKey}: switch Connect Phone`,
+    `${deviceKey}_battery: sensor Phone battery`,
+    `${deviceKey}_connected: binary_sensor Phone`,
     'bluetooth_pairing: switch Bluetooth pairing',
     'bluetooth_scan: button Bluetooth scan',
   ]);
-  const uncontrolled = keysIn(new AnnouncedNode({ control: false }, records));
-  assert.deepEqual(uncontrolled, [
-    `${own}_battery: sensor Phone battery`,
-    `${own}_connected: binary_sensor Phone`,
+
+  const readOnly = bluetoothEntities(new AnnouncedNode({ control: false }, records));
+  assert.deepEqual(readOnly, [
+    `${deviceKey}_battery: sensor Phone battery`,
+    `${deviceKey}_connected: binary_sensor Phone`,
   ]);
+
   const { components } = new AnnouncedNode({}, records).message();
-  assert.equal(components[own]?.['payload_on'], '{"connect":"AA:BB:CC:DD:EE:FF"}');
+  assert.equal(components[deviceKey]?.['payload_on'], '{"connect":"AA:BB:CC:DD:EE:FF"}');
   const forgotten = new AnnouncedNode({}, records).publishRecords(
     put('bluetooth', '', { ...record, known_devices: [] }),
   );
-  assert.deepEqual(keysIn(forgotten).length, 3);
+  assert.equal(bluetoothEntities(forgotten).length, 3, 'the device has no entities any more');
 });
 
 test('the volume of the default output ends at its limit, also after another output became the default', () => {
   const kitchen = put('audio.outputs', '2', output(2, 'kitchen', { volume_limit: 0.6 }));
   const node = new AnnouncedNode({}, [...WHOLE_NODE, kitchen]);
-  const maxOf = () => node.message().components['default_output_volume']?.['max'];
-  assert.equal(maxOf(), 100);
+  const sliderMax = () => node.message().components['default_output_volume']?.['max'];
+  assert.equal(sliderMax(), 100);
+
   node.publishRecords(
     put('audio.server', '', { kind: 'pulseaudio', default_sink: 'kitchen', volume: 0.4, muted: false }),
   );
-  assert.equal(maxOf(), 60);
+  assert.equal(sliderMax(), 60);
   const { default_output_mute: mute } = node.message().components;
   assert.deepEqual(
     [mute?.['platform'], mute?.['command_topic']],
@@ -177,13 +184,13 @@ test('the volume of the default output ends at its limit, also after another out
 test('a player has a cover, a volume, a stop button and a switch of shuffle', () => {
   const name = 'mpv.instance-1';
   const records = [...WHOLE_NODE, health('players', 'up'), put('players', PLAYER.bus_name, PLAYER)];
-  const playerOf = (control: boolean) => {
+  const playerEntities = (control: boolean) => {
     const { components } = new AnnouncedNode({ control }, records).message();
     return Object.entries(components).filter(([key]) => key.startsWith('player_'));
   };
-  const kindsOf = (control: boolean) =>
-    playerOf(control).map(([key, { platform }]) => `${key.slice('player_mpv_'.length)} ${platform}`);
-  assert.deepEqual(kindsOf(true), [
+  const kindsOfEntities = (control: boolean) =>
+    playerEntities(control).map(([key, { platform }]) => `${key.slice('player_mpv_'.length)} ${platform}`);
+  assert.deepEqual(kindsOfEntities(true), [
     'cover image',
     'next button',
     'play_pause button',
@@ -194,8 +201,9 @@ test('a player has a cover, a volume, a stop button and a switch of shuffle', ()
     'volume number',
   ]);
   const readOnly = ['cover image', 'shuffle binary_sensor', 'state sensor', 'volume sensor'];
-  assert.deepEqual(kindsOf(false), readOnly);
-  const { player_mpv_cover: cover, player_mpv_shuffle: shuffle } = Object.fromEntries(playerOf(true));
+  assert.deepEqual(kindsOfEntities(false), readOnly);
+
+  const { player_mpv_cover: cover, player_mpv_shuffle: shuffle } = Object.fromEntries(playerEntities(true));
   assert.equal(cover?.['url_topic'], `tonearm/living/players/${name}`);
   assert.equal(cover?.['url_template'], `http://living.local:8018/players/${name}/cover`);
   assert.equal(shuffle?.['payload_on'], '{"shuffle": true}');
@@ -208,17 +216,19 @@ test('a button checks for upgrades where a check can run', () => {
     const { components } = new AnnouncedNode({ control }, [...WHOLE_NODE, upgrade]).message();
     return components['update_check']?.['payload_press'];
   };
-  assert.deepEqual([buttonOf(true), buttonOf(false), buttonOf(true, false)], ['check', undefined, undefined]);
+  assert.equal(buttonOf(true), 'check');
+  assert.equal(buttonOf(false), undefined);
+  assert.equal(buttonOf(true, false), undefined, 'a node that takes no commands');
 });
 
 test('the device has the hardware address of the interface that leads to the house', () => {
-  const info = (mac: string, internal = false) => ({ ...HOUSE, ...more, mac, internal });
-  const none = '00:00:00:00:00:00';
+  const addressOf = (mac: string, internal = false) => ({ ...HOUSE, ...OTHER_FIELDS, mac, internal });
+  const noMac = '00:00:00:00:00:00';
   const interfaces = {
-    lo: [info(none, true)],
-    wg0: [info(none)],
-    eth0: [info('aa:01')],
-    eth1: [info('aa:02')],
+    lo: [addressOf(noMac, true)],
+    wg0: [addressOf(noMac)],
+    eth0: [addressOf('aa:01')],
+    eth1: [addressOf('aa:02')],
   };
   const { device } = new AnnouncedNode({}, WHOLE_NODE, interfaces).message();
   assert.deepEqual(device['connections'], [['mac', 'aa:01']]);
@@ -230,7 +240,7 @@ const AUTOMATIC = { address: '169.254.7.7', family: 'IPv4', internal: false } as
 const LOCAL = { address: 'fe80::1', family: 'IPv6', internal: false, scopeid: 2 } as const;
 const GLOBAL = { address: 'fd00::5', family: 'IPv6', internal: false, scopeid: 0 } as const;
 const HOUSE = { address: '192.168.1.5', family: 'IPv4', internal: false } as const;
-const more = { netmask: '', mac: '', cidr: null };
+const OTHER_FIELDS = { netmask: '', mac: '', cidr: null };
 
 for (const [addresses, found, url] of [
   [['127.0.0.1'], [HOUSE], 'http://living.local:8018/ui'],
@@ -242,15 +252,15 @@ for (const [addresses, found, url] of [
   [['::'], [AUTOMATIC, LOCAL], 'http://living.local:8018/ui'],
 ] as const) {
   test(`a node on ${addresses}, with the addresses ${found.map(({ address }) => address)}, links to ${url}`, () => {
-    const eth0 = found.map((each) => ({ ...each, ...more }));
-    const interfaces: InterfaceAddresses = { lo: [{ ...LOOPBACK, ...more }], eth0 };
+    const eth0 = found.map((address) => ({ ...address, ...OTHER_FIELDS }));
+    const interfaces: InterfaceAddresses = { lo: [{ ...LOOPBACK, ...OTHER_FIELDS }], eth0 };
     const served = put('served', '', { port: 8018, addresses });
     const node = new AnnouncedNode({}, WHOLE_NODE, interfaces).publishRecords(served);
     assert.equal(node.message().device['configuration_url'], url);
   });
 }
 
-/** Names of players, and their keys; HASH are eight hexadecimal digits. */
+/** Names of players, and their keys. HASH stands for eight hexadecimal digits. */
 const KEYS: Readonly<Record<string, string>> = {
   vlc: 'vlc',
   'vlc.instance12345': 'vlc',
@@ -260,9 +270,9 @@ const KEYS: Readonly<Record<string, string>> = {
   'mpv.instances radio.i': 'mpv_instances_HASH radio_i_HASH',
   'vlc vlc_2 vlc.instance7': 'vlc vlc_2 vlc_2_HASH',
 };
-for (const [list, keys] of Object.entries(KEYS)) {
-  test(`the players ${list} have the keys ${keys}`, () => {
-    const names = list.split(' ');
+for (const [playerNames, keys] of Object.entries(KEYS)) {
+  test(`the players ${playerNames} have the keys ${keys}`, () => {
+    const names = playerNames.split(' ');
     const players = names.map((name) => ({ ...PLAYER, bus_name: `org.mpris.MediaPlayer2.${name}` }));
     const records = players.map((player) => put('players', player.bus_name, player));
     const { components } = new AnnouncedNode({}, [

@@ -1,4 +1,4 @@
-// Servers far away whose name has a dead address, too: a broker, and a web server with a cover.
+// Servers far away, whose names also have a dead address: a broker, and a web server with a cover.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -16,21 +16,19 @@ import { delayConnections } from '../../tools/delayed-connections.js';
 import { inOwnNetwork, ip } from '../../tools/own-network.js';
 import { lacks } from '../../tools/requirements.js';
 
-/** Nobody has it, in a network that exists. */
+/** An address that no machine has, in a network that exists. */
 const DEAD = '10.9.0.9';
 const ADDRESSES = ['127.0.0.1', DEAD];
 
-const COVERS = `
+/** A web server that answers every request with a cover. It prints its port. */
+const COVER_SERVER = `
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 const server = require('node:http').createServer((_, response) => response.end(png));
 server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => console.log(server.address().port));
 `;
 
-/**
- * Names are looked up by `getent`, which here knows one name, with a dead address before the one that
- * answers.
- */
-function nameService(t: TestContext): void {
+/** Replaces `getent`, which looks names up. This one gives the addresses of one name. */
+function installGetent(t: TestContext): void {
   const folder = temporaryFolder(t);
   const lines = ADDRESSES.map((address) => `echo '${address} STREAM far.test'`);
   writeFileSync(join(folder, 'getent'), `#!/bin/sh\n${lines.join('\n')}\n`, { mode: 0o755 });
@@ -48,12 +46,12 @@ inOwnNetwork(import.meta.url, () => {
     ip('addr', 'add', '10.9.0.1/24', 'dev', 'lan9');
   });
 
-  test('a broker is reached though each attempt takes a second', {
+  test('a broker is reached although each attempt takes a second', {
     skip: lacks({ programs: ['mosquitto'] }),
   }, async (t) => {
     const broker = await startBroker();
     t.after(() => broker.stop());
-    nameService(t);
+    installGetent(t);
     const delayed = await delayConnections(broker.pid, broker.port);
     const connection = new MqttConnection({
       url: `mqtt://far.test:${broker.port}`,
@@ -62,20 +60,20 @@ inOwnNetwork(import.meta.url, () => {
       onMessage: () => undefined,
     });
     await delayed.letGo();
-    const reason = connection.ended.then((text) => text);
-    assert.equal((await connection.ready) || (await reason), true);
+    const isReady = await connection.ready;
+    assert.equal(isReady || (await connection.ended), true);
     await connection.end('the test is over');
   });
 
-  test('a cover is fetched though each attempt takes a second', async (t) => {
-    const server = spawn(process.execPath, ['-e', COVERS], { stdio: ['ignore', 'pipe', 'inherit'] });
+  test('a cover is fetched although each attempt takes a second', async (t) => {
+    const server = spawn(process.execPath, ['-e', COVER_SERVER], { stdio: ['ignore', 'pipe', 'inherit'] });
     t.after(() => server.kill('SIGKILL'));
     const [line] = await once(server.stdout, 'data');
     const port = Number(String(line));
     const delayed = await delayConnections(server.pid ?? 0, port);
     const web = { isPublic: () => true, isAllowedPort: () => true, addressesOf: async () => ADDRESSES };
-    const cover = webCover(`http://far.test:${port}/`, new ManualClock(), web);
+    const fetching = webCover(`http://far.test:${port}/`, new ManualClock(), web);
     await delayed.letGo();
-    assert.equal((await cover)?.type, 'image/png');
+    assert.equal((await fetching)?.type, 'image/png');
   });
 });

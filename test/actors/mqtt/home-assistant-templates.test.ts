@@ -1,5 +1,5 @@
-// Tests what Home Assistant's own packages render of a state: an update as the node decides, and options that
-// are found.
+// Tests what Home Assistant's own packages render from the node's states: values, attributes, and whether an
+// entity is available.
 
 import assert from 'node:assert/strict';
 import { AnnouncedNode, PLAYER } from '../../broker/announced-node.js';
@@ -9,6 +9,7 @@ import { testsNeeding } from '../../tools/requirements.js';
 
 const test = testsNeeding(TEMPLATES_NEED);
 
+/** The installed version, and the latest one. */
 const VERSIONS = [
   ['1', '2'],
   ['2', '1'],
@@ -31,29 +32,32 @@ test('an update is offered where the node says so, whatever the versions look li
     }),
   );
   const { components } = new AnnouncedNode().message();
-  const texts = rendered(components['update']?.['value_template'], states).map((text) => JSON.parse(text));
+  const updates = rendered(components['update']?.['value_template'], states).map((text) => JSON.parse(text));
   const offered = areOffered(
-    texts.map(({ installed_version: installed, latest_version: latest }) => [installed, latest]),
+    updates.map(({ installed_version: installed, latest_version: latest }) => [installed, latest]),
   );
-  states.forEach(({ current, latest, upgrade_available: isAvailable }, at) => {
-    assert.equal(offered[at], isAvailable, `${current} and ${latest}: ${JSON.stringify(texts[at])}`);
-    assert.equal(texts[at]?.installed_version, current);
+
+  states.forEach(({ current, latest, upgrade_available: isAvailable }, index) => {
+    assert.equal(offered[index], isAvailable, `${current} and ${latest}: ${JSON.stringify(updates[index])}`);
+    assert.equal(updates[index]?.installed_version, current);
   });
-  assert.equal(texts[0]?.latest_version, '2', 'a newer version is shown as it is');
-  assert.equal(texts[1]?.latest_version, '1', 'without an update the installed version is the latest');
+  const [withUpdate, withoutUpdate] = updates;
+  assert.equal(withUpdate?.latest_version, '2', 'a newer version is shown as it is');
+  assert.equal(withoutUpdate?.latest_version, '1', 'without an update the installed version is the latest');
 });
 
-test('the default output has the title and the sending machine among its attributes', () => {
+test('the default output has the title and the sending machine of each stream among its attributes', () => {
   const { components } = new AnnouncedNode().message();
   const { json_attributes_topic: topic, json_attributes_template: template } =
     components['default_output'] ?? {};
   assert.equal(topic, 'tonearm/living/audio/clients');
-  const own = { name: 'Radio "1"', output: 'alsa' };
-  const sent = { name: 'laptop (ann)', host: 'laptop', output: 'kitchen' };
-  const states = [[own, { ...sent, app: 'pulseaudio' }], Array.from({ length: 40 }, () => sent), []];
+  const localStream = { name: 'Radio "1"', output: 'alsa' };
+  const sentStream = { name: 'laptop (ann)', host: 'laptop', output: 'kitchen' };
+  const twoStreams = [localStream, { ...sentStream, app: 'pulseaudio' }];
+  const states = [twoStreams, Array.from({ length: 40 }, () => sentStream), []];
   const [few, many, none] = rendered(template, states).map((text) => JSON.parse(text).streams);
-  assert.deepEqual(few, [{ ...own, host: '' }, sent]);
-  assert.equal(many.length, 16);
+  assert.deepEqual(few, [{ ...localStream, host: '' }, sentStream]);
+  assert.equal(many.length, 16, 'the attributes have at most 16 streams');
   assert.deepEqual(none, []);
 });
 
@@ -63,12 +67,13 @@ test('a player has its track and its position among its attributes', () => {
     health('players', 'up'),
     put('players', PLAYER.bus_name, PLAYER),
   ]).message();
-  const at = { position: 61_500_000, position_updated_at: '2026-01-02T03:04:05.678Z' };
+  const times = { position: 61_500_000, position_updated_at: '2026-01-02T03:04:05.678Z' };
   const metadata = { 'xesam:title': 'It is "new"', 'mpris:length': 180_000_000 };
-  const bare = { ...PLAYER, position: undefined, metadata: undefined };
-  const states = [{ ...PLAYER, ...at, metadata }, bare];
+  const withoutTrack = { ...PLAYER, position: undefined, metadata: undefined };
+  const states = [{ ...PLAYER, ...times, metadata }, withoutTrack];
   const [full, empty] = rendered(components['player_mpv_state']?.['json_attributes_template'], states);
-  const { position_updated_at } = at;
+
+  const { position_updated_at } = times;
   const track = { title: 'It is "new"', artist: '', album: '' };
   assert.deepEqual(JSON.parse(full ?? ''), { ...track, duration: 180, position: 61.5, position_updated_at });
   const { duration, position } = JSON.parse(empty ?? '');
@@ -77,9 +82,9 @@ test('a player has its track and its position among its attributes', () => {
 
 const DEVICE = { address: 'AA:BB:CC:DD:EE:FF', name: 'Phone', connected: true };
 
-test('a value that a player or a device lacks makes its entity unavailable, and no error', () => {
-  const other = { ...DEVICE, address: 'AA:BB:CC:DD:EE:00', battery: 9 };
-  const bluetooth = { powered: true, pairing_active: false, known_devices: [DEVICE, other] };
+test('an entity whose value a player or a device lacks is unavailable, and causes no error', () => {
+  const otherDevice = { ...DEVICE, address: 'AA:BB:CC:DD:EE:00', battery: 9 };
+  const bluetooth = { powered: true, pairing_active: false, known_devices: [DEVICE, otherDevice] };
   const { components } = new AnnouncedNode({}, [
     ...WHOLE_NODE,
     health('players', 'up'),
@@ -87,20 +92,23 @@ test('a value that a player or a device lacks makes its entity unavailable, and 
     put('players', PLAYER.bus_name, PLAYER),
     put('bluetooth', '', bluetooth),
   ]).message();
+  /** The availability and the values of an entity, in each of the states. */
   const textsOf = (key: string, states: readonly object[]) => {
     const { availability, value_template: value } = components[key] ?? {};
-    const last = Array.isArray(availability) ? availability.at(-1) : {};
-    return [rendered(last.value_template, states), value === undefined ? [] : rendered(value, states)];
+    const ownAvailability = Array.isArray(availability) ? availability.at(-1) : {};
+    const values = value === undefined ? [] : rendered(value, states);
+    return [rendered(ownAvailability.value_template, states), values];
   };
-  const both = ['offline', 'online'];
+
+  const firstIsOffline = ['offline', 'online'];
   const full = { ...PLAYER, shuffle: true, volume: 0.57, metadata: { 'mpris:artUrl': 'file:///a' } };
-  assert.deepEqual(textsOf('player_mpv_cover', [PLAYER, full]), [both, []]);
-  assert.deepEqual(textsOf('player_mpv_shuffle', [PLAYER, full]), [both, ['OFF', 'ON']]);
+  assert.deepEqual(textsOf('player_mpv_cover', [PLAYER, full]), [firstIsOffline, []]);
+  assert.deepEqual(textsOf('player_mpv_shuffle', [PLAYER, full]), [firstIsOffline, ['OFF', 'ON']]);
   assert.deepEqual(textsOf('player_mpv_volume', [{ ...PLAYER, volume: 0 }, full])[1], ['0', '57.0']);
   assert.deepEqual(textsOf('player_mpv_volume', [PLAYER])[0], ['offline']);
-  const charged = { ...bluetooth, known_devices: [other, { ...DEVICE, battery: 70 }] };
+  const charged = { ...bluetooth, known_devices: [otherDevice, { ...DEVICE, battery: 70 }] };
   const battery = 'bluetooth_AABBCCDDEEFF_battery';
-  assert.deepEqual(textsOf(battery, [bluetooth, charged]), [both, ['None', '70']]);
+  assert.deepEqual(textsOf(battery, [bluetooth, charged]), [firstIsOffline, ['None', '70']]);
   const pairing = components['bluetooth_pairing']?.['value_template'];
   const modes = rendered(pairing, [bluetooth, { ...bluetooth, pairing_active: true }]);
   assert.deepEqual(modes, ['pairing_mode_stop', 'pairing_mode']);
@@ -113,10 +121,10 @@ test('a refused command is an event with its topic and its reason', () => {
   assert.deepEqual(JSON.parse(text), { event_type: 'refused', ...problem });
 });
 
-test('the options of a select are found, whatever blanks a name has', () => {
+test('the rendered option of a select is one of its options, whatever blanks a name has', () => {
   const names = [' USB Audio ', `${'x'.repeat(99)} y`, '\u0085Next\u001c', 'Two\nlines', 'Hall', 'Hall', ' '];
-  const outputs = names.map((description, i) =>
-    put('audio.outputs', `${10 + i}`, output(10 + i, `sink-${i}`, { description })),
+  const outputs = names.map((description, index) =>
+    put('audio.outputs', `${10 + index}`, output(10 + index, `sink-${index}`, { description })),
   );
   const profiles = ['Music ', 'Music', ' '].map((description, i) => ({
     ...CARD.profiles[0],
@@ -136,6 +144,6 @@ test('the options of a select are found, whatever blanks a name has', () => {
     const { options, value_template: template } = components[key] ?? {};
     const texts = rendered(template, states);
     for (const text of texts) assert.ok(Array.isArray(options) && options.includes(text), `${key}: ${text}`);
-    assert.equal(new Set(texts).size, states.length, `${key}: each has an option of its own: ${texts}`);
+    assert.equal(new Set(texts).size, states.length, `${key}: each value has its own option: ${texts}`);
   }
 });

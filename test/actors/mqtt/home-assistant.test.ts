@@ -1,6 +1,6 @@
-// Home Assistant's device message: one that a real Home Assistant has accepted (its templates are rendered by
-// Jinja2 since then), the rules for any other, how entities appear and vanish, and the example dashboard,
-// which must name only entities that a node has.
+// Home Assistant's device message: a message that a real Home Assistant has accepted, the rules for all other
+// messages, and how entities appear and vanish. Also the example dashboard, which must name only entities that
+// a node has.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -12,30 +12,31 @@ import { AnnouncedNode, type Message, PLAYER } from '../../broker/announced-node
 import { faultsOf } from '../../broker/home-assistant-rules.js';
 import { CARD, drop, health, output, put, SERVER, service, WHOLE_NODE } from '../../broker/simulated-node.js';
 
-const TRIED = new URL('../../../../test/golden/homeassistant-device.json', import.meta.url);
+const ACCEPTED_MESSAGE = new URL('../../../../test/golden/homeassistant-device.json', import.meta.url);
 
 test('the device message is the one that a real Home Assistant accepted', () => {
-  const tried = JSON.parse(readFileSync(TRIED, 'utf8')) as Message;
-  const made = new AnnouncedNode().message();
-  assert.deepEqual(made.device, { ...tried.device, sw_version: VERSION });
-  // The key only repeats the unique id, so components are compared by that.
+  const accepted = JSON.parse(readFileSync(ACCEPTED_MESSAGE, 'utf8')) as Message;
+  const announced = new AnnouncedNode().message();
+  assert.deepEqual(announced.device, { ...accepted.device, sw_version: VERSION });
+
+  // A key only repeats the unique id, so components are compared by their unique ids.
   const byId = (components: Message['components']) =>
-    Object.fromEntries(Object.values(components).map((each) => [each['unique_id'], each]));
-  const ours = byId(made.components);
-  for (const [id, component] of Object.entries(byId(tried.components)))
+    Object.fromEntries(Object.values(components).map((component) => [component['unique_id'], component]));
+  const ours = byId(announced.components);
+  for (const [id, component] of Object.entries(byId(accepted.components)))
     assert.deepEqual(ours[id], component, id);
 });
 
-/** The shown length ends in the middle of the last character, between its two code units. */
-const CUT = `${'x'.repeat(99)}🎵`;
+/** A name that is cut to 100 code units. The limit is in the middle of the last character. */
+const LONG_NAME = `${'x'.repeat(99)}🎵`;
 
-const DESCRIPTIONS = [CUT, '\ud83c', ''];
+const DESCRIPTIONS = [LONG_NAME, '\ud83c', ''];
 const NAMES = ['a/b', 'a+b', 'a b', 'a.b', '🎵', 'x'.repeat(4096)];
 
 const EVERYTHING: readonly Change[] = [
   ...WHOLE_NODE,
   health('players', 'up'),
-  put('players', PLAYER.bus_name, { ...PLAYER, identity: CUT }),
+  put('players', PLAYER.bus_name, { ...PLAYER, identity: LONG_NAME }),
   ...DESCRIPTIONS.map((description, i) =>
     put('audio.outputs', `${20 + i}`, output(20 + i, `named-${i}`, { description })),
   ),
@@ -47,7 +48,7 @@ const EVERYTHING: readonly Change[] = [
 ];
 
 for (const control of [true, false]) {
-  test(`all of a node that takes ${control ? '' : 'no '}commands is valid by the rules`, () =>
+  test(`the device message of a node that takes ${control ? '' : 'no '}commands keeps all rules`, () =>
     assert.deepEqual(faultsOf(new AnnouncedNode({ control }, EVERYTHING).text()), []));
 }
 
@@ -58,11 +59,11 @@ test('a node that takes no commands announces no command topic', () => {
 });
 
 test('keys and unique ids do not depend on the name or the topic of the node', () => {
-  const ids = (node: AnnouncedNode) =>
+  const idsOf = (node: AnnouncedNode) =>
     Object.entries(node.message().components).map(([key, { unique_id: id }]) => [key, id]);
   const moved = new AnnouncedNode({ topic: 'elsewhere' });
   moved.branch.polled.set('server', JSON.stringify({ ...SERVER, hostname: 'renamed.example.org' }));
-  assert.deepEqual(ids(moved), ids(new AnnouncedNode()));
+  assert.deepEqual(idsOf(moved), idsOf(new AnnouncedNode()));
   assert.equal(moved.message().device['configuration_url'], 'http://renamed.example.org:8018/ui');
 });
 
@@ -72,10 +73,11 @@ test('a removed entity is published once with its platform alone, and is then le
   node.publishRecords(drop('audio.outputs', '2'));
   const [first = '', second = '', ...more] = node.sequence(retained);
   assert.deepEqual(more, []);
-  const leaving = JSON.parse(first).components;
-  assert.deepEqual(leaving.output_kitchen_volume, { platform: 'number' });
-  assert.deepEqual(leaving.output_kitchen_mute, { platform: 'switch' });
-  assert.deepEqual(leaving.default_output.options, ['Living room']);
+  const firstComponents = JSON.parse(first).components;
+  assert.deepEqual(firstComponents.output_kitchen_volume, { platform: 'number' });
+  assert.deepEqual(firstComponents.output_kitchen_mute, { platform: 'switch' });
+  assert.deepEqual(firstComponents.default_output.options, ['Living room']);
+
   const { components } = JSON.parse(second) as Message;
   assert.equal(components['output_kitchen_volume'], undefined);
   assert.ok(components['output_alsa_volume']);
@@ -83,8 +85,8 @@ test('a removed entity is published once with its platform alone, and is then le
 
 test('an entity that was removed while the daemon was away is removed in the same way', () => {
   const retained = new AnnouncedNode().text();
-  const others = WHOLE_NODE.filter(({ key }) => key !== 'user/mpd.service');
-  const later = new AnnouncedNode({}, others);
+  const remaining = WHOLE_NODE.filter(({ key }) => key !== 'user/mpd.service');
+  const later = new AnnouncedNode({}, remaining);
   const [first = ''] = later.sequence(retained);
   assert.deepEqual(JSON.parse(first).components.unit_user_mpd_service, { platform: 'switch' });
   assert.equal(later.sequence(retained).length, 2);
@@ -115,12 +117,13 @@ test('a retained device message that is not valid is overwritten', () => {
 });
 
 test('an entity is also removed from a retained message that is too large to be read whole', () => {
-  const many = Array.from({ length: 200 }, (_, i) =>
-    put('systemd.services', `user/${i}.service`, service('user', `${i}.service`)),
+  const manyServices = Array.from({ length: 200 }, (_, index) =>
+    put('systemd.services', `user/${index}.service`, service('user', `${index}.service`)),
   );
-  const node = new AnnouncedNode({}, [...WHOLE_NODE, ...many]);
+  const node = new AnnouncedNode({}, [...WHOLE_NODE, ...manyServices]);
   const retained = node.text();
-  assert.ok(retained.length > 65_536);
+  assert.ok(retained.length > 65_536, 'the message is too large');
+
   node.publishRecords(drop('systemd.services', 'user/7.service'));
   const [first = ''] = node.sequence(retained);
   assert.deepEqual(JSON.parse(first).components.unit_user_7_service, { platform: 'switch' });
@@ -128,7 +131,7 @@ test('an entity is also removed from a retained message that is too large to be 
 
 const EXAMPLE = new URL('../../../../examples/home-assistant.yaml', import.meta.url);
 
-/** Home Assistant makes an id from a name in plain letters in this way. */
+/** The id that Home Assistant makes from a name. */
 const slugOf = (name: string): string =>
   name
     .toLowerCase()
@@ -141,19 +144,22 @@ function textsIn(value: unknown): readonly string[] {
   return value instanceof Object ? Object.values(value).flatMap(textsIn) : [];
 }
 
-test('the example dashboard names only entities that exist, and at least one of every kind', () => {
+test('the example dashboard names only entities that exist, and at least one of every platform', () => {
   const node = new AnnouncedNode().publishRecords(
     health('players', 'up'),
     put('players', PLAYER.bus_name, PLAYER),
   );
   const { device, components } = node.message();
-  const called = (name: unknown) => slugOf(`${device['name']} ${name}`);
-  const entities = Object.values(components).map(({ platform, name }) => `${platform}.${called(name)}`);
+  const entities = Object.values(components).map(
+    ({ platform, name }) => `${platform}.${slugOf(`${device['name']} ${name}`)}`,
+  );
   const platforms = [...new Set(Object.values(components).map(({ platform }) => platform))];
-  const named = new RegExp(`\\b(?:${platforms.join('|')})\\.living_\\w+`, 'g');
-  const dashboard = textsIn(parse(readFileSync(EXAMPLE, 'utf8'))).flatMap((text) => text.match(named) ?? []);
-  const missing = dashboard.filter((name) => !entities.includes(name));
+  const entityPattern = new RegExp(`\\b(?:${platforms.join('|')})\\.living_\\w+`, 'g');
+
+  const texts = textsIn(parse(readFileSync(EXAMPLE, 'utf8')));
+  const namedEntities = texts.flatMap((text) => text.match(entityPattern) ?? []);
+  const missing = namedEntities.filter((name) => !entities.includes(name));
   assert.deepEqual(missing, []);
-  const platformsOnDashboard = new Set(dashboard.map((name) => name.split('.')[0]));
+  const platformsOnDashboard = new Set(namedEntities.map((name) => name.split('.')[0]));
   assert.deepEqual([...platformsOnDashboard].sort(), platforms.sort());
 });

@@ -22,14 +22,14 @@ import { until } from '../../until.js';
 const OUTPUTS = 'tonearm/living/audio/outputs/';
 
 describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
-  async function broker(t: TestContext, options: BrokerOptions = {}): Promise<Broker> {
-    const started = await startBroker(options);
-    t.after(() => started.stop());
-    return started;
+  async function startTestBroker(t: TestContext, options: BrokerOptions = {}): Promise<Broker> {
+    const broker = await startBroker(options);
+    t.after(() => broker.stop());
+    return broker;
   }
 
-  /** Changes while the broker is away: one output goes, one comes, one changes. */
-  function changes(node: SimulatedNode): void {
+  /** Removes one output, changes one, and adds one. */
+  function changeOutputs(node: SimulatedNode): void {
     node.publishRecords(
       drop('audio.outputs', '2'),
       put('audio.outputs', '1', output(1, 'alsa', { description: 'Living room', volume: 0.1 })),
@@ -37,7 +37,8 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     );
   }
 
-  async function isTrue(url: string): Promise<void> {
+  /** Waits until the broker retains what the node has after `changeOutputs`. */
+  async function untilCurrent(url: string): Promise<void> {
     await until('the retained topics are those of the node', async () => {
       const tree = await retained(url, 'tonearm/living/#');
       const outputs = [...tree.keys()].filter((topic) => topic.startsWith(OUTPUTS)).sort();
@@ -50,90 +51,90 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   }
 
   test('publishes everything again when its broker has restarted and lost the retained messages', async (t) => {
-    const there = await broker(t);
-    const node = simulatedNode(t, { url: there.url });
+    const broker = await startTestBroker(t);
+    const node = simulatedNode(t, { url: broker.url });
     await node.up();
-    await there.end();
+    await broker.end();
     await node.connecting(/./);
-    changes(node);
-    await there.start({ forget: true });
+    changeOutputs(node);
+    await broker.start({ forget: true });
     await node.up();
-    await isTrue(there.url);
+    await untilCurrent(broker.url);
   });
 
   test('gives up a broker that hangs, names the reason, and publishes the current state afterwards', async (t) => {
-    const there = await broker(t);
-    const node = simulatedNode(t, { url: there.url });
+    const broker = await startTestBroker(t);
+    const node = simulatedNode(t, { url: broker.url });
     await node.up();
-    there.freeze();
-    changes(node);
-    await until('the bridge gives it up', () => node.state === 'connecting', 40_000);
+    broker.freeze();
+    changeOutputs(node);
+    await until('the bridge gives the broker up', () => node.state === 'connecting', 40_000);
     assert.match(node.reason, /has not acknowledged \S+ within 20 s/);
-    there.thaw();
+    broker.thaw();
     await until('the bridge is up again', () => node.state === 'up', 30_000);
-    await isTrue(there.url);
+    await untilCurrent(broker.url);
   });
 
   test('reports once that its broker refuses name and password, however often it tries', async (t) => {
-    const hash =
+    const passwordHash =
       'node:$7$101$5tJvgL4vBR0Mzcm6$Yw8z3CMRzLZKQ4cIqRyN0rTLvD1A8M7bOAFPp9yqPTIqUBVo9bSZ0xvbEm0mQXNZqUEVPPSJTxGqfpfbc8FmTA==\n';
-    const files = { secret: '\ufeffwrong\n', users: hash };
-    const there = await broker(t, { anonymous: false, files, lines: ['password_file DIR/users'] });
-    const settings = { username: 'node', passwordFile: `${there.directory}/secret` };
-    const node = simulatedNode(t, { url: there.url, settings });
+    const files = { secret: '\ufeffwrong\n', users: passwordHash };
+    const broker = await startTestBroker(t, { anonymous: false, files, lines: ['password_file DIR/users'] });
+    const settings = { username: 'node', passwordFile: `${broker.directory}/secret` };
+    const node = simulatedNode(t, { url: broker.url, settings });
     await node.connecting(
       /(Not authorized|Bad User Name).* \(mqtt.passwordFile: .*: it begins with a byte order mark\)$/i,
     );
-    await until('the bridge has tried again', () => there.log().split('not authorised').length > 2);
-    assert.equal(node.statuses.length, 1, 'one reason for all attempts');
+    await until('the bridge has tried again', () => broker.log().split('not authorised').length > 2);
+    assert.equal(node.statuses.length, 1, 'the reason is reported once for all attempts');
     const lines = node.logged.filter((line) => line.includes('byte order mark'));
-    assert.equal(lines.length, 1, 'the log has it once');
+    assert.equal(lines.length, 1, 'the log has the reason once');
     assert.ok(!lines[0]?.includes('wrong'), 'the log does not have the password');
   });
 
   test('is connecting, with a reason, while its broker allows it to publish nothing', async (t) => {
     const files = { acl: 'topic read #\ntopic write nothing\n' };
-    const there = await broker(t, { files, lines: ['acl_file DIR/acl'] });
-    const node = simulatedNode(t, { url: there.url });
+    const broker = await startTestBroker(t, { files, lines: ['acl_file DIR/acl'] });
+    const node = simulatedNode(t, { url: broker.url });
     await node.connecting(/the broker refuses tonearm\/living\/\S+: .*Not authorized/);
-    const { length } = node.statuses;
-    await until('the bridge has tried again', () => there.log().split('New client connected').length > 4);
-    assert.equal(node.statuses.length, length, 'it has not been up in between');
+    const statusCount = node.statuses.length;
+    await until('the bridge has tried again', () => broker.log().split('New client connected').length > 4);
+    assert.equal(node.statuses.length, statusCount, 'the bridge has not been up in between');
   });
 
   /** A broker with an access list that allows everything but these topics of the node. */
-  const denying = (t: TestContext, ...denied: readonly string[]): Promise<Broker> => {
+  const startDenyingBroker = (t: TestContext, ...denied: readonly string[]): Promise<Broker> => {
     const lines = ['topic readwrite #', ...denied.map((below) => `topic deny tonearm/living/${below}`), ''];
-    return broker(t, { files: { acl: lines.join('\n') }, lines: ['acl_file DIR/acl'] });
+    return startTestBroker(t, { files: { acl: lines.join('\n') }, lines: ['acl_file DIR/acl'] });
   };
 
   test('leaves out and names the topics that its broker denies, and stays connected', async (t) => {
     const denied = ['power', 'audio/outputs/alsa', 'event'];
-    const there = await denying(t, ...denied);
-    const node = simulatedNode(t, { url: there.url });
+    const broker = await startDenyingBroker(t, ...denied);
+    const node = simulatedNode(t, { url: broker.url });
     await node.up();
     node.publishRecords(put('power.action', '', { action: 'reboot' }));
-    await until('all three are named', () =>
+    await until('all three topics are named', () =>
       denied.every((below) => node.reason.includes(`tonearm/living/${below}`)),
     );
     assert.match(node.reason, /^refused by the broker \(Not authorized\), so left out: /);
     node.publishRecords(put('audio.outputs', '2', output(2, 'kitchen', { volume: 0.9 })));
     await until('the other topics are current', async () =>
-      (await retained(there.url, `${OUTPUTS}#`)).get(`${OUTPUTS}kitchen`)?.includes('0.9'),
+      (await retained(broker.url, `${OUTPUTS}#`)).get(`${OUTPUTS}kitchen`)?.includes('0.9'),
     );
-    const connections = there.log().match(/New client connected .* as tonearm-\w+-\w+ /g) ?? [];
+    const connections = broker.log().match(/New client connected .* as tonearm-\w+-\w+ /g) ?? [];
     assert.equal(connections.length, 1, 'the connection has lasted');
   });
 
   test('publishes a denied topic later, when its broker allows it', async (t) => {
-    const there = await denying(t, 'power');
-    const node = simulatedNode(t, { url: there.url, clock: hurrying(600_000) });
+    const broker = await startDenyingBroker(t, 'power');
+    const node = simulatedNode(t, { url: broker.url, clock: hurrying(600_000) });
     await until('the topic is named', () => node.reason.endsWith('left out: tonearm/living/power'));
-    writeFileSync(`${there.directory}/acl`, 'topic readwrite #\n', { mode: 0o600 });
-    process.kill(there.pid, 'SIGHUP');
+    writeFileSync(`${broker.directory}/acl`, 'topic readwrite #\n', { mode: 0o600 });
+    process.kill(broker.pid, 'SIGHUP');
     await until('nothing is left out any more', () => node.state === 'up' && node.reason === '');
     const power = 'tonearm/living/power';
-    await until('the topic is published', async () => (await retained(there.url, power)).has(power));
+    await until('the topic is published', async () => (await retained(broker.url, power)).has(power));
   });
 
   test('names all addresses at which no broker answers', async (t) => {
@@ -143,8 +144,8 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   });
 
   test('leaves out and names a topic that is longer than MQTT allows', async (t) => {
-    const there = await broker(t);
-    const node = simulatedNode(t, { url: there.url });
+    const broker = await startTestBroker(t);
+    const node = simulatedNode(t, { url: broker.url });
     await node.up();
     node.publishRecords(put('audio.outputs', '9', output(9, 'x'.repeat(65_000))));
     const start = `longer than a topic of MQTT may be, so left out: ${OUTPUTS}xxx`;
@@ -154,31 +155,42 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   });
 
   test('leaves out and names a topic that is too large for its broker, and publishes the others', async (t) => {
-    const there = await broker(t, { lines: ['max_packet_size 3000'] });
-    const node = simulatedNode(t, { url: there.url });
+    const broker = await startTestBroker(t, { lines: ['max_packet_size 3000'] });
+    const node = simulatedNode(t, { url: broker.url });
     await node.up();
-    const large = 'tonearm/living/audio/outputs/alsa';
-    const device = 'homeassistant/device/tonearm_0123456789abcdef/config';
-    assert.equal(node.reason, `too large for the broker, so left out: ${device}`);
+    const largeTopic = 'tonearm/living/audio/outputs/alsa';
+    const deviceTopic = 'homeassistant/device/tonearm_0123456789abcdef/config';
+    assert.equal(node.reason, `too large for the broker, so left out: ${deviceTopic}`);
     const withProps = (chars: number) =>
       put('audio.outputs', '1', output(1, 'alsa', { props: { x: 'x'.repeat(chars) } }));
+
     node.publishRecords(withProps(3000));
-    await until('the larger topic is named', () => node.reason.endsWith(`left out: ${device}, ${large}`));
-    assert.ok(!(await retained(there.url, large)).has(large), 'its last state is not taken for true');
+    await until('the larger topic is named', () =>
+      node.reason.endsWith(`left out: ${deviceTopic}, ${largeTopic}`),
+    );
+    assert.ok(
+      !(await retained(broker.url, largeTopic)).has(largeTopic),
+      'no state that is out of date stays retained',
+    );
+
     node.publishRecords(put('audio.outputs', '2', output(2, 'kitchen', { volume: 0.9 })), withProps(100));
     await until('both topics are current', async () => {
-      const tree = await retained(there.url, `${OUTPUTS}#`);
-      return tree.has(large) && tree.get(`${OUTPUTS}kitchen`)?.includes('0.9');
+      const tree = await retained(broker.url, `${OUTPUTS}#`);
+      return tree.has(largeTopic) && tree.get(`${OUTPUTS}kitchen`)?.includes('0.9');
     });
-    await until('the topic is no longer named', () => node.reason.endsWith(`left out: ${device}`));
-    const spy = await startSpy(there.url, 'tonearm/living/error');
+    await until('the topic is no longer named', () => node.reason.endsWith(`left out: ${deviceTopic}`));
+
+    const spy = await startSpy(broker.url, 'tonearm/living/error');
     t.after(() => spy.end());
     await spy.publish(`tonearm/living/audio/outputs/${'x'.repeat(2900)}/set`, '{}', { retain: true });
     await spy.publish('tonearm/living/audio/outputs/x/set', '{}', { retain: true });
-    await until('one that is too large stops no other', () => spy.texts('tonearm/living/error').length > 0);
+    await until(
+      'the command after the one that is too large is answered',
+      () => spy.texts('tonearm/living/error').length > 0,
+    );
     const states = new Set(node.statuses.map(({ state }) => state));
     assert.deepEqual(states, new Set(['up']), 'no connection has ended');
-    assert.equal(node.logged.length, 2, 'one line for each that is left out');
+    assert.equal(node.logged.length, 2, 'one line for each topic that is left out');
   });
 
   const strangers: readonly (readonly [what: string, sent: string, reason: RegExp])[] = [
@@ -187,19 +199,19 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   ];
   for (const [what, sent, reason] of strangers) {
     test(`is connecting, with a reason, to a server that ${what}`, async (t) => {
-      const node = simulatedNode(t, { url: await server(t, (socket) => socket.write(sent)) });
+      const node = simulatedNode(t, { url: await startTcpServer(t, (socket) => socket.write(sent)) });
       await node.connecting(reason);
     });
   }
 });
 
-async function server(t: TestContext, onConnection: (socket: Socket) => void): Promise<string> {
-  const listening: Server = createServer((socket) => {
+async function startTcpServer(t: TestContext, onConnection: (socket: Socket) => void): Promise<string> {
+  const server: Server = createServer((socket) => {
     socket.on('error', () => undefined);
     onConnection(socket);
     t.after(() => socket.destroy());
   });
-  await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
-  t.after(() => listening.close());
-  return `mqtt://127.0.0.1:${(listening.address() as AddressInfo).port}`;
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  return `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

@@ -11,58 +11,60 @@ const BRANCH = 'tonearm/living';
 const KITCHEN = `${BRANCH}/audio/outputs/kitchen`;
 
 /** A node all of whose topics the broker has retained. */
-function fullyPublished(homeAssistant = false): AnnouncedNode {
+function publishedNode(homeAssistant = false): AnnouncedNode {
   const node = new AnnouncedNode({ homeAssistant });
   publishInRounds(node);
   return node;
 }
 
+/** The relative topics that are published next, each with the beginning of its text. */
 const nextPublications = ({ topics }: AnnouncedNode) => {
   const { publications } = topics.differences(() => true);
   return publications.map(({ topic, text }) => `${topic.slice(BRANCH.length + 1)}=${text.slice(0, 10)}`);
 };
 
 test('topics that are out of date at the start of a connection are published, and those of removed things emptied', () => {
-  const node = fullyPublished();
+  const node = publishedNode();
   const retained = ['status', 'audio/outputs/gone', 'players/gone', 'audio/outputs/x/set', 'what', 'error'];
   node.topics.beginConnection(new Map(retained.map((below) => [`${BRANCH}/${below}`, 'online'])));
-  const found = nextPublications(node);
-  assert.ok(found.includes('audio/outputs/kitchen={"id":2,"n'));
-  assert.ok(!found.some((each) => each.startsWith('status')));
+
+  const publications = nextPublications(node);
+  assert.ok(publications.includes('audio/outputs/kitchen={"id":2,"n'));
+  assert.ok(!publications.some((line) => line.startsWith('status')));
   assert.deepEqual(
-    found.filter((each) => each.endsWith('=')),
+    publications.filter((line) => line.endsWith('=')),
     ['audio/outputs/gone=', 'players/gone='],
     'a topic that is none of the node may be a command, or belong to another program',
   );
 });
 
 test('the topics of a backend that is not up stay retained', () => {
-  const node = fullyPublished().publishRecords(health('audio', 'connecting'), drop('audio.outputs', '1'));
-  const topics = nextPublications(node).map((each) => each.split('=')[0]);
+  const node = publishedNode().publishRecords(health('audio', 'connecting'), drop('audio.outputs', '1'));
+  const topics = nextPublications(node).map((line) => line.split('=')[0]);
   assert.deepEqual(topics, ['backends']);
 });
 
 test('a topic that must be published again is published once, although the broker has retained this text', () => {
-  const node = fullyPublished();
+  const node = publishedNode();
   node.topics.republish(node.topics.statusTopic);
   assert.deepEqual(nextPublications(node), ['status=online']);
   assert.deepEqual(nextPublications(node), []);
 });
 
 test('the topic of the upgrade has its extra members only if the text is short enough', () => {
-  for (const [length, isKept] of [
+  for (const [extraChars, isKept] of [
     [60_000, true],
     [70_000, false],
   ] as const) {
-    const rest = { current: '1', latest: '2', upgrade_available: true, run: { state: 'idle' } };
-    const extra = { packages: 'x'.repeat(length) };
+    const members = { current: '1', latest: '2', upgrade_available: true, run: { state: 'idle' } };
+    const extra = { packages: 'x'.repeat(extraChars) };
     const node = new AnnouncedNode().publishRecords(
       health('upgrade', 'up'),
-      put('upgrade', '', { ...rest, extra }),
+      put('upgrade', '', { ...members, extra }),
     );
     const { publications } = node.topics.differences(() => true);
     const text = publications.find(({ topic }) => topic === `${BRANCH}/upgrade`)?.text ?? '';
-    assert.deepEqual(JSON.parse(text), isKept ? { ...rest, extra } : rest);
+    assert.deepEqual(JSON.parse(text), isKept ? { ...members, extra } : members);
   }
 });
 
@@ -74,12 +76,12 @@ test('a topic whose text is too large is emptied and named; only the device mess
   const accepts = (topic: string): boolean => topic !== `${BRANCH}/audio/server` && topic !== device;
   const { publications, tooLarge } = node.topics.differences(accepts);
   assert.deepEqual(tooLarge, [device, `${BRANCH}/audio/server`]);
-  const topics = publications.map(({ topic, text }) => (text === '' ? topic : ''));
-  assert.deepEqual(topics.filter(Boolean), [KITCHEN]);
+  const emptiedTopics = publications.filter(({ text }) => text === '').map(({ topic }) => topic);
+  assert.deepEqual(emptiedTopics, [KITCHEN]);
 });
 
 test('a topic that is longer than MQTT allows is not published, and is named', () => {
-  const node = fullyPublished();
+  const node = publishedNode();
   const name = 'x'.repeat(65_000);
   node.publishRecords(put('audio.outputs', '9', output(9, name)));
   const { publications, tooLong } = node.topics.differences(() => true);
@@ -88,7 +90,7 @@ test('a topic that is longer than MQTT allows is not published, and is named', (
   assert.deepEqual(node.topics.differences(() => true).tooLong, []);
 });
 
-const defaultIs = (name: string) =>
+const defaultOutput = (name: string) =>
   put('audio.server', '', { kind: 'pulseaudio', default_sink: name, volume: 0.42, muted: false });
 
 /**
@@ -97,43 +99,45 @@ const defaultIs = (name: string) =>
  */
 function publishInRounds(node: AnnouncedNode, ...changes: readonly Change[]): readonly string[] {
   node.publishRecords(...changes);
-  const all: string[] = [];
+  const rounds: string[] = [];
   for (;;) {
     const { publications } = node.topics.differences(() => true);
-    if (publications.length === 0) return all;
+    if (publications.length === 0) return rounds;
     const descriptions = publications.map(({ topic, text }) => {
       if (topic !== node.topics.deviceTopic)
         return `${text === '' ? 'no ' : ''}${node.topics.relativeTopic(topic)}`;
       return `device: ${JSON.parse(text).components.default_output.options}`;
     });
-    all.push(descriptions.join('; '));
-    for (const each of publications) node.topics.acknowledged(each);
+    rounds.push(descriptions.join('; '));
+    for (const publication of publications) node.topics.acknowledged(publication);
   }
 }
 
 test('the device message comes first, when an output goes and when it returns as the default', () => {
-  const node = fullyPublished(true);
-  const gone = ['device: Living room', 'no audio/outputs/kitchen; device: Living room'];
-  assert.deepEqual(publishInRounds(node, drop('audio.outputs', '2')), gone);
-  const back = put('audio.outputs', '3', output(3, 'kitchen', { description: 'Kitchen' }));
+  const node = publishedNode(true);
+  const removal = ['device: Living room', 'no audio/outputs/kitchen; device: Living room'];
+  assert.deepEqual(publishInRounds(node, drop('audio.outputs', '2')), removal);
+
+  const returningKitchen = put('audio.outputs', '3', output(3, 'kitchen', { description: 'Kitchen' }));
   const returned = ['audio/outputs/kitchen; device: Living room,Kitchen', 'audio/server'];
-  assert.deepEqual(publishInRounds(node, back, defaultIs('kitchen')), returned);
+  assert.deepEqual(publishInRounds(node, returningKitchen, defaultOutput('kitchen')), returned);
 });
 
 test('no topic waits for a default output that is not listed, with Home Assistant or without', () => {
   const roundsOf = (homeAssistant: boolean) =>
-    publishInRounds(fullyPublished(homeAssistant), defaultIs('nosuch'), drop('audio.outputs', '2'));
+    publishInRounds(publishedNode(homeAssistant), defaultOutput('nosuch'), drop('audio.outputs', '2'));
   const expected = ['audio/server; device: Living room', 'no audio/outputs/kitchen; device: Living room'];
   assert.deepEqual(roundsOf(true), expected);
   assert.deepEqual(roundsOf(false), ['audio/server; no audio/outputs/kitchen']);
 });
 
-test('the default output is published again after the device message if it was renamed, but not if another was', () => {
-  const node = fullyPublished(true);
-  const named = (id: number, name: string, description: string) =>
+test('the default output is published again after the device message if it was renamed, and not if another output was', () => {
+  const node = publishedNode(true);
+  const renamed = (id: number, name: string, description: string) =>
     put('audio.outputs', `${id}`, output(id, name, { description }));
   const repeated = ['audio/outputs/alsa; device: Parlour,Kitchen', 'audio/server'];
-  assert.deepEqual(publishInRounds(node, named(1, 'alsa', 'Parlour')), repeated);
+  assert.deepEqual(publishInRounds(node, renamed(1, 'alsa', 'Parlour')), repeated);
+
   const once = ['audio/outputs/kitchen; device: Parlour,Larder'];
-  assert.deepEqual(publishInRounds(node, named(2, 'kitchen', 'Larder')), once);
+  assert.deepEqual(publishInRounds(node, renamed(2, 'kitchen', 'Larder')), once);
 });

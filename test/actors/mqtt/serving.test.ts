@@ -12,7 +12,8 @@ import { Deferred } from '../../deferred.js';
 import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
 
-const T = 'house/living';
+const BRANCH = 'house/living';
+const DEVICE_TOPIC = 'homeassistant/device/tonearm_0123456789abcdef/config';
 
 /** A broker that acknowledges everything, and delivers messages when the test says so. */
 class ScriptedBroker {
@@ -61,7 +62,7 @@ class ScriptedBroker {
 }
 
 const nodeOn = (t: TestContext, { dial }: ScriptedBroker, more: Partial<NodeOptions> = {}) =>
-  simulatedNode(t, { url: 'mqtt://127.0.0.1', dial, settings: { topic: T }, ...more });
+  simulatedNode(t, { url: 'mqtt://127.0.0.1', dial, settings: { topic: BRANCH }, ...more });
 
 async function startServing(t: TestContext, broker: ScriptedBroker, more: Partial<NodeOptions> = {}) {
   const node = nodeOn(t, broker, more);
@@ -72,46 +73,55 @@ async function startServing(t: TestContext, broker: ScriptedBroker, more: Partia
 test('a topic that changes all the time is published at most once per interval, and its last value at the end', async (t) => {
   const clock = new ManualClock();
   const broker = new ScriptedBroker();
-  const published: [at: number, volume: number][] = [];
+  const published: { atMs: number; volume: number }[] = [];
   broker.onPublished = (topic, text) => {
-    if (topic.endsWith('/kitchen')) published.push([clock.monotonic(), JSON.parse(text).volume]);
+    if (topic.endsWith('/kitchen'))
+      published.push({ atMs: clock.monotonic(), volume: JSON.parse(text).volume });
   };
   const node = await startServing(t, broker, { clock });
-  for (let now = 0; now <= 2000; now += 10) {
-    if (now <= 1000)
-      node.publishRecords(put('audio.outputs', '2', output(2, 'kitchen', { volume: now / 1000 })));
+  // The volume changes for a second, and rests for another one.
+  for (let nowMs = 0; nowMs <= 2000; nowMs += 10) {
+    if (nowMs <= 1000)
+      node.publishRecords(put('audio.outputs', '2', output(2, 'kitchen', { volume: nowMs / 1000 })));
     clock.advance(10);
-    for (let turns = 0; turns < 4; turns += 1) await new Promise(setImmediate);
+    for (let turn = 0; turn < 4; turn += 1) await new Promise(setImmediate);
   }
-  const gaps = published.slice(1).map(([at], i) => at - (published[i]?.[0] ?? 0));
-  assert.ok(Math.min(...gaps) >= ROUND_GAP_MS, String(gaps));
-  assert.ok(published.length > 8);
-  assert.equal(published.at(-1)?.[1], 1);
-  assert.equal(clock.timers, 1, 'at rest only state that nobody announces is waited for');
+
+  const gapsMs = published.slice(1).map(({ atMs }, index) => atMs - (published[index]?.atMs ?? 0));
+  assert.ok(Math.min(...gapsMs) >= ROUND_GAP_MS, String(gapsMs));
+  assert.ok(published.length > 8, `published ${published.length} times`);
+  assert.equal(published.at(-1)?.volume, 1);
+  assert.equal(clock.timers, 1, 'at rest the only timer is for state that nobody announces');
 });
 
-/** A valid command: as soon as it is carried out, all earlier messages have been handled. */
-const FENCE = [`${T}/audio/server/set`, '{"muted":true}'] as const;
+/** A valid command. When it is carried out, all earlier messages have been handled. */
+const LAST_COMMAND = [`${BRANCH}/audio/server/set`, '{"muted":true}'] as const;
 
-const OTHERS =
+const TOPICS_OF_OTHERS =
   'house/attic_/audio/server/set house/attic_/power/set house/living-room/audio/server/set ' +
   'house/livin/audio/server/set HOUSE/LIVING/audio/server/set audio/server/set /audio/server/set';
-const BELOW =
+const ENDINGS_OF_NO_COMMAND =
   '/ /set /audio/server /audio/server/set/ /audio/server/loud/set /audio/set /server/set ' +
   '/status/set /backends/set /services/mpd.service/set /services/user/mpd.service/start/set ' +
   '/players/set //power/set /../attic/power/set';
-const OWN = BELOW.split(' ').map((below) => `${T}${below}`);
-const NOT_OURS = ['', T, `x${T}/power/set`, ...OTHERS.split(' '), ...OWN];
+const OWN_TOPICS = ENDINGS_OF_NO_COMMAND.split(' ').map((below) => `${BRANCH}${below}`);
+const TOPICS_OF_NO_COMMAND = [
+  '',
+  BRANCH,
+  `x${BRANCH}/power/set`,
+  ...TOPICS_OF_OTHERS.split(' '),
+  ...OWN_TOPICS,
+];
 
 test('a message on a topic that is no command of this node does nothing', async (t) => {
   const broker = new ScriptedBroker();
   const node = await startServing(t, broker);
-  for (const topic of NOT_OURS)
+  for (const topic of TOPICS_OF_NO_COMMAND)
     for (const payload of ['reboot', 'start', '{"volume":1}']) broker.deliver(topic, payload);
-  broker.deliver(...FENCE);
-  await until('the command behind them is carried out', () => node.commands.length > 0);
+  broker.deliver(...LAST_COMMAND);
+  await until('the last command is carried out', () => node.commands.length > 0);
   assert.deepEqual(node.commands, [['muteServer', { muted: true }]]);
-  assert.ok(!broker.published.includes(`${T}/error`));
+  assert.ok(!broker.published.includes(`${BRANCH}/error`));
   assert.equal(node.state, 'up');
 });
 
@@ -119,37 +129,37 @@ const retainedMessage = (topic: string): BrokerMessage => ({ topic, text: '{}', 
 
 test('retained topics of others are not emptied, however the broker delivers them', async (t) => {
   const broker = new ScriptedBroker();
-  broker.retainedMessages = ['house/attic_/audio/outputs/gone', `${T}/audio/outputs/gone`].map(
+  broker.retainedMessages = ['house/attic_/audio/outputs/gone', `${BRANCH}/audio/outputs/gone`].map(
     retainedMessage,
   );
   await startServing(t, broker);
   await until('the topic of this node is emptied', () =>
-    broker.published.includes(`${T}/audio/outputs/gone`),
+    broker.published.includes(`${BRANCH}/audio/outputs/gone`),
   );
-  const strays = broker.published.filter((topic) => topic.startsWith('house/attic_'));
-  assert.deepEqual(strays, []);
+  const publishedToOthers = broker.published.filter((topic) => topic.startsWith('house/attic_'));
+  assert.deepEqual(publishedToOthers, []);
 });
 
 test('a branch with more topics than a node can have is not taken over, even if all of them arrive at once', async (t) => {
   const broker = new ScriptedBroker();
-  broker.retainedMessages = Array.from({ length: 10_001 }, (_, i) => retainedMessage(`${T}/x/${i}`));
+  broker.retainedMessages = Array.from({ length: 10_001 }, (_, i) => retainedMessage(`${BRANCH}/x/${i}`));
   const node = nodeOn(t, broker);
   await node.connecting(/the branch holds more than a node publishes/);
   assert.deepEqual(broker.published, []);
 });
 
-const DEEP = '['.repeat(16_000);
+const DEEP_LIST = `${'['.repeat(16_000)}${']'.repeat(16_000)}`;
 
 test('deeply nested JSON, retained or as a command, ends neither the connection nor the bridge', async (t) => {
   const broker = new ScriptedBroker();
-  const device = 'homeassistant/device/tonearm_0123456789abcdef/config';
-  const text = `{"components":{"a":{"platform":"x","y":${DEEP}${']'.repeat(16_000)}}}}`;
-  broker.retainedMessages = [{ topic: device, text, retained: true }];
+  const text = `{"components":{"a":{"platform":"x","y":${DEEP_LIST}}}}`;
+  broker.retainedMessages = [{ topic: DEVICE_TOPIC, text, retained: true }];
   const node = await startServing(t, broker);
-  assert.ok(broker.published.includes(device), 'it is overwritten');
-  const payload = `{"volume":${DEEP}${']'.repeat(16_000)}}`;
-  for (const [topic] of [FENCE, [`${T}/players/mpv/set`]]) broker.deliver(topic, payload);
-  broker.deliver(...FENCE);
+  assert.ok(broker.published.includes(DEVICE_TOPIC), 'the device message is overwritten');
+  const payload = `{"volume":${DEEP_LIST}}`;
+  for (const topic of [`${BRANCH}/audio/server/set`, `${BRANCH}/players/mpv/set`])
+    broker.deliver(topic, payload);
+  broker.deliver(...LAST_COMMAND);
   await until('all three commands are carried out', () => node.commands.length === 3);
   const operations = new Set(node.commands.map(([what]) => what));
   assert.deepEqual(operations, new Set(['setServerVolume', 'setPlayerVolume mpv', 'muteServer']));
@@ -158,12 +168,12 @@ test('deeply nested JSON, retained or as a command, ends neither the connection 
 test('a refusal goes to no response topic that has wildcards or control characters', async (t) => {
   const broker = new ScriptedBroker();
   await startServing(t, broker);
-  const wrong = ['', 'a/+', '#', 'a\0', 'a\nb'];
-  for (const topic of [...wrong, 'answers'])
-    broker.deliver(`${T}/power/set`, 'REBOOT', false, { topic, correlation: Buffer.from('1') });
-  await until('the last one is answered', () => broker.published.includes('answers'));
+  const invalidTopics = ['', 'a/+', '#', 'a\0', 'a\nb'];
+  for (const topic of [...invalidTopics, 'answers'])
+    broker.deliver(`${BRANCH}/power/set`, 'REBOOT', false, { topic, correlation: Buffer.from('1') });
+  await until('the last command is answered', () => broker.published.includes('answers'));
   assert.deepEqual(
-    wrong.filter((topic) => broker.published.includes(topic)),
+    invalidTopics.filter((topic) => broker.published.includes(topic)),
     [],
   );
 });
@@ -171,12 +181,12 @@ test('a refusal goes to no response topic that has wildcards or control characte
 test('a status that others overwrite, as the will of a lost connection does, is published again', async (t) => {
   const broker = new ScriptedBroker();
   await startServing(t, broker);
-  assert.ok(broker.filters.includes(`${T}/status`));
-  const times = () => broker.published.filter((topic) => topic === `${T}/status`).length;
+  assert.ok(broker.filters.includes(`${BRANCH}/status`));
+  const statusCount = () => broker.published.filter((topic) => topic === `${BRANCH}/status`).length;
   for (const retained of [false, true]) {
-    const before = times();
-    broker.deliver(`${T}/status`, 'offline', retained);
-    await until('the status is published again', () => times() === before + 1);
+    const countBefore = statusCount();
+    broker.deliver(`${BRANCH}/status`, 'offline', retained);
+    await until('the status is published again', () => statusCount() === countBefore + 1);
   }
 });
 
@@ -191,13 +201,12 @@ test('a refused subscription to the status of another branch is reported only wh
   const broker = new ScriptedBroker();
   broker.refusedFilter = 'house/clone/status';
   const node = await startServing(t, broker);
-  const device = 'homeassistant/device/tonearm_0123456789abcdef/config';
-  const publishedBy = (branch: string): string =>
+  const deviceOf = (branch: string): string =>
     JSON.stringify({ components: { x: { availability: [{ topic: `${branch}/status` }] } } });
-  broker.deliver(device, publishedBy('house/clone'));
+  broker.deliver(DEVICE_TOPIC, deviceOf('house/clone'));
   await until('the refusal is named', () => node.reason.includes('house/clone/status'));
   assert.match(node.reason, /refused by the broker \(Not authorized\), so left out: house\/clone\/status/);
-  broker.deliver(device, publishedBy(T));
+  broker.deliver(DEVICE_TOPIC, deviceOf(BRANCH));
   await until('nothing is left out', () => node.state === 'up' && node.reason === '');
 });
 
@@ -208,7 +217,7 @@ test('a refused subscription is requested again every ten minutes, because the a
   const clock = new ManualClock();
   const node = await startServing(t, broker, { clock });
   const device = { components: { x: { availability: [{ topic: status }] } } };
-  broker.deliver('homeassistant/device/tonearm_0123456789abcdef/config', JSON.stringify(device));
+  broker.deliver(DEVICE_TOPIC, JSON.stringify(device));
   const isNamed = (): boolean => {
     clock.advance(ROUND_GAP_MS);
     return node.reason.includes(`left out: ${status}`);

@@ -10,7 +10,7 @@ import { type SimulatedNode, simulatedNode } from '../../broker/simulated-node.j
 import { temporaryFolder } from '../../temporary-folder.js';
 import { lacks } from '../../tools/requirements.js';
 
-const MAKE = `
+const MAKE_CERTIFICATES = `
 openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=House -days 2
 openssl req -newkey rsa:2048 -nodes -keyout key.pem -out request.pem -subj /CN=broker
 printf 'subjectAltName=IP:127.0.0.1' > names
@@ -21,7 +21,7 @@ describe('a bridge by TLS', { skip: lacks({ programs: ['mosquitto', 'openssl'] }
   let broker: Broker;
   const folder = temporaryFolder({ after });
   before(async () => {
-    execFileSync('sh', ['-euc', MAKE], { cwd: folder, stdio: 'ignore' });
+    execFileSync('sh', ['-euc', MAKE_CERTIFICATES], { cwd: folder, stdio: 'ignore' });
     const read = (name: string) => readFileSync(join(folder, name), 'utf8');
     const files = { 'cert.pem': read('cert.pem'), 'key.pem': read('key.pem') };
     broker = await startBroker({ files, lines: ['certfile DIR/cert.pem', 'keyfile DIR/key.pem'] });
@@ -32,22 +32,22 @@ describe('a bridge by TLS', { skip: lacks({ programs: ['mosquitto', 'openssl'] }
     return simulatedNode(t, { url: `mqtts://${host}:${broker.port}`, settings });
   }
 
-  test('is up where mqtt.caFile verifies the broker', async (t) => {
+  test('is up if mqtt.caFile verifies the broker', async (t) => {
     await nodeWith(t, { caFile: join(folder, 'ca.pem') }).up();
   });
 
   for (const [what, file, host, reason] of [
-    ['nobody of the system vouches for it', undefined, '127.0.0.1', /certificate/],
+    ['no authority of the system has signed the certificate', undefined, '127.0.0.1', /certificate/],
     ['the certificate is for another host', 'ca.pem', 'localhost', /does not match certificate/],
     ['mqtt.caFile cannot be read', 'no.pem', '127.0.0.1', /mqtt\.caFile: .*no\.pem: it does not exist/],
   ] as const) {
-    test(`has a reason where ${what}`, async (t) => {
+    test(`is not connected, and has a reason, if ${what}`, async (t) => {
       const settings = file === undefined ? {} : { caFile: join(folder, file) };
       await nodeWith(t, settings, host).connecting(reason);
     });
   }
 
-  test('has a reason where the broker wants TLS and the address has none', async (t) => {
+  test('is not connected, and has a reason, if the broker wants TLS and mqtt.url has none', async (t) => {
     await simulatedNode(t, { url: broker.url }).connecting(/./);
   });
 });

@@ -22,7 +22,7 @@ const PLAYING = new Variant('s', 'Playing');
 const trackMetadata = (title: string, seconds: number, more = {}): Variant =>
   metadata({ 'xesam:title': title, 'mpris:length': microseconds(seconds), ...more });
 
-/** Starts a player, and lets it play for 3 s. The test moves the clock; only waits of at most 500 ms are real. */
+/** Starts a player, and lets it play for 3 s. The test moves the clock; waits of at most 500 ms are real. */
 async function startPlaying(t: TestContext, properties: Properties) {
   const manual = new ManualClock();
   const after: Clock['after'] = (ms, callback) => (ms <= 500 ? systemClock : manual).after(ms, callback);

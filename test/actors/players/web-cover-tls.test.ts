@@ -1,6 +1,6 @@
 // Tests covers from the web by https: a cover comes only from a server whose certificate is for the name and
-// from a known authority. Node reads the authorities only when a process starts, so a process of its own fetches
-// the covers.
+// from a known authority. Node reads the authorities only when a process starts, so a process of its own
+// fetches the covers.
 
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';

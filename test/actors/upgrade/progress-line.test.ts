@@ -1,4 +1,4 @@
-// Tests which progress lines become which events, and how lines are made of bytes that arrive in any portions.
+// Tests which progress lines become which events, and how bytes that arrive in any portions become lines.
 
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
@@ -74,7 +74,7 @@ test('progress lines are whole, however the bytes arrive', async () => {
   }
 });
 
-test('of a line that does not end, only so much is kept as shows that it is too long; the next line is whole', async () => {
+test('a line without end is kept only until it is too long, and the next line is whole', async () => {
   const chunk = 'x'.repeat(50_000);
   const endlessLines = await linesOf(Array.from({ length: 10 }, () => chunk));
   assert.deepEqual(endlessLines, ['x'.repeat(LINE_MAX_BYTES + 2)]);

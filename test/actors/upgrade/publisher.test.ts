@@ -1,5 +1,5 @@
-// Tests what the upgrade's publisher sends, and when. Then which last check follows from the facts of the check
-// unit: a row per case.
+// Tests what the upgrade's publisher sends, and when. Then which last check follows from the facts of the
+// check unit: a row per case.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,6 +1,6 @@
 // The result file on a real file system, and its text: the accepted members and their spelling, and the
-// problem that is reported of a bad text. small-file.test.ts has other kinds of files, path-watch.test.ts every
-// way in which a file appears, changes and vanishes.
+// problem that is reported of a bad text. small-file.test.ts has other kinds of files, path-watch.test.ts has
+// every way in which a file appears, changes and vanishes.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';

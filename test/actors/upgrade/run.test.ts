@@ -17,7 +17,7 @@ const B = 'b'.repeat(32);
 const NOW_MS = 1_000_000;
 
 const INVOCATIONS: Readonly<Record<string, string>> = { A, B, '-': '' };
-/** What each further word changes in the facts of the unit. */
+/** The changes of the facts of the unit, by the word of a story. */
 const WORDS: Readonly<Record<string, Partial<RunFacts>>> = {
   job1: { job: '/job/1' },
   job2: { job: '/job/2' },
@@ -62,8 +62,8 @@ const INPUTS: Readonly<Record<string, RunInput>> = {
 };
 
 /**
- * `text` is a key of `INPUTS`, or `jobN RESULT` for the end of a job, or the facts of the unit for a signal. A
- * reading is `read FACTS`, from another manager `elsewhere FACTS`, of a unit that was stopped `stopped FACTS`.
+ * `text` is a key of `INPUTS`, or `jobN RESULT` for the end of a job, or the facts of the unit for a signal.
+ * A reading is `read FACTS`; from another manager `elsewhere FACTS`; of a stopped unit `stopped FACTS`.
  */
 function inputOf(text: string): RunInput {
   const namedInput = INPUTS[text];

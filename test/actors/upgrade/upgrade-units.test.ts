@@ -1,4 +1,4 @@
-// Starts of the upgrade unit by a scripted manager, in orders of events that no real systemd can be made to have.
+// Starts of the upgrade unit by a scripted manager, for moments that no real systemd can be made to have.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
