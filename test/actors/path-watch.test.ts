@@ -19,6 +19,7 @@ import { until } from '../until.js';
 
 const DEADLINE_MS = 60_000;
 const NEVER_MS = 2 ** 31 - 1;
+const SHORT_POLL_MS = 5;
 
 /** A watch on `path` until the test ends. */
 class WatchUnderTest {
@@ -39,7 +40,7 @@ class WatchUnderTest {
 
   /** Resolves when the watch has reported another file than before. */
   async reports(what: string): Promise<void> {
-    await until(what, () => this.#reported !== this.#known, DEADLINE_MS);
+    await until(`the watch reports ${what}`, () => this.#reported !== this.#known, DEADLINE_MS);
     this.#known = this.#reported;
   }
 }
@@ -59,8 +60,9 @@ describe('the watch of a path reports when a file', () => {
     test(`appears in the directory ${below}, of which only . existed before`, async (t) => {
       const path = join(temporaryFolder(t), below, 'file');
       const watch = new WatchUnderTest(t, path);
+
       makeFile(path);
-      await watch.reports('the file');
+      await watch.reports('the new file');
     });
   }
 
@@ -68,14 +70,18 @@ describe('the watch of a path reports when a file', () => {
     const path = join(temporaryFolder(t), 'file');
     makeFile(path);
     const watch = new WatchUnderTest(t, path);
+
     replaceFile(path);
-    await watch.reports('another file');
+    await watch.reports('the replaced file');
+
     writeFileSync(path, 'longer');
-    await watch.reports('another text');
+    await watch.reports('the longer text');
+
     unlinkSync(path);
-    await watch.reports('its end');
+    await watch.reports('that the file is gone');
+
     replaceFile(path);
-    await watch.reports('its return');
+    await watch.reports('that the file is back');
   });
 
   test('returns after its directory was removed, or was renamed', async (t) => {
@@ -83,16 +89,19 @@ describe('the watch of a path reports when a file', () => {
     const path = join(folder, 'a', 'b', 'file');
     makeFile(path);
     const watch = new WatchUnderTest(t, path);
+
     rmSync(join(folder, 'a'), { recursive: true });
-    await watch.reports('its end');
+    await watch.reports('that the file is gone');
     makeFile(path);
-    await watch.reports('its return');
+    await watch.reports('that the file is back');
+
     renameSync(join(folder, 'a', 'b'), join(folder, 'old'));
-    await watch.reports('its end by a new name');
+    await watch.reports('that the file is gone with its directory');
     makeFile(path);
-    await watch.reports('its second return');
+    await watch.reports('that the file is back again');
+
     replaceFile(path);
-    await watch.reports('another file');
+    await watch.reports('the replaced file');
   });
 
   test('returns in a directory that was removed and made again at once', async (t) => {
@@ -102,29 +111,32 @@ describe('the watch of a path reports when a file', () => {
     rmSync(dirname(path), { recursive: true });
     await new Promise((resolve) => setImmediate(resolve));
     makeFile(path);
-    await watch.reports('the file');
+    await watch.reports('the new file');
   });
 
-  test('lies behind a link that then leads elsewhere, or is rewritten there, at the next poll', async (t) => {
+  test('is another file because a link of its path changed, or is rewritten behind that link, at the next poll', async (t) => {
     const folder = temporaryFolder(t);
     for (const version of ['v1', 'v2']) makeFile(join(folder, version, 'file'), version);
     symlinkSync('v1', join(folder, 'now'));
-    const watch = new WatchUnderTest(t, join(folder, 'now', 'file'), 5);
+    const watch = new WatchUnderTest(t, join(folder, 'now', 'file'), SHORT_POLL_MS);
+
     symlinkSync('v2', join(folder, 'next'));
     renameSync(join(folder, 'next'), join(folder, 'now'));
-    await watch.reports('the other directory');
+    await watch.reports('the file of the other directory');
+
     writeFileSync(join(folder, 'v2', 'file'), 'longer');
-    await watch.reports('another text');
+    await watch.reports('the longer text');
   });
 
-  test('changes by another of its links, so that no watch works, at the next poll', async (t) => {
+  test('is rewritten through another link to it, which no watch of the kernel reports, at the next poll', async (t) => {
     const folder = temporaryFolder(t);
     makeFile(join(folder, 'elsewhere', 'file'));
     mkdirSync(join(folder, 'here'));
     linkSync(join(folder, 'elsewhere', 'file'), join(folder, 'here', 'file'));
-    const watch = new WatchUnderTest(t, join(folder, 'here', 'file'), 5);
+    const watch = new WatchUnderTest(t, join(folder, 'here', 'file'), SHORT_POLL_MS);
+
     writeFileSync(join(folder, 'elsewhere', 'file'), 'longer');
-    await watch.reports('another text');
+    await watch.reports('the longer text');
   });
 });
 
@@ -136,7 +148,7 @@ test('a watch that the kernel has ended is set again at the next poll', async (t
     syncBuiltinESMExports();
   });
   const path = join(temporaryFolder(t), 'file');
-  new WatchUnderTest(t, path, 5);
+  new WatchUnderTest(t, path, SHORT_POLL_MS);
   watch.mock.calls[0]?.result?.emit('error', new Error('ended'));
   await until('there is another watch', () => watch.mock.callCount() === 2);
 });

@@ -49,6 +49,7 @@ test('a known loudspeaker is connected at the start, without an agent, and after
   await untilConnected(bluez);
   assert.ok(!bluez.calls.includes('RegisterAgent'), bluez.calls.join());
   await until('the connection is published', () => recorder.device(SPEAKER)?.connected);
+
   bluez.endConnection(SPEAKER, 'Timeout');
   await until('the loss is published', () => recorder.device(SPEAKER)?.connected === false);
   assert.equal(attemptCount(bluez), 1);
@@ -97,7 +98,7 @@ test('a loudspeaker that is lost and does not come back has one line in the log'
 });
 
 for (const reason of ['Local', 'Remote']) {
-  test(`a loudspeaker whose connection ended by ${reason} is left alone`, async (t) => {
+  test(`a loudspeaker whose connection ended for the reason ${reason} is left alone`, async (t) => {
     const { bluez, recorder, clock, sendCommand } = await startBackend(t, RECONNECTING, withSpeaker);
     await until('the connection is published', () => recorder.device(SPEAKER)?.connected);
     bluez.endConnection(SPEAKER, reason);
@@ -109,8 +110,10 @@ for (const reason of ['Local', 'Remote']) {
 test('a loudspeaker that a client disconnects or forgets is left alone', async (t) => {
   const { bluez, recorder, clock, sendCommand } = await startBackend(t, RECONNECTING, withSpeaker);
   await until('the connection is published', () => recorder.device(SPEAKER)?.connected);
+
   await sendCommand({ do: 'disconnect', address: SPEAKER });
   await assertLeftAlone(bluez, clock, () => sendCommand({ do: 'power_up' }));
+
   await sendCommand({ do: 'connect', address: SPEAKER });
   bluez.endConnection(SPEAKER);
   await until('the loss is published', () => recorder.device(SPEAKER)?.connected === false);
@@ -128,6 +131,7 @@ for (const [begin, end] of [
       bluez.misbehaviours.set('Connect', 'hang');
     });
     await untilAttempted(bluez, 1);
+
     await sendCommand({ do: begin });
     await until('the attempt has ended', () => bluez.calls.includes('Disconnect'));
     bluez.misbehaviours.clear();
@@ -135,6 +139,7 @@ for (const [begin, end] of [
     clock.advance(5_000);
     await sendCommand({ do: 'power_up' });
     assert.equal(attemptCount(bluez), 1);
+
     await sendCommand({ do: end });
     await untilConnected(bluez);
     assert.equal(attemptCount(bluez), 2);
@@ -160,6 +165,7 @@ test('a loudspeaker is connected when the adapter is switched on, or is plugged 
   await assertLeftAlone(bluez, clock, () => sendCommand({ do: 'power_down' }));
   await sendCommand({ do: 'power_up' });
   await untilConnected(bluez);
+
   for (const path of [pathOf(SPEAKER), ADAPTER]) bluez.remove(path);
   await until('the adapter is gone', () => !recorder.isUp);
   bluez.addDevice(SPEAKER, KNOWN);
@@ -174,10 +180,11 @@ test('a client that connects a device during an attempt gets the outcome of the 
     bluez.misbehaviours.set('Connect', 'hang');
   });
   await untilAttempted(bluez, 1);
-  const answered = sendCommand({ do: 'connect', address: SPEAKER });
+
+  const connecting = sendCommand({ do: 'connect', address: SPEAKER });
   bluez.changeDevice(SPEAKER, { Connected: true });
   bluez.answerHung();
-  await answered;
+  await connecting;
   assert.equal(attemptCount(bluez), 1);
 });
 

@@ -67,6 +67,7 @@ test('if avahi-daemon refuses each name of a service, 32 names are tried, and th
   });
   const { node } = startDiscovery(t, bus, '0.0.0.0');
   await until('the bridge has given up once', () => node.state !== '');
+
   assert.match(node.state, /^connecting: avahi-daemon: .*32 names are all in use/);
   assert.equal(triedNames, 32);
   assert.equal(node.logs.length, 31, 'the log has each further name');
@@ -92,6 +93,7 @@ test('a step of an announcement that fails while a change comes is done again', 
   const { bus, countCalls, refuse } = await startRefusingOnce(t, 'AddService');
   const { serve } = startDiscovery(t, bus, '0.0.0.0');
   await until('the service is added', () => countCalls('AddService') === 1);
+
   serve();
   refuse();
   await until('the service is announced', () => countCalls('Commit') === 1);
@@ -104,6 +106,7 @@ test('an announcement that could not be withdrawn while a change came is withdra
   let interfaces = INTERFACES;
   const { node, serve } = startDiscovery(t, bus, '192.0.2.1', () => interfaces);
   await until('the service is announced', () => countCalls('Commit') === 1);
+
   interfaces = [];
   serve();
   await until('the announcement is being withdrawn', () => countCalls('Free') === 1);
@@ -187,17 +190,18 @@ test('a service that is no node takes no place in the list; services beyond the 
 });
 
 test('a resolver with an invalid path makes the bridge reconnect, and a refused resolver does not', async (t) => {
-  let isStrange = true;
+  let hasSentInvalidPath = false;
   const bus = await startAvahi(t, (socket, { serial, text }) => {
     if (text.includes('ServiceBrowserNew')) {
       socket.write(reply(serial, 'o', '/browser'));
-      if (isStrange) for (const name of ['refused', 'strange']) socket.write(itemNewSignal(name));
+      if (hasSentInvalidPath) return true;
+      for (const name of ['refused', 'invalid']) socket.write(itemNewSignal(name));
       return true;
     }
     if (!text.includes('ServiceResolverNew')) return false;
     const isRefused = text.includes('refused');
-    isStrange &&= isRefused;
-    socket.write(isRefused ? errorReply(serial, 'a.InvalidServiceName') : reply(serial, 's', 'what'));
+    if (!isRefused) hasSentInvalidPath = true;
+    socket.write(isRefused ? errorReply(serial, 'a.InvalidServiceName') : reply(serial, 's', 'no path'));
     return true;
   });
   const { node } = startDiscovery(t, bus, '127.0.0.1');

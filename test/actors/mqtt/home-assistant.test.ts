@@ -1,6 +1,6 @@
 // Home Assistant's device message: a message that a real Home Assistant has accepted, the rules for all other
-// messages, and how entities appear and vanish. Also the example dashboard, which must name only entities that
-// a node has.
+// messages, and how entities appear and vanish. Also the example dashboard, which must name only entities
+// that a node has.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -57,6 +57,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     await broker.end();
     await node.connecting(/./);
     changeOutputs(node);
+
     await broker.start({ forget: true });
     await node.up();
     await untilCurrent(broker.url);
@@ -66,10 +67,12 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     const broker = await startTestBroker(t);
     const node = simulatedNode(t, { url: broker.url });
     await node.up();
+
     broker.freeze();
     changeOutputs(node);
     await until('the bridge gives the broker up', () => node.state === 'connecting', 40_000);
     assert.match(node.reason, /has not acknowledged \S+ within 20 s/);
+
     broker.thaw();
     await until('the bridge is up again', () => node.state === 'up', 30_000);
     await untilCurrent(broker.url);

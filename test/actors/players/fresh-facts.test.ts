@@ -79,7 +79,7 @@ test('a command is answered with no such player if the player leaves before the 
 
   player.misbehaviours.set('GetAll', 'hang');
   const answer = backend.handle({ do: 'play', ...target });
-  await until('the player is asked', () => player.calls.at(-1) === `GetAll ${PLAYER_INTERFACE}`);
+  await until('the player is being read again', () => player.calls.at(-1) === `GetAll ${PLAYER_INTERFACE}`);
 
   player.change({ Volume: new Variant('d', 0.9) });
   await player.releaseName('scripted');
@@ -106,14 +106,17 @@ test('a tracklist, its tracks, whether it can be edited and the URI schemes are 
   const goTo: PlayerCommand = { do: 'goto', ...target, track: '/t/1' };
   const add: PlayerCommand = { do: 'add', ...target, uri: 'http://radio/' };
   const faultOfCommand = async (command: PlayerCommand) => faultOf(await backend.handle(command));
-  assert.equal(await faultOfCommand(goTo), 'no-tracklist');
   const tracklistOf = (...ids: readonly string[]) => ({
     Tracks: new Variant('ao', [...ids]),
     CanEditTracks: NO,
   });
+
+  assert.equal(await faultOfCommand(goTo), 'no-tracklist');
+
   player.properties[TRACKLIST_INTERFACE] = tracklistOf('/t/2');
   assert.equal(await faultOfCommand(goTo), 'no-such-track');
   assert.equal(recorder.record('scripted')?.tracklist_supported, true);
+
   player.properties[TRACKLIST_INTERFACE] = tracklistOf('/t/1', '/t/2');
   assert.equal(await faultOfCommand(goTo), 'none');
   assert.equal(await faultOfCommand(add), 'not-able');

@@ -47,7 +47,7 @@ function createKeeper(t: TestContext, savedBefore?: SavedRun) {
   return { keeper, saved, clock, answer };
 }
 
-/** State, origin and percentage; a hyphen is none. */
+/** State, origin and percentage of the run. A hyphen stands for what the run does not have. */
 const stateOf = ({ keeper: { run } }: KeeperUnderTest) =>
   `${run.state} ${run.origin ?? '-'} ${run.percent ?? '-'}`;
 
