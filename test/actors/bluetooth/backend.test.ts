@@ -54,6 +54,7 @@ test('the adapter, its known devices with kind and battery, and the devices that
     name: 'kitchen',
     address: '00:AA:01:00:00:00',
   });
+
   await sendCommand({ do: 'scan' });
   bluez.addDevice(SPEAKER, { RSSI: -60, Icon: 'audio-headset' });
   await until('the speaker is found', () => recorder.discovered.includes(SPEAKER));
@@ -68,6 +69,7 @@ test('the adapter, its known devices with kind and battery, and the devices that
     rssi: -60,
   });
   assert.equal(recorder.record?.known_devices?.length, 1, 'a device that a scan found is not a known device');
+
   bluez.remove(pathOf(SPEAKER));
   await until('the record of the speaker is dropped', () =>
     recorder.published.includes(`drop bluetooth.devices ${SPEAKER}`),
@@ -110,9 +112,10 @@ test('a scan ends after its time, and a second request during the scan prolongs 
 test('during a scan at most ten devices a second are published, new ones first; the last change is never lost', async (t) => {
   const { bluez, recorder, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'scan' });
-  const addresses = Array.from({ length: 12 }, (_, i) => `AA:BB:CC:DD:EE:${10 + i}`);
+  const addresses = Array.from({ length: 12 }, (_, index) => `AA:BB:CC:DD:EE:${10 + index}`);
   for (const address of addresses) bluez.addDevice(address, { RSSI: -90 });
   for (const address of addresses) bluez.changeDevice(address, { RSSI: -50 });
+
   await until('all devices are sent', () =>
     addresses.every((address) => recorder.discovered.includes(address)),
   );
@@ -240,7 +243,7 @@ for (const { what, UUIDs, afterMs, isTrusted } of PAIRING_CASES) {
     bluez.changeDevice(PHONE, { Paired: true });
     // BlueZ learns a moment later what a device is.
     bluez.changeDevice(PHONE, { UUIDs });
-    await until('the device is known', () => recorder.firstKnown);
+    await until('the phone is known', () => recorder.firstKnown);
     clock.advance(afterMs);
     await until('pairing mode is over', () => recorder.record?.pairing_active === false && !bluez.agent);
 
@@ -326,6 +329,7 @@ test('a device accepted in pairing mode that finishes pairing later is trusted',
   await sendCommand({ do: 'pairing_mode' });
   bluez.addDevice(PHONE);
   assert.equal(await bluez.callAgent(['RequestConfirmation', 'ou', pathOf(PHONE), 1]), 'done');
+
   await sendCommand({ do: 'pairing_mode/stop' });
   bluez.changeDevice(PHONE, { Paired: true, UUIDs: [A2DP_SOURCE] });
   await until('the phone is trusted', () => bluez.device(PHONE)['Trusted'] === true);
@@ -337,7 +341,7 @@ test('a daemon that ends while pairing mode begins leaves the adapter neither vi
   await backend.stop();
   const { Discoverable, Pairable } = bluez.adapter();
   assert.deepEqual([Discoverable, Pairable], [false, false]);
-  assert.ok(bluez.calls.includes('Set Discoverable=true'), 'pairing mode had begun');
+  assert.ok(bluez.calls.includes('Set Discoverable=true'), 'pairing mode had begun before');
 });
 
 test('an adapter that is switched off while pairing mode begins does not stay visible or pairable', async (t) => {
@@ -357,6 +361,7 @@ test('an end of pairing mode that failed can be requested again', async (t) => {
   await sendCommand({ do: 'pairing_mode/stop' }, 'refused');
   await until('the end of pairing mode is published', () => recorder.record?.pairing_active === false);
   assert.equal(recorder.record?.discoverable, true);
+
   bluez.misbehaviours.clear();
   await sendCommand({ do: 'pairing_mode/stop' });
   assert.equal(recorder.record?.discoverable, false);
@@ -514,6 +519,7 @@ test('a battery whose charge is unknown is left out of the record', async (t) =>
     'the battery is left out',
     () => recorder.firstKnown && recorder.firstKnown.battery === undefined,
   );
+
   bluez.change(pathOf(PHONE), BATTERY_INTERFACE, { Percentage: 100 });
   await until('the battery is published', () => recorder.firstKnown?.battery === 100);
 });
@@ -576,6 +582,7 @@ test('the backend follows BlueZ and the adapter as they appear, die and return',
   await until('the backend is up', () => recorder.state === 'up');
 
   await sendCommand({ do: 'pairing_mode' });
+
   bluez.die();
   await until('BlueZ is gone', () => /^connecting: BlueZ.*not running/.test(recorder.state));
   bluez.adapter()['Discoverable'] = false;

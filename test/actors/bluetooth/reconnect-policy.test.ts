@@ -1,4 +1,4 @@
-// Which known devices come back, and when: after how long, after which ends of a connection, and which never.
+// Which known devices are connected again, and when: after which ends of a connection, and after how long.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -137,11 +137,11 @@ test('a device that is forgotten, or whose adapter is gone, is no longer due', (
 });
 
 test('the device that has been due longest is next', () => {
-  const other = device({ path: pathOf(PHONE), Address: PHONE });
-  const { policy } = policyFor(true, DISCONNECTED, other);
+  const phone = device({ path: pathOf(PHONE), Address: PHONE });
+  const { policy } = policyFor(true, DISCONNECTED, phone);
   assert.equal(policy.nextAttempt()?.path, SPEAKER_PATH);
   policy.attemptFailed(SPEAKER_PATH);
-  assert.equal(policy.nextAttempt()?.path, other.path);
-  policy.attemptSucceeded(other.path);
+  assert.equal(policy.nextAttempt()?.path, phone.path);
+  policy.attemptSucceeded(phone.path);
   assert.equal(policy.nextAttempt()?.path, SPEAKER_PATH);
 });

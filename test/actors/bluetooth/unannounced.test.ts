@@ -96,6 +96,7 @@ test('the idle time begins when a scan ends, even if it ends early', async (t) =
   await sendCommand({ do: 'scan' });
   bluez.changeAdapter({ Discovering: false });
   await until('the scan has ended', () => recorder.record?.scanning === false);
+
   bluez.misbehaviours.set('StopDiscovery', FAILED);
   clock.advance(SCAN_MS);
   await until('BlueZ has refused to end the scan', () => bluez.calls.includes('StopDiscovery'));
@@ -110,6 +111,7 @@ test('an adapter that could not be switched off is switched off after another id
   clock.advance(IDLE_MS);
   await until('BlueZ has refused to switch the adapter off', () => bluez.calls.includes('Set Powered=false'));
   await sendCommand({ do: 'disconnect', address: PHONE });
+
   bluez.misbehaviours.clear();
   clock.advance(IDLE_MS);
   await until('the adapter is off', () => recorder.record?.powered === false);

@@ -51,15 +51,20 @@ test('an output whose limit is 0 has a sensor instead of a slider', () => {
 });
 
 test('the later of two outputs or cards with the same name has its id in its key, name and option', () => {
-  const twins = [7, 8].map((id) =>
+  const outputsOfOneName = [7, 8].map((id) =>
     put('audio.outputs', `${id}`, output(id, 'hall', { description: 'Hall' })),
   );
-  const cards = [3, 4].map((id) => put('audio.cards', `${id}`, { ...CARD, id, name: 'card' }));
-  const { components } = new AnnouncedNode({}, [...WHOLE_NODE, ...twins, ...cards]).message();
+  const cardsOfOneName = [3, 4].map((id) => put('audio.cards', `${id}`, { ...CARD, id, name: 'card' }));
+  const { components } = new AnnouncedNode({}, [
+    ...WHOLE_NODE,
+    ...outputsOfOneName,
+    ...cardsOfOneName,
+  ]).message();
   const componentsNamed = (ending: string) =>
     Object.values(components).flatMap(({ name, state_topic: topic }) =>
       String(name).endsWith(ending) ? [`${name}: ${String(topic).replace('tonearm/living/audio/', '')}`] : [],
     );
+
   assert.deepEqual(
     componentsNamed(' volume')
       .filter((line) => line.startsWith('Hall'))
@@ -72,7 +77,7 @@ test('the later of two outputs or cards with the same name has its id in its key
   ]);
   assert.deepEqual(components['default_output']?.['options'], ['Living room', 'Kitchen', 'Hall', 'Hall #8']);
   const ids = Object.values(components).map(({ unique_id: id }) => id);
-  assert.equal(new Set(ids).size, ids.length);
+  assert.equal(new Set(ids).size, ids.length, 'each id is unique');
 });
 
 test('an input is a slider and a switch that have its description, and two inputs of one name can be told apart', () => {
@@ -85,6 +90,7 @@ test('an input is a slider and a switch that have its description, and two input
         const topic = String(state).slice(String(state).indexOf('inputs/'));
         return `${platform} ${name}: ${topic}${command === undefined ? '' : ', set'}`;
       });
+
   assert.deepEqual(inputEntities(true).sort(), [
     'number Microphone #5 volume: inputs/mike %235, set',
     'number Microphone volume: inputs/mike, set',

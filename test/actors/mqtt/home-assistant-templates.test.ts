@@ -25,7 +25,7 @@ const VERSIONS = [
   ['0x10', '0x0f'],
 ] as const;
 
-test('an update is offered where the node says so, whatever the versions look like', () => {
+test('an update is offered exactly if the node offers it, whatever its versions are', () => {
   const states = VERSIONS.flatMap(([current, latest]) =>
     [true, false].map((isAvailable) => {
       return { current, latest, upgrade_available: isAvailable, run: { state: 'idle' } };
@@ -106,9 +106,11 @@ test('an entity whose value a player or a device lacks is unavailable, and cause
   assert.deepEqual(textsOf('player_mpv_shuffle', [PLAYER, full]), [firstIsOffline, ['OFF', 'ON']]);
   assert.deepEqual(textsOf('player_mpv_volume', [{ ...PLAYER, volume: 0 }, full])[1], ['0', '57.0']);
   assert.deepEqual(textsOf('player_mpv_volume', [PLAYER])[0], ['offline']);
-  const charged = { ...bluetooth, known_devices: [otherDevice, { ...DEVICE, battery: 70 }] };
-  const battery = 'bluetooth_AABBCCDDEEFF_battery';
-  assert.deepEqual(textsOf(battery, [bluetooth, charged]), [firstIsOffline, ['None', '70']]);
+
+  const withCharge = { ...bluetooth, known_devices: [otherDevice, { ...DEVICE, battery: 70 }] };
+  const batteryKey = 'bluetooth_AABBCCDDEEFF_battery';
+  assert.deepEqual(textsOf(batteryKey, [bluetooth, withCharge]), [firstIsOffline, ['None', '70']]);
+
   const pairing = components['bluetooth_pairing']?.['value_template'];
   const modes = rendered(pairing, [bluetooth, { ...bluetooth, pairing_active: true }]);
   assert.deepEqual(modes, ['pairing_mode_stop', 'pairing_mode']);

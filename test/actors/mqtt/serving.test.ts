@@ -118,6 +118,7 @@ test('a message on a topic that is no command of this node does nothing', async 
   const node = await startServing(t, broker);
   for (const topic of TOPICS_OF_NO_COMMAND)
     for (const payload of ['reboot', 'start', '{"volume":1}']) broker.deliver(topic, payload);
+
   broker.deliver(...LAST_COMMAND);
   await until('the last command is carried out', () => node.commands.length > 0);
   assert.deepEqual(node.commands, [['muteServer', { muted: true }]]);
@@ -206,6 +207,7 @@ test('a refused subscription to the status of another branch is reported only wh
   broker.deliver(DEVICE_TOPIC, deviceOf('house/clone'));
   await until('the refusal is named', () => node.reason.includes('house/clone/status'));
   assert.match(node.reason, /refused by the broker \(Not authorized\), so left out: house\/clone\/status/);
+
   broker.deliver(DEVICE_TOPIC, deviceOf(BRANCH));
   await until('nothing is left out', () => node.state === 'up' && node.reason === '');
 });
@@ -223,6 +225,7 @@ test('a refused subscription is requested again every ten minutes, because the a
     return node.reason.includes(`left out: ${status}`);
   };
   await until('the refusal is named', isNamed);
+
   broker.refusedFilter = '';
   clock.advance(600_000);
   await until('the refusal is not named any more', () => !isNamed());

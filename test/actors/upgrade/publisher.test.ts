@@ -112,10 +112,10 @@ const LAST_CHECKS: readonly (readonly [
   ['it has not run', [{}], { state: 'idle' }],
   ['it runs', [{}, WORKING], { state: 'running' }],
   ['it has run', [{}, WORKING, DONE], { state: 'idle', finished_at: NOW }],
-  ['it has run so quickly that nobody saw it', [{}, DONE], { state: 'idle', finished_at: NOW }],
-  ['it ran before anybody looked', [DONE], { state: 'idle' }],
+  ['it has run so quickly that its work was never read', [{}, DONE], { state: 'idle', finished_at: NOW }],
+  ['it had run before its unit was read first', [DONE], { state: 'idle' }],
   ['it failed', [WORKING, FAILED], { state: 'failed', finished_at: NOW, detail: 'its result is exit-code' }],
-  ['it failed, and systemd was made to forget that', [FAILED, FORGOTTEN], { state: 'idle' }],
+  ['it failed, and the failure was reset in systemd', [FAILED, FORGOTTEN], { state: 'idle' }],
   ['it is unloaded after its end', [WORKING, DONE, {}], { state: 'idle', finished_at: NOW }],
 ];
 for (const [what, steps, expected] of LAST_CHECKS) {
