@@ -18,14 +18,14 @@ export const EDITS: readonly (readonly [file: string, text: string, replacement:
     'export const PowerRecord',
     'export const BellRecord = closed({ rings: Type.Integer() });\n@',
   ],
-  ['src/supervisor/config/keys.ts', '\n  power: {', '\n bell: { enabled: key(false, read.flag) },@'],
+  ['src/supervisor/config/keys.ts', '\n  power: {', '\n bell: { enabled: key(false, readers.flag) },@'],
   ['src/protocol/actor/collections.ts', 'const RESOURCES = {', "@\n bell: single('bell', 'bell'),"],
   [
     'src/protocol/actor/operations.ts',
     'const TABLE = {',
     `@
      bell: published('/bell', 'The bell', 'Bell'),
-     ringBell: post('bell', '/bell', 'ring', 'Rings the bell', { mqtt: word('ring') }),`,
+     ringBell: post('bell', '/bell', 'ring', 'Rings the bell', { mqtt: byWord('ring') }),`,
   ],
   ['src/protocol/actor/schemas.ts', 'const COMPONENTS = {', '@\n Bell: BellRecord,'],
   ['src/client/store.ts', 'const RULES: Rules = {', "@\n 'bell.updated': () => ({}),"],
@@ -45,7 +45,7 @@ export const BRIDGE_EDITS: typeof EDITS = [
     "@ clapper: (collection) => collection !== 'bell',",
   ],
   [SETTINGS, 'interface Settings {', '@\n readonly clapper: { readonly enabled: boolean };'],
-  ['src/supervisor/config/keys.ts', '\n  power: {', '\n clapper: { enabled: key(false, read.flag) },@'],
+  ['src/supervisor/config/keys.ts', '\n  power: {', '\n clapper: { enabled: key(false, readers.flag) },@'],
 ];
 
 export const BRIDGE_FILE = 'src/actors/clapper/bridge.ts';
