@@ -81,13 +81,13 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const { server, recorder, backend } = await startWithSinks(t, OUTPUTS);
       await server.pactl('load-module', 'module-combine-sink', 'sink_name=both', 'slaves=living,kitchen');
       await until('the group is published', () => recorder.output('tonearm.all'));
-      const made = await listGroupModules(server);
+      const modulesBefore = await listGroupModules(server);
       const playing = await server.play({ sink: 'tonearm.all' });
 
       await backend.stop();
       const next = startDaemon(t, server, { ...GROUPS, some: { outputs: ['kitchen'] } });
       await until('another group is made', () => next.recorder.output('tonearm.some'));
-      assert.deepEqual((await listGroupModules(server)).slice(0, 1), made);
+      assert.deepEqual((await listGroupModules(server)).slice(0, 1), modulesBefore);
       assert.equal(next.recorder.client(playing.id)?.output, 'tonearm.all');
 
       await next.backend.stop();

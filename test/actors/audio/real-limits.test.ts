@@ -53,13 +53,8 @@ describe('with PulseAudio', {
 }, () => {
   for (const [module, args] of Object.entries(FILTERS)) {
     test(`${module} above an output has the limit of that output`, async (t) => {
-      const { server, recorder, run, loudestPercent } = await startOn(
-        t,
-        await startPulseAudio({ sinks: SINKS }),
-        {
-          living: 0.5,
-        },
-      );
+      const sound = await startPulseAudio({ sinks: SINKS });
+      const { server, recorder, run, loudestPercent } = await startOn(t, sound, { living: 0.5 });
       await server.pactl('load-module', 'module-null-source', 'source_name=microphone');
       await server.pactl('set-sink-volume', 'living', '40%');
       await server.pactl('load-module', module, ...args.split(' '));
@@ -77,9 +72,8 @@ describe('with PulseAudio', {
   }
 
   test('a filter whose stream is moved has the limit of the new output', async (t) => {
-    const { server, recorder, run } = await startOn(t, await startPulseAudio({ sinks: SINKS }), {
-      kitchen: 0.3,
-    });
+    const sound = await startPulseAudio({ sinks: SINKS });
+    const { server, recorder, run } = await startOn(t, sound, { kitchen: 0.3 });
     await server.pactl('set-sink-volume', 'kitchen', '20%');
     await server.pactl('load-module', 'module-virtual-sink', 'sink_name=filter', 'master=living');
     await until('the filter is published', () => recorder.output('filter'));
@@ -121,9 +115,8 @@ describe('with PulseAudio', {
   });
 
   test('a volume that others set above the limit is published as it is, also after a command for another output', async (t) => {
-    const { server, recorder, run } = await startOn(t, await startPulseAudio({ sinks: SINKS }), {
-      living: 0.5,
-    });
+    const sound = await startPulseAudio({ sinks: SINKS });
+    const { server, recorder, run } = await startOn(t, sound, { living: 0.5 });
     await server.pactl('set-sink-volume', 'living', '90%');
     await until('the volume of others is published', () => recorder.output('living')?.volume === 0.9);
 
@@ -133,10 +126,8 @@ describe('with PulseAudio', {
   });
 
   test('an output under passthrough refuses volume, step and balance, but accepts a mute; later it accepts all of them', async (t) => {
-    const { server, recorder, run } = await startOn(
-      t,
-      await startPulseAudio({ sinks: [{ name: 'living' }] }),
-    );
+    const sound = await startPulseAudio({ sinks: [{ name: 'living' }] });
+    const { server, recorder, run } = await startOn(t, sound);
     const streams = await server.streams();
     const [film] = await streams.open([{ passthrough: true, props: { 'media.name': 'Film' } }]);
     await until('the stream is published', () => recorder.client('Film'));
@@ -157,7 +148,8 @@ describe('with PulseAudio', {
   });
 
   test('the record of an output that plays AC-3 shows this, and has a volume again when the film is over', async (t) => {
-    const { server, recorder, run, refusal } = await startOn(t, await startPulseAudio({ sinks: SINKS }));
+    const sound = await startPulseAudio({ sinks: SINKS });
+    const { server, recorder, run, refusal } = await startOn(t, sound);
     const formats = `formats='ac3-iec61937, format.rate = "[ 44100, 48000 ]"; pcm'`;
     await server.pactl('load-module', 'module-null-sink', 'sink_name=cinema', 'rate=48000', formats);
     const streams = await server.streams();
@@ -173,9 +165,8 @@ describe('with PulseAudio', {
   });
 
   test('a passthrough stream is not moved to an output with a limit, which it would set to 100 %', async (t) => {
-    const { server, recorder, run } = await startOn(t, await startPulseAudio({ sinks: SINKS }), {
-      kitchen: 0.5,
-    });
+    const sound = await startPulseAudio({ sinks: SINKS });
+    const { server, recorder, run } = await startOn(t, sound, { kitchen: 0.5 });
     const streams = await server.streams();
     await streams.open([{ passthrough: true, sink: 'living', props: { 'media.name': 'Film' } }]);
     await until('the stream is published', () => recorder.client('Film'));

@@ -74,6 +74,7 @@ test('watched signals arrive, others do not', async (t) => {
 for (const killSignal of ['SIGKILL', 'SIGTERM'] as const) {
   test(`the bus ends by ${killSignal}: calls are settled, and its return is noticed`, async (t) => {
     const { bus, owner, askOwner } = await startConnectedBus(t);
+    // While the bus is stopped, both the call and the end wait for it.
     bus.signal('SIGSTOP');
     const pending = askOwner();
     const killed = bus.kill(killSignal);
@@ -95,11 +96,12 @@ for (const killSignal of ['SIGKILL', 'SIGTERM'] as const) {
   });
 }
 
+const LENGTH_OF_5_MIB = Buffer.from([0, 0, 0x50, 0]);
 /** Signals that a bus forwards between any two peers, although the daemon cannot read them. */
 const UNREADABLE: readonly (readonly [what: string, signature: string, body: Buffer])[] = [
   ['a file descriptor that is not there', 'h', Buffer.alloc(4)],
   ['a variant that contains such a descriptor', 'v', Buffer.from([1, 0x68, 0, 0, 0, 0, 0, 0])],
-  ['5 MiB', 'ay', Buffer.concat([Buffer.from([0, 0, 0x50, 0]), Buffer.alloc(5 << 20)])],
+  ['5 MiB', 'ay', Buffer.concat([LENGTH_OF_5_MIB, Buffer.alloc(5 << 20)])],
 ];
 
 for (const [what, signature, body] of UNREADABLE) {

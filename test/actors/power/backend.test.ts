@@ -43,7 +43,7 @@ const NEITHER_ALLOWED = { reboot: false, power_off: false };
 
 const STATUS: readonly (readonly [
   what: string,
-  LogindScript,
+  script: LogindScript,
   capabilities: typeof BOTH,
   expected: unknown,
 ])[] = [
