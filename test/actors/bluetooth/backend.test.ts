@@ -174,6 +174,7 @@ const REFUSED_UUIDS = [
   'rubbish',
   `${A2DP_SOURCE}0`,
 ];
+/** The expected answer, and then the method of the agent with the signature and values of its arguments. */
 const AGENT_ANSWERS: readonly (readonly [answer: string, ...Parameters<ScriptedBluez['callAgent']>[0]])[] = [
   ['done', 'RequestConfirmation', 'ou', pathOf(PHONE), 123_456],
   ['done', 'RequestAuthorization', 'o', pathOf(PHONE)],

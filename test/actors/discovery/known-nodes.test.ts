@@ -38,7 +38,7 @@ function configuredNode(url: string, address?: string, isOwnAddress = false): Co
   return { url: new URL(url), answer, isReachable: answer !== undefined };
 }
 
-test('a node that only the configuration names has its address as its name and as its origin', () => {
+test('a node that is only configured has its address as its name and as its origin', () => {
   const { nodes, list, origins } = createKnownNodes();
   nodes.setConfigured([
     configuredNode('http://10.8.0.3:8018', '10.8.0.3'),
@@ -128,6 +128,7 @@ test('without trust no origin is published; with trust an origin is dropped toge
   const { nodes, list, origins } = createKnownNodes();
   nodes.setSightings([sightingWith('attic', '192.168.1.7')]);
   assert.deepEqual(origins(), ['http://192.168.1.7:8018', 'http://attic.local:8018']);
+
   nodes.setSightings([sightingWith('attic', '192.168.1.9')]);
   assert.deepEqual(origins(), ['http://attic.local:8018', 'http://192.168.1.9:8018']);
   nodes.setSightings([]);

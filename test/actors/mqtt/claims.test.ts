@@ -9,9 +9,9 @@ import { retained, type Spy, startSpy } from '../../broker/spy.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
-/** With it a node soon asks again whether the branch still has its owner. */
+/** A node with this clock soon asks again whether the branch still has its owner. */
 const IMPATIENT = hurrying(60_000);
-/** With it a node waits only a moment for the answer of an owner. */
+/** A node with this clock waits only a moment for the answer of an owner. */
 const HASTY = hurrying(5_000);
 
 describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
@@ -45,7 +45,7 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       await second.connecting(reason);
       const questionCount = () => spy.texts(`${topic}/who`).length;
       const countBefore = questionCount();
-      await until('the second has asked twice more', () => questionCount() > countBefore + 1);
+      await until('the second node has asked twice more', () => questionCount() > countBefore + 1);
 
       const published = spy.received
         .filter((message) => !message.retained)
@@ -53,7 +53,7 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       const isQuestionOrAnswer = (line: string) =>
         line.startsWith(`${topic}/who `) || line === `${topic}/status online`;
       assert.ok(published.every(isQuestionOrAnswer), `more than questions and answers: ${published}`);
-      assert.equal(second.statuses.length, 1, 'the second has reported its reason once');
+      assert.equal(second.statuses.length, 1, 'the second node has reported its reason once');
       const states = first.statuses.map(({ state }) => state);
       assert.deepEqual(states, ['up']);
       const retainedQuestion = await retained(broker.url, `${topic}/who`);
@@ -62,7 +62,8 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       await first.stop();
       await second.up();
       const tree = await retained(broker.url, `${topic}/+`);
-      assert.deepEqual([tree.get(`${topic}/node`), tree.get(`${topic}/status`)], [identifiers[1], 'online']);
+      assert.equal(tree.get(`${topic}/node`), identifiers[1]);
+      assert.equal(tree.get(`${topic}/status`), 'online');
     });
   }
 
@@ -72,7 +73,7 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     await spy.publish(`${topic}/who`, 'long ago', { retain: true });
     await nodeOn(t, topic, 'first').up();
     const statusCount = () => spy.texts(`${topic}/status`).length;
-    await until('the bridge is online', () => statusCount() === 1);
+    await until('the node is online', () => statusCount() === 1);
 
     for (const expectedCount of [2, 3]) {
       await spy.publish(`${topic}/who`, '');
@@ -107,7 +108,8 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   test('has no device while another living branch has the same identifier', async (t) => {
     const first = cloneOn(t, 'clones/first', 'card1');
     await first.up();
-    await until('the first has published its device', async () => (await deviceBranch('card1')) !== '');
+    await until('the first node has published its device', async () => (await deviceBranch('card1')) !== '');
+
     const second = cloneOn(t, 'clones/second', 'card1');
     await second.up();
     const reason = /shows the node of the branch clones\/first, whose \/etc\/machine-id is the same/;
@@ -116,16 +118,16 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
 
     const spy = await spyOn(t, 'clones/second');
     await spy.publish('clones/second/audio/server/set', { volume: 0.2 });
-    await until('the second serves its branch all the same', () => second.commands.length === 1);
+    await until('the second node serves its branch all the same', () => second.commands.length === 1);
     assert.equal(await deviceBranch('card1'), 'clones/first');
     assert.equal(first.reason, '');
 
     await first.stop();
     await until(
-      'the second has published its device',
+      'the second node has published its device',
       async () => (await deviceBranch('card1')) === 'clones/second',
     );
-    await until('the second has no reason any more', () => second.reason === '');
+    await until('the second node has no reason any more', () => second.reason === '');
   });
 
   test('has a device, or reports why not, if a clone starts at the same time', async (t) => {

@@ -194,8 +194,8 @@ test('a cover that is no regular file is not opened, because opening a device ca
 /** Requests for covers that may wait. */
 const WAITING_MAX = 32;
 /** This cover is a long data: URL in the metadata, so it must be requested from the player. */
-const Metadata = { 'mpris:artUrl': `data:,${'x'.repeat(10_000)}` };
-const PLAYER = { owner: ':1.7', facts: withPlayerProperties(NOTHING_KNOWN, { Metadata }) };
+const METADATA = { 'mpris:artUrl': `data:,${'x'.repeat(10_000)}` };
+const PLAYER = { owner: ':1.7', facts: withPlayerProperties(NOTHING_KNOWN, { Metadata: METADATA }) };
 
 test('a request for a cover that hangs is answered after 4 s; one cover is read at a time, and 32 requests may wait', async () => {
   const clock = new ManualClock();
@@ -217,7 +217,7 @@ test('a request for a cover that hangs is answered after 4 s; one cover is read 
   assert.deepEqual(new Set(faults), new Set(['timeout']));
 });
 
-test('a reading that throws no longer counts among those that wait', async () => {
+test('a request whose reading throws no longer counts among the requests that wait', async () => {
   let mustThrow = true;
   const call = async (): Promise<never> => {
     if (mustThrow) throw new Error('a defect');

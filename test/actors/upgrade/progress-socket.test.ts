@@ -110,7 +110,7 @@ test('200 connections at once, beside a silent one, lose no line', async (t) => 
 
 const CONNECTIONS_MAX = 256;
 
-test('when as many connections are open as may be, a new one is closed, and the problem is shown until one ends', async (t) => {
+test('a connection beyond the largest number is closed, and the problem is shown until another connection ends', async (t) => {
   const received = await startListening(t);
   const openSockets: Socket[] = [];
   for (let count = 0; count < CONNECTIONS_MAX; count++) openSockets.push(await connectTo(t, received.path));
@@ -157,7 +157,7 @@ test('the daemon makes its own directory private, and does not change a director
 });
 
 /** Leaves a socket file without a listener, as a SIGKILL does. */
-async function staleSocket(t: TestContext): Promise<string> {
+async function makeStaleSocket(t: TestContext): Promise<string> {
   const path = join(temporaryFolder(t), 'socket');
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(`${path}.bound`, resolve));
@@ -182,7 +182,7 @@ test('a second daemon does not take over the path of a socket before the first d
 });
 
 test('one of many daemons that start at once over a stale socket listens', async (t) => {
-  const path = await staleSocket(t);
+  const path = await makeStaleSocket(t);
   const daemons = await Promise.all(Array.from({ length: 8 }, () => startListening(t, path)));
   assert.equal(daemons.filter(({ problem }) => problem === undefined).length, 1);
 });

@@ -43,6 +43,7 @@ test('a run is saved whole, for the owner only, and read back', async (t) => {
     store.save({ ...SAVED, record: { state: 'running', origin: 'socket', startedMs: second * 1000 } });
   store.save(SAVED);
   await store.whenWritten();
+
   assert.deepEqual(withoutUndefined(await store.recall()), SAVED);
   assert.deepEqual(readdirSync(join(path, '..')), ['run.json']);
   assert.equal(statSync(path).mode & 0o777, 0o600);
@@ -51,10 +52,10 @@ test('a run is saved whole, for the owner only, and read back', async (t) => {
 });
 
 test('a run that is only queued is read back as queued', () => {
-  for (const before of ['', INVOCATION]) {
+  for (const invocationBefore of ['', INVOCATION]) {
     const queued = {
       origin: 'systemd',
-      invocationBefore: before,
+      invocationBefore,
       startJob: '/job/7',
       startedMs: 5_000,
     } as const;
