@@ -87,34 +87,34 @@ const { port } = daemon;
 const forked = [broker.forked];
 
 async function start(module: URL, ...args: readonly (string | number)[]): ReturnType<typeof Forked.start> {
-  const one = await Forked.start(module, ...args.map(String));
-  forked.push(one.forked);
-  return one;
+  const started = await Forked.start(module, ...args.map(String));
+  forked.push(started.forked);
+  return started;
 }
 
 /** Streams, of which some never read. They get events, because a volume changes again and again. */
 class Streams implements Crowd {
-  readonly #silent = new StreamReaders('', false);
+  readonly #neverRead = new StreamReaders('', false);
   readonly #listening = new StreamReaders();
   #changes = Promise.resolve();
   #isOver = false;
 
   async begin(): Promise<void> {
     this.#isOver = false;
-    await this.#silent.open(port, NEVER_READ);
+    await this.#neverRead.open(port, NEVER_READ);
     await this.#listening.open(port, STREAMS - NEVER_READ);
-    this.#changes = this.#change();
+    this.#changes = this.#changeVolumes();
   }
 
   async end(): Promise<void> {
     this.#isOver = true;
     await this.#changes;
-    for (const readers of [this.#silent, this.#listening]) readers.close();
+    for (const readers of [this.#neverRead, this.#listening]) readers.close();
   }
 
-  async #change(): Promise<void> {
-    for (let i = 0; !this.#isOver; i += 1) {
-      await daemon.post('/audio/outputs/living/volume', { volume: (i % 50) / 100 });
+  async #changeVolumes(): Promise<void> {
+    for (let changes = 0; !this.#isOver; changes += 1) {
+      await daemon.post('/audio/outputs/living/volume', { volume: (changes % 50) / 100 });
       await pause(50);
     }
   }

@@ -78,9 +78,11 @@ await measurement(async ({ rounds, ms }) => {
   /** Measures both at the same time, because one request in `GET_EVERY_MS` does not disturb the other. */
   const measureGets = async (when: 'rest' | 'inStorm', durationMs: number): Promise<void> => {
     const ports = [daemon.port, constant.firstValue];
-    const [first = [], second = []] = await Promise.all(ports.map((port) => getLatencies(port, durationMs)));
-    addTo(ours[when], first);
-    addTo(bare[when], second);
+    const [ofDaemon = [], ofConstant = []] = await Promise.all(
+      ports.map((port) => getLatencies(port, durationMs)),
+    );
+    addTo(ours[when], ofDaemon);
+    addTo(bare[when], ofConstant);
   };
   await getLatencies(daemon.port, ms(WARM_UP_MS));
   for (let round = rounds(ROUNDS); round > 0; round -= 1) {
@@ -92,7 +94,7 @@ await measurement(async ({ rounds, ms }) => {
     rates.push(await storming);
     cores.push((cpuMs(daemon.pid) - before.cpu) / roundMs);
     const countAgreeing = (): Promise<number> => readers.forked.order({ do: 'agree', with: LAST_HUNDREDTHS });
-    await until('every stream tells the last state', async () => (await countAgreeing()) === STREAMS);
+    await until('every stream has the last state', async () => (await countAgreeing()) === STREAMS);
     const delivered = (await readers.forked.order({ do: 'chunks' })) - before.events;
     events.push((delivered * 1000) / STREAMS / roundMs);
   }

@@ -33,20 +33,20 @@ const SINK_INPUTS = 4;
 const COOKIE_BYTES = 256;
 
 /**
- * `bytes`: one thread receives the sound server's event, makes one request and posts 600 bytes of the reply;
- * the main thread writes them to its listeners. Nothing is decoded, compared or remembered. `record`: the
- * thread decodes the reply and posts the record's text, and the main thread frames it as an event; neither
- * knows the earlier values.
+ * One thread receives the sound server's event, makes one request, and posts the reply to the main thread,
+ * which writes it to its listeners. As `bytes` it posts the last 600 bytes, and nothing is decoded. As
+ * `record` it posts the JSON of the decoded record, and the main thread makes an event of it. Neither thread
+ * keeps earlier values.
  */
-type Telling = 'bytes' | 'record';
+type PostedForm = 'bytes' | 'record';
 
 /** Makes the text that is posted for a reply: the end of the packet, or its record as JSON. */
-function wordsOf(telling: Telling): (received: Chunk, end: number) => string {
-  if (telling === 'bytes')
+function textMakerFor(form: PostedForm): (received: Chunk, end: number) => string {
+  if (form === 'bytes')
     return ({ bytes }, end) => bytes.toString('latin1', Math.max(0, end - POSTED_BYTES), end);
   const texts = new TextCache();
   const propertyCache = new PropertyCache();
-  const around = { kind: 'pulseaudio', output: 'living' } as const;
+  const context = { kind: 'pulseaudio', output: 'living' } as const;
   return (received, end) => {
     const reader = new Reader(received, OLDEST_VERSION, texts, HEADER_BYTES, end);
     // A refusal means that the stream no longer exists.
@@ -55,24 +55,24 @@ function wordsOf(telling: Telling): (received: Chunk, end: number) => string {
     reader.u32();
     if (reader.isAtEnd) return '';
     const info = COMMANDS.GET_SINK_INPUT_INFO.reply.read(reader);
-    return JSON.stringify(clientRecord(info, { ...around, name: info.name ?? '' }, propertyCache));
+    return JSON.stringify(clientRecord(info, { ...context, name: info.name ?? '' }, propertyCache));
   };
 }
 
 /** Makes the bytes that are sent to listeners. */
-function bytesOf(telling: Telling): (words: string) => string | Uint8Array {
-  if (telling === 'bytes') return (words) => words;
+function bytesMakerFor(form: PostedForm): (text: string) => string | Uint8Array {
+  if (form === 'bytes') return (text) => text;
   const events = new Events();
-  return (words) => events.next(words);
+  return (text) => events.next(text);
 }
 
 /** Makes events with ids. */
 class Events {
   #sequence = 0;
 
-  next(words: string): Uint8Array {
+  next(text: string): Uint8Array {
     this.#sequence += 1;
-    return Buffer.from(frame('audio.updated', `[${words}]`, `bare-${this.#sequence}`));
+    return Buffer.from(frame('audio.updated', `[${text}]`, `bare-${this.#sequence}`));
   }
 }
 
@@ -82,8 +82,8 @@ function commandFrame<C extends CommandName>(command: C, tag: number, args: Requ
   return writer.take();
 }
 
-function listenAndPost(path: string, telling: Telling): void {
-  const words = wordsOf(telling);
+function listenAndPost(path: string, form: PostedForm): void {
+  const textOf = textMakerFor(form);
   const received = Buffer.alloc(2 * READ_BYTES);
   const chunk = new Chunk(received);
   let buffered = 0;
@@ -92,7 +92,7 @@ function listenAndPost(path: string, telling: Telling): void {
     commandFrame('SET_CLIENT_NAME', 1, { props: { 'application.name': 'bare' } }),
     commandFrame('SUBSCRIBE', 2, { mask: SINK_INPUTS }),
   ];
-  const take = (end: number): void => {
+  const handlePacket = (end: number): void => {
     const next = handshake.shift();
     if (next !== undefined) {
       socket.write(next);
@@ -101,7 +101,7 @@ function listenAndPost(path: string, telling: Telling): void {
       question.writeUInt32BE(received.readUInt32BE(AT.index), AT.index - 5);
       socket.write(question);
     } else {
-      parentPort?.postMessage(words(chunk, end));
+      parentPort?.postMessage(textOf(chunk, end));
     }
   };
   const callback = (length: number, buffer: Uint8Array): boolean => {
@@ -110,7 +110,7 @@ function listenAndPost(path: string, telling: Telling): void {
     while (buffered >= HEADER_BYTES) {
       const end = HEADER_BYTES + received.readUInt32BE(0);
       if (buffered < end) break;
-      take(end);
+      handlePacket(end);
       received.copyWithin(0, end, buffered);
       buffered -= end;
     }
@@ -123,8 +123,8 @@ function listenAndPost(path: string, telling: Telling): void {
   socket.write(commandFrame('AUTH', 0, { version: OLDEST_VERSION, cookie: Buffer.alloc(COOKIE_BYTES) }));
 }
 
-function serve(path: string, telling: Telling): void {
-  const bytes = bytesOf(telling);
+function serve(path: string, form: PostedForm): void {
+  const bytesFor = bytesMakerFor(form);
   const listeners = new Set<HttpResponse>();
   const app = App();
   app.get('/events', (response) => {
@@ -136,9 +136,9 @@ function serve(path: string, telling: Telling): void {
       response.write('data: "connected"\n\n');
     });
   });
-  const worker = new Worker(new URL(import.meta.url), { workerData: [path, telling] });
+  const worker = new Worker(new URL(import.meta.url), { workerData: [path, form] });
   worker.on('message', (text: string) => {
-    const piece = bytes(text);
+    const piece = bytesFor(text);
     for (const response of listeners) response.cork(() => response.write(piece));
   });
   // The first message is the reply to the subscription. Before that, the server sends no changes.

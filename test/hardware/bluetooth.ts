@@ -23,7 +23,7 @@ busctl set-property org.bluez ${NODE_AT_PEER} Trusted b true`;
 const PHONE_FORGETS_NODE = `busctl call org.bluez ${PEER_ADAPTER} RemoveDevice o ${NODE_AT_PEER.split(' ')[0]}`;
 const SHOW_NODE = `bluetoothctl show ${NODE}`;
 
-/** tonearm is killed, and not started again until RESTARTED. */
+/** tonearm is killed, and not started again until RESTART_TONEARM. */
 const KILL_TONEARM = `place=$XDG_RUNTIME_DIR/systemd/user/tonearm.service.d; mkdir -p $place
 printf '[Service]\\nRestart=no\\n' > $place/killed.conf
 systemctl --user daemon-reload; systemctl --user kill --signal=KILL tonearm`;
@@ -52,7 +52,7 @@ export function pairingScenarios(node: () => EmulatedNode): void {
     await untilAdapterHas({ ...CLOSED, known_devices: [] });
   });
 
-  test('a phone that pairs in pairing mode is trusted, and pairing mode ends', async () => {
+  test('a phone finds a loudspeaker in pairing mode, pairs and is trusted, and pairing mode ends', async () => {
     await node().change('/bluetooth/pairing_mode');
     await untilAdapterHas({ pairing_active: true, discoverable: true, pairable: true });
     const found = await node().machine.root(PHONE_FINDS_NODE);

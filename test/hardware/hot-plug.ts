@@ -76,7 +76,7 @@ export function hotPlugScenarios(node: () => EmulatedNode): void {
     drivers = node().machine.startScript(BIND_OR_UNBIND);
   });
   after(() => drivers.end());
-  const drive: BindOrUnbind = (what) => drivers.write(what);
+  const orderDriver: BindOrUnbind = (what) => drivers.write(what);
 
   test('without a card there is only an output of the sound server’s own', async () => {
     assert.equal((await node().untilOutput(NO_CARD)).default, true);
@@ -97,25 +97,25 @@ export function hotPlugScenarios(node: () => EmulatedNode): void {
     await node().untilAllAgree();
   });
 
-  streamScenarios(node, drive);
-  repetitionScenario(node, drive);
+  streamScenarios(node, orderDriver);
+  repetitionScenario(node, orderDriver);
 
   test('the last card goes, and the output that there is without cards is back', async () => {
-    drive('unbind snd_aloop');
-    drive('unbind snd_dummy');
+    orderDriver('unbind snd_aloop');
+    orderDriver('unbind snd_dummy');
     await node().untilClient('tone', NO_CARD);
     await node().untilOutput(NO_CARD, { default: true });
     await node().untilOutputGoes(DUMMY);
     await node().untilAllAgree();
-    drive('bind snd_dummy');
-    drive('bind snd_aloop');
+    orderDriver('bind snd_dummy');
+    orderDriver('bind snd_aloop');
     await node().untilClient('tone', LOOPBACK);
     await node().machine.user('systemctl --user stop tone');
     await node().untilAllAgree();
   });
 }
 
-function streamScenarios(node: () => EmulatedNode, drive: BindOrUnbind): void {
+function streamScenarios(node: () => EmulatedNode, orderDriver: BindOrUnbind): void {
   test('a stream leaves an output whose card goes, and returns to it; the output has another id then', async () => {
     await node().machine.user(playCommand('tone'));
     await node().change(`/audio/outputs/${LOOPBACK}/default`);
@@ -123,33 +123,33 @@ function streamScenarios(node: () => EmulatedNode, drive: BindOrUnbind): void {
     const { id } = await node().untilOutput(LOOPBACK, { default: true });
     const from = node().stream.events.length;
 
-    drive('unbind snd_aloop');
+    orderDriver('unbind snd_aloop');
     await node().untilOutputGoes(LOOPBACK);
     await node().untilClient('tone', DUMMY);
     await node().untilOutput(DUMMY, { default: true });
     await node().untilAllAgree();
 
-    drive('bind snd_aloop');
-    const back = await node().untilOutput(LOOPBACK, { default: true });
+    orderDriver('bind snd_aloop');
+    const returned = await node().untilOutput(LOOPBACK, { default: true });
     await node().untilClient('tone', LOOPBACK);
     await node().untilAllAgree();
-    assert.notEqual(back.id, id);
+    assert.notEqual(returned.id, id);
     // The last update of the output before it goes may come after `from`.
     const events = outputEventsOf(node(), LOOPBACK, from);
-    assert.deepEqual(events.slice(-2), [`removed ${id}`, `updated ${back.id}`]);
+    assert.deepEqual(events.slice(-2), [`removed ${id}`, `updated ${returned.id}`]);
     const others = events.slice(0, -2).filter((line) => line !== `updated ${id}`);
     assert.deepEqual(others, []);
   });
 
   test('a volume for an output that has just gone answers 404, and changes no other output', async () => {
-    const gone = await node().untilOutput(LOOPBACK);
+    const removed = await node().untilOutput(LOOPBACK);
     const { volume } = await node().untilOutput(DUMMY);
-    drive('unbind snd_aloop');
+    orderDriver('unbind snd_aloop');
     const statuses = new Set<number>();
     // Requests are sent before, while and after the output goes.
     for (let isGone = false; !isGone; ) {
       isGone = !node().hasOutput(LOOPBACK);
-      for (const output of [gone.id, LOOPBACK]) {
+      for (const output of [removed.id, LOOPBACK]) {
         const { status } = await node().post(`/audio/outputs/${output}/volume`, { volume: 0.77 });
         if (isGone) assert.equal(status, 404, String(output));
         statuses.add(status);
@@ -158,29 +158,31 @@ function streamScenarios(node: () => EmulatedNode, drive: BindOrUnbind): void {
     const unexpected = [...statuses].filter((status) => ![202, 404].includes(status));
     assert.deepEqual(unexpected, []);
     assert.equal((await node().untilOutput(DUMMY, { default: true })).volume, volume);
-    drive('bind snd_aloop');
+    orderDriver('bind snd_aloop');
     await node().untilClient('tone', LOOPBACK);
     await node().untilAllAgree();
   });
 }
 
-function repetitionScenario(node: () => EmulatedNode, drive: BindOrUnbind): void {
+function repetitionScenario(node: () => EmulatedNode, orderDriver: BindOrUnbind): void {
   test(`a card that comes and goes ${ROUNDS} times leaves nothing behind`, async (t) => {
-    let warm: Resources | undefined;
+    let warmedUp: Resources | undefined;
     for (let round = 0; round < ROUNDS; round += 1) {
-      if (round === WARM_UP_ROUNDS) warm = await resourcesOf(node());
-      drive('unbind snd_aloop');
+      if (round === WARM_UP_ROUNDS) warmedUp = await resourcesOf(node());
+      orderDriver('unbind snd_aloop');
       await node().untilOutputGoes(LOOPBACK);
       await node().untilClient('tone', DUMMY);
-      drive('bind snd_aloop');
+      orderDriver('bind snd_aloop');
       await node().untilClient('tone', LOOPBACK);
     }
     await node().untilAllAgree();
-    const now = await resourcesOf(node());
-    assert.ok(warm);
-    t.diagnostic(`after ${WARM_UP_ROUNDS}: ${JSON.stringify(warm)}; after ${ROUNDS}: ${JSON.stringify(now)}`);
-    assert.deepEqual({ ...now, memoryKb: warm.memoryKb }, warm);
-    const grownKb = now.memoryKb - warm.memoryKb;
+    const afterwards = await resourcesOf(node());
+    assert.ok(warmedUp);
+    t.diagnostic(
+      `after ${WARM_UP_ROUNDS}: ${JSON.stringify(warmedUp)}; after ${ROUNDS}: ${JSON.stringify(afterwards)}`,
+    );
+    assert.deepEqual({ ...afterwards, memoryKb: warmedUp.memoryKb }, warmedUp);
+    const grownKb = afterwards.memoryKb - warmedUp.memoryKb;
     assert.ok(grownKb < GROWTH_MAX_KB, `${grownKb} kB more`);
   });
 }

@@ -31,16 +31,19 @@ const isAudible = (peak: number): boolean => peak > AUDIBLE;
 const isSilent = (peak: number): boolean => peak === 0;
 
 export function inputScenarios(node: () => EmulatedNode): void {
-  const drive = (act: string): Promise<string> =>
+  const orderDriver = (act: string): Promise<string> =>
     node().machine.root(`echo snd_aloop.0 > /sys/bus/platform/drivers/snd_aloop/${act}`);
   before(() => untilTwoCards(node()));
   after(() => node().machine.root('systemctl stop record 2> /dev/null || true'));
+
+  const untilNoStreamPlays = (): Promise<void> =>
+    node().until('no stream plays', () => node().stream.model.known.clients.size === 0);
 
   /**
    * On a busy machine the sound server may need longer for a loopback than the daemon waits. Then the answer
    * says so, and nothing has changed. The request is sent again, as a person would do.
    */
-  async function beginsToListen(): Promise<void> {
+  async function beginListening(): Promise<void> {
     const hasBegun = async (): Promise<boolean> => {
       const { status, text } = await node().post(LISTEN, { output: DUMMY });
       if (status !== 202) assert.match(text, /"status":502,.*the loopback stands nowhere/);
@@ -77,7 +80,7 @@ export function inputScenarios(node: () => EmulatedNode): void {
   });
 
   test('an input is heard at an output as a stream that is called after it', async () => {
-    await beginsToListen();
+    await beginListening();
     const { description } = await node().untilInput(TURNTABLE, { listen: [DUMMY] });
     await node().untilClient(description, DUMMY);
     await node().untilAllAgree();
@@ -88,19 +91,19 @@ export function inputScenarios(node: () => EmulatedNode): void {
 
   test('an input goes with its card, is no longer heard, and comes back with another id', async () => {
     const { id } = await node().untilInput(TURNTABLE);
-    await drive('unbind');
+    await orderDriver('unbind');
     await node().untilInputGoes(TURNTABLE);
-    await node().until('no stream plays', () => node().stream.model.known.clients.size === 0);
-    await drive('bind');
+    await untilNoStreamPlays();
+    await orderDriver('bind');
     assert.notEqual((await node().untilInput(TURNTABLE)).id, id);
     await node().untilAllAgree();
   });
 
   test('an input that has come back can be heard again', async (t) => {
-    await beginsToListen();
+    await beginListening();
     await soundPassesThrough(t);
     await node().change(`${LISTEN}/stop`);
-    await node().until('no stream plays', () => node().stream.model.known.clients.size === 0);
+    await untilNoStreamPlays();
     await node().untilAllAgree();
   });
 }

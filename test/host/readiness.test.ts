@@ -15,8 +15,8 @@ import { SpawnedText } from '../tools/spawned.js';
 const WAIT_LISTENING = fileURLToPath(new URL('../../../packaging/deb/wait-listening', import.meta.url));
 const PID = 7;
 
-/** `failures`: what is said of a report that fails. */
-function begin(t: TestContext) {
+/** Begins to report. `reportHealth` has the upgrade backend report for the first time. */
+function beginReporting(t: TestContext) {
   const directory = temporaryFolder(t);
   const failures: string[] = [];
   const questions: unknown[] = [];
@@ -29,21 +29,22 @@ function begin(t: TestContext) {
     failures.push(reason),
   );
   const isReady = () => existsSync(join(directory, `ready.${PID}`));
-  return { directory, failures, questions, isReady, reported, speak: () => health.resolve() };
+  return { directory, failures, questions, isReady, reported, reportHealth: () => health.resolve() };
 }
 
-test('the start is reported to systemd with the first word of the upgrade backend, or after 20 s', async (t) => {
-  const { questions, isReady, reported, speak } = begin(t);
-  assert.deepEqual([questions, isReady()], [[['upgrade', 20_000]], false]);
-  speak();
+test('the start is reported to systemd once the upgrade backend has reported, or after 20 s', async (t) => {
+  const { questions, isReady, reported, reportHealth } = beginReporting(t);
+  assert.deepEqual(questions, [['upgrade', 20_000]]);
+  assert.equal(isReady(), false, 'the start is reported too early');
+  reportHealth();
   await reported;
   assert.ok(isReady());
 });
 
 test('a report that fails is logged', async (t) => {
-  const { directory, failures, reported, speak } = begin(t);
+  const { directory, failures, reported, reportHealth } = beginReporting(t);
   rmSync(directory, { recursive: true });
-  speak();
+  reportHealth();
   await reported;
   assert.match(failures.join(), /^Error: ENOENT/);
 });

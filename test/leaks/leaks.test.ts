@@ -24,6 +24,8 @@ import { repeating, staysFlat } from './flat.js';
 
 const REQUESTS_PER_CONNECTION = 100;
 const STREAMS_AT_ONCE = 20;
+const SHORT_PAUSE_MS = 250;
+const DEADLINE_MS = 60_000;
 const HOST = 'Host: 127.0.0.1\r\n';
 /** Requests whose answers are of each kind: records, computed documents, answers of a backend, refusals. */
 const REQUESTS = [
@@ -113,7 +115,7 @@ test('a sound server that is lost again and again leaves nothing behind', async 
   const lose = async (): Promise<void> => {
     const connections = server.connections();
     server.responder.hangUp();
-    await turnsUntil(() => recorder.isUp && server.connections() > connections);
+    await untilWithoutPause(() => recorder.isUp && server.connections() > connections);
   };
   await staysFlat(t, {
     full: 1000,
@@ -136,7 +138,7 @@ test('a broker that is lost again and again leaves nothing behind', async (t) =>
   const lose = async (): Promise<void> => {
     node.statuses.length = 0;
     broker.hangUp();
-    await turnsUntil(() => node.state === 'up');
+    await untilWithoutPause(() => node.state === 'up');
   };
   await staysFlat(t, { full: 1000, part: 96, round: repeating(lose, node.requests, node.logged) });
 });
@@ -149,8 +151,8 @@ test('a phone that pairs, connects and is forgotten again and again, and a BlueZ
   await bluez.start();
   t.after(() => bluez.die());
   const recorder = new Recorder();
-  // Short pauses end at once, while deadlines keep their length.
-  const after: Clock['after'] = (ms, callback) => systemClock.after(ms <= 250 ? 1 : ms, callback);
+  // Short pauses end after 1 ms, while deadlines keep their length.
+  const after: Clock['after'] = (ms, callback) => systemClock.after(ms <= SHORT_PAUSE_MS ? 1 : ms, callback);
   const clock: Clock = { ...systemClock, after };
   const paths = () => ({ ok: true, value: [bus.path] }) as const;
   const backend = new BluetoothBackend(BLUETOOTH_SETTINGS, recorder, clock, { paths });
@@ -163,7 +165,7 @@ test('a phone that pairs, connects and is forgotten again and again, and a BlueZ
   const pairAndForget = async (): Promise<void> => {
     await carryOut({ do: 'scan' });
     bluez.addDevice(PHONE);
-    await turnsUntil(() => recorder.newest('bluetooth.devices', PHONE) !== undefined);
+    await untilWithoutPause(() => recorder.newest('bluetooth.devices', PHONE) !== undefined);
     await carryOut({ do: 'connect', address: PHONE });
     await carryOut({ do: 'scan/stop' });
     await carryOut({ do: 'pairing_mode' });
@@ -172,9 +174,9 @@ test('a phone that pairs, connects and is forgotten again and again, and a BlueZ
     await carryOut({ do: 'forget', address: PHONE });
     assert.ok(!bluez.objects.has(pathOf(PHONE)));
     bluez.die();
-    await turnsUntil(() => recorder.state !== 'up');
+    await untilWithoutPause(() => recorder.state !== 'up');
     await bluez.start();
-    await turnsUntil(() => recorder.state === 'up');
+    await untilWithoutPause(() => recorder.state === 'up');
   };
   await staysFlat(t, {
     full: 1000,
@@ -200,13 +202,11 @@ test('a thread that dies again and again leaves nothing behind', async (t) => {
   await staysFlat(t, { full: 1000, part: 48, round: repeating(die) });
 });
 
-/** Like `until`, but polls in every turn of the event loop, because it is called a thousand times. */
-async function turnsUntil(condition: () => boolean): Promise<void> {
+/** Waits like `until`, but polls in every turn of the event loop, because it is called a thousand times. */
+async function untilWithoutPause(condition: () => boolean): Promise<void> {
   const end = performance.now() + DEADLINE_MS;
   while (!condition()) {
     if (performance.now() > end) throw new Error('waited in vain');
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
-
-const DEADLINE_MS = 60_000;

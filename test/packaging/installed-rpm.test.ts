@@ -59,9 +59,9 @@ describe('the RPM package', { skip: whyNoNode('rpmbuild') }, () => {
   });
 
   test('the same sources and time give the same bytes', async (t) => {
-    const again = temporaryFolder(t);
-    await buildRpm('--fast', '--version', '0.1.0', '--out', again);
-    assert.equal(digest(join(again, `tonearm-0.1.0-1.${MACHINE}.rpm`)), digest(fileOf('0.1.0')));
+    const secondFolder = temporaryFolder(t);
+    await buildRpm('--fast', '--version', '0.1.0', '--out', secondFolder);
+    assert.equal(digest(join(secondFolder, `tonearm-0.1.0-1.${MACHINE}.rpm`)), digest(fileOf('0.1.0')));
   });
 
   test('rpm installs the package, tonearm-setup sets it up, and the service answers', async () => {

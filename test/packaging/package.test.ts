@@ -312,9 +312,9 @@ describe('the packages', { skip }, () => {
   });
 
   test('the same sources and time give the same bytes', async (t) => {
-    const again = temporaryFolder(t);
-    await buildPackage('--arch', 'armhf', '--compress', 'none', '--out', again);
-    assert.equal(digest(packageIn(again, 'tonearm', 'armhf')), digest(packageOf('armhf')));
+    const secondFolder = temporaryFolder(t);
+    await buildPackage('--arch', 'armhf', '--compress', 'none', '--out', secondFolder);
+    assert.equal(digest(packageIn(secondFolder, 'tonearm', 'armhf')), digest(packageOf('armhf')));
   });
 
   for (const [form, error] of Object.entries({ tonearm: /^E: /m, [WITH_NODE]: /^E: |override/m })) {

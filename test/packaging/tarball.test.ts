@@ -1,5 +1,5 @@
-// The tarballs as files: what they hold, what they leave out, that they can be built again, and that their
-// daemon runs.
+// The tarballs as files: what they hold, what they leave out, that they can be built secondFolder, and that
+// their daemon runs.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -78,9 +78,9 @@ describe('the tarballs', { skip: lacks({ programs: ['tar', 'gzip', 'npm'] }) }, 
   });
 
   test('the same sources and time give the same bytes', async (t) => {
-    const again = temporaryFolder(t);
-    await buildTarball('--fast', '--arch', 'amd64', '--out', again);
-    assert.equal(digest(join(again, `${nameOf('x64')}.tar.gz`)), digest(fileOf('x64')));
+    const secondFolder = temporaryFolder(t);
+    await buildTarball('--fast', '--arch', 'amd64', '--out', secondFolder);
+    assert.equal(digest(join(secondFolder, `${nameOf('x64')}.tar.gz`)), digest(fileOf('x64')));
   });
 
   test('the tarball loads each of its late parts', {
@@ -95,7 +95,7 @@ describe('the tarballs', { skip: lacks({ programs: ['tar', 'gzip', 'npm'] }) }, 
     });
   });
 
-  test('the builder refuses an architecture for which it has no Node, and a wrong option', async () => {
+  test('the builder refuses an architecture without a Node and a wrong option, and prints its usage', async () => {
     await assert.rejects(buildTarball('--arch', 'armhf'), /--arch must be one of amd64, arm64, all/);
     assert.match(await buildTarball('--help'), /^Usage: npm run tarball \[-- OPTIONS\]\n/);
     await assert.rejects(buildTarball('--bogus'), { code: 64 });

@@ -38,7 +38,7 @@ interface Started {
   readonly port: number;
   /** Everything printed so far. */
   readonly printed: SpawnedText;
-  /** Exit status and signal. */
+  /** Resolves with the exit status and the signal. */
   readonly ended: Promise<readonly unknown[]>;
   /** Names of the files in its directory for temporary files. */
   temporaryFiles(): readonly string[];
