@@ -19,7 +19,9 @@ const template = readFileSync(new URL('../../../packaging/cached-bundle.cjs', im
 function printedBy(word: string, digest: string, cache: string | undefined): string {
   const folder = join(home, 'dist');
   const define = { BUNDLE_DIGEST: JSON.stringify(digest), BUNDLE_NAME: '"some/main"' };
-  const { code } = transformSync(template.replace('KEEP_AFTER_MS = 10_000', 'KEEP_AFTER_MS = 0'), { define });
+  const keepsAtOnce = template.replace('WRITE_AFTER_MS = 10_000', 'WRITE_AFTER_MS = 0');
+  assert.notEqual(keepsAtOnce, template, 'the delay has another name in packaging/cached-bundle.cjs');
+  const { code } = transformSync(keepsAtOnce, { define });
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }');
   writeFileSync(join(folder, 'main.js'), code);
