@@ -21,6 +21,7 @@ const ROUND_MS = 4000;
 const WATCHED_PART = 0.9;
 const WARM_UP_MS = 1000;
 const GET_EVERY_MS = 5;
+/** The volume that the storm sets last (support/storm-process.ts). */
 const LAST_HUNDREDTHS = 77;
 
 /** Milliseconds from when each request was due to the end of its answer's first chunk. */
@@ -89,7 +90,8 @@ await measurement(async ({ rounds, ms }) => {
     await measureGets('rest', roundMs);
     const before = { cpu: cpuMs(daemon.pid), events: await readers.forked.order({ do: 'chunks' }) };
     // The storm makes one change a millisecond, and lasts a little longer than the GETs.
-    const storming = storm.forked.order({ do: 'blow', with: roundMs });
+    const changeCount = roundMs;
+    const storming = storm.forked.order({ do: 'blow', with: changeCount });
     await measureGets('inStorm', roundMs * WATCHED_PART);
     rates.push(await storming);
     cores.push((cpuMs(daemon.pid) - before.cpu) / roundMs);

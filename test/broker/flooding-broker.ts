@@ -50,8 +50,8 @@ export async function startFloodingBroker(messages: readonly (readonly [topic: s
     parser.on('packet', (packet: Packet) => {
       const answer = answerTo(packet);
       if (answer !== undefined) socket.write(packets.generate(answer, MQTT_5));
-      // A client that subscribes during the flood has reconnected: the acknowledgements of its own messages
-      // had come too late, after all the messages of the flood.
+      // A client that subscribes during the flood has reconnected, because the acknowledgements of its own
+      // messages came too late, behind all the messages of the flood.
       if (isFlooding && packet.subscriptions?.some(({ topic }) => topic.includes('/set')))
         sendMessages(socket);
     });

@@ -13,7 +13,9 @@ import { buildTarball, flagsOf, output, run, VERSION } from './built-package.js'
 
 /** ELF's number for the processor of each kind of code. */
 const ELF_MACHINES = { x64: 62, arm64: 183 } as const;
-/** Where an ELF file has this number. */
+/** The module version of the Node in the tarballs, which is Node 22. */
+const MODULE_VERSION = 127;
+/** Where an ELF file has the number of its processor. */
 const ELF_MACHINE_OFFSET = 18;
 
 const EXPECTED_FILES =
@@ -46,7 +48,7 @@ describe('the tarballs', { skip: lacks({ programs: ['tar', 'gzip', 'npm'] }) }, 
       assert.deepEqual(missing, []);
       assert.deepEqual(
         files.filter((file) => file.endsWith('.node')),
-        ['newer', 'older'].map((age) => `lib/tonearm/uws-${age}/uws_linux_${node}_127.node`),
+        ['newer', 'older'].map((age) => `lib/tonearm/uws-${age}/uws_linux_${node}_${MODULE_VERSION}.node`),
       );
       assert.equal(
         readFileSync(join(treeOf(node), 'lib/tonearm/node')).readUInt16LE(ELF_MACHINE_OFFSET),
