@@ -109,7 +109,7 @@ test('a scan ends after its time, and a second request during the scan prolongs 
   assert.equal(bluez.calls.filter((call) => call === 'StopDiscovery').length, 1);
 });
 
-test('during a scan at most ten devices a second are published, new ones first; the last change is never lost', async (t) => {
+test('during a scan every new device is published once, and the last change of a device is never lost', async (t) => {
   const { bluez, recorder, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'scan' });
   const addresses = Array.from({ length: 12 }, (_, index) => `AA:BB:CC:DD:EE:${10 + index}`);

@@ -57,7 +57,7 @@ function startDiscovery(t: TestContext, bus: ScriptedBus, address: string, inter
   return { node, serve };
 }
 
-test('if avahi-daemon refuses each name of a service, 32 names are tried, and then none for a while', async (t) => {
+test('if avahi-daemon refuses each name of a service, 32 names are tried before the daemon gives up for a while', async (t) => {
   let triedNames = 0;
   const bus = await startAvahi(t, (socket, { serial, text }) => {
     const isAddService = text.includes('AddService');

@@ -62,7 +62,6 @@ test('when a player leaves, its name passes to the next player in the queue of t
     'drop players shared',
     'put players shared',
   ]);
-  first.change({ Volume: new Variant('d', 0.2) });
 });
 
 /** Arguments of busctl: the bus lists the match rules of all connections. */
