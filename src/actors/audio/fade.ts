@@ -11,8 +11,8 @@ import type { SoundState } from './state.js';
 
 const STEP_MS = 250;
 /**
- * The pause between two checks whether the output is silent. It is doubled each time, because a stream that
- * no player pauses may play on for hours, at volume 0.
+ * The pause before the first check whether the output is silent. Each further pause is twice as long,
+ * because a stream without a player may play for hours at volume 0.
  */
 const FIRST_CHECK_MS = 500;
 const CHECK_MAX_MS = 30_000;
@@ -28,7 +28,7 @@ export interface FadeContext {
   readonly run: (command: SoundCommand) => Promise<Answer>;
 }
 
-/** A fade of the default output; undefined if nothing plays there. */
+/** A fade of the default output; undefined if there is none, or nothing plays there. */
 export function fadeOfDefault(context: FadeContext): Fade | undefined {
   const sink = context.state.defaultSink()?.info;
   return sink !== undefined && isPlayedTo(context.state, sink) ? new Fade(context, sink) : undefined;
@@ -54,9 +54,10 @@ export class Fade {
   readonly #volumeBefore: number;
   /**
    * The volume that was read after the last step. It may differ from the requested volume, because mixers
-   * have steps.
+   * round volumes.
    */
   #expectedVolume: number;
+  /** True after `putBack` or `end`, when somebody else has set the volume, or when a command has failed. */
   isOver = false;
 
   constructor(context: FadeContext, sink: SinkInfo) {
@@ -68,7 +69,8 @@ export class Fade {
   }
 
   /**
-   * Lowers the volume to 0 within `ms`. Resolves when it is 0, or when the fade is over for another reason.
+   * Lowers the volume to 0 in `ms` milliseconds, and resolves then. Resolves earlier if `isOver` becomes
+   * true.
    */
   async fadeOut(ms: number): Promise<void> {
     const { clock } = this.#context;
@@ -82,7 +84,7 @@ export class Fade {
     }
   }
 
-  /** Sets the volume from before the fade, and ends the fade. */
+  /** Sets the volume from before the fade, unless somebody else has set one. Ends the fade. */
   putBack(): Promise<void> {
     return this.#turns.run(async () => {
       await this.#step(this.#volumeBefore);
@@ -119,7 +121,7 @@ export class Fade {
     if (this.isOver || sink === undefined) return;
     const lowest = Math.min(volume, this.#expectedVolume) - MIXER_DEVIATION_MAX;
     const highest = Math.max(volume, this.#expectedVolume) + MIXER_DEVIATION_MAX;
-    // While the step is under way, a volume outside of these two comes from somebody else.
+    // A volume that is read during the step and is outside of these bounds comes from somebody else.
     let foreignVolume: number | undefined;
     const { state } = this.#context;
     state.onSinkRead = (info) => {

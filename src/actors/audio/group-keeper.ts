@@ -37,7 +37,9 @@ export class GroupKeeper {
     this.#schedule = new KeeperSchedule(context.clock, () => void this.#work.run());
   }
 
-  /** To be called at the beginning, and when outputs have come or gone. The work begins after a pause. */
+  /**
+   * To be called when the connection comes up, and when outputs have come or gone. The work begins later.
+   */
   onChange(): void {
     this.#schedule.onChange();
   }
@@ -59,7 +61,7 @@ export class GroupKeeper {
     const problems: string[] = [];
     for (const step of groupSteps(groups, observed)) {
       const problem = await this.#carryOut(step);
-      // When the old module was unloaded, the server moved the group's streams to another output.
+      // If the group had an old module, its unloading has moved the group's streams to another output.
       if (step.do === 'make') await this.#moveBack(step.group, streamsByGroup.get(step.group) ?? []);
       if (this.#schedule.hasEnded) return;
       if (problem !== undefined) problems.push(problem);
@@ -78,7 +80,7 @@ export class GroupKeeper {
     return { server, modules: modules.value, outputs };
   }
 
-  /** Resolves with a sentence for /health if the server has refused the step. */
+  /** Resolves with a sentence for /health if the step has failed. */
   #carryOut(step: GroupStep): Promise<string | undefined> {
     return step.do === 'make' ? this.#make(step) : this.#unload(step.module);
   }
@@ -109,7 +111,7 @@ export class GroupKeeper {
     return streams.map(({ info }) => info.index);
   }
 
-  /** A refusal is ignored, because the stream has ended meanwhile, or cannot be moved. */
+  /** A refusal is ignored, because streams may have ended meanwhile, and some cannot be moved. */
   async #moveBack(group: string, streams: readonly number[]): Promise<void> {
     if (streams.length === 0) return;
     const { ask } = this.#context;

@@ -22,7 +22,7 @@ export type GroupStep =
       readonly do: 'make';
       readonly group: string;
       readonly module: ModuleLoad;
-      /** Loaded before the group, and unloaded after it has been made. */
+      /** Loaded before the module, which no server loads while an output is missing. Unloaded afterwards. */
       readonly standIns: readonly ModuleLoad[];
     };
 
@@ -32,17 +32,21 @@ const NULL_SINK = 'module-null-sink';
 /** From this major version on, PulseAudio does not abort while it corrects the clocks of a group. */
 const SAFE_PULSEAUDIO_MAJOR = 17;
 
-/** The arguments that `combineModule` and `standInModule` write, and that no other program writes. */
+/**
+ * Matches what `combineModule` writes, by a mark that other programs do not write. An example:
+ * `sink_name=tonearm.all slaves=living,tv … tonearm.group=all"`
+ */
 const OWN_GROUP_ARGUMENT = new RegExp(
   `^sink_name=tonearm\\.(?<group>[a-z0-9_-]+) slaves=(?<slaves>\\S+) .*${GROUP_MARK}=\\k<group>"$`,
   's',
 );
+/** Matches what `standInModule` writes: `sink_name=tv sink_properties="tonearm.stand_in=all"`. */
 const OWN_STAND_IN_ARGUMENT = new RegExp(`^sink_name=\\S+ sink_properties="${STAND_IN_MARK}=[a-z0-9_-]+"$`);
 
 /**
- * The modules to unload come first, then the groups to make. A group is made anew if its outputs are not
- * those of the configuration. A group whose label has changed keeps the old label, because making the group
- * anew would interrupt the music.
+ * The modules to unload come first, then the groups to make. A group is made anew if its outputs, or their
+ * order, are not those of the configuration. A group whose label has changed keeps the old label, because
+ * making the group anew would interrupt the music.
  */
 export function groupSteps(desired: Groups, observed: ObservedSound): readonly GroupStep[] {
   const keptGroups = new Set<string>();
@@ -76,7 +80,7 @@ export function groupRemarks(desired: Groups, observed: ObservedSound): readonly
   return remarks;
 }
 
-/** Undefined for a group that is not configured, even if its name is one that every object inherits. */
+/** Undefined for a group that is not configured, even if every object inherits its name (`constructor`). */
 function configuredSlaves(desired: Groups, group: string): string | undefined {
   return Object.hasOwn(desired, group) ? desired[group]?.outputs.join() : undefined;
 }
@@ -94,8 +98,8 @@ function missingOutputs({ outputs }: GroupChoice, observed: ObservedSound): read
 }
 
 /**
- * True if an output that is no group of ours has the name. If the group were made, PulseAudio would add a
- * number to the group's name, and PipeWire would have two sinks of one name.
+ * True if an output that is no group of ours has the name of the group's sink. If the group were made,
+ * PulseAudio would add a number to this name. PipeWire would have two sinks of one name.
  */
 function isNameTaken(group: string, { outputs, modules }: ObservedSound): boolean {
   return outputs.has(GROUP_PREFIX + group) && !modules.some((module) => ownGroup(module)?.group === group);
@@ -103,8 +107,8 @@ function isNameTaken(group: string, { outputs, modules }: ObservedSound): boolea
 
 function combineModule(group: string, { label, outputs }: GroupChoice, server: ServerInfo): ModuleLoad {
   const name = GROUP_PREFIX + group;
-  // PipeWire stores the volume of a group under its media.name. Without a media.name of their own, all groups
-  // would share one volume.
+  // PipeWire stores the volume of a group under its media.name. Without a media.name of their own, all
+  // groups would share one volume.
   const properties = `device.description='${withoutQuotes(label ?? group)}' media.name=${name} ${GROUP_MARK}=${group}`;
   const clockArgument = mayAbort(server) ? 'adjust_time=0 ' : '';
   const argument = `sink_name=${name} slaves=${outputs.join()} ${clockArgument}sink_properties="${properties}"`;

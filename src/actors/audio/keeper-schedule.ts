@@ -1,15 +1,15 @@
 // Decides when group-keeper.ts and listen-keeper.ts do their work. They work shortly after outputs or inputs
-// have come or gone. After a refusal of the sound server they try again a few times.
+// have changed. After a refusal of the sound server they try again a few times.
 
 import { type Clock, Timers } from '../../host/clock.js';
 
-/** The pause after something has come or gone, because a card or a starting server makes several devices. */
+/** The pause between a change and the work, because a card or a starting server makes several devices. */
 const PAUSE_MS = 1_000;
-/** If things come and go without end, the work begins after this time. */
+/** Further changes begin the pause anew, but the work begins at most this long after the first one. */
 const PAUSE_MAX_MS = 5_000;
 /** The pause after a refusal of the server. */
 const RETRY_MS = 5_000;
-/** After this many tries, nothing is tried until something comes or goes again. */
+/** After this many refusals, nothing is tried until outputs or inputs change again. */
 const TRIES_MAX = 5;
 
 export class KeeperSchedule {
@@ -17,7 +17,7 @@ export class KeeperSchedule {
   readonly #work: () => void;
   readonly #timers: Timers<'work'>;
   #tries = 0;
-  /** The latest time for the work, on the monotonic clock; undefined while nothing has come or gone. */
+  /** The latest time for the work, on the monotonic clock; undefined while no change awaits the work. */
   #latestMs: number | undefined;
   #hasEnded = false;
 
@@ -31,7 +31,7 @@ export class KeeperSchedule {
     return this.#hasEnded;
   }
 
-  /** To be called at the beginning, and when something has come or gone. */
+  /** To be called when the connection comes up, and when outputs or inputs have changed. */
   onChange(): void {
     if (this.#hasEnded) return;
     const now = this.#clock.monotonic();

@@ -12,7 +12,7 @@ import type { ServerContext } from './server-address.js';
 
 /** At most this many names are kept. The oldest ones are forgotten first. */
 const NAMES_MAX = 256;
-/** Enough for `NAMES_MAX` of the longest names that PipeWire gives. */
+/** Four times the size of `NAMES_MAX` names of `TEXT_MAX_BYTES` (protocol/pulse/text-cache.ts). */
 const FILE_MAX_BYTES = 1024 * 1024;
 
 export class KnownOutputs {
@@ -55,7 +55,7 @@ export class KnownOutputs {
     this.#lastWrite = this.#sharedWrite.run();
   }
 
-  /** Resolves when the added names are in the file, or cannot be written in time. */
+  /** Resolves when the added names are in the file, or when writing has failed or takes too long. */
   async flush(): Promise<void> {
     await within(this.#clock, READ_MAX_MS, this.#lastWrite);
   }

@@ -6,14 +6,11 @@ import type { ChannelParts } from '../../protocol/pulse/volume.js';
 /** A record of the server as last read. */
 export interface KnownRecord<R> {
   readonly info: R;
-  /**
-   * The balance is remembered, because silent channels do not show it. Undefined if the channels have always
-   * been silent.
-   */
+  /** The balance is remembered, because silent channels do not show it. Undefined until it is known. */
   readonly balance: ChannelParts | undefined;
 }
 
-/** An id as clients write it: decimal, without leading zeros. */
+/** Matches an id as clients write it, such as `0` or `42`. A text such as `007` can only be a name. */
 const ID = /^(?:0|[1-9]\d{0,9})$/;
 
 export function findById<R>(records: ReadonlyMap<number, R>, ref: string): R | undefined {
@@ -21,8 +18,8 @@ export function findById<R>(records: ReadonlyMap<number, R>, ref: string): R | u
 }
 
 /**
- * Calls `removeOne` for each known record that is not in the list. Returns the list without the records in
- * `removed`, because these were removed while the list was read.
+ * `removed` has the indices that were removed while `list` was read, so these records are not present any
+ * more. Calls `removeOne` for each known record that is not present. Returns the present records.
  */
 export function removeUnlisted<R extends { readonly index: number }>(
   list: readonly R[],

@@ -12,16 +12,17 @@ const FLOAT32 = 5;
 const FLOAT32_BYTES = 4;
 const IS_LITTLE_ENDIAN = true;
 /**
- * More than twice the rate of sent levels, so that each level is the maximum of at least two peaks. A level
- * of one peak could be only the end of a sound. The rate is not 25, because the resampler of PipeWire 0.3.65
- * crashes (SIGSEGV) at two peaks in one cycle of its graph. The latency of the stream keeps a cycle below 50
- * ms, the time between two peaks.
+ * More than twice the rate at which levels follow each other (`busy` in meters.ts). So each of them is the
+ * maximum of at least two peaks. One peak could be only the end of a sound. At a rate of 25, two peaks may
+ * fall into one cycle of PipeWire's graph. There the resampler of PipeWire 0.3.65 crashes (SIGSEGV). The
+ * latency of the stream keeps a cycle below 50 ms, the time between two peaks.
  */
 const PEAKS_PER_SECOND = 20;
 /** Our captures have this application name, and so have those of another tonearm on this sound server. */
 const OWN_APPLICATION = 'tonearm';
 /**
- * The smallest step is -60 dB, below which a meter shows nothing. Finer steps would only cause more events.
+ * The lowest level above silence is one step, or -60 dB, below which a meter shows nothing. Finer steps
+ * would only cause more events.
  */
 const STEPS_PER_UNIT = 1000;
 
@@ -46,13 +47,11 @@ export interface MeteredDevice {
   readonly channelMap: readonly number[];
 }
 
-/** A muted stream plays, too, because its mute may end at any moment. */
+/** A muted stream counts as playing, because its mute may end at any moment. */
 const isPlaying = ({ corked }: SinkInputInfo): boolean => !corked;
 const isAudible = ({ corked, muted }: SinkInputInfo): boolean => !corked && !muted;
 
-/**
- * The sinks that do not sleep and have a stream that is counted, in the order of their indices.
- */
+/** The sinks that do not sleep and have a stream for which `isCounted` is true, by ascending index. */
 export function playingSinks(
   { sinks, sinkInputs }: Pick<SoundState, 'sinks' | 'sinkInputs'>,
   isCounted = isPlaying,
@@ -86,7 +85,7 @@ export function meteredDevices(
   return metered;
 }
 
-/** Others can capture only an input that does not sleep. */
+/** Only an input that does not sleep can have a level. */
 export function hasAwakeInput({ sources }: Pick<SoundState, 'sources'>): boolean {
   return sources.all.some(({ info }) => info.state !== SUSPENDED);
 }
@@ -101,7 +100,7 @@ export function sourcesCapturedBy(captures: readonly Capture[]): ReadonlySet<num
   return captured;
 }
 
-/** The smallest possible stream, which has one number per channel, 20 times a second. */
+/** The smallest possible stream: one peak per channel, `PEAKS_PER_SECOND` times a second. */
 export function peakStream(
   source: number,
   channelMap: readonly number[],
@@ -143,15 +142,19 @@ export function areSamePeaks(a: Peaks, b: Peaks): boolean {
   return a.every((peak, channel) => peak === b[channel]);
 }
 
-/** The louder peak of each channel. Silence replaces louder peaks, or it would be sent one level later. */
+/**
+ * The louder peak of each channel. If all channels have fallen silent, they have 0 at once, and not one
+ * level later.
+ */
 export function louderPeaks(before: Peaks, newest: Peaks): Peaks {
   if (newest.every((peak) => peak === 0)) return newest;
   return before.map((peak, channel) => Math.max(peak, newest[channel] ?? 0));
 }
 
 /**
- * The level of every output and input whose level is known. A silent output has 0 at once, because its meter
- * would measure the silence 0.2 s later. An input that nobody captures has no level.
+ * The level of every output and input whose level is known. An output without an audible stream has 0 at
+ * once, because its meter would measure the silence 0.2 s later. An input that nobody else captures has
+ * none.
  */
 export function currentLevels(
   state: Pick<SoundState, 'sinks' | 'sinkInputs' | 'sources'>,

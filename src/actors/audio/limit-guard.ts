@@ -1,5 +1,6 @@
-// Finds the sinks that the sound server itself has set above their volume limit. Volumes that others set are
-// left alone. Pure: limit-keeper.ts sends the commands.
+// Finds sinks that the sound server may have set above their volume limit. It may do so after a command, and
+// when a Bluetooth output is new. At other times, volumes above the limit are left alone. Pure:
+// limit-keeper.ts sends the commands.
 
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import { rootOf } from './masters.js';
@@ -11,28 +12,32 @@ import type { SoundState } from './state.js';
 const RESTORING_MS = 1_000;
 
 /**
- * The sinks of one command are set back at most this often. With a coarse mixer, for example, they may never
+ * The sinks of one watch are set back at most this often. With a coarse mixer, for example, they may never
  * get down to the limit.
  */
 const TRIES_MAX = 8;
 
 /**
- * At most this many commands are watched, each until `RESTORING_MS` after its end. A further command replaces
- * the oldest command that has ended.
+ * There are at most this many watches, one for each recent command or new Bluetooth output. A further one
+ * replaces an older one.
  */
 const WATCHED_MAX_COMMANDS = 32;
 
+/** Matches `bluez_output.AA_BB_CC_DD_EE_FF.1` of PipeWire and `bluez_sink.AA_BB_…` of PulseAudio. */
 const BLUETOOTH_NAME = /^bluez_(?:output|sink)\./;
 
-/** `card`: all sinks of this card. `root`: this sink and all filters that play to it. Both are indices. */
+/**
+ * `card`: the sinks of the card with this index. `root`: the sink with this index. The filters that play to
+ * these sinks are included.
+ */
 type WatchedSinks = { readonly card: number } | { readonly root: number };
 
-/** The server's changes of these sinks are watched for a time. */
+/** The sinks are checked at each reading until `untilMs`. */
 interface Watch {
   readonly sinks: WatchedSinks;
-  /** Sinks that others had set above their limit before the command. */
+  /** The indices of the sinks that were above their limit before the command. They are left alone. */
   readonly exemptSinks: ReadonlySet<number>;
-  /** In ms, by the guard's clock; infinite while the command is under way. */
+  /** The end of the watch in ms, by the guard's clock; infinite while the command is under way. */
   untilMs: number;
   tries: number;
 }
@@ -101,8 +106,8 @@ export class LimitGuard {
   }
 
   /**
-   * Watches the outputs of Bluetooth devices that have appeared, because the server restores their stored
-   * volume. They appear by themselves, or by a command of another backend.
+   * Watches new outputs of Bluetooth devices, because the server restores their stored volume. Such an
+   * output may appear by itself, or by a command of another backend, for which nobody calls `watch`.
    */
   #watchNewBluetoothSinks(): void {
     const { sinks } = this.#state;
@@ -123,11 +128,12 @@ export class LimitGuard {
   }
 
   /**
-   * The position of the oldest command that has ended. If all are under way, it is the oldest of all. A
-   * command under way has not had its time for checks.
+   * The position of the oldest watch whose command has ended; if there is none, that of the oldest watch. A
+   * command under way is kept longer, because the server may still restore a volume after it.
    */
   #positionToReplace(): number {
     const oldestEnded = this.#watches.findIndex(({ untilMs }) => Number.isFinite(untilMs));
+    // `oldestEnded` is -1 if all commands are under way. The oldest watch is the first one.
     return Math.max(0, oldestEnded);
   }
 
@@ -144,7 +150,10 @@ export class LimitGuard {
     return info === undefined ? undefined : { root: rootOf(this.#state, info).index };
   }
 
-  /** The watched sinks that are above their limit. A sink with a passthrough stream has no volume. */
+  /**
+   * The watched sinks that are above their limit. A sink with a passthrough stream is left out, because it
+   * has no volume.
+   */
   #sinksAboveLimit(watchedSinks: WatchedSinks): SinkInfo[] {
     const { sinks, sinkInputs, limits } = this.#state;
     const isAboveLimit = (info: SinkInfo): boolean =>

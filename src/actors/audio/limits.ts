@@ -7,13 +7,13 @@ import { chainFrom, hasFlatVolume, type SoundRecords } from './masters.js';
 import { type OutputWishes, wishFor } from './wishes.js';
 
 /**
- * A sink may exceed its limit by half of a record's smallest step, because servers round the volumes that
- * they store.
+ * A sink may exceed its limit by half a hundredth, because servers round the volumes that they store.
+ * Volumes in records are rounded to hundredths, too.
  */
 const TOLERANCE_FRACTION = 0.005;
 
 export class VolumeLimits {
-  /** False if the configuration limits no output. */
+  /** True if the configuration has the key `volumeLimit`. */
   readonly areConfigured: boolean;
   readonly #wishes: OutputWishes;
   readonly #records: SoundRecords;
@@ -36,7 +36,10 @@ export class VolumeLimits {
     return limits.length > 0 ? Math.min(...limits) : undefined;
   }
 
-  /** The limit of the stream's sink, 0..1. Undefined if the stream cannot raise the sink's volume. */
+  /**
+   * The limit of the stream's sink, 0..1. Undefined if the sink has none, or if the stream cannot raise the
+   * sink's volume.
+   */
   ofStream({ sink }: SinkInputInfo): number | undefined {
     if (!this.areConfigured) return undefined;
     const info = sink === undefined ? undefined : this.#records.sinks.get(sink)?.info;

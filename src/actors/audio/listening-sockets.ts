@@ -10,29 +10,35 @@ export interface ListeningSocket {
   readonly port: number;
 }
 
-/** A longer table of the kernel is not read. A line has 150 bytes, so 28 000 sockets fit. */
+/** A longer table of the kernel is not read. A line of net/tcp has 150 bytes, so 28 000 sockets fit. */
 const TABLE_MAX_BYTES = 4 * 1024 * 1024;
 
-/** A line of the table of Unix sockets. */
+/**
+ * Matches a line of the table of Unix sockets:
+ * `ffff8c01: 00000003 00000000 00000000 0001 03 41522 /run/user/1000/pulse/native`
+ */
 const UNIX_ROW = /^\S+ \S+ \S+ \S+ \S+ (?<state>\S+) +(?<inode>\d+) (?<path>.*)$/;
 /** The state of a connected socket in the table of Unix sockets. */
 const UNIX_CONNECTED = '03';
 /** The state of a listening socket in the tables of TCP sockets. */
 const TCP_LISTENING = '0A';
-/** The positions of columns in these tables, from 0. */
+/** The positions of columns in the tables of TCP sockets, from 0. */
 const TCP_COLUMNS = { local: 1, state: 3, inode: 9 } as const;
 
+/** Matches the name of a process's folder in /proc, such as `1234`. */
 const PROCESS_NAME = /^\d+$/;
+/** Matches the target of a link in a folder `fd` of /proc: `socket:[41522]`, where 41522 is the inode. */
 const SOCKET_LINK = /^socket:\[(\d+)\]$/;
 
 /**
- * The TCP sockets of the sound server, to which we are connected by the Unix socket at `path`. Undefined if
+ * Finds the listening TCP sockets of the sound server to which the Unix socket at `path` leads. Undefined if
  * the server's process cannot be read, because it is another user's, or outside of this container.
  */
 export async function listeningSockets(
   path: string,
   proc = '/proc',
 ): Promise<readonly ListeningSocket[] | undefined> {
+  // The table of Unix sockets has the path that the server has used, to which `path` may be a link.
   const paths = [path, await realpath(path).catch(() => path)];
   const connectedInodes = connectedSocketInodes(paths, await readTable(join(proc, 'net/unix')));
   const inodes = await inodesOfServer(proc, connectedInodes);
@@ -41,7 +47,7 @@ export async function listeningSockets(
   return tables.flatMap((table) => listeningSocketsIn(table, inodes));
 }
 
-/** Empty if the table cannot be read, because a kernel without IPv6 has no table of TCP over IPv6. */
+/** Empty if the table cannot be read. A kernel without IPv6, for example, has no table net/tcp6. */
 async function readTable(path: string): Promise<string> {
   const table = await readSmallFile(path, TABLE_MAX_BYTES);
   return table.ok ? Buffer.from(table.value.bytes).toString() : '';
@@ -96,7 +102,10 @@ export function listeningSocketsIn(table: string, inodes: ReadonlySet<string>): 
   return sockets;
 }
 
-/** The kernel writes an address as words of 32 bits in the order of the machine, which is little-endian. */
+/**
+ * Turns `0100007F` into `127.0.0.1`. The kernel writes words of 32 bits in the machine's byte order, which
+ * is little-endian.
+ */
 function addressFromHex(hex: string): string {
   const bytes = Buffer.from(hex, 'hex');
   bytes.swap32();
