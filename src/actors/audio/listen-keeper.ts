@@ -1,5 +1,6 @@
 // Keeps the loopbacks by which inputs are heard at outputs, while one connection to the sound server lasts.
-// Carries out the commands for them. The loopbacks stay when the daemon ends, and the next daemon finds them.
+// Carries out the commands `listen` and `stop-listen`. The loopbacks stay when the daemon ends, and the next
+// daemon finds them.
 
 import type { Clock } from '../../host/clock.js';
 import { type Answer, DONE } from '../../protocol/actor/commands.js';
@@ -53,7 +54,7 @@ export class ListenKeeper {
     context.pairs.forgetIndices();
   }
 
-  /** To be called at the beginning, and when inputs or outputs have come or gone. */
+  /** To be called when the connection comes up, outputs have come or gone, or inputs may have changed. */
   onChange(): void {
     this.#schedule.onChange();
   }
@@ -119,7 +120,7 @@ export class ListenKeeper {
     return DONE;
   }
 
-  /** Undefined if a loopback can be made for the pair. */
+  /** Undefined if the two names and the number of pairs allow a loopback for the pair. */
   #pairRefusal(pair: ListenPair, { sinks, sources }: ObservedLoopbacks): Failure<Fault> | undefined {
     const { pairs } = this.#context;
     const refusal = nameRefusal(pair.input, sources) ?? nameRefusal(pair.output, sinks);
@@ -158,7 +159,7 @@ export class ListenKeeper {
     return failure('refused', 'The sound server does not list its modules and streams');
   }
 
-  /** Undefined if the connection has ended, or the server refuses one of the lists. */
+  /** Undefined if the connection has ended, or the server has not sent one of the lists. */
   async #observe(): Promise<ObservedLoopbacks | undefined> {
     const { ask } = this.#context;
     const [modules, sinks, sources, sinkInputs, sourceOutputs] = await Promise.all([
@@ -238,7 +239,10 @@ function noSuchOutput(ref: string): Answer {
   return failure('no-such-output', `There is no output ${JSON.stringify(ref)}`);
 }
 
-/** Undefined if a loopback can be made with this name. At most one of the devices may have the name. */
+/**
+ * Undefined if a loopback can be made with this name. Two devices of one name are refused, because a
+ * loopback finds its devices by name.
+ */
 function nameRefusal(name: string, devices: readonly ObservedDevice[]): Failure<Fault> | undefined {
   const quoted = JSON.stringify(name);
   if (!isPlainName(name))

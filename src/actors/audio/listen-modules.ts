@@ -23,15 +23,18 @@ export interface ObservedDevice {
 export interface ObservedLoopbacks {
   readonly modules: readonly ModuleInfo[];
   readonly sinks: readonly ObservedDevice[];
+  /** All sources except monitors. */
   readonly sources: readonly ObservedDevice[];
   readonly sinkInputs: readonly Pick<SinkInputInfo, 'ownerModule' | 'sink'>[];
   readonly sourceOutputs: readonly Pick<SourceOutputInfo, 'ownerModule' | 'source'>[];
 }
 
 /**
- * How the two ends of a loopback are connected. `right`: to its input and its output. `wrong`: to another
- * device. PipeWire 1.4 takes the default if the input or output has just gone. `loose`: one end is not
- * connected.
+ * How the two ends of a loopback are connected:
+ * - `right`: to the input and the output of its pair.
+ * - `wrong`: both are connected, but at least one to another device. PipeWire 1.4 takes the default device
+ *   if the right one has just gone.
+ * - `loose`: at least one is connected to nothing, or to a monitor.
  */
 export type LoopbackEnds = 'right' | 'wrong' | 'loose';
 
@@ -47,9 +50,15 @@ export type ListenStep =
 
 export const LOOPBACK = 'module-loopback';
 
-/** Only such names are written into arguments, because PulseAudio and PipeWire read quotes differently. */
+/**
+ * Matches names that need no quotes in an argument, such as `alsa_input.usb-turntable`. Other names are not
+ * written, because PulseAudio and PipeWire read quotes differently.
+ */
 const PLAIN_NAME = /^[^\s\p{Cc}"'\\]+$/u;
-/** Matches the arguments that `loopbackArgument` writes, and none that another program writes. */
+/**
+ * Matches what `loopbackArgument` writes, by a mark that other programs do not write. An example:
+ * `source=mic sink=tv … tonearm.listen=mic tonearm.listen_by=command"`
+ */
 const OWN_ARGUMENT = new RegExp(
   `^source=(?<input>\\S+) sink=(?<output>\\S+) .*${LISTEN_MARK}=\\k<input> ${LISTEN_MARK}_by=(?<origin>\\w+)"$`,
   's',
@@ -61,7 +70,7 @@ export function isPlainName(name: string): boolean {
   return PLAIN_NAME.test(name);
 }
 
-/** `description` is the input's name for people, and becomes the name of the stream. */
+/** `description` is the input's name for people. The two streams of the loopback get it as their name. */
 export function loopbackArgument(pair: ListenPair, description: string, latencyMs: number): string {
   const { input, output, origin } = pair;
   const name = streamName(description);
@@ -73,7 +82,7 @@ export function loopbackArgument(pair: ListenPair, description: string, latencyM
   ].join(' ');
 }
 
-/** Our loopbacks, in the order of their modules. */
+/** The loopbacks that any tonearm has made, in the order of their modules. */
 export function loopbacksIn(observed: ObservedLoopbacks): readonly Loopback[] {
   const loopbacks: Loopback[] = [];
   for (const module of observed.modules) {
@@ -103,7 +112,7 @@ function endsOf(observed: ObservedLoopbacks, module: number, { input, output }: 
 
 /**
  * The modules to unload come first, then the loopbacks to make. A pair whose input or output is missing gets
- * no loopback. A loopback whose pair is neither desired nor ended belongs to another tonearm, and stays.
+ * no loopback. A loopback whose pair is neither desired nor ended may be another tonearm's, and stays.
  */
 export function listenSteps(
   desired: readonly ListenPair[],

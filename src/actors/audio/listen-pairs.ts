@@ -1,5 +1,5 @@
-// Remembers which inputs are to be heard at which outputs, and which of these pairs have ended. The memory
-// outlives the connections to the sound server, so that a restart of the server changes nothing. Pure.
+// Remembers the pairs of input and output that are desired, and those that have ended. The memory outlives
+// the connections to the sound server, so that inputs are heard again after its restart. Pure.
 
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import {
@@ -19,12 +19,12 @@ interface DesiredPair {
 }
 
 export class ListenPairs {
-  /** The output of each configured input, by names. */
+  /** The name of the output at which each configured input is heard, by the name of the input. */
   readonly #configured: AudioSettings['listen'];
   #desiredPairs: DesiredPair[];
   /** Pairs whose loopbacks are to be unloaded. */
   #ended: readonly ListenPair[] = [];
-  /** False until the loopbacks of an earlier life of the daemon have been taken over, or none were found. */
+  /** True when nothing is left to take over: after `#adopt`, or when upkeep.ts has found no loopback. */
   hasAdopted = false;
 
   constructor(listen: AudioSettings['listen']) {
@@ -71,9 +71,9 @@ export class ListenPairs {
   }
 
   /**
-   * The first call takes over the pairs that commands began in an earlier life of the daemon. Each call ends
-   * the pairs of commands whose input or output is gone, or has another index. A pair of the configuration
-   * waits until both are back.
+   * The first call takes over, or ends, the loopbacks of an earlier daemon. Each call ends a pair of a
+   * command if its input or output has gone or got another index. A pair of the configuration waits until
+   * both are back.
    */
   observe(observed: ObservedLoopbacks): void {
     if (!this.hasAdopted) this.#adopt(loopbacksIn(observed).map(({ pair }) => pair));
@@ -88,7 +88,10 @@ export class ListenPairs {
     if (pairsToEnd.length > 0) this.endPairs((pair) => pairsToEnd.includes(pair));
   }
 
-  /** Takes over the pairs of commands, and ends the pairs that only an earlier configuration had. */
+  /**
+   * Takes over the pairs of commands, while `PAIRS_MAX` allows it. Ends the other pairs that are not
+   * desired, mostly those of an earlier configuration.
+   */
   #adopt(found: readonly ListenPair[]): void {
     this.hasAdopted = true;
     const begunByCommand = found.filter(({ origin }) => origin === 'command');
