@@ -43,8 +43,9 @@ interface Watch {
 }
 
 /**
- * The server stores a volume for each port and profile, and may restore it after a command. So the sinks of
- * recent commands are checked, and those of Bluetooth devices that have just appeared.
+ * The server stores a volume for each port and profile, and may restore it after a command. It may also
+ * raise a sink to which a stream is moved (docs/http-api.md, "Volume and balance"). So the sinks of recent
+ * commands are checked, and those of Bluetooth devices that have just appeared.
  */
 export class LimitGuard {
   readonly #state: SoundState;
@@ -79,8 +80,8 @@ export class LimitGuard {
   }
 
   /**
-   * To be called when something has been read. Returns the sinks to set back now. `settle` must be called for
-   * each of them.
+   * To be called when something has been read. Returns the sinks to set back now. `settle` must be called
+   * for each of them.
    */
   takeSinks(): readonly SinkInfo[] {
     this.#watchNewBluetoothSinks();
@@ -137,7 +138,7 @@ export class LimitGuard {
     return Math.max(0, oldestEnded);
   }
 
-  /** The sinks whose volume the server may restore after a command; undefined if it restores none. */
+  /** The sinks whose volume the server may raise after a command; undefined if it raises none. */
   #sinksAffectedBy({ command, args }: Setting): WatchedSinks | undefined {
     if (command === 'SET_CARD_PROFILE') return { card: args.index };
     if (command === 'SET_SINK_PORT') return this.#rootOfSinkAt(args.index);
