@@ -23,10 +23,12 @@ import type { OpenLink } from './wake.js';
 const METERS_MAX_DEVICES = 32;
 /**
  * The pause after a changed level has been sent, by the pace before this level:
- * - `quiet`: this is the first changed level. It often mixes old and new sound, so the next level comes soon.
- * - `first`: this is the second changed level. The next level comes later instead.
- * - `busy`: 8 levels are sent in a second, for which two outputs take less than 1 % of a core. Clients get at
- *   most 10 in a second, even if the network delivers delayed levels together (docs/events.md, "Levels").
+ * - `quiet`: this is the first changed level. It often mixes old and new sound, so the next comes soon.
+ * - `first`: this is the second changed level. The next level comes later instead. So the first two pauses
+ *   take 100 ms on average.
+ * - `busy`: 8 levels are sent in a second, for which two outputs take less than 1 % of a core. So clients
+ *   get at most 10 in a second, even if the network delivers delayed levels together (docs/events.md,
+ *   "Levels").
  */
 const PAUSES_MS = { quiet: 50, first: 150, busy: 120 } as const;
 /** The pause if the second level equals the first one, so that it is not sent. */
@@ -35,14 +37,16 @@ const UNCHANGED_SECOND_MS = 50;
 const RETRY_MS = 2_000;
 
 /**
- * A stream that records an output's monitor, or an input. Devices without a level get no meter, because it
- * would wake them, or keep them awake.
+ * A stream that records an output's monitor, or an input. Outputs without a playing stream, and inputs that
+ * nobody captures, get no meter. It would wake them, or keep them awake.
  */
 interface Meter {
   readonly device: MeteredDevice;
   /** The index of the stream; absent until the stream has been created, and after a failure. */
   stream?: number;
-  /** True if a fragment has come since a level was last sent. */
+  /**
+   * True if a fragment has come since the last level was made. A level that equals the sent one is not sent.
+   */
   isUnsent: boolean;
   hasFailed: boolean;
 }
@@ -60,7 +64,9 @@ export class Meters {
   isWatched = false;
   #link: Link | undefined;
   #isReady = false;
-  /** True while a stream is being created. Of many requests at a time, PipeWire leaves some unanswered. */
+  /**
+   * True while a stream is being created. PipeWire leaves some requests unanswered if many come at a time.
+   */
   #isCreating = false;
   /** The last known levels. Outputs at which nothing plays have 0. */
   #levels: Levels = noLevels();
@@ -96,7 +102,7 @@ export class Meters {
     this.#levels = noLevels();
   }
 
-  /** To be called when the main connection has ended. Watchers get a level without outputs. */
+  /** To be called when the main connection has ended. Watchers get a level without outputs and inputs. */
   stop(): void {
     if (!this.isWatched) return;
     this.setWatched(false);
@@ -123,8 +129,8 @@ export class Meters {
   }
 
   /**
-   * Stops the meters that are not desired, and starts one that is missing. The reply starts the next missing
-   * meter.
+   * Stops the meters that are not desired, and starts one that is missing. The reply to its request starts
+   * the next missing one.
    */
   #startAndStopMeters(link: Link, desired: readonly MeteredDevice[]): void {
     for (const meter of this.#meters) {
@@ -188,7 +194,7 @@ export class Meters {
         link.close({ kind: 'stopped' });
         return;
       }
-      // The device may have stopped meanwhile.
+      // The meter may have been stopped before its stream was created.
       if (!this.#meters.has(meter)) this.#stopMeter(link, meter);
       this.update();
     });
@@ -282,7 +288,9 @@ function noLevels(): Levels {
   return { outputs: new Map(), inputs: new Map() };
 }
 
-/** False for a device that must be captured in another way now. */
+/**
+ * True if a meter of one device also measures the other: both are of one source, with equally many channels.
+ */
 function isSameDevice(one: MeteredDevice, other: MeteredDevice): boolean {
   const isSameSource = one.list === other.list && one.index === other.index && one.source === other.source;
   return isSameSource && one.channelMap.length === other.channelMap.length;

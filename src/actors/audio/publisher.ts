@@ -23,8 +23,8 @@ import {
 import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
 
 /**
- * A record whose JSON has more UTF-16 units is shortened. Such a record has long lists, or control
- * characters, which take six units each.
+ * A record whose JSON has more UTF-16 units than this is shortened. Long lists make it so long, or texts
+ * with many control characters, which take six units each (`\u0001`).
  */
 const JSON_MAX_UNITS = 16 * 1024;
 /**
@@ -32,7 +32,9 @@ const JSON_MAX_UNITS = 16 * 1024;
  */
 const LIST_MAX_BYTES = 64 * 1024;
 
-/** The fields that can make a record long, and the names of the port and the profile that must stay. */
+/**
+ * The fields that can make a record long, and the active port and profile, which a shortened record keeps.
+ */
 interface LongRecord {
   readonly props?: object | undefined;
   readonly ports?: readonly PortRecord[] | undefined;
@@ -65,7 +67,10 @@ export class SoundPublisher {
   #publishedServer: string | undefined;
   readonly #propertyCache = new PropertyCache();
   readonly #labels = new OutputLabels();
-  /** The kinds that were logged as full. Each is logged again only if it had room meanwhile. */
+  /**
+   * The kinds that were logged as full. `outputs` and `streams` are removed when at most half of their
+   * places are taken, `inputs` when none is left out.
+   */
   readonly #kindsLoggedAsFull = new Set<'outputs' | 'inputs' | 'streams'>();
 
   constructor(receiver: RecordReceiver, wishes: OutputWishes = NO_WISHES) {
@@ -82,8 +87,9 @@ export class SoundPublisher {
   }
 
   /**
-   * Publishes and returns the changes; undefined until the server's info has been read. Removals go first,
-   * because a new record may have the name of a removed one (docs/http-api.md, "Names of clients").
+   * Publishes and returns the changes; undefined until the server's info has been read. In each collection
+   * removals go first, because a new record may have the name of a removed one (docs/http-api.md, "Names of
+   * clients").
    */
   update(state: SoundState): Readonly<ChangedRecords> | undefined {
     const { server } = state;
@@ -106,7 +112,10 @@ export class SoundPublisher {
     return changed;
   }
 
-  /** Server, cards and outputs change seldom, and a change of one changes the records of the others. */
+  /**
+   * Server, cards and outputs are published together, because a change of one can change the others'
+   * records.
+   */
   #updateServerCardsAndOutputs(
     state: SoundState,
     server: ServerInfo,
@@ -226,7 +235,7 @@ function listenOutputsOf({ sinkInputs, sinks }: SoundState, input: string): read
   return [...names].sort();
 }
 
-/** Removes the properties. Of the ports and profiles only the first ones stay, and the active one. */
+/** Removes the properties. Keeps the first ports and profiles, and the active ones. */
 function shortened({ props, ports, profiles, ...others }: LongRecord): LongRecord {
   const isActivePort = ({ name }: PortRecord): boolean => name === others.active_port;
   const isActiveProfile = ({ name }: ProfileRecord): boolean => name === others.active_profile;

@@ -85,7 +85,7 @@ export class Reading {
   readonly onEvent = ({ facility, type, index }: SubscriptionEvent): void => {
     if (facility === 'server') this.#refetchByKind.server.markList();
     if (!isRecordKind(facility)) return;
-    // A monitor changes whenever its sink does. The state has no monitors, so nothing is read.
+    // A monitor changes whenever its sink does. It is never in the state, so it is not read.
     if (facility === 'source' && type === 'change' && !this.#hasSource(index)) return;
     const isForSwitch = facility === 'card' && this.isSwitching;
     const hasSinkComeOrGone = facility === 'sink' && type !== 'change';
@@ -158,8 +158,8 @@ export class Reading {
   }
 
   #onRecordFailed(command: RequestName, kind: RecordKind, index: number, error: RequestError): void {
-    // NOENTITY means that the record was removed between its event and the request. PipeWire also refuses a
-    // record that is not ready yet.
+    // NOENTITY means that the record is gone. PipeWire also sends it for a record that is not ready yet
+    // (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
     if (error.kind === 'server' && error.name === 'NOENTITY') this.#state.remove(kind, index);
     else if (error.kind === 'server') this.#refetchByKind[kind].markList();
     else this.#events.onFailed(command, error);
@@ -172,7 +172,10 @@ export class Reading {
     this.#afterReply(this.#waiters.take({ kind, index }));
   }
 
-  /** `listKind` is the kind whose whole list has been read. */
+  /**
+   * `listKind` is the kind whose whole list has been read; undefined after any other reply, and after a
+   * removal.
+   */
   #afterReply(waiters: readonly ReadWaiter[], listKind?: ReadKind): void {
     if (!this.#hasEnded) {
       const hadUnread = this.#unreadKinds.size > 0;

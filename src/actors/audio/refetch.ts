@@ -5,18 +5,18 @@ import type { Reply } from '../../protocol/pulse/commands.js';
 import type { RecordKind, SoundState } from './state.js';
 
 /**
- * At most this many records of one kind are read one by one, or are due. If there are more, the whole list is
- * read instead, which costs about as much.
+ * At most this many records of one kind are due, or are being read one by one. If there are more, the whole
+ * list is read instead, which costs about as much as so many single records.
  */
 export const BURST_MAX_RECORDS = 16;
 
 /**
- * At most this many removals are remembered while a list is being read. After more of them, the list is read
- * again.
+ * At most this many removals are remembered while records are being read. After a further removal, the whole
+ * list is read again.
  */
 export const REMOVALS_MAX_RECORDS = 4096;
 
-/** The kinds of records, and the server's info, which is single. */
+/** The kinds of records, and the server's info, which is a single record. */
 export type ReadKind = RecordKind | 'server';
 
 /** One read request; without an index it reads the whole list. */
@@ -81,11 +81,11 @@ const NO_READS: readonly ReadRequest[] = [];
  * The reads of one kind. Except for removals, an event only causes a read, because PipeWire drops and merges
  * events.
  *
- * A list is never read at the same time as single records. PipeWire may reply to them out of order, and an
- * older record would replace one of a newer list.
+ * A list is never read at the same time as single records. PipeWire may reply to both out of order, and an
+ * older record would then replace one of a newer list.
  *
- * A record that is being read is not read again after an event. Both servers send the events and replies
- * about one record in order, so the reply is newer than the event.
+ * A record that is being read is not read again after an event. PulseAudio and PipeWire keep events and
+ * replies about one record in order, so the reply is newer.
  */
 export class Refetch {
   readonly #kind: ReadKind;
@@ -94,7 +94,8 @@ export class Refetch {
   #dueRecords: number[] = [];
   readonly #recordsUnderWay: number[] = [];
   /**
-   * The indices that were removed since the reads under way began. What the replies say of them is outdated.
+   * The indices of records that were removed since the reads under way began. What these reads reply about
+   * such a record is outdated.
    */
   readonly #removed = new Set<number>();
   #listState: 'not due' | 'due' | 'under way' = 'not due';
@@ -120,7 +121,7 @@ export class Refetch {
     if (!isReadValid) this.markRecord(index);
   }
 
-  /** Keeps one record from being read until `release`. */
+  /** Keeps one record from being read until `release` is called. */
   hold(index: number | undefined): void {
     this.#onHold = index;
   }
@@ -175,7 +176,7 @@ export class Refetch {
     return !this.#removed.delete(index);
   }
 
-  /** Returns the indices that were removed meanwhile. The list must not bring them back. */
+  /** Returns the indices that were removed meanwhile. Their records in the list are outdated. */
   settleList(): ReadonlySet<number> {
     const removed = new Set(this.#removed);
     this.#removed.clear();
@@ -187,7 +188,7 @@ export class Refetch {
 
 /**
  * A command that waits until its record has been read again. It is the running command, or an earlier one
- * whose time ran out, so that it has been answered already.
+ * that has been answered already, because its time ran out.
  */
 export interface ReadWaiter {
   readonly read: ReadRequest;

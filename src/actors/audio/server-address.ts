@@ -33,7 +33,9 @@ export interface ServerSockets {
   readonly addressProblem?: string;
 }
 
-/** The error is a sentence for people. No other server is taken instead of a configured one. */
+/**
+ * The error is a sentence for people, about configured addresses of which none is a socket of this machine.
+ */
 export type FoundServer = Result<ServerSockets, string>;
 
 const SYSTEM_SOCKET = '/run/pulse/native';
@@ -41,7 +43,7 @@ const SYSTEM_CONFIGURATION = '/etc/pulse/client.conf';
 const CONFIGURATION_MAX_BYTES = 64 * 1024;
 /** At most this many files of client.conf.d are read: the first ones by name. */
 const CONFIGURATION_MAX_FILES = 64;
-/** A detail has at most this much of a configured text, in UTF-16 units. */
+/** A detail in /health has at most this much of a configured text, in UTF-16 units. */
 const ADDRESS_MAX_UNITS = 200;
 
 const MACHINE_IDS = ['/etc/machine-id', '/var/lib/dbus/machine-id'];
@@ -94,7 +96,10 @@ export function usualSockets(
   return { ...configured.value, paths: [...paths] };
 }
 
-/** The addresses for this machine, without `unix:`. In `text` a `{machine id}` may stand before each. */
+/**
+ * The addresses for this machine, without `unix:`. In `text` a machine id may stand before each, as in
+ * `{3f2a}unix:/run/pulse/native`.
+ */
 function addressesIn(text: string, machineId: string | undefined): readonly string[] {
   const addresses: string[] = [];
   for (const word of text.split(/\s+/)) {
@@ -123,8 +128,8 @@ function userSockets({ env, uid, home, machineId }: ServerContext): readonly str
 }
 
 /**
- * Reads `default-server`. The user's client.conf replaces that of /etc. Each client.conf has a folder
- * client.conf.d beside it, whose files add to it.
+ * Reads `default-server`. The user's client.conf replaces that of /etc, and `PULSE_CLIENTCONFIG` replaces
+ * both. The files in the folder client.conf.d beside the file add to it.
  */
 async function readDefaultServer(env: Variables, home: string): Promise<ConfiguredServer | undefined> {
   const config = configurationHome(env, home);
@@ -145,7 +150,10 @@ async function readDefaultServer(env: Variables, home: string): Promise<Configur
   return undefined;
 }
 
-/** Undefined if the text has no such line. A line with an empty value cancels an earlier line. */
+/**
+ * Undefined if the text has no line such as `default-server = unix:/run/pulse/native`. A line with an empty
+ * value cancels an earlier line.
+ */
 function defaultServerIn(file: string, text: string): ConfiguredServer | undefined {
   let addressText: string | undefined;
   for (const line of text.split('\n')) {

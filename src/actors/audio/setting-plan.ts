@@ -27,8 +27,7 @@ export type Setting = {
 type CommandWithoutPlan = 'cookie' | 'network' | 'sleep' | 'sleep/stop' | ListenCommand['do'];
 
 /**
- * The commands that become one request to the sound server. Only the daemon itself gives the last three: for
- * a volume limit, for the start volume of a new output, and for a fade.
+ * The commands that commands.ts plans. Only the daemon itself gives `keep-limit`, `start-volume` and `fade`.
  */
 export type SoundCommand =
   | Exclude<AudioCommand, { readonly do: CommandWithoutPlan }>
@@ -51,7 +50,7 @@ export interface Refusal {
   readonly reason?: ReadRequest;
 }
 
-/** `nothing`: the server is in the desired state already. */
+/** `nothing`: the command would change nothing. */
 export type SettingPlan = SetPlan | Refusal | { readonly kind: 'nothing' };
 
 export const NOTHING: SettingPlan = { kind: 'nothing' };
@@ -73,8 +72,8 @@ export function setPlan(setting: Setting, kind: ReadRequest['kind'], index?: num
 }
 
 /**
- * Returns raw volumes with the same balance. The loudest channel gets `volume` (1 = 100 %). `channels` are
- * the present raw volumes.
+ * Returns raw volumes whose loudest channel has `volume` (1 = 100 %). They keep the balance of `channels`,
+ * the present raw volumes. At silence they get the `remembered` balance.
  */
 export function channelVolumes(
   volume: number,
@@ -86,8 +85,8 @@ export function channelVolumes(
 }
 
 /**
- * `channels` are the present raw volumes. Returns 0..`limit`, where 1 = 100 %; undefined if nothing is to
- * change. A step up does not lower a volume that is above `limit`.
+ * `channels` are the raw volumes from which the step begins. Returns 0..`limit`, where 1 = 100 %; undefined
+ * if nothing is to change. A step up does not lower a volume that is above `limit`.
  */
 export function volumeAfterStep(delta: number, channels: readonly number[], limit = 1): number | undefined {
   const loudest = loudestOf(channels);

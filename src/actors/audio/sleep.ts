@@ -1,5 +1,5 @@
 // Decides how and when a sleep ends the music (docs/http-api.md, "Sleep"). A file of the runtime directory
-// has the plan, so that the next process goes on with it.
+// has the plan, so that the next thread or process goes on with it.
 
 import { rm } from 'node:fs/promises';
 import { Timers, within } from '../../host/clock.js';
@@ -22,9 +22,9 @@ const MINUTE_MS = 60_000;
 const LATE_MAX_MS = 10 * MINUTE_MS;
 /** A sleep whose end is past ends this long after the start, because the backends must come up first. */
 const BACKENDS_START_MS = 5_000;
-/** The longest sleep that a command may begin. A file with a later end is not ours. */
+/** The longest sleep that a command may begin. A plan in the file that ends later is dropped. */
 const SLEEP_MAX_MS = 720 * MINUTE_MS;
-/** The end of the daemon waits at most this long until the volume is put back. */
+/** The backend's stop waits at most this long until the volume is put back. */
 const LEAVE_MAX_MS = 300;
 
 interface SleepContext extends FadeContext {
@@ -54,7 +54,10 @@ export class Sleep {
     this.#timers = new Timers(context.clock);
   }
 
-  /** Goes on with the sleep of an earlier process. To be called once, before any command. */
+  /**
+   * Goes on with the sleep that an earlier thread or process has left in the file. To be called once, before
+   * any command.
+   */
   async recall(): Promise<void> {
     const { clock, path, node } = this.#context;
     const file = await readInTime(clock, readSmallFile(path, FILE_MAX_BYTES));
@@ -87,7 +90,7 @@ export class Sleep {
     return DONE;
   }
 
-  /** To be called when the daemon ends. Puts the volume back. The file stays for the next process. */
+  /** To be called when the backend stops. Puts the volume back, and keeps the file for the next thread. */
   async leave(): Promise<void> {
     await within(this.#context.clock, LEAVE_MAX_MS, this.#abort());
     this.#lastFade?.end();

@@ -1,5 +1,5 @@
 // Keeps what was last read of the sound server, and collects which published records have changed. Pure. The
-// state outlives a connection if the server lives on, so that names and balances are kept.
+// state outlives a connection if the server keeps running, so that names and balances are kept.
 
 import type { SoundServerKind } from '../../protocol/actor/schemas.js';
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
@@ -58,8 +58,9 @@ export class SoundState {
 
   /**
    * To be called when a connection begins, before anything is put. `cookie` is a random number in the
-   * server's info. If it differs from the earlier one, the whole state is dropped, because the server may
-   * give the same indices again (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
+   * server's info. Another number means that the server may give the same indices to other things
+   * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire"). So all records, names and balances are
+   * dropped then.
    */
   enterLife(cookie: number): void {
     if (this.server?.cookie === cookie) return;
@@ -157,13 +158,16 @@ export class SoundState {
     this.#markFilters();
   }
 
-  /** `removed` has the indices that were removed while `list` was read. They are not put back. */
+  /** `removed` has the indices that were removed while `list` was read. These sinks are not put back. */
   replaceSinks(list: readonly SinkInfo[], removed: ReadonlySet<number>): void {
     const present = removeUnlisted(list, removed, this.#sinks, (index) => this.remove('sink', index));
     for (const info of present) this.putSink(info);
   }
 
-  /** Puts the streams by age, because the older of two streams with one name gets it without a number. */
+  /**
+   * Puts the oldest stream first. If several streams prefer one name, only the first of them gets it without
+   * a number.
+   */
   replaceSinkInputs(list: readonly SinkInputInfo[], removed: ReadonlySet<number>): void {
     const removeOne = (index: number): void => this.remove('sink-input', index);
     const present = removeUnlisted(list, removed, this.#sinkInputs, removeOne);
@@ -190,7 +194,10 @@ export class SoundState {
     return requested !== undefined && isUnchanged ? [requested.raw] : volume;
   }
 
-  /** Undefined while the server names a placeholder (`@DEFAULT_SINK@`, `@NONE@`) instead of a sink. */
+  /**
+   * Undefined if the server's default is no known sink. It may be a placeholder (`@DEFAULT_SINK@`,
+   * `@NONE@`).
+   */
   defaultSink(): KnownRecord<SinkInfo> | undefined {
     return this.#sinkNamed(this.server?.defaultSink);
   }
@@ -213,13 +220,14 @@ export class SoundState {
   }
 
   /**
-   * False if the sink was read as awake in this life of the server, and after a failed attempt to wake it.
+   * True if the sink has not been awake in this life of the server. A failed attempt to wake it makes this
+   * false.
    */
   mayWake(index: number): boolean {
     return this.#sinks.has(index) && !this.#notToWake.has(index);
   }
 
-  /** To be called after a failure, because each further attempt would take as long. */
+  /** To be called when the sink has failed to wake, because each further attempt would take as long. */
   giveUpWaking(index: number): void {
     if (this.#sinks.has(index)) this.#notToWake.add(index);
   }

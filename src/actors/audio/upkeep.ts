@@ -37,9 +37,9 @@ export class Upkeep {
   readonly #log: Publisher['log'];
   readonly #noCardWatch: NoCardWatch;
   readonly #startVolumes: StartVolumes;
-  /** Loaded with the first group. */
+  /** Loaded when groups are configured, or when a group of an earlier configuration is found. */
   #groupKeeper: Promise<GroupKeeper> | undefined;
-  /** Loaded with the first input that is listened to. */
+  /** Loaded when an input is to be heard, or when a loopback of an earlier daemon is found. */
   #listenKeeper: Promise<ListenKeeper> | undefined;
   readonly #remarks = new Map<RemarkSource, string>();
   #hasEnded = false;
@@ -57,7 +57,9 @@ export class Upkeep {
     this.#startVolumes = new StartVolumes({ ...context, wishes: settings, log: this.#log });
   }
 
-  /** See `ConnectionContext.onPublished`. For the first publication both are true. */
+  /**
+   * See `ConnectionContext.onPublished` in connection.ts. For the first publication both arguments are true.
+   */
   update(haveOutputsComeOrGone: boolean, mayInputsHaveChanged: boolean): void {
     const { state } = this.#context;
     this.#noCardWatch.update(hasNoSoundCard(state));
@@ -142,7 +144,7 @@ export class Upkeep {
     return keeper;
   }
 
-  /** Undefined removes the remark of the source. */
+  /** `text` is undefined if the source has no remark any more. */
   #setRemark(source: RemarkSource, text: string | undefined): void {
     if (this.#hasEnded || this.#remarks.get(source) === text) return;
     if (text === undefined) this.#remarks.delete(source);

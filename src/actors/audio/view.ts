@@ -28,7 +28,7 @@ const PROFILES_MAX = 128;
 /** PA_SINK_NETWORK in libpulse's def.h. */
 const SINK_NETWORK = 0x8;
 
-/** The words by a port's `available`. PA_PORT_AVAILABLE_UNKNOWN is 0. */
+/** The words for the values of a port's `available`, from 0 (PA_PORT_AVAILABLE_UNKNOWN). */
 const PORT_STATES = ['unknown', 'no', 'yes'] as const;
 const PLUGGED_IN = PORT_STATES.indexOf('yes');
 
@@ -151,9 +151,9 @@ export function outputRecord(
 }
 
 /**
- * The server reports only that a profile is certainly unusable now (`available` is 0). A profile is certainly
- * usable if something is plugged into one of its ports. A profile without devices is usable, because it only
- * switches the card off.
+ * The server reports only that a profile is certainly unusable now (`available` is 0). A profile is
+ * certainly usable if something is plugged into one of its ports. A profile without sinks and sources is
+ * usable, because it only switches the card off.
  */
 function availabilityOf(
   { name, available, sinks, sources }: CardInfo['profiles'][number],
