@@ -4,7 +4,7 @@
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { isPlayedByModule } from './marks.js';
 
-/** The property that marks a filter. Its value is the name that the master had when the filter was made. */
+/** The property that marks a filter. Its value is the name of the filter's first master. */
 const MASTER_PROPERTY = 'device.master_device';
 
 /** PA_SINK_FLAT_VOLUME: the sink always has the volume of its loudest stream. */

@@ -1,5 +1,5 @@
 // Decides the preferred name of a stream of sound (docs/http-api.md, "Names of clients"). Pure. If several
-// streams prefer a name, `../unique-names.ts` adds their ids.
+// streams prefer one name, `../unique-names.ts` adds an id to all but the first.
 
 /** PulseAudio's name for a stream without media.name. */
 const PULSEAUDIO_UNNAMED = '(null)';
@@ -11,7 +11,8 @@ export type Props = Readonly<Record<string, string>>;
 
 /**
  * `HOST (USER)`, or `HOST` if the user is unknown. Undefined if the stream is no tunnel, or has no host. The
- * name in a tunnel's record is not used, because it contains the name of our output and would look like one.
+ * name in a tunnel's record is not used, because it begins with our output's name (`Null Output for
+ * pi@node`) and would look like an output.
  */
 function tunnelName(props: Props): string | undefined {
   const host = props['application.process.host'];

@@ -1,5 +1,5 @@
 // Answers `GET /audio/network`, which says how other machines can play on this node's sound server. Server
-// and kernel are read at each request, because neither announces a change.
+// and kernel are read at each request, because the kernel does not announce opened or closed ports.
 
 import { networkInterfaces } from 'node:os';
 import { bestFirst, reachableAt } from '../../host/own-addresses.js';

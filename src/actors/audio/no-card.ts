@@ -9,7 +9,7 @@ import { isGroup } from './marks.js';
 import type { SoundState } from './state.js';
 
 const DEVICES_FOLDER = '/dev/snd';
-/** Each card has one such device, which controls its mixer. */
+/** Each card has one such device, which controls its mixer (`controlC0`). */
 const CONTROL_DEVICE = /^controlC\d+$/;
 
 /** Servers make this sink while they have no other (PulseAudio's module-always-sink, PipeWire's fallback). */

@@ -1,6 +1,6 @@
 // Decides by which TCP ports other machines can play on the sound server, and whether each demands a cookie.
-// Pure. docs/development/what-we-learnt.md, "PulseAudio and PipeWire", says how the two servers read the
-// arguments of their modules.
+// Pure. docs/development/what-we-learnt.md, "PulseAudio and PipeWire", says how both read the arguments of
+// their modules.
 
 import { EVERY_ADDRESS } from '../../host/own-addresses.js';
 import type { NetworkRecord, SoundServerKind } from '../../protocol/actor/schemas.js';
@@ -9,17 +9,17 @@ import type { ListeningSocket } from './listening-sockets.js';
 
 type LoadedModule = Pick<ModuleInfo, 'name' | 'argument'>;
 
-/** A TCP port on which the sound server listens. None of the addresses is loopback. */
+/** A TCP port on which the sound server listens. `openPorts` leaves out the addresses of loopback. */
 export interface OpenPort {
   readonly port: number;
   readonly addresses: readonly string[];
   readonly cookie: NonNullable<NetworkRecord['cookie']>;
-  /** The networks that are let in without a cookie. */
+  /** The networks that are let in without a cookie; only where `cookie` is `by_address`. */
   readonly allowed?: string[];
 }
 
 const NATIVE_MODULE = { name: 'module-native-protocol-tcp', defaultPort: 4713 };
-/** PipeWire may listen for this module, too, but nobody can play by the module's protocol. */
+/** PipeWire may listen for this module, too, but programs for PulseAudio cannot play at its port. */
 const SIMPLE_MODULE = { name: 'module-simple-protocol-tcp', defaultPort: 4711 };
 
 type Arguments = Readonly<Record<string, string>>;

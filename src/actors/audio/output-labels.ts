@@ -12,8 +12,8 @@ export class OutputLabels {
   readonly #counts = new Map<string, number>();
 
   /**
-   * `output` is undefined for an output that is gone. Returns true if this call has changed anything, so that
-   * other outputs may have another unique label, too.
+   * `output` is undefined for an output that is gone. Returns true if this call has changed anything. Then
+   * the unique labels of other outputs may have changed, too.
    */
   set(id: number, output: LabelledOutput | undefined): boolean {
     const before = this.#byId.get(id);

@@ -9,7 +9,9 @@ const PCM = 1;
 /** The names by `encoding`, from libpulse's format.h. */
 const ENCODINGS = ['any', 'PCM', 'AC-3', 'E-AC-3', 'MPEG', 'DTS', 'AAC', 'TrueHD', 'DTS-HD'];
 
-/** False for a passthrough stream. The volume in its record means nothing. */
+/**
+ * True unless the stream is a passthrough stream. The volume in the record of such a stream means nothing.
+ */
 export function hasVolume(stream: SinkInputInfo): boolean {
   return stream.hasVolume && stream.volume.length > 0 && stream.format.encoding <= PCM;
 }

@@ -13,9 +13,7 @@ export interface DesiredProfile {
   readonly latestMs: number;
 }
 
-/**
- * Everything is read again after this pause, because PipeWire before 1.5.82 may not announce a new profile.
- */
+/** Everything is read again this often, because PipeWire before 1.5.82 may not announce a new profile. */
 const READ_AGAIN_MS = 100;
 
 /** To be called before the profile is set. */
@@ -49,7 +47,7 @@ function isComplete(state: SoundState, { card, profile, streams }: DesiredProfil
   return state.defaultSink() !== undefined && remainingStreams.every((index) => streamsNow.has(index));
 }
 
-/** One switch, from the server's reply until the switch is complete or `limitMs` have passed. */
+/** One switch, from the server's reply until the switch is complete or its time is over. */
 export class ProfileSwitch {
   /** Resolves when the switch is complete, has taken too long, or the connection has ended. */
   readonly ended: Promise<void>;

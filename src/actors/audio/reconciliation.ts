@@ -33,9 +33,10 @@ export class Reconciliation {
   }
 
   /**
-   * PipeWire's server answers from the events that it has got for this one connection. If it has missed the
-   * event of the default output, only another connection helps. A server without a session manager has no
-   * default output on any connection, so the number of rounds doubles each time.
+   * pipewire-pulse answers requests from the events that it has got for this one connection
+   * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire"). If it has missed the event of the
+   * default output, only another connection helps. A server without a session manager has no default output
+   * on any connection, so the number of rounds doubles each time.
    */
   #endRound(connection: SoundConnection): void {
     const { state } = connection;

@@ -68,8 +68,9 @@ export function cookiePaths(env: Variables, home: string): readonly string[] {
 }
 
 /**
- * Takes the first regular file that has the right size. Undefined if there is none, or if the files cannot be
- * read in time. To be called at each attempt to connect, because a login or a unit may create the file.
+ * Takes the first regular file that has the right size. Undefined if there is none, or if the files cannot
+ * be read in time. To be called each time that the cookie is needed, because a login or a unit may create
+ * the file.
  */
 export function readCookie(paths: readonly string[]): Promise<Uint8Array | undefined> {
   return within(systemClock, READ_MAX_MS, firstCookie(paths));

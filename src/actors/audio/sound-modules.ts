@@ -15,7 +15,10 @@ export interface ModuleLoad {
   readonly argument: string;
 }
 
-/** Resolves with the module as the server lists it from now on, or with the reason of the failure. */
+/**
+ * Resolves with the loaded module, or with the reason of the failure. `used` and `props` stay empty, because
+ * `isSameModule` does not compare them.
+ */
 export async function loadModule(ask: Ask, load: ModuleLoad): Promise<Result<ModuleInfo, string>> {
   const loaded = await ask('LOAD_MODULE', load);
   if (!loaded.ok) return failed(describeFailure(loaded.error));
@@ -24,8 +27,9 @@ export async function loadModule(ask: Ask, load: ModuleLoad): Promise<Result<Mod
 }
 
 /**
- * Resolves with undefined if the module is gone, else with the reason. PipeWire gives a free index to the
- * next module at once. So the module at the index is read first, and another module stays loaded.
+ * Resolves with undefined if the module is gone, else with the reason. PipeWire gives the index of an
+ * unloaded module to the next one at once. So the index is read first, and another module there stays
+ * loaded.
  */
 export async function unloadModule(ask: Ask, module: ModuleInfo): Promise<string | undefined> {
   const atIndex = await ask('GET_MODULE_INFO', { index: module.index });
@@ -41,8 +45,9 @@ export function isSameModule(one: ModuleInfo, other: ModuleInfo): boolean {
 }
 
 /**
- * Replaces quotes and backslashes in a value that stands within two levels of quotes in an argument. There
- * the two servers read further quotes in different ways.
+ * Replaces quotes and backslashes in a value between two levels of quotes, as in
+ * `sink_properties="device.description='VALUE'"`. PulseAudio and PipeWire read further quotes there in
+ * different ways.
  */
 export function withoutQuotes(text: string): string {
   return text.replaceAll('"', '”').replaceAll("'", '’').replaceAll('\\', '/');

@@ -65,27 +65,28 @@ export class Sources {
     if (this.#sourceByIndex.delete(index) || wasLeftOut) this.#onChange();
   }
 
-  /** `removed` has the indices that were removed while `list` was read. They are not put back. */
+  /** `removed` has the indices that were removed while `list` was read. These sources are not put back. */
   replace(list: readonly SourceInfo[], removed: ReadonlySet<number>): void {
     const present = removeUnlisted(list, removed, this.#sourceByIndex, (index) => this.remove(index));
     this.#leftOut.clear();
     for (const info of present) this.put(info);
   }
 
-  /** By id, else by exact name. */
+  /** Finds a source by its id, else by its exact name. */
   find(ref: string): KnownSource | undefined {
     return findById(this.#sourceByIndex, ref) ?? this.all.find(({ info }) => info.name === ref);
   }
 
   /**
-   * False for the source of a card, for a source that has been awake, and after a failed attempt to wake it.
+   * True if the source belongs to no card, and has not been awake in this life of the server. A failed
+   * attempt to wake it makes this false.
    */
   mayWake(index: number): boolean {
     const source = this.#sourceByIndex.get(index);
     return source !== undefined && source.info.card === undefined && !this.#notToWake.has(index);
   }
 
-  /** To be called after a failure, because each further attempt would take as long. */
+  /** To be called when the source has failed to wake, because each further attempt would take as long. */
   giveUpWaking(index: number): void {
     if (this.#sourceByIndex.has(index)) this.#notToWake.add(index);
   }

@@ -57,7 +57,9 @@ export class StartVolumes {
     this.#timers.cancelAll();
   }
 
-  /** Sets the timers. An output without a start volume becomes known at once. */
+  /**
+   * Sets a timer for each new output that still lacks its start volume. Other outputs become known at once.
+   */
   #setTimers(): void {
     const { state, wishes, knownOutputs } = this.#context;
     const before = this.#nameByIndex;

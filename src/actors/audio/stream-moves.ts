@@ -8,7 +8,7 @@ import type { SoundState } from './state.js';
 
 type StreamMove = Extract<Setting, { readonly command: 'MOVE_SINK_INPUT' }>;
 
-/** None if there is no such output. */
+/** Empty if there is no such output. */
 export function streamMoves(state: SoundState, output: string): readonly StreamMove[] {
   const target = state.findSink(output)?.info;
   if (target === undefined) return [];
@@ -23,7 +23,10 @@ export function streamMoves(state: SoundState, output: string): readonly StreamM
   );
 }
 
-/** True for the stream by which a group or a filter plays. Only the streams that play to these are moved. */
+/**
+ * True for the stream by which a group or a filter plays. It stays, and the streams that play to the group
+ * or filter are moved.
+ */
 function playsForSink({ sinks }: SoundState, stream: SinkInputInfo): boolean {
   if (!isPlayedByModule(stream)) return false;
   return [...sinks.values()].some(({ info }) => info.ownerModule === stream.ownerModule);

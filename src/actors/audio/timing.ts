@@ -9,9 +9,9 @@ export const TIMING = {
   // The part of `commandMs` that must be left when a command is sent. A server that works answers within
   // milliseconds.
   commandLeastMs: 1_000,
-  // Waking takes 40 to 250 ms on a busy machine. An output that takes longer will not wake.
+  // Waking takes 40 to 250 ms on a busy machine. An output that takes longer counts as unable to wake.
   wakeMs: 3_000,
-  // PipeWire makes a card's new outputs within 0.3 s. All of this time passes only if a profile makes fewer
+  // PipeWire makes a card's new outputs within 0.3 s. All of this time passes if a profile makes fewer
   // outputs than the server has announced.
   switchMs: 2_000,
   // A read gets as much time as a command.
