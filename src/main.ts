@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The program: reads the command line, loads the configuration, connects supervisor and gateway, and handles
-// signals. Only this file ends the process and knows exit statuses.
+// signals. Only this file ends the process. It has all exit statuses except those of `tonearm ctl`.
 
 import { hostname, networkInterfaces } from 'node:os';
 import { isatty } from 'node:tty';
@@ -121,7 +121,7 @@ async function bench(args: readonly string[]): Promise<ExitStatus> {
   const loaded = await loadConfiguration('/dev/null');
   if (!loaded.ok) return fail(EXIT.badConfig, loaded.error.problems);
   const threads = threadsWithPreload();
-  // The notice is printed before the bench creates anything.
+  // The notice is printed before the bench adds its stream to the sound server.
   writeOut(process.stderr, request.notice, EXIT.cannotWrite);
   const report = await runBench(request, {
     settings: loaded.value.settings,
@@ -149,7 +149,7 @@ async function trace(args: readonly string[]): Promise<ExitStatus> {
   return process.exit(typeof end === 'number' ? end : EXIT[end]);
 }
 
-/** Under sudo the command is for the user who called sudo. Root has neither a tonearm nor a sound server. */
+/** A command that root runs by sudo, run0 or pkexec acts for the invoking user, who has the sound server. */
 async function becomeInvokingUser(): Promise<void> {
   const { actAsInvokingUser } = await import('./cli/invoking-user.js');
   actAsInvokingUser();

@@ -9,7 +9,7 @@ const CAUSE_LEVELS_MAX = 4;
 /** Characters that would break a line of a terminal or of the journal, colour it, or turn its direction. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
-/** Makes one line. Unprintable characters become `\u{HEX}`. */
+/** Makes one line. Unprintable characters become `\u{HEX}`, as in `\u{1b}` for Escape. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => {
     const codePoint = character.codePointAt(0) ?? 0;

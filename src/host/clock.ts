@@ -1,12 +1,13 @@
 // Defines the clock that all parts get as an argument, and what needs only a clock: timers, rate limits, and
-// the back-off for reconnecting. Only this file reads the system's clock.
+// the back-off for reconnecting. Other files that use the system's clock or timers are listed as `EDGES` in
+// test/architecture/boundaries.ts.
 
 const { hrtime } = process;
 
 export interface Clock {
   /**
-   * Milliseconds since the epoch. Use it only to show it to people: it may jump by years when a node without
-   * a battery gets the date from the network.
+   * Milliseconds since the epoch. Use it only for dates that leave the process, in answers, events or files.
+   * It may jump by years when a node without a battery gets the date from the network.
    */
   date(): number;
   /**

@@ -26,7 +26,7 @@ export interface Ranking {
 }
 
 /**
- * A socket on this address accepts IPv4, too, because uWebSockets.js makes it dual-stack
+ * A socket of the daemon on this address accepts IPv4, too, because uWebSockets.js makes it dual-stack
  * (docs/development/what-we-learnt.md, "uWebSockets.js").
  */
 export const EVERY_ADDRESS = '::';
@@ -98,6 +98,7 @@ export function rankedBy(
   return Object.fromEntries(ranked.map(({ name, infos }) => [name, infos]));
 }
 
+/** True for an IPv6 address of fe80::/10, such as `fe80::1`. */
 export function isLinkLocal(address: string): boolean {
   return /^fe[89ab]/i.test(address) && isIP(address) === 6;
 }
@@ -116,7 +117,7 @@ interface Route {
   readonly metric: number;
 }
 
-/** The interfaces of default routes in the text of /proc/net/route, by their metrics. */
+/** The interfaces of default routes in the text of /proc/net/route, the lowest metric first. */
 export function defaultRoutes(table: string): readonly string[] {
   const routes: Route[] = [];
   for (const line of table.split('\n')) {
@@ -128,7 +129,7 @@ export function defaultRoutes(table: string): readonly string[] {
   return byMetric(routes);
 }
 
-/** The interfaces of default routes in the text of /proc/net/ipv6_route, by their metrics. */
+/** The interfaces of default routes in the text of /proc/net/ipv6_route, the lowest metric first. */
 export function defaultRoutes6(table: string): readonly string[] {
   const routes: Route[] = [];
   for (const line of table.split('\n')) {

@@ -37,7 +37,7 @@ export function threadReport(): ThreadReport {
 
 /**
  * User and system time are fields 14 and 15 of a `stat` file. Field 2 is a name in brackets, which may have
- * blanks.
+ * blanks and brackets, so it is cut off first.
  */
 function cpuSecondsIn(stat: string): number | undefined {
   const afterName = stat.slice(stat.lastIndexOf(')') + 2);
