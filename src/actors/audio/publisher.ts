@@ -28,7 +28,8 @@ import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
  */
 const JSON_MAX_UNITS = 16 * 1024;
 /**
- * A list in a shortened record has at most this much JSON. The record then fits into a line of the stream.
+ * A list in a shortened record has at most this much JSON, besides the active port or profile. The record
+ * then fits into a line of the stream.
  */
 const LIST_MAX_BYTES = 64 * 1024;
 
@@ -112,10 +113,7 @@ export class SoundPublisher {
     return changed;
   }
 
-  /**
-   * Server, cards and outputs are published together, because a change of one can change the others'
-   * records.
-   */
+  /** Publishes server, cards and outputs together, because one can change the records of the others. */
   #updateServerCardsAndOutputs(
     state: SoundState,
     server: ServerInfo,

@@ -6,7 +6,7 @@ import type { RecordKind, SoundState } from './state.js';
 
 /**
  * At most this many records of one kind are due, or are being read one by one. If there are more, the whole
- * list is read instead, which costs about as much as so many single records.
+ * list is read instead, which costs about as much as this many single reads.
  */
 export const BURST_MAX_RECORDS = 16;
 
@@ -85,7 +85,7 @@ const NO_READS: readonly ReadRequest[] = [];
  * older record would then replace one of a newer list.
  *
  * A record that is being read is not read again after an event. PulseAudio and PipeWire keep events and
- * replies about one record in order, so the reply is newer.
+ * replies about one record in order. So the reply is newer than the event.
  */
 export class Refetch {
   readonly #kind: ReadKind;

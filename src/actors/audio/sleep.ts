@@ -45,7 +45,7 @@ export class Sleep {
   /** The file is written in the order of the calls, so that it has the newest plan in the end. */
   readonly #turns = new Turns();
   #plan: Plan | undefined;
-  /** The fade of the last sleep, which may still wait for silence to put the volume back. */
+  /** The fade of the last sleep. It may still wait for silence before it puts the volume back. */
   #lastFade: Fade | undefined;
   #isFading = false;
 
@@ -151,7 +151,7 @@ export class Sleep {
     this.#context.node.put('audio.sleep', '', JSON.stringify(record));
   }
 
-  /** Undefined removes the file. */
+  /** If `text` is undefined, the file is removed. */
   async #write(text: string | undefined): Promise<void> {
     const { clock, path, node } = this.#context;
     const written = this.#turns.run(() =>

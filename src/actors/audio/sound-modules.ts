@@ -27,9 +27,9 @@ export async function loadModule(ask: Ask, load: ModuleLoad): Promise<Result<Mod
 }
 
 /**
- * Resolves with undefined if the module is gone, else with the reason. PipeWire gives the index of an
- * unloaded module to the next one at once. So the index is read first, and another module there stays
- * loaded.
+ * Resolves with undefined if the module is gone, else with the reason why it stays. PipeWire gives the index
+ * of an unloaded module to the next one at once. So the module at the index is read first, and only ours is
+ * unloaded.
  */
 export async function unloadModule(ask: Ask, module: ModuleInfo): Promise<string | undefined> {
   const atIndex = await ask('GET_MODULE_INFO', { index: module.index });

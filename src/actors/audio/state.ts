@@ -172,7 +172,8 @@ export class SoundState {
     const removeOne = (index: number): void => this.remove('sink-input', index);
     const present = removeUnlisted(list, removed, this.#sinkInputs, removeOne);
     present.sort((a, b) => a.index - b.index);
-    // Unused names are freed first. So a freed name goes to the oldest stream that prefers it.
+    // Names that their streams no longer prefer are freed first. Then the oldest stream that prefers such a
+    // name gets it.
     for (const { index, name, props } of present) this.#names.vacate(index, preferredName(name, props));
     for (const info of present) this.putSinkInput(info);
   }
@@ -207,7 +208,7 @@ export class SoundState {
     return findById(this.#sinks, ref) ?? this.#sinkNamed(ref);
   }
 
-  /** Finds a stream by id, else by unique name. */
+  /** Finds a stream by id, else by unique name. Undefined for a stream by which a group plays. */
   findClient(ref: string): KnownSinkInput | undefined {
     const index = findById(this.#sinkInputs, ref)?.info.index ?? this.#names.idOf(ref);
     return index === undefined ? undefined : this.client(index);

@@ -1,5 +1,5 @@
 // Notifies start volumes, groups, loopbacks and the check for a sound card when something has changed. It
-// also joins their remarks to the backend's detail in /health.
+// also joins the remarks of the last three as the backend's detail in /health.
 
 import { type Clock, within } from '../../host/clock.js';
 import type { Answer, ListenCommand } from '../../protocol/actor/commands.js';
