@@ -2,10 +2,13 @@
 
 import type { ConnectionLimits } from './connection-limits.js';
 
-/** All programs on this machine count as one peer. */
+/** All programs that connect by loopback count as one peer. */
 export const LOOPBACK = 'loopback';
 
-/** An IPv4 address in IPv6 form begins with these bytes (RFC 4291, section 2.5.5.2). */
+/**
+ * An IPv4 address in IPv6 form, such as `::ffff:192.0.2.1`, begins with these bytes (RFC 4291, section
+ * 2.5.5.2).
+ */
 const MAPPED_PREFIX = Buffer.from('00000000000000000000ffff', 'hex');
 const IPV6_LOOPBACK = Buffer.from('00000000000000000000000000000001', 'hex');
 /** The network part of an IPv6 address: one device may take any number of addresses of its /64 (RFC 8981). */
@@ -13,7 +16,7 @@ const NETWORK_BYTES = 8;
 
 /**
  * The name of the peer with an address of 4 or 16 bytes. Each IPv4 address is a peer of its own, also in its
- * IPv6 form. All IPv6 addresses of one /64 are one peer.
+ * IPv6 form. All IPv6 addresses of one /64 are one peer, and so are all loopback addresses.
  */
 export function peerOf(address: ArrayBuffer): string {
   const allBytes = Buffer.from(address);
@@ -27,11 +30,9 @@ export function peerOf(address: ArrayBuffer): string {
 
 export interface Connection {
   readonly peer: string;
-  /** The call makes a system call. */
+  /** Each call costs a system call. */
   readonly isOpen: () => boolean;
-  /**
-   * False if it has sent no request since it was opened, or if its first request was a `POST` (server.ts).
-   */
+  /** True once it has sent a request, unless the first one was a `POST` (server.ts). */
   readonly hasRequested: () => boolean;
   /** True if its last request was answered with a body, and no further request has come (server.ts). */
   readonly isIdle: () => boolean;
@@ -69,15 +70,19 @@ export class Connections<C extends Connection> {
     this.#open.push({ connection, peer });
   }
 
-  /** Removes the connection that has closed. The newest are checked first, because it is usually recent. */
+  /**
+   * Removes the connection that has closed. The newest are checked first, because a connection that closes
+   * is usually recent.
+   */
   removeClosed(): void {
     this.#remove(this.#open.findLastIndex(({ connection }) => !connection.isOpen()));
   }
 
   /**
-   * Removes and returns the connection that must be closed; undefined if there are not too many. A
-   * connection that has sent no request is chosen first, then an idle one. If there are several, it is the
-   * oldest one of the peer that has most connections. If all are in use, the newest is chosen.
+   * Removes and returns the connection that must be closed; undefined if there are not too many. Only peers
+   * that must lose a connection are considered. A connection that has sent no request is chosen first, then
+   * an idle one. If there are several, the oldest one of the peer with most connections is chosen. If all
+   * are in use, the newest is chosen.
    */
   takeSurplus(): C | undefined {
     const mustLoseOne = this.#conditionForLosingOne();

@@ -1,4 +1,4 @@
-// One request and its response. Only this file and response-stream.ts use the request and response objects of
+// One request and its response. Besides server.ts, only this file and response-stream.ts use the objects of
 // uWebSockets.js, so no other file has to follow its rules (docs/development/what-we-learnt.md,
 // "uWebSockets.js"):
 // - A request is invalid when its handler has returned.
@@ -21,8 +21,8 @@ const DISCARD_LIMIT_BYTES = 1024 * 1024;
 /** The longest time for a whole body to arrive: uWebSockets.js limits only the pause between two packets. */
 const BODY_DEADLINE_MS = 10_000;
 /**
- * A larger body, such as a cover, is sent in the parts that the kernel accepts, because `end` would keep a
- * copy of it for each slow reader.
+ * A larger body that was awaited, such as a cover, is sent in the parts that the kernel accepts. `end` would
+ * keep a copy of it for each slow reader.
  */
 const COPIED_MAX_BYTES = 256 * 1024;
 
@@ -67,19 +67,22 @@ export class Exchange {
     return Buffer.from(this.#response.getRemoteAddressAsText()).toString();
   }
 
-  /** True if the other end is on this machine, and came by loopback. Same rule as `peer`. */
+  /** True if the other end came by loopback, so it is on this machine. Same rule as `peer`. */
   get isLocal(): boolean {
     return peerOf(this.#response.getRemoteAddress()) === LOOPBACK;
   }
 
-  /** True if the other end has to send or read next. If it does not for a time, it may be disconnected. */
+  /**
+   * True if the exchange is answered, or its stream waits until the other end reads. A peer that then does
+   * nothing for a time may be disconnected.
+   */
   get isPeersTurn(): boolean {
     return (
       this.#state === 'answered' || (this.#state === 'streaming' && this.#stream?.isWriteComplete === false)
     );
   }
 
-  /** '' when absent; `name` in lower case. Calls after the handler's first await throw. */
+  /** '' when absent; `name` in lower case. Throws after the handler's return, unless `keep` was called. */
   header(name: string): string {
     return this.#head().getHeader(name);
   }
@@ -106,7 +109,7 @@ export class Exchange {
     if (this.method !== 'GET' && this.method !== 'HEAD') this.#keptBody = this.#collectBody();
   }
 
-  /** True if the other end has left, or the connection was cut. */
+  /** True if the exchange has ended by a disconnect or by a cut, and not by an answer. */
   get isGone(): boolean {
     return this.#state === 'gone';
   }
@@ -188,8 +191,8 @@ export class Exchange {
   }
 
   /**
-   * Prepares an event stream as the answer. Call it in the handler's synchronous part. Nothing is sent
-   * before the first write, so until then `answer` can still refuse the request.
+   * Prepares an event stream as the answer. Nothing is sent before the first write, so until then `answer`
+   * can still refuse the request.
    */
   openStream(headers: HeaderPairs): ResponseStream {
     const stream = new ResponseStream(this.#response, {
@@ -217,9 +220,9 @@ export class Exchange {
 
   /**
    * Stops reading until the answer is written. If uWebSockets.js reads another request, or a half-close of
-   * the client, while this request is pending, it ends the connection without an answer. For another request
-   * in the same packet the pause comes too late. Streams are not paused, because a disconnect would not be
-   * noticed.
+   * the client, while this request is pending, it ends the connection without an answer. If the other
+   * request is in the same packet, the pause comes too late. Streams are not paused, because then a
+   * disconnect would not be noticed.
    */
   #pause(): void {
     if (this.#state !== 'open' || this.#isPaused) return;
@@ -243,8 +246,8 @@ export class Exchange {
       else this.#response.end(body, closesConnection);
       return;
     }
-    // `end` would send a body also in reply to HEAD. `endWithoutBody` has no argument, because with any
-    // argument it leaves the response pending, which ends the process.
+    // `end` would send a body also in reply to HEAD. `endWithoutBody` is called without an argument: with
+    // one it leaves the response pending, which ends the process.
     if (closesConnection) this.#response.writeHeader('Connection', 'close');
     if (body !== undefined) this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
     this.#response.endWithoutBody();

@@ -27,7 +27,10 @@ import { HttpServer } from './server.js';
 import { shutDown } from './shut-down.js';
 import { trustSettings } from './trust.js';
 
-/** Avahi is asked for the name of this address first, because it usually has one. */
+/**
+ * Avahi usually has a name for this address. It is the first of the list, so the limit of avahi-names.ts
+ * never cuts it off.
+ */
 const LOOPBACK_ADDRESS = '127.0.0.1';
 
 export interface GatewayOptions {
@@ -41,7 +44,9 @@ export interface GatewayOptions {
   readonly readPage: () => PageFiles;
   readonly log: Log;
   readonly clock: Clock;
-  /** The path of Avahi's plain socket, which is absent where Avahi does not run. */
+  /**
+   * The path of the socket at which Avahi takes lines of text. Where Avahi does not run, there is no socket.
+   */
   readonly avahiSocket: string;
 }
 
@@ -275,7 +280,7 @@ function enabledChildren(settings: RouteSettings): readonly ChildName[] {
   return CHILD_NAMES.filter((name) => settings[name].enabled);
 }
 
-/** Clients that may change nothing get a document without commands. */
+/** Clients that may change nothing get a document with the GET routes only. */
 async function openapiText(settings: RouteSettings, version: string, mayChange: boolean): Promise<string> {
   const enabled = ROUTES.filter((route) => missingKeyFor(route, settings) === undefined);
   const routes = mayChange ? enabled : enabled.filter(({ method }) => method === 'GET');

@@ -53,7 +53,7 @@ export interface HandlerParts {
   readonly log: Log;
 }
 
-/** Settles when the request is answered; undefined if it is answered already. */
+/** Settles when the request is answered; undefined if it is answered or has become a stream already. */
 type Handled = void | Promise<void>;
 
 const STREAM_HEADERS: HeaderPairs = [
@@ -163,7 +163,7 @@ export class RequestHandler implements ExchangeHandler {
     if (!match.ok) return refuse(exchange, match.error);
     const asksForPrivateNetwork = exchange.header('access-control-request-private-network') === 'true';
     const request = { origin, standing, asksForPrivateNetwork };
-    // The reply to OPTIONS has CORS headers itself.
+    // The reply to OPTIONS has its own CORS headers.
     exchange.setHeaders([]);
     exchange.answer(optionsReply(request, methodsOf(match.value), this.#parts.identity.rules));
   }
@@ -238,7 +238,8 @@ export class RequestHandler implements ExchangeHandler {
     if (exchange.method === 'HEAD') return exchange.answer({ status: 200, headers: STREAM_HEADERS });
     const response = exchange.openStream(STREAM_HEADERS);
     const stream = this.#parts.hub.openStream(query.value, response);
-    // The connection of a refused stream is closed, because it would take the place of one for requests.
+    // The connection of a refused stream is closed, because it would take the place of a connection for
+    // requests.
     if (stream.ok) response.attach(stream.value);
     else refuseAndClose(exchange, TOO_MANY_STREAMS);
   }

@@ -2,7 +2,7 @@
 // number. Pure: it parses no text, reads no clock and sends nothing.
 //
 // A reader that has everything up to a number continues after this number: it gets the newest text of each
-// record, and every removal and action that is still kept.
+// record that has changed since, and every later removal and action that is still kept.
 
 import type { ChildName } from '../protocol/actor/backends.js';
 import {
@@ -68,7 +68,7 @@ class BoundedEntries {
     this.#bytes -= Buffer.byteLength(entry.json);
   }
 
-  /** The oldest entry; undefined if the bound is not exceeded. */
+  /** The oldest entry if the bound is exceeded, else undefined. */
   get excess(): JournalEntry | undefined {
     if (this.entries.size <= KEPT_ENTRIES_MAX && this.#bytes <= KEPT_BYTES_MAX) return undefined;
     return this.entries.values().next().value;
@@ -76,8 +76,9 @@ class BoundedEntries {
 }
 
 /**
- * True if clients learn of a removal only by a snapshot, which lacks the record. Then a change of the record
- * has an event, its removal has none, and the record is no part of another record.
+ * True if clients learn of a removal only by a snapshot, which lacks the record: a change has an event, and
+ * a removal has none. Records with `keeps` are in no snapshot. A record with `isPart` is removed together
+ * with another record, whose removal has an event.
  */
 function needsSnapshot({ updated, removed, keeps, isPart }: CollectionSpec): boolean {
   return updated !== undefined && removed === undefined && keeps === undefined && isPart === undefined;
@@ -89,8 +90,8 @@ export class Journal {
   readonly #collections: Readonly<Record<Collection, CollectionState>>;
   readonly #kept = { removal: new BoundedEntries(), action: new BoundedEntries() };
   /**
-   * By collection, the highest sequence number of a removal or action that is not kept. A reader that has not
-   * read up to it has missed something.
+   * By collection, the highest sequence number of a removal or action that the journal does not have any
+   * more. A reader that has not read up to this number has missed something.
    */
   readonly #forgotten = new Map<Collection, number>();
   #changeCount = 0;
@@ -119,7 +120,8 @@ export class Journal {
 
   /**
    * Returns the new entries in order. If a record was put several times, only its newest entry is returned.
-   * An equal text is no change. `changedAt` is the time of the changes.
+   * An equal text is no change, except in collections with `keeps: 'passing'`. `changedAt` is the time of
+   * the changes.
    */
   apply(changes: readonly Change[], changedAt: number): readonly JournalEntry[] {
     const entries: JournalEntry[] = [];
@@ -128,14 +130,14 @@ export class Journal {
       if (entry !== undefined) entries.push(entry);
     }
     if (entries.length <= 1) return entries;
-    // Removals and actions are returned even if the bound has dropped them already.
+    // Removals and actions are returned even if a later change has deleted them from the journal already.
     return entries.filter((entry) => entry.kind !== 'record' || this.#entries.has(entry.sequence));
   }
 
   /**
    * The drops for a backend that is no longer up. They are for records whose removal has an event, for the
-   * parts of records (`isPart`), and for records that pass (`keeps`). All others, such as units, keep their
-   * last text.
+   * parts of records (`isPart`), and for records with `keeps: 'passing'`. All others, such as units, keep
+   * their last text.
    */
   dropsWhenAway(backend: ChildName): readonly Drop[] {
     return this.#dropsOf(
@@ -178,7 +180,7 @@ export class Journal {
     for (const entry of this.#entries.values()) if (entry.sequence > sequence) yield entry;
   }
 
-  /** True if the journal still has everything after a sequence number in the relevant collections. */
+  /** True if no removal or action after this sequence number is missing in the relevant collections. */
   isCompleteAfter(sequence: number, isRelevant: (collection: Collection) => boolean): boolean {
     for (const [collection, forgotten] of this.#forgotten)
       if (forgotten > sequence && isRelevant(collection)) return false;
@@ -191,8 +193,8 @@ export class Journal {
     if (keeps === 'actions') return this.#keep('action', { collection, key, json, changedAt });
     const before = state.records.get(key);
     if (before?.json === json && keeps !== 'passing') return undefined;
-    // A record that is back with the same text was never away for readers, so its removal is deleted. Only a
-    // player that is back is a new one for them (`player.added`): they must get its removal first.
+    // If a record is back with the same text, its removal is deleted, because readers no longer need it.
+    // Only a player that is back is new for them (`player.added`): they must get its removal first.
     if (before !== undefined) this.#entries.delete(before.sequence);
     else if (shape !== 'player') this.#deleteEarlierRemoval({ collection, key, json });
     this.#newestSequence += 1;

@@ -52,7 +52,10 @@ export interface OperationInput {
   readonly json?: unknown;
 }
 
-/** This many answers of backends are remembered, to recognize equal ones. A log may have up to 64 KiB. */
+/**
+ * At most this many answers of backends are remembered, to recognize equal ones. The answer with a log may
+ * have 64 KiB.
+ */
 const REMEMBERED_ANSWERS_MAX = 32;
 
 type Reply = HttpReply | Promise<HttpReply>;

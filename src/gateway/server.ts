@@ -126,7 +126,7 @@ class SurplusCloser {
   readonly #onFull: (peer: string) => void;
   readonly #newestExchange: () => Exchange | undefined;
   #isClosingOne = false;
-  /** The timer closes more connections. */
+  /** True while a timer is set, which closes more connections. */
   #isTimerSet = false;
   #loggedAt = Number.NEGATIVE_INFINITY;
 
@@ -165,7 +165,7 @@ class SurplusCloser {
     if (this.#isTimerSet) this.#clock.after(CLOSE_EVERY_MS, () => this.#closeSome(CLOSED_TOGETHER));
   }
 
-  /** False if there are not too many connections. */
+  /** True if there were too many connections, so that one was closed. */
   #closeOne(): boolean {
     const surplus = this.#connections.takeSurplus();
     if (surplus === undefined) return false;
@@ -183,8 +183,9 @@ class SurplusCloser {
 /**
  * Finds out whether the connection has sent a request, because uWebSockets.js does not say on which
  * connection a request comes. A data handler that is set when the connection opens is called right after the
- * handler of its first request. If the first request is a `POST`, it replaces the data handler. The
- * connection then counts as silent for its whole life, so it may be cut if its peer has too many connections.
+ * handler of its first request. If the first request is a `POST`, its exchange replaces the data handler.
+ * The connection then counts as silent for its whole life, so it is among the first to be closed if there
+ * are too many.
  */
 class HttpConnection implements Connection {
   readonly peer: string;

@@ -45,7 +45,7 @@ const HTTPS_PORT = 443;
  */
 const HOME_SUFFIXES = ['local', 'lan', 'home', 'home.arpa', 'internal', 'localdomain', 'fritz.box'] as const;
 
-/** If such a header is repeated, programs differ in which one they use. */
+/** If such a header is repeated, some programs use the first one, and others the last one. */
 const SINGLE_HEADERS = ['host', 'origin', 'content-length', 'content-type', 'transfer-encoding'] as const;
 
 const HOST_HEADER = ['host'] as const;
@@ -74,8 +74,9 @@ export function trustRules(nodeName: string, settings: TrustSettings): TrustRule
 }
 
 /**
- * The host in lower case, without brackets, zone and trailing dot. Undefined if the text is not a
- * `host[:port]` by RFC 9110. `usualPort` applies if there is no port.
+ * The host in lower case, without brackets, zone and trailing dot: `[FE80::1%eth0]:8018` has the host
+ * `fe80::1`. Undefined if the text is not a `host[:port]` by RFC 9110. `usualPort` applies if there is no
+ * port.
  */
 export function parseHost(text: string, usualPort = HTTP_PORT): { host: string; port: number } | undefined {
   const parts = /^(?:\[([^[\]]+)\]|([^[\]:/?#@\s]+))(?::(\d{0,5}))?$/.exec(text);
@@ -98,7 +99,7 @@ export function originStanding(origin: string, host: string, rules: TrustRules):
   if (origin === '') return 'none';
   if (isSameOrigin(origin, host)) return 'same';
   // Every sandboxed page sends `null`, so this origin identifies nobody. The configuration does not accept
-  // `null`, and only `*` can allow it.
+  // `null`, so only `*` can allow it.
   return rules.origins.has('*') || rules.origins.has(origin) ? 'allowed' : 'foreign';
 }
 
@@ -122,7 +123,7 @@ export function ambiguityProblem(exchange: ReadableHead): Problem | undefined {
 /**
  * Protects against CSRF: a page of a foreign origin may send GET and HEAD, but nothing that has an effect.
  * Undefined if the request is accepted. Browsers treat a host's http page and https page as two sites.
- * `Origin` and `Host` cannot tell these apart, so `secFetchSite` is checked, too.
+ * `Host` has no scheme to compare with that of `Origin`, so `secFetchSite` is checked, too.
  */
 export function originProblem(
   method: string,
@@ -159,12 +160,12 @@ export function controlProblem(
 
 /**
  * The paths that the pages of other nodes may use (docs/http-api.md, "The house"): players, sound, and the
- * node's own records.
+ * node's own records. It matches `/audio` and `/audio/outputs`, but not `/audiobooks`.
  */
 const OPEN_TO_HOUSE = /^\/(?:server|nodes|events|audio|players)(?:\/|$)/;
 const COOKIE = '/audio/cookie';
 
-/** `path` is that of a route. */
+/** `path` is that of a route, such as `/audio/outputs/{output}`. */
 export function isOpenToHouse(path: string): boolean {
   return OPEN_TO_HOUSE.test(path) && path !== COOKIE;
 }

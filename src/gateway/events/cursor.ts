@@ -21,7 +21,7 @@ const PORTION_BYTES_MAX = 64 * 1024;
 
 export interface CursorContext {
   readonly journal: Journal;
-  /** Identifies this run of the daemon in event ids. It has letters, digits, `_` and `-`. */
+  /** Identifies this run of the daemon in event ids. It may have only letters, digits, `_` and `-`. */
   readonly bootId: string;
   readonly date: () => number;
 }
@@ -37,8 +37,8 @@ export class Cursor {
    */
   #itemsUpTo = 0;
   /**
-   * Records whose `added` event the client has received since `#items` began. Their next change is an
-   * `updated` event.
+   * Records that are newer than `knownUpTo`, but whose `added` event the client has already. Their next
+   * change is an `updated` event.
    */
   readonly #introduced = new Set<string>();
   #items: Generator<StreamItem, undefined>;
@@ -47,8 +47,8 @@ export class Cursor {
   /**
    * The client has all events up to `readUpTo`, a sequence number of this run of the daemon. If it is
    * undefined, the client gets a snapshot. The client knows all records up to `knownUpTo`. This number is
-   * smaller if the client fell behind in the middle of a delivery. Of the records in between, the client
-   * knows only those whose events it has received.
+   * smaller than `readUpTo` if the client fell behind in the middle of a delivery. Of the records in
+   * between, the client knows only those whose events it has received.
    */
   constructor(context: CursorContext, filter: Filter, readUpTo: number | undefined, knownUpTo = readUpTo) {
     this.#context = context;
@@ -88,7 +88,7 @@ export class Cursor {
     }
   }
 
-  /** Events of about `PORTION_BYTES_MAX` together; '' if there is no event for the client. */
+  /** Events of about `PORTION_BYTES_MAX` together, or fewer if `#items` ends; '' if it ends without one. */
   #readPortion(): string {
     let text = '';
     while (text.length < PORTION_BYTES_MAX) {
@@ -106,7 +106,7 @@ export class Cursor {
     return text;
   }
 
-  /** Starts a snapshot if the journal has dropped an entry that was not read yet. */
+  /** Starts a snapshot if the journal lacks a removal or action that was not read yet. */
   #restartIfIncomplete(): void {
     const readUpTo = this.#readUpTo;
     const { journal, bootId } = this.#context;
@@ -148,9 +148,9 @@ export class Cursor {
   }
 
   /**
-   * First the removals and actions after `knownUpTo`, if there is such a number. Then for each backend a
-   * mark, the backend's detail, and its records. A mark is a `backend.updated` with the detail "snapshot": it
-   * makes the client forget what it knows of this backend.
+   * Yields first the removals and actions after `knownUpTo`, if there is such a number. Then follow for each
+   * backend a mark, its detail if it has one, and its records. A mark is a `backend.updated` with the detail
+   * "snapshot": it makes the client forget what it knows of this backend.
    */
   *#snapshotItems(knownUpTo: number | undefined, newest: number): Iterable<StreamItem> {
     if (knownUpTo !== undefined) yield* this.#removalsAndActions(knownUpTo, newest);

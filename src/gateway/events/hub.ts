@@ -20,11 +20,11 @@ import { DATA_MAX_BYTES } from './line-length.js';
 import type { EventQuery } from './query.js';
 import { EventStream, type OpenStream, type TextSink } from './stream.js';
 
-/** Keep-alives that are due within this time share one wake-up, and are due together from then on. */
+/** Keep-alives that are due within this time share one wake-up. */
 const KEEP_ALIVE_SLACK_MS = 250;
 
 export interface HubOptions {
-  /** Identifies this run of the daemon in event ids. It has letters, digits, `_` and `-`. */
+  /** Identifies this run of the daemon in event ids. It may have only letters, digits, `_` and `-`. */
   readonly bootId: string;
   readonly clock: Clock;
   readonly maxClients: number;
@@ -74,8 +74,8 @@ export class EventHub {
   }
 
   /**
-   * There is no event for this removal, so streams with this collection must read a snapshot. Returns those
-   * that must read it now.
+   * There is no event for this removal, so streams that accept this collection must read a snapshot. Returns
+   * those that must read it now.
    */
   #makeStreamsRead({ collection, sequence }: JournalEntry): readonly EventStream[] {
     this.#send(this.#joiner.eventBefore(undefined));

@@ -85,7 +85,7 @@ export class EventStream implements OpenStream {
   }
 
   /**
-   * Makes the stream read the journal after `readUpTo`, because a change has no event. True if the caller
+   * Makes the stream read the journal after `readUpTo`, because a removal has no event. True if the caller
    * must call `onWritable` then. False for a stream that is behind, because it reads the journal anyway.
    */
   fallBackTo(readUpTo: number): boolean {
@@ -158,7 +158,7 @@ export class EventStream implements OpenStream {
     }
   }
 
-  /** False if the write was refused or the peer has disconnected; nothing more may be written now. */
+  /** True if more may be written now: the write was accepted, and the peer is still there. */
   #writeEvent(text: string): boolean {
     this.#lastEventAt = this.#options.clock.monotonic();
     return this.#writeText(text);
