@@ -31,9 +31,9 @@ export interface ChildContext {
 }
 
 /**
- * A child on demand has a thread only while commands come. It is `resting` without a thread, `starting` until
- * the thread has reported a state, and then `running`. After a minute without commands it is `ending`. Every
- * other child is always `running`. The thread gets commands only in this phase.
+ * A child on demand has a thread only when commands need one. It is `resting` without a thread, `starting`
+ * until the thread has reported a state, and then `running`. After a minute without commands it is `ending`.
+ * Every other child is always `running`. Commands reach the thread only while the child is `running`.
  */
 type Phase = 'resting' | 'starting' | 'running' | 'ending';
 
@@ -66,7 +66,7 @@ export class Child {
    */
   readonly firstMessage = new Promise<void>((resolve) => {
     this.#resolveFirstMessage = () => {
-      // A further call of `resolve` would do nothing, but Node reports it to a handler.
+      // A further call of `resolve` would do nothing, but Node would report it (`multipleResolves`).
       this.#resolveFirstMessage = undefined;
       resolve();
     };
@@ -164,7 +164,7 @@ export class Child {
     this.#onStopped();
   }
 
-  /** An action that is still waiting is dropped. */
+  /** An action that is still waiting is cancelled. */
   #after(ms: number, action: () => void): void {
     this.#cancelTimer();
     this.#cancelTimer = this.#context.clock.after(ms, action);
@@ -212,7 +212,7 @@ export class Child {
       this.#restOrStartAgain();
       return;
     }
-    // The health has changed already, so a client that gets the fault finds the reason in `/health`.
+    // A death has changed the health already, so a client that gets the fault finds the reason in `/health`.
     this.#commands.settleAll(this.#unavailable());
     this.#resolveFirstMessage?.();
   }

@@ -26,13 +26,14 @@ export interface HeartbeatPolicy {
 }
 
 /**
- * Idle threads are pinged ten times less often, because a ping wakes the thread and its pong the main thread.
+ * Idle threads are pinged ten times less often, because a ping wakes the thread, and its pong wakes the main
+ * thread.
  */
 export const HEARTBEAT: HeartbeatPolicy = { everyMs: 30_000, pongWithinMs: 10_000, idleBeats: 10 };
 
 /**
- * Utilization of the event loop, 0..1, below which a thread counts as idle. A hung thread is busy, so below
- * this value it has hung for a third of a second at most since the last beat.
+ * Utilization of the event loop, 0..1, below which a thread counts as idle. A hung thread is busy. Below
+ * this value it has hung for 0.3 s at most since the last beat (1 % of 30 s).
  */
 const IDLE_UTILIZATION = 0.01;
 
@@ -48,7 +49,7 @@ const STORM_MS = 2;
 /** The id of a ping that is sent for the report in its pong. This pong has no deadline. */
 const REPORT_PING_ID = 0;
 
-/** This many batches are read after a thread's end. Only a faulty actor has sent more. */
+/** At most this many batches are read after a thread's end. Only a faulty actor has sent more. */
 const LAST_BATCHES_MAX = 1024;
 
 /**
@@ -63,7 +64,7 @@ export interface IncarnationOptions {
   readonly actorFile: string;
   readonly settings: unknown;
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** Receives one batch, or all items of one storm. */
+  /** Receives one batch or, in a storm, the items of all batches of one turn. */
   readonly onBatch: (items: FromActor) => void;
   readonly onEnded: (death: Death) => void;
 }
@@ -144,8 +145,8 @@ export class Incarnation {
   }
 
   /**
-   * To be called at each beat. A thread that is too young, idle, killed, or has not answered the last ping is
-   * not pinged. Returns true if it was pinged.
+   * To be called at each beat. Returns true if the thread was pinged. A thread that is killed or too young,
+   * or has not answered the last ping, gets none. An idle thread gets one in `idleBeats` beats.
    */
   ping(now: number, policy: HeartbeatPolicy): boolean {
     const isTooYoung = now - this.#startedAt < policy.everyMs;

@@ -114,8 +114,8 @@ function clockTime(time: string | undefined): string {
 type WriteBytes = (bytes: Uint8Array) => number;
 
 /**
- * Makes a function that writes to standard output without waiting. Files never block, and sockets and pipes
- * are made non-blocking. A terminal that is stopped (^S) still blocks the service.
+ * Makes a function that writes to standard output without waiting. Files never block, and stream sockets and
+ * pipes are made non-blocking. A terminal that is stopped (^S) still blocks the daemon.
  */
 export function standardOutput(): WriteBytes {
   const stats = statsOfOutput();

@@ -22,8 +22,8 @@ import type { Threads } from './threads.js';
  */
 const START_SPACING_MS_MAX = 1000;
 /**
- * A command without an answer is a 504 then (docs/http-api.md, "Limits"). Actors have a somewhat shorter
- * deadline, because the fault in their answer is more exact.
+ * A command that has no answer until then is answered with 504 (docs/http-api.md, "Limits"). Actors have a
+ * somewhat shorter deadline, because their fault is more exact, and should come first.
  */
 const COMMAND_DEADLINE_MS = 10_000;
 
@@ -198,7 +198,7 @@ export class Supervisor implements Backends {
     });
   }
 
-  /** Cancels the deadline when all pongs have arrived, which saves a wake-up per beat. */
+  /** Cancels the deadline when no pong is due any more, which saves a wake-up per beat. */
   #disarmPongDue(): void {
     const children = [...this.#children.values()];
     if (!children.some(({ incarnation }) => incarnation?.isPongDue)) this.#timers.cancel('pongs');

@@ -18,8 +18,8 @@ export const RETURNED: Death = { reason: 'returned without being asked to' };
 
 const REASON_CHARS_MAX = 200;
 /**
- * The message of piscina 5.3 for a thread that ended itself with an exit code (docs/development/
- * what-we-learnt.md, "piscina and pino").
+ * The message of piscina 5.3 for a thread that ended itself, such as `worker exited with code: 1`
+ * (docs/development/what-we-learnt.md, "piscina and pino").
  */
 const EXIT_MESSAGE = /^worker exited with code: (-?\d+)$/;
 
@@ -30,15 +30,15 @@ const EXIT_MESSAGE = /^worker exited with code: (-?\d+)$/;
  * V8").
  *
  * Without a limit, the young generation of a busy thread grows to 32 MB and does not shrink at rest. It was
- * half of the memory left after a storm. 3 MB are three semi-spaces of 1 MB, as V8 also chooses itself under
- * the unit's MemoryMax=. A storm and a change cost as much CPU with 3 MB as with 16 MB (bench/FIGURES.md,
- * "After a storm").
+ * half of the memory that was still in use after a storm. 3 MB are three semi-spaces of 1 MB, as V8 also
+ * chooses itself under the unit's MemoryMax=. A storm and a change cost as much CPU with 3 MB as with 16 MB
+ * (bench/FIGURES.md, "After a storm").
  */
 export const HEAP_LIMITS: ResourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 3 };
 
 /**
- * A killed thread ends within milliseconds. A thread that does not is stuck in a system call, for instance on
- * a network disk that hangs.
+ * A killed thread ends within milliseconds. A thread that takes longer is probably stuck in a system call,
+ * for instance on a network disk that hangs.
  */
 const GONE_WITHIN_MS = 250;
 /**
@@ -61,9 +61,10 @@ export interface Thread {
 type Task = ActorTask<unknown>;
 
 /**
- * A pool for one thread, whose only task runs one actor. A pool for all threads would not save memory
- * (docs/development/what-we-learnt.md, "piscina and pino"). If a thread could not be created, piscina 5.3
- * would keep its task, give it to the next thread, and throw an exception out of the event loop.
+ * A pool for one thread, which runs one actor. A pool for all threads would not save memory
+ * (docs/development/what-we-learnt.md, "piscina and pino"). In such a pool, piscina 5.3 would keep the task
+ * of a thread that could not be created, give it to the next thread, and throw an exception out of the event
+ * loop.
  */
 class Pool {
   readonly #pool: Piscina<Task | undefined, void>;
@@ -176,7 +177,10 @@ export class Threads {
     return this.#stuck.size > 0;
   }
 
-  /** Resolves when all stuck threads have ended. On a busy processor a thread may only be late. */
+  /**
+   * Resolves when all stuck threads have ended. On a busy processor, a thread that counts as stuck may only
+   * be late.
+   */
   async whenNoneIsStuck(): Promise<void> {
     await Promise.all(this.#stuck.keys());
   }

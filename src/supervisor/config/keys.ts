@@ -162,7 +162,7 @@ function sectionAliases(): ReadonlyMap<string, string> {
   return aliases;
 }
 
-/** False for a section. */
+/** True for the row of a key, false for a section. */
 export function isRow(row: KeyRow<unknown> | KeyTable): row is KeyRow<unknown> {
   return typeof row['read'] === 'function';
 }
@@ -202,7 +202,7 @@ function stateDirectory({ env, home, uid }: Environment): string {
 
 /** The first `max` bytes of a text, without a character that is cut in two. */
 function cutBytes(value: string, max: number): string {
-  // The first TextDecoder of the process costs 5 ms of CPU.
+  // A short text is returned at once, because the first TextDecoder of the process costs 5 ms of CPU.
   if (Buffer.byteLength(value) <= max) return value;
   return new TextDecoder().decode(Buffer.from(value).subarray(0, max), { stream: true });
 }

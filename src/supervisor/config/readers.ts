@@ -18,7 +18,9 @@ export interface ReadingContext {
  */
 export type ValueReader<T> = (entry: ConfigEntry, context: ReadingContext) => T | undefined;
 
-/** Reports a value of the wrong type or out of range. `expected` is a noun with its article. */
+/**
+ * Reports a value of the wrong type or out of range. `expected` is how the message goes on after "must be".
+ */
 export function reportExpected(
   expected: string,
   { valueAt, key, content }: ConfigEntry,

@@ -31,8 +31,8 @@ const isLongerThan = (maxBytes: number) => (text: string) => Buffer.byteLength(t
 const INTERFACE_BYTES_MAX = 15;
 
 /**
- * The rules are stricter than the kernel's (dev_valid_name in net/core/dev.c). Other names that the kernel
- * allows are here typing errors, or remains of a shell's syntax.
+ * The rules are stricter than the kernel's (dev_valid_name in net/core/dev.c). In a configuration, the other
+ * names that the kernel allows are typing errors, or remains of a shell's syntax.
  */
 const interfaceName = acceptUnless(
   ['it is not a whole IPv4 address', /^[0-9]*\.[0-9.]*$/],
@@ -48,7 +48,7 @@ const interfaceName = acceptUnless(
 /** The limit of RFC 1035, section 2.3.4, for the form with dots. */
 const HOST_CHARS_MAX = 253;
 
-/** Labels of RFC 1123. The underscore is allowed, too, because home networks use it. */
+/** Labels of RFC 1123 with dots between them, such as `node.lan`. Home networks also use the underscore. */
 const HOST = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/i;
 
 const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/(\[[0-9a-f:.]+\]|[^:/?#@\s[\]]+)(?::([0-9]{1,5}))?$/i;
@@ -71,7 +71,7 @@ export function corsOrigin(text: string): CheckResult {
   const isIpv6 = host.startsWith('[');
   if (!isIpv6 && !isHostName(host)) return failed(hostFault(host));
   if (isIpv6 && isIP(host.slice(1, -1)) !== 6) return failed('it holds no valid IPv6 address');
-  // The URL standard normalizes the host and knows a default port only for http and https.
+  // For most other schemes, such as that of an app, `URL` knows no default port and gives the origin `null`.
   if (!/^https?$/i.test(scheme)) return success(text.toLowerCase());
   return URL.canParse(text) ? success(new URL(text).origin) : failed('its host is not a valid address');
 }
@@ -135,7 +135,7 @@ export function outputLabel(text: string): CheckResult {
   return /\p{Cc}/u.test(text) ? failed('it holds a control character') : success(text);
 }
 
-/** The name of a sound device has 1 to 127 characters. Other rules refuse line feeds. */
+/** The name of a sound device has 1 to 127 characters. Line feeds count, because other rules refuse them. */
 const DEVICE_NAME_LENGTH = /^.{1,127}$/su;
 
 /** The name of an output of a group. The sound server gets it in a list, in which nothing can be quoted. */
@@ -147,8 +147,8 @@ export const outputName = acceptUnless(
 );
 
 /**
- * The name of an input or output. The sound server gets it in a module's argument, where PulseAudio and
- * PipeWire read quotes differently.
+ * The name of an input or output. The sound server gets it in a module's argument, in which PulseAudio and
+ * PipeWire read quotes differently. So it has no quotes.
  */
 export const deviceName = acceptUnless(
   ['a name has 1 to 127 characters', doesNotMatch(DEVICE_NAME_LENGTH)],
@@ -171,7 +171,8 @@ const addressOfNode = acceptUnless(
   ['a node has no user and password', hasCredentials],
   ['nothing may follow the host and port', hasPath],
   ['port 0 cannot be used', hasPortZero],
-  // The record of a node has a port but no scheme, so the port must show which scheme it is.
+  // The record of a node has a port but no scheme, so the port must show the scheme. This refuses
+  // `https://radio.lan:8443` and `http://radio.lan:443`.
   ['https is only possible at port 443', /^https:\/\/[^/]*:(?!443\/?$)\d+\/?$/i],
   ['port 443 is for https', /^http:\/\/[^/]*:443\/?$/i],
 );
@@ -187,7 +188,7 @@ function hasCredentials(text: string): boolean {
   return username !== '' || password !== '';
 }
 
-/** False for a single slash behind host and port. */
+/** True if more than a single slash follows the host and port. */
 function hasPath(text: string): boolean {
   const { pathname, search, hash } = new URL(text);
   return pathname.slice(1) + search + hash !== '';
@@ -209,7 +210,7 @@ export const mqttTopic = acceptUnless(
   ['one of its levels is empty', (text) => text.split('/').includes('')],
 );
 
-/** The record of a unit is one event of the stream, so it needs a bound. */
+/** The record of a unit is one event of the stream, so the address in it needs a bound. */
 const URL_BYTES_MAX = 4096;
 
 /** The address in a unit's record. It may have any scheme, and is published as it is written. */
@@ -231,12 +232,13 @@ export const userName = acceptUnless(
 const PATH_BYTES_MAX = 4095;
 
 /**
- * sun_path of a sockaddr_un (unix(7)) has room for 107 bytes and the terminating zero. The socket is first
- * bound in a temporary folder, and then moved to its path.
+ * sun_path of a sockaddr_un (unix(7)) has room for 107 bytes and the terminating zero. The promised limit of
+ * 98 bytes (docs/configuration.md, "Keys") leaves room for the name of a temporary folder. The socket is
+ * bound at its own path today, without such a folder.
  */
 const SOCKET_PATH_BYTES_MAX = 107 - '.xxxxxx/s'.length;
 
-/** The result is absolute, because the home directory replaces a leading `~`. */
+/** The result is absolute: the home directory replaces a leading `~`. */
 export const filePath = pathUpTo(PATH_BYTES_MAX);
 
 /** Like `filePath`, but short enough for a Unix socket. */
