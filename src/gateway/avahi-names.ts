@@ -57,8 +57,8 @@ export class AvahiNames {
   }
 
   /**
-   * Asks Avahi for all names, over its plain socket, because this needs no bus. Concurrent calls share one
-   * answer. Never rejects.
+   * Asks Avahi for all names, at its socket for lines of text, because this needs no bus. Concurrent calls
+   * share one answer. Never rejects.
    */
   ask(): Promise<void> {
     this.#pendingAnswer ??= this.#requestNames().finally(() => {
@@ -98,7 +98,7 @@ function requestName(address: string, { socketPath, clock }: AvahiAccess): Promi
   });
 }
 
-/** The answer is `+ INTERFACE PROTOCOL NAME` and the end of a line, or `-` and an error. */
+/** The answer is a line `+ INTERFACE PROTOCOL NAME`, such as `+ 2 0 kitchen.local`, or `-` and an error. */
 function nameInAnswer(answer: string): string | undefined {
   return /^\+ -?\d+ -?\d+ (\S+)\n/.exec(answer)?.[1]?.toLowerCase().replace(/\.$/, '');
 }

@@ -61,7 +61,9 @@ export function resolveBind(bind: readonly string[], interfaces: InterfaceAddres
   return { present: withoutCoveredByWildcard([...present.values()]), missing: [...missing], notes };
 }
 
-/** True if an address of `bind` can come and go. Loopback and the addresses of all interfaces cannot. */
+/**
+ * True if an address of `bind` can come and go. Loopback and the wildcards (`all`, `::`, `0.0.0.0`) cannot.
+ */
 export function canChange(bind: readonly string[]): boolean {
   const isSteady = (bindEntry: string): boolean =>
     bindEntry === 'lo' || bindEntry === '::1' || isAlwaysThere(canonicalAddress(bindEntry));
@@ -96,7 +98,10 @@ function isNeighbour(client: string, { address, cidr, family }: NetworkInterface
   return network.check(client, isIP(client) === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** The addresses of an interface, also those that the system lists under a label of the interface. */
+/**
+ * The addresses of an interface, also those that the system lists under a label of the interface, such as
+ * `eth0:1`.
+ */
 function addressesOfInterface(name: string, interfaces: InterfaceAddresses): readonly string[] {
   const labelled = Object.entries(interfaces).filter(([nameOrLabel]) => withoutLabel(nameOrLabel) === name);
   return labelled.flatMap(([, infos = []]) => infos.map(({ address }) => address));
@@ -116,8 +121,8 @@ function withoutCoveredByWildcard(present: readonly BindAddress[]): readonly Bin
 }
 
 /**
- * True for addresses that always exist and that interfaces do not list: the two addresses of all interfaces,
- * and all of 127.0.0.0/8 except 127.0.0.1.
+ * True for addresses that always exist: the two wildcards `::` and `0.0.0.0`, and all of 127.0.0.0/8. By
+ * default, interfaces list only 127.0.0.1 of these.
  */
 function isAlwaysThere(address: string): boolean {
   const isLoopback = isIP(address) === 4 && address.startsWith('127.');
@@ -125,8 +130,8 @@ function isAlwaysThere(address: string): boolean {
 }
 
 /**
- * The canonical form of an address, as interfaces list it. A zone is kept. An IPv4-mapped address becomes the
- * IPv4 address, because two sockets cannot listen on the same address.
+ * The canonical form of an address, as interfaces list it. A zone is kept. An IPv4-mapped address, such as
+ * `::ffff:192.0.2.1`, becomes the IPv4 address, because two sockets cannot listen on the same address.
  */
 function canonicalAddress(address: string): string {
   if (isIP(address) !== 6) return address;

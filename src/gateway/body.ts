@@ -42,7 +42,7 @@ export async function checkBody(
   return fault === undefined ? success(json) : badBody(fault);
 }
 
-/** Only the parameter `charset` is checked, because JSON must be UTF-8. */
+/** Only the parameter `charset` is checked, because JSON must be UTF-8. Its value may have quotes. */
 export function contentTypeProblem(contentType: string): Problem | undefined {
   const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
   const wrong = (detail: string): Problem => problem('unsupported-type', `Content-Type: ${detail}`);

@@ -39,7 +39,8 @@ interface UnsentEntries {
 }
 
 /**
- * Nothing is queued for a slow subscriber: when it is ready again, it gets the newest text of each record.
+ * Nothing is queued for a slow subscriber: when it is ready again, it gets the newest text of each record
+ * that has changed.
  */
 export class BridgeFeeds {
   readonly #journal: Journal;
@@ -83,7 +84,7 @@ export class BridgeFeeds {
   }
 
   /**
-   * A new thread gets all records. If the journal has dropped something that a thread has not read, the
+   * A new thread gets all records. If the journal lacks a removal or action that a thread has not read, the
    * thread gets the unread actions that are kept, and all records.
    */
   #sendUnread(subscriber: Subscriber, feed: Feed): void {
@@ -157,7 +158,8 @@ function replyTo(
   if (!hasAllParams || missingKey !== undefined) return problemReply(noSuchPath(missingKey));
   const body = request.invalidBody === undefined ? success(request.body) : parseText(request.invalidBody);
   if (!body.ok) return problemReply(body.error);
-  // `mayChange` is a member of the node's record. Only MQTT's clients read the record in this way.
+  // `mayChange` is a member of the node's record. Only clients of MQTT read the record in this way, so their
+  // key decides.
   return replies.reply(operation, { params, mayChange: settings.mqtt.control, json: body.value });
 }
 

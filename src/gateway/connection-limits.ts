@@ -2,10 +2,10 @@
 // answer nobody (docs/development/what-we-learnt.md, "uWebSockets.js").
 
 /**
- * The limit of a request's head in bytes. uWebSockets.js reads it while it is loaded, so this file must be
- * imported first. The default of 4 KiB is too little: a browser sends the cookies of all services on the
- * host, whatever their port. A larger head is answered with 431, and so are more than 97 headers, which is a
- * built-in number. Each connection stores its incomplete head.
+ * The limit of a request's head in bytes. uWebSockets.js reads the variable when it is loaded, so this file
+ * must be imported first. The default of 4 KiB is too little: a browser sends the cookies of all services on
+ * the host, whatever their port. A larger head is answered with 431, and so are more than 97 headers, which
+ * is a built-in number. Each connection stores its incomplete head, so the limit also bounds memory.
  */
 process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(16 * 1024);
 
@@ -33,7 +33,7 @@ export interface ConnectionLimits {
   readonly spare: number;
   /** This number is reserved for loopback, and again for all other peers. */
   readonly reservedPerSide: number;
-  /** A peer is one IPv4 address, or one /64 of IPv6. */
+  /** The bound for each peer except loopback: one IPv4 address, or one /64 of IPv6. */
   readonly perPeer: number;
   readonly streams: number;
 }
@@ -49,7 +49,7 @@ export function connectionLimits(configuredStreams: number, descriptorsMax: numb
     connections,
     spare: Math.min(SPARE_CONNECTIONS, Math.max(0, descriptorsMax - OTHER_DESCRIPTORS - connections)),
     reservedPerSide: Math.floor(connections / RESERVED_ONE_IN),
-    // One peer must not be able to take all streams.
+    // One peer must not be able to take all streams, unless there are only a few.
     perPeer: Math.max(PER_PEER_MIN, Math.floor(streams / 2)),
     streams,
   };

@@ -7,7 +7,7 @@ import { type Result, success } from '../protocol/actor/result.js';
 import { type Problem, problemReply } from './problem.js';
 import { type HttpReply, isMatch, REVALIDATE } from './reply.js';
 
-/** For all players together; one cover has at most 8 MiB. */
+/** The bound is 16 MiB for all players together; one cover has at most 8 MiB. */
 const CACHED_MAX_BYTES = 16 << 20;
 
 type CoverCommand = Extract<PlayersCommand, { readonly do: 'cover' }>;
@@ -61,7 +61,10 @@ export class Covers {
     return success(cover);
   }
 
-  /** Drops the covers that were requested least recently, such as those of players that have gone. */
+  /**
+   * Makes room by deleting the covers that were requested least recently, such as those of players that have
+   * gone.
+   */
   #cache(player: string, cover: CachedCover): void {
     this.#cached.set(player, cover);
     let cachedBytes = 0;

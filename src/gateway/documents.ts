@@ -1,5 +1,5 @@
 // Decides what the response to a `GET` of a backend's records is. A response joins texts of the journal,
-// which are not parsed, and is cached until one of them changes.
+// which are not parsed, and is cached until one of them changes, or the backend comes up again.
 
 import type { Clock } from '../host/clock.js';
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
@@ -23,15 +23,18 @@ export class Documents {
   /** By enabled child, in start order. */
   #health = new Map<ChildName, BackendHealth>();
   /**
-   * When each backend came up last. Its records count as changed at that time, or later if they changed
-   * later.
+   * The time at which each backend came up last. Its records count as changed at that time, or later if they
+   * changed later.
    */
   readonly #upSince = new Map<ChildName, LastChange>();
   /** With each response, the last change that its records had when it was made. */
   readonly #cached = new Map<Resource, LastChange & { readonly response: CachedResponse }>();
   /** A response is cached while the journal has the entry of its tracklist. */
   readonly #tracklists = new WeakMap<JournalEntry, CachedResponse>();
-  /** Functions that resume the requests for a child's records, until its first health report. */
+  /**
+   * Functions that resume the waiting requests for a child's records. A child has no entry after its first
+   * health report.
+   */
   readonly #waitingRequests = new Map<ChildName, Set<() => void>>();
 
   constructor(enabled: readonly ChildName[], journal: Journal, maker: ResponseMaker, clock: Clock) {

@@ -11,7 +11,10 @@ interface IdentityParts {
   readonly avahi: Pick<AvahiNames, 'has' | 'ask'>;
 }
 
-/** The hostname is read, and Avahi asked, only for a request that would be refused otherwise. */
+/**
+ * For the check of a request, the hostname is read, and Avahi asked, only if the request would be refused
+ * otherwise.
+ */
 export class HostIdentity {
   readonly #parts: IdentityParts;
   #settings: TrustSettings;

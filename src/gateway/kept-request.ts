@@ -1,4 +1,4 @@
-// A copy of a request's head, which stays valid after an await. The head of uWebSockets.js does not. Pure.
+// A copy of a request's head. It stays valid after an await, unlike the head of uWebSockets.js. Pure.
 
 import type { HeaderPair } from './reply.js';
 

@@ -9,8 +9,8 @@ import { canNeverExist, resolveBind } from './bind.js';
 import { portHolder } from './port-holder.js';
 
 /**
- * Errors that do not pass by waiting, and their reasons for people. EADDRNOTAVAIL passes: a new address may
- * become usable only after a second.
+ * Errors that do not pass by waiting, and their reasons for people. EADDRNOTAVAIL is not among them, because
+ * a new address may become usable only after a second.
  */
 const LASTING_ERRORS: Readonly<Record<string, (port: number) => string>> = {
   EADDRINUSE: (port) =>
@@ -18,7 +18,7 @@ const LASTING_ERRORS: Readonly<Record<string, (port: number) => string>> = {
   EACCES: () => 'this user may not listen on a port this low',
 };
 
-/** One line: an address that can never be listened on, and why; undefined if there is no such address. */
+/** One line with an address for which waiting does not help, and the reason; undefined if there is none. */
 export async function listenProblem(
   bind: readonly string[],
   port: number,

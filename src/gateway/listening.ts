@@ -1,5 +1,5 @@
 // Opens and closes listening sockets as the addresses that `bind` names come and go (docs/configuration.md,
-// "Addresses"). The system does not notify of such changes, so addresses that can change are polled.
+// "Addresses"). Node does not report such changes, so addresses that can change are polled.
 
 import type { Clock } from '../host/clock.js';
 import { bestFirst, type InterfaceAddresses, reachableAt } from '../host/own-addresses.js';
@@ -14,7 +14,7 @@ const POLL_EVERY_MS = 8000;
 
 export interface ListeningSocket {
   readonly port: number;
-  /** Accepted connections stay open. Call it once, as this frees the socket. */
+  /** Accepted connections stay open. Call it once, because it frees the socket. */
   close(): void;
 }
 

@@ -160,7 +160,9 @@ function outputMetrics(outputs: readonly OutputRecord[]): readonly Metric[] {
 
 const PLAYER_STATES = ['Playing', 'Paused', 'Stopped'] as const;
 
-/** Processes of one program count under one name: their bus names differ only in `.instance` and a number. */
+/**
+ * Processes of one program count under one name: `org.mpris.MediaPlayer2.vlc.instance4711` counts as `vlc`.
+ */
 function playerMetric(players: readonly PlayerRecord[]): Metric {
   const counts = new Map<string, Record<(typeof PLAYER_STATES)[number], number>>();
   for (const { bus_name, playback_status } of players) {

@@ -35,13 +35,19 @@ export function readNodeInfo(): NodeInfo {
   };
 }
 
-/** The soft limit in the text of /proc/PID/limits. Node raises it to the hard limit when it starts. */
+/**
+ * The soft limit in the text of /proc/PID/limits, such as 1024 in `Max open files 1024 524288 files`. Node
+ * raises it to the hard limit when it starts.
+ */
 export function openFilesMax(limits: string): number {
   const softLimit = /^Max open files +(\d+) /m.exec(limits)?.[1];
   return softLimit === undefined ? Number.POSITIVE_INFINITY : Number(softLimit);
 }
 
-/** PRETTY_NAME in the text of an os-release file, which has shell syntax. Undefined if there is none. */
+/**
+ * The value in a line such as `PRETTY_NAME="Debian GNU/Linux 12"` of an os-release file, which has shell
+ * syntax. Undefined if there is none.
+ */
 export function prettyName(osRelease: string): string | undefined {
   const value = /^PRETTY_NAME=(.*)$/m.exec(osRelease)?.[1]?.trim();
   if (value === undefined) return undefined;

@@ -3,7 +3,7 @@
 import { FAULTS, type FaultCode } from '../protocol/actor/faults.js';
 import type { HttpReply } from './reply.js';
 
-/** Failures that the gateway finds itself, before it asks a backend. */
+/** Failures that the gateway finds itself. No backend reports them. */
 const GATEWAY_PROBLEMS = {
   'bad-request': { status: 400, title: 'The request is malformed' },
   'bad-path': { status: 400, title: 'The path is malformed' },

@@ -34,7 +34,10 @@ export function refusedNameReply(
   };
 }
 
-/** True for browsers, false for a program that accepts everything alike (RFC 9110, section 12.5.1). */
+/**
+ * True for a client that prefers HTML to JSON, as browsers do; false if it accepts both alike (RFC 9110,
+ * section 12.5.1).
+ */
 export function prefersHtml(accept: string): boolean {
   const weights = weightsIn(accept);
   const weightOf = (type: string, range: string): number =>

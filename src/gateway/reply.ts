@@ -33,7 +33,7 @@ export const KEEP_ALIVE: HeaderPair = ['Keep-Alive', 'timeout=8'];
 export interface HttpReply {
   readonly status: keyof typeof STATUS_LINES;
   readonly headers: HeaderPairs;
-  /** Without a body there is no content at all (204, 304). An empty string is a body of length 0. */
+  /** Absent if there is no content at all, as for 204 and 304. An empty string is a body of length 0. */
   readonly body?: string | Uint8Array;
   /** After the reply. */
   readonly closesConnection?: boolean;

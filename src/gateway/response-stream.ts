@@ -45,7 +45,7 @@ export class ResponseStream implements TextSink {
     this.#exchange = exchange;
   }
 
-  /** False if the kernel did not take the whole of the last write. */
+  /** True if the kernel took the whole of the last write, or nothing was written yet. */
   get isWriteComplete(): boolean {
     return this.#isWriteComplete;
   }

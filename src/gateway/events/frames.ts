@@ -18,11 +18,13 @@ import { DATA_MAX_BYTES, shortenedData, tracklistData } from './line-length.js';
 const RETRY_MS_MIN = 2000;
 const RETRY_MS_MAX = 5000;
 
-/** Each type of event has one kind. Only `backend.updated` has a kind for each child. */
+/**
+ * Each type of event has one kind, but `backend.updated` has one for each child, and `server.info` has none.
+ */
 export interface EventKind {
   readonly type: EventType;
   readonly child: ChildName;
-  /** True if the data is an array of all records; otherwise it is exactly one record. */
+  /** True if the data is an array, which may have several records; otherwise it is one record. */
   readonly isList: boolean;
 }
 
@@ -71,7 +73,7 @@ export function acceptsCollection(filter: Filter, collection: Collection): boole
 export function kindOfEntry(entry: JournalEntry, knownUpTo: number | undefined): EventKind | undefined {
   const { kind, collection, key, firstSequence } = entry;
   const isNew = knownUpTo === undefined || firstSequence > knownUpTo;
-  // A collection without a backend has a record for each child.
+  // Only `backends` has events but no backend, and its keys are children.
   const { backend = key as ChildName, added, updated, removed } = COLLECTION_SPECS[collection];
   const changeType = isNew ? (added ?? updated) : updated;
   const type = kind === 'removal' ? removed : changeType;

@@ -29,8 +29,8 @@ export class Joiner {
   }
 
   /**
-   * Returns the event of the earlier items; undefined if `item` joins them, because their event is not
-   * complete yet. After the last item, call it with undefined to get the last event.
+   * Returns the event of the earlier items; undefined if there are none, or if `item` joins them, because
+   * then their event is not complete yet. After the last item, call it with undefined to get the last event.
    */
   eventBefore(item: StreamItem | undefined): FramedEvent | undefined {
     const last = this.#lastItem;

@@ -22,7 +22,7 @@ export interface EventQuery {
  * `query` is the raw text behind the question mark. The error is one sentence for the client.
  * - `types` and `backend` are united, and `exclude` is subtracted.
  * - If a list is repeated, all its names count. A list without names (`types=`) counts as absent.
- * - A list with only unknown names accepts only `server.info`.
+ * - If all names in `types` and `backend` are unknown, only `server.info` is sent.
  * - A repeated `keepalive` or `snapshot` is ambiguous, so it is refused.
  * - Unknown parameters are ignored.
  */
@@ -58,7 +58,7 @@ export function parseEventQuery(query: string, lastEventIdHeader = ''): Result<E
   return success(lastEventId === undefined ? parsed : { ...parsed, lastEventId });
 }
 
-/** Undefined on bad percent-encoding, which URLSearchParams would keep as literal text. */
+/** Undefined if the percent-encoding is bad: URLSearchParams alone would keep it as literal text. */
 function decodeParameters(query: string): URLSearchParams | undefined {
   try {
     decodeURIComponent(query);
