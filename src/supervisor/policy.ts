@@ -56,9 +56,9 @@ export const FIRST_CHILD: ChildSpec = childSpec(BACKENDS[0]);
 export const CHILDREN: readonly ChildSpec[] = CHILD_NAMES.map(childSpec);
 
 /**
- * In ms after the signal. The whole shutdown takes at most `wholeMs`, whatever hangs (docs/configuration.md,
- * "Command line": 5 s). The gateway closes first, and takes `gatewayMs` at most. The children have stopped
- * before `childrenMs`, because a killed thread needs up to 250 ms to end.
+ * Times after the signal, in ms. The whole shutdown takes at most `wholeMs`, whatever hangs
+ * (docs/configuration.md, "Command line": 5 s). The gateway closes first, and takes `gatewayMs` at most. The
+ * children have stopped before `childrenMs`, because a killed thread needs up to 250 ms to end.
  */
 export const SHUTDOWN = { wholeMs: 4_800, gatewayMs: 1_800, childrenMs: 4_500 } as const;
 
@@ -95,7 +95,7 @@ export interface Restart {
   readonly deaths: readonly number[];
 }
 
-/** For a child that has died at `now`. `earlierDeaths` are times on the same clock, oldest first. */
+/** The child has died at `now`. `earlierDeaths` are times on the same clock, oldest first. */
 export function restartAfterDeath(
   earlierDeaths: readonly number[],
   now: number,

@@ -79,7 +79,7 @@ export class Reload {
     log('info', 'the configuration was read again', { changed: changedText, ...restartedIfAny });
   }
 
-  /** Returns the children that were restarted. */
+  /** Returns the children that were stopped. Those that are still enabled start again. */
   async #apply(settings: Settings): Promise<readonly ChildName[]> {
     const { setLogLevel, supervisor, gateway } = this.#parts;
     setLogLevel(settings.logLevel);

@@ -28,7 +28,10 @@ const QUOTED_CHARS_MAX = 60;
 /** A key in another section counts this many edits more: people mistype a key more often than its section. */
 const OTHER_SECTION_PENALTY = 1;
 
-/** User name and password in a URL (RFC 3986, section 3.2.1). They must not get into the journal. */
+/**
+ * User name and password in a URL, such as `//me:secret@` (RFC 3986, section 3.2.1). They must not get into
+ * the log.
+ */
 const USER_INFORMATION = /\/\/\S*@/g;
 
 /** The text in quotes on one line, without passwords. */

@@ -72,7 +72,7 @@ function firstExisting(directory: string | undefined, systemConfig: string): Fil
   return usersFile ?? readConfig(systemConfig);
 }
 
-/** Sorted by the names of the files. */
+/** Sorted by the names of the files. Hidden files are left out. */
 function dropIns(folder: string): readonly FileResult[] {
   try {
     const names = fs.readdirSync(folder).filter((name) => /^[^.].*\.ya?ml$/s.test(name));
@@ -96,8 +96,8 @@ function readConfig(path: string): FileResult | undefined {
     const bytes = result.value;
     if (bytes.length > FILE_BYTES_MAX)
       return failedBecause(`document: is larger than ${FILE_BYTES_MAX} bytes`, 1);
-    // A TextDecoder is not used, because the first one costs 5 ms of CPU. The parser removes a byte order
-    // mark.
+    // A TextDecoder is not used, because the first one costs 5 ms of CPU. It would remove a byte order mark,
+    // but the parser does so, too.
     const text = bytes.toString();
     if (isUtf8(bytes)) return success({ path, text });
     const beforeBadBytes = text.slice(0, text.indexOf(REPLACEMENT_CHARACTER));
@@ -168,10 +168,10 @@ function problemAt(path: string, text: string, line?: number): string {
   return `${printable(place)}: ${text}`;
 }
 
-/** The text has the system's own words. Any other error is a bug, and is thrown again. */
+/** The text has the system's own words. An error that is not the system's is a bug, and is thrown again. */
 function systemFault(error: unknown): { readonly code: string; readonly text: string } {
   if (!(error instanceof Error && 'code' in error && typeof error.code === 'string')) throw error;
-  // The message has the form `CODE: words, CALL 'PATH'`.
+  // The message has the form `CODE: words, CALL 'PATH'`, such as `EACCES: permission denied, open '/x'`.
   const words = /^\w+: (.*?), /.exec(error.message)?.[1] ?? error.code;
   return { code: error.code, text: `cannot be read: ${words}` };
 }

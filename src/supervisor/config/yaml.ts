@@ -27,7 +27,7 @@ import {
 } from './findings.js';
 import type { KeyValues } from './keys.js';
 
-/** This many syntax problems of a file are reported. The first one usually causes the others. */
+/** At most this many syntax problems of a file are reported. The first one usually causes the others. */
 const SYNTAX_PROBLEMS_MAX = 10;
 
 const OPTIONS = {
@@ -104,7 +104,7 @@ export function parseConfig(file: string, text: string, findings: Findings): Con
   }
 }
 
-/** The first one, if there are several. */
+/** The first alias without an anchor; undefined if there is none. */
 function aliasWithoutAnchor(document: Document.Parsed): Alias | undefined {
   let first: Alias | undefined;
   visit(document, {
