@@ -128,8 +128,9 @@ interface GatewayParts {
 }
 
 /**
- * Carries a child's request out as over HTTP, with the same checks, deadlines and refusals. Only trust is not
- * checked, because a child is part of the node. Never rejects. Each child limits its own pending requests.
+ * Carries a child's request out as over HTTP, with the same deadlines and refusals. Only trust and
+ * `api.control` are not checked, because a child is part of the node. Never rejects. Each child limits its
+ * own pending requests.
  */
 export async function carryOut(request: BridgeRequest, parts: GatewayParts): Promise<BridgeReply> {
   try {
@@ -158,8 +159,8 @@ function replyTo(
   if (!hasAllParams || missingKey !== undefined) return problemReply(noSuchPath(missingKey));
   const body = request.invalidBody === undefined ? success(request.body) : parseText(request.invalidBody);
   if (!body.ok) return problemReply(body.error);
-  // `mayChange` is a member of the node's record. Only clients of MQTT read the record in this way, so their
-  // key decides.
+  // `mayChange` is a member of the node's record. Only clients of MQTT read the record in this way, so
+  // `mqtt.control` decides.
   return replies.reply(operation, { params, mayChange: settings.mqtt.control, json: body.value });
 }
 

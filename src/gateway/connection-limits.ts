@@ -24,7 +24,7 @@ const SPARE_CONNECTIONS = 1024;
  * number is reserved for all other peers.
  */
 const RESERVED_ONE_IN = 8;
-/** Each peer may have at least this many connections, which is enough for several pages in one browser. */
+/** The bound for one peer is at least this, which is enough for several pages in one browser. */
 const PER_PEER_MIN = 32;
 
 export interface ConnectionLimits {

@@ -1,5 +1,5 @@
 // Serves the covers of players. The backend is asked at each request, and decides what may be served. The
-// newest cover of each player is cached.
+// newest covers of players are cached, within a bound.
 
 import type { CoverAnswer, PlayersCommand } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';

@@ -57,7 +57,7 @@ export class Gateway {
   readonly #options: Omit<GatewayOptions, 'settings'>;
   #settings: RouteSettings;
   #pageFiles: PageFiles | undefined;
-  /** Letters and digits only, because it is part of event ids and quoted entity tags. */
+  /** It has only letters and digits, because it is part of event ids and quoted entity tags. */
   readonly #bootId: string;
   readonly #journal = new Journal();
   readonly #documents: Documents;

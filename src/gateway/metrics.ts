@@ -1,5 +1,5 @@
 // Collects the figures of `GET /metrics` (docs/http-api.md, "Figures"). A label comes from a closed set or
-// names a thing of the node. No label contains a title, a stream or an address.
+// names a thing of the node. No label says what is played, or who asks.
 
 import { processFacts, threadCpuSeconds, threadReport } from '../host/process-facts.js';
 import { BACKEND_STATES, type BackendHealth, type ChildName } from '../protocol/actor/backends.js';

@@ -25,6 +25,7 @@ export function portHolder(port: number): string | undefined {
 }
 
 function listeningRows(table: string, port: number): readonly ListeningRow[] {
+  // The table has ports in hexadecimal: 8018 is `1F52`.
   const ending = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   const [, ...lines] = textIfThere(table).split('\n');
   const rows = lines.map((line) => line.trim().split(/\s+/));

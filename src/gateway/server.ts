@@ -118,7 +118,7 @@ export class HttpServer {
 
 /**
  * Closes surplus connections, a few at a time. uWebSockets.js itself closes only a connection that sends no
- * request for 10 s.
+ * request for 8 to 12 s.
  */
 class SurplusCloser {
   readonly #connections: Connections<HttpConnection>;

@@ -207,8 +207,8 @@ function allowOrigin(origin: string, rules: TrustRules): HeaderPair {
 }
 
 /**
- * The scheme is not compared, so this is true also behind a proxy that adds https. The host is a trusted name
- * anyway. A proxy's `X-Forwarded-Proto` is not needed, and anybody could send it.
+ * The scheme is not compared, so this is true also behind a proxy that adds https. handler.ts checks that
+ * the host is a trusted name. A proxy's `X-Forwarded-Proto` is not needed, and anybody could send it.
  */
 function isSameOrigin(origin: string, host: string): boolean {
   const [, scheme = '', authority = ''] = /^(https?):\/\/(.+)$/i.exec(origin) ?? [];

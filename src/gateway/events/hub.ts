@@ -92,7 +92,7 @@ export class EventHub {
     for (const stream of this.#streams) if (stream.filter.has(kind)) stream.deliver(text, upTo, now);
   }
 
-  /** A stream that cannot take the levels does not fall behind. */
+  /** A stream that is behind gets only the newest levels, and only when it has caught up. */
   publishLevel(json: string): void {
     const text = frame(LEVEL_EVENT, json);
     for (const stream of this.#streams) if (acceptsLevels(stream)) stream.deliverLevel(text);

@@ -6,6 +6,7 @@ import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { type Filter, filterOf } from './frames.js';
 
 const KEEPALIVE_S = { least: 10, most: 120, byDefault: 30 };
+/** The number in `30` or `30s`. */
 const SECONDS = /^([1-9]\d{1,2})s?$/;
 
 export interface EventQuery {
