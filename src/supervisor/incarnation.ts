@@ -145,8 +145,8 @@ export class Incarnation {
   }
 
   /**
-   * To be called at each beat. Returns true if the thread was pinged. A thread that is killed or too young,
-   * or has not answered the last ping, gets none. An idle thread gets one in `idleBeats` beats.
+   * To be called at each beat. Returns true if the thread was pinged. A thread is not pinged if it is killed
+   * or too young, or has not answered the last ping. An idle thread is pinged once in `idleBeats` beats.
    */
   ping(now: number, policy: HeartbeatPolicy): boolean {
     const isTooYoung = now - this.#startedAt < policy.everyMs;

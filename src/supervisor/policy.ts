@@ -57,8 +57,8 @@ export const CHILDREN: readonly ChildSpec[] = CHILD_NAMES.map(childSpec);
 
 /**
  * Times after the signal, in ms. The whole shutdown takes at most `wholeMs`, whatever hangs
- * (docs/configuration.md, "Command line": 5 s). The gateway closes first, and takes `gatewayMs` at most. The
- * children have stopped before `childrenMs`, because a killed thread needs up to 250 ms to end.
+ * (docs/configuration.md, "Command line": 5 s). The gateway closes first, and takes `gatewayMs` at most.
+ * Children that have not stopped at `childrenMs` are killed. A killed thread then needs up to 250 ms to end.
  */
 export const SHUTDOWN = { wholeMs: 4_800, gatewayMs: 1_800, childrenMs: 4_500 } as const;
 
@@ -91,7 +91,7 @@ export interface Restart {
   readonly verdict: 'restarting' | 'failed';
   /** From now to the next start. */
   readonly waitMs: number;
-  /** The times of the deaths within the window, oldest first. There is at most one more than waits. */
+  /** The times of the deaths within the window, oldest first: at most one more than there are waits. */
   readonly deaths: readonly number[];
 }
 

@@ -22,8 +22,8 @@ import type { Threads } from './threads.js';
  */
 const START_SPACING_MS_MAX = 1000;
 /**
- * A command that has no answer until then is answered with 504 (docs/http-api.md, "Limits"). Actors have a
- * somewhat shorter deadline, because their fault is more exact, and should come first.
+ * A command that has no answer after this time is answered with 504 (docs/http-api.md, "Limits"). Actors
+ * have a somewhat shorter deadline, because their fault is more exact, and should come first.
  */
 const COMMAND_DEADLINE_MS = 10_000;
 

@@ -110,8 +110,9 @@ function readConfig(path: string): FileResult | undefined {
 }
 
 /**
- * `path` does not exist. True if it is a dangling link, or if a directory above it is one, for instance a
- * link to a disk that is not mounted. Then there should be a configuration, so the defaults must not be used.
+ * To be called if nothing can be opened at `path`. True if it is a dangling link, or if a directory above it
+ * is one, for instance a link to a disk that is not mounted. Then there should be a configuration, so the
+ * defaults must not be used.
  */
 function isDanglingLink(path: string): boolean {
   const linkStats = fs.lstatSync(path, { throwIfNoEntry: false });

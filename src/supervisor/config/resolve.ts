@@ -1,5 +1,5 @@
-// Turns the texts of the configuration's files into settings, or into a list of all problems. It also checks
-// the rules that concern two keys. Pure.
+// Turns the texts of the configuration's files into settings, or into a list of problems. It also checks the
+// rules that concern two keys. Pure.
 
 import { posix } from 'node:path';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
@@ -82,8 +82,8 @@ function valuesFrom(roots: readonly ConfigEntry[], environment: Environment, fin
 }
 
 /**
- * Maps of two files are merged by name. Any other value replaces the value of the lower file, but an empty
- * value replaces no map and no list (docs/configuration.md, "Where files are looked for").
+ * Maps of two files are merged by name. Any other value replaces that of the file with the lower priority,
+ * but an empty value replaces no map and no list (docs/configuration.md, "Where files are looked for").
  */
 function mergedWith(lower: ConfigEntry | undefined, higher: ConfigEntry): ConfigEntry {
   if (lower === undefined) return higher;
@@ -160,7 +160,7 @@ function readSection(
 function reportConflicts({ upgrade }: KeyValues, writtenKeys: EntriesByKey, findings: Findings): void {
   const { checkUnit, upgradeUnit } = upgrade;
   const enabled = writtenKeys.get('upgrade.enabled');
-  // The value of a wrong `upgrade.resultFile` is undefined, too, but it has been reported already.
+  // A wrong `upgrade.resultFile` has no value either, but it has been reported already.
   if (upgrade.enabled && enabled !== undefined && !writtenKeys.has('upgrade.resultFile'))
     findings.addProblem(enabled.valueAt, 'upgrade.resultFile', 'is required when upgrade.enabled is true');
   reportSameFiles(upgrade, writtenKeys, findings);

@@ -32,7 +32,8 @@ const INTERFACE_BYTES_MAX = 15;
 
 /**
  * The rules are stricter than the kernel's (dev_valid_name in net/core/dev.c). In a configuration, the other
- * names that the kernel allows are typing errors, or remains of a shell's syntax.
+ * names that the kernel allows are typing errors, or remains of a shell's syntax. The first two rules
+ * recognize failed addresses, such as `192.168.1` and `[::1]`.
  */
 const interfaceName = acceptUnless(
   ['it is not a whole IPv4 address', /^[0-9]*\.[0-9.]*$/],
@@ -51,6 +52,7 @@ const HOST_CHARS_MAX = 253;
 /** Labels of RFC 1123 with dots between them, such as `node.lan`. Home networks also use the underscore. */
 const HOST = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/i;
 
+/** The scheme, the host and the port of an origin such as `https://radio.lan:8443` or `http://[::1]`. */
 const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/(\[[0-9a-f:.]+\]|[^:/?#@\s[\]]+)(?::([0-9]{1,5}))?$/i;
 
 /** `all`, an IP address, or the name of an interface. */
@@ -135,7 +137,7 @@ export function outputLabel(text: string): CheckResult {
   return /\p{Cc}/u.test(text) ? failed('it holds a control character') : success(text);
 }
 
-/** The name of a sound device has 1 to 127 characters. Line feeds count, because other rules refuse them. */
+/** A sound device's name has 1 to 127 characters. A line feed counts, because another rule refuses it. */
 const DEVICE_NAME_LENGTH = /^.{1,127}$/su;
 
 /** The name of an output of a group. The sound server gets it in a list, in which nothing can be quoted. */
@@ -198,7 +200,7 @@ function hasPortZero(text: string): boolean {
   return new URL(text).port === '0';
 }
 
-/** MQTT allows 65 535 bytes for a topic. This is only the beginning of topics, so it must be shorter. */
+/** MQTT allows 65 535 bytes for a topic. This text only begins topics, so it must be shorter. */
 const TOPIC_BYTES_MAX = 256;
 
 /** The beginning of the node's topics. Topics with `$` belong to the broker (MQTT 5, section 4.7.2). */
