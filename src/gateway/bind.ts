@@ -98,10 +98,7 @@ function isNeighbour(client: string, { address, cidr, family }: NetworkInterface
   return network.check(client, isIP(client) === 6 ? 'ipv6' : 'ipv4');
 }
 
-/**
- * The addresses of an interface, also those that the system lists under a label of the interface, such as
- * `eth0:1`.
- */
+/** The addresses of an interface, also those that the system lists under its label, such as `eth0:1`. */
 function addressesOfInterface(name: string, interfaces: InterfaceAddresses): readonly string[] {
   const labelled = Object.entries(interfaces).filter(([nameOrLabel]) => withoutLabel(nameOrLabel) === name);
   return labelled.flatMap(([, infos = []]) => infos.map(({ address }) => address));

@@ -84,8 +84,8 @@ export class BridgeFeeds {
   }
 
   /**
-   * A new thread gets all records. If the journal lacks a removal or action that a thread has not read, the
-   * thread gets the unread actions that are kept, and all records.
+   * A new thread gets all records. So does a thread that has not read a removal or action which the journal
+   * lacks. It gets the unread actions that are kept, too.
    */
   #sendUnread(subscriber: Subscriber, feed: Feed): void {
     const { sentUpTo } = feed;

@@ -61,10 +61,7 @@ export class Covers {
     return success(cover);
   }
 
-  /**
-   * Makes room by deleting the covers that were requested least recently, such as those of players that have
-   * gone.
-   */
+  /** Makes room: deletes the covers that were requested least recently, such as those of lost players. */
   #cache(player: string, cover: CachedCover): void {
     this.#cached.set(player, cover);
     let cachedBytes = 0;

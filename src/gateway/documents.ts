@@ -1,5 +1,5 @@
 // Decides what the response to a `GET` of a backend's records is. A response joins texts of the journal,
-// which are not parsed, and is cached until one of them changes, or the backend comes up again.
+// which are not parsed. It is cached until one of them changes, or the backend comes up again.
 
 import type { Clock } from '../host/clock.js';
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';

@@ -1,5 +1,5 @@
 // One request and its response. Besides server.ts, only this file and response-stream.ts use the objects of
-// uWebSockets.js, so no other file has to follow its rules (docs/development/what-we-learnt.md,
+// uWebSockets.js. No other file has to follow its rules (docs/development/what-we-learnt.md,
 // "uWebSockets.js"):
 // - A request is invalid when its handler has returned.
 // - A response must not be used after an abort.

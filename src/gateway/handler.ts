@@ -238,8 +238,7 @@ export class RequestHandler implements ExchangeHandler {
     if (exchange.method === 'HEAD') return exchange.answer({ status: 200, headers: STREAM_HEADERS });
     const response = exchange.openStream(STREAM_HEADERS);
     const stream = this.#parts.hub.openStream(query.value, response);
-    // The connection of a refused stream is closed, because it would take the place of a connection for
-    // requests.
+    // The connection of a refused stream is closed, because requests need its place.
     if (stream.ok) response.attach(stream.value);
     else refuseAndClose(exchange, TOO_MANY_STREAMS);
   }

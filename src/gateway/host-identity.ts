@@ -11,10 +11,7 @@ interface IdentityParts {
   readonly avahi: Pick<AvahiNames, 'has' | 'ask'>;
 }
 
-/**
- * For the check of a request, the hostname is read, and Avahi asked, only if the request would be refused
- * otherwise.
- */
+/** A check reads the hostname, and asks Avahi, only if the request would be refused otherwise. */
 export class HostIdentity {
   readonly #parts: IdentityParts;
   #settings: TrustSettings;

@@ -184,8 +184,8 @@ class SurplusCloser {
  * Finds out whether the connection has sent a request, because uWebSockets.js does not say on which
  * connection a request comes. A data handler that is set when the connection opens is called right after the
  * handler of its first request. If the first request is a `POST`, its exchange replaces the data handler.
- * The connection then counts as silent for its whole life, so it is among the first to be closed if there
- * are too many.
+ * The connection then counts as silent for its whole life. If there are too many, it is among the first to
+ * be closed.
  */
 class HttpConnection implements Connection {
   readonly peer: string;
