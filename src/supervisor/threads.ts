@@ -62,9 +62,9 @@ type Task = ActorTask<unknown>;
 
 /**
  * A pool for one thread, which runs one actor. A pool for all threads would not save memory
- * (docs/development/what-we-learnt.md, "piscina and pino"). In such a pool, piscina 5.3 would keep the task
- * of a thread that could not be created, give it to the next thread, and throw an exception out of the event
- * loop.
+ * (docs/development/what-we-learnt.md, "piscina and pino"). If a thread could not be created, piscina 5.3
+ * would keep its task in such a pool. It would give the task to the next thread, and throw an exception out
+ * of the event loop.
  */
 class Pool {
   readonly #pool: Piscina<Task | undefined, void>;

@@ -82,8 +82,8 @@ function valuesFrom(roots: readonly ConfigEntry[], environment: Environment, fin
 }
 
 /**
- * Maps of two files are merged by name. Any other value replaces that of the file with the lower priority,
- * but an empty value replaces no map and no list (docs/configuration.md, "Where files are looked for").
+ * Maps of two files are merged by name. Any other value replaces that of the file with the lower priority.
+ * But an empty value replaces no map and no list (docs/configuration.md, "Where files are looked for").
  */
 function mergedWith(lower: ConfigEntry | undefined, higher: ConfigEntry): ConfigEntry {
   if (lower === undefined) return higher;
