@@ -233,6 +233,7 @@ export class Child {
     const changes: Change[] = [];
     for (const item of items) {
       if (!('kind' in item)) {
+        // A put is posted as an array without a kind, because an array is cloned faster (messages.ts).
         const [collectionNumber, key, json, rank] = item;
         const collection = COLLECTION_NAMES[collectionNumber] as Collection;
         changes.push({ kind: 'put', collection, key, json, rank });
