@@ -117,6 +117,7 @@ function operationObject(route: Route): JsonObject {
   };
 }
 
+/** The id of `GET /ui/{file}` is `get_ui_By_file`. */
 function operationId(method: string, path: string): string {
   const pathWords = path.replace(/\{(\w+)\}/g, 'By-$1').replace(/[^a-zA-Z0-9]+/g, '_');
   return method.toLowerCase() + pathWords;

@@ -107,8 +107,8 @@ export function cookieReply(bytes: Uint8Array): HttpReply {
 }
 
 /**
- * True if `If-None-Match` contains this tag. The prefix `W/` is ignored (RFC 9110, section 13.1.2), because a
- * cache in between may have added it.
+ * True if `If-None-Match`, such as `W/"a-1", "a-2"`, contains this tag. The prefix `W/` is ignored (RFC
+ * 9110, section 13.1.2), because a cache in between may have added it.
  */
 export function isMatch(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch.trim() === '*') return true;
@@ -117,8 +117,8 @@ export function isMatch(ifNoneMatch: string, etag: string): boolean {
 }
 
 /**
- * The weights of the types or encodings in an Accept header, by name in lower case (RFC 9110, section
- * 12.4.2). The weight 0 means not accepted.
+ * The weights of the types or encodings in an Accept header such as `br, gzip;q=0.5`, by name in lower case
+ * (RFC 9110, section 12.4.2). The weight 0 means not accepted.
  */
 export function weightsIn(accept: string): ReadonlyMap<string, number> {
   const items = accept.toLowerCase().split(',');

@@ -267,6 +267,7 @@ const UNIT_NAME_BYTES_MAX = 255;
 /** The types of units (systemd.unit(5)), in the order of enum UnitType. */
 const UNIT_SUFFIX = /\.(?:service|mount|swap|socket|target|device|automount|timer|path|slice|scope)$/;
 
+/** The name before the suffix, such as `getty@tty1`. */
 const UNIT_STEM = /^[0-9A-Za-z:\-_.\\@]+$/;
 
 /**
