@@ -14,9 +14,15 @@ import { ReconnectingStream } from './stream.js';
 const LEVEL = 'audio.level';
 
 export interface ConnectOptions {
-  /** Only these events are sent. With `backend`, events of both lists are sent. */
+  /**
+   * Only these events are sent, besides `server.info` and the marks of snapshots. With `backend`, an event
+   * is sent if either list selects it.
+   */
   readonly types?: readonly EventName[];
-  /** Only the events of these backends are sent. With `types`, events of both lists are sent. */
+  /**
+   * Only events of these backends are sent, besides `server.info` and the marks of snapshots. With `types`,
+   * an event is sent if either list selects it.
+   */
   readonly backend?: readonly Backend[];
   /** These events are not sent, even if `types` or `backend` names them. */
   readonly exclude?: readonly EventName[];
@@ -41,13 +47,14 @@ export interface Live {
   /** The latest consistent state. A snapshot appears in it only when the snapshot is complete. */
   readonly state: NodeState;
   /**
-   * Resolves with the first whole state: the records of all backends, and the server. It waits while the node
-   * cannot be reached. It rejects with the code `aborted` if the connection is closed before.
+   * Resolves with the first whole state: the records of all backends, and the server. If the request for the
+   * server has failed, `server` is undefined. The promise waits while the node cannot be reached. It rejects
+   * with the code `aborted` if the connection is closed before.
    */
   readonly ready: Promise<NodeState>;
   /**
-   * Calls `listener` at once with the slice's value, and then at each change. Before the first whole state
-   * the value is empty. Call the returned function to unsubscribe.
+   * Calls `listener` at once with the slice's value, and then at each change. Until `ready` resolves, the
+   * value may be empty. Call the returned function to unsubscribe.
    */
   subscribe<S extends Slice>(slice: S, listener: (value: NodeState[S]) => void): () => void;
   /** Turns the peaks of outputs and inputs on or off. */
@@ -153,7 +160,8 @@ class LiveNode implements Live {
   }
 
   /**
-   * The node sends `audio.level` only if `types` names it. A list of types excludes all types that it lacks.
+   * The node sends `audio.level` only if `types` names it. If there is neither `types` nor `backend`, the
+   * list must then name all other events, too.
    */
   #query(): URLSearchParams {
     const { types, backend, exclude } = this.#options;
@@ -235,7 +243,7 @@ class LiveNode implements Live {
       for (const listener of this.#listeners.get(slice) ?? []) safely(() => listener(state[slice] as never));
   }
 
-  /** Only a node without enabled backends sends no snapshot. */
+  /** Only a node without enabled backends and bridges sends no snapshot. */
   #isReady(): boolean {
     const { connection, backends, server } = this.#published;
     if (connection.status !== 'live' || !this.#isServerRequestOver) return false;
@@ -268,8 +276,8 @@ class LiveNode implements Live {
   }
 
   /**
-   * If the stream has changed the upgrade since the request, the stream's values replace the response's
-   * values.
+   * If the stream has changed the upgrade since the request, the response may be older. It then adds only
+   * the `can_*`, and `check` if that is not known.
    */
   #mergeUpgrade(upgradeAtRequest: NodeState['upgrade'], record: UpgradeRecord): NodeState['upgrade'] {
     const { upgrade } = this.#store.state;

@@ -9,7 +9,7 @@ export interface EventData extends Omit<Events, 'upgrade.progress'> {
 /** The last known run of the check unit. */
 export type UpgradeCheck = NonNullable<UpgradeRecord['check']>;
 
-/** A line of the upgrade script, which may have more members than these. */
+/** A line of the upgrade script. It may have more members than these. */
 export type UpgradeProgress =
   | { readonly event: 'begin'; readonly total: number }
   | { readonly event: 'progress'; readonly percent: number; readonly current: number; readonly step: string }

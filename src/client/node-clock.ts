@@ -1,8 +1,6 @@
 // Estimates the node's time from its events, because its clock may be years away from this device's.
 
-/**
- * If a new event seems to come this much later than the fastest event came, one of the two clocks was set.
- */
+/** If a new event's delay seems this much longer than the shortest, one of the two clocks was set. */
 const CLOCK_SET_MS = 2000;
 
 export class NodeClock {

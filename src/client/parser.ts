@@ -5,7 +5,10 @@ export interface ParsedEvent {
   readonly data: string;
 }
 
-/** The limit of one event, in UTF-16 units. The node's own events have at most 260 000. */
+/**
+ * The limit of one event, in UTF-16 units. No line of the node is longer than 120 KiB (docs/events.md, "Long
+ * lines").
+ */
 const EVENT_LENGTH_MAX = 4 * 1024 * 1024;
 
 export class EventParser {
@@ -30,8 +33,8 @@ export class EventParser {
   }
 
   /**
-   * Yields the events that `text` completes. `lastEventId` is then the id of the yielded event. Throws a
-   * RangeError if an event gets too long.
+   * Yields the events that `text` completes. At each of them, `lastEventId` is the id of that event. Throws
+   * a RangeError if an event gets too long.
    */
   *feed(text: string): Generator<ParsedEvent> {
     const received = this.#unfinishedLine + (this.#endsInCr && text.startsWith('\n') ? text.slice(1) : text);
@@ -48,6 +51,7 @@ export class EventParser {
 
   #parseLine(line: string): ParsedEvent | undefined {
     if (line === '') return this.#dispatch();
+    // `data: 1` and `data:1` both have the field `data` and the value `1`.
     const [, field, value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
     if (field === 'data') this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
     else if (field === 'event') this.#type = value;

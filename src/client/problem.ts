@@ -22,10 +22,10 @@ const OWN_TITLES: Readonly<Record<OwnCode, string>> = {
   aborted: 'It was ended from here',
 };
 
-/** The error of a request that fails. Its message is the problem's detail, or the problem's title. */
+/** The error of a request that fails. Its message is the problem's detail, or else the problem's title. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
-  /** The node's problem document; if there was no response, one of the same form with status 0. */
+  /** The node's problem document. If the node has sent none, the client has made one of the same form. */
   readonly problem: ProblemRecord;
 
   constructor(problem: ProblemRecord, options?: ErrorOptions) {
@@ -33,7 +33,7 @@ export class ProblemError extends Error {
     this.problem = problem;
   }
 
-  /** The HTTP status; 0 if there was no response. */
+  /** The HTTP status; 0 if the client does not know it, as without a response. */
   get status(): number {
     return this.problem.status;
   }
@@ -60,7 +60,7 @@ export function asProblem(error: unknown): ProblemError {
   return ownProblem(code, messageOf(error), 0, error);
 }
 
-/** A cause may have a cause itself, and two causes may name each other. So only this many are followed. */
+/** Causes are followed only to this depth, because a cause may lead back to an error before it. */
 const CAUSES_MAX = 4;
 
 /**

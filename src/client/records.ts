@@ -81,10 +81,10 @@ type AnswerOf<Row> = Row extends { readonly method: 'POST' }
     : Promise<Binary>;
 
 /**
- * A function that changes something resolves when the sound server, systemd, logind or the player has
- * accepted the change. A function that fails rejects with a `ProblemError`. It rejects with a `URIError` if a
- * parameter of the path cannot be encoded, and with a `TypeError` if JSON cannot write the body. Pass names
- * as they are: the functions encode them.
+ * A function that changes something resolves when the program behind it, such as the sound server, has
+ * accepted the change. A function that fails rejects with a `ProblemError`. It rejects with a `URIError` if
+ * a parameter of the path cannot be encoded, and with a `TypeError` if JSON cannot write the body. Pass
+ * names as they are: the functions encode them.
  */
 export type Routes = {
   readonly [N in keyof OperationTable]: (

@@ -5,7 +5,9 @@ import { abortedProblem, asProblem, ownProblem, ProblemError } from './problem.j
 import type { ProblemRecord } from './records.js';
 import type { Transport } from './transport.js';
 
-/** The longest responses of a node are covers, and the full state of a sound server. They have 8 MiB. */
+/**
+ * The longest responses of a node are covers, and the full state of a sound server. They have at most 8 MiB.
+ */
 const RESPONSE_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Rejects if the body is larger than `RESPONSE_BYTES_MAX`. */
@@ -27,7 +29,7 @@ export async function jsonOf<T>(response: Response): Promise<T> {
   return JSON.parse(await (await contentOf(response)).text()) as T;
 }
 
-/** To be called with a response that is not a success. */
+/** Call this only with a response that is not a success. */
 export async function problemOf(response: Response): Promise<ProblemError> {
   const type = response.headers.get('Content-Type') ?? '';
   const { status } = response;

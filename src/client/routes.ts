@@ -61,8 +61,8 @@ function functionsAt(transport: Transport): Tonearm {
 }
 
 /**
- * Throws if no request could succeed. `fetch` reads `localhost:8018` as protocol `localhost:`, and refuses an
- * address that contains a user's name.
+ * Throws for an address with which no request can succeed. `fetch` reads `localhost:8018` as protocol
+ * `localhost:`, and refuses an address that contains a user's name.
  */
 function checkedAddress(base: string): string {
   if (base === '' && 'location' in globalThis) return base;
@@ -71,7 +71,7 @@ function checkedAddress(base: string): string {
   return base;
 }
 
-/** The function takes first the parameters of the path, then the body, or the query of a `GET`. */
+/** The returned function takes the parameters of the path, and then the body, or the query of a `GET`. */
 function routeFunction(transport: Transport, name: string, route: string) {
   const [method = '', template = ''] = route.split(' ');
   const read = async (response: Response): Promise<unknown> => {

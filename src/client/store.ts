@@ -10,14 +10,15 @@ export interface BackendInfo {
 }
 
 /**
- * `connecting`: not connected yet. `live`: the state is current. `lost`: the state is as it was last, but
- * without levels, and the client reconnects by itself. `closed`: `close` was called.
+ * `connecting`: not connected yet. `live`: the stream is open, and its events keep the state current.
+ * `lost`: the state is as it was last, but without levels, and the client reconnects by itself. `closed`:
+ * `close` was called.
  */
 export interface Connection {
   readonly status: 'connecting' | 'live' | 'lost' | 'closed';
   /** Milliseconds since the epoch, by this device's clock. */
   readonly since: number;
-  /** The reason why the connection was lost, or the last attempt failed. */
+  /** The reason why the connection was lost, or why the last attempt failed. */
   readonly problem?: records.ProblemRecord;
 }
 
@@ -31,7 +32,7 @@ export interface NodeState {
   readonly connection: Connection;
   /**
    * The enabled backends, and the node's bridges. While one of them is not `up`, its outputs, inputs, cards,
-   * clients, players and nodes are gone. Units and the upgrade stay as they were last.
+   * clients, players, tracklists and nodes are gone. Its other values stay as they were last.
    */
   readonly backends: ReadonlyMap<records.ChildName, BackendInfo>;
   /** By id. */
@@ -53,7 +54,7 @@ export interface NodeState {
   readonly nodes: ReadonlyMap<string, records.NodeRecord>;
   /** By `scope/name`. */
   readonly units: ReadonlyMap<string, records.ServiceRecord>;
-  /** The parts that are known: status, run, `can_*`; undefined until a part is known. */
+  /** The known parts: status, run, check and `can_*`; undefined while none is known. */
   readonly upgrade: Partial<records.UpgradeRecord> | undefined;
   /** The adapter and its known devices. While the backend is not up, this is the last known value. */
   readonly bluetooth: records.BluetoothRecord | undefined;
@@ -69,7 +70,10 @@ export interface NodeState {
    * known level now.
    */
   readonly levels: ReadonlyMap<number, readonly number[]>;
-  /** Peaks per channel by input id. Only inputs that a program captures have a level. */
+  /**
+   * Peaks per channel by input id. Only inputs that a program captures, or that are heard at an output, have
+   * a level.
+   */
   readonly inputLevels: ReadonlyMap<number, readonly number[]>;
 }
 
@@ -110,8 +114,8 @@ export function isMark(event: NodeEvent): event is Extract<NodeEvent, { readonly
 }
 
 /**
- * A backend's mark empties these slices, because some of their records may have ended while there was no
- * connection. A slice with only one value is not here, because the snapshot replaces this value.
+ * A backend's mark empties these slices, because the client may have missed the removal of a record. A slice
+ * with one record is not here, because the snapshot replaces that record.
  */
 const EMPTIED_BY_MARK: Readonly<Partial<Record<records.ChildName, readonly (keyof RecordSlices)[]>>> = {
   audio: ['outputs', 'inputs', 'cards', 'clients'],
@@ -225,7 +229,8 @@ export class Store {
       const empty = emptySlices();
       const emptied = (EMPTIED_BY_MARK[event.data.backend] ?? []).map((slice) => [slice, empty[slice]]);
       // The first mark of a stream empties all slices, because some backends may no longer be enabled. A
-      // stream that was too slow gets a later snapshot. Its marks empty only the slices of their backends.
+      // stream that was too slow gets a later snapshot. Each mark of that snapshot empties only the slices
+      // of its backend.
       this.set(this.#awaitsFirstMark ? empty : Object.fromEntries(emptied));
       this.#awaitsFirstMark = false;
     }
@@ -280,7 +285,10 @@ function withPositions(players: NodeState['players'], positions: readonly record
   return moved;
 }
 
-/** A status is complete. If it lacks `checked_at` or `extra`, the older value is no longer valid. */
+/**
+ * A status has all its members, except an `extra` that is too long (docs/events.md, "Long lines"). So an
+ * older `checked_at` or `extra` is dropped.
+ */
 function upgradeWithStatus(
   upgrade: NodeState['upgrade'],
   status: records.UpgradeStatus,

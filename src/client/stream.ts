@@ -6,18 +6,18 @@ import { asProblem, ownProblem, type ProblemError } from './problem.js';
 import { problemOf } from './request.js';
 import type { Transport } from './transport.js';
 
-/** Proxies and service workers know a stream by this type in the request, and pass it on unbuffered. */
+/** Some proxies and service workers recognize a stream by this type in `Accept`, and do not buffer it. */
 const EVENT_STREAM = 'text/event-stream';
 /** The node sends a sign of life after this much silence. It accepts no smaller value. */
 const KEEPALIVE_S = 10;
 /** The connection counts as lost after this much silence. */
 const SILENCE_MS_MAX = (KEEPALIVE_S + 5) * 1000;
-/** The wait before the second attempt, until the node sends another wait in `retry:`. */
+/** The longest wait after the first failure, until the node sends another wait in `retry:`. */
 const RETRY_MS = 2000;
 const RETRY_MS_MAX = 30_000;
-/** The shortest wait, even if the node's `retry:` is shorter. */
+/** A shorter `retry:` of the node counts as this. */
 const RETRY_MS_MIN = 1000;
-/** No other ids are sent, because `fetch` refuses some other characters in a header. */
+/** Ids such as `mwt7vl6goabn56-437` are sent. `fetch` refuses some other characters in a header. */
 const SENDABLE_ID = /^[!-~]{1,256}$/;
 
 export interface EventStreamOptions {
@@ -25,8 +25,8 @@ export interface EventStreamOptions {
   /** Called before each attempt. */
   readonly query: () => URLSearchParams;
   /**
-   * `hasNewId` is true if the id differs from the id of the event before. If `onEvent` throws for an event
-   * that it does not understand, the stream is opened again without an id.
+   * `hasNewId` is true if the id differs from the id of the event before. If `onEvent` throws, the stream is
+   * opened again without an id.
    */
   readonly onEvent: (event: ParsedEvent, hasNewId: boolean) => void;
   /** Called after each chunk of bytes, when `onEvent` has been called for all its events. */
@@ -50,7 +50,7 @@ export class ReconnectingStream {
   #attemptController = new AbortController();
   /** Ends the wait for the next attempt. */
   #endPause: () => void = () => undefined;
-  /** True if the current attempt was aborted, and the next attempt must begin at once. */
+  /** True if the next attempt must begin at once, and the end of the current one is no loss. */
   #isRenewing = false;
   /** True if the current attempt has received data. */
   #isOpen = false;
@@ -61,7 +61,10 @@ export class ReconnectingStream {
     void this.#run();
   }
 
-  /** Reconnects at once, for example because the query has changed. No event is lost: the node replays it. */
+  /**
+   * Reconnects at once, for example because the query has changed. No change is lost, because the node then
+   * sends all that the client has missed.
+   */
   renew(): void {
     this.#isRenewing = true;
     this.#attemptController.abort();
@@ -153,7 +156,7 @@ export class ReconnectingStream {
       }
       this.#lastEventId = parser.lastEventId;
     } catch (error) {
-      // With this id, the node would send the same event again.
+      // With the id of the event before, the node would send this event again.
       this.#lastEventId = '';
       throw error;
     }
