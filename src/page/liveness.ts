@@ -4,8 +4,8 @@ import type { NodeState } from '../client/client.js';
 import { withDeadline } from '../client/deadline.js';
 
 /**
- * `watched`: somebody uses the page. `resting`: the page is hidden, or had no input for a while, and sends no
- * requests. `lost`: the connection is lost.
+ * `watched`: somebody uses the page. `resting`: the page sends no requests, because it is hidden, unused for
+ * a while, or not connected yet. `lost`: the connection is lost.
  */
 export type Situation = 'watched' | 'resting' | 'lost';
 
@@ -37,12 +37,15 @@ const RETURN_MS = 1000;
  * a distant node.
  */
 const FIRST_LATENCY_MS = 1000;
-/** A longer latency counts as this, because the page is of no use then. */
+/** A longer latency counts as this, because the page cannot be used with it anyway. */
 const LATENCY_MS_MAX = 4000;
 /** The page is in use for this long after its last input. */
 export const IN_USE_MS = 60_000;
 
-/** Knows how long ago the page had its last input. The loading of the page counts as input. */
+/**
+ * Knows how long ago the page had its last input. The beginning of the watch, and each change of visibility,
+ * count as input.
+ */
 export class InputWatch {
   #lastAt = performance.now();
 
@@ -60,12 +63,12 @@ export class InputWatch {
 }
 
 /**
- * Estimates the latency: the time that an answer takes. A slower answer is the new estimate at once. Each
- * faster answer lowers the estimate by half at most.
+ * Estimates the latency: the time that an answer takes. The first answer, and each slower one, is the new
+ * estimate at once. Each faster answer lowers the estimate by half at most.
  */
 class Latency {
   estimateMs = FIRST_LATENCY_MS;
-  /** The estimate for deadlines. Each late answer doubles it, because the next answer may be even later. */
+  /** The estimate while the page is watched. Each late answer doubles it: the next may be even later. */
   cautiousMs = FIRST_LATENCY_MS;
   #isKnown = false;
 
@@ -83,7 +86,7 @@ class Latency {
 
 /**
  * Sends requests from `startWatching` on. A pulled cable causes no event, and the event stream alone detects
- * silence only after 15 s. Lives as long as the page.
+ * silence only after 15 s (client/stream.ts). Lives as long as the page.
  */
 export class Liveness {
   readonly #options: LivenessOptions;
@@ -96,7 +99,7 @@ export class Liveness {
    * the browser may have suspended this page.
    */
   #unansweredSince: number | undefined;
-  /** True if the last request was answered while the connection was lost. */
+  /** True if the node has answered the last request that was sent while the connection was lost. */
   #hasReturned = false;
   #isReturnRequested = false;
 
@@ -201,7 +204,7 @@ export function absenceReason(
   const explains = (reason: AbsenceReason, since: number): boolean => now - since < REASON_MS[reason];
   const announced = absence && explains(absence.reason, absence.at) ? absence.reason : undefined;
   if (announced !== undefined && announced !== 'restart') return announced;
-  // An upgrade may restart the service or the node, and no event announces this.
+  // An upgrade may restart the service or the node, and no event names the upgrade as the reason.
   const isUpgrading = upgrade?.run?.state === 'running' && explains('upgrade', lostSince);
   return isUpgrading ? 'upgrade' : announced;
 }

@@ -19,8 +19,8 @@ import { useVolumeStep, VolumeSlider } from './volume-slider.js';
 const SLIDER_END_MIN = 0.01;
 
 /**
- * The output to which the player plays. Without a player it is the output of the first stream that is not
- * paused. Without such a stream it is the default output.
+ * The output of the player's first stream; without a player, that of the first stream that is not paused.
+ * Without such a stream it is the default output.
  */
 export function mainOutput({ outputs, clients }: NodeState, player?: PlayerRecord): OutputRecord | undefined {
   const candidates = [...outputs.values()];
@@ -106,7 +106,10 @@ function StepButton({ outputId, isUp }: { readonly outputId: number; readonly is
   );
 }
 
-/** A player that plays, or else the player that played last, or else the first player. */
+/**
+ * Returns a player that plays, the same as before if it still does. While none plays, it returns the same as
+ * before, or else the first.
+ */
 export function useCurrentPlayer(players: readonly PlayerRecord[]): PlayerRecord | undefined {
   const lastName = useRef<string | undefined>(undefined);
   const lastPlayer = players.find(({ bus_name }) => bus_name === lastName.current);
@@ -136,7 +139,7 @@ export function useLargePlayer(players: readonly PlayerRecord[]) {
   return { player, touchListeners: { onPointerDown: noteTouch, onKeyDown: noteTouch } };
 }
 
-/** Outputs that were muted before stay muted when the others are unmuted. */
+/** Unmutes only the outputs that it has muted last, or all outputs if it has muted none. */
 export function MuteAll({ outputs }: { readonly outputs: readonly OutputRecord[] }) {
   const node = useNode();
   /** The ids of the outputs that this button has muted. */
@@ -167,7 +170,7 @@ export function withoutHidden(state: NodeState): NodeState {
 /** The name of the output that a sound server makes while it has no card. */
 const PLACEHOLDER = 'auto_null';
 
-/** True if all outputs are placeholders, so that nothing can be heard. */
+/** True if there is no card, and all outputs are placeholders. Nothing can be heard then. */
 export function hasNoSoundCard({ outputs, cards }: Pick<NodeState, 'outputs' | 'cards'>): boolean {
   const names = [...outputs.values()].map(({ name }) => name);
   const hasOnlyPlaceholders = names.length > 0 && names.every((name) => name === PLACEHOLDER);

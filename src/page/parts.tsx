@@ -1,4 +1,4 @@
-// Contains the components and hooks that all sections use. Decides in which order lists are drawn.
+// Contains the components and hooks that several sections use. Decides in which order lists are drawn.
 
 import { Component, type ComponentChildren, createContext, type JSX } from 'preact';
 import { useCallback, useContext, useEffect, useLayoutEffect, useState } from 'preact/hooks';
@@ -150,7 +150,7 @@ type DrawPiece = () => void;
 /** A piece waits before or behind all pieces that wait already. */
 type QueuePlace = 'first' | 'last';
 
-/** Draws one piece per frame, because all at once would be a task long enough to be noticed. */
+/** Draws one piece per frame. Several pieces would be laid out in one task, long enough to be noticed. */
 class DrawQueue {
   #pieces: readonly DrawPiece[] = [];
   #isScheduled = false;
@@ -167,7 +167,6 @@ class DrawQueue {
   #schedule(): void {
     if (this.#isScheduled || this.#pieces.length === 0) return;
     this.#isScheduled = true;
-    // One piece is drawn per frame, because the browser would lay out several pieces as one long task.
     requestAnimationFrame(() => setTimeout(() => this.#drawNext(), WAIT_IN_FRAME_MS));
   }
 
@@ -184,8 +183,8 @@ class DrawQueue {
 export const PageDrawQueue = createContext(new DrawQueue());
 
 /**
- * Returns how many of `total` things to draw now. The number grows by `step` per frame. Things with the place
- * `last` wait for all other lists, because these would move them down.
+ * Returns how many of `total` things to draw now. The number grows by `step` per frame. Things with the
+ * place `last` wait for all other lists, because a list that grows moves them down.
  */
 export function useGrowing(total: number, step: number, place: QueuePlace = 'first'): number {
   const queue = useContext(PageDrawQueue);

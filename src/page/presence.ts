@@ -8,9 +8,9 @@ import { SharedLive } from './shared-live.js';
 
 /** If the node says `bye` within this time after an announced reason, the reason stays. */
 const BYE_AFTER_REASON_MS = 5 * 60_000;
-/** Enough for several round trips of a second. */
+/** This is enough for several round trips of a second each. */
 const DOCUMENT_TIMEOUT_MS = 15_000;
-/** The page is loaded again only when it has had no input for this long. */
+/** A visible page is loaded again only when it has had no input for this long. */
 const UNUSED_MS = 5000;
 const RELOAD_CHECK_MS = 1000;
 /** Levels change ten times a second. Only the meters draw levels. */

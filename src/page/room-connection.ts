@@ -23,14 +23,14 @@ const PROBE_TIMEOUT_MS = 4000;
 const HTTPS_PORT = 443;
 
 /**
- * `shut`: the node answers, but does not let this page in. `blocked`: this page's own policy forbids the
- * connection, because the node came after the page was loaded.
+ * `shut`: the node does not let this page in, or the browser refuses its http address. `blocked`: this
+ * page's own policy forbids the connection, because the node or its address is newer than the page.
  */
 export type RoomStatus = 'connecting' | 'live' | 'away' | 'shut' | 'blocked';
 
 /**
- * The URLs at which a node's interface may be, without a trailing slash. Numeric addresses are first, because
- * they need no name server.
+ * The URLs at which a node's interface may be, without a trailing slash. Numeric addresses are first,
+ * because they need no name server. A record with the path `/music/ui` has URLs that end in `/music`.
  */
 export function nodeUrls({ addresses, host, port, path }: NodeRecord): readonly string[] {
   const scheme = port === HTTPS_PORT ? 'https' : 'http';
@@ -112,8 +112,8 @@ export class RoomConnection {
   }
 
   /**
-   * True if this page's policy blocks all URLs of the node, or the new URL of a node that has moved. The
-   * policy allows the node's name below `.local`, but not every device finds such names.
+   * True if this page's policy blocks all URLs of the node, or the new URL of a node that has moved. After a
+   * move, the policy still allows the node's name below `.local`, but not every device finds such names.
    */
   get #isBlocked(): boolean {
     const isBlocked = (url: string): boolean => this.#blockedOrigins.has(originOf(url) ?? '');

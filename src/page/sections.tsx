@@ -19,7 +19,7 @@ import type { SectionId, TabId, View } from './view.js';
 interface SectionState extends NodeState, Pick<Parameters<typeof Streams>[0], 'streamsFolding'> {
   /** The player that is drawn large, and the output at which it is heard. */
   readonly current: { readonly player: PlayerRecord | undefined; readonly output: OutputRecord | undefined };
-  /** They keep the large player the same while somebody uses the players. */
+  /** These listeners keep the large player the same while somebody uses the players. */
   readonly touchListeners: ReturnType<typeof useLargePlayer>['touchListeners'];
   readonly nodeFolding: Folding;
 }
@@ -39,8 +39,8 @@ const SOUND_TAB = new LatePart(() => import('./sound-tab.js'));
 const NODE_TAB = new LatePart(() => import('./node-tab.js'));
 
 /**
- * The sections in the order in which they are drawn. The order within a column is the same, so that sections
- * of late parts are below the others.
+ * The sections in the order in which they are drawn. Sections of late parts are last, because each section
+ * waits for the sections before it.
  */
 const SECTIONS: readonly SectionRow[] = [
   { id: 'now', tab: 'music', content: () => Now },
@@ -114,7 +114,7 @@ function AudioWithoutPlayer(state: SectionState) {
   );
 }
 
-/** The backend; undefined if it is up. */
+/** The backend if it is away; undefined if it is up, or not enabled. */
 export function awayBackend({ backends }: NodeState, name: ChildName): BackendInfo | undefined {
   const backend = backends.get(name);
   return backend?.state === 'up' ? undefined : backend;
@@ -122,7 +122,7 @@ export function awayBackend({ backends }: NodeState, name: ChildName): BackendIn
 
 function isDisplayed({ backends, inputs }: NodeState, { id, backend }: SectionRow): boolean {
   if (id === 'now') return backends.has('audio') || backends.has('players');
-  // Without the sound server only the section of the outputs says that it is away.
+  // Without the sound server, streams and inputs have no section. That of the outputs says that it is away.
   if (id === 'streams') return backends.get('audio')?.state === 'up';
   if (id === 'inputs') return backends.get('audio')?.state === 'up' && inputs.size > 0;
   return backend === undefined || backends.has(backend);

@@ -14,7 +14,7 @@ import { drawing } from './drawing.js';
 import type { PageLive } from './node.js';
 import { Tabs } from './tabs.js';
 
-/** The holder sends the changed slices of the state, and the events that change no slice. */
+/** The holder sends the changed slices of the state, and the events of `RELAYED_EVENTS`. */
 type Update =
   | {
       readonly state: Partial<NodeState>;
@@ -23,11 +23,12 @@ type Update =
     }
   | { readonly event: NodeEvent };
 
+/** Each tab needs these events to know that the node is there, or why it goes away (presence.ts). */
 const RELAYED_EVENTS: ReadonlySet<string> = new Set(['server.info', 'power.action']);
 
 /**
  * The longest silence of a holder. An open stream brings something new every 10 s or sooner. While the
- * stream is lost, the client tries again every 45 s or sooner.
+ * stream is lost, an attempt fails every 45 s or sooner (client/stream.ts), and the holder sends this.
  */
 const HOLDER_SILENCE_MS_MAX = { open: 20_000, lost: 60_000 } as const;
 
@@ -47,7 +48,7 @@ export class SharedLive implements PageLive {
    * connection has received the whole state.
    */
   #inheritedState: NodeState | undefined;
-  /** True once another tab was noticed. Nothing is sent before that. */
+  /** True once another tab was noticed. No update is sent before that. */
   #isShared = false;
   #hasLevels: boolean;
   #clockAheadMs = 0;
@@ -73,7 +74,7 @@ export class SharedLive implements PageLive {
     this.#tabs.enter();
     const { signal } = this.#closing;
     document.addEventListener('visibilitychange', () => this.#tabs.noteVisibility(), { signal });
-    // A browser keeps a page that was left, and may bring it back as it was.
+    // A browser may keep a page that was left, and may bring it back as it was.
     addEventListener('pagehide', () => this.#leave(), { signal });
     const onShow = ({ persisted }: PageTransitionEvent): void => {
       if (persisted) this.#tabs.enter();
@@ -206,7 +207,7 @@ function channelNamed(name: string): BroadcastChannel | undefined {
   try {
     return new BroadcastChannel(name);
   } catch {
-    // The browser refuses a channel to a page for which it stores nothing.
+    // Firefox refuses a channel to a frame that may store nothing.
     return undefined;
   }
 }

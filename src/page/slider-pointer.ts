@@ -19,7 +19,7 @@ interface PointerOptions {
   readonly onEnd: (position: number) => void;
 }
 
-/** The width of the thumb in page.css. */
+/** The width of most thumbs: the first `--thumb` in page.css. */
 const THUMB_WIDTH_REM = 1.375;
 /** An unsteady finger moves less than this. */
 const SIDEWAYS_PX = 8;
@@ -29,7 +29,7 @@ const NOTCH_PX = 50;
 const LINE_PX = 16;
 
 /**
- * Follows the pointers on `field`, a native slider. Nothing is set until the finger has moved sideways, or
+ * Follows the pointers on `field`, a native slider. A finger sets nothing until it has moved sideways, or
  * was lifted where it came down. The returned function returns true while a pointer is down. The caller must
  * ignore the values that the browser sets meanwhile.
  */
@@ -63,7 +63,7 @@ export function usePointer(
         if (notches !== 0) latest.current.onWheel?.(-notches);
       });
     slider?.addEventListener('mousedown', (event) => {
-      // The browser would set a value and the focus by itself. Both are set here instead.
+      // The browser would set a value and the focus by itself. This file decides both instead.
       event.preventDefault();
       latest.current.takeFocus();
     });
@@ -95,6 +95,7 @@ function followGesture(
     isDrag = true;
     latest.current.onMove(positionAt(x));
   };
+  // The listeners take `ended` as their options, because it has a `signal`.
   const ended = new AbortController();
   type EventName = 'pointermove' | 'pointerup' | 'pointercancel';
   const listen = (name: EventName, handle: (event: PointerEvent) => void): void =>

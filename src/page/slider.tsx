@@ -112,8 +112,8 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
           value={announcedStep}
           disabled={more.disabled}
           onKeyDown={({ currentTarget: field }) => {
-            // While the slider moves by itself, the native slider has the older step that was announced, or
-            // a step that another key has set since the last drawing.
+            // While the slider moves by itself, the native slider has the announced step, which may be
+            // outdated. A step that another key has set since the last drawing is not.
             if (isMovingByItself && field.valueAsNumber === announcedStep) field.valueAsNumber = currentStep;
             stepBeforeKey.current = field.valueAsNumber;
           }}

@@ -222,6 +222,7 @@ const DRAG_BEGIN_PX = 6;
 function dragStream(down: PointerEvent, { name, onDrag, onDrop }: DragOptions): void {
   const handle = down.currentTarget;
   if (!(handle instanceof HTMLElement) || down.button !== 0) return;
+  // The listeners take `ended` as their options, because it has a `signal`.
   const ended = new AbortController();
   let drag: StreamDrag | undefined;
   const end = (): void => {

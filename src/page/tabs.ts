@@ -4,7 +4,7 @@
 /** A tab, with what decides its rank. */
 interface Tab {
   readonly isHidden: boolean;
-  /** Milliseconds since the epoch, with a random fraction. So no two tabs have the same `since`. */
+  /** The tab's beginning in milliseconds since the epoch. A random fraction makes it unique. */
   readonly since: number;
 }
 
@@ -91,7 +91,8 @@ export class Tabs<U> {
   }
 
   /**
-   * Call this when the tab became visible or hidden. A hidden holder claims, so that a visible tab objects.
+   * Call this when the tab has become visible or hidden. A visible tab takes the stream from a hidden
+   * holder. A hidden holder claims, so that a visible tab objects.
    */
   noteVisibility(): void {
     if (this.#role === 'holder' || !this.#options.isHidden()) this.#claim();
@@ -102,7 +103,7 @@ export class Tabs<U> {
     this.#channel?.postMessage({ kind: 'update', sender: this.#self, data: update });
   }
 
-  /** Has the holder's `onRequest` called. */
+  /** Asks the holder to call its `onRequest`. */
   request(): void {
     this.#post('request');
   }
@@ -137,7 +138,7 @@ export class Tabs<U> {
     this.#role = 'follower';
     this.#holder = holder;
     clearTimeout(this.#timer);
-    // A holder that has crashed sends nothing, not even that it goes away.
+    // A holder that has crashed does not send `left`.
     this.#timer = setTimeout(() => this.#claim(), this.#options.silenceMs());
     if (before === 'holder') this.#options.onYield();
     if (isNew) this.#post('join');
