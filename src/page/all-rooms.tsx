@@ -49,7 +49,7 @@ export function AllRooms({ rooms }: { readonly rooms: readonly NamedRoom[] }) {
   const setVolume = (volume: number): Promise<unknown> => {
     const failureTitle = translate('couldNotSet', { name: translate('volumeOfAll') });
     const sent = volumes.set(latest.current, volume);
-    // The slider goes on when the first room has answered, because another room may not answer.
+    // The slider sends its next value when the first room has answered, because another room may not answer.
     return Promise.race(reportAll(failureTitle, sent));
   };
   return (
@@ -86,7 +86,7 @@ interface MuteAllProps {
   readonly reportAll: (failureTitle: string, sentToRooms: SentToRooms) => readonly Promise<boolean>[];
 }
 
-/** Rooms that were muted before stay muted when the others are unmuted. */
+/** Unmutes only the rooms that it has muted last, or all rooms if it has muted none. */
 function MuteAllRooms({ rooms, reportAll }: MuteAllProps) {
   /** The keys of the rooms that this button has muted. */
   const mutedHere = useRef<readonly string[]>([]);

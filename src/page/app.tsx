@@ -22,7 +22,10 @@ const HOUSE = new LatePart(async () => (await import('./house-view.js')).HouseVi
 const WALL = new LatePart(async () => (await import('./wall.js')).Wall);
 const PAIRING = new LatePart(async () => (await import('./sheets.js')).Pairing);
 
-/** An interruption that is shorter than this does not disable the controls. */
+/**
+ * A silence of the node that is shorter than this does not disable the controls. A lost connection does so
+ * at once.
+ */
 const INTERRUPTION_MS = 1500;
 
 /** True once `condition` has been true for `ms`. */
@@ -127,7 +130,7 @@ function useTabs(state: NodeState) {
   const [isNodeOpen, setNodeOpen] = useState<boolean>();
   const [openedNeed, setOpenedNeed] = useState<Need>();
   useEffect(() => {
-    // The scroll comes after the drawing, because the section may have been in a tab that was not drawn.
+    // The scroll comes after the drawing, because the section may have been in a hidden tab.
     if (openedNeed !== undefined) document.getElementById(openedNeed.section)?.scrollIntoView();
   }, [openedNeed]);
   const openNeed = (need: Need): void => {

@@ -22,7 +22,9 @@ export type ControlInput<T> =
  */
 export const SETTLE_MS = 800;
 
-/** True after a request, until the node reports the value that was sent. */
+/**
+ * True after the node has accepted a value, until it reports this value. False while the control is grabbed.
+ */
 export function isSettling<T>({ desired, sent, isGrabbed }: Control<T>): boolean {
   return desired !== undefined && sent === undefined && !isGrabbed;
 }

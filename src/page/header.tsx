@@ -14,9 +14,9 @@ import type { TextKey } from './texts/english.js';
 
 const ROOMS = new LatePart(async () => (await import('./rooms.js')).RoomMenu);
 
-/** The header is drawn this often while the node is away, because its reason for this may expire. */
+/** The header is drawn this often while the node is away, because the reason in it may expire. */
 const REDRAW_MS = 1000;
-/** A node that announced its end has not ended if it is connected after this time. */
+/** While the node is still connected, its announced end is displayed for this time at most. */
 const LEAVING_MS = 10_000;
 
 interface StatusLine {
@@ -44,7 +44,7 @@ interface HeaderProps {
   readonly name: string;
   readonly state: NodeState;
   readonly presence: Presence;
-  /** True if the page shows only some sections. The header has no bar then. */
+  /** True if the page shows the wall, or only some sections. The header has no bar then. */
   readonly isReduced: boolean;
   readonly needs: readonly Need[];
   /** Opens the place of the need. */

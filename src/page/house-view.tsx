@@ -69,8 +69,8 @@ function useFreshPolicy(rooms: readonly NamedRoom[]): void {
 }
 
 /**
- * Returns true if the text is stored now for the first time. Without this the page would be loaded again and
- * again.
+ * Stores the text, and returns true if it was not stored already. Otherwise the page would be loaded again
+ * and again.
  */
 function storeIfNew(text: string): boolean {
   try {

@@ -19,7 +19,7 @@ export interface Room {
   readonly live: PageLive | undefined;
 }
 
-/** If there are more rooms than this, the rooms that are away are dropped. */
+/** If there are more rooms than this, rooms whose nodes have left the list are dropped. */
 const ROOMS_MAX = 64;
 const OWN_KEY = '';
 

@@ -61,7 +61,7 @@ interface ButtonProps {
   readonly isOpen?: boolean;
   readonly isBusy?: boolean;
   readonly disabled?: boolean;
-  /** True if the button looks disabled, but can be pressed. The node may know better than the page. */
+  /** True if the button looks disabled, but can be pressed, because the node may accept its command. */
   readonly isDimmed?: boolean;
   readonly children?: ComponentChildren;
 }

@@ -1,4 +1,4 @@
-// The page's texts, dates and percentages in the browser's language.
+// Gives the page's texts, dates and percentages in the browser's language.
 
 import { ENGLISH, type TextKey, type Texts } from './texts/english.js';
 import { chooseLanguage, fillIn, LOADERS } from './texts.js';

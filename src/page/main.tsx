@@ -73,8 +73,8 @@ function drawPage(page: HTMLElement): void {
 }
 
 /**
- * True for a browser that is older than those of packaging/browsers.mjs. Every such Firefox and Safari, and
- * nearly every such Chromium, lacks one of the three features that are tried here.
+ * True for most browsers that are older than those of packaging/browsers.mjs. Safari before 15.4, Chromium
+ * before 93 and Firefox before 98 lack one of the three features.
  */
 function isTooOld(): boolean {
   return !('hasOwn' in Object && 'HTMLDialogElement' in globalThis && 'BroadcastChannel' in globalThis);

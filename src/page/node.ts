@@ -13,7 +13,7 @@ export const ownNode = tonearm(new URL('.', location.href));
  */
 export type PageLive = Omit<Live, 'ready'>;
 
-/** The connection of the surrounding part of the page; undefined outside the page. */
+/** The connection of this part of the page; undefined for a room that is only a link (house.ts). */
 export const Connected = createContext<PageLive | undefined>(undefined);
 
 export function useLive(): PageLive {

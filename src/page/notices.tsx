@@ -7,7 +7,7 @@ import { Button } from './icons.js';
 import { isolated, translate } from './language.js';
 import type { TextKey } from './texts/english.js';
 
-/** The newest notices are kept. More of them would cover the page. */
+/** Only this many notices are kept, the newest. More of them would cover the page. */
 const NOTICES_MAX = 3;
 /** A notice is displayed for this time; longer while it has the pointer or the focus, or is open. */
 const DISPLAY_MS = 10_000;
@@ -75,7 +75,7 @@ function noticeOf(title: string, error: unknown): FailureNotice {
 export function useNotices() {
   const [notices, setNotices] = useState<readonly FailureNotice[]>([]);
   const dismiss = useCallback((title: string) => {
-    // If no notice has this title, the list stays the same object, which causes no drawing.
+    // If no notice has this title, the list stays the same object, so that nothing is drawn.
     setNotices((current) => {
       const isDisplayed = current.some((notice) => notice.title === title);
       return isDisplayed ? without(current, title) : current;
@@ -86,7 +86,7 @@ export function useNotices() {
       await work;
     } catch (error) {
       const notice = noticeOf(title, error);
-      // A failure that is repeated has only one notice, because a slider may be refused ten times in a row.
+      // A failure that is repeated has only one notice, because a slider may be refused ten times.
       setNotices((current) => [...without(current, title), notice].slice(-NOTICES_MAX));
       return false;
     }

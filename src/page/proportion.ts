@@ -10,7 +10,9 @@ export interface RoomVolume {
 }
 
 export interface Proportion {
-  /** The room's volume before the slider first moved. The other rooms' bases are in proportion to it. */
+  /**
+   * The room's volume before the slider first moved. The bases of all rooms are the proportion that is kept.
+   */
   readonly base: number;
   /** The volume to which the slider has set the room last. */
   readonly lastSet: number;

@@ -3,7 +3,7 @@
 import type { NodeState } from '../client/client.js';
 import { isolated, translate } from './language.js';
 
-/** The app for each program that receives sound. The name of its unit has the pattern. */
+/** The app for each program that receives sound. The pattern is found in the name of the program's unit. */
 const RECEIVERS: readonly (readonly [pattern: RegExp, app: string])[] = [
   [/spotifyd|librespot|raspotify/, 'Spotify'],
   [/shairport|airplay/, 'AirPlay'],

@@ -31,7 +31,7 @@ function compareControllable(a: ServiceRecord, b: ServiceRecord): number {
   return Number(isControllable(b)) - Number(isControllable(a));
 }
 
-/** Orders units by title, because the node sends them in another order on each connection. */
+/** Orders units by title, because the node sends them in the order in which they were first published. */
 function compareTitles(a: ServiceRecord, b: ServiceRecord): number {
   const first = unitTitle(a).toLowerCase();
   const second = unitTitle(b).toLowerCase();

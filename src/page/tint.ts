@@ -109,13 +109,13 @@ export function contrastOf(one: Colour, other: Colour): number {
 const grey = (level: number): Colour => [level / 255, level / 255, level / 255];
 
 /**
- * Where the search for the two colours begins, and the greys with which they must have enough contrast. The
- * greys stand for colours of page.css, and have a little less contrast than these.
+ * Where the search for the two colours begins, and the greys with which they must have enough contrast. Each
+ * grey stands for a colour of page.css, such as `--quiet`, and is a little closer to the searched colour.
  */
 interface Scheme {
   readonly ground: {
     readonly lightness: number;
-    /** A part of the tint's saturation. */
+    /** The ground has this part of the tint's saturation. */
     readonly saturation: number;
     readonly greys: readonly Colour[];
   };

@@ -128,6 +128,7 @@ function useLateRemoval(remove: () => Promise<unknown>, name: string) {
       });
     };
     const timer = setTimeout(send, UNDO_MS);
+    // The listeners take `ended` as their options, because it has a `signal`.
     const ended = new AbortController();
     addEventListener('pagehide', send, ended);
     return () => {

@@ -113,8 +113,8 @@ export function TransportButtons({ player, label, isWithoutPlay = false }: Butto
 const US_PER_S = 1_000_000;
 const TICK_MS = 500;
 /**
- * An object path of D-Bus. Players accept only such a track id, but some report others. A position without an
- * id is for the track that plays.
+ * An object path of D-Bus, such as `/org/mpris/MediaPlayer2/Track/3`. Players accept only such a track id,
+ * but some report others. A position without an id is for the track that plays.
  */
 const TRACK_ID_PATTERN = /^\/(?:[A-Za-z0-9_]+(?:\/[A-Za-z0-9_]+)*)?$/;
 
@@ -215,7 +215,7 @@ export function NoCover({ isLarge }: { readonly isLarge: boolean }) {
   return isLarge ? <Late part={LAST_COVER} props={{}} /> : <Icon name="note" />;
 }
 
-/** Makes the addresses of two covers different, so that the browser loads each picture exactly once. */
+/** All covers of a player have the same address. This number makes the browser load each new one. */
 function hashOf(text: string): number {
   let hash = 7;
   for (const letter of text) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 1_000_000_007;

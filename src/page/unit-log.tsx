@@ -63,7 +63,7 @@ export function UnitLog({ read, state, showsFailure, title, isOffered }: UnitLog
   );
 }
 
-/** The line that systemd logs when a unit has failed. */
+/** The line that systemd logs when a unit has failed: `mpd.service: Failed with result 'exit-code'.` */
 const FAILED_LINE = /: Failed with result '([^']+)'/;
 
 /** The time and result of the last failure in the log; undefined if the log has no failure. */
