@@ -33,8 +33,8 @@ export class EventParser {
   }
 
   /**
-   * Yields the events that `text` completes. At each of them, `lastEventId` is the id of that event. Throws
-   * a RangeError if an event gets too long.
+   * Yields the events that `text` completes. While an event is yielded, `lastEventId` is its id, or else the
+   * last id before it. Throws a RangeError if an event gets too long.
    */
   *feed(text: string): Generator<ParsedEvent> {
     const received = this.#unfinishedLine + (this.#endsInCr && text.startsWith('\n') ? text.slice(1) : text);

@@ -32,7 +32,7 @@ const STATUS_LINES: Readonly<Record<Presence['status'], StatusLine>> = {
   closed: LOST,
 };
 
-/** The text of each reason for the status line, and the sentence for the banner below it. */
+/** For each reason, the text of the status line, and the sentence of the banner below it. */
 const REASON_TEXTS: Readonly<Record<AbsenceReason, Readonly<{ status: TextKey; banner: TextKey }>>> = {
   reboot: { status: 'restarting', banner: 'rebooting' },
   poweroff: { status: 'poweredOff', banner: 'poweringOff' },

@@ -50,7 +50,7 @@ function urlForHouse(nodes: NodeState['nodes']): string | undefined {
 /** The page is loaded again only when it has had no input for this long. */
 const UNUSED_MS = 3000;
 const CHECK_MS = 1000;
-/** The tab's storage has under this key the rooms for which the page was loaded again. */
+/** Under this key, the tab's storage has the rooms for which the page was loaded again. */
 const STORAGE_KEY = 'tonearm-blocked';
 
 /**

@@ -74,6 +74,7 @@ export class House {
     return [
       {
         key: OWN_KEY,
+        // On the page of this node, `#` does not load the page again.
         href: location.search === '' ? '#' : location.pathname,
         name: location.hostname,
         isOwn: true,

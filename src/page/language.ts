@@ -69,8 +69,8 @@ export function formatClock(time: Date): string {
 }
 
 /**
- * 0.426 makes `43%`. A text of the page has the place of the sign, because the browser's own formats are slow
- * at the first drawing.
+ * 0.426 makes `43%`. The text `percent` places the sign, because the browser's own formats are slow at the
+ * first drawing.
  */
 export function formatPercent(part: number): string {
   return translate('percent', { value: Math.round(part * 100) });

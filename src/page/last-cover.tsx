@@ -53,7 +53,7 @@ export function LastCover() {
   );
 }
 
-/** Rejects if no cover is stored, or the browser has no storage. */
+/** Rejects if the browser has no storage, or no cover: `createImageBitmap` refuses an empty picture. */
 async function storedCover(): Promise<ImageBitmap> {
   const dataUrl = sessionStorage.getItem(STORAGE_KEY) ?? '';
   const [, base64 = ''] = dataUrl.split(',');

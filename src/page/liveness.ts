@@ -174,7 +174,7 @@ export class Liveness {
   }
 }
 
-/** `reboot` and `poweroff` as in `power.action`; `restart` is a restart of the service. */
+/** `reboot` and `poweroff` are those of `power.action`; `restart` is a restart of the service. */
 export type AbsenceReason = 'reboot' | 'poweroff' | 'upgrade' | 'restart';
 
 export interface AnnouncedAbsence {

@@ -15,7 +15,7 @@ import { isPlaying } from './player-controls.js';
 import { playerStreams } from './transport.js';
 import { useVolumeStep, VolumeSlider } from './volume-slider.js';
 
-/** The smallest end of a slider, because a slider with a volume limit of 0 would have no length. */
+/** The smallest maximum of a slider. A slider with a volume limit of 0 would have no length. */
 const SLIDER_END_MIN = 0.01;
 
 /**

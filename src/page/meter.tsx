@@ -15,8 +15,8 @@ function lineLength(peak: number): number {
 }
 
 /**
- * Calls `onPeak` with each new peak of the output's loudest channel, 0..1. There are ten a second, so the
- * component is not drawn again for them.
+ * Calls `onPeak` with each new peak of the output's loudest channel, 0..1. There are up to ten a second, so
+ * the component is not drawn again for them.
  */
 function usePeak(outputId: number, onPeak: (peak: number) => void): void {
   const live = useLive();

@@ -34,7 +34,7 @@ export function PlayFromComputer({ backends }: Pick<NodeState, 'backends'>) {
 }
 
 /**
- * Requests the record each time that the sound server comes up. A sound server opens its port at its start.
+ * Requests the record whenever the sound server comes up, because the server opens its port at its start.
  */
 function useNetworkRecord(isUp: boolean): NetworkRecord | undefined {
   const node = useNode();

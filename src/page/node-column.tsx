@@ -6,7 +6,7 @@ import { Button } from './icons.js';
 import { translate } from './language.js';
 import { useRedraw } from './parts.js';
 
-/** From this width on the column is open at first, because it has room beside the others. */
+/** From this width on, as in page.css, the column is open at first: it has room beside the others. */
 const WIDE_QUERY = '(min-width: 72rem)';
 
 /** The column's state and setter. The state is undefined until somebody has folded or opened the column. */

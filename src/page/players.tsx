@@ -32,7 +32,7 @@ const TRACKS = new LatePart(async () => (await import('./tracklist.js')).Tracks)
 interface PlayersProps extends NodeState {
   /** The player that is drawn large. */
   readonly player: PlayerRecord;
-  /** The output to which this player plays. */
+  /** The output to which this player plays, or else the default output. */
   readonly output: OutputRecord | undefined;
 }
 

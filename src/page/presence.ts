@@ -13,7 +13,7 @@ const DOCUMENT_TIMEOUT_MS = 15_000;
 /** A visible page is loaded again only when it has had no input for this long. */
 const UNUSED_MS = 5000;
 const RELOAD_CHECK_MS = 1000;
-/** Levels change ten times a second. Only the meters draw levels. */
+/** Levels change up to ten times a second. Only the meters draw levels. */
 const LEVEL_SLICES: readonly Slice[] = ['levels', 'inputLevels'];
 
 export class Presence {

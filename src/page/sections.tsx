@@ -17,7 +17,7 @@ import type { SectionId, TabId, View } from './view.js';
 
 /** The state of the node, and of the page. */
 interface SectionState extends NodeState, Pick<Parameters<typeof Streams>[0], 'streamsFolding'> {
-  /** The player that is drawn large, and the output at which it is heard. */
+  /** The player that is drawn large, and the output that `mainOutput` finds for it. */
   readonly current: { readonly player: PlayerRecord | undefined; readonly output: OutputRecord | undefined };
   /** These listeners keep the large player the same while somebody uses the players. */
   readonly touchListeners: ReturnType<typeof useLargePlayer>['touchListeners'];

@@ -12,9 +12,9 @@ export interface Tint {
 export type Colour = readonly [red: number, green: number, blue: number];
 
 export interface Palette {
-  /** The colour of the page's background. */
+  /** The background of the large player, or of the wall. */
   readonly ground: Colour;
-  /** The colour of its buttons and sliders. */
+  /** The colour of the page's buttons and sliders. */
   readonly accent: Colour;
 }
 

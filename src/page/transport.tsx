@@ -37,7 +37,7 @@ const LOOP_MODES = {
 
 interface TransportProps {
   readonly player: PlayerRecord;
-  /** Makes a button's label, with the player's name if there are several. */
+  /** Makes a button's label, with the player's name if there are several players. */
   readonly label: (what: string) => string;
 }
 
