@@ -9,7 +9,7 @@ export const ownNode = tonearm(new URL('.', location.href));
 
 /**
  * A connection that tabs may share. It has no `ready`, because the tabs get their first states at different
- * times.
+ * times. `subscribe` calls the listener only at changes.
  */
 export type PageLive = Omit<Live, 'ready'>;
 
