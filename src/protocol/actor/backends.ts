@@ -51,7 +51,7 @@ export const BACKEND_STATES = ['connecting', 'up', 'restarting', 'failed'] as co
 
 export type BackendState = (typeof BACKEND_STATES)[number];
 
-/** A row of `/health`. */
+/** The facts from which a row of `/health` is made. */
 export interface BackendHealth {
   readonly state: BackendState;
   /** When the state began, in milliseconds since the epoch. */

@@ -50,8 +50,9 @@ export interface CollectionSpec {
   /** The event of a changed or new record. Absent if changes of this collection make no event. */
   readonly updated?: EventType;
   /**
-   * The event of a removed record. Absent if a removal is rare, such as that of a unit that becomes
-   * internal. Streams then get a snapshot, which lacks the record.
+   * The event of a removed record. Where it is absent, a removal is rare, such as that of a unit that
+   * becomes internal. Streams then get a snapshot, which lacks the record (`needsSnapshot` in
+   * gateway/journal.ts has the exceptions).
    */
   readonly removed?: EventType;
   /**
@@ -71,8 +72,9 @@ export interface CollectionSpec {
   readonly shape?: 'list' | 'player' | 'tracklist' | 'node' | 'backend';
   /**
    * How the journal keeps its records. By default it keeps the newest text of each key. Else:
-   * - `passing`: it also keeps the newest text of each key. The records are in no snapshot, because another
-   *   collection has the same content. A text that is equal to the last one makes an event, too.
+   * - `passing`: it also keeps the newest text of each key, but the records are in no snapshot. Clients get
+   *   the same content from another collection, or by a `GET`. A text that is equal to the last one makes an
+   *   event, too.
    * - `actions`: every text is an action of its own, whatever its key.
    */
   readonly keeps?: 'passing' | 'actions';
@@ -128,7 +130,7 @@ const COLLECTIONS = {
     removed: 'player.removed',
     shape: 'player',
   },
-  /** Keyed by bus name: the player's position, where clients have reckoned another one. */
+  /** Keyed by bus name: the player's position. It is put when clients have reckoned another one. */
   'players.position': { backend: 'players', updated: 'player.position', shape: 'list', keeps: 'passing' },
   /** Keyed by bus name: the answer to the `GET` of the tracklist. It is put after the player's record. */
   'players.tracklist': {
@@ -144,8 +146,8 @@ const COLLECTIONS = {
   /** One record, key ''. */
   bluetooth: { backend: 'bluetooth', updated: 'bluetooth.updated' },
   /**
-   * Keyed by address: known devices, and those that a scan has found. When the adapter is gone, `passing`
-   * lets them be removed without an event for each.
+   * Keyed by address: known devices, and those that a scan has found. `passing` lets the journal drop them
+   * when the adapter is gone.
    */
   'bluetooth.devices': { backend: 'bluetooth', keeps: 'passing' },
   /**
@@ -164,7 +166,7 @@ export type Collection = keyof typeof COLLECTIONS;
 
 export const COLLECTION_NAMES = Object.keys(COLLECTIONS) as readonly Collection[];
 
-/** The table, typed so that each row may have every optional field. */
+/** The same table, with one type for all rows, so that every optional field can be read. */
 export const COLLECTION_SPECS: Readonly<Record<Collection, CollectionSpec>> = COLLECTIONS;
 
 export interface ResourceSpec {
@@ -189,7 +191,9 @@ function single(backend: ChildName, collection: Collection): ResourceSpec {
 
 const jsonArray = (texts: readonly string[]): string => `[${texts.join(',')}]`;
 
-/** The collections behind each GET of published state, and behind each MQTT topic of the same state. */
+/**
+ * The collections behind each `GET` of the kind `document`, and behind each MQTT topic of the same state.
+ */
 export const RESOURCES = {
   audio: {
     backend: 'audio',

@@ -52,7 +52,7 @@ export interface FaultRow {
 
 export type FaultCode = keyof typeof ROWS;
 
-/** The table, typed so that each row may have every optional field. */
+/** The same table, with one type for all rows, so that every optional field can be read. */
 export const FAULTS: Readonly<Record<FaultCode, FaultRow>> = ROWS;
 
 /** Why a command failed. `detail` is a sentence for clients, and says more than the row's `title`. */

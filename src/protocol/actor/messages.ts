@@ -16,7 +16,8 @@ export interface Put {
   /** Encoded once, in the actor's thread. */
   readonly json: string;
   /**
-   * The place in lists, lowest first. Records without a rank are listed in the order in which they were put.
+   * The place in lists, lowest first. Records without a rank come last, in the order in which they were
+   * first put.
    */
   readonly rank?: number | undefined;
 }
@@ -42,8 +43,8 @@ export type ActorItem =
   | { readonly kind: 'answer'; readonly id: number; readonly answer: Answer }
   /**
    * An actor sends `up` after the puts that complete its collections. When it loses its peer, it sends
-   * `connecting` and no drops, because the journal then drops the records by itself. It keeps those of
-   * collections without an event for a removal (units, the upgrade).
+   * `connecting` and no drops. The journal then drops the records by itself, and keeps only some, such as
+   * units (`dropsWhenAway` in gateway/journal.ts).
    */
   | { readonly kind: 'status'; readonly state: 'connecting' | 'up'; readonly detail?: string }
   | { readonly kind: 'log'; readonly level: LogLevel; readonly message: string; readonly fields?: LogFields }
@@ -68,15 +69,15 @@ export type ToChild = { readonly kind: 'ping'; readonly id: number } | { readonl
 export type ToActor<B extends Backend = Backend> =
   | { readonly kind: 'command'; readonly id: number; readonly command: Command<B> }
   /**
-   * `isWatched` is true while anybody watches the meters. The message is sent again for each new watcher,
-   * because no reading is kept for it.
+   * `isWatched` is true while anybody watches the meters. Each new watcher causes another message, because
+   * only the actor can send it a reading.
    */
   | { readonly kind: 'watch levels'; readonly isWatched: boolean }
   /** Sent only to subscribers. */
   | ({ readonly kind: 'changes' } & ChangeBatch)
   | ToChild;
 
-/** From the main thread to a bridge. */
+/** From the main thread to a bridge. A backend that has sent an `ask` gets its `reply`, too. */
 export type ToBridge =
   | ({ readonly kind: 'changes' } & ChangeBatch)
   | ({ readonly kind: 'reply'; readonly id: number } & BridgeReply)
@@ -113,17 +114,19 @@ export const UNWANTED: Readonly<Record<Subscriber, (collection: Collection) => b
 };
 
 /**
- * The changes since the subscriber's last pull, in order: the newest change of each record, and every
- * action. The records may contradict each other until the last change is applied. While a backend is not
- * `up`, its records may be outdated.
+ * The changes since the subscriber's last batch, in order: the newest of each record, and every kept action.
+ * The records may contradict each other until the last change is applied. While a backend is not `up`, its
+ * records may be outdated.
  */
 export interface ChangeBatch {
-  /** True if `changes` has all records that there are. Then the receiver must forget all earlier records. */
+  /**
+   * True if `changes` has all records that the subscriber needs. Then it must forget all earlier records.
+   */
   readonly isWhole: boolean;
   readonly changes: readonly Change[];
 }
 
-/** An operation that a bridge asks for. */
+/** An operation that a child asks for. */
 export interface BridgeRequest {
   /** Undefined if no operation has the requested name. */
   readonly operation: OperationName | undefined;
@@ -131,7 +134,7 @@ export interface BridgeRequest {
   readonly params?: Readonly<Record<string, string | undefined>>;
   /** Parsed JSON. */
   readonly body?: unknown;
-  /** A text in place of `body` that is no valid body. It is refused with the same words as over HTTP. */
+  /** A text that is no valid body, in place of `body`. Its refusal has the same words as over HTTP. */
   readonly invalidBody?: string;
 }
 

@@ -36,8 +36,8 @@ export interface MqttName {
   /** True: the value `true` requests the operation without a body. */
   readonly isBare?: true;
   /**
-   * A name for the thing that the command sets. A newer command with the same name supersedes a queued one.
-   * Absent if every command must be carried out.
+   * A name for what the command sets. A newer command replaces a queued one with the same name and topic;
+   * with the name `default`, at any topic. Absent if every command must be carried out.
    */
   readonly supersedes?: string;
 }
@@ -53,8 +53,8 @@ interface OperationRow<Path extends string> {
 type AnyCommand = { readonly do: string };
 
 /**
- * Where a JSON document comes from: the gateway itself, the records of a backend (`document`, `tracklist`),
- * or a command to a backend. Only a log has a query (`LOG_LINES`).
+ * Where a JSON document comes from: the gateway itself, published records (`document`, `tracklist`), or a
+ * command to a backend. Only a log has a query (`LOG_LINES`).
  */
 type JsonSource<Command> =
   | { readonly kind: 'server' | 'health' | 'openapi' }
@@ -130,7 +130,9 @@ type Flat<T> = { readonly [Member in keyof T]: T[Member] };
 
 interface ChangeOptions<PathParams, Body extends BodyName | undefined, Command> {
   readonly body?: Body;
-  /** Used in place of a missing body. Without it a body is required. */
+  /**
+   * Used in place of a missing body. A row with a `body` but without this refuses a request without a body.
+   */
   readonly defaultBody?: BodyFor<Body>;
   readonly needs?: readonly Need[];
   readonly mqtt?: readonly MqttName[];
@@ -189,13 +191,17 @@ function byMember(name: string, supersedes: string = name): MqttName {
   return { by: 'member', name, supersedes };
 }
 
-/** The same for a relative change, of which every one counts. */
+/**
+ * The operation is a relative change, and is requested by this member. Every command counts, so none
+ * replaces another.
+ */
 function byRelativeMember(name: string): MqttName {
   return { by: 'member', name };
 }
 
 /**
- * The thing that an audio command changes. `ref` is a decimal id or an exact name, as the client wrote it.
+ * The thing that an audio command changes; `server` stands for the default output. `ref` is a decimal id or
+ * an exact name, as the client wrote it.
  */
 export type AudioTarget =
   | { readonly kind: 'server' }
@@ -524,7 +530,7 @@ export type CommandOf<B extends Backend> = {
 export type ChangeOperation = ChangeRow<Backend, string, BodyName | undefined, CommandOf<Backend>>;
 export type Operation = ReadOperation<CommandOf<Backend>> | ChangeOperation;
 
-/** The table, typed so that each row may have every optional field. */
+/** The same table, with one type for all rows. */
 export const OPERATIONS: Readonly<Record<OperationName, Operation>> = TABLE;
 
 export const OPERATION_NAMES = Object.keys(TABLE) as readonly OperationName[];

@@ -19,8 +19,8 @@ export const PARAMETERS = {
 export const NAME_MAX_CHARACTERS = 4_096;
 
 /**
- * The forms of names of units (systemd.unit(5)) and of names on the bus. A text of another form is answered
- * with 404.
+ * The forms of names of units (systemd.unit(5)), such as `mpd.service`, and of names on the bus, such as
+ * `vlc`. A text of another form is answered with 404.
  */
 export const NAME_FORMS: Readonly<Record<string, { readonly pattern: string; readonly maxLength: number }>> =
   {

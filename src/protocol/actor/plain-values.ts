@@ -1,7 +1,7 @@
 // How people write values without JSON, in a terminal or as an MQTT payload: numbers, also in percent, and
 // the words of a switch. Pure.
 
-/** A number as JSON has it. */
+/** A number as JSON has it, such as `-0.5` or `1e3`. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
 export const SWITCH_WORDS: ReadonlyMap<string, boolean> = new Map([

@@ -21,7 +21,7 @@ function mapOf<M>(values: TSchema) {
   return Type.Unsafe<M>({ type: 'object', additionalProperties: values });
 }
 
-/** An object that has no other members. */
+/** An object that may have only these members. */
 function closed<T extends TProperties>(properties: T): TObject<T> {
   return Type.Object(properties, { additionalProperties: false });
 }
@@ -354,7 +354,9 @@ export const ProblemRecord = closed({
   detail: Type.String(),
 });
 
-/** The integers that JSON carries exactly. The bus has 64 bits for these values. */
+/**
+ * The integers that a number of JavaScript can hold exactly. On the bus, offsets and positions have 64 bits.
+ */
 const EXACT_INTEGERS = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER } as const;
 
 const SetVolume = closed({ volume: Type.Number({ minimum: 0, maximum: 1 }) });
@@ -383,13 +385,14 @@ export const BODIES = {
   seek: closed({ offset: Type.Integer({ ...EXACT_INTEGERS, description: 'microseconds' }) }),
   position: closed({
     position: Type.Integer({ ...EXACT_INTEGERS, minimum: 0, description: 'microseconds' }),
+    // An object path of D-Bus, such as `/org/mpd/Tracks/1`.
     track_id: Type.Optional(Type.String({ pattern: '^/(?:[A-Za-z0-9_]+(?:/[A-Za-z0-9_]+)*)?$' })),
   }),
   setVolume: SetVolume,
   loop: closed({ loop: LoopStatus }),
   shuffle: closed({ shuffle: Type.Boolean() }),
   addTrack: closed({
-    // Without control characters: no address has them, and players differ in what they do with them.
+    // Control characters are refused: no address has them, and players differ in what they do with them.
     uri: Type.String({ pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]{1,4096}$' }),
     after_track: Type.Optional(
       Type.String({ ...NAME_LENGTH, description: "a track's id, or its last segment" }),

@@ -99,7 +99,7 @@ export class Reader {
     return this.#bytes.subarray(this.#offset, this.#end);
   }
 
-  /** Reads the `size` bytes of a value that has no kind in `Values`. Returns a view of the payload. */
+  /** Reads the `size` bytes of a value whose kind is not in `ValueTypes`. Returns a view of the payload. */
   takeBytes(tag: number, size: number): Buffer {
     const start = this.#skipTagged(tag, size);
     return this.#bytes.subarray(start, start + size);
@@ -184,6 +184,7 @@ export class Reader {
     }
   }
 
+  /** Reads a text. `TextCache` cuts it to TEXT_MAX_BYTES, so a longer one is decoded again as a whole. */
   #wholeText(kind: 'text' | 'optionalText'): string | undefined {
     const start = this.#offset + 1;
     const beginning = this.#excerpt();
@@ -239,8 +240,8 @@ export class Reader {
   }
 
   /**
-   * Skips a property's value and returns where its bytes begin. Checks the tags and lengths before them
-   * without calls of u32(), because half of all values that are read are values of properties.
+   * Skips a property's value, and returns where its bytes begin. Half of all values that are read are values
+   * of properties. So tags and lengths are checked without calls of u32(), which cost time.
    */
   #skipPropValue(): number {
     const bytes = this.#bytes;

@@ -28,7 +28,7 @@ export interface SessionOptions {
   readonly cookie?: Uint8Array | undefined;
   /** Our properties, such as `application.name`. They are sent in SET_CLIENT_NAME. */
   readonly clientProps: Readonly<Record<string, string>>;
-  /** In ms, for the whole handshake. A server that systemd had just started for it once took 25 s. */
+  /** In ms, for the whole handshake. A server that systemd started for the connection once took 25 s. */
   readonly authDeadlineMs: number;
   /** In ms, for each request without a deadline of its own. */
   readonly requestDeadlineMs: number;
@@ -123,7 +123,9 @@ export class Session {
     this.#texts.lists.forget(object);
   }
 
-  /** The bytes to write to the socket, perhaps none. Call it after every call of another method. */
+  /**
+   * The bytes to write to the socket, perhaps none. Call it after `open`, `receive`, `request` and `expire`.
+   */
   takeOutput(): Uint8Array {
     return this.#writer.take();
   }
@@ -135,7 +137,7 @@ export class Session {
     return next;
   }
 
-  /** Settles the requests whose deadline has passed. The handshake's deadline ends the session, too. */
+  /** Settles the requests whose deadline has passed. If the handshake's has passed, the session ends. */
   expire(now: number): void {
     if (this.#state.kind === 'handshake' && this.#state.deadline <= now)
       this.close({ kind: 'timeout', command: this.#state.command });
@@ -171,7 +173,7 @@ export class Session {
       if (result.ok) next(result.value);
       else if (result.error.kind === 'server')
         this.close({ kind: 'auth-refused', command, fault: serverFault(result.error.code) });
-      // Any other error has ended the session, except `bad-argument`, which our arguments cannot cause.
+      // Any other error ends the session, except `bad-argument`, which our arguments cannot cause.
     });
   }
 
@@ -182,7 +184,8 @@ export class Session {
       return;
     }
     this.#version = version;
-    // PipeWire takes requests in any order, and refuses them before the name. So they wait for this reply.
+    // PipeWire handles requests in any order, and refuses those that it handles before the name. So requests
+    // wait for this reply.
     this.#sendHandshake('SET_CLIENT_NAME', { props: this.#options.clientProps }, deadline, () => {
       this.#state = { kind: 'ready' };
       this.#events.onReady(version);
