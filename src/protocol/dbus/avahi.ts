@@ -63,7 +63,8 @@ export const AVAHI_SIGNALS = {
 } as const;
 
 /**
- * In any other state of the server, services that were added before are gone, or name a host that is gone.
+ * The state of a server that can announce services. In any other state, services that were added before are
+ * gone, or name a host that is gone.
  */
 export const SERVER_RUNNING = 2;
 
@@ -71,7 +72,7 @@ export const GROUP_STATES = { established: 2, collision: 3, failure: 4 } as cons
 
 export const AVAHI_ERRORS = { collision: 'org.freedesktop.Avahi.CollisionError' } as const;
 
-/** The bit in the flags of a found service which says that this host announces it. */
+/** This bit in the flags of a found service says that this host announces it. */
 export const LOCAL_FLAG = 8;
 
 export const EVERY_INTERFACE = -1;

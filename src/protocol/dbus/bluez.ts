@@ -115,7 +115,7 @@ export const AGENT_CALLS = {
   release: signalRow(AGENT_INTERFACE, 'Release', ''),
 } as const;
 
-/** A UUID of Bluetooth's own list. Only 16 bits of it vary (Assigned Numbers, "Service Class"). */
+/** A UUID of Bluetooth's own list: only 16 bits vary, such as `110b` (Assigned Numbers, "Service Class"). */
 const LISTED_UUID = /^0000([0-9a-f]{4})-0000-1000-8000-00805f9b34fb$/;
 
 /** Makes a function that returns true for the UUIDs of these services. */

@@ -55,7 +55,10 @@ export function signalRow<S extends Signature>(
   return { interface: iface, member, signature };
 }
 
-/** A received signal, or a call to us. `sender` is a unique name. A variant in `values` has no signature. */
+/**
+ * A received signal, or a call to us. `sender` is a unique name, or BUS_NAME (daemon.ts) for the bus itself.
+ * A variant in `values` has no signature.
+ */
 export interface Signal {
   readonly sender: string;
   readonly path: string;
@@ -98,8 +101,8 @@ export interface Match {
 
 /** The text of the rule for the bus. */
 export function matchRule(match: Match): string {
-  // An apostrophe cannot be escaped inside quotes. So the quotes end before it, and begin again after it
-  // (D-Bus, "Match Rules").
+  // An apostrophe cannot be escaped inside quotes. So the quotes end before it, and begin again after it:
+  // `it's` becomes `'it'\''s'` (D-Bus, "Match Rules").
   const parts = Object.entries(match).map(([key, value]) => `${key}='${value.replaceAll("'", "'\\''")}'`);
   return ["type='signal'", ...parts].join(',');
 }

@@ -87,7 +87,7 @@ export const SERVICE_PROPERTIES = { Result: 's', NRestarts: 'u' } as const satis
 
 /**
  * The path of a unit's object. Letters and digits of the name stay. Any other byte, and a digit at the
- * beginning, becomes `_` and two hexadecimal digits.
+ * beginning, becomes `_` and two hexadecimal digits: `a-1.service` becomes `a_2d1_2eservice`.
  */
 export function unitPath(name: string): string {
   const escaped = [...new TextEncoder().encode(name)].map((byte, index) => {

@@ -36,9 +36,9 @@ export const index = writableKind('index', (writer, value: number | undefined) =
 export const ownIndex = readableKind('ownIndex');
 
 /**
- * The object that a request is for. On the wire it is an index and a name, and the server refuses a request
- * with both or with neither (INVALID). We always send the index, because names are not unique. The name is
- * the null string.
+ * The object that a request is for. On the wire it is an index and a name. The server refuses a request with
+ * both, and most requests with neither (INVALID). We always send the index, because names are not unique.
+ * The name is the null string.
  */
 export const byIndex: Writable<number> = {
   write: (writer, value) => {
@@ -142,7 +142,7 @@ export function record<const F extends FieldTable>(fields: F): Readable<RecordOf
   };
 }
 
-/** A list keeps its first values, up to this number. A sink has room for 256 streams (PulseAudio 16). */
+/** A list without a count keeps at most so many values. A sink of PulseAudio 16 has room for 256 streams. */
 export const RECORDS_MAX = 512;
 
 /** A list without a count, which goes to the end of the frame. Values beyond RECORDS_MAX are dropped. */

@@ -16,8 +16,8 @@ export const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
 const STAGING_MIN_BYTES = 4096;
 
 /**
- * Received bytes, with two views of them. To make the views costs as much as to handle a frame. So the
- * socket reads everything into one buffer, whose views are made once.
+ * Received bytes, with two views of them. To make the views costs as much as to handle a frame. So
+ * actors/dial.ts reads everything into one buffer, whose views are made once.
  */
 export class Chunk {
   readonly bytes: Buffer;

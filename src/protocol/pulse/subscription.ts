@@ -3,8 +3,8 @@
 import { NONE, WireError } from './wire.js';
 
 /**
- * The kinds of objects. The low four bits of an event are an index in this list. A mask has a bit at the
- * index of each kind.
+ * The kinds of objects. The low four bits of an event are an index in this list: 0x12 is a change (1) of a
+ * sink input (2). A mask has a bit for each kind that is asked for: 0x05 asks for sinks and sink inputs.
  */
 export const FACILITIES = [
   'sink',

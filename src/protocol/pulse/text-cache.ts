@@ -8,9 +8,10 @@ const TEXT_SLOTS = 2048;
  */
 const CACHED_TEXT_MAX_BYTES = 64;
 /**
- * How many bytes of one text are decoded. PulseAudio and PipeWire pass on 60 000 bytes in each text. One
- * character beyond Latin-1 makes a string take two bytes per character. 136 streams with two such texts
- * filled a thread's whole heap (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
+ * How many bytes of a text are decoded, unless the whole text is needed (`optionalText` in reader.ts).
+ * PulseAudio and PipeWire pass on 60 000 bytes in each text. One character beyond Latin-1 makes a string
+ * take two bytes per character. 136 streams with two such texts filled a thread's whole heap
+ * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
  */
 export const TEXT_MAX_BYTES = 1024;
 /** How many bytes of a text are compared at a time. */
@@ -23,8 +24,8 @@ const PRIME_FACTOR = 0x85ebca77;
 const SLOT_SHIFT = 32 - Math.log2(TEXT_SLOTS);
 
 /**
- * How many objects the cache can have lists of; a power of two. Objects may share a place, such as a sink and
- * a stream. Then only the lists of the object that was read last are kept.
+ * How many objects the cache can have lists of; a power of two. Two objects, such as a sink and a stream,
+ * may share a place. Then only the lists of the object that was read last are kept.
  */
 const OBJECT_PLACES = 512;
 /** An object has two lists: its own properties, and those of its format. */
@@ -47,8 +48,9 @@ interface CachedList {
 }
 
 /**
- * A stream is read again at every change of its volume, while its properties, which are most of its record,
- * stay the same. To compare their bytes costs a tenth of decoding them, and all its records share one list.
+ * A stream is read again at every change of its volume. Its properties, which are most of its record, stay
+ * the same then. To compare their bytes costs a tenth of decoding them, and all records of the stream share
+ * one list.
  */
 class ListCache {
   readonly #lists = new Array<CachedList | undefined>(OBJECT_PLACES * LISTS_PER_OBJECT).fill(undefined);
@@ -100,7 +102,9 @@ export class TextCache {
    */
   readonly #bytes = new Uint8Array(TEXT_SLOTS * CACHED_TEXT_MAX_BYTES);
   readonly #words = new DataView(this.#bytes.buffer);
-  /** True if the next text goes into the second of its two slots. */
+  /**
+   * Changes before each text is kept. If it is true then, and the first slot is taken, the second is used.
+   */
   #evictSecond = false;
 
   /**
@@ -117,8 +121,8 @@ export class TextCache {
     // The hash uses the length and both ends. To read all bytes would cost more than the rare collisions.
     const mixed = Math.imul(first + length, GOLDEN_FACTOR) ^ last;
     const slot = Math.imul(mixed ^ (mixed >>> 15), PRIME_FACTOR) >>> SLOT_SHIFT;
-    // A text may be in two slots. If it had only one, two keys with the same slot would evict each other at
-    // every stream.
+    // A text may be in two slots, such as 4 and 5. If it had only one, two keys with the same slot would
+    // evict each other at every stream.
     return (
       this.#find(slot, first, words, start, end) ??
       this.#find(slot ^ 1, first, words, start, end) ??
@@ -146,7 +150,7 @@ export class TextCache {
     // A text is kept only if every character is one byte, because `#find` compares the length of the text
     // with a number of bytes.
     if (text.length !== end - start) return text;
-    // If both slots are taken, the first and the second are evicted in turn.
+    // If the first slot is taken, texts go into the first and the second in turn.
     this.#evictSecond = !this.#evictSecond;
     const isSecond = this.#texts[slot] !== undefined && this.#evictSecond;
     const target = isSecond ? slot ^ 1 : slot;
@@ -165,6 +169,7 @@ export class TextCache {
 function longText(bytes: Buffer, start: number, end: number): string {
   const limit = start + TEXT_MAX_BYTES;
   if (end <= limit) return bytes.toString('utf8', start, end);
+  // The later bytes of a character are 10xxxxxx in binary.
   const isFirstByte = (position: number): boolean => ((bytes[position] ?? 0) & 0xc0) !== 0x80;
   const cut = [limit, limit - 1, limit - 2, limit - 3].find(isFirstByte);
   return bytes.toString('utf8', start, cut ?? limit);

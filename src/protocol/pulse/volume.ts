@@ -83,9 +83,9 @@ export function rawVolumesOf(parts: ChannelParts, loudest: number): number[] {
 }
 
 /**
- * The parts to remember after the raw volumes of the channels have been read. `before` stays at silence,
- * because all parts are lost there. It also stays if the channels differ only by our own rounding, which
- * would otherwise change the parts of quiet volumes more and more.
+ * The parts to remember after the raw volumes of the channels have been read. At silence `before` is kept,
+ * because the volumes show no parts there. It is also kept if the channels differ only by our own rounding.
+ * Otherwise rounding would change the parts of quiet volumes more and more.
  */
 export function rememberChannelParts(
   before: ChannelParts | undefined,

@@ -42,7 +42,7 @@ const TYPE_TAG_NAMES: ReadonlyMap<number, string> = new Map(
   Object.entries(TYPE_TAG).map(([name, byte]) => [byte, name]),
 );
 
-/** How messages call the byte that stands where a type tag is expected. */
+/** The name of the byte where a type tag is expected, for error messages and for trace/values.ts. */
 export function describeTypeTag(byte: number | undefined): string {
   if (byte === undefined) return 'the end of the frame';
   return TYPE_TAG_NAMES.get(byte) ?? `byte 0x${byte.toString(16).padStart(2, '0')}`;

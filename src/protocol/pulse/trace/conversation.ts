@@ -180,6 +180,7 @@ function declineSharedMemory(frame: Buffer): readonly string[] {
 function withoutSecrets(auth: DecodedMessage): DecodedMessage {
   const { fields, unnamed, problem } = auth;
   const { version, cookie } = fields;
+  // The reader of bytes in values.ts returns a text such as `256 bytes`.
   const isUsual = typeof version === 'number' && typeof cookie === 'string' && /^\d+ bytes$/.test(cookie);
   if (isUsual && unnamed.length === 0 && problem === undefined) return auth;
   return { ...auth, fields: {}, unnamed: [], problem: 'not as it should be, so that it is not shown' };

@@ -16,7 +16,10 @@ export type TraceLine = { readonly seconds: number; readonly connection: number 
 /** Lines for people cut longer texts. */
 const TEXT_MAX_CHARS = 160;
 const TIME_CHARS = 11;
-/** Characters that a terminal may obey and JSON does not escape: C1 controls and marks of direction. */
+/**
+ * Characters that a terminal may obey and JSON does not escape: DEL, C1 controls, marks of direction, ends
+ * of lines, and characters without a width.
+ */
 const UNPRINTABLE = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 export function jsonLine(line: TraceLine): string {
@@ -72,13 +75,15 @@ function valueText(value: Value | undefined): string {
   return `{${fieldsText(value as Readonly<Record<string, Value>>).trimStart()}}`;
 }
 
-/** A text in quotes if it could be mistaken for something else. */
+/**
+ * A text in quotes if it could be mistaken for something else. `5` and `a b` get quotes, `mono` gets none.
+ */
 function quotedIfUnclear(text: string): string {
   const isClear = /^[A-Za-z][\w.@:/-]*$/.test(text) && text.length <= TEXT_MAX_CHARS;
   return isClear ? text : inQuotes(text);
 }
 
-/** The name of a field, or the key of a property. A client may choose any text as a key. */
+/** The name of a field, or the key of a property. A client may choose any text as a key, such as `a b`. */
 function nameText(name: string): string {
   return /^[\w.-]+$/.test(name) ? name : inQuotes(name);
 }

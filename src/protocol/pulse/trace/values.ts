@@ -39,7 +39,10 @@ const ENCODINGS = [
   ...'truehd-iec61937 dtshd-iec61937'.split(' '),
 ];
 
-/** How a value of each type is read. The keys are names of type tags in ../wire.ts. */
+/**
+ * How a value of each type is read. The keys are names of type tags (wire.ts), and `bool` for `yes` and
+ * `no`.
+ */
 const READERS: Readonly<Record<string, (reader: Reader) => Value>> = {
   text: (reader) => fields.excerpt.read(reader) ?? null,
   u32: (reader) => fields.index.read(reader) ?? null,
