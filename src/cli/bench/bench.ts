@@ -31,7 +31,7 @@ Exit status: 0 success, 64 wrong usage
 const SECONDS = { least: 2, most: 60, usual: 10 };
 /** For each second of the requested time, the service is measured at rest for this time. */
 const REST_MS_PER_SECOND = 300;
-/** The longest wait for the audio backend. If it is not `up` by then, there is no sound server. */
+/** The longest wait until the audio backend is `up`, or has reported why it is not. */
 const UP_WITHIN_MS = 5_000;
 /**
  * The probe may take this much longer than requested. Everything that it waits for has a shorter deadline.
@@ -126,6 +126,7 @@ function countWakeUps(): number {
   let sum = 0;
   for (const thread of readdirSync(folder)) {
     const status = readStatus(`${folder}/${thread}/status`);
+    // The line looks like `voluntary_ctxt_switches: 12`.
     sum += Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)?.[1] ?? 0);
   }
   return sum;

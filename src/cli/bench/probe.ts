@@ -25,7 +25,7 @@ import { FULL_VOLUMES, SAMPLE_SPEC, STEREO, sampleWork } from './sample-list.js'
 export interface ProbeTask {
   /** The service's port on 127.0.0.1. */
   readonly port: number;
-  /** The time for all measurements together. */
+  /** About the time for all measurements together, including the one at rest (bench.ts). */
   readonly seconds: number;
   /** How many listeners join the first one for the last measurement. */
   readonly listeners: number;

@@ -42,7 +42,7 @@ const CHANGES_PER_SECOND = 10;
 /** In the estimate of streams, a list is decoded and encoded within this time. */
 const LIST_WITHIN_US = 100_000;
 const LISTENERS_MAX = 10_000;
-/** The least cost of one more listener. The measured difference may be smaller, because it is noise. */
+/** The least cost of one more listener. Noise may make the measured difference smaller, or negative. */
 const LISTENER_LEAST_MS = 0.001;
 const DESCRIPTION_COLUMNS = 42;
 const VALUE_COLUMNS = 8;

@@ -1,5 +1,5 @@
-// Decides which completions bash, zsh and fish offer for `tonearm`. Names of outputs and the like are not
-// among them, because no node is asked while somebody types. Pure.
+// Decides which completions bash, zsh and fish offer for `tonearm`. Names of things, such as outputs, are
+// not among them, because no node is asked while somebody types. Pure.
 
 import { TOGGLE_WORD } from '../../protocol/actor/plain-values.js';
 import { COMMANDS, type Command, EVENT_TYPES } from './commands.js';
@@ -8,7 +8,7 @@ export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 export type Shell = (typeof SHELLS)[number];
 
-/** The first words of `tonearm`. */
+/** The words that are offered directly after `tonearm`. */
 const PROGRAM_WORDS: readonly (readonly [word: string, summary: string])[] = [
   ['ctl', 'Asks a node, or lets it do something'],
   ['progress', 'Writes one line of upgrade progress'],
@@ -54,7 +54,7 @@ function wordsAfter({ parameters, fields, toggles }: Command): readonly string[]
   return [...allowedValues, ...switchWords, ...toggleWords, ...fieldNames];
 }
 
-/** Quotes a text, so that it is one word for bash and zsh. */
+/** Quotes a text, so that it is one word for bash and zsh: `it's` becomes `'it'\''s'`. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
@@ -104,6 +104,7 @@ complete -F _tonearm tonearm
 }
 
 function zshScript(operations: readonly CompletedOperation[]): string {
+  // A colon stands between word and summary, so colons inside them are escaped.
   const described = (word: string, summary: string): string =>
     quoted(`${word.replaceAll(':', '\\:')}:${summary.replaceAll(':', '\\:')}`);
   const programWords = PROGRAM_WORDS.map(([word, summary]) => described(word, summary));

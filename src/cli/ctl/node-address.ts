@@ -35,7 +35,7 @@ export function addressOf(text: string): Result<NodeAddress, string> {
   return success({ base: url.href, headers: username === '' ? {} : { Authorization: `Basic ${secret}` } });
 }
 
-/** Only a whole URL may have a path, because a proxy may serve the node below a path. */
+/** A proxy may serve the node below a path, so a whole URL may have one. A host alone may not. */
 function isAddress({ pathname, search, hash }: URL, mayHavePath: boolean): boolean {
   return search === '' && hash === '' && (mayHavePath || pathname === '/');
 }
@@ -44,7 +44,7 @@ function urlIn(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined;
 }
 
-/** A `%` that escapes nothing is part of a password. */
+/** Decodes `%C3%BC` to `ü`. A `%` that escapes nothing is part of a password. */
 function unescaped(text: string): string {
   return text.replaceAll(/(?:%[0-9a-f]{2})+/gi, (escaped) =>
     Buffer.from(escaped.replaceAll('%', ''), 'hex').toString(),

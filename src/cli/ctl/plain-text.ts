@@ -40,8 +40,8 @@ const DEVICE_COLUMNS: readonly (keyof DeviceRecord)[] = ['address', 'name', 'pai
 const LOG_ENTRY_COLUMNS: readonly (keyof LogEntryRecord)[] = ['time', 'priority', 'message'];
 
 /**
- * The columns of a list's table, by operation and by member of a record. A list that is not named here has
- * those members of its first record that are no objects and no lists.
+ * The columns of a list's table, by operation, or by the member of a record that has the list. For any other
+ * list, they are the members of its first record that are neither objects nor lists.
  */
 const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   outputs: OUTPUT_COLUMNS,

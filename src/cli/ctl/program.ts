@@ -1,5 +1,5 @@
-// `tonearm ctl`: asks a node, prints the answer, and sets the exit status. main.js starts this program before
-// it loads anything of the daemon.
+// `tonearm ctl`: asks a node, prints the answer, and sets the exit status. main.js loads this program
+// instead of the daemon (packaging/build.mjs).
 
 import { ProblemError } from '../../client/problem.js';
 import { type Tonearm, tonearm } from '../../client/routes.js';
@@ -144,7 +144,7 @@ function fail({ exit, messages }: Ending): ExitName {
 // Without this listener Node would start its inspector, which lets any local user run code as this user.
 process.on('SIGUSR1', () => undefined);
 
-// The first words are Node, main.js and `ctl`. No top-level await, because the bundle is CommonJS.
+// The first words are Node, main.js and `ctl`. There is no top-level await, because the bundle is CommonJS.
 Promise.resolve(run(parseCtl(process.argv.slice(3)))).then((exit) => {
   process.exitCode ??= EXIT[exit];
 });

@@ -1,5 +1,5 @@
-// Decides which exit status a failure has (docs/ctl.md, "Exit statuses"). It follows from the HTTP status, so
-// no operation has exit statuses of its own.
+// Decides which exit status a failure has (docs/ctl.md, "Exit statuses"). It follows from the problem's HTTP
+// status and code, so no operation has exit statuses of its own.
 
 import type { ProblemError } from '../../client/problem.js';
 import type { FaultRow } from '../../protocol/actor/faults.js';
@@ -58,7 +58,8 @@ const NO_ROUTE = 'not-found';
 
 export function exitFor({ code, status }: ProblemError): ExitName {
   if (status === 0) return code === 'not-the-service' ? 'notTonearm' : 'unreachable';
-  // The status of another program says nothing about this node, except that a proxy asks for a password.
+  // The status of another program says nothing about this node. A proxy that asks for a password, or forbids
+  // the request, is the exception.
   if (code === 'not-the-service' && !PASSWORD_STATUSES.includes(status)) return 'notTonearm';
   if (code === NO_ROUTE) return 'unavailable';
   const exits: Readonly<Record<number, ExitName>> = EXIT_BY_HTTP_STATUS;

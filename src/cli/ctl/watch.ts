@@ -9,7 +9,7 @@ import { EVENT_TYPES } from './commands.js';
 
 /** The levels cost the node CPU time, so they are sent only to users who name them. */
 const LEVELS = 'audio.level';
-/** The node sends this event when the stream begins, and after each silence. */
+/** The node sends this event when the stream begins, after each silence, and when the daemon ends. */
 const GREETING = 'server.info';
 
 export interface WatchRequest {
@@ -81,7 +81,7 @@ class Watch {
   }
 
   #lost(problem: ProblemError): void {
-    // The first attempt has failed. A wrong name or a refusal does not pass, so the problem ends the watch.
+    // If the first attempt fails, the problem ends the watch, because a wrong name or a refusal stays.
     if (!this.#wasOpen) {
       this.#close(problem);
       return;

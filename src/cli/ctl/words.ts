@@ -1,5 +1,5 @@
-// Decides which words after a command are parameters of its path, and which are its fields. Only forms are
-// checked here, because the node knows what is allowed. Pure.
+// Decides which words after a command are parameters of its path, and which are its fields. Only forms,
+// closed lists and missing words are checked here; the node checks the rest. Pure.
 
 import { numberIn, SWITCH_WORDS, TOGGLE_WORD } from '../../protocol/actor/plain-values.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
@@ -11,7 +11,9 @@ export interface Call {
   readonly body: Readonly<Record<string, unknown>> | undefined;
 }
 
+/** `fade=20`: the name of a field, and its value. */
 const NAMED_WORD = /^(\w+)=(.*)$/s;
+/** `+5%` or `-5%`. */
 const SIGNED_WORD = /^[+-]/;
 
 /** Accepted besides the words of a switch, because a script may have a value from JSON. */
@@ -26,6 +28,7 @@ const MICROSECONDS: ReadonlyMap<string, number> = new Map([
   ['s', 1_000_000],
   ['m', 60_000_000],
 ]);
+/** `1.5s`: a number, and a unit of MICROSECONDS. */
 const TIME = /^(.*?)(ms|s|m)$/;
 
 /** The error names the field and what is wrong with it. */
@@ -115,6 +118,7 @@ function switchIn(text: string): Result<boolean, string> {
 }
 
 function numberValue({ description = '' }: Field, text: string): Result<number, string> {
+  // In schemas.ts, the description of such a field begins with its unit.
   const time = description.startsWith('microseconds') ? TIME.exec(text) : null;
   const [, digits = text, unit = ''] = time ?? [];
   const value = numberIn(digits.replace(/^\+/, ''));

@@ -13,7 +13,7 @@ import type { TraceItem, TraceLine } from '../../protocol/pulse/trace/lines.js';
 import { WireError } from '../../protocol/pulse/wire.js';
 import type { Capture } from './capture.js';
 
-/** How many clients are served at a time. Both sound servers accept as many. */
+/** How many clients are served at a time. PulseAudio and PipeWire accept as many. */
 const CLIENTS_MAX = 64;
 /** Only the user may connect. A chmod after `listen` would come too late. */
 const OWNER_ONLY_UMASK = 0o177;
@@ -125,7 +125,8 @@ export class TraceProxy {
         }
         attempt(() => file?.keep(frame, channel));
       };
-      // If one end of a pipeline closes, the pipeline destroys the other end and rejects. A trace may end so.
+      // If one end of a pipeline closes, the pipeline destroys the other end and rejects. Connections end
+      // so, and only a malformed frame gets a note of its own.
       await pipeline(source, (chunks) => framesIn(chunks, read), target).catch((error: unknown) => {
         if (error instanceof WireError)
           write({ from, note: `malformed: ${error.message}; the connection is ended` });

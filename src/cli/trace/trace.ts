@@ -166,8 +166,8 @@ function runCommand(
       cancelKill();
       cancelKill = systemClock.after(COMMAND_END_MAX_MS, () => child.kill('SIGKILL'));
     };
-    // The handler is set before the command starts. Somebody who sees the command may send a signal, which
-    // without a handler would end this program and leave the command behind.
+    // The handler is set before the command starts. Somebody who sees the command may send a signal. Without
+    // a handler, the signal would end this program and leave the command behind.
     onSignal(passOn);
     // The command's standard output becomes standard error, because the trace uses standard output.
     const child = spawn(program, args, {

@@ -92,7 +92,9 @@ export class Session {
     });
   }
 
-  /** Takes the first `length` bytes of a chunk from the socket. Never throws: bad bytes end the session. */
+  /**
+   * Takes the first `length` bytes of a chunk from the socket. Bad bytes end the session; they do not throw.
+   */
   receive(chunk: Uint8Array, length = chunk.length): void {
     try {
       this.#framer.push(chunk, this.#receiveFrame, length);

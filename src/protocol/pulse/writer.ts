@@ -19,7 +19,7 @@ const NOTHING = new Uint8Array(0);
 export class Writer {
   /** The present buffer. Bytes that have been taken are never overwritten, as they may still be read. */
   #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
-  /** Where the first complete frame begins that has not been taken. */
+  /** The start of the first complete frame that has not been taken. */
   #untakenStart = 0;
   /** Where the last complete frame ends. */
   #completeEnd = 0;
