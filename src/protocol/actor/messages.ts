@@ -49,7 +49,9 @@ export type ActorItem =
   | { readonly kind: 'status'; readonly state: 'connecting' | 'up'; readonly detail?: string }
   | { readonly kind: 'log'; readonly level: LogLevel; readonly message: string; readonly fields?: LogFields }
   | { readonly kind: 'pong'; readonly id: number; readonly thread: ThreadReport }
-  /** A subscriber has applied all changes. `isFirst` is true if its thread is new and has no records yet. */
+  /**
+   * A subscriber has applied all received changes. `isFirst` is true if its thread is new, without records.
+   */
   | { readonly kind: 'pull'; readonly isFirst: boolean }
   /** From a bridge, or from a backend that needs an operation of another backend. */
   | ({ readonly kind: 'ask'; readonly id: number } & BridgeRequest);
@@ -187,7 +189,7 @@ export interface BackendListener {
   health(child: ChildName, health: BackendHealth): void;
 }
 
-/** The supervisor's calls on behalf of children: pulls of subscribers, and their requests. */
+/** The supervisor's calls on behalf of children: pulls of subscribers, and requests of any child. */
 export interface ChildListener extends BackendListener {
   /**
    * Called when a subscriber's thread is ready for a batch, which `send` passes to it. After the end of the
