@@ -8,7 +8,7 @@ import type { Reply, RequestArgs, RequestName } from '../protocol/pulse/commands
 import type { ClosedReason, RequestResult } from '../protocol/pulse/outcome.js';
 import { Session, type SessionEvents, type SessionOptions } from '../protocol/pulse/session.js';
 
-/** More unsent bytes mean that the server no longer reads, and the connection ends. Usually a few kB wait. */
+/** The connection ends if more bytes are unsent, because the server no longer reads. A few kB are usual. */
 export const UNSENT_MAX_BYTES = 256 * 1024;
 /**
  * All reads share one buffer of this size, because a new buffer costs as much as the read. Nobody keeps a
@@ -24,7 +24,7 @@ export interface DialOptions {
 }
 
 export interface LinkEvents extends SessionEvents {
-  /** Called after all events of one read. Requests that are made in these calls are sent together. */
+  /** Called after all events of one read. Requests made in these events or this call are sent together. */
   onRead?(): void;
 }
 

@@ -9,7 +9,7 @@ import { isIP, type LookupFunction } from 'node:net';
 const LOOKUP_MAX_MS = 10_000;
 /** Enough for a name with hundreds of addresses. */
 const OUTPUT_MAX_BYTES = 64 * 1024;
-/** Names of this machine. Node finds their addresses without a name server. */
+/** Names of this machine, such as `localhost` and `a.localhost.`, which Node finds without a name server. */
 const LOCALHOST = /^(?:.*\.)?localhost\.?$/i;
 
 interface Address {
@@ -68,8 +68,8 @@ export class NameLookup {
     } as const;
     const output = new Promise<string>((resolve, reject) => {
       const child = execFile(this.#program, ['ahosts', name], options, (error, stdout) => {
-        // The code is a text (an errno name) if the program could not run. A program that ran and found no
-        // such name has ended with a number.
+        // The code is a text if the program could not run (an errno name), or if its output was too long. A
+        // program that found no such name has ended with a number.
         const couldNotRun = typeof error?.code === 'string';
         if (couldNotRun) reject(error);
         else resolve(stdout);

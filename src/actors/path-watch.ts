@@ -4,12 +4,12 @@ import { type BigIntStats, type FSWatcher, statSync, watch } from 'node:fs';
 import { basename, dirname, relative, sep } from 'node:path';
 
 /**
- * Directories may come and go while a watch is being set. After this many tries only the slow poll goes on.
+ * Directories may come and go while a watch is being set. After this many tries the slow poll tries again.
  */
 const WATCH_MAX_TRIES = 8;
 const SLOW_POLL_MS = 60_000;
 
-/** Undefined if nothing is at the path, or if access to it is refused (EACCES, ENOTDIR). */
+/** Undefined if nothing is at the path, or if the path cannot be followed (EACCES, ENOTDIR). */
 function statOf(path: string): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true, throwIfNoEntry: false });
@@ -18,9 +18,7 @@ function statOf(path: string): BigIntStats | undefined {
   }
 }
 
-/**
- * A text that differs once the file at the path has been written or replaced; undefined if there is no file.
- */
+/** A text that changes when the file at the path is written or replaced; undefined if there is no file. */
 export function fileIdentity(path: string): string | undefined {
   const stat = statOf(path);
   if (stat === undefined) return undefined;

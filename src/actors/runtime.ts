@@ -28,8 +28,8 @@ import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
 const BATCH_ITEMS_MAX = 1024;
 
 /**
- * Everything that an actor publishes without a pause in between leaves as one batch. While a command runs, a
- * batch has everything of one turn. So the command's answer leaves together with the command's changes.
+ * Everything that an actor publishes in one synchronous step leaves as one batch. While a command runs, a
+ * batch has everything of one turn. So the command's answer leaves with the changes of its turn.
  */
 export interface Publisher {
   /**
@@ -208,7 +208,7 @@ async function run<S, C>(
     });
     await actor.stop();
   } finally {
-    // The last items are sent even after a failure, because they contain its reason.
+    // The last items are sent even after a failure, because a log line among them may tell its reason.
     publisher.flush();
     port.close();
   }

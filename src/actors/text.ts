@@ -1,6 +1,6 @@
 // Cuts, decodes and parses texts that come from outside. Pure.
 
-/** The beginning of the text. A character of two UTF-16 units is never cut into halves. */
+/** The beginning of the text. A character of two UTF-16 units (an emoji) is never cut into halves. */
 export function capped(text: string, maxUnits: number): string {
   if (text.length <= maxUnits) return text;
   return text.slice(0, maxUnits).replace(/[\uD800-\uDBFF]$/, '');
