@@ -16,9 +16,11 @@ const UNUSABLE_IN_PATH = /[,:;=]/;
 function parseAddress(address: string, runtimeFolder: string): Result<string, string> {
   const [, transport = '', options = ''] = /^([^:]*):(.*)$/s.exec(address) ?? [];
   if (transport !== 'unix') return failed(`${address}: only unix sockets are supported`);
+  // Each match is one `key=value`, such as `path=/run/user/1000/bus`.
   const matches = options.matchAll(/([^,=]*)=?([^,]*)/g);
   const pairs = new Map(Array.from(matches, ([, key = '', value]) => [key, value] as const));
   if (pairs.has('abstract')) return failed(`${address}: abstract sockets are not supported`);
+  // `unix:runtime=yes` stands for the socket `bus` in the runtime folder.
   const isInRuntimeFolder = pairs.get('runtime') === 'yes';
   const encodedPath = isInRuntimeFolder ? `${runtimeFolder}/bus` : pairs.get('path');
   if (encodedPath === undefined || encodedPath === '') return failed(`${address}: it has no path`);

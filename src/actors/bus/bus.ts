@@ -51,7 +51,7 @@ export interface BusOwner {
    * May not throw.
    */
   down(reason: string): void;
-  /** A signal from the owner of a watched name. May come before `up` resolves. */
+  /** A signal from the owner of a watched name, or from the bus itself. May come before `up` resolves. */
   signal(signal: Signal): void;
   /**
    * A call to us from the owner of a watched name. Without this function, or if it returns undefined, the
@@ -147,8 +147,8 @@ export class Bus<E extends Effect> {
   }
 
   /**
-   * True if a watched name has an owner now. At a call to the service itself, the bus might start a service
-   * that was stopped on purpose.
+   * True if a watched name has an owner now. A call to it could make the bus start a service that was
+   * stopped on purpose.
    */
   readonly isRunning = (name: string): boolean => this.#watches.hasOwner(name);
 
@@ -239,7 +239,7 @@ export class Bus<E extends Effect> {
   #onSignal(signal: Signal): void {
     const isFromBus = signal.sender === BUS_NAME;
     if (!isFromBus && !this.#watches.isWatchedOwner(signal.sender)) return;
-    // The bus sends each connection its own names, unasked.
+    // The bus reports to each connection the names of that connection, even if nobody has subscribed.
     const isAboutOwnName = signal.member === 'NameAcquired' || signal.member === 'NameLost';
     if (isFromBus && isAboutOwnName) return;
     if (isFromBus) this.#updateOwner(signal);

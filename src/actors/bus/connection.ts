@@ -88,7 +88,8 @@ export async function connectBus(
 ): Promise<ConnectResult> {
   let timer: NodeJS.Timeout | undefined;
   try {
-    // Only EXTERNAL is used, because the other mechanisms read files in a home directory that may not exist.
+    // Only EXTERNAL is used. DBUS_COOKIE_SHA1, which dbus-next would try next, reads files in a home
+    // directory that may not exist.
     const bus = sessionBus({ busAddress: `unix:path=${path}`, authMethods: ['EXTERNAL'] });
     const parts = privateParts(bus);
     skipBadMessages(parts.stream, messageMaxBytes);
@@ -185,13 +186,13 @@ export class BusConnection {
   }
 
   /**
-   * Ends the connection if the bus has not greeted us yet. A later error is ignored. The end of the stream
-   * has an event of its own. A call whose reply dbus-next has refused ends at its deadline.
+   * Ends the connection if the bus has not greeted us yet. A later error needs no action: the end of the
+   * stream has an event of its own. A call whose reply dbus-next has refused ends at its deadline.
    */
   #onError(reason: string): void {
     if (this.#isGreeted) return;
-    // If the bus closes the connection, it is chance whether one of these errors or the event `end` comes.
-    // Both get one reason.
+    // When the bus closes the connection, either one of these errors or the event `end` comes first. Both
+    // get the same reason.
     const hasBusClosed = /EPIPE|ECONNRESET/.test(reason);
     this.lose(hasBusClosed ? BUS_CLOSED : reason);
   }

@@ -29,7 +29,10 @@ export function localError(detail: string): BusResult<never> {
 /** A text of another program is cut to this length before a client gets it. */
 const QUOTED_MAX_CHARACTERS = 200;
 
-/** The bus's errors for a peer that is absent, that left before its reply, or that could not be started. */
+/**
+ * The bus's errors for a peer that is absent, that left before its reply, or that could not be started, such
+ * as `org.freedesktop.DBus.Error.Spawn.ServiceNotFound`.
+ */
 const ABSENCE_NAMES =
   /^org\.freedesktop\.DBus\.Error\.(?:(?:ServiceUnknown|NameHasNoOwner|NoReply|Disconnected)$|Spawn\.)/;
 const TIMEOUT_NAMES = /^org\.freedesktop\.DBus\.Error\.(?:TimedOut|Timeout)$/;
@@ -51,7 +54,7 @@ export function isAbsence(error: BusError): boolean {
   return error.kind === 'dbus' && ABSENCE_NAMES.test(error.name);
 }
 
-/** Why the call failed: the end of a sentence, on one line, without its capital and full stop. */
+/** Why the call failed, as the end of a sentence: on one line, and without a full stop. */
 export function busErrorText(error: BusError): string {
   if (error.kind === 'dbus') return shortLine(error.text) || shortLine(error.name);
   return error.kind === 'local' ? error.detail : UNANSWERED[error.kind].text;
@@ -75,7 +78,9 @@ function busFaultCode(error: BusError, { byName = {}, otherwise = 'refused' }: F
   return TIMEOUT_NAMES.test(error.name) ? 'timeout' : otherwise;
 }
 
-/** Another program's text on one line, cut to a short length and without its full stop. */
+/**
+ * Another program's text on one line, cut to a short length. Only a single full stop at its end is removed.
+ */
 function shortLine(text: string): string {
   // Control characters become blanks, too, because the text goes to logs and clients.
   const line = text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();

@@ -1,6 +1,5 @@
-// Guards dbus-next against bad messages from the bus, and can pause its reading. The functions replace
-// methods of the connection's stream. They know how dbus-next reads this stream, but not what messages
-// contain.
+// Guards dbus-next against bad messages from the bus, and can pause its reading. This file replaces methods
+// of the connection's stream. It knows how dbus-next reads this stream, but not what messages contain.
 
 import type { Socket } from 'node:net';
 
@@ -88,7 +87,7 @@ export class PausableReading {
     };
   }
 
-  /** The size in bytes of the message that dbus-next has parsed last, without its header. */
+  /** The size in bytes of the message that dbus-next has parsed last, without its fixed header. */
   get lastMessageBytes(): number {
     return this.#lastBytes;
   }

@@ -1,5 +1,5 @@
-// Keeps the match rules of one connection to a bus, and decides whose signals are passed on. A signal
-// must come from the owner of a watched name. Anybody on the bus can send a signal like systemd's.
+// Keeps the match rules of one connection to a bus, and the owners of the watched names. bus.ts passes on
+// only their signals and the bus's own, because anybody on the bus can send a signal like systemd's.
 
 import { BUS_METHODS, BUS_NAME, OWNER_CHANGES } from '../../protocol/dbus/daemon.js';
 import { type Match, type Method, matchRule } from '../../protocol/dbus/method.js';
@@ -23,7 +23,7 @@ export class Watches {
   readonly #ruleRequests: SharedRequests = new Map();
   /** Watched names whose changes of owner the bus reports, or was requested to report. */
   readonly #ownerRequests: SharedRequests = new Map();
-  /** The unique names of the owners, by watched name; '' for a name without an owner. */
+  /** The unique names of the owners, by watched name; '' for a name that its owner has left. */
   readonly #owners = new Map<string, string>();
   #hasEnded = false;
 
