@@ -264,7 +264,7 @@ export class AdapterCommands {
       // If the timer is set again, a command that was queued before has prolonged the scan.
       if (this.#timers.has('scan')) return;
       await this.#endScan(path);
-      // BlueZ announces no change if the scan had ended before, so the change is reported here.
+      // BlueZ announces nothing if its scan had ended before, so the end of our scan is reported here.
       this.#parts.onChange();
     });
   }

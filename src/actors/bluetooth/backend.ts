@@ -1,5 +1,5 @@
 // The Bluetooth backend: publishes the adapter in use with its devices, and passes commands and signals on.
-// BlueZ keeps the state. This thread remembers only pairing mode, scans and connections that are under way.
+// BlueZ keeps the state. This thread adds pairing mode, scans, and the attempts to connect devices.
 
 import { type Clock, systemClock } from '../../host/clock.js';
 import type { Answer, BluetoothCommand } from '../../protocol/actor/commands.js';
@@ -40,7 +40,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   #state: State = { kind: 'unavailable', reason: 'not connected yet' };
   /** True once an adapter was in use. `powerOnStart` is only for the first adapter. */
   #hasBeenUp = false;
-  /** True while `#update` is to be called at the end of this turn. */
+  /** True while a call of `#update` is queued by `#updateSoon`. */
   #isUpdateQueued = false;
   #isStopped = false;
 

@@ -15,7 +15,7 @@ import type { Adapter } from './objects.js';
 
 export type Bluez = Bus<'bluetooth'>['call'];
 
-/** The parts that every class here needs to send commands to BlueZ. */
+/** The parts that `Pairing` and `Connecting` need to send calls to BlueZ. */
 export interface BluezParts {
   readonly bluez: Bluez;
   readonly clock: Clock;

@@ -30,7 +30,7 @@ export interface ConnectingParts extends BluezParts {
 /** An attempt to connect a device, from its beginning to its outcome. */
 interface Attempt {
   readonly outcome: Promise<Answer>;
-  /** Ends the attempt with a fault: the adapter is gone. */
+  /** Ends the attempt with the fault that the adapter is gone. */
   readonly abort: () => void;
   /** True once a client has requested this connection. */
   isRequested: boolean;
@@ -45,12 +45,12 @@ export class Connecting {
     this.#parts = parts;
   }
 
-  /** True while a client waits for any connection. */
+  /** True while any attempt is under way that a client has requested. */
   get isAnyRequested(): boolean {
     return [...this.#attempts.values()].some(({ isRequested }) => isRequested);
   }
 
-  /** True while a client waits for the connection of this device, by its path. */
+  /** True while an attempt is under way that a client has requested for this device, by its path. */
   isRequestedFor(device: string): boolean {
     return this.#attempts.get(device)?.isRequested === true;
   }
@@ -85,7 +85,7 @@ export class Connecting {
     return this.#beginOrJoin(device, { isRequested: false });
   }
 
-  /** Ends an attempt, unless a client waits for it. */
+  /** Ends an attempt, unless a client has requested the connection. */
   giveUp(path: string): void {
     if (!this.isRequestedFor(path)) void this.#parts.bluez(BLUEZ_METHODS.disconnect, [], { path });
   }

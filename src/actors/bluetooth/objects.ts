@@ -27,6 +27,7 @@ import { capped } from '../text.js';
  */
 const OBJECTS_MAX = 512;
 
+/** An address as BlueZ writes it, such as `AA:BB:CC:DD:EE:FF`. */
 const ADDRESS = /^[0-9A-F]{2}(?::[0-9A-F]{2}){5}$/;
 /**
  * In UTF-16 units. Longer texts are cut. Bluetooth's own bound for a name is 248 bytes, and paths are far
@@ -130,7 +131,7 @@ export class BluezObjects {
     return this.devices().filter((device) => device.Adapter === adapter);
   }
 
-  /** Undefined if the signal has changed nothing that the daemon uses. */
+  /** Undefined if the signal is about nothing that this class keeps. */
   apply(signal: Signal): BluezChange | undefined {
     const { path } = signal;
     const changed = signalValues(PROPERTIES_CHANGED, signal);
@@ -221,7 +222,9 @@ function validPercentage(value: number | undefined): number | undefined {
   return value !== undefined && value <= 100 ? value : undefined;
 }
 
-/** The number of an adapter. BlueZ's default is the adapter with the lowest number. */
+/**
+ * The number of an adapter: 0 for `/org/bluez/hci0`. BlueZ's default is the adapter with the lowest number.
+ */
 function adapterNumber(path: string): number {
   return Number(/\d+$/.exec(path)?.[0] ?? Number.POSITIVE_INFINITY);
 }

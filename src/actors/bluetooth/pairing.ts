@@ -91,7 +91,8 @@ export class Pairing {
    * adapter was switched off or lost meanwhile.
    */
   async begin(adapter: string, seconds: number): Promise<BusResult<undefined>> {
-    // The timeouts come first: BlueZ then ends both states by itself, even if this process dies meanwhile.
+    // The timeouts come first: BlueZ then sets `Pairable` and `Discoverable` back by itself, even if this
+    // process dies.
     const properties = [
       ['DiscoverableTimeout', seconds],
       ['PairableTimeout', seconds],
@@ -128,7 +129,7 @@ export class Pairing {
     return hidden.ok ? unpairable : hidden;
   }
 
-  /** To be called when BlueZ has ended pairing mode, because the adapter is off or gone. */
+  /** To be called when BlueZ has ended pairing mode by itself, because the adapter is off or gone. */
   markEnded(): void {
     if (!this.isActive) return;
     this.#until = undefined;
@@ -188,8 +189,8 @@ export class Pairing {
 
   /**
    * Forgets a device that has paired without admission, unless another program seems to have paired it. Any
-   * device can pair while an agent is registered. All adapters are then pairable. The kernel accepts every
-   * device if the agent has neither keys nor a display, like ours. `isConnecting` is true while our agent is
+   * device can pair while any agent is registered: all adapters are then pairable. The kernel accepts every
+   * device for an agent that has neither keys nor a display. `isConnecting` is true while our agent is
    * registered for the connection of another device.
    */
   async refuse(

@@ -55,7 +55,7 @@ export class BluetoothPublisher {
   readonly #newlyFound = new Set<string>();
   /** The addresses of published devices whose change in a scan is still to be published as discovered. */
   readonly #foundAgain = new Set<string>();
-  /** True if the next record of the adapter is published as an outcome, even if nothing has changed. */
+  /** True if the adapter's record is published next time even if it has not changed, then as an outcome. */
   #isOutcomeDue = false;
   readonly #waiters = new Set<Waiter>();
 
@@ -117,7 +117,7 @@ export class BluetoothPublisher {
     for (const { isReached, stopWaiting } of this.#waiters) if (isReached(records)) stopWaiting();
   }
 
-  /** To be called when the backend is no longer up, and its records are therefore removed. */
+  /** To be called when the backend is no longer up. The journal then drops the records of the devices. */
   forget(): void {
     this.#timers.cancelAll();
     this.#adapterText = '';

@@ -123,7 +123,7 @@ export class ReconnectPolicy {
   #lost(path: string): void {
     const attempts = this.#attemptsFor(path);
     if (attempts.isLeftDisconnected) return;
-    // A connection whose beginning is unknown is older than this policy, and counts as steady.
+    // A connection whose beginning is unknown is older than the last `begin`, and counts as steady.
     const { connectedAt = Number.NEGATIVE_INFINITY } = attempts;
     const wasSteady = this.#clock.monotonic() - connectedAt >= STEADY_MS;
     if (wasSteady) attempts.pauses = 0;

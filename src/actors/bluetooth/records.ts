@@ -81,6 +81,7 @@ function deviceRecord(device: Device, isScanning: boolean, output: string | unde
  * second is PulseAudio's, which has another text if the output has no Bluetooth device.
  */
 const ADDRESS_PROPERTIES = ['api.bluez5.address', 'device.string'];
+/** A text that is an address, such as `AA:BB:CC:DD:EE:FF`. */
 const ADDRESS = /^(?:[0-9A-F]{2}:){5}[0-9A-F]{2}$/i;
 
 /**
@@ -108,7 +109,7 @@ export class DeviceOutputs {
   /** The outputs that have a Bluetooth device, by the keys of their records. */
   readonly #outputs = new Map<string, { readonly address: string; readonly name: string }>();
 
-  /** Returns true if any device now has another output than before, or no output any more. */
+  /** Returns true if any device may now have another output than before. */
   applyChanges({ isWhole, changes }: ChangeBatch): boolean {
     const before = JSON.stringify([...this.#outputs]);
     if (isWhole) this.#outputs.clear();
