@@ -163,7 +163,9 @@ export class Announcer {
     void this.#rounds.run();
   }
 
-  /** Succeeds also if nothing can be announced now: a signal or a timer will request another round. */
+  /**
+   * Succeeds also if nothing can be announced now: a later change or the timer will request another round.
+   */
   async #round(): Promise<StepResult> {
     if (this.#served === undefined || this.#isAvahiRunning === undefined) return DONE;
     if (!this.#isAvahiRunning) return this.#reportWaiting('avahi-daemon is not running');
@@ -192,8 +194,8 @@ export class Announcer {
   }
 
   /**
-   * Reports the names if they have changed. An announcement for all interfaces does not change when
-   * interfaces come and go.
+   * Reports the names if they have changed. An announcement for all interfaces stays the same when
+   * interfaces come and go, so Avahi reports nothing.
    */
   #setInterfaceNames(names: string): void {
     const before = this.#interfaceNames;

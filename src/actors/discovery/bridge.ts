@@ -33,7 +33,7 @@ export class Discovery implements BridgeActor, BusOwner {
   readonly #announcer: Announcer;
   readonly #browser: Browser;
   readonly #nodes: KnownNodes;
-  /** These nodes need no Avahi. Undefined if the configuration names no nodes. */
+  /** The nodes of the configuration, which need no Avahi; undefined if there are none. */
   readonly #configured: Promise<ConfiguredNodes> | undefined;
   #ownPort: number | undefined;
   /** True if avahi-daemon is on the bus; undefined while there is no bus, or the bus has not answered. */
@@ -130,7 +130,8 @@ export class Discovery implements BridgeActor, BusOwner {
   }
 
   /**
-   * After a failure the bus makes a new connection. Avahi then forgets everything from the old connection.
+   * Lets announcer and browser begin anew. Avahi forgets their requests when avahi-daemon or the connection
+   * ends.
    */
   #beginAnew(isAvahiRunning: boolean | undefined): void {
     this.#isAvahiRunning = isAvahiRunning;
@@ -172,8 +173,8 @@ const POINT_TO_POINT = 0x10;
 const MULTICAST = 0x1000;
 
 /**
- * False for an interface without multicast, such as WireGuard's. False also for an interface with a single
- * peer, such as OpenVPN's, because Avahi leaves it out by default.
+ * True if the interface has multicast and may have more than one peer. WireGuard's has no multicast. Avahi
+ * by default leaves out an interface with a single peer, such as OpenVPN's.
  */
 function canAnnounceOn(name: string): boolean {
   const flags = readNumber(name, 'flags') ?? 0;

@@ -137,7 +137,7 @@ export class Browser {
   }
 
   /**
-   * Finds the service by its name. Avahi may send this signal before the resolver's path is known.
+   * Finds the service by its name, because Avahi may send this signal before the resolver's path is known.
    */
   #serviceFound(
     ...[index, protocol, name, , , host, , address, port, txt, flags]: Values<'iissssisqaayu'>

@@ -7,7 +7,9 @@ import { NameLookup } from '../name-lookup.js';
 import type { OwnerLink } from '../runtime.js';
 import { type NodeAnswer, requestNode } from './node-request.js';
 
-/** From the end of a round of requests to the next round (docs/configuration.md, "Finding nodes"). */
+/**
+ * The time from the end of a round of requests to the next round (docs/configuration.md, "Finding nodes").
+ */
 const PAUSE_MS = 60_000;
 
 /** A node of the configuration, and what is known of it now. */

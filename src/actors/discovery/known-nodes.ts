@@ -110,8 +110,9 @@ function isSameNode(one: NodeRecord, other: NodeRecord): boolean {
   return one.port === other.port && otherHosts.some((host) => hosts.includes(host));
 }
 
-/** The record's name is the node's address, because nobody announces a name for the node. */
+/** The record is named by the URL's host, because nobody announces a name for the node. */
 function configuredRecord({ url, answer, isReachable }: ConfiguredNode, ownPort: number | undefined) {
+  // A URL has an IPv6 address in brackets, such as `[fd00::1]`.
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const portOfScheme = url.protocol === 'https:' ? HTTPS_PORT : HTTP_PORT;
   const port = url.port === '' ? portOfScheme : Number(url.port);

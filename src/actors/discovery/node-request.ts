@@ -11,12 +11,12 @@ import type { NameLookup } from '../name-lookup.js';
 import { bodyWithin } from '../response-body.js';
 import { capped, jsonObject } from '../text.js';
 
-/** From the look-up of the name to the last byte. */
+/** The time from the look-up of the name to the last byte. */
 const ANSWER_MAX_MS = 5_000;
 const ANSWER_MAX_BYTES = 1 << 16;
 /**
  * How long each address of a name is tried before the next address. The last address has the remaining time.
- * The kernel repeats a lost first packet after a second.
+ * The kernel repeats a lost first packet after a second, which is still in time.
  */
 const ADDRESS_ATTEMPT_MS = 1_500;
 const VERSION_MAX_UNITS = 64;
@@ -80,6 +80,7 @@ function sendRequest(
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const send = url.protocol === 'https:' ? secureRequest : plainRequest;
+  // A URL has an IPv6 address in brackets, such as `[fd00::1]`.
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const lookupFunction = lookup.lookupFor(host);
   // Node's types allow the options of a socket only outside the literal of a request's options.
@@ -101,7 +102,10 @@ function sendRequest(
   });
 }
 
-/** The reason, for people. If several addresses have failed, only their own errors have a text. */
+/**
+ * The reason, for people. If several addresses have failed, the error itself has no text, but contains an
+ * error for each address.
+ */
 function requestProblem(error: unknown): string {
   return error instanceof AggregateError ? error.errors.map(errorText).join('; ') : errorText(error);
 }

@@ -10,7 +10,8 @@ export interface Interface {
 }
 
 /**
- * The interfaces on which Avahi announces: all that are up, have an address and multicast, without loopback.
+ * The interfaces on which Avahi announces: all that are up, and have an address and multicast. Loopback and
+ * links to a single peer are left out.
  */
 export type Interfaces = readonly Interface[];
 
@@ -41,7 +42,7 @@ export function announcementPlaces(listening: readonly string[], interfaces: Int
   return wildcard === undefined ? singles : [wildcard, ...singles];
 }
 
-/** For people: the names of the interfaces on which the node is announced. */
+/** The names of the interfaces on which the node is announced, for people. */
 export function announcedInterfaceNames(
   listening: readonly string[],
   interfaces: Interfaces,
@@ -59,7 +60,7 @@ function interfacePlace(
   { name, index, addresses }: Interface,
   listening: readonly string[],
 ): Place | undefined {
-  // A node that listens at a link-local address has the interface's name behind that address.
+  // A link-local address in `listening` has the interface's name behind it, as in `fe80::1%eth0`.
   const isListening = (address: string): boolean =>
     listening.includes(address) || listening.includes(`${address}%${name}`);
   const used = addresses.filter(({ address }) => isListening(address));

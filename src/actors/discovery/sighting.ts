@@ -9,14 +9,15 @@ import { capped } from '../text.js';
 const APIS = ['tonearm', 'odio-api'] as const;
 const VERSION_MAX_UNITS = 64;
 const PATH_MAX_UNITS = 256;
-/** The characters of a path, a query and a fragment (RFC 3986). */
+/** The characters of a path, a query and a fragment (RFC 3986), as in `/ui?view=now#top`. */
 const PATH = /^\/[\w\-.~!$&'()*+,;=:@%/?#]*$/;
-/** Only a name of this network, below `.local`. Any other name could lead out of the network. */
+/** A name below `.local`, such as `kitchen.local`. Any other name could lead out of this network. */
 export const LOCAL_HOST = /^[a-z0-9](?:[\w.-]{0,246}[a-z0-9])?\.local$/i;
 
 /**
- * The networks whose addresses are of no use to others. Some lead each reader to another machine. Others need
- * more than a browser can give: a link-local address of IPv6, for instance, needs a scope.
+ * The networks whose addresses are of no use to others. A loopback address leads each reader to its own
+ * machine, a multicast address to no single one. A link-local address of IPv6 needs a scope, which a browser
+ * cannot give.
  */
 export const USELESS_NETWORKS = [
   '0.0.0.0/8',
@@ -108,8 +109,8 @@ function byFamily(one: string, other: string): number {
 }
 
 /**
- * The pairs of a TXT record, by key in lower case. If a key occurs several times, its first pair counts
- * (RFC 6763, 6.4).
+ * The pairs of a TXT record, such as `path=/ui`, by key in lower case. If a key occurs several times, its
+ * first pair counts (RFC 6763, 6.4).
  */
 function txtPairs(txt: readonly Uint8Array[]): ReadonlyMap<string, string> {
   const pairs = new Map<string, string>();
