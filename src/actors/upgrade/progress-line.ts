@@ -1,7 +1,7 @@
 // Decides which lines of the progress socket are valid, and what is relayed of them (docs/upgrades.md,
 // "Progress"). Pure.
 
-/** Without the line end. A longer line is dropped (docs/upgrades.md, "Progress"). */
+/** The length without the line end. A longer line is dropped (docs/upgrades.md, "Progress"). */
 export const LINE_MAX_BYTES = 64 * 1024;
 
 export type ProgressEvent =

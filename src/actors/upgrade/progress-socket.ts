@@ -11,11 +11,11 @@ import { fileIdentity, PathWatch } from '../path-watch.js';
 import { codeOf } from '../small-file.js';
 import { type ProgressLine, parseLine, splitLines } from './progress-line.js';
 
-/** Connections at a time; further ones are closed. Each has up to 128 KiB. */
+/** How many connections may be open; further ones are closed. Each takes up to 128 KiB of memory. */
 const CONNECTIONS_MAX = 256;
 /**
- * Fewer than the messages per second for which the supervisor kills a thread. Lines that come faster wait in
- * their connections.
+ * Fewer than the items per second for which the supervisor kills a thread (supervisor/incarnation.ts). Lines
+ * that come faster wait in their connections.
  */
 const LINES_MAX_PER_SECOND = 10_000;
 /** The pause when the rate is exceeded. */
@@ -37,7 +37,7 @@ export interface SocketOwner {
   onLine(line: ProgressLine, connectedMs: number): Promise<void>;
   /** Called when the number of open connections has changed. */
   onConnections(count: number): void;
-  /** Called with the reason why nobody can connect, or with undefined if clients can. */
+  /** Called with the reason why a client cannot connect, or with undefined if clients can. */
   onProblem(problem: string | undefined): void;
 }
 

@@ -85,7 +85,7 @@ export class UpgradePublisher {
     if (this.#isUp) return;
     this.#isUp = true;
     this.#run = run;
-    // A status other than `up` has removed all records.
+    // All records are put before each `up`, also those that are in the journal already.
     this.#published.clear();
     this.#publishChanges();
     this.#publish.status('up', this.#detail());

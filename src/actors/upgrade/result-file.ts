@@ -62,9 +62,9 @@ export class ResultFile {
   }
 }
 
-/** Any string or number in a JSON text. */
+/** Any string or number in a JSON text, such as `"a\"b"` and `-1.5e3`. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/gs;
-/** Any string in a JSON text. */
+/** Any string in a JSON text, such as `"a\"b"`. */
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/gs;
 
 /**
@@ -132,8 +132,8 @@ function isMarkedString(value: unknown): value is string {
 }
 
 /**
- * A date and a time by RFC 3339, section 5.6, without leap seconds. Such a text may name a day that does not
- * exist.
+ * A date and a time by RFC 3339, section 5.6, without leap seconds, such as `2026-11-29T09:45:00Z`. Such a
+ * text may name a day that does not exist.
  */
 const DATE_TIME =
   /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;

@@ -31,7 +31,7 @@ export class RunKeeper {
   readonly #timers: Timers<'quiet' | 'confirm'>;
   #circumstances: Circumstances;
   #run = initialRun();
-  /** When the last systemd run ended, monotonic. A connection that began before belongs to that run. */
+  /** When the last systemd run ended, monotonic. A connection that began before counts as that run's. */
   #systemdEndedMs = Number.NEGATIVE_INFINITY;
   /** Applies the lines of all connections one after the other. */
   readonly #turns = new Turns();
@@ -46,7 +46,7 @@ export class RunKeeper {
     this.#circumstances = circumstances;
   }
 
-  /** Takes over the saved run, if there is one. To be called before any other method. */
+  /** Takes over the saved run, if there is one. To be called before any input is applied. */
   recall(saved: SavedRun | undefined): void {
     if (saved === undefined) return;
     const { boot } = this.#circumstances;

@@ -13,8 +13,8 @@ import { publishedRun, type RunRecord } from './run.js';
  */
 const WRITE_MAX_MS = 1_000;
 /**
- * The pause after a failed write. A full disk may get room. Without another attempt the daemon would believe
- * the old text after a restart.
+ * The pause after a failed write. A full disk may have room by then. Without another attempt the daemon
+ * would believe the old text after a restart.
  */
 const RETRY_PAUSE_MS = 10_000;
 /** A state file has some hundred bytes. A larger file than this is not from this program. */
@@ -70,9 +70,7 @@ export class RunStore {
     this.#beginWrite();
   }
 
-  /**
-   * Resolves when the newest run is on the disk or could not be written. Waits for a second at most.
-   */
+  /** Resolves when the newest run is on the disk or could not be written, or after WRITE_MAX_MS. */
   async whenWritten(): Promise<void> {
     if (this.#writing !== undefined) await within(this.#clock, WRITE_MAX_MS, this.#writing);
   }

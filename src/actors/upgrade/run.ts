@@ -65,7 +65,7 @@ export type RunInput =
   | {
       readonly kind: 'read';
       readonly facts: RunFacts;
-      /** True if the run began under the present manager. No run outlives its manager. */
+      /** True if the run began under the present manager, for the same unit. No run outlives its manager. */
       readonly isSameManager: boolean;
       /** True if somebody stopped the run, according to systemd's journal. */
       readonly wasStopped?: boolean;
@@ -205,8 +205,8 @@ function afterConfirmation(run: Run, facts: RunFacts, nowMs: number): Run {
 
 function hasSucceeded({ badJobResult, invocation, facts }: Run): boolean {
   if (badJobResult !== undefined) return false;
-  // If the run has no invocation, the unit has not run: something prevented it after its time in the queue.
-  // The unit's `Result` counts only if it is of the run's invocation.
+  // If the run has no invocation, the unit has not run: something prevented its start after the job was
+  // queued. The unit's `Result` counts only if it is of the run's invocation.
   if (invocation === undefined || facts.invocation !== invocation) return false;
   return facts.result === 'success' && facts.activeState !== 'failed' && !facts.wasReset;
 }

@@ -58,7 +58,7 @@ export class UpgradeUnits implements FollowerOwner {
   readonly #parts: UpgradeUnitsParts;
   readonly #follower: UnitFollower<Bus<'units'>>;
   #isUp = false;
-  /** Counts the calls of `up` and `down`, so that results from before the last call are ignored. */
+  /** Counts the calls of `up`, `down` and `stop`, so that results from before the last call are ignored. */
   #epoch = 0;
   /**
    * The last known invocation of the upgrade unit; '' for none. It stays when systemd unloads the unit, even
