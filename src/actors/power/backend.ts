@@ -154,10 +154,11 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   }
 
   /**
-   * True if logind has accepted an order, but its reply never arrived: systemd stops logind and the bus, too
-   * (docs/development/what-we-learnt.md, "systemd, logind and Avahi"). The job that systemd has begun proves
-   * this, and is announced before logind can reply. An error of logind itself is a refusal, even if somebody
-   * else's shutdown begins. At SIGTERM the gateway waits for this answer (gateway/shut-down.ts).
+   * True if logind has accepted an order whose reply never arrived, because systemd stops logind and the
+   * bus, too (docs/development/what-we-learnt.md, "systemd, logind and Avahi"). The job of the action's
+   * target proves that the order was accepted. It is announced before logind can reply. An error of logind
+   * itself is a refusal, even if somebody else's shutdown begins. At SIGTERM the gateway waits for this
+   * answer (gateway/shut-down.ts).
    */
   #isAccepted(action: PowerAction, error: BusError): boolean {
     const hasNoReply = error.kind === 'dbus' ? error.name === LOGIND_ERRORS.noReply : error.kind !== 'local';

@@ -88,7 +88,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     }
     // A log is read even if its unit no longer exists, because the log may still be there.
     if (command.do === 'log') return this.#logs.read({ scope, unit: unit.facts.id, lines: command.lines });
-    // All other commands are for units of the user, which have a follower. This is for the compiler.
+    // All other commands are for units of the user, which have a follower. This check is for the compiler.
     if (this.#user === undefined) return noSuchUnit(command);
     const answer = await commandUnit(this.#user, this.#clock, command.do, name);
     // The change must be published before the answer. Without these calls the change could come later,

@@ -69,7 +69,7 @@ export async function commandUnit(
   const factsNow = (): UnitFacts | undefined => table.unit(name)?.facts;
   const refusal = (error: BusError): Answer => busFault(error, `The ${noun} of ${name} failed`);
   // If the name is an alias, disabling removes its link, although the unit may still run. Therefore the unit
-  // is read before. An earlier reading is not enough, because the alias may be newer.
+  // is read before the link is removed. An earlier reading is not enough, because the alias may be newer.
   if (linkChange === 'disable') {
     const read = await follower.refresh([name]);
     if (!read.ok) return refusal(read.error);

@@ -190,8 +190,8 @@ export class UnitTable {
   }
 
   /**
-   * Applies UnitRemoved: systemd has unloaded a unit, which is therefore at rest. The result of its run stays
-   * known. The signal also follows each reading of an unloaded unit.
+   * Applies UnitRemoved: systemd has unloaded a unit, which was therefore at rest. The result of its run
+   * stays known. The signal also follows each reading of an unloaded unit.
    */
   applyRemoval(id: string): readonly FollowedUnit[] {
     const { activeState, subState, job, invocation } = NOTHING_RAN;
@@ -224,7 +224,7 @@ export class UnitTable {
   }
 }
 
-/** Returns false, and replaces nothing, if the reply is older than the present reply. */
+/** Returns false, and replaces nothing, if this reading was requested before the present one. */
 function replaceFile(entry: UnitEntry, file: FileReading): boolean {
   if (file.requestNumber < entry.unit.file.requestNumber) return false;
   entry.unit = { ...entry.unit, file };

@@ -49,7 +49,9 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
    * changes are reported only for the interest `verdicts`.
    */
   #isMuted = false;
-  /** Counts the calls of `#begin` and `down`, so that results from before the last call are ignored. */
+  /**
+   * Counts the calls of `#begin`, `down` and `stop`, so that results from before the last call are ignored.
+   */
   #epoch = 0;
   /** The attempts to subscribe and read that have failed in succession. */
   #failures = 0;
@@ -61,7 +63,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.table = new UnitTable(plan.names);
     this.#timers = new Timers(plan.clock);
     this.bus = makeBus(this);
-    // A service's result comes by signals. Only the result of a run that was not followed must be read.
+    // Only `verdicts` needs the result of a run that was not followed, which must be read. All other results
+    // come by signals.
     const readInterface = plan.interest === 'verdicts' ? '' : UNIT_INTERFACE;
     this.#reader = new UnitReader(this.bus, this.table, readInterface);
   }
@@ -147,8 +150,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     // facts are complete only after both.
     if (iface !== UNIT_INTERFACE) return;
     this.#reportUnits(units);
-    // A unit that did not exist before is read again when it is at work. A reading of a loaded unit causes no
-    // signals.
+    // A unit that did not exist before is read again when it is at work. This causes no further signals,
+    // because the unit is loaded.
     for (const { name, facts } of units)
       if (facts.loadState === 'not-found' && facts.activeState !== 'inactive') void this.refresh([name]);
   }

@@ -68,7 +68,7 @@ export class UnitLogs {
 
   /** Fails if too many readings are under way, or if the program has not ended in time and was killed. */
   async #run(args: readonly string[]): Promise<Result<JournalctlEnd, Fault>> {
-    // Loaded only when a log is read, because it takes 2 MB.
+    // The module is loaded only when a log is read, because it takes 2 MB.
     const { execFile } = await import('node:child_process');
     const { size } = this.#runningReadings;
     if (size >= READINGS_MAX)

@@ -29,8 +29,8 @@ export type ReadingBus = Pick<Bus<'units'> | Bus<'none'>, 'call' | 'watch' | 'st
 export type Interest = 'state' | 'runs' | 'verdicts';
 
 /**
- * Each unit has two rules of its own, and a bus refuses more than 512 rules of one connection. For more
- * units, there are rules for all units of the manager.
+ * Each unit has two rules of its own, and a bus refuses more than 512 rules of one connection. If a follower
+ * has more units than this, two rules are for all units of the manager.
  */
 const SINGLE_MAX_UNITS = 100;
 
@@ -99,8 +99,8 @@ export class UnitReader {
   #lastRequest = 0;
 
   /**
-   * Resolves when readings that began after this call have been applied. Because of a reading of an unloaded
-   * unit, the manager sends UnitNew and UnitRemoved. These signals must not cause another reading.
+   * Resolves when readings that began after this call have been applied. A reading of an unloaded unit makes
+   * the manager send UnitNew and UnitRemoved, which must not cause another reading.
    */
   readonly readUnits: ReadUnits;
   /**
