@@ -173,7 +173,9 @@ const QUOTED_MAX_CHARACTERS = 200;
 /** How many locks a message names. */
 const NAMED_MAX_INHIBITORS = 5;
 
-/** `block-weak` is what `block` meant before systemd 257: it stops everybody except root. */
+/**
+ * `block-weak` is what `block` meant before systemd 257: it stops everybody except root and the lock's user.
+ */
 const BLOCKING_MODES: readonly string[] = ['block', 'block-weak'];
 
 /**

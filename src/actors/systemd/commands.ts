@@ -11,7 +11,7 @@ import { type FollowedUnit, isAtRest, type UnitFacts } from '../units/facts.js';
 import type { UnitFollower } from '../units/follower.js';
 
 /**
- * Below the supervisor's 10 s, so that the client gets the answer of the command and no timeout
+ * A command ends before the supervisor's 10 s, so that the client gets its answer and no timeout
  * (docs/http-api.md, "Unit routes").
  */
 const COMMAND_MAX_MS = 9_000;

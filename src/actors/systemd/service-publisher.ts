@@ -8,9 +8,7 @@ import type { Publisher } from '../runtime.js';
 import { clipped } from '../text.js';
 import { isAtRest, type UnitFacts } from '../units/facts.js';
 
-/**
- * Changes of a unit within this time become one event. For 200 changes in 100 ms, two or three events come.
- */
+/** Changes of a unit within this time become one event. 200 changes in 100 ms make two or three events. */
 const GATHER_MS = 50;
 /** In UTF-16 units. systemd accepts a description of 1 MiB. */
 const DESCRIPTION_MAX_UNITS = 1024;

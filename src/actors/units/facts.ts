@@ -13,8 +13,7 @@ export interface RunFacts {
   /** The service's `Result`; 'success' also for a unit that has not run or is no service. */
   readonly result: string;
   /**
-   * False only if a condition was checked and not met. systemd's own value is false for an unloaded unit,
-   * too.
+   * True unless a condition was checked and not met. systemd's own value is false for an unloaded unit, too.
    */
   readonly isConditionMet: boolean;
   /**
@@ -114,7 +113,7 @@ export interface FollowedUnit {
   /** The facts of the last reading, and of the signals since then. */
   readonly facts: UnitFacts;
   readonly file: FileReading;
-  /** False until the first reading. */
+  /** True after the first reading. */
   readonly isKnown: boolean;
 }
 

@@ -23,12 +23,15 @@ export interface FollowerPlan {
 }
 
 export interface FollowerOwner {
-  /** All units have been read, and from now on their signals come. */
+  /** All units have been read, and their signals are subscribed to. */
   up(): void;
   down(reason: string): void;
   /** These units may have changed. During a reload this is called only for the interest `verdicts`. */
   changed(units: readonly FollowedUnit[]): void;
-  /** Any job of the manager has ended. `job` is its path, `id` the unit's primary name. */
+  /**
+   * Any job of the manager has ended; never called for the interest `state`. `job` is its path, `id` the
+   * unit's primary name.
+   */
   jobEnded?(job: string, id: string, result: string): void;
 }
 

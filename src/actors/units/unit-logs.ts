@@ -152,8 +152,8 @@ const NOT_READABLE = failure(
 );
 
 /**
- * True if there is a file that this user may not read and that may have messages of the unit. journalctl 252
- * does not always report that.
+ * True if this user may not read a file that may have messages of the unit. journalctl 252 does not always
+ * report that.
  */
 async function hasHiddenFile(scope: UnitScope): Promise<boolean> {
   const folders = ['/run/log/journal'];

@@ -23,8 +23,8 @@ export interface RunRecord {
    */
   readonly invocationBefore?: string | undefined;
   /**
-   * For a running systemd run: the path of the job that began it. The result of another job, such as a
-   * reload, does not count.
+   * The path of the job that began a running systemd run, or its last try. The result of another job, such
+   * as a reload, does not count.
    */
   readonly startJob?: string | undefined;
 }
@@ -34,9 +34,9 @@ export interface Run extends RunRecord {
   readonly step?: string;
   /** How many runs have begun since the daemon's start, to find out whether a run began during a call. */
   readonly count: number;
-  /** For a systemd run: the result of its start job, if it is not `done`. The run has then failed. */
+  /** The result of a systemd run's start job, if it is not `done`. The run has then failed. */
   readonly badJobResult?: string | undefined;
-  /** For a systemd run: the path of the unit's queued or running job; '' for none. */
+  /** The path of the unit's queued or running job during a systemd run; '' for none. */
   readonly job: string;
   /**
    * True for a systemd run that seems to have failed. systemd may still be about to restart the unit, so a
@@ -47,7 +47,7 @@ export interface Run extends RunRecord {
 }
 
 export type RunInput =
-  /** systemd accepted our StartUnit. */
+  /** systemd accepted our StartUnit or RestartUnit. */
   | {
       readonly kind: 'accepted';
       /** The run's `count` before the call. */
@@ -59,7 +59,7 @@ export type RunInput =
       /** The result of the start job if it has ended already. */
       readonly jobResult?: string;
     }
-  /** A signal brought the unit's properties. */
+  /** A signal brought the unit's properties, or they were read before a line was applied. */
   | { readonly kind: 'unit'; readonly facts: RunFacts }
   /** The unit was read after signals may have been missed. */
   | {
@@ -189,7 +189,7 @@ function withInvocation(run: Run): Run {
 }
 
 /**
- * Ends a systemd run if its unit is at rest and has no job. A failure is doubtful at first: a unit that
+ * Ends a systemd run if its unit is not at work and has no job. A failure is doubtful at first: a unit that
  * systemd is about to restart is `failed` for a moment (systemd 252).
  */
 function withVerdict(run: Run, nowMs: number): Run {
