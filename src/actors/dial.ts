@@ -120,8 +120,9 @@ export class Link {
   }
 
   /**
-   * One timer serves the deadlines of all requests. An answer does not change the timer, so that most
-   * requests need no new timer. The timer may fire before the next deadline, but never after it.
+   * One timer serves the deadlines of all requests. An answer leaves the timer as it is, and later requests
+   * mostly have later deadlines. So most requests set no timer. The timer may fire before the next deadline,
+   * but never after it.
    */
   #setTimer(): void {
     const nextDeadlineMs = this.#session.nextDeadline();

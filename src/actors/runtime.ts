@@ -34,7 +34,7 @@ const BATCH_ITEMS_MAX = 1024;
 export interface Publisher {
   /**
    * A backend sends `up` after it has put all its records. `connecting` removes these records from the
-   * journal. The backend need not drop them (`status` of `ActorItem` names the exceptions).
+   * journal, except those that `status` of `ActorItem` names. So the backend need not drop them.
    */
   status(state: 'connecting' | 'up', detail?: string): void;
   log(level: LogLevel, message: string, fields?: LogFields): void;

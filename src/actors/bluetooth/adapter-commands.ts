@@ -63,14 +63,14 @@ export class AdapterCommands {
 
   /**
    * Returns true if the device, by its path, may pair and connect now. A device that asks in pairing mode is
-   * remembered: it may be trusted even if pairing mode ends before its services are known.
+   * remembered. So it may be trusted even if pairing mode ends before its services are known.
    */
   admit(device: string): boolean {
     if (this.#pairing.isActive) this.#pairing.admit(device, { hasPaired: false });
     return this.#pairing.isActive || this.#connecting.isRequestedFor(device);
   }
 
-  /** Takes over a new adapter, and makes it neither discoverable nor pairable. */
+  /** Takes over a new adapter: makes it neither discoverable nor pairable; `mustPowerOn` switches it on. */
   begin({ path, Discoverable, Pairable }: Adapter, mustPowerOn: boolean): Promise<void> {
     return this.#turns.run(async () => {
       if (Discoverable === true || Pairable === true) await this.#pairing.end(path);

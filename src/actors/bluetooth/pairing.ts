@@ -1,5 +1,5 @@
-// Decides which devices may pair (docs/bluetooth.md, "Who may pair"): begins and ends pairing mode, registers
-// our agent with BlueZ, and trusts or forgets devices that have paired. It sets no timer.
+// Decides which devices may pair (docs/bluetooth.md, "Who may pair"). Begins and ends pairing mode,
+// registers our agent with BlueZ, and trusts or forgets devices that have paired. It sets no timer.
 
 import { failed, success } from '../../protocol/actor/result.js';
 import {
@@ -166,7 +166,7 @@ export class Pairing {
   }
 
   /**
-   * Ends the admission of a device that has paired: trusts the device if it has a sound service and no input
+   * Ends the admission of a device that has paired. Trusts the device if it has a sound service and no input
    * service. Undefined if that cannot be decided yet: the device was not admitted, has not paired, or BlueZ
    * does not know its services.
    */
@@ -198,6 +198,7 @@ export class Pairing {
     { path, Trusted, wasFoundByScan }: Device,
     isConnecting: boolean,
   ): Promise<void> {
+    // Another program that pairs a device finds it by a scan first, or makes the node discoverable.
     const hasOtherAgentPaired = wasFoundByScan && !isConnecting;
     const hasOtherProgramPaired = Trusted === true || adapter.Discoverable === true || hasOtherAgentPaired;
     if (hasOtherProgramPaired) return;

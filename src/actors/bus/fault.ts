@@ -30,8 +30,8 @@ export function localError(detail: string): BusResult<never> {
 const QUOTED_MAX_CHARACTERS = 200;
 
 /**
- * The bus's errors for a peer that is absent, that left before its reply, or that could not be started, such
- * as `org.freedesktop.DBus.Error.Spawn.ServiceNotFound`.
+ * The bus's errors for a peer that is absent, that left before its reply, or that could not be started. An
+ * example is `org.freedesktop.DBus.Error.Spawn.ServiceNotFound`.
  */
 const ABSENCE_NAMES =
   /^org\.freedesktop\.DBus\.Error\.(?:(?:ServiceUnknown|NameHasNoOwner|NoReply|Disconnected)$|Spawn\.)/;

@@ -15,7 +15,7 @@ export function asArgument(value: unknown): unknown {
 }
 
 /**
- * A received value in our form: a variant becomes its value, `ay` a Uint8Array with memory of its own, a
+ * A received value in our form. A variant becomes its value, `ay` a Uint8Array with memory of its own, and a
  * dictionary an object without a prototype. An integer stays a bigint if a number would not be exact.
  * JSON.stringify refuses a bigint, so no record can have one. The recursion ends, because the bus bounds the
  * depth to 64 levels.

@@ -85,7 +85,7 @@ export class Announcer {
     if (this.#isRoundRequested) this.#markOutdated();
     else this.#bus.reconnect(`avahi-daemon: ${busErrorText(round.error)}`);
   });
-  /** False if the interfaces could not be read last time. Only the first failure in succession is logged. */
+  /** True if the interfaces could be read last time. Only the first failure in succession is logged. */
   #areInterfacesReadable = true;
 
   constructor(

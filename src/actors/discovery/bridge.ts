@@ -110,7 +110,7 @@ export class Discovery implements BridgeActor, BusOwner {
     const isAvahiUp = state === 'up';
     const hasConfiguredNodes = this.#configured !== undefined;
     const isUp = isAvahiUp || hasConfiguredNodes;
-    // This precedes the status, because a status that is not `up` removes all records.
+    // The call precedes the status, because a status that is not `up` removes all records.
     this.#nodes.setUp(isUp);
     const isReduced = !isAvahiUp && hasConfiguredNodes && detail !== undefined;
     this.#link.status(

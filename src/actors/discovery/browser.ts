@@ -20,7 +20,7 @@ const DOMAIN = 'local';
 const NO_FLAGS = 0;
 /**
  * More services are not resolved. A service counts once for each interface and protocol. Avahi allows a
- * client 1024 resolvers.
+ * client 1024 objects, of which each resolver is one.
  */
 const RESOLVERS_MAX = 256;
 /** The events of a service that appears on several interfaces are gathered, so that it is published once. */
