@@ -94,7 +94,7 @@ class BatchPublisher implements BackendLink {
   #items: PostedItem[] = [];
   /** How many commands have no answer yet. */
   runningCommands = 0;
-  /** Resolves each request that has no reply yet. The gateway refuses a request if too many are pending. */
+  /** Resolves each request that has no reply yet. Each actor bounds the number of its own requests. */
   readonly #pendingRequests = new Map<number, (reply: BridgeReply) => void>();
   #lastRequestId = 0;
 
