@@ -19,7 +19,7 @@ import type { UpgradeRecord } from '../../protocol/actor/schemas.js';
 import { UniqueNames } from '../unique-names.js';
 import { playerName, topicLevel } from './topics.js';
 
-/** Topics of whole resources. Each has the text that a `GET` of its resource has. */
+/** Topics of whole resources. Each has the text of a `GET` of its resource, but see `UPGRADE_MAX_BYTES`. */
 const RESOURCE_TOPICS: readonly (readonly [topic: string, resource: Resource])[] = [
   ['audio/server', 'audio.server'],
   ['audio/clients', 'audio.clients'],
@@ -38,8 +38,8 @@ const RECORD_TOPICS: Partial<Readonly<Record<Collection, (key: string, name: str
 };
 
 /**
- * Several records of one of these collections may have the same name. The member's key is the parameter of a
- * request that names such a record.
+ * Collections in which several records may have the same name. Each key is the parameter of a request that
+ * names such a record.
  */
 const COLLECTIONS_OF_NAMED_THINGS = {
   output: 'audio.outputs',
@@ -68,7 +68,10 @@ const ENTITY_COLLECTIONS: readonly Collection[] = [
   'bluetooth',
 ];
 
-/** Entities are made from these members of records, at any depth. All other members do not change them. */
+/**
+ * Entities are made from these members of records, at any depth, and from `id` and `scope`, which never
+ * change in a record.
+ */
 const ENTITY_MEMBERS = [
   'name',
   'description',
@@ -105,7 +108,7 @@ interface Row {
   readonly recordName: string;
   /** The name in topics and entities. */
   readonly publishedName: string;
-  /** Undefined for a record that is only a part of the topic of a whole resource. */
+  /** Undefined for a record without a topic of its own. */
   readonly topic: string | undefined;
   /** A text that changes when an entity of this record may have to change; '' if it has no entities. */
   readonly entityFingerprint: string;
@@ -120,8 +123,8 @@ export class Branch {
   served: ServedRecord | undefined;
 
   /**
-   * A text that changes when entities may have come, gone or been renamed. It stays the same when only their
-   * state changes.
+   * A text that changes when an entity may have come, gone or changed. It stays the same when only values
+   * such as a volume change.
    */
   get entityFingerprint(): string {
     const fingerprints = [...this.#rows.values()].flatMap((rows) =>
@@ -149,7 +152,7 @@ export class Branch {
     return this.#health.get(child)?.state;
   }
 
-  /** Empty while the collection's backend is not up, because its records are not known then. */
+  /** Empty while the collection's backend is not up, because its records may be outdated then. */
   records<T>(collection: Collection): readonly T[] {
     if (!this.#isBackendUp(collection)) return [];
     return this.#jsonTexts(collection).map((json) => JSON.parse(json) as T);
@@ -208,8 +211,8 @@ export class Branch {
   }
 
   /**
-   * True if a topic that `texts` does not have must be emptied. A topic keeps its last text while its backend
-   * is not up, or if it belongs to no backend.
+   * True if a topic that `texts` does not have must be emptied. A topic keeps its last text while
+   * `isComplete` is false for its backend, or if it belongs to no backend.
    */
   mustBeEmptiedIfMissing(topic: string): boolean {
     const backend = BACKENDS_BY_FIRST_LEVEL.get(topic.split('/', 1)[0] ?? '');
@@ -229,8 +232,7 @@ export class Branch {
       const { backend, ...health } = JSON.parse(change.json) as BackendRecord;
       this.#health.set(backend, health);
     } else if (change.collection === 'served') this.served = JSON.parse(change.json) as ServedRecord;
-    // The records of a collection with `keeps` are no state. The bridge publishes those that are actions as
-    // events.
+    // A collection with `keeps` has no state for a topic. Actions become events (bridge.ts).
     else if (COLLECTION_SPECS[change.collection].keeps === undefined)
       this.#put(change.collection, change.key, change.json);
   }

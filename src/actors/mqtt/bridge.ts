@@ -1,5 +1,5 @@
-// Decides when the node connects to an MQTT broker. Each attempt finds out which node owns the branch of
-// topics (probe.ts). Then it serves the branch until the connection is lost (serving.ts).
+// Decides when the node connects to an MQTT broker. Each attempt finds out whether this node may serve its
+// branch of topics (probe.ts). If so, it serves the branch until the connection is lost (serving.ts).
 
 import { networkInterfaces, userInfo } from 'node:os';
 import { backoffMs, type Clock, systemClock, Timers } from '../../host/clock.js';
@@ -31,8 +31,8 @@ const OCCUPIED_PAUSE_MS = 60_000;
 const POLL_EVERY_MS = 600_000;
 
 /**
- * The package's error begins like this if the broker does not accept the connection, for instance its
- * password.
+ * The package `mqtt` begins an error like this if the broker refuses the connection. The broker's reason
+ * follows: `Connection refused: Not authorized`.
  */
 const CONNECTION_REFUSED = /^Connection refused/;
 
@@ -54,7 +54,10 @@ export interface BridgeParts {
 interface EndOfAttempt {
   /** For people: why the bridge is not connected. */
   readonly reason: string;
-  /** The pause before the next attempt. If absent, the pause grows with each such attempt. */
+  /**
+   * The pause before the next attempt. If absent, the attempt counts as a failure, and the pause grows with
+   * each failure.
+   */
   readonly waitMs?: number;
 }
 
@@ -126,7 +129,7 @@ export class MqttBridge implements BridgeActor {
     if (!address.ok) return { reason: address.error };
     const { oddities } = address.value;
     this.#logOddities(oddities);
-    // A slow disk may answer only after `stop`, which could not end a later connection.
+    // A slow disk may answer only after `stop`, which can no longer end a new connection.
     if (this.#isStopped) return { reason: '' };
     const clientId = clientIdOf(identifier, settings.topic);
     const probed = await probe(this.#topics, clock, this.#dialler(address.value, `${clientId}-look`));
@@ -144,7 +147,9 @@ export class MqttBridge implements BridgeActor {
     const { settings, node, clock } = this.#parts;
     /** When the broker had the whole branch for the first time, in monotonic ms. */
     let settledAtMs = Number.POSITIVE_INFINITY;
-    /** Topics that are left out, and texts about devices of other nodes. */
+    /**
+     * The log names these for this connection: left-out topics, and texts about the device's other owner.
+     */
     const loggedOnConnection = new Set<string>();
     this.#serving = new Serving({
       node,
@@ -205,7 +210,7 @@ export class MqttBridge implements BridgeActor {
     });
   }
 
-  /** Reports `up`, and what the broker does not have. Only new parts of the report are a reason to log it. */
+  /** Reports `up`, and what the broker does not have. The report is logged only if it has a new part. */
   #reportServed(topics: RetainedTopics, leftOut: readonly LeftOut[], loggedOnConnection: Set<string>): void {
     const { node } = this.#parts;
     this.#reportedReason = '';

@@ -28,7 +28,7 @@ import { dialBroker } from './broker-socket.js';
 
 /** The time from dialling until the broker accepts the connection. */
 const CONNECT_DEADLINE_MS = 10_000;
-/** A broker that has not acknowledged a packet after this time hangs. */
+/** A broker that has not acknowledged a packet after this time counts as hung. */
 const ACK_DEADLINE_MS = 20_000;
 /** The period of the package's pings. After 1.5 periods without an answer the broker counts as hung. */
 const KEEPALIVE_S = 30;
@@ -42,7 +42,7 @@ const IN_FLIGHT_MAX = 16;
  * larger packet all the same.
  */
 const PACKET_BYTES_MAX = 1 << 20;
-/** Node reads at most this many bytes at a time. The first of them may belong to the packet before. */
+/** Node.js reads at most this many bytes at a time. The first of them may belong to the packet before. */
 const READ_BYTES_MAX = 1 << 16;
 /** A packet has at most this many bytes besides topic, text and correlation data. */
 const PACKET_HEAD_BYTES_MAX = 64;
@@ -61,7 +61,7 @@ export interface BrokerMessage {
 
 export interface BrokerOptions extends BrokerAddress {
   readonly clientId: string;
-  /** The retained message that the broker publishes when the connection is lost. */
+  /** The broker publishes and retains this message when the connection is lost. */
   readonly will?: { readonly topic: string; readonly text: string };
   readonly onMessage: (message: BrokerMessage) => void;
   readonly clock: Clock;
@@ -85,7 +85,7 @@ export class MqttConnection {
   readonly #pending = new Set<(answer: Acknowledgement, problem?: string) => void>();
   /** The largest packet that the broker accepts. */
   #packetBytesMax = Number.POSITIVE_INFINITY;
-  /** Bytes received since a packet last ended, without the bytes of the read in which it ended. */
+  /** Bytes received after the read in which a packet last ended. */
   #unfinishedBytes = 0;
   /** The first reason for the end. */
   #reason: string | undefined;
@@ -166,7 +166,7 @@ export class MqttConnection {
     );
   }
 
-  /** False if the message is larger than the broker accepts. */
+  /** True if the broker accepts a message of this size. */
   accepts(topic: string, text: string, correlation?: Uint8Array): boolean {
     const contentBytes = Buffer.byteLength(topic) + Buffer.byteLength(text) + (correlation?.byteLength ?? 0);
     return PACKET_HEAD_BYTES_MAX + contentBytes <= this.#packetBytesMax;
@@ -190,7 +190,7 @@ export class MqttConnection {
     this.#client.stream.destroy();
   }
 
-  /** False if this broker cannot be used, after which the connection ends. */
+  /** True if this broker can be used; else the connection ends. */
   #applyLimits(limits: IConnackPacket['properties']): boolean {
     this.inFlightMax = Math.min(IN_FLIGHT_MAX, limits?.receiveMaximum ?? IN_FLIGHT_MAX);
     this.#packetBytesMax = limits?.maximumPacketSize ?? this.#packetBytesMax;
@@ -201,7 +201,7 @@ export class MqttConnection {
 
   /**
    * The connection ends if there is no answer in time, or if the answer is an error but no refusal.
-   * `packetName`: what the reason for that end calls the packet.
+   * `packetName`: the packet's name in the reason for that end.
    */
   #sendAndWait(
     packetName: string,

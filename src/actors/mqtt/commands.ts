@@ -1,5 +1,5 @@
-// Decides which operations a command asks for by its topic and payload (docs/home-assistant.md, "Commands").
-// It checks no values: an operation gets a bad value as it is, and refuses it. Pure.
+// Decides by topic and payload which operations a command asks for (docs/home-assistant.md, "Commands").
+// This file checks no values: an operation gets a bad value as it is, and refuses it. Pure.
 
 import type { BridgeRequest } from '../../protocol/actor/messages.js';
 import {
@@ -35,7 +35,7 @@ interface CommandOperations {
 interface CommandTopic extends CommandOperations {
   /** Relative to the node's topic, without `/set`. A parameter in braces stands for any level. */
   readonly template: string;
-  /** Matches a whole topic, relative to the node's. Its groups are the levels that are parameters. */
+  /** Matches topics below the node's, such as `audio/outputs/kitchen/set`. Each group is a parameter. */
   readonly pattern: RegExp;
 }
 
@@ -48,6 +48,7 @@ interface MatchedTopic extends CommandOperations {
 /** The order matters: a loud output must be turned down before it is unmuted. */
 const MEMBERS_RUN_FIRST: readonly string[] = ['volume', 'delta', 'muted', 'balance', 'port', 'position'];
 
+/** A parameter in a template, such as `{output}`. */
 const PARAMETER = /\{(\w+)\}/g;
 const COMMAND_TOPICS = commandTopics();
 
@@ -135,7 +136,7 @@ function wordRequest({ topic, words, params }: MatchedTopic, word: string): Queu
   return queuedRequest(topic, { operation: named?.operation, params }, named?.supersedes);
 }
 
-/** `T/volume/set` with `0.4` is handled like `T/set` with `{"volume": 0.4}`. */
+/** `audio/server/volume/set` with `0.4` is handled like `audio/server/set` with `{"volume": 0.4}`. */
 function plainValueRequest(
   { topic, params }: MatchedTopic,
   plainValue: NamedOperation,
@@ -151,8 +152,9 @@ function plainValueRequest(
 }
 
 /**
- * One request for each member of the object. If a member is unknown, or if two members ask for the same
- * operation, one operation gets the whole payload instead, and refuses it.
+ * One request for each member of the object. If a member is unknown, one operation gets the whole payload
+ * instead, and refuses it. If two members ask for the same operation, it gets the whole payload, too. It
+ * accepts `minutes` with `fade`, but refuses `volume` with `delta`.
  */
 function memberRequests(matched: MatchedTopic, json: unknown, payload: string): readonly QueuedRequest[] {
   const { topic, params } = matched;
@@ -192,17 +194,18 @@ function memberRequest(
   { operation, change, name, bodyMember = name, isBare }: NamedOperation,
   value: unknown,
 ): BridgeRequest {
+  // The topic `audio/server` lacks the output that is to become the default, so the payload names it.
   const isMissingParameter = parametersOf(change.path).includes(name) && !Object.hasOwn(params, name);
   if (isMissingParameter) {
     const text = typeof value === 'string' ? value : JSON.stringify(value);
     return { operation, params: { ...params, [name]: text } };
   }
-  // A bare member asks for the operation by `true`. Any other value goes into the body, and is refused.
+  // A member with `isBare` needs no body if its value is `true`. The operation checks any other value.
   if (isBare === true && value === true) return { operation, params };
   return { operation, params, body: { [bodyMember]: value } };
 }
 
-/** Replaces each name that could also mean another thing by an id (`Branch.referenceTo`). */
+/** Replaces each published name by the name or id that a request needs (`Branch.referenceTo`). */
 export function withReferences(
   request: BridgeRequest,
   referenceTo: (thing: NamedThing, name: string) => string,

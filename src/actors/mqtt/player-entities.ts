@@ -36,7 +36,10 @@ interface DisplayedPlayer {
   readonly relativeTopic: string;
 }
 
-/** A player that may run several times has this suffix. Its number changes with each start. */
+/**
+ * A player that may run several times has a suffix like `.instance12345`, `.instance_1_84` or `.i4711`. Its
+ * number changes with each start.
+ */
 const INSTANCE_SUFFIX = /\.(?:instance|i)[-_]?\d[-_\d]*$/;
 
 /**
@@ -63,9 +66,7 @@ function playersOf(branch: Branch): readonly DisplayedPlayer[] {
 
 const METADATA = '(value_json.metadata | default({}))';
 
-/**
- * An expression for the seconds of an expression in microseconds; its value is `none` if these are missing.
- */
+/** An expression that turns `microseconds` into seconds. Its value is `none` if these are missing. */
 function secondsOf(microseconds: string): string {
   return `${microseconds} / 1000000 if ${microseconds} is defined else none`;
 }

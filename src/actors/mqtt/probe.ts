@@ -40,7 +40,7 @@ export type ProbeResult = Result<RetainedState, ProbeError>;
 type Dial = (onMessage: (message: BrokerMessage) => void) => BrokerConnection;
 
 interface Claim {
-  /** The identifier of the node that claims the branch; '' if none does. */
+  /** The identifier that the broker retains at the branch's topic `node`; '' if there is none. */
   readonly node: string;
   readonly isAlive: boolean;
 }
@@ -110,7 +110,7 @@ class Probe {
     const claim = await this.#readClaim(branch, [`${branch}/node`, `${branch}/who`]);
     // By now, the branch may belong to a node that is no clone.
     if (claim.ok) return success(claim.value.isAlive && claim.value.node === this.#topics.identifier);
-    // If the broker refuses the question there, nobody can find out. Then this node publishes the device.
+    // If the broker refuses subscription or question, nobody knows. This node then publishes the device.
     return claim.error.kind === 'ended' ? ENDED : success(false);
   }
 
@@ -149,7 +149,7 @@ class Probe {
     return this.#isTooMuch || answer === 'ended' ? ENDED : success({ node, isAlive: answer === 'arrived' });
   }
 
-  /** Resolves when this message comes, and is not retained. */
+  /** Resolves when this message comes as a new one, not as a retained one. */
   #arrivalOf(topic: string, text: string): Promise<void> {
     return new Promise((resolve) => {
       this.#expected.push({ topic, text, onArrival: resolve });

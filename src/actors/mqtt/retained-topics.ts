@@ -50,7 +50,7 @@ export class RetainedTopics {
   readonly deviceTopic: string;
   readonly #branch: Branch;
   readonly #device: DeviceTopic;
-  /** The texts that the broker has confirmed to retain, by topic. */
+  /** The texts that the broker retains, by topic. It has sent or confirmed each of them. */
   #retained = new Map<string, string>();
   /** Topics to be published once more, even if the broker retains the same text. */
   readonly #toRepublish = new Set<string>();
@@ -77,7 +77,7 @@ export class RetainedTopics {
     return `${this.topic}/${relativeTopic}`;
   }
 
-  /** The inverse of `full`. */
+  /** The inverse of `wholeTopic`. */
   relativeTopic(topic: string): string {
     return topic.slice(this.wholeTopic('').length);
   }
@@ -92,12 +92,12 @@ export class RetainedTopics {
     return this.#branch.referenceTo(thing, name);
   }
 
-  /** True if the broker retains no topic of the branch, as far as it has confirmed. */
+  /** True if the broker is not known to retain any topic of the branch. */
   get isBranchEmpty(): boolean {
     return ![...this.#retained].some(([topic, text]) => text !== '' && this.isInBranch(topic));
   }
 
-  /** True if the broker retains this text, as far as it has confirmed. */
+  /** True if the broker is known to retain this text. */
   isRetained(topic: string, text: string): boolean {
     return this.#retainedText(topic) === text;
   }
@@ -120,8 +120,9 @@ export class RetainedTopics {
   }
 
   /**
-   * To be called with each message of the device's topic. All nodes that write there receive the same last
-   * message, so it decides which node owns the device. False if the message changes nothing.
+   * To be called with each new message of the device's topic. All nodes that write there receive the same
+   * last message, so it decides which node owns the device. True if another node owns the device by this
+   * message, or did before it.
    */
   deviceReceived(text: string): boolean {
     const branch = branchOfDevice(text);
@@ -158,8 +159,8 @@ export class RetainedTopics {
   }
 
   /**
-   * `accepts`: false if the text is too large for the broker. A topic that is left out is emptied, because
-   * readers would believe that its old text is the present state.
+   * `accepts`: true if the broker accepts a text of this size. A topic that is too long, or whose text is
+   * too large, is emptied, because readers would take its old text for the present state.
    */
   differences(accepts: (topic: string, text: string) => boolean): Differences {
     const publications: Publication[] = [];
@@ -198,8 +199,8 @@ export class RetainedTopics {
     if (text === '') this.#retained.delete(topic);
     else this.#retained.set(topic, text);
     if (topic !== this.deviceTopic) return;
-    // The device message before this one did not list the default output. Home Assistant shows the default
-    // output only when the state comes again after this message.
+    // If the device message before this one did not list the default output, Home Assistant shows this
+    // output only when the state comes again.
     if (isDefaultOutputUnlisted(this.#branch, this.#device.entities))
       this.republish(this.wholeTopic('audio/server'));
     this.#device.acknowledged(text);

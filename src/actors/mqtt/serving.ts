@@ -10,13 +10,13 @@ import { type LeftOut, OFFLINE, ONLINE, type Publication, type RetainedTopics } 
 import { Subscriptions } from './subscriptions.js';
 
 /**
- * The pause between two rounds of publications. It is a little longer than 100 ms, because delays in the
- * network differ, and a subscriber must not get a topic more than ten times a second.
+ * The pause between two rounds of publications. A subscriber must not get a topic more than ten times a
+ * second. The pause is a little longer than 100 ms, because delays in the network differ.
  */
 export const ROUND_GAP_MS = 110;
 /**
- * The broker has this time to store the last status. Then the connection is cut, so that the broker publishes
- * the will, which has the same status.
+ * The broker has this time to store the status `offline`. If it does not, the connection is cut, and the
+ * broker publishes the will, which has the same status.
  */
 const OFFLINE_DEADLINE_MS = 200;
 
@@ -41,8 +41,8 @@ export interface ServingParts {
 }
 
 /**
- * The differences of one moment are published as one round. A pause follows each round. `idle`: the pause is
- * over, and nothing has changed since the last round.
+ * The differences of one moment are published as one round. A pause follows each round. `idle`: neither a
+ * round nor a pause is under way.
  */
 type Phase =
   | { readonly kind: 'idle' }
@@ -60,10 +60,10 @@ export class Serving {
   #unacknowledgedOfRound = 0;
   #tooLarge: readonly string[] = [];
   #tooLong: readonly string[] = [];
-  /** The state at the last call of `onSettled`, as a text that can be compared. */
+  /** The device's owner and the left-out topics at the last call of `onSettled`, as a text to compare. */
   #reportedState: string | undefined;
   #phase: Phase = { kind: 'idle' };
-  /** True if the desired texts may have changed since the present round began. */
+  /** True if the desired texts may have changed since the last round began. */
   #hasChanged = false;
   readonly #passing = new PassingMessages();
   /** How many messages of any kind the broker has not acknowledged. */
@@ -106,7 +106,8 @@ export class Serving {
     if (!control) return true;
     const commands = COMMAND_FILTERS.map((filter) => topics.wholeTopic(filter));
     // Commands use QoS 0, because mosquitto drops the last commands of a flood at QoS 1
-    // (docs/development/what-we-learnt.md). A lost connection loses commands of either QoS.
+    // (docs/development/what-we-learnt.md). A lost connection loses commands of either QoS. With `rap`, a
+    // new command with the retain flag counts as retained, and is refused.
     return this.#subscriptions.subscribe(commands, { qos: 0, rap: true });
   }
 
@@ -140,7 +141,7 @@ export class Serving {
 
   #addPassing(message: PassingMessage): void {
     if (this.#state === 'ended') return;
-    // Refusals of retained commands come while the connection opens. They wait until it is open.
+    // The broker sends retained commands while the connection opens. Their refusals wait until it is open.
     this.#passing.add(message);
     this.#sendWaiting();
   }
@@ -181,7 +182,7 @@ export class Serving {
     const { topics } = this.#parts;
     const [refused] = topics.refused;
     if (refused !== undefined && topics.isBranchEmpty) {
-      // The broker's access list allows no topic of the branch, so the node is not connected.
+      // If the broker's access list allows no topic of the branch, the node counts as not connected.
       this.#connection.cut(`the broker refuses ${refused.topic}: ${refused.reason}`);
       return;
     }
@@ -206,8 +207,8 @@ export class Serving {
   }
 
   /**
-   * Sends waiting messages, as many as the broker takes at one time. Those of the round come first. The
-   * passing messages get their turn too, because a round has each topic once at most, and a pause follows it.
+   * Sends waiting messages, as many as the broker takes at one time. Publications of the round come first.
+   * Passing messages get their turn, too: a round has each topic once at most, and after it comes a pause.
    */
   #sendWaiting(): void {
     while (this.#state === 'open' && this.#inFlight < this.#connection.inFlightMax) {
@@ -225,7 +226,7 @@ export class Serving {
     const answer = await this.#connection.publish(topic, text, isOfRound, correlation);
     this.#inFlight -= 1;
     const error = answer.ok ? undefined : answer.error;
-    // The next connection publishes the text, because the broker has not confirmed it.
+    // The next connection compares anew with what the broker retains. No passing message is sent again.
     if (error?.kind === 'ended' || this.#state !== 'open') return;
     // A refused response topic is a problem of the command's sender alone.
     const isOurTopic = isOfRound || this.#parts.topics.isInBranch(topic);
@@ -258,18 +259,17 @@ export class Serving {
     const relativeTopic = topics.relativeTopic(topic);
     // Another node asks whether this one is alive.
     const isQuestion = relativeTopic === 'who' && !retained;
-    // Somebody else wrote the status, or the broker published the will of our connection before this one.
+    // Somebody else wrote the status, or the broker published the will of our earlier connection.
     const isWrongStatus = topic === topics.statusTopic && text !== ONLINE;
     const isClaimOfAnotherNode = topic === topics.nodeTopic && !retained && text !== topics.identifier;
     if (isCommand(relativeTopic)) {
-      // A broker may send commands that were not subscribed to.
+      // Without `control`, no commands are subscribed to, but a broker may send some nevertheless.
       if (control) this.#commands.handle(relativeTopic, message);
     } else if (isQuestion || isWrongStatus) {
       topics.republish(topics.statusTopic);
       this.changed();
     } else if (isClaimOfAnotherNode) {
-      // Both nodes receive the same last message on this topic. Their next probes decide by it which node
-      // owns the branch.
+      // The next probe finds out whether the other node is alive and owns the branch.
       this.#end();
       void this.#connection.end('another node has taken this branch');
     }

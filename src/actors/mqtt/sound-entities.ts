@@ -78,7 +78,7 @@ export function isDefaultOutputUnlisted(branch: Branch, published: ReadonlyMap<s
 const OUTPUT_ICONS = { volume: 'mdi:volume-high', mute: 'mdi:volume-mute' };
 const INPUT_ICONS = { volume: 'mdi:microphone', mute: 'mdi:microphone-off' };
 
-/** The most that the node's commands allow for the output, in percent. */
+/** The highest volume that the node's commands can set at the output, in percent. */
 function maxPercentOf(output: OutputRecord | undefined): number {
   return Math.round((output?.volume_limit ?? 1) * 100);
 }
@@ -115,7 +115,7 @@ function volumeAndMute(node: DisplayedNode, thing: AudibleThing): readonly Draft
   return [volumeDraft(node, thing), mute];
 }
 
-/** Home Assistant stores each change of an attribute, and leaves out attributes of more than 16 KiB. */
+/** Home Assistant stores each change of the attributes, but only if they have at most 16 KiB. */
 const STREAMS_MAX = 16;
 
 /** The attribute `streams`: the streams of sound, each with its output and the machine that sends it. */
