@@ -7,7 +7,7 @@ import { type Failure, failed, type Result, success } from '../../protocol/actor
 export interface Refusal {
   readonly kind: 'refused';
   readonly topics: readonly string[];
-  /** The name of the reason code, such as `Not authorized`. Topics with several codes have several names. */
+  /** The name of the reason code, such as `Not authorized`. Several codes give several names. */
   readonly reason: string;
 }
 

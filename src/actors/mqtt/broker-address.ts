@@ -50,8 +50,8 @@ export async function brokerAddress(
 }
 
 /**
- * Undefined without a path. The error is a text for people, and begins with the configuration's `key`. Fails
- * if the file's mode has one of `forbiddenModeBits`, or if the disk does not answer in time.
+ * Undefined without a path. The error is a text for people, and begins with the configuration's `key`. Also
+ * fails if the file's mode has one of `forbiddenModeBits`, or if the disk does not answer in time.
  */
 async function readBytes(
   path: string | undefined,

@@ -17,6 +17,7 @@ const TIME_PER_ADDRESS_MS = 2_000;
 /** `ca`: trusted certificates in PEM; if undefined, Node's own list. */
 export function dialBroker(url: string, ca: string | undefined, nameLookup: NameLookup): Socket {
   const { protocol, hostname, port } = new URL(url);
+  // A URL has an IPv6 address in brackets, such as `[::1]`.
   const hostWithoutBrackets = hostname.replace(/^\[|\]$/g, '');
   const lookup = nameLookup.lookupFor(hostWithoutBrackets);
   const ownLookup = lookup === undefined ? {} : { lookup };

@@ -54,7 +54,7 @@ export class CommandHandler {
   #refuse({ topic, response }: CommandSource, problem: object): void {
     const text = JSON.stringify({ ...problem, topic });
     this.#publish({ topic: this.#topics.wholeTopic('error'), text });
-    // The broker would end the connection for a response topic with wildcards.
+    // The broker may end the connection for an unfit response topic, such as one with wildcards.
     if (response !== undefined && isPublishable(response.topic)) this.#publish({ ...response, text });
   }
 }

@@ -25,7 +25,7 @@ export interface Draft {
   readonly platform: string;
   readonly name: string;
   readonly fields: Fields;
-  /** The entity is unavailable while this condition does not hold. */
+  /** The entity is available only while this condition holds. */
   readonly availableWhile?: Condition;
 }
 

@@ -21,7 +21,7 @@ function trimmed(name: string): string {
 }
 
 /**
- * '' for a name that has only blanks. Half of a two-unit character is removed, because Home Assistant would
+ * '' for a name that has only blanks. Half of a two-unit character is replaced, because Home Assistant would
  * refuse the whole device for it.
  */
 export function displayName(name: string): string {
@@ -32,6 +32,7 @@ export function displayName(name: string): string {
   return trimmed(capped(clean, NAME_CHARS_MAX));
 }
 
+/** A name that is a slug already, such as `kitchen_2`. */
 const SIMPLE_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 /** A unit's name with its type, such as `mpd.service`. */
 export const SIMPLE_UNIT_NAME = /^[a-zA-Z0-9_-]{1,64}\.[a-z]+$/;

@@ -39,9 +39,9 @@ export function deviceText(
 
 /**
  * The entities of the next device message. `retained`: those of the message that the broker retains. Home
- * Assistant removes an entity when a message has only its platform, and only a later message may give its key
- * to another platform. So this is called again after each message, until nothing changes. If `present` may
- * lack entities of a backend, `isComplete` is false for it, and its retained entities stay.
+ * Assistant removes an entity when a message has only its platform, and only a later message may give its
+ * key to another platform. So this function is called again after each message, until nothing changes. If
+ * `present` may lack entities of a backend, `isComplete` is false for it, and its retained entities stay.
  */
 export function entitiesToPublish(
   present: Entities,
@@ -70,7 +70,10 @@ export function entitiesIn(text: string): Entities {
   );
 }
 
-/** All versions of tonearm write the status of the node there, and the status is in the node's branch. */
+/**
+ * The first availability topic of a message, as in `"availability":[{"topic":"tonearm/living/status"`. It is
+ * the status topic of the node's branch in all versions of tonearm.
+ */
 const FIRST_AVAILABILITY_TOPIC = /"availability":\[\{"topic":("(?:[^"\\]|\\.)*")/;
 const STATUS_LEVEL = '/status';
 
@@ -95,8 +98,8 @@ const NO_MAC = '00:00:00:00:00:00';
 const LINK_LOCAL = /^169\.254\./;
 
 /**
- * The URL for people. An IP address works without mDNS, so the URL has the node's name only if there is no
- * address. The best of `interfaces` is the first.
+ * The URL for people. An IP address works without mDNS. So the URL has the node's name only if there is no
+ * address, or only link-local ones. The best of `interfaces` is the first.
  */
 export function nodeUrl(hostname: string, served: ServedRecord, interfaces: InterfaceAddresses): string {
   const ownAddresses = reachableAt(served.addresses, interfaces).map(({ info }) => info.address);

@@ -5,7 +5,8 @@ import type { Publication } from './retained-topics.js';
 
 export interface PassingMessage extends Publication {
   /**
-   * The sender of a command recognizes the answer by this mark (MQTT 5, section 4.10). Absent for an event.
+   * The sender of a command recognizes the answer by this mark (MQTT 5, section 4.10). Only a message for
+   * the sender's response topic may have it.
    */
   readonly correlation?: Uint8Array;
 }

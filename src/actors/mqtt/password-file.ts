@@ -4,6 +4,7 @@
 const LAST_LINE_END = /\r?\n$/;
 const BYTE_ORDER_MARK = '\ufeff';
 
+/** Matches ` secret` and `secret `. Line ends and the byte order mark do not count as blanks. */
 const BLANK_AT_AN_END = /^\ufeff?[^\S\r\n\ufeff]|[^\S\r\n\ufeff]$/;
 
 interface Oddity {
@@ -28,6 +29,7 @@ export function passwordIn(bytes: Uint8Array): string {
  * that nobody sees, and the broker only says that the password is wrong.
  */
 export function odditiesOf(bytes: Uint8Array): readonly string[] {
+  // UTF-16 has a zero byte in each ASCII character, or a byte order mark at its beginning.
   const isUtf16 = bytes.includes(0) || startsWith(bytes, 0xff, 0xfe) || startsWith(bytes, 0xfe, 0xff);
   if (isUtf16) return ['it is written in UTF-16'];
   const password = passwordIn(bytes);

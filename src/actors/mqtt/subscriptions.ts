@@ -18,7 +18,7 @@ export class Subscriptions {
   readonly #refused = new Map<string, RefusedSubscription>();
   #watchedStatus = '';
 
-  /** `onChange`: called when `refused` has a new topic, or one less. */
+  /** `onChange`: called after a refusal, and when a refused subscription succeeds. */
   constructor(connection: Pick<BrokerConnection, 'subscribe' | 'unsubscribe'>, onChange: () => void) {
     this.#connection = connection;
     this.#onChange = onChange;
@@ -33,7 +33,7 @@ export class Subscriptions {
     return this.#watchedStatus;
   }
 
-  /** False if the connection has ended. */
+  /** False if the connection has ended; true even if the broker refuses topics. */
   async subscribe(filters: readonly string[], options: SubscribeOptions): Promise<boolean> {
     const answer = await this.#connection.subscribe(filters, options);
     if (answer.ok) return true;
@@ -54,7 +54,7 @@ export class Subscriptions {
     if (answer.ok && this.#refused.delete(filter)) this.#onChange();
   }
 
-  /** Subscribes to this status topic, and ends the subscription to the topic before it; '' for none. */
+  /** Subscribes to this status topic in place of the one before; '' if none is to be watched. */
   watchStatus(status: string): void {
     if (status === this.#watchedStatus) return;
     if (this.#watchedStatus !== '') void this.#connection.unsubscribe([this.#watchedStatus]);

@@ -15,7 +15,7 @@ const UNFIT_IN_LEVEL = /[/+#%\p{Cc}\p{Noncharacter_Code_Point}]/gu;
 /** Wildcards, and characters for which a broker may end the connection. */
 const UNFIT_IN_TOPIC = /[+#\p{Cc}\p{Noncharacter_Code_Point}]/u;
 
-/** The sender of a command names such a topic for the answer. */
+/** True if the topic can be published. A command's sender may name any text as its response topic. */
 export function isPublishable(topic: string): boolean {
   return topic !== '' && !UNFIT_IN_TOPIC.test(topic);
 }
@@ -24,7 +24,7 @@ export function isPublishable(topic: string): boolean {
 const JSON_BYTES_MAX = 65_536;
 const JSON_LEVELS_MAX = 32;
 
-/** A player's bus name without MPRIS' prefix. All players have the prefix, so topics and routes do not. */
+/** A player's bus name without MPRIS' prefix. All players have the prefix, so topics and routes omit it. */
 export function playerName(busName: string): string {
   return busName.startsWith(PLAYER_NAME_PREFIX) ? busName.slice(PLAYER_NAME_PREFIX.length) : busName;
 }
@@ -42,8 +42,8 @@ function percentEncoded(character: string): string {
 }
 
 /**
- * Undefined if the text is no JSON, or beyond the bounds. A value with too many levels cannot be written
- * again.
+ * Undefined if the text is no JSON, or beyond the bounds. A value with too many levels cannot be turned into
+ * JSON again.
  */
 export function boundedJson(text: string): unknown {
   if (Buffer.byteLength(text) > JSON_BYTES_MAX) return undefined;
