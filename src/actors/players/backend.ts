@@ -53,8 +53,8 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #isIgnored: (busName: string) => boolean;
   readonly #isExclusive: boolean;
   /**
-   * By bus name. An owner is the unique name of a connection. One connection may own several names, as VLC
-   * does. It is one player.
+   * By bus name. An owner is the unique name of a connection. One connection may own several names, as VLC's
+   * does, but it is one player.
    */
   readonly #ownersByName = new Map<string, string>();
   /** The process ids. A player is added only after the bus has answered the request for its process id. */
@@ -70,7 +70,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
    * because they may be older than the change. Undefined at any other time.
    */
   #changedNames: Set<string> | undefined;
-  /** Why there is no bus; undefined while there is one. */
+  /** Why the backend is not up; undefined while it is. */
   #unavailableReason: string | undefined = 'not connected yet';
   /**
    * How often the bus was lost. A method compares this number before and after it waits, and ends if the bus
@@ -241,8 +241,8 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   }
 
   /**
-   * VLC 3.0.21 with `--control dbus` has two connections in one process. The second one's name is the first
-   * one's name, with `.instance` and the process id at its end.
+   * VLC 3.0.21 with `--control dbus` has two connections in one process. The second one has the first one's
+   * name with an ending, such as `.instance1234` for the process id 1234.
    */
   #isSecondNameOfVlc(name: string): boolean {
     const [, firstName = '', pid] = /^(.+)\.instance(\d+)$/.exec(name) ?? [];
@@ -267,7 +267,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       busName: name,
       owner,
       pid: pid === 'unknown' ? undefined : pid,
-      // Until `up` has set the status, all added players were on the bus first.
+      // Players that are added before `up` has ended count as older than the backend.
       isOlderThanBackend: this.#unavailableReason !== undefined,
     };
     const listener = {

@@ -22,7 +22,7 @@ type PlainCommand = Exclude<PlayerCommand, TrackCommand | PositionCommand>;
 type PlayersBus = Caller<'players'>;
 type Refusal = Failure<Fault>;
 
-/** The capability that a command needs. A command that is not listed needs `can_control`. */
+/** The capability that a command needs, by default `can_control`. `neededCapability` has an exception. */
 const NEEDED_CAPABILITIES: Partial<
   Readonly<Record<PlayerCommand['do'], keyof PlayerRecord['capabilities']>>
 > = {
@@ -111,7 +111,7 @@ function trackRefusalOf(player: Player, command: TrackCommand): Refusal | undefi
   return command.do === 'add' ? uriRefusalOf(player, command.uri) : undefined;
 }
 
-/** Refuses a URI if the player does not list its scheme. */
+/** Refuses a URI if the player does not list its scheme, which is `file` for `file:///music/song.ogg`. */
 function uriRefusalOf({ facts, busName }: Player, uri: string): Refusal | undefined {
   const schemes = facts.root.SupportedUriSchemes ?? [];
   const ownScheme = /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1]?.toLowerCase();

@@ -16,7 +16,7 @@ import { Turns } from '../turns.js';
 import { isDataUrl } from './metadata.js';
 import type { Player } from './player.js';
 
-/** The time from the request to the answer. Later fetches from the web have a deadline of their own. */
+/** The time from the request to the answer. A fetch from the web has a deadline of its own after that. */
 const ANSWER_MAX_MS = 4_000;
 /** There are at most 32 players. If more requests wait, the disk does not answer. */
 const WAITING_MAX = 32;
@@ -24,7 +24,7 @@ const WAITING_MAX = 32;
 /** Fetches from the web at one time. Each may keep a whole cover in memory. */
 const FETCHES_MAX = 4;
 /**
- * Web addresses. Their last fetch is remembered, because several pages with one cover must cause one fetch.
+ * The last fetches of so many web addresses are remembered, so that pages with one cover cause one fetch.
  */
 const REMEMBERED_MAX = 32;
 /** The time is short because some radio stations change the picture behind one address. */
@@ -41,7 +41,7 @@ const TAG_CHARACTERS = 22;
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 const LONGEST_BEGINNING_BYTES = 12;
-/** How images begin, in hexadecimal digits. */
+/** The beginnings of images, in hexadecimal digits: `474946383961` is `GIF89a`, `52494646` is `RIFF`. */
 const IMAGE_TYPES = [
   { type: 'image/jpeg', beginning: /^ffd8ff/ },
   { type: 'image/png', beginning: /^89504e470d0a1a0a/ },
@@ -188,7 +188,7 @@ export async function coverOf(
   return fileCover(percentDecoded(pathname), ownUid, cachedTag);
 }
 
-/** The image in a `data:` URL, in base64 or with percent escapes. */
+/** The image in a `data:` URL, in base64 (`data:image/png;base64,...`) or with percent escapes. */
 function dataCover(url: string, cachedTag: string | undefined): CoverAnswer | undefined {
   const comma = url.indexOf(',');
   if (comma < 0) return undefined;

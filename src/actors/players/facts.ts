@@ -22,6 +22,7 @@ export const NOTHING_KNOWN: PlayerFacts = { root: {}, player: {}, metadata: NO_M
 const NORMAL_RATE = 1;
 const IDENTITY_MAX_UNITS = 1024;
 const SCHEMES_MAX = 64;
+/** A scheme of a URI, such as `https` or `svn+ssh`. */
 const SCHEME = /^[a-z][a-z0-9+.-]{0,31}$/i;
 
 const PLAYBACK_STATUSES = ['Playing', 'Paused', 'Stopped'] as const;
@@ -59,7 +60,7 @@ export function positionIn(record: PropertyRecord): number | undefined {
   return typeof Position === 'number' ? Math.max(0, Position) : undefined;
 }
 
-/** The value with the letters of the specification, because some players write `playing`. */
+/** The value as the specification writes it, because some players write `playing` for `Playing`. */
 function specifiedValue<V extends string>(values: readonly V[], reported: string | undefined): V | undefined {
   return values.find((value) => value.toLowerCase() === reported?.toLowerCase());
 }

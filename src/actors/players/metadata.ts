@@ -18,10 +18,13 @@ const TEXTS_MAX_BYTES = 80 * 1024;
 /** A longer URL of a cover contains the image. It is not kept, but read for each request of the cover. */
 const KEPT_URL_MAX_UNITS = 8192;
 
+/** An object path of D-Bus, such as `/` or `/org/videolan/vlc/playlist/7`. */
 const OBJECT_PATH = /^\/(?:[A-Za-z0-9_]+(?:\/[A-Za-z0-9_]+)*)?$/;
 
 export interface Metadata {
-  /** The values as texts, by sorted MPRIS keys. Values beyond the bounds are missing. */
+  /**
+   * The values as texts, by sorted MPRIS keys. Long values are cut; entries beyond the bounds are missing.
+   */
   readonly texts: Readonly<Record<string, string>>;
   /** The track's id for calls to the player; absent if the player gives no valid one. */
   readonly trackId?: string;
@@ -62,7 +65,7 @@ export function isSameTrack(a: Metadata, b: Metadata): boolean {
   return a.trackId === b.trackId && a.texts['xesam:url'] === b.texts['xesam:url'];
 }
 
-/** The id of a track is an object path. One object path means no track. */
+/** The id of a track is an object path, but not `NO_TRACK`, which means no track. */
 export function isTrackId(text: string): boolean {
   return text.length <= VALUE_MAX_UNITS && OBJECT_PATH.test(text) && text !== NO_TRACK;
 }
@@ -89,7 +92,7 @@ function textsOf(values: Readonly<Record<string, unknown>>): Record<string, stri
   return withoutPrototype(entries);
 }
 
-/** With the colon or comma behind the text. */
+/** The size of the text in JSON, with the colon or comma behind it. */
 function jsonBytes(text: string): number {
   return Buffer.byteLength(JSON.stringify(text)) + 1;
 }

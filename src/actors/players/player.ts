@@ -33,7 +33,7 @@ import { RepeatedReading } from './repeated-reading.js';
 import { Tracklist } from './tracklist.js';
 
 /**
- * The first record waits this long for the tracklist, because it shows whether the player has a tracklist.
+ * The first record waits at most this long for two answers: has the player a tracklist, is it a stand-in?
  */
 const TRACKLIST_WAIT_MS = 500;
 const READ_PAUSE_MS = 100;
@@ -41,7 +41,7 @@ const READ_PAUSE_MS = 100;
 const GATHER_MS = 50;
 /** While the player plays, the date is checked this often, because clients reckon positions by the date. */
 const CLOCK_CHECK_MS = 30_000;
-/** A player owns its name before it can answer, so only the second failure of a reading is logged. */
+/** A player owns its name before it can answer, so its first failed reading is not logged. */
 const LOGGED_AFTER_FAILURES = 2;
 /** After a signal with one of these properties the position is read, because it may have changed. */
 const POSITION_PROPERTIES = ['Metadata', 'PlaybackStatus'] as const;
@@ -80,7 +80,9 @@ export class Player {
   readonly readings: RepeatedReading;
   #facts: PlayerFacts = NOTHING_KNOWN;
   readonly #reckonedPosition: ReckonedPosition;
-  /** Resolves when it is known whether this is a stand-in for other players. Then a stand-in is stopped. */
+  /**
+   * Resolves when the player is known to be no stand-in (`isStandIn`), or when a stand-in has been stopped.
+   */
   readonly #standInCheck: Promise<void>;
   readonly #listener: PlayerListener;
   /** True once the properties have been read. Before that there is no record. */

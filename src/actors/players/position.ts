@@ -35,7 +35,7 @@ export class ReckonedPosition {
    */
   #wasEndRead = false;
 
-  /** `readAgain` must cause a reading of the player, whose position must come to `applyReading`. */
+  /** `readAgain` must cause a reading of the player. The position in it must come to `applyReading`. */
   constructor(clock: Clock, readAgain: () => void) {
     this.#clock = clock;
     this.#readAgain = readAgain;
@@ -58,7 +58,7 @@ export class ReckonedPosition {
     return this.#anchor;
   }
 
-  /** `date`: now, in milliseconds since the epoch. Undefined if the player has no position. */
+  /** Undefined if the player has no position. `date`: now, in milliseconds since the epoch. */
   currentPosition(): { readonly positionUs: number; readonly date: number } | undefined {
     const now = this.#now();
     const positionUs = reckonPosition(this.#anchor, this.#motion, now);
@@ -120,9 +120,9 @@ export class ReckonedPosition {
   }
 
   /**
-   * A player that repeats the track may not announce it (Mopidy, and MPD with mpDris2), so its end is read.
-   * The next reading is planned only when the position is in the first half of the track. Otherwise a player
-   * that stands still near the end would be polled.
+   * A player may not announce that it repeats the track (Mopidy, and MPD with mpDris2), so its position is
+   * read at the track's end. After that, the next reading is planned only when the position is in the first
+   * half of the track. Otherwise a player that stands still near the end would be polled.
    */
   #planReadingAtEnd(): void {
     this.#timers.cancel('end');

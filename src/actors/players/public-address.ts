@@ -32,7 +32,7 @@ const GLOBAL_V6 = ['2000::/3'];
 /** Addresses that contain an IPv4 address (Teredo, 6to4), and addresses for documentation. */
 const SPECIAL_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
-/** NAT64's well-known prefix. The last 32 bits are an IPv4 address. */
+/** NAT64's well-known prefix. The last 32 bits are an IPv4 address: `64:ff9b::c0a8:105` is 192.168.1.5. */
 const NAT64_ADDRESS = /^64:ff9b::(?:([0-9a-f]{1,4}):)?([0-9a-f]{1,4})$/;
 
 /**
@@ -60,7 +60,7 @@ export function isPublic(address: string, ownNetworks: readonly string[]): boole
 function ipv4BehindNat64(address: string): string | undefined {
   const match = NAT64_ADDRESS.exec(shortestSpelling(address));
   if (match === null) return undefined;
-  // The shortest spelling omits a pair of bytes that is 0.
+  // The shortest spelling omits the first pair of bytes if it is 0. The pair `c0a8` gives 192 and 168.
   const [, firstPair = '0', lastPair = '0'] = match;
   const pairsOfBytes = [firstPair, lastPair].map((digits) => Number.parseInt(digits, 16));
   return pairsOfBytes.flatMap((pair) => [pair >> 8, pair & 255]).join('.');

@@ -75,7 +75,7 @@ async function fetchImage(
   }
 }
 
-/** Empty if one of the host's addresses is not public. */
+/** Empty if one of the host's addresses is not public. An IPv6 address in `hostname` has brackets. */
 async function checkedAddresses(hostname: string, web: WebAccess, signal: AbortSignal): Promise<string[]> {
   const hostWithoutBrackets = hostname.replace(/^\[(.*)\]$/, '$1');
   const isAddress = isIP(hostWithoutBrackets) !== 0;
@@ -86,7 +86,7 @@ async function checkedAddresses(hostname: string, web: WebAccess, signal: AbortS
 
 function responseOf(url: URL, addresses: readonly string[], signal: AbortSignal): Promise<IncomingMessage> {
   const withFamilies = addresses.map((address) => ({ address, family: isIP(address) }));
-  // Node needs all addresses here: `autoSelectFamily` tries one after the other.
+  // Node.js needs all addresses here: `autoSelectFamily` tries one after the other.
   const lookup: LookupFunction = (_host, _options, callback) => callback(null, withFamilies);
   const request = url.protocol === 'https:' ? secureRequest : plainRequest;
   // The types of a request lack these options, so they have a variable of their own.
