@@ -69,7 +69,7 @@ export class MqttBridge implements BridgeActor {
   #topics: RetainedTopics | undefined;
   #serving: Serving | undefined;
   #connection: BrokerConnection | undefined;
-  /** Resolves when the last attempt has ended, after `stop`. */
+  /** Resolves after `stop`, when the last attempt has ended. */
   #attempts: Promise<void> | undefined;
   #endWait: () => void = () => undefined;
   #isStopped = false;
@@ -145,7 +145,7 @@ export class MqttBridge implements BridgeActor {
 
   async #serve(topics: RetainedTopics, address: BrokerAddress, clientId: string): Promise<EndOfAttempt> {
     const { settings, node, clock } = this.#parts;
-    /** When the broker had the whole branch for the first time, in monotonic ms. */
+    /** When the first round on this connection ended, in monotonic ms. */
     let settledAtMs = Number.POSITIVE_INFINITY;
     /**
      * The log names these for this connection: left-out topics, and texts about the device's other owner.

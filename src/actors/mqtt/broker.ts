@@ -72,7 +72,7 @@ export type BrokerConnection = Pick<MqttConnection, keyof MqttConnection>;
 
 /** Only a refusal of single topics leaves the connection open. Any other failure ends it. */
 export class MqttConnection {
-  /** Resolves to true once the broker has accepted the connection, to false if it ends before that. */
+  /** Resolves to true once the broker has accepted the connection and can be used, otherwise to false. */
   readonly ready: Promise<boolean>;
   /** Resolves at the end of the connection to the reason, a text for people. */
   readonly ended: Promise<string>;

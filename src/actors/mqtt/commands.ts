@@ -1,5 +1,5 @@
 // Decides by topic and payload which operations a command asks for (docs/home-assistant.md, "Commands").
-// This file checks no values: an operation gets a bad value as it is, and refuses it. Pure.
+// This file checks no values except words: an operation gets a bad value as it is, and refuses it. Pure.
 
 import type { BridgeRequest } from '../../protocol/actor/messages.js';
 import {
@@ -229,7 +229,7 @@ function isNamedThing(parameter: string): parameter is NamedThing {
 
 /** `setting`: what the request sets at the topic; undefined if it replaces no other request. */
 function queuedRequest(topic: string, request: BridgeRequest, setting: string | undefined): QueuedRequest {
-  // The sound server runs one command at a time, and the order across outputs matters: first a new default,
+  // The audio backend runs one command at a time, and the order across outputs matters: first a new default,
   // then its volume.
   const queue = topic.startsWith('audio/') ? 'audio' : topic;
   if (setting === undefined) return { request, queue };

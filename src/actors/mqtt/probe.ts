@@ -61,7 +61,10 @@ class Probe {
   readonly #clock: Clock;
   readonly #connection: BrokerConnection;
   readonly #retained = new Map<string, string>();
-  /** Only these branches are read. A broker may also send topics that were not subscribed to. */
+  /**
+   * Only these branches and the device's topic are read. A broker may also send topics that were not
+   * subscribed to.
+   */
   readonly #branches: string[];
   #retainedChars = 0;
   #isTooMuch = false;

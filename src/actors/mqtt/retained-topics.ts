@@ -111,7 +111,7 @@ export class RetainedTopics {
     return [...this.#refused].map(([topic, reason]) => ({ topic, reason }));
   }
 
-  /** To be called before each connection, with what the probe has read. */
+  /** To be called after each probe, with what it has read. */
   beginConnection(retained: ReadonlyMap<string, string>, otherDeviceOwner?: string): void {
     this.#retained = new Map(retained);
     this.#toRepublish.clear();

@@ -34,8 +34,8 @@ export interface ServingParts {
   readonly control: boolean;
   readonly dial: (onMessage: (message: BrokerMessage) => void) => BrokerConnection;
   /**
-   * Called when the broker has the whole branch, except the topics that are left out. Called again when these
-   * topics or the owner of the device have changed.
+   * Called after the first round. Called again after a round if the topics that are left out, or the owner
+   * of the device, have changed.
    */
   readonly onSettled: (leftOut: readonly LeftOut[]) => void;
 }
@@ -146,7 +146,7 @@ export class Serving {
     this.#sendWaiting();
   }
 
-  /** To be called when the daemon stops. The broker then retains that the node is offline. */
+  /** To be called when the bridge stops. The broker then retains that the node is offline. */
   async close(): Promise<void> {
     const { topics, clock } = this.#parts;
     const wasOpen = this.#state === 'open';

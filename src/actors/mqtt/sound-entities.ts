@@ -180,7 +180,7 @@ function sleepEndSensor(topic: string): Draft {
   return { key: 'sleep', platform: 'sensor', name: 'Sleep', fields };
 }
 
-/** A number of minutes until the sleep ends, and a button that stops the sleep. 0 minutes stop it too. */
+/** A number of minutes until the music ends, and a button that stops the sleep. 0 minutes stop it too. */
 function sleepControls(topic: string): readonly Draft[] {
   const commandTopic = `${topic}/set`;
   const minutesFields = {

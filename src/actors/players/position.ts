@@ -17,7 +17,7 @@ const SETTLED_MS = 3_000;
  * only in whole seconds.
  */
 const END_SLACK_MS = 1_000;
-/** The longest time of Node's timers. No reading is planned for the end of a longer track. */
+/** The longest time of Node's timers, 24.8 days. No reading is planned for the end of a longer track. */
 const TIMER_MAX_MS = 0x7fff_ffff;
 
 export class ReckonedPosition {

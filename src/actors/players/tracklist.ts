@@ -63,7 +63,7 @@ export class Tracklist {
   }
 
   /**
-   * `reference`: the id of a track, or the last segment of the id. Undefined if the list has no such track.
+   * `reference`: the id of a track, or the last segment of the id. Undefined if clients get no such track.
    */
   idOf(reference: string): string | undefined {
     const ids = this.newestReading?.tracks.map(({ track_id }) => track_id) ?? [];
