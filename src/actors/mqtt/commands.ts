@@ -229,8 +229,8 @@ function isNamedThing(parameter: string): parameter is NamedThing {
 
 /** `setting`: what the request sets at the topic; undefined if it replaces no other request. */
 function queuedRequest(topic: string, request: BridgeRequest, setting: string | undefined): QueuedRequest {
-  // The audio backend runs one command at a time, and the order across outputs matters: first a new default,
-  // then its volume.
+  // The audio backend runs commands one after another, and their order across outputs matters: first a new
+  // default, then its volume.
   const queue = topic.startsWith('audio/') ? 'audio' : topic;
   if (setting === undefined) return { request, queue };
   // Commands at several topics set the one default output, so they replace each other.

@@ -105,7 +105,7 @@ export function ownerText(node: string, identifier: string): string {
   return `this branch belongs to another node, ${clipped(node, NAME_CHARS_MAX)}: set mqtt.topic to a different value`;
 }
 
-/** For people: why Home Assistant has no device of this node. `branch`: of the other owner of the device. */
+/** For people: why Home Assistant has no device of this node. `branch`: the branch of the other owner. */
 export function cloneText(branch: string): string {
   const other = clipped(branch, NAME_CHARS_MAX);
   return `Home Assistant shows the node of the branch ${other}, whose /etc/machine-id is the same: give this machine an id of its own`;
