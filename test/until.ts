@@ -11,10 +11,14 @@ const DEADLINE_MS = 60_000;
 /** Characters of a probe's error that are shown. */
 const PRINTED_CHARS = 500;
 
+/** Thrown by a probe whose condition cannot become true any more. `until` then rejects at once. */
+export class Hopeless extends Error {}
+
 /**
  * Calls `probe` until it returns something other than undefined or false, and returns that. `probe` is
  * called a last time after the deadline, because its last call may be long ago if the machine stood still.
  * @throws {Error} with `what`, and the message of the last call's error, if the deadline passes
+ * @throws {Hopeless} what `probe` throws
  */
 export async function until<T>(
   what: string,
@@ -29,6 +33,7 @@ export async function until<T>(
       const answer = await probe();
       if (answer !== undefined && answer !== false) return answer;
     } catch (error) {
+      if (error instanceof Hopeless) throw error;
       cause = error;
     }
     if (isLast) {

@@ -82,7 +82,7 @@ export class House {
         live: ownLive,
       },
       ...rooms.sort(byName),
-      ...links.map(linkRoom).sort(byName),
+      ...links.flatMap(linkRoom).sort(byName),
     ];
   }
 
@@ -102,12 +102,16 @@ function byName(one: Room, other: Room): number {
   return one.name < other.name ? -1 : 1;
 }
 
-/** A room for a node that has only a page. */
-function linkRoom(record: NodeRecord): Room {
-  const { name, host, path } = record;
-  const [url = `http://${host}`] = nodeUrls(record);
+/**
+ * A room for a node that has only a page. There is none if neither the node's addresses nor its host make a
+ * URL.
+ */
+function linkRoom(record: NodeRecord): readonly Room[] {
+  const { name, path } = record;
+  const [url] = nodeUrls(record);
+  if (url === undefined) return [];
   const href = new URL(url).origin + path;
-  return { key: name, href, name, isOwn: false, status: 'link', live: undefined };
+  return [{ key: name, href, name, isOwn: false, status: 'link', live: undefined }];
 }
 
 /** True for another node with this interface and an address. */

@@ -199,6 +199,8 @@ inOwnNetwork(import.meta.url, () => {
         addresses: ['10.9.0.9'],
         api: 'odio-api',
       });
+      // Such a host makes no URL.
+      house.announce(forged, { ...forged, name: 'no URL', host: 'xn--a.local', addresses: [] });
       await showHouse();
       await card('forged').getByText('Can only be controlled on its own page').waitFor();
       await card('other kind').getByText('Opens its own page').waitFor();

@@ -1,6 +1,6 @@
 // Tables of who may use what (docs/http-api.md, "Routes", and docs/http-api.md, "Host and Origin"): an
 // example of each route, the requests of strangers, and the addresses of the node that each `bind` opens.
-// The file has only data, and access.test.ts tries all of it.
+// access.test.ts tries all of it.
 
 import type { RouteSettings } from '../../src/gateway/routes.js';
 import { OPERATIONS } from '../../src/protocol/actor/operations.js';
@@ -17,10 +17,15 @@ const { api, audio, systemd, power, players, bluetooth, upgrade, discovery } = E
 const { checkUnit: _check, ...noCheck } = upgrade;
 const { upgradeUnit: _upgrade, ...noUpgrade } = upgrade;
 
-/**
- * For each thing that a route can need: the key of the configuration that enables it, which the 404 names,
- * and sections of a configuration in which it is disabled.
- */
+/** How a thing that a route needs is disabled. */
+type Lack = readonly [
+  /** The key of the configuration that enables the thing. While it is disabled, a 404 names this key. */
+  key: string,
+  /** Sections of a configuration in which the thing is disabled. */
+  sections: Partial<RouteSettings>,
+];
+
+/** All things that a route can need. */
 const WITHOUT = {
   page: ['api.ui.enabled', { api: { ...api, ui: { ...api.ui, enabled: false } } }],
   logs: ['api.logs', { api: { ...api, logs: false } }],
@@ -38,7 +43,6 @@ const WITHOUT = {
   start: ['upgrade.upgradeUnit', { upgrade: noUpgrade }],
 } as const satisfies Record<string, Lack>;
 
-type Lack = readonly [key: string, sections: Partial<RouteSettings>];
 type Need = keyof typeof WITHOUT;
 export const LACKS = Object.entries(WITHOUT) as readonly (readonly [Need, Lack])[];
 export const without = (need: Need): RouteSettings => ({ ...EVERYTHING, ...WITHOUT[need][1] });
@@ -52,15 +56,18 @@ export interface RouteAccess {
   /** The status for a client that may use the route. */
   readonly status: number;
   /**
-   * True if pages of other origins are refused. Every other route that only reads answers them, but a browser
-   * does not let them read the answer.
+   * True if pages of other origins are refused. Every other `GET` answers these pages, but without the header
+   * that lets them read the answer.
    */
-  readonly isOwnOnly?: boolean;
+  readonly isOwnOnly: boolean;
   /** True if the pages of other nodes may use the route, where these nodes are trusted. */
   readonly isOfHouse: boolean;
 }
 
-/** All routes, grouped by what they need. */
+/**
+ * All routes, grouped by what they need, in a short form: commas separate routes, and `POST /power/ power_off
+ * reboot` stands for two routes with the same beginning.
+ */
 const BY_NEEDS: readonly (readonly [needs: readonly Need[], routes: string])[] = [
   [[], 'GET /server, GET /health, GET /openapi.json'],
   [['page'], 'GET /, GET /ui, GET /ui/{file}'],
@@ -92,15 +99,13 @@ const BY_NEEDS: readonly (readonly [needs: readonly Need[], routes: string])[] =
 ];
 
 /**
- * Pages of other nodes may use the routes that need one of these parts, apart from the route of the cookie.
- * They may also use the route `OF_HOUSE`, which needs no part.
+ * Pages of other nodes in the house may use the routes that need one of these things, apart from the route of
+ * the cookie (docs/http-api.md, "The house"). They may also use the route `OF_HOUSE`, which needs nothing.
  */
-const PARTS_OF_HOUSE: readonly Need[] = ['stream', 'discovery', 'audio', 'players'];
+const NEEDS_OF_HOUSE: readonly Need[] = ['stream', 'discovery', 'audio', 'players'];
 const OF_HOUSE = 'GET /server';
 
-/**
- * Splits a list at its commas. `POST /power/ power_off reboot` stands for two routes with the same beginning.
- */
+/** Returns the routes of a list in the short form of `BY_NEEDS`. */
 function routesIn(list: string): readonly string[] {
   return list.split(', ').flatMap((group) => {
     const [method, start = '', ...ends] = group.split(' ');
@@ -108,8 +113,8 @@ function routesIn(list: string): readonly string[] {
   });
 }
 
-/** An example for each part of a path. */
-const EXAMPLE_PARTS: Readonly<Record<string, string>> = {
+/** An example for each parameter of a path. */
+const EXAMPLE_PARAMETERS: Readonly<Record<string, string>> = {
   scope: 'user',
   unit: 'mpd.service',
   output: '0',
@@ -123,16 +128,17 @@ const EXAMPLE_PARTS: Readonly<Record<string, string>> = {
 
 function accessTo(route: string, needs: readonly Need[]): RouteAccess {
   const [method, path = ''] = route.split(' ');
-  const url = path.replaceAll(/\{(\w+)\}/g, (_, part: string) => EXAMPLE_PARTS[part] ?? '');
+  const url = path.replaceAll(/\{(\w+)\}/g, (_, parameter: string) => EXAMPLE_PARAMETERS[parameter] ?? '');
   const operation = Object.values(OPERATIONS).find(
     (candidate) => `${candidate.method} ${candidate.path}` === route,
   );
-  const body = operation?.kind === 'command' && operation.body && JSON.stringify(EXAMPLES[operation.body]);
+  const bodyKind = operation?.kind === 'command' ? operation.body : undefined;
   const statusOfRead = path === '/' ? 308 : 200;
   const status = method === 'POST' ? 202 : statusOfRead;
-  const isShared = needs.some((need) => PARTS_OF_HOUSE.includes(need)) && !needs.includes('cookie');
+  const isShared = needs.some((need) => NEEDS_OF_HOUSE.includes(need)) && !needs.includes('cookie');
   const isOfHouse = isShared || route === OF_HOUSE;
-  return { url, needs, status, isOwnOnly: needs.includes('page'), isOfHouse, ...(body && { body }) };
+  const access = { url, needs, status, isOwnOnly: needs.includes('page'), isOfHouse };
+  return bodyKind === undefined ? access : { ...access, body: JSON.stringify(EXAMPLES[bodyKind]) };
 }
 
 /** The access to each route, by its method and path in the table of routes. */
@@ -150,8 +156,8 @@ const stranger = (what: string, headers: Stranger['headers']): Stranger => ({ wh
 
 const REBOUND = 'evil.example:8018';
 /**
- * Pages of attackers whose own hostname resolves to the node's address: every request must be refused. The
- * node is called Kitchen.
+ * Pages of attackers whose own hostname resolves to the node's address: every request must be refused. Some
+ * names begin with a name of the node, which is called Kitchen. `2130706433` is 127.0.0.1 as a number.
  */
 export const REBINDING: readonly Stranger[] = [
   'evil.example',
@@ -202,7 +208,10 @@ export const PAGE_OF_HOUSE = 'http://10.9.0.7:8018';
 export const ADDRESSES = ['127.0.0.1', '127.0.0.2', '::1', '10.9.0.1', 'fd00:9::1', '10.9.1.1'] as const;
 export type Address = (typeof ADDRESSES)[number];
 
-/** `house0` has 10.9.0.1 and fd00:9::1, `guest0` has 10.9.1.1. All other addresses are closed. */
+/**
+ * The open addresses for each value of `bind`; all others are closed. `house0` and `guest0` are network
+ * interfaces of the machine: `house0` has 10.9.0.1 and fd00:9::1, `guest0` has 10.9.1.1.
+ */
 export const OPEN_BY_BIND: Readonly<Record<string, readonly Address[]>> = {
   lo: ['127.0.0.1', '::1'],
   '10.9.0.1': ['10.9.0.1'],

@@ -7,7 +7,7 @@ import type { PlayerRecord } from '../../src/protocol/actor/schemas.js';
 import { type Cmus, startCmus } from '../players/cmus.js';
 import { type Mpv, startMpv } from '../players/mpv.js';
 import { PLAYER_PROGRAMS, type PlayersNode, reckoned, startPlayersNode } from '../players/node.js';
-import { ALBUM, startSession, TONES } from '../players/session.js';
+import { ALBUM, startSession, TRACKS } from '../players/session.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { hasValues } from './audio-node.js';
@@ -29,7 +29,7 @@ const ALL_CAPABILITIES = {
   can_seek: true,
   can_control: true,
 };
-const [firstTone, secondTone] = TONES as [(typeof TONES)[0], (typeof TONES)[0]];
+const [firstTrack, secondTrack] = TRACKS as [(typeof TRACKS)[0], (typeof TRACKS)[0]];
 
 const isNear = (one: number, other: number): boolean => Math.abs(one - other) < TOLERANCE_US;
 
@@ -61,7 +61,7 @@ const hasTitle =
 const trackEffect = (index: number): Effect => ({
   property: 'playlist-pos',
   value: index,
-  isPublished: hasTitle(TONES[index]?.title),
+  isPublished: hasTitle(TRACKS[index]?.title),
 });
 const loopEffect = (property: string, value: unknown, status: string): Effect => ({
   property,
@@ -134,12 +134,12 @@ describe('mpv', { skip }, () => {
       can_quit: true,
       metadata: {
         'mpris:artUrl': `file://${node.session.cover}`,
-        'mpris:length': String(firstTone.seconds * SECOND_US),
+        'mpris:length': String(firstTrack.seconds * SECOND_US),
         'mpris:trackid': '/0',
         'xesam:album': ALBUM,
-        'xesam:artist': firstTone.artist,
-        'xesam:title': firstTone.title,
-        'xesam:url': encodeURI(`file://${node.session.tone(firstTone.title)}`),
+        'xesam:artist': firstTrack.artist,
+        'xesam:title': firstTrack.title,
+        'xesam:url': encodeURI(`file://${node.session.fileOf(firstTrack.title)}`),
       },
     };
     // mpv sends its properties one after the other, while it opens the file.
@@ -206,7 +206,7 @@ describe('mpv', { skip }, () => {
     assertUpdated('the pause', (player) => player.playback_status === 'Paused');
     assertUpdated('the volume', (player) => player.volume === 0.4);
     assertUpdated('the loop', (player) => player.loop_status === 'Track');
-    assertUpdated('the next tone', hasTitle(secondTone.title));
+    assertUpdated('the next tone', hasTitle(secondTrack.title));
     assertUpdated('the end', (player) => player.playback_status === 'Stopped');
     assert.ok(updates.every(({ emitted_at }) => Number.isInteger(emitted_at)));
     type Jump = { bus_name: string; position: number; emitted_at: number };
@@ -254,9 +254,9 @@ describe('cmus', { skip }, () => {
       can_raise: false,
       can_quit: false,
     });
-    assert.equal(metadata?.['xesam:title'], firstTone.title);
-    assert.equal(metadata?.['xesam:artist'], firstTone.artist);
-    assert.equal(metadata?.['mpris:length'], String(firstTone.seconds * SECOND_US));
+    assert.equal(metadata?.['xesam:title'], firstTrack.title);
+    assert.equal(metadata?.['xesam:artist'], firstTrack.artist);
+    assert.equal(metadata?.['mpris:length'], String(firstTrack.seconds * SECOND_US));
     assert.ok(typeof position === 'number');
     assert.ok(Date.parse(position_updated_at) > 0);
     const added = node.stream.dataOf('player.added') as { data: PlayerRecord }[];

@@ -20,7 +20,7 @@ const SHORT_TRACK = { title: 'Round', artist: 'Sinus', album: 'Short', seconds: 
 
 /** Writes the file of the short track, which the tests repeat. */
 function writeShortTrack(session: Session): string {
-  const file = session.tone(SHORT_TRACK.title);
+  const file = session.fileOf(SHORT_TRACK.title);
   writeTone(file, SHORT_TRACK);
   return file;
 }
@@ -71,7 +71,7 @@ describe('Mopidy, which does not announce changes of its tracklist', { skip: ski
   });
 
   test('Mopidy plays at the first command after its tracklist was filled, and the record and the stream show it', async () => {
-    await mopidy.add(node.session.tones);
+    await mopidy.add(node.session.files);
     await node.change('mopidy', 'play');
     const { capabilities } = await node.player(MOPIDY);
     assert.deepEqual([capabilities.can_play, capabilities.can_go_next], [true, true]);

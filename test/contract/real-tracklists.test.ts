@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import type { PlayerRecord, TracklistRecord } from '../../src/protocol/actor/schemas.js';
 import { startMpv } from '../players/mpv.js';
 import { PLAYER_PROGRAMS, type PlayersNode, startPlayersNode } from '../players/node.js';
-import { startSession, TONES } from '../players/session.js';
+import { startSession, TRACKS } from '../players/session.js';
 import { startVlc, trackIds, VLC } from '../players/vlc.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
@@ -17,7 +17,7 @@ const NEEDS = { programs: [...PLAYER_PROGRAMS, 'vlc', 'busctl'] };
 /** docs/events.md, "Long lines". */
 const LINE_MAX_BYTES = 120 * 1024;
 
-const [firstTitle, secondTitle] = TONES.map(({ title }) => title) as [string, string];
+const [firstTitle, secondTitle] = TRACKS.map(({ title }) => title) as [string, string];
 
 describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
   let node: PlayersNode;
@@ -66,11 +66,11 @@ describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
   });
 
   test('tracks are added at the end, after a track, and as the playing one, and tracks are removed', async () => {
-    const uri = `file://${encodeURI(node.session.tone(secondTitle))}`;
+    const uri = `file://${encodeURI(node.session.fileOf(secondTitle))}`;
     await node.change(VLC, 'tracklist/add', { uri });
     const { tracks } = await untilTracksAre(`${firstTitle},${secondTitle},${secondTitle}`);
     const firstId = tracks[0]?.track_id ?? '';
-    const uriOfFirst = `file://${encodeURI(node.session.tone(firstTitle))}`;
+    const uriOfFirst = `file://${encodeURI(node.session.fileOf(firstTitle))}`;
     await node.change(VLC, 'tracklist/add', { uri: uriOfFirst, after_track: firstId, set_as_current: true });
     const longer = await untilTracksAre(`${firstTitle},${firstTitle},${secondTitle},${secondTitle}`);
     const ids = longer.tracks.map(({ track_id }) => track_id);
@@ -108,7 +108,7 @@ describe('a list of 500 songs in VLC', { skip: lacks(NEEDS) }, () => {
     const folder = session.path('album', 'A folder with a name as people have it, '.repeat(4));
     mkdirSync(folder);
     const files = Array.from({ length: 500 }, (_, index) => join(folder, `${index}.wav`));
-    for (const file of files) symlinkSync(session.tone(firstTitle), file);
+    for (const file of files) symlinkSync(session.fileOf(firstTitle), file);
     await startVlc(session, files);
     node = await startPlayersNode(session);
     await node.player(VLC, 'with its list', (player) => player.tracklist_supported);

@@ -1,4 +1,5 @@
-// The compose file gives the container all that the daemon needs of the node. image.test.ts tests the image.
+// Checks the folders and files of the node that the compose file gives to the container. image.test.ts tests
+// the image.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -20,5 +21,5 @@ test('the lines for Avahi are valid after they are uncommented', () => {
   assert.deepEqual(volumesOf(text).slice(-2), expected);
 });
 
-test("the container can read but not change the node's machine id, of which its MQTT identifier is made", () =>
+test("the container can read, but not change, the node's machine id, which makes the MQTT identifier", () =>
   assert.ok(volumesOf(readFileSync(FILE, 'utf8')).includes('/etc/machine-id:/etc/machine-id:ro')));

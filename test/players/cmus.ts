@@ -16,7 +16,7 @@ export type Cmus = Awaited<ReturnType<typeof startCmus>>;
 /**
  * Starts a cmus that plays the album as its playlist. Resolves when it plays. It ends when its terminal ends.
  */
-export async function startCmus({ env, path, run, tones }: Session) {
+export async function startCmus({ env, path, run, files }: Session) {
   const socket = path('cmus.socket');
   const args = ['--quiet', '--flush', '--command', `exec cmus --listen ${socket}`, '/dev/null'];
   const terminal = run('script', args, { TERM: 'xterm' });
@@ -30,7 +30,7 @@ export async function startCmus({ env, path, run, tones }: Session) {
   const pid = await until('cmus runs', () => childrenOf(terminal.pid)[0]);
   await until('cmus listens', () => existsSync(socket));
   await remote('-C', 'set output_plugin=pulse', 'set play_library=false', 'view playlist');
-  for (const file of tones) await remote('-C', `add -p ${file}`);
+  for (const file of files) await remote('-C', `add -p ${file}`);
   await until('cmus plays', async () => {
     await remote('--play');
     return (await get('status')) === 'playing';

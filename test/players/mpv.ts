@@ -38,10 +38,10 @@ export async function startMpv(session: Session): Promise<Mpv> {
   }
 }
 
-function launchMpv({ path, run, tones }: Session) {
+function launchMpv({ path, run, files }: Session) {
   const socket = path('mpv.socket');
   const flags = ['--no-video', '--no-terminal', '--idle', '--ao=pulse', '--hr-seek=yes'];
-  const program = run('mpv', [...flags, `--input-ipc-server=${socket}`, ...tones]);
+  const program = run('mpv', [...flags, `--input-ipc-server=${socket}`, ...files]);
   const command = (...words: MpvCommand): Promise<unknown> => askMpv(socket, ...words);
   return {
     program,

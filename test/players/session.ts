@@ -9,8 +9,8 @@ import { until } from '../until.js';
 import { COVER, type Tone, writeTone } from './tones.js';
 
 export const ALBUM = 'Ton & Töne';
-/** The titles in the order of the album; each track is in a file with its title as name. */
-export const TONES: readonly Tone[] = [
+/** The tracks in the order of the album. Their titles try characters beyond ASCII, and quotes. */
+export const TRACKS: readonly Tone[] = [
   { title: 'Été', artist: 'Sinus "A"', album: ALBUM, seconds: 60 },
   { title: 'Two', artist: 'Cosinus', album: ALBUM, seconds: 50 },
 ];
@@ -21,24 +21,25 @@ export async function startSession() {
   const sound = await startPulseAudio();
   const { env, directory } = sound;
   const path = (...names: readonly string[]): string => join(directory, ...names);
-  const tone = (title: string): string => path('album', `${title}.wav`);
-  /** The picture beside the tones. */
+  /** The path of a track. */
+  const fileOf = (title: string): string => path('album', `${title}.wav`);
+  /** The picture beside the tracks. */
   const cover = path('album', 'cover.png');
   const programs: Program[] = [];
   /** Starts a program that ends with the session. */
   const run = (command: string, args: readonly string[], moreEnv: Environment = {}): Program => {
     const program = startProgram(command, args, { env: { ...env, ...moreEnv }, log: path('programs.log') });
-    programs.unshift(program);
+    programs.push(program);
     return program;
   };
   run('dbus-daemon', ['--session', '--nofork', '--nopidfile', `--address=unix:path=${path('bus')}`]);
   mkdirSync(path('album'));
-  for (const track of TONES) writeTone(tone(track.title), track);
+  for (const track of TRACKS) writeTone(fileOf(track.title), track);
   writeFileSync(cover, COVER);
   await until('the bus listens', () => statSync(path('bus'), { throwIfNoEntry: false })?.isSocket() === true);
   const stop = async (): Promise<void> => {
-    for (const program of programs) await program.end();
+    for (const program of programs.toReversed()) await program.end();
     await sound.stop();
   };
-  return { env, path, tone, tones: TONES.map(({ title }) => tone(title)), cover, run, stop };
+  return { env, path, fileOf, files: TRACKS.map(({ title }) => fileOf(title)), cover, run, stop };
 }

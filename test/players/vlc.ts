@@ -13,7 +13,7 @@ const DEADLINE_MS = 10_000;
 export const VLC = 'org.mpris.MediaPlayer2.vlc';
 
 /** Starts a VLC that plays the files, by default the album. Resolves when its tracklist has them. */
-export async function startVlc(session: Session, files = session.tones): Promise<void> {
+export async function startVlc(session: Session, files = session.files): Promise<void> {
   const flags = ['--intf', 'dummy', '--control', 'dbus', '--no-video', '--aout', 'pulse'];
   session.run(programFor(session), [...flags, ...files], { HOME: session.path() });
   const hasTracks = async (): Promise<boolean> => (await trackIds(session)).length === files.length;

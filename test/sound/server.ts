@@ -1,10 +1,10 @@
 // Runs a private sound server for a test, PulseAudio or PipeWire. It starts, freezes, restarts and ends the
-// server, and makes its sinks, inputs and streams. servers.ts says how each kind is started.
+// server, and makes its sinks, sources and streams. servers.ts says how each kind is started.
 
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../temporary-folder.js';
-import { until } from '../until.js';
+import { Hopeless, until } from '../until.js';
 import { type Listed, list, pactl } from './pactl.js';
 import { type Environment, type Program, startProgram } from './program.js';
 import { StreamClient } from './streams.js';
@@ -15,9 +15,7 @@ export type Kind = 'pulseaudio' | 'pipewire';
 
 export interface SinkSpec {
   readonly name: string;
-  /**
-   * The text has no quotes, because the server's module arguments are in quotes. By default it is the name.
-   */
+  /** The name by default. It must have no quotes, because `sinkArguments` writes it between quotes. */
   readonly description?: string;
 }
 
@@ -124,16 +122,19 @@ export class SoundServer {
   }
 
   /**
-   * Adds an input of two channels. It is silent, or has the sound of `sink` if that is given. A restart does
-   * not make it again.
+   * Adds a source of two channels, which the daemon calls an input. It is silent, or has the sound of `sink`
+   * if that is given. A restart does not make it again.
    */
   async addInput(name: string, sink?: string): Promise<void> {
     const silentModule =
       this.kind === 'pulseaudio'
         ? ['module-null-source', `source_name=${name}`]
         : ['module-null-sink', 'media.class=Audio/Source/Virtual', `sink_name=${name}`];
-    const soundingModule = ['module-remap-source', `source_name=${name}`, `master=${sink}.monitor`];
-    await this.pactl('load-module', ...(sink === undefined ? silentModule : soundingModule));
+    const module =
+      sink === undefined
+        ? silentModule
+        : ['module-remap-source', `source_name=${name}`, `master=${sink}.monitor`];
+    await this.pactl('load-module', ...module);
     await until(`input ${name} is listed`, async () => (await this.#inputNames()).includes(name));
   }
 
@@ -169,7 +170,7 @@ export class SoundServer {
     const streamOfPlayer = async (): Promise<Listed | undefined> =>
       (await this.sinkInputs()).find((each) => each.properties['application.process.id'] === `${player.pid}`);
     const { index: id } = await until('the stream of pacat is listed', async () => {
-      if (!player.alive()) throw new Error(`pacat has ended\n${this.#logTail()}`);
+      if (!player.alive()) throw new Hopeless(`pacat has ended\n${this.#logTail()}`);
       return streamOfPlayer();
     });
     /** Ends the player and waits until the stream is gone. */
@@ -190,7 +191,7 @@ export class SoundServer {
     const program = startProgram('pacat', flags, { env: this.env, log: this.#log });
     this.#players.add(program);
     await until(`${source} is captured`, async () => {
-      if (!program.alive()) throw new Error(`pacat has ended\n${this.#logTail()}`);
+      if (!program.alive()) throw new Hopeless(`pacat has ended\n${this.#logTail()}`);
       const captures = await list(this.env, 'source-outputs');
       return captures.some(({ properties }) => properties['application.process.id'] === `${program.pid}`);
     });
@@ -233,7 +234,10 @@ export class SoundServer {
     this.#programs.at(-1)?.signal('SIGCONT');
   }
 
-  /** Ends all processes of the server if there are any, starts them again and waits until they answer. */
+  /**
+   * Ends the server with its players and stream clients, also after `kill`. Then starts the server again, and
+   * waits until it answers.
+   */
   async restart(): Promise<void> {
     await this.#end();
     await this.#bringUp();
@@ -251,7 +255,7 @@ export class SoundServer {
     });
     await until('the sound server answers', async () => {
       const dead = this.#programs.find((program) => !program.alive());
-      if (dead !== undefined) throw new Error(`${dead.name} has ended`);
+      if (dead !== undefined) throw new Hopeless(`${dead.name} has ended`);
       return this.pactl('info');
     });
     for (const sink of this.#sinks.values()) await this.#loadSink(sink);
@@ -283,8 +287,8 @@ export class SoundServer {
   /** Unloads the module that has made a sink or source. */
   async #unload(name: string): Promise<void> {
     const modules = await this.pactl('list', 'short', 'modules');
-    const madeIt = new RegExp(`(?:sink|source)_name=${name}\\s`);
-    const line = modules.split('\n').find((module) => madeIt.test(`${module} `));
+    const nameArgument = new RegExp(`(?:sink|source)_name=${name}(?:\\s|$)`);
+    const line = modules.split('\n').find((module) => nameArgument.test(module));
     if (line === undefined) throw new Error(`no module made ${name}`);
     await this.pactl('unload-module', line.split('\t')[0] ?? '');
   }

@@ -49,7 +49,7 @@ export class Fade {
    */
   readonly #turns = new Turns();
   /** The sink is found by its name, because its index may change with a reconnection. */
-  readonly #sinkName: string;
+  readonly sinkName: string;
   /** The volume before the fade, 1 = 100 %, like all volumes here. */
   readonly #volumeBefore: number;
   /**
@@ -63,7 +63,7 @@ export class Fade {
   constructor(context: FadeContext, sink: SinkInfo) {
     this.#context = context;
     this.#timers = new Timers(context.clock);
-    this.#sinkName = sink.name;
+    this.sinkName = sink.name;
     this.#volumeBefore = volumeOf(sink);
     this.#expectedVolume = this.#volumeBefore;
   }
@@ -127,7 +127,7 @@ export class Fade {
     state.onSinkRead = (info) => {
       const readVolume = volumeOf(info);
       const isForeign = readVolume < lowest || readVolume > highest;
-      if (info.name === this.#sinkName && isForeign) foreignVolume = readVolume;
+      if (info.name === this.sinkName && isForeign) foreignVolume = readVolume;
     };
     await this.#set(sink, volume);
     state.onSinkRead = undefined;
@@ -154,7 +154,7 @@ export class Fade {
 
   #findSink(): SinkInfo | undefined {
     const sinks = [...this.#context.state.sinks.values()];
-    return sinks.find(({ info }) => info.name === this.#sinkName)?.info;
+    return sinks.find(({ info }) => info.name === this.sinkName)?.info;
   }
 
   #wait(ms: number): Promise<void> {

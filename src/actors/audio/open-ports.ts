@@ -111,6 +111,9 @@ function moduleArguments(argument = ''): Arguments {
   return Object.fromEntries(entries);
 }
 
+/** Matches 127.0.0.1 and its other forms: `::ffff:127.0.0.1`, and `::ffff:7f00:1` of listening-sockets.ts. */
+const IPV4_LOOPBACK = /^(?:(?:::ffff:)?127\.|::ffff:7f[\da-f]{2}:)/;
+
 function isLoopback(address: string): boolean {
-  return address === '::1' || /^(?:::ffff:)?127\./.test(address) || address === 'localhost';
+  return address === '::1' || address === 'localhost' || IPV4_LOOPBACK.test(address);
 }

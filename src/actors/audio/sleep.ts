@@ -26,6 +26,11 @@ const BACKENDS_START_MS = 5_000;
 const SLEEP_MAX_MS = 720 * MINUTE_MS;
 /** The backend's stop waits at most this long until the volume is put back. */
 const LEAVE_MAX_MS = 300;
+/**
+ * How many outputs may wait to have their volumes put back. An output that was switched off while it was
+ * silent waits until it comes back. For a further output, the oldest is given up.
+ */
+const WAITING_MAX_FADES = 8;
 
 interface SleepContext extends FadeContext {
   /** The file that has the plan. */
@@ -45,8 +50,9 @@ export class Sleep {
   /** The file is written in the order of the calls, so that it has the newest plan in the end. */
   readonly #turns = new Turns();
   #plan: Plan | undefined;
-  /** The fade of the last sleep. It may still wait for silence before it puts the volume back. */
-  #lastFade: Fade | undefined;
+  #fade: Fade | undefined;
+  /** Fades of earlier sleeps that still wait for silence, or for their outputs. The oldest is first. */
+  #waitingFades: readonly Fade[] = [];
   #isFading = false;
 
   constructor(context: SleepContext) {
@@ -93,7 +99,8 @@ export class Sleep {
   /** To be called when the backend stops. Puts the volume back, and keeps the file for the next thread. */
   async leave(): Promise<void> {
     await within(this.#context.clock, LEAVE_MAX_MS, this.#abort());
-    this.#lastFade?.end();
+    this.#fade?.end();
+    for (const fade of this.#waitingFades) fade.end();
   }
 
   #begin(plan: Plan, delayMs: number): void {
@@ -104,9 +111,10 @@ export class Sleep {
 
   async #end(plan: Plan): Promise<void> {
     // If the fade of an earlier sleep still waits for silence, the output has faded already.
-    const isFadedAlready = this.#lastFade?.isOver === false;
+    const output = this.#context.state.defaultSink()?.info.name;
+    const isFadedAlready = this.#waitingFades.some(({ isOver, sinkName }) => !isOver && sinkName === output);
     const fade = isFadedAlready ? undefined : fadeOfDefault(this.#context);
-    if (!isFadedAlready) this.#lastFade = fade;
+    this.#fade = fade;
     if (fade !== undefined) {
       this.#isFading = true;
       const fadeMs = plan.fadeS * 1000;
@@ -117,7 +125,7 @@ export class Sleep {
     if (this.#plan !== plan) return;
     this.#isFading = false;
     await this.#pausePlayers();
-    void fade?.putBackWhenSilent();
+    if (fade !== undefined) this.#putBackLater(fade);
     // A client may have begun another sleep meanwhile.
     if (this.#plan === plan) await this.#clear();
   }
@@ -136,7 +144,14 @@ export class Sleep {
     this.#plan = undefined;
     if (!this.#isFading) return;
     this.#isFading = false;
-    await this.#lastFade?.putBack();
+    await this.#fade?.putBack();
+  }
+
+  #putBackLater(fade: Fade): void {
+    const waiting = this.#waitingFades.filter(({ isOver }) => !isOver);
+    if (waiting.length === WAITING_MAX_FADES) waiting.shift()?.end();
+    this.#waitingFades = [...waiting, fade];
+    void fade.putBackWhenSilent();
   }
 
   async #clear(): Promise<void> {

@@ -55,7 +55,7 @@ for (const [what, modules, ...expected] of PULSEAUDIO)
   });
 
 test('a port that listens on loopback only is not open to other machines', () => {
-  const loopback = ['127.0.0.1|4713', '::1|4713', '127.0.0.2|4713'];
+  const loopback = ['127.0.0.1|4713', '::1|4713', '127.0.0.2|4713', '::ffff:7f00:1|4713'];
   assert.deepEqual(openPortsText('pulseaudio', [NATIVE], loopback), []);
   assert.deepEqual(openPortsText('pipewire', [], loopback), []);
   assert.deepEqual(openPortsText('pipewire', [], [...loopback, '10.0.0.9|4713']), ['4713 unused 10.0.0.9']);

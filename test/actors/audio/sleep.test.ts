@@ -87,6 +87,21 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.deepEqual([sleep(), isPaused()], [INACTIVE, false]);
     });
 
+    test('a sleep fades its output, also if the output of the sleep before was removed while it was silent', async (t) => {
+      const { server, backend, recorder, stream, waitForVolume, sleep } = await startPlaying(t);
+      await backend.handle({ do: 'sleep', minutes: SOON_MINUTES, fade: 1 });
+      await waitForVolume(0);
+      await until('the sleep is over', () => sleep()?.active === false);
+
+      await server.removeSink('living');
+      await until('the stream plays at the other output', () => {
+        const isDefault = recorder.server?.default_sink === 'kitchen';
+        return isDefault && recorder.client(stream.id)?.output === 'kitchen';
+      });
+      await backend.handle({ do: 'sleep', minutes: SOON_MINUTES, fade: 2 });
+      await until('the other output fades', () => (recorder.output('kitchen')?.volume ?? 1) < 0.9);
+    });
+
     test('a restart keeps the sleep timer; a service that ends during the fade puts the volume back', async (t) => {
       const { server, backend, sleep } = await startPlaying(t);
       await backend.handle({ do: 'sleep', minutes: 90, fade: 7 });

@@ -1,13 +1,12 @@
 // Breaks parts of the daemon from inside, for tests only. It is loaded by `--import`, also into the daemon's
-// threads, and imports no file of the project.
+// threads. It is copied alone to the node, so it imports no file of the project.
 //
 // SIGUSR2 makes the process carry out the order in the file $SABOTAGE:
-// - `exit audio` ends that actor's thread as a defect of its own would. `throw`, `memory` and `hang` break
-//   it in other ways.
+// - `exit audio` ends the thread of the actor `audio`, as a defect would: in a thread `process.exit` ends only
+//   the thread. `throw`, `memory` and `hang` break it in other ways.
 // - `stick audio` makes the thread write the file $SABOTAGE_FIFO.reached, and then wait in the kernel for
 //   the other end of the FIFO $SABOTAGE_FIFO.
-// - `clock 86400000` moves the time of day of the whole daemon by this many ms. The machine's clock stays as
-//   it is.
+// - `clock 86400000` sets the time of day of all present threads to the machine's time and this many ms.
 // - `collect` makes the main thread collect its garbage, so that retained memory can be distinguished from
 //   memory that V8 has not collected yet.
 
@@ -42,7 +41,10 @@ const SABOTAGES: Readonly<Record<string, () => void>> = {
   },
 };
 
-/** True if this thread runs the actor, because it has loaded a file of the actor's folder. */
+/**
+ * True if this thread runs the actor, because it has loaded a file of the actor's folder. The shipped actors
+ * are CommonJS, so `require` knows their files.
+ */
 function runsActor(actor: string): boolean {
   const loaded = Object.keys(createRequire(import.meta.url).cache);
   return loaded.some((file) => file.includes(`${sep}actors${sep}${actor}${sep}`));
@@ -51,15 +53,16 @@ function runsActor(actor: string): boolean {
 const realNow = Date.now;
 
 function collect(): void {
+  // After the start, the flag gives `gc` only to new contexts.
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();
 }
 
 function obey(order: string): void {
   const [word = '', argument = ''] = order.trim().split(' ');
-  if (word === 'collect' && isMainThread) collect();
-  else if (word === 'clock') Date.now = () => realNow() + Number(argument);
-  else if (!isMainThread && runsActor(argument)) SABOTAGES[word]?.();
+  if (word === 'clock') Date.now = () => realNow() + Number(argument);
+  else if (isMainThread && word === 'collect') collect();
+  else if (!isMainThread && word !== 'collect' && runsActor(argument)) SABOTAGES[word]?.();
 }
 
 if (isMainThread) {
