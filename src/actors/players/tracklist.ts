@@ -91,9 +91,11 @@ export class Tracklist {
   async #read(): Promise<boolean> {
     const result = await this.#readOnce();
     if (!result.ok) return false;
-    if (this.readings.isStopped || result.value?.json === this.newestReading?.json) return true;
+    if (this.readings.isStopped) return true;
+    const hasRecordChanged = result.value?.json !== this.newestReading?.json;
+    // The last track of a long list can be another one, although clients get the same part of the list.
     this.newestReading = result.value;
-    this.#onChange();
+    if (hasRecordChanged) this.#onChange();
     return true;
   }
 

@@ -75,6 +75,10 @@ export function commandHelp(name: string, command: Command): string {
   return `Usage: tonearm ctl ${signatureOf(name, command)}\n\n${summary} (${route}).\n${lines && '\n'}${lines}`;
 }
 
+/** False for a bound of the safe integers, which the schema has where any integer is allowed. */
+const isRealBound = (bound: number | undefined): boolean =>
+  bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER;
+
 function fieldText(field: Field, toggles: boolean): string {
   const { name, type, values, minimum, maximum, description } = field;
   const switchWords = toggles ? 'on, off or toggle' : 'on or off';
@@ -84,11 +88,9 @@ function fieldText(field: Field, toggles: boolean): string {
     number: 'a number',
     integer: 'a whole number',
   };
-  const from = minimum === undefined ? '' : `from ${minimum}`;
-  const to = maximum === undefined ? '' : `to ${maximum}`;
-  // If any integer is allowed, the range in the schema is that of the safe integers.
-  const isBounded = Math.abs(minimum ?? 0) < Number.MAX_SAFE_INTEGER;
+  const from = isRealBound(minimum) ? `from ${minimum}` : '';
+  const to = isRealBound(maximum) ? `to ${maximum}` : '';
   const kind = values?.join(', ') ?? kindByType[type];
-  const kindAndRange = isBounded ? [kind, from, to].filter(Boolean).join(' ') : kind;
+  const kindAndRange = [kind, from, to].filter(Boolean).join(' ');
   return [kindAndRange, description, `as a named word: ${name}=`].filter(Boolean).join('; ');
 }

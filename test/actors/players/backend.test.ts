@@ -234,6 +234,13 @@ test('only the first 500 tracks of a tracklist are known, but a new track is add
   const uri = 'http://radio/';
   assert.equal(faultOf(await backend.handle({ do: 'add', ...target, uri })), 'none');
   assert.ok(player.calls.includes(`AddTrack ${uri} /t/501 false`));
+
+  tracklist.Tracks = new Variant('ao', [...tracks, '/t/502']);
+  player.emit(TRACKLIST_INTERFACE, 'TrackRemoved', 'o', ['/t/other']);
+  await until('a track is added after the new last one', async () => {
+    await backend.handle({ do: 'add', ...target, uri });
+    return player.calls.includes(`AddTrack ${uri} /t/502 false`);
+  });
 });
 
 test('32 players are published, another player follows when one leaves, and the surplus is logged once', async (t) => {

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { Check } from 'typebox/value';
 import { parseCtl } from '../../../src/cli/ctl/arguments.js';
 import { COMMANDS, type Command, type Field } from '../../../src/cli/ctl/commands.js';
+import { commandHelp } from '../../../src/cli/ctl/help.js';
 import { exitFor } from '../../../src/cli/ctl/statuses.js';
 import { ProblemError } from '../../../src/client/problem.js';
 import { PROBLEMS } from '../../../src/gateway/problem.js';
@@ -49,6 +50,9 @@ test('every operation has one command, and no command is called watch or complet
 });
 
 for (const [name, command] of Object.entries(COMMANDS)) {
+  test(`the help of ${name} has no bound that only the size of a number sets`, () =>
+    assert.doesNotMatch(commandHelp(name, command), /\d{10}/));
+
   for (const hasAllFields of [false, true]) {
     const line = lineFor(name, command, hasAllFields);
     test(`tonearm ctl ${line}${hasAllFields ? ', with all fields,' : ''} is the request of the table`, () => {
