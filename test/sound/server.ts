@@ -130,11 +130,8 @@ export class SoundServer {
       this.kind === 'pulseaudio'
         ? ['module-null-source', `source_name=${name}`]
         : ['module-null-sink', 'media.class=Audio/Source/Virtual', `sink_name=${name}`];
-    const module =
-      sink === undefined
-        ? silentModule
-        : ['module-remap-source', `source_name=${name}`, `master=${sink}.monitor`];
-    await this.pactl('load-module', ...module);
+    const soundingModule = ['module-remap-source', `source_name=${name}`, `master=${sink}.monitor`];
+    await this.pactl('load-module', ...(sink === undefined ? silentModule : soundingModule));
     await until(`input ${name} is listed`, async () => (await this.#inputNames()).includes(name));
   }
 
@@ -234,10 +231,7 @@ export class SoundServer {
     this.#programs.at(-1)?.signal('SIGCONT');
   }
 
-  /**
-   * Ends the server with its players and stream clients, also after `kill`. Then starts the server again, and
-   * waits until it answers.
-   */
+  /** Ends the server with its players and stream clients, starts it again, and waits until it answers. */
   async restart(): Promise<void> {
     await this.#end();
     await this.#bringUp();
