@@ -192,15 +192,15 @@ inOwnNetwork(import.meta.url, () => {
       };
       const answeredUrls: string[] = [];
       page.on('response', (response) => answeredUrls.push(response.url()));
-      house.announce(forged, {
+      const otherKind = {
         ...forged,
         name: 'other kind',
         host: 'radio.local',
         addresses: ['10.9.0.9'],
-        api: 'odio-api',
-      });
-      // Such a host makes no URL.
-      house.announce(forged, { ...forged, name: 'no URL', host: 'xn--a.local', addresses: [] });
+        api: 'odio-api' as const,
+      };
+      const withoutUrl = { ...forged, name: 'without URL', host: 'xn--a.local', addresses: [] };
+      house.announce(forged, otherKind, withoutUrl);
       await showHouse();
       await card('forged').getByText('Can only be controlled on its own page').waitFor();
       await card('other kind').getByText('Opens its own page').waitFor();

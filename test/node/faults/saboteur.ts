@@ -2,8 +2,8 @@
 // threads. It is copied alone to the node, so it imports no file of the project.
 //
 // SIGUSR2 makes the process carry out the order in the file $SABOTAGE:
-// - `exit audio` ends the thread of the actor `audio`, as a defect would: in a thread `process.exit` ends only
-//   the thread. `throw`, `memory` and `hang` break it in other ways.
+// - `exit audio` ends the thread of the actor `audio`, as a defect would. In a thread, `process.exit` ends
+//   only the thread. `throw`, `memory` and `hang` break it in other ways.
 // - `stick audio` makes the thread write the file $SABOTAGE_FIFO.reached, and then wait in the kernel for
 //   the other end of the FIFO $SABOTAGE_FIFO.
 // - `clock 86400000` sets the time of day of all present threads to the machine's time and this many ms.
