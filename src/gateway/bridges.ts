@@ -84,8 +84,8 @@ export class BridgeFeeds {
   }
 
   /**
-   * A new thread gets all records. So does a thread that has not read a removal or action which the journal
-   * lacks. It gets the unread actions that are kept, too.
+   * A new thread gets all records. So does a thread that has missed a removal or action, because the journal
+   * has forgotten it. Such a thread also gets the unread actions that the journal still has.
    */
   #sendUnread(subscriber: Subscriber, feed: Feed): void {
     const { sentUpTo } = feed;
@@ -154,13 +154,12 @@ function replyTo(
   if (Object.values(params).some((text) => text.includes('\0'))) return problemReply(BAD_PATHS.nul);
   if (request.operation === undefined) return problemReply(noSuchPath());
   const operation = OPERATIONS[request.operation];
-  const missingKey = missingKeyFor(operation, settings);
   const hasAllParams = parametersOf(operation.path).every((parameter) => params[parameter]);
-  if (!hasAllParams || missingKey !== undefined) return problemReply(noSuchPath(missingKey));
+  const missingConfigKey = missingKeyFor(operation, settings);
+  if (!hasAllParams || missingConfigKey !== undefined) return problemReply(noSuchPath(missingConfigKey));
   const body = request.invalidBody === undefined ? success(request.body) : parseText(request.invalidBody);
   if (!body.ok) return problemReply(body.error);
-  // `mayChange` is a member of the node's record. Only clients of MQTT read the record in this way, so
-  // `mqtt.control` decides.
+  // `mayChange` is a member of the node's record. MQTT is the only child that reads this record.
   return replies.reply(operation, { params, mayChange: settings.mqtt.control, json: body.value });
 }
 

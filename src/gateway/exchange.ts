@@ -3,7 +3,7 @@
 // "uWebSockets.js"):
 // - A request is invalid when its handler has returned.
 // - A response must not be used after an abort.
-// - Writes outside the handler are corked.
+// - Writes outside the handler must be corked.
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Clock } from '../host/clock.js';
@@ -21,8 +21,8 @@ const DISCARD_LIMIT_BYTES = 1024 * 1024;
 /** The longest time for a whole body to arrive: uWebSockets.js limits only the pause between two packets. */
 const BODY_DEADLINE_MS = 10_000;
 /**
- * A larger body that was awaited, such as a cover, is sent in the parts that the kernel accepts. `end` would
- * keep a copy of it for each slow reader.
+ * A larger body of an answer, such as a cover, is sent in the parts that the kernel accepts, if the handler has
+ * returned before. `end` would keep a copy of it for each slow reader.
  */
 const COPIED_MAX_BYTES = 256 * 1024;
 
@@ -124,7 +124,7 @@ export class Exchange {
     this.#request = this.#keptRequest;
     this.#isInHandler = false;
     if (this.#isOver()) return;
-    // The callback is also called when this side has closed the connection, but then the exchange is over.
+    // After `close` on this side the callback is called, too. The exchange is over then.
     this.#response.onAborted(() => {
       if (!this.#isOver()) this.#markGone();
     });
@@ -164,8 +164,8 @@ export class Exchange {
         }
         // The chunk's memory is invalid after this callback.
         chunks.push(Buffer.from(new Uint8Array(chunk)));
-        // If another request follows in the same packet, uWebSockets.js ends the connection. This request
-        // must have no effect then, so it waits until the packet is parsed.
+        // If a second request follows in the same packet, uWebSockets.js ends the connection, and the first one
+        // must have no effect. `setImmediate` lets the end of the connection come first.
         if (isLast) setImmediate(settle, { kind: 'whole', bytes: Buffer.concat(chunks) });
       });
     });
@@ -246,8 +246,8 @@ export class Exchange {
       else this.#response.end(body, closesConnection);
       return;
     }
-    // `end` would send a body also in reply to HEAD. `endWithoutBody` is called without an argument: with
-    // one it leaves the response pending, which ends the process.
+    // `end` would send a body also in reply to HEAD. An argument of `endWithoutBody` would leave the response
+    // pending, and a pending response ends the process.
     if (closesConnection) this.#response.writeHeader('Connection', 'close');
     if (body !== undefined) this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
     this.#response.endWithoutBody();

@@ -31,6 +31,7 @@ export interface JournalEntry {
   readonly json: string;
   /** The sequence number of the record's first entry. A client that has read up to it has the record. */
   readonly firstSequence: number;
+  /** The place in lists, the lowest first. Records without a place come last. */
   readonly rank: number;
   /** In milliseconds since the epoch. */
   readonly changedAt: number;
@@ -76,9 +77,9 @@ class BoundedEntries {
 }
 
 /**
- * True if clients learn of a removal only by a snapshot, which lacks the record: a change has an event, and
- * a removal has none. Records with `keeps` are in no snapshot. A record with `isPart` is removed together
- * with another record, whose removal has an event.
+ * True if a removal has no event although a change has one. Then only a new snapshot shows that the record is
+ * gone. Records with `keeps` are in no snapshot. A record with `isPart` is removed together with another
+ * record, whose removal has an event.
  */
 function needsSnapshot({ updated, removed, keeps, isPart }: CollectionSpec): boolean {
   return updated !== undefined && removed === undefined && keeps === undefined && isPart === undefined;
@@ -193,10 +194,10 @@ export class Journal {
     if (keeps === 'actions') return this.#keep('action', { collection, key, json, changedAt });
     const before = state.records.get(key);
     if (before?.json === json && keeps !== 'passing') return undefined;
-    // If a record is back with the same text, its removal is deleted, because readers no longer need it.
-    // Only a player that is back is new for them (`player.added`): they must get its removal first.
     if (before !== undefined) this.#entries.delete(before.sequence);
-    else if (shape !== 'player') this.#deleteEarlierRemoval({ collection, key, json });
+    // A record that is back with the same text needs no removal. Only a player that is back is new for readers
+    // (`player.added`), so they must get its removal first.
+    if (before === undefined && shape !== 'player') this.#deleteEarlierRemoval({ collection, key, json });
     this.#newestSequence += 1;
     const entry: JournalEntry = {
       sequence: this.#newestSequence,

@@ -15,7 +15,7 @@ export type Kind = 'pulseaudio' | 'pipewire';
 
 export interface SinkSpec {
   readonly name: string;
-  /** The name by default. It must have no quotes, because `sinkArguments` writes it between quotes. */
+  /** If absent, the name is the description. It has no quotes: `sinkArguments` writes it between quotes. */
   readonly description?: string;
 }
 

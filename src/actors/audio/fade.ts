@@ -5,14 +5,14 @@ import { type Clock, Timers } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import { fractionOf, loudestOf } from '../../protocol/pulse/volume.js';
-import { Turns } from '../turns.js';
+import type { Turns } from '../turns.js';
 import type { SoundCommand } from './setting-plan.js';
 import type { SoundState } from './state.js';
 
 const STEP_MS = 250;
 /**
- * The pause before the first check whether the output is silent. Each further pause is twice as long,
- * because a stream without a player may play for hours at volume 0.
+ * The pause before the first check whether the output is silent. Each further pause is twice as long. A stream
+ * that belongs to no player cannot be paused, and may play for hours at volume 0.
  */
 const FIRST_CHECK_MS = 500;
 const CHECK_MAX_MS = 30_000;
@@ -25,6 +25,11 @@ const MIXER_DEVIATION_MAX = 0.1;
 export interface FadeContext {
   readonly state: SoundState;
   readonly clock: Clock;
+  /**
+   * Of all fades, only one step runs at a time. Otherwise a step would take the change of another step for a
+   * change by somebody else.
+   */
+  readonly turns: Turns;
   readonly run: (command: SoundCommand) => Promise<Answer>;
 }
 
@@ -43,11 +48,6 @@ const volumeOf = ({ volume }: SinkInfo): number => fractionOf(loudestOf(volume))
 export class Fade {
   readonly #context: FadeContext;
   readonly #timers: Timers<'wait'>;
-  /**
-   * Only one step runs at a time. Otherwise a step would take the change of another step for a change by
-   * somebody else.
-   */
-  readonly #turns = new Turns();
   /** The sink is found by its name, because its index may change with a reconnection. */
   readonly sinkName: string;
   /** The volume before the fade, 1 = 100 %, like all volumes here. */
@@ -57,7 +57,7 @@ export class Fade {
    * round volumes.
    */
   #expectedVolume: number;
-  /** True after `putBack` or `end`, when somebody else has set the volume, or when a command has failed. */
+  /** True after `putBack` and `end`, after a failed command, and if somebody else has set the volume. */
   isOver = false;
 
   constructor(context: FadeContext, sink: SinkInfo) {
@@ -80,13 +80,13 @@ export class Fade {
       await this.#wait(Math.min(STEP_MS, ms));
       shareLeft = Math.max(0, 1 - (clock.monotonic() - beginMs) / ms);
       const volume = shareLeft * this.#volumeBefore;
-      await this.#turns.run(() => this.#step(volume));
+      await this.#context.turns.run(() => this.#step(volume));
     }
   }
 
   /** Sets the volume from before the fade, unless somebody else has set one. Ends the fade. */
   putBack(): Promise<void> {
-    return this.#turns.run(async () => {
+    return this.#context.turns.run(async () => {
       await this.#step(this.#volumeBefore);
       this.isOver = true;
     });
@@ -108,7 +108,8 @@ export class Fade {
   }
 
   /**
-   * To be called when the process ends. Promises of `fadeOut` and `putBackWhenSilent` do not resolve then.
+   * Gives the fade up, and leaves the volume as it is. Promises of `fadeOut` and `putBackWhenSilent` do not
+   * resolve then.
    */
   end(): void {
     this.isOver = true;
@@ -119,9 +120,9 @@ export class Fade {
     const sink = this.#findSink();
     this.#endIfChanged(sink);
     if (this.isOver || sink === undefined) return;
+    // During the step, readings have the old or the new volume. Any other volume comes from somebody else.
     const lowest = Math.min(volume, this.#expectedVolume) - MIXER_DEVIATION_MAX;
     const highest = Math.max(volume, this.#expectedVolume) + MIXER_DEVIATION_MAX;
-    // A volume that is read during the step and is outside of these bounds comes from somebody else.
     let foreignVolume: number | undefined;
     const { state } = this.#context;
     state.onSinkRead = (info) => {

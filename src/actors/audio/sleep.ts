@@ -32,7 +32,7 @@ const LEAVE_MAX_MS = 300;
  */
 const WAITING_MAX_FADES = 8;
 
-interface SleepContext extends FadeContext {
+interface SleepContext extends Omit<FadeContext, 'turns'> {
   /** The file that has the plan. */
   readonly path: string;
   readonly node: Pick<BackendLink, 'put' | 'log' | 'ask'>;
@@ -46,6 +46,7 @@ interface Plan {
 
 export class Sleep {
   readonly #context: SleepContext;
+  readonly #fadeContext: FadeContext;
   readonly #timers: Timers<'end' | 'faded'>;
   /** The file is written in the order of the calls, so that it has the newest plan in the end. */
   readonly #turns = new Turns();
@@ -57,6 +58,7 @@ export class Sleep {
 
   constructor(context: SleepContext) {
     this.#context = context;
+    this.#fadeContext = { ...context, turns: new Turns() };
     this.#timers = new Timers(context.clock);
   }
 
@@ -113,7 +115,7 @@ export class Sleep {
     // If the fade of an earlier sleep still waits for silence, the output has faded already.
     const output = this.#context.state.defaultSink()?.info.name;
     const isFadedAlready = this.#waitingFades.some(({ isOver, sinkName }) => !isOver && sinkName === output);
-    const fade = isFadedAlready ? undefined : fadeOfDefault(this.#context);
+    const fade = isFadedAlready ? undefined : fadeOfDefault(this.#fadeContext);
     this.#fade = fade;
     if (fade !== undefined) {
       this.#isFading = true;

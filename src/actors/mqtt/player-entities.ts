@@ -43,8 +43,9 @@ interface DisplayedPlayer {
 const INSTANCE_SUFFIX = /\.(?:instance|i)[-_]?\d[-_\d]*$/;
 
 /**
- * A key has the bus name without `INSTANCE_SUFFIX`, so that a player has the same entities after its next
- * start. If two players have the same name without suffix, the key of the second is made from `NAME 2`.
+ * The keys of a player's entities are made from its bus name without `INSTANCE_SUFFIX`, so that they are the
+ * same after its next start. If two players have the same name without suffix, the keys of the second are made
+ * from `NAME 2`. If players have the same label, the place of the player among all players follows it.
  */
 function playersOf(branch: Branch): readonly DisplayedPlayer[] {
   const counts = new Map<string, number>();
@@ -66,13 +67,13 @@ function playersOf(branch: Branch): readonly DisplayedPlayer[] {
 
 const METADATA = '(value_json.metadata | default({}))';
 
-/** An expression that turns `microseconds` into seconds. Its value is `none` if these are missing. */
+/** An expression for the seconds of a member in microseconds. Its value is `none` if the member is missing. */
 function secondsOf(microseconds: string): string {
   return `${microseconds} / 1000000 if ${microseconds} is defined else none`;
 }
 
 /**
- * `position` is the position at `position_updated_at`, because the topic is not published while time passes.
+ * `position` is the position at `position_updated_at`: while a track plays on, the topic is not published anew.
  * A card of Home Assistant computes the present position from both.
  */
 const TRACK_ATTRIBUTES = [

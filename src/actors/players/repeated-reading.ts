@@ -34,8 +34,8 @@ export class RepeatedReading {
   }
 
   /**
-   * While this is true, each change of the state must request another reading, because nobody knows whether
-   * the change or the reading is newer.
+   * While this is true, a caller that gets a change of the state must call `request`. Nobody knows whether the
+   * change or the reading is newer.
    */
   get isUnderWay(): boolean {
     return this.#isUnderWay;
@@ -53,8 +53,8 @@ export class RepeatedReading {
   }
 
   /**
-   * Resolves to true when a reading that began after this call has had an answer. Resolves to false after any
-   * reading without an answer, even if it began before this call, and when the readings are stopped.
+   * Resolves to true when a reading that began after this call has had an answer. Resolves to false when the
+   * readings are stopped, and after any reading without an answer, even if it began before this call.
    */
   requestAndWait(): Promise<boolean> {
     return new Promise((resolve) => {
@@ -101,7 +101,7 @@ export class RepeatedReading {
     for (const resolve of settled) resolve(true);
   }
 
-  /** Callers of the next reading get no answer either, because it may begin only half a minute later. */
+  /** Callers of the next reading get false, too. After a failure it may begin only half a minute later. */
   #settleAll(): void {
     const settled = [...this.#waitingForCurrent, ...this.#waitingForNext];
     this.#waitingForCurrent = [];

@@ -130,7 +130,10 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     return success({ text: JSON.stringify(record) });
   }
 
-  /** Nothing is awaited after logind has accepted, so that event and answer are sent in one batch. */
+  /**
+   * After logind has accepted the order, nothing may be awaited: the event `power.action` and the answer must
+   * leave in one batch.
+   */
   async #act(action: PowerAction): Promise<Answer> {
     const row = ACTIONS[action];
     const [availability, inhibitors] = await Promise.all([
@@ -154,11 +157,11 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   }
 
   /**
-   * True if logind has accepted an order whose reply never arrived, because systemd stops logind and the
-   * bus, too (docs/development/what-we-learnt.md, "systemd, logind and Avahi"). The job of the action's
-   * target proves that the order was accepted. It is announced before logind can reply. An error of logind
-   * itself is a refusal, even if somebody else's shutdown begins. At SIGTERM the gateway waits for this
-   * answer (gateway/shut-down.ts).
+   * True if logind has accepted an order whose reply never arrived. systemd stops logind and the bus during
+   * the shutdown (docs/development/what-we-learnt.md, "systemd, logind and Avahi"). The job of the action's
+   * target proves that the order was accepted, because systemd announces the job before logind can reply. An
+   * error from logind is a refusal, also if somebody else has started the target. At SIGTERM the gateway waits
+   * for this answer (gateway/shut-down.ts).
    */
   #isAccepted(action: PowerAction, error: BusError): boolean {
     const hasNoReply = error.kind === 'dbus' ? error.name === LOGIND_ERRORS.noReply : error.kind !== 'local';
@@ -229,8 +232,8 @@ const ORDER_FAULTS: Readonly<Record<string, FaultCode>> = {
 };
 
 /**
- * The fault if logind could not answer whether the action is allowed. Every error that is not listed is
- * `unavailable`, because a logind that has no polkit, or cannot start, causes many different errors.
+ * The fault if a question to logind failed. Each D-Bus error that is not listed is `unavailable`, because a
+ * logind that has no polkit, or cannot start, causes many different errors.
  */
 function questionFault(error: BusError): Answer {
   const overrides = { byName: QUESTION_FAULTS, otherwise: 'unavailable' } as const;

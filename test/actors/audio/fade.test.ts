@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { fadeOfDefault } from '../../../src/actors/audio/fade.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
+import { Turns } from '../../../src/actors/turns.js';
 import { ManualClock } from '../../manual-clock.js';
 import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
 
@@ -25,6 +26,7 @@ test('a volume that somebody sets during a step is set again, and ends the fade'
   const fade = fadeOfDefault({
     state,
     clock,
+    turns: new Turns(),
     run: async (command) => {
       assert.ok(command.do === 'fade');
       setVolumes.push(command.volume);
