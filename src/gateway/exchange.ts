@@ -21,8 +21,8 @@ const DISCARD_LIMIT_BYTES = 1024 * 1024;
 /** The longest time for a whole body to arrive: uWebSockets.js limits only the pause between two packets. */
 const BODY_DEADLINE_MS = 10_000;
 /**
- * A larger body of an answer, such as a cover, is sent in the parts that the kernel accepts, if the handler has
- * returned before. `end` would keep a copy of it for each slow reader.
+ * A larger body of an answer, such as a cover, is sent in the parts that the kernel accepts, if the handler
+ * has returned before. `end` would keep a copy of it for each slow reader.
  */
 const COPIED_MAX_BYTES = 256 * 1024;
 
@@ -164,8 +164,8 @@ export class Exchange {
         }
         // The chunk's memory is invalid after this callback.
         chunks.push(Buffer.from(new Uint8Array(chunk)));
-        // If a second request follows in the same packet, uWebSockets.js ends the connection, and the first one
-        // must have no effect. `setImmediate` lets the end of the connection come first.
+        // If a second request follows in the same packet, uWebSockets.js ends the connection, and the first
+        // one must have no effect. `setImmediate` lets the end of the connection come first.
         if (isLast) setImmediate(settle, { kind: 'whole', bytes: Buffer.concat(chunks) });
       });
     });

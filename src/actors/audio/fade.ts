@@ -11,8 +11,8 @@ import type { SoundState } from './state.js';
 
 const STEP_MS = 250;
 /**
- * The pause before the first check whether the output is silent. Each further pause is twice as long. A stream
- * that belongs to no player cannot be paused, and may play for hours at volume 0.
+ * The pause before the first check whether the output is silent. Each further pause is twice as long. A
+ * stream that belongs to no player cannot be paused, and may play for hours at volume 0.
  */
 const FIRST_CHECK_MS = 500;
 const CHECK_MAX_MS = 30_000;
@@ -26,8 +26,8 @@ export interface FadeContext {
   readonly state: SoundState;
   readonly clock: Clock;
   /**
-   * Of all fades, only one step runs at a time. Otherwise a step would take the change of another step for a
-   * change by somebody else.
+   * All fades share it, so that only one step runs at a time. Otherwise a step would take the change of
+   * another step for a change by somebody else.
    */
   readonly turns: Turns;
   readonly run: (command: SoundCommand) => Promise<Answer>;

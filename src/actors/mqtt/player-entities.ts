@@ -43,9 +43,10 @@ interface DisplayedPlayer {
 const INSTANCE_SUFFIX = /\.(?:instance|i)[-_]?\d[-_\d]*$/;
 
 /**
- * The keys of a player's entities are made from its bus name without `INSTANCE_SUFFIX`, so that they are the
- * same after its next start. If two players have the same name without suffix, the keys of the second are made
- * from `NAME 2`. If players have the same label, the place of the player among all players follows it.
+ * The keys of a player's entities are made from its bus name without `INSTANCE_SUFFIX`, so that they are
+ * the same after its next start. If two players have the same name without suffix, the keys of the second
+ * are made from `NAME 2`. If players have the same label, the place of the player among all players follows
+ * it.
  */
 function playersOf(branch: Branch): readonly DisplayedPlayer[] {
   const counts = new Map<string, number>();
@@ -67,14 +68,16 @@ function playersOf(branch: Branch): readonly DisplayedPlayer[] {
 
 const METADATA = '(value_json.metadata | default({}))';
 
-/** An expression for the seconds of a member in microseconds. Its value is `none` if the member is missing. */
+/**
+ * An expression for the seconds of a member in microseconds. Its value is `none` if the member is missing.
+ */
 function secondsOf(microseconds: string): string {
   return `${microseconds} / 1000000 if ${microseconds} is defined else none`;
 }
 
 /**
- * `position` is the position at `position_updated_at`: while a track plays on, the topic is not published anew.
- * A card of Home Assistant computes the present position from both.
+ * `position` is the position at `position_updated_at`: while a track plays on, the topic is not published
+ * anew. A card of Home Assistant computes the present position from both.
  */
 const TRACK_ATTRIBUTES = [
   `'title': ${METADATA}['xesam:title'] | default('')`,

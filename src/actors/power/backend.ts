@@ -159,9 +159,9 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   /**
    * True if logind has accepted an order whose reply never arrived. systemd stops logind and the bus during
    * the shutdown (docs/development/what-we-learnt.md, "systemd, logind and Avahi"). The job of the action's
-   * target proves that the order was accepted, because systemd announces the job before logind can reply. An
-   * error from logind is a refusal, also if somebody else has started the target. At SIGTERM the gateway waits
-   * for this answer (gateway/shut-down.ts).
+   * target proves that the order was accepted, because systemd announces the job before logind can reply.
+   * An error from logind is a refusal, also if somebody else has started the target. At SIGTERM the gateway
+   * waits for this answer (gateway/shut-down.ts).
    */
   #isAccepted(action: PowerAction, error: BusError): boolean {
     const hasNoReply = error.kind === 'dbus' ? error.name === LOGIND_ERRORS.noReply : error.kind !== 'local';
