@@ -199,8 +199,8 @@ inOwnNetwork(import.meta.url, () => {
         addresses: ['10.9.0.9'],
         api: 'odio-api' as const,
       };
-      const withoutUrl = { ...forged, name: 'without URL', host: 'xn--a.local', addresses: [] };
-      house.announce(forged, otherKind, withoutUrl);
+      const withoutUrl = { ...forged, name: 'without URL', host: 'attic%.local', addresses: [] };
+      house.announce(withoutUrl, forged, otherKind);
       await showHouse();
       await card('forged').getByText('Can only be controlled on its own page').waitFor();
       await card('other kind').getByText('Opens its own page').waitFor();

@@ -139,9 +139,8 @@ export class Browser {
   /**
    * Finds the service by its name, because Avahi may send this signal before the resolver's path is known.
    */
-  #serviceFound(
-    ...[index, protocol, name, , , host, , address, port, txt, flags]: Values<'iissssisqaayu'>
-  ): void {
+  #serviceFound(...values: Values<'iissssisqaayu'>): void {
+    const [index, protocol, name, , , host, , address, port, txt, flags] = values;
     const key = serviceKey([index, protocol, name]);
     const service = this.#services.get(key);
     if (service === undefined) return;
