@@ -272,5 +272,8 @@ export default actorThread<'audio'>((settings, node) => {
   return new AudioBackend(settings, context, node, systemClock);
 });
 
-/** A thread without settings calls this function only to load the module, so the function is empty. */
+/**
+ * `preload` in supervisor/threads.ts calls this function before the settings are known, only to load the
+ * module. So the function is empty.
+ */
 export const warmUp = (): undefined => undefined;

@@ -242,7 +242,7 @@ export function withFixedSink(command: SoundCommand, sink: number): SoundCommand
 
 /**
  * Returns the fault for a record that the server did not find. To be called when the state has been read
- * again. A new plan for the command is mostly the fault that names the missing record.
+ * again. The new plan of the command is then mostly a refusal. Its fault names the missing record.
  */
 export function missingFault(state: SoundState, command: SoundCommand): Fault {
   const newPlan = planCommand(state, command);

@@ -20,7 +20,10 @@ export interface NodeToReach {
 /** The pause after which PulseAudio 16 and PipeWire 1.4 try again to connect to a node that is away. */
 const RECONNECT_MS = 5_000;
 
-/** A tunnel of PipeWire takes its cookie only from this file. PipeWire itself does not need the file. */
+/**
+ * A tunnel of PipeWire takes its cookie only from this file. The lines may replace the file, because
+ * PipeWire itself does not need it.
+ */
 const PIPEWIRE_COOKIE_FILE = '~/.config/pulse/cookie';
 
 export function computerCommands(openPort: OpenPort, node: NodeToReach): ComputerCommand[] {
@@ -32,6 +35,7 @@ export function computerCommands(openPort: OpenPort, node: NodeToReach): Compute
   const cookieVariable = needsCookie ? ` PULSE_COOKIE=${cookieFile}` : '';
   const program = `PULSE_SERVER=${server}${cookieVariable} PROGRAM`;
   const tunnel = `pactl load-module module-tunnel-sink server=${server}`;
+  // Some shells do not expand `~` in an argument such as `cookie=~/…`, but all of them expand `$HOME` there.
   const cookieArgument = needsCookie ? `cookie=${cookieFile.replace('~', '$HOME')} ` : '';
   const sinkArguments = `sink_name=${node.hostname} reconnect_interval_ms=${RECONNECT_MS}`;
   const programLines = [...cookieLinesFor(cookieFile), program];

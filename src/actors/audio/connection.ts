@@ -123,7 +123,8 @@ export class SoundConnection implements CommandConnection {
     const { command, args } = setting;
     const endWatch = this.#limitKeeper?.watch(setting);
     // PipeWire sends the event of the change before the reply, PulseAudio after it. The record is not read
-    // before the reply, so that one reading serves both the event and the reply.
+    // before the reply, so that one reading serves both the event and the reply. After a success the caller
+    // calls `readAgain`, which ends this hold.
     this.#reading.hold(changed);
     const latestMs = this.#context.clock.monotonic() + deadlineMs;
     const newProfile =
@@ -194,7 +195,9 @@ export class SoundConnection implements CommandConnection {
 
   readonly #publishChanges = (isConsistent: boolean): void => {
     if (this.#waker.devicesBeingWoken.size > 0) this.#waker.onRead();
-    if (!isConsistent || this.#profileSwitch?.endIfComplete() === false) return;
+    if (!isConsistent) return;
+    const isSwitchIncomplete = this.#profileSwitch?.endIfComplete() === false;
+    if (isSwitchIncomplete) return;
     this.#profileSwitch = undefined;
     this.#reading.isSwitching = false;
     const changed = this.#context.publisher.update(this.state);

@@ -7,12 +7,12 @@ const DEVICE_STATES = ['running', 'idle', 'suspended'] as const;
 /** A device can be suspended even while clients play to it, or capture it. */
 export const SUSPENDED = DEVICE_STATES.indexOf('suspended');
 
-/** Undefined for a device that is still being created. */
+/** Undefined for an unknown state, and for a device that is still being created. */
 export function stateName(state: number | undefined): (typeof DEVICE_STATES)[number] | undefined {
   return state === undefined ? undefined : DEVICE_STATES[state];
 }
 
-/** False for a device that sleeps, or is still being created. */
+/** False for a device that sleeps, and if `stateName` returns undefined. */
 export function isAwake(state: number | undefined): boolean {
   const name = stateName(state);
   return name === 'running' || name === 'idle';

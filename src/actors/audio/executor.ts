@@ -99,13 +99,17 @@ export class Executor {
     answer.then(onEnd, onEnd);
   }
 
-  /** Returns the first command whose device is awake. Begins to wake the devices of earlier commands. */
+  /**
+   * Returns the first command that need not wait for its device. Begins to wake the devices of the commands
+   * before it.
+   */
   #firstReady(): QueuedCommand | undefined {
     return this.#queue.find((queued, position) => !this.#deferIfWaking(queued, position));
   }
 
   /** Begins to wake the command's device if it sleeps. Returns true while the device is being woken. */
   #deferIfWaking({ command, latestMs, settle }: QueuedCommand, position: number): boolean {
+    // `#carryOut` answers a late command with a timeout, so its device need not wake.
     if (!this.#isInTime(latestMs)) return false;
     const device = deviceChangedBy(this.#connection.state, command);
     if (device === undefined || !this.#connection.wakeIfAsleep(device.kind, device.index)) return false;
@@ -192,7 +196,7 @@ export class Executor {
     return planCommand(state, command);
   }
 
-  /** Waits until `latestMs` at most, because the server's reply is the answer even if the reading hangs. */
+  /** Waits until `latestMs` at most, so that the command is answered in time even if the reading hangs. */
   #readAgain(read: ReadRequest, latestMs: number): Promise<void> {
     const leftMs = Math.max(0, latestMs - this.#clock.monotonic());
     return within(this.#clock, leftMs, this.#connection.readAgain(read));

@@ -11,8 +11,9 @@ import type { SoundState } from './state.js';
 
 const STEP_MS = 250;
 /**
- * The pause before the first check whether the output is silent. Each further pause is twice as long. A
- * stream that belongs to no player cannot be paused, and may play for hours at volume 0.
+ * The pause before the first check whether the output is silent. Each further pause is twice as long,
+ * because the checks may go on for hours. A stream that belongs to no player cannot be paused, and plays on
+ * at volume 0.
  */
 const FIRST_CHECK_MS = 500;
 const CHECK_MAX_MS = 30_000;
@@ -108,8 +109,8 @@ export class Fade {
   }
 
   /**
-   * Gives the fade up, and leaves the volume as it is. Promises of `fadeOut` and `putBackWhenSilent` do not
-   * resolve then.
+   * Gives the fade up, and leaves the volume as it is. A promise of `fadeOut` or `putBackWhenSilent` that
+   * waits for its timer never resolves then.
    */
   end(): void {
     this.isOver = true;

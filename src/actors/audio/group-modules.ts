@@ -22,7 +22,10 @@ export type GroupStep =
       readonly do: 'make';
       readonly group: string;
       readonly module: ModuleLoad;
-      /** Loaded before the module, which no server loads while an output is missing. Unloaded afterwards. */
+      /**
+       * They are loaded before the module, because no server loads it while an output is missing. They are
+       * unloaded afterwards.
+       */
       readonly standIns: readonly ModuleLoad[];
     };
 
@@ -80,7 +83,10 @@ export function groupRemarks(desired: Groups, observed: ObservedSound): readonly
   return remarks;
 }
 
-/** Undefined for a group that is not configured, even if every object inherits its name (`constructor`). */
+/**
+ * Undefined for a group that is not configured. `Object.hasOwn` is needed, because every object inherits
+ * some names that a group may have, such as `constructor`.
+ */
 function configuredSlaves(desired: Groups, group: string): string | undefined {
   return Object.hasOwn(desired, group) ? desired[group]?.outputs.join() : undefined;
 }

@@ -12,10 +12,10 @@ const FLOAT32 = 5;
 const FLOAT32_BYTES = 4;
 const IS_LITTLE_ENDIAN = true;
 /**
- * More than twice the rate at which levels follow each other (`busy` in meters.ts). So each of them is the
- * maximum of at least two peaks. One peak could be only the end of a sound. At a rate of 25, two peaks may
- * fall into one cycle of PipeWire's graph. There the resampler of PipeWire 0.3.65 crashes (SIGSEGV). The
- * latency of the stream keeps a cycle below 50 ms, the time between two peaks.
+ * This is more than twice the rate at which levels follow each other (`busy` in meters.ts). So each level is
+ * the maximum of at least two peaks. One peak could be only the end of a sound. The latency of the stream
+ * keeps a cycle of PipeWire's graph below 50 ms, the time between two peaks. At a rate of 25, two peaks may
+ * fall into one cycle, and then the resampler of PipeWire 0.3.65 crashes (SIGSEGV).
  */
 const PEAKS_PER_SECOND = 20;
 /** Our captures have this application name, and so have those of another tonearm on this sound server. */

@@ -21,7 +21,7 @@ const TRIES_MAX = 8;
  * There are at most this many watches, one for each recent command or new Bluetooth output. A further one
  * replaces an older one.
  */
-const WATCHED_MAX_COMMANDS = 32;
+const WATCHES_MAX = 32;
 
 /** Matches `bluez_output.AA_BB_CC_DD_EE_FF.1` of PipeWire and `bluez_sink.AA_BB_…` of PulseAudio. */
 const BLUETOOTH_NAME = /^bluez_(?:output|sink)\./;
@@ -123,7 +123,7 @@ export class LimitGuard {
 
   #addWatch(sinks: WatchedSinks, exemptSinks: ReadonlySet<number>, untilMs: number): Watch {
     const watch: Watch = { sinks, exemptSinks, untilMs, tries: 0 };
-    if (this.#watches.length >= WATCHED_MAX_COMMANDS) this.#watches.splice(this.#positionToReplace(), 1);
+    if (this.#watches.length >= WATCHES_MAX) this.#watches.splice(this.#positionToReplace(), 1);
     this.#watches.push(watch);
     return watch;
   }

@@ -112,8 +112,8 @@ function endsOf(observed: ObservedLoopbacks, module: number, { input, output }: 
 
 /**
  * The modules to unload come first, then the loopbacks to make. A pair whose input or output is missing gets
- * no loopback. `ended` has the pairs that were desired and are so no longer. A loopback of any other pair may
- * be another tonearm's, and stays.
+ * no loopback. `ended` has the pairs that were desired earlier, but are not now. A loopback of another pair
+ * may be another tonearm's, and stays.
  */
 export function listenSteps(
   desired: readonly ListenPair[],

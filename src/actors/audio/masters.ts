@@ -10,7 +10,7 @@ const MASTER_PROPERTY = 'device.master_device';
 /** PA_SINK_FLAT_VOLUME: the sink always has the volume of its loudest stream. */
 const SINK_FLAT_VOLUME = 0x40;
 
-/** A chain has at most this many sinks, because a server may report filters that play in a circle. */
+/** A chain has at most this many sinks. It ends earlier if the reported filters play in a circle. */
 const CHAIN_MAX_SINKS = 16;
 
 /** The records by index. */

@@ -22,13 +22,13 @@ import type { OpenLink } from './wake.js';
 /** The most devices that are measured at a time, outputs before inputs. Further devices have no level. */
 const METERS_MAX_DEVICES = 32;
 /**
- * The pause after a changed level has been sent, by the pace before this level:
- * - `quiet`: this is the first changed level. It often mixes old and new sound, so the next comes soon.
- * - `first`: this is the second changed level. The next level comes later instead. So the first two pauses
- *   take 100 ms on average.
- * - `busy`: 8 levels are sent in a second, for which two outputs take less than 1 % of a core. So clients
- *   get at most 10 in a second, even if the network delivers delayed levels together (docs/events.md,
- *   "Levels").
+ * The pause after a changed level has been sent. The key is the value of `#pace` when it is sent:
+ * - `quiet`: it is the first level after a time without changes. It often mixes old and new sound, so the
+ *   next level comes soon.
+ * - `first`: it is the second level. Its pause is longer, so that the first two pauses take 100 ms on
+ *   average. docs/events.md, "Levels", allows 10 levels in a second.
+ * - `busy`: it is any later level. 8 levels are sent in a second. So clients get at most 10, even if the
+ *   network delivers delayed levels together. Two outputs take about 1 % of a core (bench/FIGURES.md).
  */
 const PAUSES_MS = { quiet: 50, first: 150, busy: 120 } as const;
 /** The pause if the second level equals the first one, so that it is not sent. */
@@ -45,7 +45,8 @@ interface Meter {
   /** The index of the stream; absent until the stream has been created, and after a failure. */
   stream?: number;
   /**
-   * True if a fragment has come since the last level was made. A level that equals the sent one is not sent.
+   * True if `#onFragment` has stored peaks since `#sendNow` last ran. A level that equals the sent one
+   * counts as sent.
    */
   isUnsent: boolean;
   hasFailed: boolean;

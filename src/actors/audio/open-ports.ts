@@ -30,8 +30,8 @@ export function openPorts(
   modules: readonly LoadedModule[],
   sockets: readonly ListeningSocket[] | undefined,
 ): readonly OpenPort[] {
-  const areModulesEnough = kind === 'pulseaudio' || sockets === undefined;
-  const ports = areModulesEnough ? portsOfModules(kind, modules, sockets) : portsOfSockets(modules, sockets);
+  const usesModules = kind === 'pulseaudio' || sockets === undefined;
+  const ports = usesModules ? portsOfModules(kind, modules, sockets) : portsOfSockets(modules, sockets);
   return ports
     .map((openPort) => ({
       ...openPort,

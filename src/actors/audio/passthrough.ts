@@ -3,7 +3,7 @@
 
 import type { SinkInputInfo } from '../../protocol/pulse/records.js';
 
-/** PA_ENCODING_PCM. Only "any" is lower, which a server reports for an unknown encoding. */
+/** PA_ENCODING_PCM. Only "any" is lower. A server reports "any" for an unknown encoding. */
 const PCM = 1;
 
 /** The names by `encoding`, from libpulse's format.h. */

@@ -69,8 +69,9 @@ export class SoundPublisher {
   readonly #propertyCache = new PropertyCache();
   readonly #labels = new OutputLabels();
   /**
-   * The kinds that were logged as full. `outputs` and `streams` are removed when at most half of their
-   * places are taken, `inputs` when none is left out.
+   * The kinds that were logged as full, so that each is logged once. A kind leaves the set when there is
+   * room again: `outputs` and `streams` when at most half of their places are taken, `inputs` when none is
+   * left out.
    */
   readonly #kindsLoggedAsFull = new Set<'outputs' | 'inputs' | 'streams'>();
 

@@ -178,12 +178,14 @@ export class Reading {
    */
   #afterReply(waiters: readonly ReadWaiter[], listKind?: ReadKind): void {
     if (!this.#hasEnded) {
-      const hadUnread = this.#unreadKinds.size > 0;
+      const wereListsComplete = this.#unreadKinds.size === 0;
       if (listKind !== undefined) this.#unreadKinds.delete(listKind);
-      // Complete lists are published even if another sink has come or gone meanwhile. Otherwise sinks that
-      // come and go without end would keep the other records from clients.
-      const mayPublish = hadUnread || !this.#mustReadTogether;
-      this.#events.onReply(this.#unreadKinds.size === 0 && mayPublish);
+      const areListsComplete = this.#unreadKinds.size === 0;
+      const completesLists = areListsComplete && !wereListsComplete;
+      // Lists that this reply completes are published even if another sink has come or gone meanwhile.
+      // Otherwise sinks that come and go without end would keep the other records from clients.
+      const mayPublish = completesLists || !this.#mustReadTogether;
+      this.#events.onReply(areListsComplete && mayPublish);
     }
     for (const waiter of waiters) waiter.resolve();
   }

@@ -33,10 +33,10 @@ export class Reconciliation {
   }
 
   /**
-   * pipewire-pulse answers requests from the events that it has got for this one connection
-   * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire"). If it has missed the event of the
-   * default output, only another connection helps. A server without a session manager has no default output
-   * on any connection, so the number of rounds doubles each time.
+   * pipewire-pulse learns the default output by an event of PipeWire, separately for each connection
+   * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire"). If it has missed this event, only
+   * another connection helps. A server without a session manager has no default output on any connection, so
+   * the number of rounds doubles each time.
    */
   #endRound(connection: SoundConnection): void {
     const { state } = connection;

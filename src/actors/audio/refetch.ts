@@ -85,7 +85,7 @@ const NO_READS: readonly ReadRequest[] = [];
  * older record would then replace one of a newer list.
  *
  * A record that is being read is not read again after an event. PulseAudio and PipeWire keep events and
- * replies about one record in order. So the reply is newer than the event.
+ * replies about one record in order. So a reply that comes after the event contains the change.
  */
 export class Refetch {
   readonly #kind: ReadKind;

@@ -129,7 +129,8 @@ function userSockets({ env, uid, home, machineId }: ServerContext): readonly str
 
 /**
  * Reads `default-server`. The user's client.conf replaces that of /etc, and `PULSE_CLIENTCONFIG` replaces
- * both. The files in the folder client.conf.d beside the file add to it.
+ * both. A folder beside the file may have the file's name with `.d` (client.conf.d). The files in this
+ * folder add to the file.
  */
 async function readDefaultServer(env: Variables, home: string): Promise<ConfiguredServer | undefined> {
   const config = configurationHome(env, home);

@@ -44,7 +44,7 @@ export function waitForSocket(
     };
     const watches = awaited.map(({ path }) => new PathWatch(path, check, SOCKET_SETTLE_MS));
     signal.addEventListener('abort', giveUp);
-    // The watches do not report earlier changes.
+    // Neither the watches nor the signal report what happened before this line.
     if (signal.aborted) end(false);
     else check();
   });

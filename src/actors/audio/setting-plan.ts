@@ -85,8 +85,8 @@ export function channelVolumes(
 }
 
 /**
- * `channels` are the raw volumes from which the step begins. Returns 0..`limit`, where 1 = 100 %; undefined
- * if nothing is to change. A step up does not lower a volume that is above `limit`.
+ * `channels` are the raw volumes from which the step begins. Returns 0..`limit`, where 1 = 100 %. Undefined
+ * for a step of 0, and for a step up from `limit` or above, which must not lower the volume.
  */
 export function volumeAfterStep(delta: number, channels: readonly number[], limit = 1): number | undefined {
   const loudest = loudestOf(channels);

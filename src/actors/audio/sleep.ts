@@ -20,7 +20,10 @@ const MINUTE_MS = 60_000;
  * sleep is dropped, because nobody expects it any more.
  */
 const LATE_MAX_MS = 10 * MINUTE_MS;
-/** A sleep whose end is past ends this long after the start, because the backends must come up first. */
+/**
+ * A sleep that should have ended during a restart ends this long after the start, because the backends must
+ * come up first.
+ */
 const BACKENDS_START_MS = 5_000;
 /** The longest sleep that a command may begin. A plan in the file that ends later is dropped. */
 const SLEEP_MAX_MS = 720 * MINUTE_MS;
@@ -140,7 +143,7 @@ export class Sleep {
     node.log('warn', 'not all players could be paused for the sleep', { reason: body });
   }
 
-  /** Ends the sleep. Puts the volume back if a fade is under way. */
+  /** Cancels the sleep, so that it pauses nobody. Puts the volume back if a fade is under way. */
   async #abort(): Promise<void> {
     this.#timers.cancelAll();
     this.#plan = undefined;

@@ -86,7 +86,7 @@ export class Sources {
     return source !== undefined && source.info.card === undefined && !this.#notToWake.has(index);
   }
 
-  /** To be called when the source has failed to wake, because each further attempt would take as long. */
+  /** To be called when the source has failed to wake. Otherwise each command would wait for it again. */
   giveUpWaking(index: number): void {
     if (this.#sourceByIndex.has(index)) this.#notToWake.add(index);
   }

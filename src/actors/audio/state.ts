@@ -96,6 +96,7 @@ export class SoundState {
     this.onSinkRead?.(info);
     if (isAwake(info.state)) this.#notToWake.add(info.index);
     addOnce(this.#changed.sinks, info.index);
+    // The sink may be the default, whose name and volume are also in the server's record.
     this.#changed.hasServerChanged = true;
     if (before !== undefined) return;
     this.#changed.haveSinksComeOrGone = true;
@@ -117,10 +118,11 @@ export class SoundState {
       balance: rememberChannelParts(before?.balance, info.volume),
     });
     addOnce(this.#changed.sinkInputs, info.index);
+    const isPlayedByClient = info.client !== undefined;
     const playsToSameSink = before?.info.sink === info.sink;
-    if (info.client !== undefined || playsToSameSink) return;
-    // A filter whose stream plays to another sink has another master. An input whose loopback plays to
-    // another sink is heard elsewhere.
+    if (isPlayedByClient || playsToSameSink) return;
+    // The stream may be that of a filter or a loopback. A filter whose stream plays to another sink has
+    // another master. An input whose loopback plays to another sink is heard elsewhere.
     this.#markFilters();
     this.#changed.mayInputsHaveChanged = true;
   }
@@ -228,7 +230,7 @@ export class SoundState {
     return this.#sinks.has(index) && !this.#notToWake.has(index);
   }
 
-  /** To be called when the sink has failed to wake, because each further attempt would take as long. */
+  /** To be called when the sink has failed to wake. Otherwise each command would wait for it again. */
   giveUpWaking(index: number): void {
     if (this.#sinks.has(index)) this.#notToWake.add(index);
   }
@@ -257,12 +259,14 @@ export class SoundState {
     for (const { info } of this.#sinks.values()) {
       if (!isFilter(info)) continue;
       addOnce(this.#changed.sinks, info.index);
+      // The publisher updates outputs only if the server or a card has changed.
       this.#changed.hasServerChanged = true;
     }
   }
 
   /**
-   * Marks the streams that play to the sink, and the streams of its `module`, by which the sink itself plays.
+   * Marks the streams that play to the sink, because their records name it. Also marks the streams of
+   * `module`, by which the sink itself plays. If the sink is a group, these streams are no clients.
    */
   #markSinkInputsOf(sink: number, module?: number): void {
     for (const { info } of this.#sinkInputs.values()) {

@@ -21,8 +21,8 @@ export const TIMING = {
   reconcileMs: 60_000,
   // If a connection was up for a shorter time, the back-off goes on instead of beginning again.
   stableMs: 10_000,
-  // PipeWire has only a placeholder until WirePlumber has found the cards, which takes seconds on a slow
-  // board.
+  // The lack of a sound card is reported only after this time. PipeWire has only a placeholder sink until
+  // WirePlumber has found the cards, which takes seconds on a slow board.
   noCardMs: 10_000,
 };
 

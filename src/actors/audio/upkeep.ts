@@ -1,5 +1,6 @@
-// Notifies start volumes, groups, loopbacks and the check for a sound card when something has changed. It
-// also joins the remarks of the last three as the backend's detail in /health.
+// Calls the parts that act when outputs, inputs or cards have changed: start volumes, groups, loopbacks, and
+// the check for a sound card. The remarks of groups, loopbacks and this check together are the backend's
+// detail in /health.
 
 import { type Clock, within } from '../../host/clock.js';
 import type { Answer, ListenCommand } from '../../protocol/actor/commands.js';
@@ -99,7 +100,7 @@ export class Upkeep {
     const { hasAdopted, desired } = listenPairs;
     const streams = [...state.sinkInputs.values()];
     const hasLoopback = streams.some(({ info }) => listenInputOf(info) !== undefined);
-    // If nothing is to be heard and nothing is heard, there is nothing to take over.
+    // Nothing is left to take over if no pair is desired and the sound server has no loopback.
     if (desired.length === 0 && !hasLoopback) listenPairs.hasAdopted = true;
     const mustAdopt = hasLoopback && !hasAdopted;
     const isNeeded = desired.length > 0 || mustAdopt;
@@ -140,6 +141,7 @@ export class Upkeep {
       ask,
       setRemark: (text) => this.#setRemark('listening', text),
     });
+    // The connection may have ended during the import, while a command waits for the keeper.
     if (this.#hasEnded) keeper.end();
     return keeper;
   }

@@ -33,7 +33,7 @@ const PORT_STATES = ['unknown', 'no', 'yes'] as const;
 const PLUGGED_IN = PORT_STATES.indexOf('yes');
 
 /**
- * The parts of a record that come from a property list. Only the records of streams have more than `props`.
+ * The parts of a record that come from a property list. The records of outputs and inputs use only `props`.
  */
 interface PropertyParts {
   readonly props: Record<string, string>;
@@ -69,7 +69,10 @@ export class PropertyCache {
   }
 }
 
-/** The record `R` with undefined for absent fields, which JSON.stringify leaves out. */
+/**
+ * The record `R`, whose optional fields may be undefined here. JSON.stringify leaves such fields out.
+ * `object extends Pick<R, K>` is true only for an optional field `K`.
+ */
 export type Encodable<R> = { readonly [K in keyof R]: object extends Pick<R, K> ? R[K] | undefined : R[K] };
 
 /** Undefined for an empty text. */
@@ -168,9 +171,9 @@ function availabilityOf(
 export function cardRecord(info: CardInfo, name: string): Encodable<CardRecord> {
   const profiles = profileRecords(info);
   const isActive = (profile: ProfileRecord): boolean => profile.name === info.activeProfile;
-  // The first profiles stay. If the active profile is not among them, it takes the last place.
-  const isActiveAmongFirst = profiles.findIndex(isActive) < PROFILES_MAX;
-  const firstCount = isActiveAmongFirst ? PROFILES_MAX : PROFILES_MAX - 1;
+  // The first profiles stay. If the active profile comes behind them, it takes the last place.
+  const isActiveBehindFirst = profiles.findIndex(isActive) >= PROFILES_MAX;
+  const firstCount = isActiveBehindFirst ? PROFILES_MAX - 1 : PROFILES_MAX;
   return {
     id: info.index,
     name,

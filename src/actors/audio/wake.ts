@@ -27,8 +27,8 @@ const MONO = 0;
  * volume. The first reading in which the sink is idle or running has the true volume, and so have all later
  * ones (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
  *
- * The sink of a card always reports both. The flag PA_SINK_HARDWARE does not tell the two apart, because
- * PipeWire 1.4.2 gives it to its null sinks, too.
+ * The sink of a card always reports its true volume and mute. The flag PA_SINK_HARDWARE does not distinguish
+ * it from a virtual sink, because PipeWire 1.4.2 gives this flag to its null sinks, too.
  */
 export function hidesVolume(state: SoundState, sink: SinkInfo): boolean {
   return sink.card === undefined && state.mayWake(sink.index) && state.kind === 'pipewire';
@@ -106,6 +106,7 @@ export class Waker {
     const link = this.#open({
       onReady: () =>
         link.request('CREATE_RECORD_STREAM', stream, (result) => {
+          // After any other error the link has ended, or `#limitMs` ends it.
           if (!result.ok && result.error.kind === 'server') giveUp();
         }),
       onEvent: () => undefined,
