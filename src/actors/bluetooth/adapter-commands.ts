@@ -161,7 +161,7 @@ export class AdapterCommands {
     this.#pairing.admit(path, { hasPaired: true });
     if (!isActive) return;
     // Pairing mode goes on until BlueZ knows the device's services, because they decide whether the device
-    // is trusted.
+    // is trusted. If BlueZ does not know them in time, the timer ends pairing mode.
     const leftMs = Math.min(SERVICES_MAX_MS, until - this.#parts.clock.date());
     this.#endPairingIn(adapter, leftMs);
   }

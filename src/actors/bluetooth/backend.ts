@@ -24,8 +24,8 @@ const STOP_MAX_MS = 300;
 
 type State =
   | { readonly kind: 'unavailable'; readonly reason: string }
-  /** `adapter` is the published adapter. `detail` belongs to the status `up` in `/health`; '' for none. */
-  | { readonly kind: 'up'; readonly adapter: Adapter; readonly detail: string };
+  /** `adapter` is the published adapter. `detail` belongs to the status `up` in `/health`. */
+  | { readonly kind: 'up'; readonly adapter: Adapter; readonly detail: string | undefined };
 
 export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   readonly #settings: BluetoothSettings;
@@ -99,9 +99,10 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   }
 
   signal(signal: Signal): void {
-    const isQueued = this.#reading.queueDuringReading(signal);
-    if (!isQueued.ok) this.#bus.reconnect(isQueued.error);
-    else if (!isQueued.value) this.#apply(signal);
+    const queueing = this.#reading.queueDuringReading(signal);
+    const isQueued = queueing.ok && queueing.value;
+    if (!queueing.ok) this.#bus.reconnect(queueing.error);
+    else if (!isQueued) this.#apply(signal);
   }
 
   called(call: Signal): CallVerdict {
@@ -169,7 +170,8 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#objects = objects;
     for (const device of objects.devices()) this.#followPairing(device, before.device(device.path));
     this.#update();
-    if (this.#state.kind === 'unavailable') this.#adapterLost(this.#noAdapterReason());
+    // If there was no adapter before either, `#update` has not published the reason.
+    if (this.#state.kind === 'unavailable') this.#becomeUnavailable(this.#noAdapterReason());
   }
 
   /**
@@ -194,7 +196,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     const adapter = this.#adapter;
     const isOfOurAdapter = adapter !== undefined && device.Adapter === adapter.path;
     if (device.Paired !== true || !isOfOurAdapter) return;
-    const wasPaired = before && before.Paired === true;
+    const wasPaired = before === undefined ? undefined : before.Paired === true;
     this.#commands.pairedDeviceChanged(adapter, device, wasPaired);
   }
 
@@ -214,7 +216,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     const before = this.#adapter;
     const adapter = this.#objects.chooseAdapter(this.#settings.adapter, before?.path, this.#commands.isBusy);
     if (adapter === undefined) {
-      if (before !== undefined) this.#adapterLost(this.#noAdapterReason());
+      if (before !== undefined) this.#becomeUnavailable(this.#noAdapterReason());
       return;
     }
     if (before?.path === adapter.path) this.#adapterChanged(before, adapter);
@@ -227,16 +229,17 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     if (before.Powered === true && adapter.Powered !== true) this.#commands.adapterSwitchedOff();
     this.#automatic.adapterChanged(before, adapter);
     const hasPowerChanged = before.PowerState !== adapter.PowerState || before.Powered !== adapter.Powered;
+    // Any other change keeps the detail that `onBlocked` has reported.
     if (hasPowerChanged) this.#reportDetail(blockedDetail(adapter));
     this.#publisher.publishSoon();
   }
 
   #useAdapter(adapter: Adapter): void {
-    if (this.#state.kind === 'up') this.#adapterLost('another adapter is used from now on');
+    if (this.#state.kind === 'up') this.#becomeUnavailable('another adapter is used from now on');
     const detail = blockedDetail(adapter);
     this.#state = { kind: 'up', adapter, detail };
     this.#publisher.publishNow();
-    this.#publishUp(detail);
+    this.#publish.status('up', detail);
     this.#publish.log('info', 'using the Bluetooth adapter', { adapter: adapter.path });
     const mustPowerOn = this.#settings.powerOnStart && !this.#hasBeenUp;
     void this.#commands.begin(adapter, mustPowerOn);
@@ -244,14 +247,10 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#automatic.adapterChanged(undefined, adapter);
   }
 
-  #reportDetail(detail: string): void {
+  #reportDetail(detail: string | undefined): void {
     if (this.#state.kind !== 'up' || this.#state.detail === detail) return;
     this.#state = { ...this.#state, detail };
-    this.#publishUp(detail);
-  }
-
-  #publishUp(detail: string): void {
-    this.#publish.status('up', detail === '' ? undefined : detail);
+    this.#publish.status('up', detail);
   }
 
   #noAdapterReason(): string {
@@ -261,11 +260,11 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
 
   #bluezLost(reason: string): void {
     this.#objects = new BluezObjects();
-    this.#adapterLost(reason);
+    this.#becomeUnavailable(reason);
     this.#commands.bluezLost();
   }
 
-  #adapterLost(reason: string): void {
+  #becomeUnavailable(reason: string): void {
     this.#reading.cancel();
     this.#automatic.end();
     this.#publisher.forget();

@@ -75,8 +75,9 @@ export function bluezRefusal(
 }
 
 /**
- * Sets a property of the adapter. BlueZ answers "busy" while it is already changing this property, also by
- * itself when an adapter comes. The call is then repeated.
+ * Sets a property of the adapter. After the answer "busy", the call is repeated. BlueZ gives this answer
+ * while it is already changing the property. It also does that by itself: it switches on an adapter that
+ * comes (`AutoEnable`).
  */
 export async function setAdapterProperty(
   { bluez, clock }: BluezParts,
@@ -93,9 +94,9 @@ export async function setAdapterProperty(
   }
 }
 
-/** The detail of the status `up` in `/health`; '' for an adapter that BlueZ does not report as blocked. */
-export function blockedDetail({ PowerState }: Adapter): string {
-  return PowerState === POWER_BLOCKED ? 'The adapter is blocked by rfkill' : '';
+/** The detail of the status `up` in `/health`; undefined unless BlueZ reports the adapter as blocked. */
+export function blockedDetail({ PowerState }: Adapter): string | undefined {
+  return PowerState === POWER_BLOCKED ? 'The adapter is blocked by rfkill' : undefined;
 }
 
 /** Has a folder for each switch of rfkill, with files that everybody may read. */

@@ -114,7 +114,10 @@ export class Connecting {
     return outcome;
   }
 
-  /** Keeps the agent registered only while `connect` runs, because any device can pair meanwhile. */
+  /**
+   * Keeps the agent registered only while `connect` runs. Any device can pair while the agent is registered
+   * (see `Pairing.refuse`).
+   */
   async #withAgent(connect: () => Promise<Answer>): Promise<Answer> {
     const { pairing } = this.#parts;
     const registered = await pairing.holdAgent();

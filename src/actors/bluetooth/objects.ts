@@ -164,6 +164,7 @@ export class BluezObjects {
 
   #put(path: string, object: BluezObject): void {
     this.#objects.set(path, object);
+    // A device has an RSSI only while a scan finds it.
     if (object[DEVICE_INTERFACE]?.RSSI !== undefined) this.#foundByScan.add(path);
   }
 
@@ -201,7 +202,7 @@ function isUsedInterface(name: string): name is Interface {
 
 /**
  * Bounds the values, because many of them come from devices of strangers. Addresses of a wrong form are left
- * out, and so are services that decide nothing here. Long texts are cut.
+ * out, and so are services for neither sound nor input. Long texts are cut.
  */
 function boundedProperties(record: PropertyRecord): PropertyRecord {
   const properties = Object.entries(record).flatMap(([name, value]) => {

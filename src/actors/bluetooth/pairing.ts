@@ -167,14 +167,14 @@ export class Pairing {
 
   /**
    * Ends the admission of a device that has paired. Trusts the device if it has a sound service and no input
-   * service. Undefined if that cannot be decided yet: the device was not admitted, has not paired, or BlueZ
-   * does not know its services.
+   * service. Returns undefined if the device was not admitted, or has not paired. Returns undefined, too,
+   * while BlueZ knows neither a sound service nor an input service of the device.
    */
   endAdmission({ path, UUIDs = [] }: Device): Promise<void> | undefined {
     const hasPaired = this.#admitted.get(path) === true;
     const isInput = UUIDs.some(isInputService);
-    const areServicesKnown = isInput || UUIDs.some(isSoundService);
-    if (!hasPaired || !areServicesKnown) return undefined;
+    const hasDecisiveService = isInput || UUIDs.some(isSoundService);
+    if (!hasPaired || !hasDecisiveService) return undefined;
     this.#admitted.delete(path);
     return this.#trustIf(path, !isInput);
   }
@@ -198,9 +198,10 @@ export class Pairing {
     { path, Trusted, wasFoundByScan }: Device,
     isConnecting: boolean,
   ): Promise<void> {
-    // Another program that pairs a device finds it by a scan first, or makes the node discoverable.
-    const hasOtherAgentPaired = wasFoundByScan && !isConnecting;
-    const hasOtherProgramPaired = Trusted === true || adapter.Discoverable === true || hasOtherAgentPaired;
+    // Another program that pairs a device finds it by a scan first, or makes the node discoverable. The scan
+    // is no evidence while our agent is registered, because the device may have used our agent.
+    const isScanEvidence = wasFoundByScan && !isConnecting;
+    const hasOtherProgramPaired = Trusted === true || adapter.Discoverable === true || isScanEvidence;
     if (hasOtherProgramPaired) return;
     const { bluez, publish } = this.#parts;
     const { ok: isForgotten } = await bluez(BLUEZ_METHODS.removeDevice, [path], { path: adapter.path });

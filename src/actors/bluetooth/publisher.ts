@@ -55,7 +55,10 @@ export class BluetoothPublisher {
   readonly #newlyFound = new Set<string>();
   /** The addresses of published devices whose change in a scan is still to be published as discovered. */
   readonly #foundAgain = new Set<string>();
-  /** True if the adapter's record is published next time even if it has not changed, then as an outcome. */
+  /**
+   * True if the next publication must make an event, even if the adapter's record has not changed. The
+   * record is then published as `bluetooth.outcome`, which makes the event `bluetooth.updated`, too.
+   */
   #isOutcomeDue = false;
   readonly #waiters = new Set<Waiter>();
 

@@ -7,8 +7,8 @@ import { firstWithin } from '../text.js';
 import type { Adapter, Device } from './objects.js';
 
 /**
- * The bound for the known devices in the adapter's record, which is one event. Each device's own record is
- * a separate event, so the list of all devices has no bound.
+ * The bound for the known devices in the adapter's record, which is one event. The list of all devices needs
+ * no such bound, because each device's own record is a separate event.
  */
 const KNOWN_DEVICES_MAX_BYTES = 64 * 1024;
 
@@ -52,6 +52,7 @@ export function makeRecords(
     pairing_active: pairingUntil !== undefined,
     ...(pairingUntil !== undefined && { pairing_until: new Date(pairingUntil).toISOString() }),
     scanning: Discovering,
+    // Beyond the bound, only the connected devices are in the list.
     known_devices: firstWithin(sorted, KNOWN_DEVICES_MAX_BYTES, ({ connected }) => connected),
     name: Alias || Address,
     address: Address,
@@ -60,6 +61,7 @@ export function makeRecords(
 }
 
 function deviceRecord(device: Device, isScanning: boolean, output: string | undefined): DeviceRecord {
+  // BlueZ has no `Bonded` before version 5.66.
   const { Address: address = '', Alias, Icon, Paired = false, Bonded = Paired } = device;
   const { Trusted = false, Connected = false, RSSI, battery } = device;
   return {

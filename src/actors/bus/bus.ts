@@ -58,7 +58,10 @@ export interface BusOwner {
    * caller gets no answer.
    */
   called?(call: Signal): CallVerdict | undefined;
-  /** A watched name has a new owner, or none. Subscriptions with the old owner are gone. */
+  /**
+   * A watched name has a new owner, or none. The watches stay, but a new owner does not know us. A new
+   * systemd, for example, sends signals only after a new call of `Subscribe`.
+   */
   ownerChanged?(name: string, isOwned: boolean): void;
 }
 
@@ -147,8 +150,8 @@ export class Bus<E extends Effect> {
   }
 
   /**
-   * True if a watched name has an owner now. A call to it could make the bus start a service that was
-   * stopped on purpose.
+   * True if a watched name has an owner now. A call to a name without an owner could make the bus start a
+   * service that was stopped on purpose.
    */
   readonly isRunning = (name: string): boolean => this.#watches.hasOwner(name);
 

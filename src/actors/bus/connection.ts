@@ -130,6 +130,7 @@ export class BusConnection {
     const { stream } = parts;
     this.#signals = new SignalPortions(
       (message) => this.#passOn(message),
+      // dbus-next reads on at this event (`PausableReading` in stream-guard.ts).
       () => stream.emit('readable'),
     );
     this.#reading = new PausableReading(stream, () => this.#signals.isFull);
@@ -198,8 +199,8 @@ export class BusConnection {
   }
 
   /**
-   * Resolves at the reply to our Hello. An error reply is kept from dbus-next, which would reject a promise
-   * that nobody handles, and so end the thread.
+   * Resolves at the reply to our Hello. dbus-next does not get an error reply, because it would then reject
+   * a promise that nobody handles. That rejection would end the thread.
    */
   #greeting(): Promise<void> {
     const { replies } = this.#parts;

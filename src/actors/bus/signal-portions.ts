@@ -17,7 +17,7 @@ export class SignalPortions<Signal> {
   readonly #onNotFull: () => void;
   readonly #waitingSignals: { readonly signal: Signal; readonly bytes: number }[] = [];
   #waitingBytes = 0;
-  /** How many more signals may be passed on in this turn. `#nextTurn` sets this back. */
+  /** How many more signals may be passed on in this turn. The callback of `#nextTurn` sets it anew. */
   #leftInTurn = PORTION_SIGNALS;
   #nextTurn: NodeJS.Immediate | undefined;
 
@@ -47,6 +47,7 @@ export class SignalPortions<Signal> {
     const wasFull = this.isFull;
     const portion = this.#waitingSignals.splice(0, PORTION_SIGNALS);
     this.#leftInTurn = PORTION_SIGNALS - portion.length;
+    // After a portion the next turn must set `#leftInTurn` anew, even if no more signals wait.
     this.#nextTurn = portion.length > 0 ? setImmediate(() => this.#passPortionOn()) : undefined;
     for (const { signal, bytes } of portion) {
       this.#waitingBytes -= bytes;

@@ -41,9 +41,9 @@ export function skipBadMessages(stream: Socket, messageMaxBytes: number): void {
 }
 
 /**
- * Calls `onLate` when a message has begun but not ended in time. dbus-next reads header and rest in turns,
- * and gets null until all bytes that it has requested are there. The handshake before the first message is
- * read byte by byte, and has a deadline of its own.
+ * Calls `onLate` when a message has begun but not ended in time. dbus-next reads a message's header, then
+ * its rest, and gets null until all bytes that it has requested are there. The handshake before the first
+ * message is read byte by byte, and has a deadline of its own.
  */
 export function reportLateMessages(stream: Socket, deadlineMs: number, onLate: () => void): void {
   const read = stream.read.bind(stream);

@@ -4,7 +4,10 @@ import { Variant } from 'dbus-next';
 import type { VariantValue } from '../../protocol/dbus/method.js';
 import { withoutPrototype } from '../text.js';
 
-/** The argument of a call in dbus-next's form, in which each variant is a `Variant`. */
+/**
+ * The argument of a call in dbus-next's form, in which each variant is a `Variant`. Lists stay as they are,
+ * because no call has a variant in a list.
+ */
 export function asArgument(value: unknown): unknown {
   const isList = Array.isArray(value) || value instanceof Uint8Array;
   if (typeof value !== 'object' || value === null || isList) return value;
