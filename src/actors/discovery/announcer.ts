@@ -81,7 +81,8 @@ export class Announcer {
     this.#isRoundRequested = false;
     const round = await this.#round();
     if (round.ok) return;
-    // A change during the round may have caused the failure, so the next round makes the group anew.
+    // If a round was requested meanwhile, a change may have caused the failure. The requested round makes
+    // the group anew.
     if (this.#isRoundRequested) this.#markOutdated();
     else this.#bus.reconnect(`avahi-daemon: ${busErrorText(round.error)}`);
   });
@@ -136,7 +137,7 @@ export class Announcer {
     this.#requestRound();
   }
 
-  /** Has the next round make the group anew. */
+  /** Causes the next round to make the group anew. */
   #markOutdated(): void {
     if (this.#group !== undefined) this.#group.serviceText = '';
   }

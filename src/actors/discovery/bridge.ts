@@ -1,5 +1,5 @@
-// The discovery bridge: has avahi-daemon announce this node and find others, and publishes the known nodes.
-// It requests no operation.
+// The discovery bridge asks avahi-daemon to announce this node and to find others. It publishes the known
+// nodes, and requests no operation.
 
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
@@ -78,7 +78,8 @@ export class Discovery implements BridgeActor, BusOwner {
   }
 
   async up(): Promise<void> {
-    // `down` may not have been called for the last connection (bus.ts, `BusOwner`).
+    // The bus does not call `down` again for the same reason (bus.ts, `BusOwner`). So `down` was perhaps not
+    // called for the last connection.
     this.#beginAnew(undefined);
     const watched = WATCHED_INTERFACES.map((iface) =>
       this.#bus.watch({ sender: AVAHI_NAME, interface: iface }),
@@ -110,7 +111,7 @@ export class Discovery implements BridgeActor, BusOwner {
     const isAvahiUp = state === 'up';
     const hasConfiguredNodes = this.#configured !== undefined;
     const isUp = isAvahiUp || hasConfiguredNodes;
-    // The call precedes the status, because a status that is not `up` removes all records.
+    // The call precedes the status, because `up` must come after the records (`Publisher` in runtime.ts).
     this.#nodes.setUp(isUp);
     const isReduced = !isAvahiUp && hasConfiguredNodes && detail !== undefined;
     this.#link.status(

@@ -1,4 +1,4 @@
-// Has Avahi look for nodes on the network, and decides which of the services are resolved.
+// Asks Avahi to look for nodes on the network, and decides which of the services are resolved.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import {
@@ -30,8 +30,9 @@ const GATHER_MS = 250;
 type Service = Values<'iisssu'>;
 
 /**
- * A service that is resolved, until it has gone or turns out to be no node. A node keeps its resolver, which
- * reports within two minutes that the host has lost its power. The service's own record lives for 75 minutes.
+ * A service that is resolved. It is forgotten once it has gone or turns out to be no node. A node keeps its
+ * resolver, because the resolver reports within two minutes that the host has lost its power. The service's
+ * own record expires only after 75 minutes.
  */
 interface ResolvedService {
   /** The resolver's object; undefined until Avahi has made it. */
@@ -94,11 +95,14 @@ export class Browser {
     if (failure !== undefined) this.#bus.reconnect(`avahi-daemon could not look for services: ${failure}`);
     const found = signalValues(AVAHI_SIGNALS.found, signal);
     if (found !== undefined) this.#serviceFound(...found);
-    if (signalValues(AVAHI_SIGNALS.resolverFailure, signal) !== undefined) this.#recordsExpired(signal.path);
+    if (signalValues(AVAHI_SIGNALS.resolverFailure, signal) !== undefined) this.#resolverFailed(signal.path);
   }
 
-  /** To be called when the host's records have expired. The resolver may find the service again. */
-  #recordsExpired(resolverPath: string): void {
+  /**
+   * To be called when a resolver has failed, for instance because the host's records have expired. The
+   * resolver may find the service again.
+   */
+  #resolverFailed(resolverPath: string): void {
     for (const service of this.#services.values())
       if (service.resolverPath === resolverPath) service.sighting = undefined;
     this.#reportSoon();

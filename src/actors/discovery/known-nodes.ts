@@ -110,7 +110,10 @@ function isSameNode(one: NodeRecord, other: NodeRecord): boolean {
   return one.port === other.port && otherHosts.some((host) => hosts.includes(host));
 }
 
-/** The record is named by the URL's host, because nobody announces a name for the node. */
+/**
+ * The record's name is the URL's host, because nobody announces a name for the node. A port other than the
+ * default one follows the host.
+ */
 function configuredRecord({ url, answer, isReachable }: ConfiguredNode, ownPort: number | undefined) {
   // A URL has an IPv6 address in brackets, such as `[fd00::1]`.
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
@@ -119,8 +122,10 @@ function configuredRecord({ url, answer, isReachable }: ConfiguredNode, ownPort:
   const address = isIP(host) === 0 ? answer?.address : host;
   // Nobody can use an address with HTTPS, because the certificate is for the name.
   const isUseful = address !== undefined && port !== HTTPS_PORT && !isInNetworks(USELESS_NETWORKS, address);
+  // An IPv6 address keeps its brackets before a port.
+  const name = port === DEFAULT_PORT ? host : `${url.hostname}:${port}`;
   return {
-    name: port === DEFAULT_PORT ? host : `${url.hostname}:${port}`,
+    name,
     host,
     addresses: isUseful ? [address] : [],
     port,

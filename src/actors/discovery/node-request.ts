@@ -62,7 +62,8 @@ async function readAnswer(
     const version = server?.['api_version'];
     const hasVersion = typeof version === 'string' && version !== '';
     return success({
-      // odio-api, the other software for nodes, has the same route and another name.
+      // odio-api, the other software for nodes, has the same route. Any name except tonearm's counts as
+      // odio-api.
       api: software === 'tonearm' ? software : 'odio-api',
       ...(hasVersion && { version: capped(version, VERSION_MAX_UNITS) }),
       address: remoteAddress,
@@ -83,7 +84,7 @@ function sendRequest(
   // A URL has an IPv6 address in brackets, such as `[fd00::1]`.
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const lookupFunction = lookup.lookupFor(host);
-  // Node's types allow the options of a socket only outside the literal of a request's options.
+  // Node's types refuse options of the socket in a literal of request options, but allow them in a spread.
   const socketOptions = {
     ...(lookupFunction && { lookup: lookupFunction }),
     autoSelectFamily: true,

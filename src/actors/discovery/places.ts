@@ -28,9 +28,10 @@ const WILDCARDS: ReadonlyMap<string, Place> = new Map([
  * The places at which to announce a node that listens at these addresses. Empty if all addresses are loopback
  * addresses, or if no interface has them any more.
  *
- * A wildcard address is one place for all interfaces, and an interface is one place for both protocols. With
- * more places, avahi-daemon 0.8 would still send only one goodbye for a record (is_duplicate_entry in
- * avahi-core/announce.c). At the other places the record would stay until its time to live ends.
+ * A wildcard address is one place for all interfaces. An interface is at most one place, also if the node
+ * listens there by both protocols. With more places, avahi-daemon 0.8 would still send only one goodbye for
+ * a record (is_duplicate_entry in avahi-core/announce.c). At the other places the record would stay until
+ * its time to live ends.
  */
 export function announcementPlaces(listening: readonly string[], interfaces: Interfaces): readonly Place[] {
   if (interfaces.length === 0) return [];

@@ -15,9 +15,10 @@ const PATH = /^\/[\w\-.~!$&'()*+,;=:@%/?#]*$/;
 export const LOCAL_HOST = /^[a-z0-9](?:[\w.-]{0,246}[a-z0-9])?\.local$/i;
 
 /**
- * The networks whose addresses are of no use to others. A loopback address leads each reader to its own
- * machine, a multicast address to no single one. A link-local address of IPv6 needs a scope, which a browser
- * cannot give.
+ * The networks whose addresses are of no use to others. With a loopback address, each reader would reach its
+ * own machine. A multicast address belongs to no single machine. A link-local address of IPv6 needs a scope,
+ * which a browser cannot give. `::/96` contains `::1`. `224.0.0.0/3` contains the multicast addresses of
+ * IPv4, and the reserved ones.
  */
 export const USELESS_NETWORKS = [
   '0.0.0.0/8',

@@ -1,6 +1,6 @@
 // Decides from which origins another node's page is trusted here (docs/http-api.md, "The house"). Only
-// private addresses and names below `.local` are trusted, because whoever announces these is in this network
-// anyway. Pure.
+// private addresses and names below `.local` are trusted, so that no announcement gives trust to a site of
+// the web. A machine that can announce in this network can speak to the node anyway. Pure.
 
 import { isIP, isIPv6 } from 'node:net';
 import type { NodeRecord } from '../../protocol/actor/schemas.js';

@@ -57,7 +57,7 @@ interface DisplayedDevice {
 
 function knownDevices(record: BluetoothRecord): readonly DisplayedDevice[] {
   const devices = record.known_devices ?? [];
-  // Addresses are the names here, because several devices may have the same name.
+  // Several devices may have the same name, so the address is the unique name here.
   const labels = distinctLabels(
     devices.map((device) => ({ name: device.address, label: device.name, addition: device.address })),
   );
@@ -83,14 +83,14 @@ function deviceEntities(
     state_topic: topic,
     value_template: ifJson(`'${connected}' if ${connectedExpression} else '${disconnected}'`),
   });
-  const connected: Draft = {
+  const connectionSensor: Draft = {
     key: `${key}_connected`,
     platform: 'binary_sensor',
     name: label,
     fields: { ...connectionFields('ON', 'OFF'), device_class: 'connectivity' },
   };
-  const battery = batteryEntity(`${key}_battery`, label, topic, deviceFilter);
-  if (!control) return [connected, battery];
+  const batterySensor = batteryEntity(`${key}_battery`, label, topic, deviceFilter);
+  if (!control) return [connectionSensor, batterySensor];
   const commandFields = {
     command_topic: `${topic}/set`,
     payload_on: JSON.stringify({ connect: address }),
@@ -100,7 +100,8 @@ function deviceEntities(
     icon: 'mdi:bluetooth-audio',
   };
   const fields = { ...connectionFields('on', 'off'), ...commandFields };
-  return [connected, battery, { key, platform: 'switch', name: `Connect ${label}`, fields }];
+  const connectSwitch: Draft = { key, platform: 'switch', name: `Connect ${label}`, fields };
+  return [connectionSensor, batterySensor, connectSwitch];
 }
 
 /** `deviceFilter`: the filter of Jinja2 that selects the device in the list of known devices. */

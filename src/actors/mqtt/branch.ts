@@ -231,10 +231,12 @@ export class Branch {
     } else if (change.collection === 'backends') {
       const { backend, ...health } = JSON.parse(change.json) as BackendRecord;
       this.#health.set(backend, health);
-    } else if (change.collection === 'served') this.served = JSON.parse(change.json) as ServedRecord;
-    // A collection with `keeps` has no state for a topic. Actions become events (bridge.ts).
-    else if (COLLECTION_SPECS[change.collection].keeps === undefined)
+    } else if (change.collection === 'served') {
+      this.served = JSON.parse(change.json) as ServedRecord;
+    } else if (COLLECTION_SPECS[change.collection].keeps === undefined) {
+      // Collections with `keeps` get no topics. Their actions become events (bridge.ts).
       this.#put(change.collection, change.key, change.json);
+    }
   }
 
   #put(collection: Collection, key: string, json: string): void {
@@ -244,6 +246,8 @@ export class Branch {
       rows.set(key, { json, topic: undefined, entityFingerprint: '', publishedName: '', recordName: '' });
       return;
     }
+    // Some records, such as those of players, have no `name`. Only the names of outputs, inputs and cards
+    // are used.
     const record = JSON.parse(json) as { readonly name: string };
     const name = this.#uniqueName(collection, key, record.name);
     const entityFingerprint = JSON.stringify([name, JSON.stringify(record, ENTITY_MEMBERS)]);

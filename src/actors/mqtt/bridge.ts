@@ -75,7 +75,7 @@ export class MqttBridge implements BridgeActor {
   #isStopped = false;
   /** The last reported reason why the node is not connected; '' while the branch is served. */
   #reportedReason = '';
-  #loggedOddities: string | undefined;
+  #loggedPasswordOddities: string | undefined;
 
   constructor(parts: BridgeParts) {
     this.#parts = parts;
@@ -127,8 +127,8 @@ export class MqttBridge implements BridgeActor {
     this.#topics ??= new RetainedTopics(settings, identifier, this.#branch, interfaces);
     const address = await brokerAddress(settings, clock);
     if (!address.ok) return { reason: address.error };
-    const { oddities } = address.value;
-    this.#logOddities(oddities);
+    const { oddities: passwordOddities } = address.value;
+    this.#logPasswordOddities(passwordOddities);
     // A slow disk may answer only after `stop`, which can no longer end a new connection.
     if (this.#isStopped) return { reason: '' };
     const clientId = clientIdOf(identifier, settings.topic);
@@ -136,8 +136,8 @@ export class MqttBridge implements BridgeActor {
     if (!probed.ok) {
       const { kind, reason } = probed.error;
       if (kind === 'occupied') return { reason, waitMs: OCCUPIED_PAUSE_MS };
-      const isPasswordSuspect = oddities !== undefined && CONNECTION_REFUSED.test(reason);
-      return { reason: isPasswordSuspect ? `${reason} (${oddities})` : reason };
+      const isPasswordSuspect = passwordOddities !== undefined && CONNECTION_REFUSED.test(reason);
+      return { reason: isPasswordSuspect ? `${reason} (${passwordOddities})` : reason };
     }
     this.#topics.beginConnection(probed.value.retained, probed.value.otherDeviceOwner);
     return this.#isStopped ? { reason: '' } : this.#serve(this.#topics, address.value, clientId);
@@ -148,9 +148,10 @@ export class MqttBridge implements BridgeActor {
     /** When the first round on this connection ended, in monotonic ms. */
     let settledAtMs = Number.POSITIVE_INFINITY;
     /**
-     * The log names these for this connection: left-out topics, and texts about the device's other owner.
+     * These items of reports were logged on this connection: left-out topics, and the text about the device's
+     * other owner.
      */
-    const loggedOnConnection = new Set<string>();
+    const loggedItems = new Set<string>();
     this.#serving = new Serving({
       node,
       clock,
@@ -159,7 +160,7 @@ export class MqttBridge implements BridgeActor {
       dial: this.#dialler(address, clientId, { topic: topics.statusTopic, text: OFFLINE }),
       onSettled: (leftOut) => {
         settledAtMs = Math.min(settledAtMs, clock.monotonic());
-        this.#reportServed(topics, leftOut, loggedOnConnection);
+        this.#reportServed(topics, leftOut, loggedItems);
       },
     });
     this.#pollAll();
@@ -210,26 +211,29 @@ export class MqttBridge implements BridgeActor {
     });
   }
 
-  /** Reports `up`, and what the broker does not have. The report is logged only if it has a new part. */
-  #reportServed(topics: RetainedTopics, leftOut: readonly LeftOut[], loggedOnConnection: Set<string>): void {
+  /** Reports `up`, and what the broker does not have. The report is logged only if it has a new item. */
+  #reportServed(topics: RetainedTopics, leftOut: readonly LeftOut[], loggedItems: Set<string>): void {
     const { node } = this.#parts;
     this.#reportedReason = '';
     const { otherDeviceOwner } = topics;
-    const foreignDeviceTexts = otherDeviceOwner === undefined ? [] : [cloneText(otherDeviceOwner)];
-    const reason = [...foreignDeviceTexts, ...leftOutTexts(leftOut)].join('; ');
+    const otherOwnerTexts = otherDeviceOwner === undefined ? [] : [cloneText(otherDeviceOwner)];
+    const reason = [...otherOwnerTexts, ...leftOutTexts(leftOut)].join('; ');
     if (reason === '') node.status('up');
     else node.status('up', reason);
-    const unpublished = [...foreignDeviceTexts, ...leftOut.map(({ topic }) => topic)];
-    const isNew = unpublished.some((topicOrText) => !loggedOnConnection.has(topicOrText));
-    for (const topicOrText of unpublished) loggedOnConnection.add(topicOrText);
-    if (isNew) node.log('warn', 'the broker holds only a part of the state of this node', { reason });
+    const items = [...otherOwnerTexts, ...leftOut.map(({ topic }) => topic)];
+    const hasNewItem = items.some((item) => !loggedItems.has(item));
+    for (const item of items) loggedItems.add(item);
+    if (hasNewItem) node.log('warn', 'the broker holds only a part of the state of this node', { reason });
   }
 
-  /** Each attempt reads the password's file, so the log gets its oddities only when they have changed. */
-  #logOddities(oddities: string | undefined): void {
-    if (oddities !== undefined && oddities !== this.#loggedOddities)
+  /**
+   * Oddities are what is unusual in the password's file (password-file.ts). Each attempt reads the file, so
+   * the log gets them only when they have changed.
+   */
+  #logPasswordOddities(oddities: string | undefined): void {
+    if (oddities !== undefined && oddities !== this.#loggedPasswordOddities)
       this.#parts.node.log('warn', 'the password may not be the one that is meant', { reason: oddities });
-    this.#loggedOddities = oddities;
+    this.#loggedPasswordOddities = oddities;
   }
 
   #reportAway(reason: string): void {

@@ -19,10 +19,12 @@ export function dialBroker(url: string, ca: string | undefined, nameLookup: Name
   const { protocol, hostname, port } = new URL(url);
   // A URL has an IPv6 address in brackets, such as `[::1]`.
   const hostWithoutBrackets = hostname.replace(/^\[|\]$/g, '');
+  // `lookupFor` returns undefined for an IP address or localhost. Node's own look-up of these asks no name
+  // server (name-lookup.ts).
   const lookup = nameLookup.lookupFor(hostWithoutBrackets);
-  const ownLookup = lookup === undefined ? {} : { lookup };
+  const lookupOption = lookup === undefined ? {} : { lookup };
   const target = {
-    ...ownLookup,
+    ...lookupOption,
     host: hostWithoutBrackets,
     port: port === '' ? (DEFAULT_PORTS[protocol] ?? 0) : Number(port),
     autoSelectFamily: true,

@@ -42,7 +42,10 @@ const IN_FLIGHT_MAX = 16;
  * larger packet all the same.
  */
 const PACKET_BYTES_MAX = 1 << 20;
-/** Node.js reads at most this many bytes at a time. The first of them may belong to the packet before. */
+/**
+ * Node.js reads at most this many bytes at a time. The read in which a packet ends may also contain the
+ * beginning of the next packet.
+ */
 const READ_BYTES_MAX = 1 << 16;
 /** A packet has at most this many bytes besides topic, text and correlation data. */
 const PACKET_HEAD_BYTES_MAX = 64;
@@ -85,7 +88,7 @@ export class MqttConnection {
   readonly #pending = new Set<(answer: Acknowledgement, problem?: string) => void>();
   /** The largest packet that the broker accepts. */
   #packetBytesMax = Number.POSITIVE_INFINITY;
-  /** Bytes received after the read in which a packet last ended. */
+  /** Bytes received after the last read in which a packet ended. */
   #unfinishedBytes = 0;
   /** The first reason for the end. */
   #reason: string | undefined;

@@ -48,7 +48,8 @@ export class CommandQueues {
     this.#waiting.push(request);
     this.#runWaiting();
     if (this.#waiting.length <= WAITING_MAX) return true;
-    // The new request did not run, so it is still the last.
+    // If a request had started just now, the bound would hold. So none has started, and the new one is still
+    // the last.
     this.#waiting.pop();
     return false;
   }

@@ -123,7 +123,8 @@ export function requestsOf(topic: string, payload: string): readonly QueuedReque
   const { words, members, plainValue } = matched;
   if (plainValue !== undefined) return [plainValueRequest(matched, plainValue, payload)];
   const json = boundedJson(payload);
-  // A payload that begins as an object counts as one, even if it is broken, or too large to be parsed.
+  // A list or `null` also counts as an object. So does a payload that begins as one, but is broken, or too
+  // large to be parsed. If the topic takes objects, an operation refuses such a body.
   const isMeantAsObject = typeof json === 'object' || payload.trimStart().startsWith('{');
   const takesWords = words.length > 0;
   const takesThisObject = members.length > 0 && isMeantAsObject;
@@ -152,9 +153,10 @@ function plainValueRequest(
 }
 
 /**
- * One request for each member of the object. If a member is unknown, one operation gets the whole payload
- * instead, and refuses it. If two members ask for the same operation, it gets the whole payload, too. It
- * accepts `minutes` with `fade`, but refuses `volume` with `delta`.
+ * One request for each member of the object. One operation gets the whole payload instead in two cases:
+ * - The payload is no object, has no member, or has an unknown member. The operation refuses it.
+ * - Two members ask for the same operation. It accepts `minutes` with `fade`, but refuses `volume` with
+ *   `delta`.
  */
 function memberRequests(matched: MatchedTopic, json: unknown, payload: string): readonly QueuedRequest[] {
   const { topic, params } = matched;
@@ -171,14 +173,15 @@ function memberRequests(matched: MatchedTopic, json: unknown, payload: string): 
       return queuedRequest(topic, request, member.supersedes);
     });
   }
-  const refusingMember = knownMembers[0] ?? matched.members[0];
+  const firstMember = knownMembers[0] ?? matched.members[0];
   const wholePayload = json === undefined ? { invalidBody: payload } : { body: json };
-  const request = { operation: refusingMember?.operation, params, ...wholePayload };
+  const request = { operation: firstMember?.operation, params, ...wholePayload };
   return [queuedRequest(topic, request, undefined)];
 }
 
 /**
- * True if the member is only `true`, and another member asks for the same operation (`default` and `move`).
+ * True if the member's `true` only requests an operation that another member requests anyway. For instance,
+ * `"default": true` adds nothing to `"move": true`.
  */
 function isRedundant(
   { isBare, name, operation }: NamedOperation,

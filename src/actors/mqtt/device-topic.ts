@@ -60,9 +60,11 @@ export class DeviceTopic {
   received(text: string, otherOwner: string | undefined): void {
     const isParsed = text === this.#retained.text && this.#retained.entities.size > 0;
     this.#otherOwner = otherOwner;
-    // No topic waits for the entities of another node's message.
+    // An entity here can make a topic wait for our next message (retained-topics.ts). No such message comes
+    // while another node owns the device.
     if (otherOwner !== undefined) this.#retained = { text, entities: new Map() };
-    // Our own text may be longer than `boundedJson` allows, so a known text is not parsed again.
+    // Our own text may be too long for `entitiesIn`, which then finds no entities. So a known text is not
+    // parsed again.
     else if (!isParsed) this.#retained = { text, entities: entitiesIn(text) };
     this.rebuildLater();
   }
@@ -74,7 +76,10 @@ export class DeviceTopic {
     this.rebuildLater();
   }
 
-  /** No event reports a change of the node's addresses, which the message contains. */
+  /**
+   * To be called when the retained message has changed, or the node's addresses may have. The message
+   * depends on both, but the branch's fingerprint has neither. No event reports a change of the addresses.
+   */
   rebuildLater(): void {
     this.#builtFromFingerprint = undefined;
   }

@@ -35,7 +35,7 @@ const ENTITIES_BY_BACKEND: readonly EntitiesOfBackend[] = [
   { backend: 'bluetooth', keyPrefixes: ['bluetooth'], draftsOf: bluetoothEntities },
 ];
 
-/** The backend to which the entity belongs; undefined for an entity of the service itself. */
+/** The backend to which the entity belongs; undefined for an entity of the daemon itself. */
 export function backendOf(key: string): Backend | undefined {
   return ENTITIES_BY_BACKEND.find(({ keyPrefixes }) => keyPrefixes.some((prefix) => key.startsWith(prefix)))
     ?.backend;

@@ -39,9 +39,9 @@ export function deviceText(
 
 /**
  * The entities of the next device message. `retained`: those of the message that the broker retains. Home
- * Assistant removes an entity when a message has only its platform, and only a later message may give its
- * key to another platform. So this function is called again after each message, until nothing changes. If
- * `present` may lack entities of a backend, `isComplete` is false for it, and its retained entities stay.
+ * Assistant removes an entity whose only member in a message is `platform`. Only a later message may give
+ * its key to another platform. So this function is called again after each message, until nothing changes.
+ * If `present` may lack entities of a backend, `isComplete` is false for it, and its retained entities stay.
  */
 export function entitiesToPublish(
   present: Entities,
@@ -98,8 +98,9 @@ const NO_MAC = '00:00:00:00:00:00';
 const LINK_LOCAL = /^169\.254\./;
 
 /**
- * The URL for people. An IP address works without mDNS. So the URL has the node's name only if there is no
- * address, or only link-local ones. The best of `interfaces` is the first.
+ * The URL for people, and for Home Assistant, which fetches covers there. An IP address works without mDNS.
+ * So the URL has the node's name only if there is no address, or only link-local ones. The best of
+ * `interfaces` is the first.
  */
 export function nodeUrl(hostname: string, served: ServedRecord, interfaces: InterfaceAddresses): string {
   const ownAddresses = reachableAt(served.addresses, interfaces).map(({ info }) => info.address);

@@ -1,4 +1,4 @@
-// Decides what Home Assistant shows of the machine and of the service: units, power, upgrades, the state of
+// Decides what Home Assistant shows of the machine and of the daemon: units, power, upgrades, the state of
 // each backend, and commands that were refused. Pure.
 
 import { BACKEND_STATES, type ChildName } from '../../protocol/actor/backends.js';
@@ -77,10 +77,11 @@ export function powerButtons({ topic, control, branch }: DisplayedNode): readonl
 }
 
 /**
- * Home Assistant compares the two version texts by AwesomeVersion, and decides by itself whether there is an
- * upgrade. This template writes texts with which it decides as the node does. Without an upgrade, the latest
- * version is the installed one. If AwesomeVersion (`version`) finds no upgrade, but the node does, the text
- * gets an addition: Home Assistant offers each version that AwesomeVersion cannot compare.
+ * Home Assistant compares the installed and the latest version by AwesomeVersion, and decides by itself
+ * whether there is an upgrade. This template sets `latest` to a text with which it decides as the node does.
+ * If the node has no upgrade, `latest` is the installed version. If the node has one, but AwesomeVersion
+ * finds none, ` (upgrade)` follows the version. Home Assistant offers each version that AwesomeVersion
+ * cannot compare. `version` is Home Assistant's function that makes an AwesomeVersion of a text.
  */
 const LATEST_VERSION_TEMPLATE = [
   '{% set old = version(value_json.current) %}{% set new = version(value_json.latest) %}',

@@ -4,7 +4,10 @@
 const LAST_LINE_END = /\r?\n$/;
 const BYTE_ORDER_MARK = '\ufeff';
 
-/** Matches ` secret` and `secret `. Line ends and the byte order mark do not count as blanks. */
+/**
+ * Matches ` secret` and `secret `. `[^\S\r\n\ufeff]` is a blank that is neither a line end nor the byte
+ * order mark.
+ */
 const BLANK_AT_AN_END = /^\ufeff?[^\S\r\n\ufeff]|[^\S\r\n\ufeff]$/;
 
 interface Oddity {

@@ -30,7 +30,7 @@ function volumeBody(word: string): Body {
 }
 
 function muteBody(word: string): Body | undefined {
-  // An operation without the member `muted` toggles.
+  // The operation toggles if its body lacks the member `muted`.
   if (word === TOGGLE_WORD) return {};
   const muted = SWITCH_WORDS.get(word);
   return muted === undefined ? undefined : { muted };

@@ -129,13 +129,13 @@ class Probe {
     }
     // The status uses QoS 1, because the owner's answer must not be lost.
     await this.#connection.subscribe([status], { qos: 1 });
-    const ownQuestion = this.#arrivalOf(who, this.#topics.identifier);
-    const ownersAnswer = this.#arrivalOf(status, ONLINE);
+    const questionArrival = this.#arrivalOf(who, this.#topics.identifier);
+    const answerArrival = this.#arrivalOf(status, ONLINE);
     if (this.#isTooMuch) return ENDED;
     const question = await this.#connection.publish(who, this.#topics.identifier, false);
     if (!question.ok && question.error.kind === 'ended') return ENDED;
     // Once our question comes back, all retained messages have come.
-    const isQuestionBack = question.ok && (await this.#waitFor(ownQuestion)) === 'arrived';
+    const isQuestionBack = question.ok && (await this.#waitFor(questionArrival)) === 'arrived';
     if (!isQuestionBack) {
       // The broker's access list may hide the question. Brokers that keep the order send all retained
       // messages before their reply to an UNSUBSCRIBE.
@@ -148,7 +148,7 @@ class Probe {
     // The claim may be left over from a node that lost its power, from a broker that lost its connections, or
     // from our own earlier connection. Only an answer shows that the owner lives.
     if (!question.ok && question.error.kind === 'refused') return refused(who, question.error.reason);
-    const answer = await this.#waitFor(ownersAnswer);
+    const answer = await this.#waitFor(answerArrival);
     return this.#isTooMuch || answer === 'ended' ? ENDED : success({ node, isAlive: answer === 'arrived' });
   }
 

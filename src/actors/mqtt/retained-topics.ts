@@ -121,8 +121,8 @@ export class RetainedTopics {
 
   /**
    * To be called with each new message of the device's topic. All nodes that write there receive the same
-   * last message, so it decides which node owns the device. True if another node owns the device by this
-   * message, or did before it.
+   * last message, so it decides which node owns the device. True if another node owns the device now, or
+   * owned it before this message.
    */
   deviceReceived(text: string): boolean {
     const branch = branchOfDevice(text);

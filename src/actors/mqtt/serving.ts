@@ -63,8 +63,8 @@ export class Serving {
   /** The device's owner and the left-out topics at the last call of `onSettled`, as a text to compare. */
   #reportedState: string | undefined;
   #phase: Phase = { kind: 'idle' };
-  /** True if the desired texts may have changed since the last round began. */
-  #hasChanged = false;
+  /** True if another round may have something to publish or to report. False when a round begins. */
+  #isRoundNeeded = false;
   readonly #passing = new PassingMessages();
   /** How many messages of any kind the broker has not acknowledged. */
   #inFlight = 0;
@@ -127,7 +127,7 @@ export class Serving {
 
   /** To be called when the desired texts may have changed. The next round publishes the differences. */
   changed(): void {
-    this.#hasChanged = true;
+    this.#isRoundNeeded = true;
     if (this.#state === 'open' && this.#phase.kind === 'idle') this.#beginRound();
   }
 
@@ -166,7 +166,7 @@ export class Serving {
   }
 
   #beginRound(): void {
-    this.#hasChanged = false;
+    this.#isRoundNeeded = false;
     this.#phase = { kind: 'publishing' };
     const { publications, tooLarge, tooLong } = this.#parts.topics.differences(this.#accepts);
     this.#unsentOfRound = [...publications];
@@ -193,7 +193,7 @@ export class Serving {
     }
     const cancel = this.#parts.clock.after(ROUND_GAP_MS, () => {
       this.#phase = { kind: 'idle' };
-      if (this.#hasChanged) this.#beginRound();
+      if (this.#isRoundNeeded) this.#beginRound();
     });
     this.#phase = { kind: 'pausing', cancel };
   }
@@ -241,7 +241,7 @@ export class Serving {
     const { topics } = this.#parts;
     topics.acknowledged(publication);
     // Other topics may have waited for the device message.
-    if (publication.topic === topics.deviceTopic) this.#hasChanged = true;
+    if (publication.topic === topics.deviceTopic) this.#isRoundNeeded = true;
   }
 
   /** Causes a round, because the end of a round reports refusals. */

@@ -115,7 +115,10 @@ function volumeAndMute(node: DisplayedNode, thing: AudibleThing): readonly Draft
   return [volumeDraft(node, thing), mute];
 }
 
-/** Home Assistant stores each change of the attributes, but only if they have at most 16 KiB. */
+/**
+ * Further streams are left out, because Home Assistant stores each change of the attributes. It does not
+ * store attributes of more than 16 KiB.
+ */
 const STREAMS_MAX = 16;
 
 /** The attribute `streams`: the streams of sound, each with its output and the machine that sends it. */
@@ -216,6 +219,7 @@ function cardEntities(node: DisplayedNode): readonly Draft[] {
   return cards.map(({ name, record }) => {
     const { id, description, profiles } = record;
     const cardLabel = cardLabels.assign(id, displayName(description) || displayName(name));
+    // If profiles have the same description, `distinctLabels` adds their names.
     const profileNames = profiles.map((profile) => {
       return { name: profile.name, label: profile.description, addition: profile.name };
     });

@@ -65,7 +65,7 @@ export class Subscriptions {
 
   async #subscribeToStatus(status: string): Promise<void> {
     await this.subscribe([status], { qos: 1 });
-    // If another status is watched by now, a refusal of this one is not reported.
+    // If this status is no longer watched, its refusal is forgotten.
     if (status !== this.#watchedStatus) this.#refused.delete(status);
   }
 }

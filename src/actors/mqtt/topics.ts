@@ -1,5 +1,5 @@
-// Decides how the node and its things are named in topics and to a broker, and how JSON from a broker is
-// read. Pure, except that it reads the machine's id.
+// Decides which names the node and its records have in topics, which client id the node has, and how JSON
+// from a broker is read. Pure, except that it reads the machine's id.
 
 import { createHash, createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ export function playerName(busName: string): string {
 
 /** Each byte of an unfit character becomes `%XX`. Two different names give two different levels. */
 export function topicLevel(name: string): string {
-  // The buffer replaces half of a two-unit character, which UTF-8 cannot have.
+  // UTF-8 cannot have half of a two-unit character (an emoji), so the buffer replaces the half.
   const wholeCharacters = Buffer.from(name).toString();
   return wholeCharacters.replace(UNFIT_IN_LEVEL, percentEncoded);
 }
@@ -42,8 +42,8 @@ function percentEncoded(character: string): string {
 }
 
 /**
- * Undefined if the text is no JSON, or beyond the bounds. A value with too many levels cannot be turned into
- * JSON again.
+ * Undefined if the text is no JSON, or beyond the bounds. A value with thousands of levels could not be
+ * turned into JSON again, because `JSON.stringify` would throw.
  */
 export function boundedJson(text: string): unknown {
   if (Buffer.byteLength(text) > JSON_BYTES_MAX) return undefined;
@@ -62,7 +62,8 @@ function hasAtMostLevels(value: unknown, levels: number): boolean {
 
 /**
  * The machine's id is confidential, so the identifier is a hash of it. Other services make hashes of the id,
- * too. With this text in the hash, nobody can find out that theirs is of the same machine (machine-id(5)).
+ * too. This text makes our hash differ from theirs. So nobody can find out that both are of the same machine
+ * (machine-id(5)).
  */
 const HASH_PURPOSE = 'tonearm: node identifier';
 
