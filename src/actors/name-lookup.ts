@@ -68,10 +68,10 @@ export class NameLookup {
     } as const;
     const output = new Promise<string>((resolve, reject) => {
       const child = execFile(this.#program, ['ahosts', name], options, (error, stdout) => {
-        // The code is a text if the program could not run (an errno name), or if its output was too long. A
-        // program that found no such name has ended with a number.
-        const couldNotRun = typeof error?.code === 'string';
-        if (couldNotRun) reject(error);
+        // The code is a text if the program could not run (an errno name), or if its output was too long. If
+        // the program finds no such name, the code is its exit status, a number.
+        const isOutputUnusable = typeof error?.code === 'string';
+        if (isOutputUnusable) reject(error);
         else resolve(stdout);
       });
       const ended = new Promise((resolve) => child.once('close', resolve).once('error', resolve));

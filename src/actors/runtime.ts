@@ -34,13 +34,14 @@ const BATCH_ITEMS_MAX = 1024;
 export interface Publisher {
   /**
    * A backend sends `up` after it has put all its records. `connecting` removes these records from the
-   * journal, except those that `status` of `ActorItem` names. So the backend need not drop them.
+   * journal, so the backend need not drop them. `dropsWhenAway` in gateway/journal.ts decides which of them
+   * stay, such as units.
    */
   status(state: 'connecting' | 'up', detail?: string): void;
   log(level: LogLevel, message: string, fields?: LogFields): void;
   /**
-   * Adds or replaces the record `key`. `json` is its whole text, in one line. A list has its records by
-   * ascending `rank`. Records without a rank come last, in the order in which they arrived.
+   * Adds or replaces the record `key`. `json` is its whole text, in one line. Lists are sorted by `rank`,
+   * lowest first. Records without a rank come last, in the order in which they arrived.
    */
   put(collection: Collection, key: string, json: string, rank?: number): void;
   drop(collection: Collection, key: string): void;
@@ -196,11 +197,13 @@ async function run<S, C>(
         if (kind === 'command') publishAnswer(publisher, message.id, actor.handle?.(message.command));
         else if (kind === 'ping') {
           publisher.add({ kind: 'pong', id: message.id, thread: threadReport() });
+          // Pings also reach an idle thread, so unused memory is given back then (host/idle-heap.ts).
           heap.shrink();
         } else if (kind === 'stop') endWork();
         else if (kind === 'watch levels') actor.watchLevels?.(message.isWatched);
         else if (kind === 'reply') publisher.settleRequest(message.id, message);
         else {
+          // The only kind that is left is `changes`.
           actor.applyChanges?.(message);
           publisher.add({ kind: 'pull', isFirst: false });
         }

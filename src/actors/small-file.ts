@@ -87,8 +87,8 @@ export async function writeWhole(path: string, text: string): Promise<void> {
   const directory = dirname(path);
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const newPath = `${path}.new`;
-  // A process that died here may have left this file. A link is also removed, because the text would be
-  // written to its target.
+  // A process that died here may have left this file. A link of this name is removed, too, because
+  // `writeFile` would write to the link's target.
   await rm(newPath, { force: true });
   await writeFile(newPath, text, { mode: 0o600, flush: true });
   await rename(newPath, path);

@@ -31,7 +31,7 @@ export function percentDecodedText(text: string): string | undefined {
   }
 }
 
-/** The members of a JSON object; undefined if the text is no JSON object. */
+/** The members of a JSON object, or the items of a JSON array by their index; undefined for other texts. */
 export function jsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);

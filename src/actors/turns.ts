@@ -30,7 +30,7 @@ export class SharedWork<T> {
    * newest changes.
    */
   run(): Promise<T> {
-    // If the last run has just ended, the next one is about to begin.
+    // `#running` is undefined for a moment between the end of a run and the beginning of `#next`.
     if (this.#running === undefined) return this.#next ?? this.#begin();
     this.#next ??= this.#running.then(() => this.#begin());
     return this.#next;

@@ -25,8 +25,8 @@ export class UniqueNames {
   }
 
   /**
-   * Frees the name of a thing whose desired name has changed. Another thing can then get the name before the
-   * next `assign`. A numbered name is kept.
+   * Frees the name of a thing whose desired name has changed. A numbered name is kept. To be called for all
+   * things before `assign`, so that another thing can get the name.
    */
   vacate(id: number, desired: string): void {
     const current = this.#nameById.get(id);

@@ -1,5 +1,5 @@
-// Decides whether a command to a player is carried out or refused, calls the player's method for it, and
-// words the answer (docs/players.md, "Commands" and "Tracklists").
+// Decides whether a command to a player is carried out or refused. Calls the player's method for it, and
+// makes the answer (docs/players.md, "Commands" and "Tracklists").
 
 import { type Answer, DONE, type PlayersCommand } from '../../protocol/actor/commands.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
@@ -94,6 +94,7 @@ function positionRefusalOf(
   const currentId = trackId ?? texts['mpris:trackid'] ?? NO_TRACK;
   if (requestedId !== undefined && requestedId !== currentId)
     return failure('other-track', `track_id: the current track is not ${requestedId} but ${currentId}`);
+  // Without `trackId` the command becomes a seek, which `setPosition` limits to the track's end.
   const isBeyondEnd = trackId !== undefined && lengthUs !== undefined && position > lengthUs;
   if (!isBeyondEnd) return undefined;
   return failure('bad-value', `position: the track ends at ${lengthUs} microseconds`);
@@ -197,7 +198,7 @@ async function callTracklist(
   const methods = playerMethods(owner);
   const reference = trackReferenceIn(command);
   const knownId = reference === undefined ? tracklist.newestReading?.lastId : tracklist.idOf(reference);
-  // The list and the track are known: `refusalOf` has tested this.
+  // `refusalOf` has tested that the list and the track are known, so the default is never used.
   const id = knownId ?? NO_TRACK;
   if (command.do === 'goto') return bus.call(methods.goTo, [id]);
   if (command.do === 'remove') return bus.call(methods.removeTrack, [id]);

@@ -18,13 +18,17 @@ import type { Player } from './player.js';
 
 /** The time from the request to the answer. A fetch from the web has a deadline of its own after that. */
 const ANSWER_MAX_MS = 4_000;
-/** There are at most 32 players. If more requests wait, the disk does not answer. */
+/**
+ * There are at most 32 players, and the gateway sends one request for each at a time (gateway/covers.ts).
+ * More requests wait only while a disk or a player does not answer.
+ */
 const WAITING_MAX = 32;
 
 /** Fetches from the web at one time. Each may keep a whole cover in memory. */
 const FETCHES_MAX = 4;
 /**
- * The last fetches of so many web addresses are remembered, so that pages with one cover cause one fetch.
+ * The last fetches of this many web addresses are remembered. So several pages that display the same cover
+ * cause one fetch.
  */
 const REMEMBERED_MAX = 32;
 /** The time is short because some radio stations change the picture behind one address. */
@@ -159,7 +163,7 @@ class WebCovers {
   }
 }
 
-/** A cover's URL that has the image itself is too long for the facts, so each request reads it. */
+/** The facts keep no long URL, because it contains the image itself (`data:`). So each request reads it. */
 async function readLongUrl(bus: Caller<'players'>, { owner }: CoverPlayer): Promise<string | undefined> {
   const options = { path: PLAYER_PATH, deadlineMs: ANSWER_MAX_MS };
   const properties = await bus.call(playerMethods(owner).getAll, [PLAYER_INTERFACE], options);

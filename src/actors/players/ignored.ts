@@ -1,4 +1,4 @@
-// Decides by their bus names which players are ignored (docs/players.md, "What is shown"). Pure.
+// Decides which players are ignored, by their bus names (docs/players.md, "What is shown"). Pure.
 
 import { PLAYER_NAME_PREFIX } from '../../protocol/dbus/mpris.js';
 

@@ -1,5 +1,5 @@
-// Decides what is published of one player: its record, its tracklist, and its position after a jump. Each is
-// published only if it differs from what was published before.
+// Decides what is published of one player: its record, its tracklist, and its position. Record and tracklist
+// are published only if they have changed, and the position only after a jump.
 
 import type { PlayerPosition, PlayerRecord } from '../../protocol/actor/schemas.js';
 import type { Publisher } from '../runtime.js';

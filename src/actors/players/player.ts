@@ -33,7 +33,8 @@ import { RepeatedReading } from './repeated-reading.js';
 import { Tracklist } from './tracklist.js';
 
 /**
- * The first record waits at most this long for two answers: has the player a tracklist, is it a stand-in?
+ * The first record waits at most this long for two answers: whether the player has a tracklist, and whether
+ * it is playerctld.
  */
 const TRACKLIST_WAIT_MS = 500;
 const READ_PAUSE_MS = 100;
@@ -81,9 +82,10 @@ export class Player {
   #facts: PlayerFacts = NOTHING_KNOWN;
   readonly #reckonedPosition: ReckonedPosition;
   /**
-   * Resolves when the player is known to be no stand-in (`isStandIn`), or when a stand-in has been stopped.
+   * Resolves when the player does not count as playerctld (properties.ts), or when playerctld has been
+   * stopped.
    */
-  readonly #standInCheck: Promise<void>;
+  readonly #playerctldCheck: Promise<void>;
   readonly #listener: PlayerListener;
   /** True once the properties have been read. Before that there is no record. */
   isKnown = false;
@@ -115,7 +117,7 @@ export class Player {
       this.tracklist.readings.request();
     });
     this.tracklist = new Tracklist(owner, bus, clock, () => this.#publishSoon());
-    this.#standInCheck = this.#stopIfStandIn();
+    this.#playerctldCheck = this.#stopIfPlayerctld();
     this.readings = new RepeatedReading(clock, READ_PAUSE_MS, () => this.#read());
   }
 
@@ -145,7 +147,7 @@ export class Player {
   }
 
   publishNow(): void {
-    // A command may have waited for a reading until the player had left.
+    // A command that has waited for a reading calls this method even if the player has left meanwhile.
     if (!this.isKnown || this.readings.isStopped) return;
     this.#timers.cancel('gather');
     this.published.publish({
@@ -233,7 +235,7 @@ export class Player {
     if (hasNewTexts && this.tracklist.newestReading !== undefined) this.tracklist.readings.request();
   }
 
-  async #stopIfStandIn(): Promise<void> {
+  async #stopIfPlayerctld(): Promise<void> {
     if (!(await isStandIn(this.#bus, this.#methods))) return;
     this.stop();
     this.isKnown = false;
@@ -257,7 +259,7 @@ export class Player {
     this.#reckonedPosition.applyReading(positionIn(player.value));
     // The reading is applied first, because it must not undo a change that comes during this wait.
     if (!this.isKnown) {
-      const firstAnswers = Promise.all([this.tracklist.readings.firstAttempt, this.#standInCheck]);
+      const firstAnswers = Promise.all([this.tracklist.readings.firstAttempt, this.#playerctldCheck]);
       await within(this.#clock, TRACKLIST_WAIT_MS, firstAnswers);
     }
     if (this.readings.isStopped) return false;

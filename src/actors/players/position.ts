@@ -93,7 +93,10 @@ export class ReckonedPosition {
     if (mayHaveJumped || hasOtherLength) this.#planReadingAtEnd();
   }
 
-  /** To be called with each position that was read. If it was reckoned correctly, clients need no event. */
+  /**
+   * To be called with each position that was read. It counts as a jump if the reckoned position differs too
+   * much from it, or was unreliable.
+   */
   applyReading(positionUs: number | undefined): void {
     const now = this.#now();
     if (!this.#isUnreliable && !isJump(this.#anchor, this.#motion, positionUs, now)) return;
@@ -120,9 +123,10 @@ export class ReckonedPosition {
   }
 
   /**
-   * A player may not announce that it repeats the track (Mopidy, and MPD with mpDris2), so its position is
-   * read at the track's end. After that, the next reading is planned only when the position is in the first
-   * half of the track. Otherwise a player that stands still near the end would be polled.
+   * Some players do not announce a jump when they repeat the track (Mopidy, and MPD with mpDris2). So the
+   * position is read after the track's reckoned end. After that, the next reading is planned only when the
+   * position is in the first half of the track. Otherwise a player that stands still near the end would be
+   * polled.
    */
   #planReadingAtEnd(): void {
     this.#timers.cancel('end');

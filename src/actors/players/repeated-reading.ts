@@ -1,5 +1,6 @@
 // Decides when a part of a player's state is read again: one reading at a time, on request, with a pause
-// between two readings. The pause grows while the player does not answer.
+// between two readings. If a reading has no answer, another one follows without a request, after a wait that
+// grows with each failure.
 
 import { backoffMs, type Clock } from '../../host/clock.js';
 

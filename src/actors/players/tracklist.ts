@@ -54,7 +54,7 @@ export class Tracklist {
    */
   readonly #announcedIds = new Set<string>();
 
-  /** `onChange`: called when a reading differs from the one before. */
+  /** `onChange`: called when the record of a reading differs from the record before. */
   constructor(owner: string, bus: Caller<'players'>, clock: Clock, onChange: () => void) {
     this.#bus = bus;
     this.#methods = playerMethods(owner);
@@ -93,7 +93,8 @@ export class Tracklist {
     if (!result.ok) return false;
     if (this.readings.isStopped) return true;
     const hasRecordChanged = result.value?.json !== this.newestReading?.json;
-    // The last track of a long list can be another one, although clients get the same part of the list.
+    // The reading is kept even if the record is the same: in a long list, `lastId` may change in the part
+    // that clients do not get.
     this.newestReading = result.value;
     if (hasRecordChanged) this.#onChange();
     return true;

@@ -27,7 +27,7 @@ const TIME_PER_ADDRESS_MS = 1_500;
 /** A test may use other addresses and ports. */
 export interface WebAccess {
   readonly isPublic: (address: string) => boolean;
-  /** Asks only name servers, because the node's own files may name anything. */
+  /** Asks only name servers, because `/etc/hosts` of the node may give a name any address. */
   readonly addressesOf: (host: string, signal: AbortSignal) => Promise<readonly string[]>;
   /** `port`: as in a URL, where '' is the usual port of the scheme. */
   readonly isAllowedPort: (port: string) => boolean;
@@ -39,7 +39,7 @@ const PUBLIC_WEB: WebAccess = {
   isAllowedPort: (port) => port === '',
 };
 
-/** Undefined if the image cannot be fetched. Never rejects. */
+/** Undefined if the image cannot be fetched. Never rejects if `url` is valid; cover.ts has checked that. */
 export async function webCover(
   url: string,
   clock: Clock,
@@ -115,8 +115,8 @@ function ownNetworks(): readonly string[] {
 }
 
 /**
- * Node's usual look-up (getaddrinfo) would also use mDNS and the node's own files. While it waits, it would
- * block one of the process's few file threads.
+ * Node's usual look-up (getaddrinfo) would also use mDNS and `/etc/hosts`. While it waits, it would block
+ * one of the process's few file threads.
  */
 async function addressesOf(host: string, signal: AbortSignal): Promise<readonly string[]> {
   const resolver = new Resolver();

@@ -15,8 +15,8 @@ import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { clipped } from '../text.js';
 
 /**
- * A command makes two calls, one after the other. Together they stay below the 10 s after which a client gets
- * a timeout (docs/http-api.md, "Limits").
+ * A power action has two steps, one after the other: the questions to logind, and the order. Together they
+ * stay below the 10 s after which a client gets a timeout (docs/http-api.md, "Limits").
  */
 const CALL_DEADLINE_MS = 4_500;
 
@@ -164,7 +164,8 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
    * waits for this answer (gateway/shut-down.ts).
    */
   #isAccepted(action: PowerAction, error: BusError): boolean {
-    const hasNoReply = error.kind === 'dbus' ? error.name === LOGIND_ERRORS.noReply : error.kind !== 'local';
+    const hasLogindEnded = error.kind === 'dbus' && error.name === LOGIND_ERRORS.noReply;
+    const hasNoReply = hasLogindEnded || error.kind === 'timeout' || error.kind === 'closed';
     return hasNoReply && this.#startedTarget === `${action}.target`;
   }
 }

@@ -68,8 +68,8 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     this.#logs = new UnitLogs(clock);
     this.#services = new ServicePublisher(publish, clock, this.#watched);
     this.#clock = clock;
-    // Units of the system need only their state. Commands, to units of the user, also need the ends of runs
-    // and jobs.
+    // The records of units need only the states. Commands that change a unit also need the ends of runs and
+    // jobs, and are only for units of the user.
     this.#system = this.#follow('system', 'state', buses.system);
     this.#user = this.#follow('user', 'runs', buses.user);
   }
@@ -83,6 +83,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     if (unit === undefined || this.#isHidden(unit)) return noSuchUnit(command);
     const absence = this.#services.absenceOf(scope);
     if (absence !== undefined) {
+      // The absence is '' until the first attempt to connect has ended.
       const reason = absence || 'not connected yet';
       return failure('unavailable', `Not connected to the ${scope}'s systemd: ${reason}`);
     }

@@ -68,8 +68,9 @@ export async function commandUnit(
   const leftMs = (): number => Math.max(1, deadline - clock.monotonic());
   const factsNow = (): UnitFacts | undefined => table.unit(name)?.facts;
   const refusal = (error: BusError): Answer => busFault(error, `The ${noun} of ${name} failed`);
-  // If the name is an alias, disabling removes its link, although the unit may still run. Therefore the unit
-  // is read before the link is removed. An earlier reading is not enough, because the alias may be newer.
+  // If the name is an alias, disabling removes its link, although the unit may still run. The unit is read
+  // before, because the job then needs the primary name. An earlier reading is not enough, because the alias
+  // may be newer.
   if (linkChange === 'disable') {
     const read = await follower.refresh([name]);
     if (!read.ok) return refusal(read.error);
@@ -127,8 +128,8 @@ function isRunningService({ name, facts }: FollowedUnit): boolean {
 }
 
 /**
- * True if there is nothing to stop. A unit at rest is unknown to systemd after its link was removed. A unit
- * that runs stays known.
+ * True if there is nothing to stop. A unit's file may be only a link (`systemctl link`), which disabling
+ * removes. systemd then knows the unit only while it runs.
  */
 function isGoneAlready({ linkChange }: CommandPlan, before: UnitFacts | undefined, error: BusError): boolean {
   if (linkChange !== 'disable' || before === undefined || !isAtRest(before)) return false;

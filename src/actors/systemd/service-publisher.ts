@@ -81,7 +81,8 @@ export class ServicePublisher {
   }
 
   /**
-   * Why the scope's manager is away; '' before the first attempt to reach it, undefined while it is reached.
+   * The reason why the scope's manager is away. It is '' until the first attempt to reach the manager has
+   * ended, and undefined while the manager is reached.
    */
   absenceOf(scope: UnitScope): string | undefined {
     return this.#absences.get(scope);
@@ -130,6 +131,8 @@ export class ServicePublisher {
     const detail = absences.map(([scope, reason]) => `${scope} scope: ${reason}`).join('; ');
     const isUp = [...this.#absences.values()].every((reason) => reason === undefined);
     const status = isUp ? 'up' : detail;
+    // The status is '' while first attempts are under way and none has failed. It is not published, because
+    // `#publishedStatus` is '' at first.
     if (status === this.#publishedStatus) return;
     this.#publishedStatus = status;
     // At `up` clients must find each unit as it is now, even if its changes are still being gathered.

@@ -123,8 +123,8 @@ interface UnitEntry {
   /** Counts signals about the run, so that a reading can find out whether a signal has overtaken it. */
   signalCount: number;
   /**
-   * True if systemd has loaded the unit, at rest, although it reports a missing file. A broken link to a
-   * drop-in has this effect. The missing file does not mean that the unit is gone.
+   * True if systemd reports no file of the unit, although it has loaded the unit, which is at rest. A broken
+   * link to a drop-in causes such a report. The unit is not gone then.
    */
   isLoadedWithoutFile: boolean;
 }

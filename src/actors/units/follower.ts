@@ -66,8 +66,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.table = new UnitTable(plan.names);
     this.#timers = new Timers(plan.clock);
     this.bus = makeBus(this);
-    // Only `verdicts` needs the result of a run that was not followed, which must be read. All other results
-    // come by signals.
+    // Only `verdicts` needs the result of a run that was not followed. Such a result must be read, and ''
+    // reads the properties of all interfaces. All other results come by signals.
     const readInterface = plan.interest === 'verdicts' ? '' : UNIT_INTERFACE;
     this.#reader = new UnitReader(this.bus, this.table, readInterface);
   }
@@ -160,8 +160,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   }
 
   /**
-   * Mutes the changes until everything is read again. After reloads in quick succession this is done once.
-   * `isReloading` is false at the end of a reload.
+   * Mutes the changes until everything is read again. Everything is read only once after reloads in quick
+   * succession. `isReloading` is false at the end of a reload.
    */
   #reloadChanged(isReloading: boolean): void {
     this.#isReloading = isReloading;

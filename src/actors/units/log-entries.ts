@@ -11,7 +11,10 @@ const ANSWER_MAX_BYTES = 64 * 1024;
 const MESSAGE_MAX_UNITS = 4096;
 /** The priority of an entry without one. journalctl assumes the same priority. */
 const INFO_PRIORITY = 6;
-/** Sequences that set colours and move the cursor of a terminal, such as ESC and then `[1;31m`. */
+/**
+ * Sequences that set colours and move the cursor of a terminal, such as ESC and then `[1;31m`. Their first
+ * part, `[^\P{Cc}\n\t]`, is any control character (`\p{Cc}`) except line breaks and tabs.
+ */
 const ESCAPES = /[^\P{Cc}\n\t]\[[\d;:?]*[@-~]/gu;
 /** All control characters except line breaks and tabs. */
 const CONTROLS = /[^\P{Cc}\n\t]/gu;

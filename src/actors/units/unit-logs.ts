@@ -52,6 +52,7 @@ export class UnitLogs {
    * also if the journal cannot be read, or has nothing about the run.
    */
   async wasStopped(invocation: string): Promise<boolean> {
+    // journalctl combines matches of the same field by OR, and matches of different fields by AND.
     const matches = [
       `USER_INVOCATION_ID=${invocation}`,
       'JOB_RESULT=done',
@@ -156,6 +157,8 @@ const NOT_READABLE = failure(
  * report that.
  */
 async function hasHiddenFile(scope: UnitScope): Promise<boolean> {
+  // An ordinary user may read the logs of his own units on the disk (docs/http-api.md, "Logs of units"), so
+  // the disk is checked only for units of the system.
   const folders = ['/run/log/journal'];
   if (scope === 'system') folders.push('/var/log/journal');
   const machine = (await readFile('/etc/machine-id', 'utf8').catch(() => '')).trim();

@@ -50,6 +50,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
       save: (saved) => this.#store.save(saved),
       readUnit: async () => (upgradeUnit === undefined ? NOTHING_RAN : this.#units?.readUpgradeUnit()),
     };
+    // The manager is '', because it is unknown until systemd is reached (upgrade-units.ts).
     const circumstances = { boot: context.bootId, manager: '', unit: upgradeUnit ?? '' };
     this.#keeper = new RunKeeper(circumstances, runOwner, clock);
     /** Resolves when the keeper has the run of the state file. */
@@ -57,9 +58,11 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     const onResult = (result: ResultReading): void => publisher.setResult(result);
     this.#resultFile = resultFile === undefined ? undefined : new ResultFile(resultFile, onResult, clock);
     this.#socket = this.#openSocket(progressSocket, recalled);
+    // Without a result file, only the state file must be read.
     const resultRead = this.#resultFile?.read() ?? recalled;
     /** Resolves when all files and the socket were tried once. From then on the records are complete. */
     const ready = Promise.all([recalled, within(clock, READ_MAX_MS, resultRead), this.#socket.attempted]);
+    // The keeper gets no other reading in this case. NOTHING_RAN ends a run of systemd from the state file.
     if (upgradeUnit === undefined)
       void recalled.then(() => this.#keeper.applyReading(NOTHING_RAN, circumstances));
     const hasUnits = checkUnit !== undefined || upgradeUnit !== undefined;

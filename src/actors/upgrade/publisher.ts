@@ -126,7 +126,7 @@ export class UpgradePublisher {
     if (isProgressOnly && this.#timers.has('throttle')) return;
     const abilities = { can_check: checkUnit !== undefined, can_upgrade: upgradeUnit !== undefined };
     const otherMembers = JSON.stringify({ run: { ...run, percent, step }, ...abilities, check });
-    // Texts are joined and not objects, because members of the result file must keep their spelling.
+    // JSON texts are joined here, not objects, because members of the result file must keep their spelling.
     const text = `{${this.#statusText.slice(1, -1)},${otherMembers.slice(1, -1)}}`;
     if (!this.#putIfChanged('upgrade', '', text)) return;
     this.#timers.set('throttle', PROGRESS_PAUSE_MS, () => this.#publishChanges());

@@ -9,7 +9,7 @@ import { SharedWork } from '../turns.js';
 
 /** A larger result file is invalid (docs/upgrades.md, "The result file"). */
 export const RESULT_MAX_BYTES = 1024 * 1024;
-/** After a change, a detector that writes into the file itself has this time to finish. */
+/** A detector that writes the file in place, without a rename, has this time after a change to finish. */
 const SETTLE_MS = 40;
 
 /** The status as JSON text, or why there is none. */
@@ -105,6 +105,7 @@ export function parseResult(bytes: Uint8Array): ResultReading {
 }
 
 function parseStatus(text: string): ResultReading {
+  // The unmarked text is parsed, too, because the marks make a string of a wrong number such as `01`.
   const plain: unknown = JSON.parse(text);
   if (typeof plain !== 'object' || plain === null || Array.isArray(plain))
     return failed('it is not a JSON object');

@@ -9,8 +9,8 @@ import { beginsSocketRun, initialRun, isAtWork, nextRun, QUIET_MS, type Run, typ
 import type { Circumstances, SavedRun } from './run-store.js';
 
 /**
- * A line begins no run for this time after the end of a systemd run. The last line of that run may come by a
- * connection that begins just after the end.
+ * No line begins a run within this time after the end of a systemd run. The last line of that run may come
+ * by a connection that begins just after the end.
  */
 const LEFTOVER_GRACE_MS = 1_000;
 /** The pause after a failed reading of the unit, while the run is doubtful (run.ts, `isDoubtful`). */
@@ -20,7 +20,8 @@ export interface RunKeeperOwner {
   changed(run: Run): void;
   save(saved: SavedRun): void;
   /**
-   * Reads the unit. Undefined if it cannot be read. The owner then calls `applyReading` as soon as it can.
+   * Reads the unit. Undefined if it cannot be read. If the connection to systemd was lost, upgrade-units.ts
+   * calls `applyReading` on the next connection.
    */
   readUnit(): Promise<RunFacts | undefined>;
 }
@@ -52,7 +53,8 @@ export class RunKeeper {
     const { boot } = this.#circumstances;
     this.#circumstances = saved.circumstances;
     this.#run = initialRun(saved.record);
-    // No script outlives a reboot.
+    // No script outlives a reboot. This input ends a run of the socket. The first `applyReading` ends a run
+    // of systemd.
     const wasRebooted = saved.circumstances.boot !== boot;
     if (wasRebooted) this.applyInput({ kind: 'abandoned' });
     this.#setQuietTimer();
@@ -87,7 +89,7 @@ export class RunKeeper {
     const hasEnded = before.state === 'running' && run.state !== 'running';
     if (hasEnded && before.origin === 'systemd') this.#systemdEndedMs = this.#clock.monotonic();
     const hasBegun = run.count !== before.count;
-    const hasNewInvocation = !hasEnded && run.invocation !== before.invocation;
+    const hasNewInvocation = run.invocation !== before.invocation;
     const isTransition = hasBegun || hasNewInvocation || hasEnded;
     if (isTransition) this.#owner.save({ record: run, circumstances: this.#circumstances });
     this.#owner.changed(run);
@@ -120,8 +122,8 @@ export class RunKeeper {
   }
 
   /**
-   * Reads the unit of a doubtful run. The reply shows whether systemd restarts the unit, because systemd
-   * sends its signals before the reply.
+   * Reads the unit of a doubtful run. systemd sends the signals of a coming restart before its reply. The
+   * facts after the reply therefore show whether systemd restarts the unit.
    */
   async #confirm(): Promise<void> {
     const facts = await this.#owner.readUnit();

@@ -20,7 +20,10 @@ const RETRY_PAUSE_MS = 10_000;
 /** A state file has some hundred bytes. A larger file than this is not from this program. */
 const STATE_MAX_BYTES = 64 * 1024;
 
-/** The circumstances in which a run of systemd began. If one of them has changed, the run cannot go on. */
+/**
+ * The circumstances of a run. If one of them has changed, a run of systemd cannot go on. A run of the socket
+ * can go on unless `boot` has changed.
+ */
 export interface Circumstances {
   /** The id of the kernel's boot. */
   readonly boot: string;
@@ -75,7 +78,7 @@ export class RunStore {
     if (this.#writing !== undefined) await within(this.#clock, WRITE_MAX_MS, this.#writing);
   }
 
-  /** Resolves like `whenWritten`. After that no failed write is tried again. */
+  /** Resolves like `whenWritten`, and cancels the next attempt if a write has failed. */
   async stop(): Promise<void> {
     await this.whenWritten();
     this.#timers.cancelAll();

@@ -23,8 +23,8 @@ export interface RunRecord {
    */
   readonly invocationBefore?: string | undefined;
   /**
-   * The path of the job that began a running systemd run, or its last try. The result of another job, such
-   * as a reload, does not count.
+   * The path of the job that began a running systemd run. If systemd has restarted the unit (Restart=), the
+   * path of the last restart's job. The result of another job, such as a reload, does not count.
    */
   readonly startJob?: string | undefined;
 }
@@ -34,7 +34,10 @@ export interface Run extends RunRecord {
   readonly step?: string;
   /** How many runs have begun since the daemon's start, to find out whether a run began during a call. */
   readonly count: number;
-  /** The result of a systemd run's start job, if it is not `done`. The run has then failed. */
+  /**
+   * The result of `startJob` if that job has ended, but not with `done`. The run then fails, unless systemd
+   * restarts the unit (Restart=).
+   */
   readonly badJobResult?: string | undefined;
   /** The path of the unit's queued or running job during a systemd run; '' for none. */
   readonly job: string;
@@ -82,7 +85,7 @@ export function initialRun(record: RunRecord = { state: 'idle' }): Run {
   return { ...record, count: 0, job: '', isDoubtful: false, facts: NOTHING_RAN };
 }
 
-/** True if this line begins a run of the socket when the unit is not at work. */
+/** True if this line begins a run of the socket, provided that the unit is not at work. */
 export function beginsSocketRun(run: Run, content: ProgressEvent, isLeftover: boolean): boolean {
   return run.state !== 'running' && !isLeftover && content.event !== 'end';
 }
@@ -93,7 +96,7 @@ export function nextRun(run: Run, input: RunInput, nowMs: number): Run {
     case 'accepted':
       return afterAcceptance(run, input, nowMs);
     case 'unit':
-      return withVerdict(afterSignal(run, input.facts, nowMs), nowMs);
+      return withVerdict(afterFacts(run, input.facts, nowMs), nowMs);
     case 'read':
       return afterReading(run, input, nowMs);
     case 'confirmed':
@@ -144,7 +147,7 @@ function afterAcceptance(run: Run, input: RunInput & { readonly kind: 'accepted'
 }
 
 /** The run with new facts of the unit. A run may begin, or take over another invocation. */
-function afterSignal(run: Run, facts: RunFacts, nowMs: number): Run {
+function afterFacts(run: Run, facts: RunFacts, nowMs: number): Run {
   const next: Run = { ...run, facts };
   if (isRunning(run, 'systemd')) return continuedRun(next, nowMs);
   // No run begins if the unit only stops or reloads, or if the run of its invocation is over.
@@ -199,7 +202,7 @@ function withVerdict(run: Run, nowMs: number): Run {
 }
 
 function afterConfirmation(run: Run, facts: RunFacts, nowMs: number): Run {
-  const next = withVerdict(afterSignal(run, facts, nowMs), nowMs);
+  const next = withVerdict(afterFacts(run, facts, nowMs), nowMs);
   return next.isDoubtful ? finishedRun(next, 'failed', nowMs) : next;
 }
 
@@ -221,12 +224,14 @@ function afterJob(run: Run, job: string, result: string, nowMs: number): Run {
 
 function afterReading(run: Run, input: RunInput & { readonly kind: 'read' }, nowMs: number): Run {
   const { facts, isSameManager, wasStopped = false } = input;
-  if (!isRunning(run, 'systemd')) return afterSignal(run, facts, nowMs);
+  if (!isRunning(run, 'systemd')) return afterFacts(run, facts, nowMs);
   const withFacts: Run = { ...run, facts, job: facts.job, isDoubtful: false };
+  // The missed signals may have brought the run's first invocation, or that of another try (Restart=).
   const mayTakeInvocation = isSameManager && (run.invocation === undefined || facts.restarts > 0);
   const next = mayTakeInvocation ? continuedRun(withFacts, nowMs) : withFacts;
   const mayBeItsInvocation = next.invocation === undefined || next.invocation === facts.invocation;
   const isSameRun = isSameManager && mayBeItsInvocation;
+  // A unit that works in another invocation, or under another manager, has begun a new run.
   if (isAtWork(facts)) return isSameRun ? next : begunByUnit(next, nowMs);
   if (facts.job !== '' && isSameManager) return next;
   // A run without a known success has failed, also if systemd has unloaded the unit.
@@ -238,7 +243,8 @@ function afterLine(run: Run, content: ProgressEvent, isLeftover: boolean, nowMs:
   const isBeginning = beginsSocketRun(run, content, isLeftover) && !isAtWork(run.facts);
   const next = isBeginning ? startedRun(run, 'socket', nowMs) : run;
   if (next.state !== 'running') return next;
-  // The run has the percentage in the range of a progress bar. The line itself is relayed unchanged.
+  // A script may send any percentage, but that of the run stays between 0 and 100. The line is relayed
+  // unchanged.
   if (content.event === 'progress')
     return { ...next, percent: Math.min(Math.max(content.percent, 0), 100), step: content.step };
   const isEnd = content.event === 'end' && next.origin === 'socket';

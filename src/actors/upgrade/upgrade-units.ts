@@ -61,8 +61,8 @@ export class UpgradeUnits implements FollowerOwner {
   /** Counts the calls of `up`, `down` and `stop`, so that results from before the last call are ignored. */
   #epoch = 0;
   /**
-   * The last known invocation of the upgrade unit; '' for none. It stays when systemd unloads the unit, even
-   * if a quick unit is unloaded before systemd answers the start.
+   * The last known invocation of the upgrade unit; '' for none. It stays when systemd unloads the unit. A
+   * quick unit may be unloaded before systemd answers the start.
    */
   #lastInvocation = '';
 
@@ -113,6 +113,7 @@ export class UpgradeUnits implements FollowerOwner {
     // Only a new invocation proves that the unit has run. The job's result is "done" even if a condition of
     // the unit is not met (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
     const hasRun = () => {
+      // The facts get a new invocation before `#lastInvocation` does, but lose it when the unit is unloaded.
       const { invocation } = this.#facts;
       const isNewInvocation = invocation !== '' && invocation !== invocationBefore;
       return isNewInvocation || this.#lastInvocation !== invocationBefore;
