@@ -57,8 +57,8 @@ export class AvahiNames {
   }
 
   /**
-   * Asks Avahi for all names, at its socket for lines of text, because this needs no bus. Concurrent calls
-   * share one answer. Never rejects.
+   * Asks Avahi for all names. It uses Avahi's socket for lines of text, because this socket needs no bus.
+   * Concurrent calls share one answer. Never rejects.
    */
   ask(): Promise<void> {
     this.#pendingAnswer ??= this.#requestNames().finally(() => {

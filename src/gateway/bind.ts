@@ -30,8 +30,9 @@ export interface ResolvedBind {
 const IPV4_MAPPED = '::ffff:';
 
 /**
- * `bind` holds interface names, IP addresses or `all`. Keeps the order. Leaves out duplicates, and addresses
- * that the socket of another address serves, too, because a second socket would be refused as taken.
+ * `bind` holds interface names, IP addresses or `all`. Keeps the order, and leaves out duplicates. An
+ * address is also left out if the socket of another address serves it, because a second socket would be
+ * refused as taken.
  */
 export function resolveBind(bind: readonly string[], interfaces: InterfaceAddresses): ResolvedBind {
   if (bind.includes('all')) {
@@ -43,7 +44,8 @@ export function resolveBind(bind: readonly string[], interfaces: InterfaceAddres
   const notes: string[] = [];
   for (const bindEntry of bind) {
     // An entry without a dot or a colon is an interface. It is not passed to `isIP`, because the first call
-    // makes Node compile its IPv6 expression, which takes 4 ms of CPU.
+    // makes Node compile its IPv6 expression, which takes 4 ms of CPU. `canChange` avoids this call for the
+    // default `lo`, too.
     const isAddress = /[.:]/.test(bindEntry) && isIP(bindEntry) !== 0;
     const found = isAddress
       ? presentAddresses(canonicalAddress(bindEntry), interfaces)

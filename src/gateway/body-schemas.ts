@@ -61,6 +61,8 @@ function expectation(schema: PlainSchema): string {
   if (pattern !== undefined) return `a ${type} that matches ${pattern}`;
   const number = type === 'integer' ? 'an integer' : 'a number';
   if (minimum !== undefined && maximum !== undefined) return `${number} between ${minimum} and ${maximum}`;
+  // An integer of `BODIES` (schemas.ts) with only one bound has the minimum 0. A text without a pattern has
+  // at least one character.
   if (type === 'integer') return 'a non-negative integer';
   if (type === 'boolean') return 'true or false';
   const length = maxLength === undefined ? '' : ` of at most ${maxLength} characters`;

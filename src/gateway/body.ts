@@ -36,13 +36,16 @@ export async function checkBody(
 ): Promise<ParsedBody> {
   if (countsAsNoBody(json) && !isBodyRequired) return success(defaultBody);
   if (body === undefined) return badBody('This route takes no fields');
-  // A node that gets no such body never loads the validator.
+  // The validator is loaded only here, so a node without bodies to check never loads it.
   const { bodyFault } = await import('./body-schemas.js');
   const fault = bodyFault(body, json);
   return fault === undefined ? success(json) : badBody(fault);
 }
 
-/** Only the parameter `charset` is checked, because JSON must be UTF-8. Its value may have quotes. */
+/**
+ * Checks the type, and the parameter `charset`, because JSON must be UTF-8. Other parameters are ignored.
+ * The charset may have quotes, as in `charset="utf-8"`.
+ */
 export function contentTypeProblem(contentType: string): Problem | undefined {
   const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
   const wrong = (detail: string): Problem => problem('unsupported-type', `Content-Type: ${detail}`);

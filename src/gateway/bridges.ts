@@ -50,7 +50,10 @@ export class BridgeFeeds {
     this.#journal = journal;
   }
 
-  /** Sends the new entries of the journal to the subscribers that are ready. They have all earlier ones. */
+  /**
+   * Sends the new entries of the journal to the subscribers that are ready. Such a subscriber has received
+   * all earlier entries.
+   */
   sendNew(entries: readonly JournalEntry[]): void {
     for (const [subscriber, feed] of this.#feeds)
       if (feed.isReady) this.#send(subscriber, feed, { isWhole: false, entries });
@@ -159,7 +162,8 @@ function replyTo(
   if (!hasAllParams || missingConfigKey !== undefined) return problemReply(noSuchPath(missingConfigKey));
   const body = request.invalidBody === undefined ? success(request.body) : parseText(request.invalidBody);
   if (!body.ok) return problemReply(body.error);
-  // `mayChange` is a member of the node's record. MQTT is the only child that reads this record.
+  // `mayChange` becomes the member `control` of the record of `GET /server`. MQTT is the only child that
+  // requests this record.
   return replies.reply(operation, { params, mayChange: settings.mqtt.control, json: body.value });
 }
 

@@ -11,7 +11,10 @@ process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(16 * 1024);
 
 /** Connections for requests, in addition to the streams. */
 const CONNECTIONS_BESIDE_STREAMS = 512;
-/** Descriptors for everything else: progress connections, buses, files, threads (31 at rest). */
+/**
+ * Descriptors for everything else: progress connections, buses, files, threads. A daemon at rest has 31
+ * descriptors.
+ */
 const OTHER_DESCRIPTORS = 512;
 /**
  * This many connections may be open above the limit for a moment, if descriptors are left. Clients whose

@@ -99,16 +99,17 @@ export class Connections<C extends Connection> {
   /** The condition by which a peer must lose a connection; undefined if no peer has to. */
   #conditionForLosingOne(): ((peer: Peer) => boolean) | undefined {
     const { connections, reservedPerSide, perPeer } = this.#limits;
-    const perSide = connections - reservedPerSide;
+    // Loopback is one side, all other peers are the other. Neither may use what is reserved for the other.
+    const maxPerSide = connections - reservedPerSide;
     // This is the ordinary case: so few connections exceed no bound, whoever has them.
-    if (this.#open.length <= Math.min(perPeer, perSide)) return undefined;
+    if (this.#open.length <= Math.min(perPeer, maxPerSide)) return undefined;
     const localCount = this.#peers.get(LOOPBACK)?.openCount ?? 0;
     const otherCount = this.#open.length - localCount;
     const isLocal = ({ name }: Peer): boolean => name === LOOPBACK;
     const isAboveBound = (peer: Peer): boolean => !isLocal(peer) && peer.openCount > perPeer;
     for (const peer of this.#peers.values()) if (isAboveBound(peer)) return isAboveBound;
-    if (localCount > perSide) return isLocal;
-    if (otherCount > perSide) return (peer) => !isLocal(peer);
+    if (localCount > maxPerSide) return isLocal;
+    if (otherCount > maxPerSide) return (peer) => !isLocal(peer);
     return this.#open.length > connections ? () => true : undefined;
   }
 

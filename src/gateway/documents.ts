@@ -33,7 +33,7 @@ export class Documents {
   readonly #tracklists = new WeakMap<JournalEntry, CachedResponse>();
   /**
    * Functions that resume the waiting requests for a child's records. A child has no entry after its first
-   * health report.
+   * health report that says more than `connecting`.
    */
   readonly #waitingRequests = new Map<ChildName, Set<() => void>>();
 
@@ -123,6 +123,7 @@ export class Documents {
     }
     const cached = this.#cached.get(resource);
     const { changeNumber, changedAt } = newest;
+    // If the backend has come up again without a change, the number is the same, but the time is later.
     if (cached?.changeNumber === changeNumber && cached.changedAt === changedAt) return cached.response;
     const text = join((collection) => this.#texts(collection));
     if (text === undefined) return undefined;

@@ -21,15 +21,16 @@ const DISCARD_LIMIT_BYTES = 1024 * 1024;
 /** The longest time for a whole body to arrive: uWebSockets.js limits only the pause between two packets. */
 const BODY_DEADLINE_MS = 10_000;
 /**
- * A larger body of an answer, such as a cover, is sent in the parts that the kernel accepts, if the handler
- * has returned before. `end` would keep a copy of it for each slow reader.
+ * `end` would keep a copy of a larger body, such as a cover, for each slow reader. So `tryEnd` sends such a
+ * body in the parts that the kernel accepts. `end` still sends it within the handler, and if the reply closes
+ * the connection.
  */
 const COPIED_MAX_BYTES = 256 * 1024;
 
 /**
- * Methods that read the request (`header`, `query`, `firstRepeatedHeader`, `receiveBody`, `openStream`) must
- * be called before the handler's first await, or after `keep`. An exchange ends in exactly one way: by
- * `answer`, by the end of a stream, by `cut`, or because the peer disconnects.
+ * `header`, `query`, `firstRepeatedHeader`, `receiveBody` and `openStream` must be called before the first
+ * await of the handler, or after `keep`. An exchange ends in exactly one way: by `answer`, by the end of a
+ * stream, by `cut`, or because the peer disconnects.
  */
 export class Exchange {
   /** Methods are case-sensitive. */

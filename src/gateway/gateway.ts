@@ -111,7 +111,8 @@ export class Gateway {
   }
 
   /**
-   * Resolves when an enabled child is up, or has reported why it is not, at the latest after `withinMs`.
+   * Resolves when this child is up, or has reported why it is not, at the latest after `withinMs`. Resolves
+   * at once if the child is not enabled.
    */
   async waitForFirstHealth(child: ChildName, withinMs: number): Promise<void> {
     await this.#documents.waitForFirstHealth(child, withinMs);

@@ -176,8 +176,8 @@ export class RequestHandler implements ExchangeHandler {
     if (!match.ok) return refuse(exchange, match.error);
     // HEAD uses the GET route; the exchange leaves out the body.
     const method = exchange.method === 'HEAD' ? 'GET' : exchange.method;
-    const { params, other } = match.value;
-    const route = match.value.route.method === method ? match.value.route : other;
+    const { route: firstRoute, other: secondRoute, params } = match.value;
+    const route = firstRoute.method === method ? firstRoute : secondRoute;
     if (route?.method !== method) return refuseMethod(exchange, match.value);
     return this.#serveRoute(exchange, standing, { route, params }, mayChange);
   }

@@ -53,8 +53,8 @@ export class HostIdentity {
   }
 
   /**
-   * Asks Avahi, if only Avahi can tell whether the name in this Host header is the node's. Undefined if
-   * `hostProblem` can decide at once; otherwise it can when the promise has settled.
+   * Asks Avahi if nothing else can decide whether the name in this Host header is the node's. `hostProblem`
+   * can decide as soon as the promise has settled, or at once if there is no promise.
    */
   askAvahiIfNeeded(header: string): Promise<void> | undefined {
     if (this.#isTrusted(header)) return undefined;

@@ -195,8 +195,8 @@ export class Journal {
     const before = state.records.get(key);
     if (before?.json === json && keeps !== 'passing') return undefined;
     if (before !== undefined) this.#entries.delete(before.sequence);
-    // A record that is back with the same text needs no removal. Only a player that is back is new for
-    // readers (`player.added`), so they must get its removal first.
+    // A record that is back with the same text needs no removal. A player is the exception: readers get
+    // `player.added` for a player that is back, so they must get `player.removed` before it.
     if (before === undefined && shape !== 'player') this.#deleteEarlierRemoval({ collection, key, json });
     this.#newestSequence += 1;
     const entry: JournalEntry = {

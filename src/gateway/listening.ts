@@ -7,8 +7,8 @@ import type { Log } from '../protocol/actor/messages.js';
 import { type BindAddress, canChange, hostForClient, resolveBind } from './bind.js';
 
 /**
- * A new address must be served within 10 s (docs/configuration.md, "Addresses"). Polls are no more frequent,
- * because each one wakes the process, which has 1.3 wake-ups per second in all.
+ * A new address must be served within 10 s (docs/configuration.md, "Addresses"). More frequent polls would
+ * wake the process too often. Its goal at rest is 1.3 wake-ups per second (bench/FIGURES.md, "At rest").
  */
 const POLL_EVERY_MS = 8000;
 
@@ -33,7 +33,7 @@ export interface ListeningOptions {
 
 export interface ListeningState {
   readonly listening: readonly string[];
-  /** Entries of `bind` that are missing, or cannot be listened on now. */
+  /** Entries of `bind` without a usable address, or with an address that cannot be listened on now. */
   readonly waiting: readonly string[];
 }
 
@@ -121,7 +121,7 @@ export class ListeningSockets {
     const addressesBefore = [...this.#open.keys()].join();
     // Sockets are closed first, because an old socket may block a new one on the same port.
     this.#closeAllExcept(present);
-    const refused = this.#openMissing(present);
+    const refused = this.#openSocketsFor(present);
     this.#refused = refused.map(({ address }) => address);
     this.#waiting = [...new Set([...missing, ...refused.map(({ bindEntry }) => bindEntry)])];
     if ([...this.#open.keys()].join() !== addressesBefore) onListeningChanged();
@@ -149,15 +149,15 @@ export class ListeningSockets {
   }
 
   /** Returns the addresses that cannot be listened on. */
-  #openMissing(present: readonly BindAddress[]): readonly BindAddress[] {
-    const missing = present.filter(({ address }) => !this.#open.has(address));
-    for (const { address } of missing) {
+  #openSocketsFor(present: readonly BindAddress[]): readonly BindAddress[] {
+    const withoutSocket = present.filter(({ address }) => !this.#open.has(address));
+    for (const { address } of withoutSocket) {
       const socket = this.#options.open(address, this.port);
       if (socket !== undefined) this.#open.set(address, socket);
     }
-    const opened = missing.map(({ address }) => address).filter((address) => this.#open.has(address));
+    const opened = withoutSocket.map(({ address }) => address).filter((address) => this.#open.has(address));
     if (opened.length > 0)
       this.#options.log('info', 'listening', { addresses: opened.join(' '), port: this.port });
-    return missing.filter(({ address }) => !this.#open.has(address));
+    return withoutSocket.filter(({ address }) => !this.#open.has(address));
   }
 }

@@ -65,7 +65,10 @@ function processMetrics({ version, startedAt, uptimeSeconds }: MetricsFacts): re
   ];
 }
 
-/** Each request makes the other threads report, so their figures are those of the request before. */
+/**
+ * Each request asks the other threads for new reports, but does not wait for them. So their heap bytes are
+ * those of the last report. Their processor time is always current, because the kernel reports it.
+ */
 function threadMetrics({ threads }: MetricsFacts): readonly Metric[] {
   const reports = [['main', threadReport()] as const, ...threads];
   const cpuSeconds: [labels: { thread: string }, seconds: number][] = [];
@@ -124,7 +127,10 @@ function requestMetrics(
   ];
 }
 
-/** In OpenMetrics the bucket `le` counts all requests that took at most `le` seconds. */
+/**
+ * In OpenMetrics the bucket `le` counts all requests that took at most `le` seconds. A whole number is
+ * written with a decimal place there, such as `10.0` (OpenMetrics, "Canonical Numbers").
+ */
 function histogram(operation: string, { buckets, count, sumS }: OperationCounts): readonly Sample[] {
   let countSoFar = 0;
   const boundedBuckets: Sample[] = [];

@@ -1,5 +1,5 @@
 // Puts the node's name into the page's manifest, and gives the icons a colour that follows from the name. So
-// the icons of three rooms differ on a home screen.
+// the icons of different rooms usually differ on a home screen.
 
 import { extname } from 'node:path';
 
@@ -37,8 +37,9 @@ function textWithinQuotes(name: string): string {
 type Recolour = (red: number, green: number, blue: number) => readonly number[];
 
 /**
- * Parts of a colour are 0..255. The colour is rotated around (1, 1, 1), so a grey stays as it is. Each row of
- * the matrix has the same three weights, one place further on.
+ * Parts of a colour are 0..255. The vector (red, green, blue) is rotated around the axis (1, 1, 1), so a
+ * grey stays as it is. Each new part is the weighted sum of its own old part and the two parts that follow
+ * it. Red follows blue. The three weights are the same for every part.
  */
 function rotation(degrees: number): Recolour {
   const radians = (degrees * Math.PI) / 180;

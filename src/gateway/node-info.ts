@@ -21,9 +21,9 @@ export interface NodeInfo {
 }
 
 export function readNodeInfo(): NodeInfo {
-  // In the order of os-release(5), the first file that names the system counts.
+  // The files are in the order of os-release(5). The first one that has a name counts.
   const names = ['/etc/os-release', '/usr/lib/os-release'].map((file) => prettyName(textIfThere(file)));
-  // Node and Go name only this architecture differently, among those with a binary of uWebSockets.js.
+  // uWebSockets.js has binaries for few architectures. Only `x64` of these has another name in Go.
   const goArchitecture = arch() === 'x64' ? 'amd64' : arch();
   return {
     get hostname() {
@@ -96,7 +96,7 @@ interface HealthFacts {
   readonly backends: ReadonlyMap<ChildName, BackendHealth>;
 }
 
-/** `ok` means that every enabled backend is up. */
+/** `ok` means that every enabled backend and bridge is up. */
 export function healthRecord({ version, uptimeMs, streams, listening, backends }: HealthFacts): HealthRecord {
   const rows = [...backends].map(
     ([backend, health]) => [backend, { ...health, since: new Date(health.since).toISOString() }] as const,

@@ -30,7 +30,7 @@ const PROBLEMS_OF_EVERY_ROUTE = [
   'gateway-failed',
   'shutting-down',
 ] as const;
-/** `problemsOf` adds the problems of single backends. */
+/** The problems of each kind of route. `problemsOf` adds those of the route's backend. */
 const PROBLEMS_BY_KIND: Readonly<Partial<Record<Route['kind'], readonly ProblemCode[]>>> = {
   command: [
     'foreign-origin',
@@ -212,9 +212,9 @@ function query(name: string, description: string, schema: TSchema = TEXT): JsonO
 }
 
 /**
- * A component within another component becomes a reference. Typebox makes a copy of an optional object, so
- * objects are also compared by their JSON. Without the reference, generators of clients would make two types
- * with one name, and leave one out.
+ * A component within another component becomes a reference. Without the reference, generators of clients
+ * would make two types with the same name, and leave one out. Typebox makes a copy of an optional object, so
+ * objects are compared not only by identity, but also by their JSON.
  */
 function schemaComponents(): JsonObject {
   const components: [string, TSchema][] = Object.entries(COMPONENTS);

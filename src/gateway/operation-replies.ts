@@ -29,12 +29,12 @@ export interface ReplyParts {
   readonly responses: ResponseMaker;
   readonly backends: Backends;
   readonly covers: Pick<Covers, 'reply'>;
-  /** `mayChange` becomes a member of the record. */
+  /** The record's member `control` is `mayChange`. */
   readonly serverRecord: (mayChange: boolean) => ServerRecord;
   readonly healthRecord: (uptimeMs: number) => HealthRecord;
   /**
-   * The text of `GET /openapi.json`, which differs for clients that may change nothing. After a failure the
-   * text is requested again.
+   * Makes the text of `GET /openapi.json`, which differs for clients that may change nothing. A failure is
+   * not remembered: the next request calls the function again.
    */
   readonly openapiText: (mayChange: boolean) => Promise<string>;
   readonly clock: Clock;
@@ -66,14 +66,15 @@ export class OperationReplies {
   readonly #startedAt: number;
   readonly #startedMonotonicMs: number;
   /**
-   * The newest answer to each question to a backend, by question, the newest question last. An answer with an
-   * equal text gets the same response, with the same tag and time.
+   * The newest response to each question, which is a backend with a command. The question that was answered
+   * last is the last one of the map. An answer with an equal text gets the same response, with the same tag
+   * and time.
    */
   readonly #rememberedAnswers = new Map<string, CachedResponse>();
   /** By `mayChange`. */
-  readonly #server = new Map<boolean, CachedResponse>();
+  readonly #serverResponses = new Map<boolean, CachedResponse>();
   /** By `mayChange`. */
-  #openapi = new Map<boolean, CachedResponse>();
+  #openapiResponses = new Map<boolean, CachedResponse>();
 
   constructor(parts: ReplyParts) {
     this.#parts = parts;
@@ -83,7 +84,7 @@ export class OperationReplies {
 
   /** To be called when the configuration has changed, because then other routes may exist. */
   forgetOpenapi(): void {
-    this.#openapi = new Map();
+    this.#openapiResponses = new Map();
   }
 
   reply(operation: Operation, input: OperationInput): Reply {
@@ -162,19 +163,19 @@ export class OperationReplies {
 
   #serverReply(mayChange: boolean, ifNoneMatch: string): HttpReply {
     const { responses, serverRecord, clock } = this.#parts;
-    const before = this.#server.get(mayChange);
+    const before = this.#serverResponses.get(mayChange);
     const date = before === undefined ? this.#startedAt : clock.date();
     const response = responses.makeIfChanged(before, JSON.stringify(serverRecord(mayChange)), date);
-    this.#server.set(mayChange, response);
+    this.#serverResponses.set(mayChange, response);
     return replyFor(response, ifNoneMatch);
   }
 
   async #openapiReply(mayChange: boolean, ifNoneMatch: string): Promise<HttpReply> {
-    const { openapiText: openapi, responses } = this.#parts;
+    const { openapiText, responses } = this.#parts;
     // If the configuration changes while the text is made, the text goes into the old map, which is not used
     // any more.
-    const cached = this.#openapi;
-    const response = cached.get(mayChange) ?? responses.make(await openapi(mayChange), this.#startedAt);
+    const cached = this.#openapiResponses;
+    const response = cached.get(mayChange) ?? responses.make(await openapiText(mayChange), this.#startedAt);
     cached.set(mayChange, response);
     return replyFor(response, ifNoneMatch);
   }

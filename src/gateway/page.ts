@@ -75,8 +75,9 @@ interface PageParts {
   /** `api.cors.origins`, already checked; `*` allows every origin. */
   readonly corsOrigins: readonly string[];
   /**
-   * Differs for each start, and is part of the tags. A hash of the file would be a tag, too, but Node would
-   * load its cryptography, which takes 7 ms of CPU (docs/development/what-we-learnt.md, "Node and V8").
+   * Differs for each start, and is part of the tags. A hash of the file could be the tag instead, but then
+   * Node would load its cryptography. This takes 7 ms of CPU (docs/development/what-we-learnt.md, "Node and
+   * V8").
    */
   readonly bootId: string;
   readonly hostname: () => string;

@@ -7,7 +7,9 @@ export const BUCKET_BOUNDS_S = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10] as const
 export interface OperationCounts {
   /** By HTTP status. */
   readonly statuses: Map<number, number>;
-  /** How many requests took at most the bound of the same index, but longer than the bound before it. */
+  /**
+   * `buckets[i]` counts requests that took at most `BUCKET_BOUNDS_S[i]`, but longer than the bound before.
+   */
   readonly buckets: number[];
   count: number;
   sumS: number;

@@ -8,8 +8,9 @@ import type { OpenStream, TextSink } from './events/stream.js';
  *
  * - After each text, because the end of a chunk is sent only with the next chunk. Clients that read whole
  *   chunks, such as Python's urllib3 and requests, would get every event one event late.
- * - When the connection is writable again. A buffer may still have bytes that the kernel did not accept, even
- *   if no write was refused. Only a write flushes the buffer, and its result says whether it is empty.
+ * - When the connection is writable again, because a buffer may still have bytes that the kernel did not
+ *   accept. This is possible even if no write was refused. Only another write sends these bytes, and its
+ *   result says whether the buffer is empty.
  */
 const COMMENT = ':\n';
 

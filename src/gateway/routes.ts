@@ -20,8 +20,8 @@ export type RouteSettings = Pick<Settings, 'api' | ChildName>;
 export type OperationRoute = Operation & { readonly name: OperationName };
 
 /**
- * Routes that are no operations: they need a connection, or are for browsers or Prometheus. The client has
- * no functions for them, and bridges cannot call them.
+ * Routes that are no operations: the events need a connection that stays open, and the others are for
+ * browsers or Prometheus. The client has no functions for them, and bridges cannot call them.
  */
 type OtherRoute = Pick<Operation, 'path' | 'summary' | 'needs'> & { readonly method: 'GET' } & (
     | { readonly kind: 'events' }

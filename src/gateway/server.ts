@@ -222,6 +222,7 @@ class HttpConnection implements Connection {
   #noteRequest(newestExchange: () => Exchange | undefined): void {
     if (this.#hasRequested) return;
     this.#hasRequested = true;
+    // The handler of the first request has just returned, so the newest exchange is that of this connection.
     const isPeersTurn = newestExchange()?.isPeersTurn === true;
     if (!isPeersTurn) return;
     // The data handler has switched off the timeout of uWebSockets.js for idle connections. `resume` sets the

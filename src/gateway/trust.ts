@@ -105,7 +105,7 @@ export function originStanding(origin: string, host: string, rules: TrustRules):
 
 /**
  * Refuses requests that uWebSockets.js accepts although their content or end is ambiguous. A GET has no
- * effect, so only its Host is checked (RFC 9112, section 3.2): the check of a browser's ten headers takes
+ * effect, so only its Host is checked (RFC 9112, section 3.2). With a browser's ten headers this check takes
  * 0.75 µs, and the whole GET 6.4 µs. Headers that follow a header without a name are not checked, because
  * uWebSockets.js hides them.
  */
@@ -122,8 +122,7 @@ export function ambiguityProblem(exchange: ReadableHead): Problem | undefined {
 
 /**
  * Protects against CSRF: a page of a foreign origin may send GET and HEAD, but nothing that has an effect.
- * Undefined if the request is accepted. Browsers treat a host's http page and https page as two sites.
- * `Host` has no scheme to compare with that of `Origin`, so `secFetchSite` is checked, too.
+ * Undefined if the request is accepted.
  */
 export function originProblem(
   method: string,
@@ -133,8 +132,10 @@ export function originProblem(
 ): Problem | undefined {
   if (method === 'GET' || method === 'HEAD') return undefined;
   if (standing === 'foreign') return foreignOrigin(origin);
-  const isCrossSite = standing !== 'allowed' && secFetchSite.toLowerCase() === 'cross-site';
-  if (method === 'OPTIONS' || !isCrossSite) return undefined;
+  if (method === 'OPTIONS' || standing === 'allowed') return undefined;
+  // Browsers treat the http page and the https page of one host as two sites. For `isSameOrigin` they are
+  // one, because `Host` has no scheme to compare with that of `Origin`.
+  if (secFetchSite.toLowerCase() !== 'cross-site') return undefined;
   return problem('foreign-origin', 'A page of another site sent this request');
 }
 

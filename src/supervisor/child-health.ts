@@ -55,6 +55,7 @@ export class ChildHealth {
     const hasNewDetail = state !== 'up' && detail !== undefined && detail !== before?.detail;
     if (!isSameState || hasNewDetail) {
       const fields = stack === undefined ? detailIfAny : { ...detailIfAny, stack };
+      // A detail of `connecting` says why the peer is away.
       const level = state === 'connecting' && detail !== undefined ? 'warn' : LEVEL_OF_STATE[state];
       this.log(level, `backend is ${state}`, fields);
     }

@@ -209,6 +209,7 @@ export class Child {
       this.#health.log('warn', 'backend did not stop cleanly', { detail: death.reason });
     if (this.#stopState !== undefined) this.#finishStop();
     else if (this.#phase === 'ending') {
+      // Commands that have come since `stop` are not settled, because the next thread gets them.
       this.#restOrStartAgain();
       return;
     }
@@ -247,6 +248,7 @@ export class Child {
     this.#resolveFirstMessage?.();
   };
 
+  /** `K` ties the item to the handler of its kind. For a plain union the compiler would refuse the call. */
   #handle<K extends OtherItem['kind']>(
     item: Extract<OtherItem, { readonly kind: K }> & { readonly kind: K },
   ): void {

@@ -32,8 +32,8 @@ export interface HeartbeatPolicy {
 export const HEARTBEAT: HeartbeatPolicy = { everyMs: 30_000, pongWithinMs: 10_000, idleBeats: 10 };
 
 /**
- * Utilization of the event loop, 0..1, below which a thread counts as idle. A hung thread is busy. Below
- * this value it has hung for 0.3 s at most since the last beat (1 % of 30 s).
+ * A thread counts as idle if the utilization of its event loop, 0..1, is below this value. The loop of a
+ * hung thread is busy. So an idle thread has hung for 0.3 s at most since the last beat (1 % of 30 s).
  */
 const IDLE_UTILIZATION = 0.01;
 

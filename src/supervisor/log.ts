@@ -136,8 +136,8 @@ function statsOfOutput(): Stats | undefined {
 
 /**
  * journald may stop reading. Node makes a stream socket non-blocking when a `Socket` is made for it. This
- * object lives as long as the process. Sockets of other kinds still block, because Node cannot make a
- * `Socket` for them.
+ * `Socket` is used for nothing else, and stays open until the process ends. Sockets of other kinds still
+ * block, because Node cannot make a `Socket` for them.
  */
 function makeSocketNonBlocking(): void {
   try {

@@ -22,8 +22,8 @@ export interface ChildSpec {
   readonly isOnDemand: boolean;
 }
 
-/** The upgrade backend may be writing its state file to slow flash. */
 const STOP_WITHIN_MS: Partial<Record<ChildName, number>> = {
+  // The upgrade backend may be writing its state file to slow flash.
   upgrade: 1000,
   discovery: 250,
   players: 250,

@@ -71,22 +71,22 @@ export class Reload {
     const settings = settingsOf(withStartKeys(values, this.#valuesAtStart));
     const changed = changedKeys(this.#lastValues, values).filter((key) => !NEED_RESTART.includes(key));
     this.#lastValues = values;
-    const restarted = await this.#apply(settings);
+    const stopped = await this.#apply(settings);
     for (const key of changedKeys(this.#valuesAtStart, values))
       if (NEED_RESTART.includes(key)) log('warn', `${key} takes effect with the next start`);
     const changedText = changed.length > 0 ? changed.join(' ') : 'nothing';
-    const restartedIfAny = restarted.length > 0 ? { restarted: restarted.join(' ') } : {};
-    log('info', 'the configuration was read again', { changed: changedText, ...restartedIfAny });
+    const stoppedIfAny = stopped.length > 0 ? { restarted: stopped.join(' ') } : {};
+    log('info', 'the configuration was read again', { changed: changedText, ...stoppedIfAny });
   }
 
   /** Returns the children that were stopped. Those that are still enabled start again. */
   async #apply(settings: Settings): Promise<readonly ChildName[]> {
     const { setLogLevel, supervisor, gateway } = this.#parts;
     setLogLevel(settings.logLevel);
-    const restarted = await supervisor.stopChanged(settings);
-    gateway.reconfigure(settings, restarted);
+    const stopped = await supervisor.stopChanged(settings);
+    gateway.reconfigure(settings, stopped);
     supervisor.startMissing();
-    return restarted;
+    return stopped;
   }
 }
 

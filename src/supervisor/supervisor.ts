@@ -15,7 +15,7 @@ import { CHILDREN, type ChildSpec, RESTARTS, type RestartPolicy, stopTimeMs } fr
 import type { Threads } from './threads.js';
 
 /**
- * The longest wait for a child's first message before the next child starts. Threads that load at once are
+ * The longest wait for a child's first message before the next child starts. Threads that load together are
  * all ready late: on two cores the first of four is ready after 163 ms, and after 125 ms if it loads alone
  * (bench/FIGURES.md, "The start"). With a tenth of a core the first child needs more than 300 ms for its
  * first message. A long wait costs little, because the first HTTP answer does not need the second child.
@@ -92,15 +92,17 @@ export class Supervisor implements Backends {
     return changed.map(({ name }) => name);
   }
 
-  /** Starts the enabled children that do not run, in order. */
+  /** Makes and starts the enabled children that do not exist yet, in order. */
   startMissing(): void {
     const { children = CHILDREN } = this.#options;
     if (this.#stopping !== undefined) return;
-    const running = new Map(this.#children);
+    const existing = new Map(this.#children);
+    // The map is filled anew, because it must be in start order.
     this.#children.clear();
     const enabled = children.filter((spec) => spec.isEnabled(this.#settings));
-    for (const spec of enabled) this.#children.set(spec.name, running.get(spec.name) ?? this.#newChild(spec));
-    void this.#startAll([...this.#children.values()].filter(({ name }) => !running.has(name)));
+    for (const spec of enabled)
+      this.#children.set(spec.name, existing.get(spec.name) ?? this.#newChild(spec));
+    void this.#startAll([...this.#children.values()].filter(({ name }) => !existing.has(name)));
     if (this.#children.size > 0 && !this.#timers.has('beat')) this.#armBeat();
   }
 
@@ -117,7 +119,7 @@ export class Supervisor implements Backends {
       restartPolicy: restarts,
       askWithinMs,
       areLevelsWatched: () => this.#areLevelsWatched,
-      onPong: () => this.#disarmPongDue(),
+      onPong: () => this.#cancelPongDeadline(),
     });
   }
 
@@ -185,21 +187,21 @@ export class Supervisor implements Backends {
     const now = this.#clock.monotonic();
     const policy = this.#heartbeat;
     const pinged = [...this.#children.values()].filter(({ incarnation }) => incarnation?.ping(now, policy));
-    if (pinged.length > 0) this.#armPongDue();
+    if (pinged.length > 0) this.#armPongDeadline();
   }
 
-  #armPongDue(): void {
+  #armPongDeadline(): void {
     const policy = this.#heartbeat;
     this.#timers.set('pongs', policy.pongWithinMs, () => {
       const stillDue = [...this.#children.values()].filter(({ incarnation }) =>
         incarnation?.checkPong(policy),
       );
-      if (stillDue.length > 0) this.#armPongDue();
+      if (stillDue.length > 0) this.#armPongDeadline();
     });
   }
 
-  /** Cancels the deadline when no pong is due any more, which saves a wake-up per beat. */
-  #disarmPongDue(): void {
+  /** Does nothing while a pong is awaited. Without the deadline a beat has one wake-up less. */
+  #cancelPongDeadline(): void {
     const children = [...this.#children.values()];
     if (!children.some(({ incarnation }) => incarnation?.isPongDue)) this.#timers.cancel('pongs');
   }

@@ -24,15 +24,16 @@ const REASON_CHARS_MAX = 200;
 const EXIT_MESSAGE = /^worker exited with code: (-?\d+)$/;
 
 /**
- * The limit of the old generation makes a leak end one thread, and not a node of 512 MB. Without a leak 64 MB
- * are never needed: an idle actor's isolate takes about 8 MB (bench/FIGURES.md, "Memory at rest"), and a
- * record a few kB. V8 does not count Buffers, so every actor bounds them itself (what-we-learnt.md, "Node and
- * V8").
+ * With a limit of the old generation, a leak ends only its thread, and not a whole node of 512 MB. Without a
+ * leak 64 MB are never needed: an idle actor's isolate takes about 8 MB (bench/FIGURES.md, "Memory at
+ * rest"), and a record a few kB. V8 does not count Buffers, so every actor bounds them itself
+ * (what-we-learnt.md, "Node and V8").
  *
- * Without a limit, the young generation of a busy thread grows to 32 MB and does not shrink at rest. It was
- * half of the memory that was still in use after a storm. 3 MB are three semi-spaces of 1 MB, as V8 also
- * chooses itself under the unit's MemoryMax=. A storm and a change cost as much CPU with 3 MB as with 16 MB
- * (bench/FIGURES.md, "After a storm").
+ * Without a limit, the young generation of a busy thread grows to 32 MB and does not shrink at rest. A storm
+ * is 10 s of changes without a pause. After a storm, the young generation was half of the memory that was
+ * still in use. The limit of 3 MB means three semi-spaces of 1 MB. Under the unit's MemoryMax=, V8 chooses
+ * this size also by itself. A storm and a change cost as much CPU with 3 MB as with 16 MB (bench/FIGURES.md,
+ * "After a storm").
  */
 export const HEAP_LIMITS: ResourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 3 };
 
@@ -86,7 +87,8 @@ class Pool {
     this.#diedEarly = new Promise((resolve) => {
       this.#pool.on('error', (error: unknown) => resolve(deathOf(error)));
       if (warmUpFile === undefined) return;
-      // piscina reports the end of a thread to the task that runs, not to waiting tasks.
+      // The actor's task waits while the warm-up runs. piscina reports the end of a thread to the task that
+      // runs, not to waiting tasks.
       this.#runTask(warmUpFile, 'warmUp').then((death) => {
         if (death !== RETURNED) resolve(death);
       });
@@ -217,7 +219,10 @@ export class Threads {
     await Promise.all([this.endPreloaded(), ...living]);
   }
 
-  /** A preloaded thread for another file is ended, because its module may have had effects. */
+  /**
+   * Undefined if no thread was preloaded for this file. A thread that was preloaded for another file is
+   * ended. It cannot run this file, because the other file's module may have had effects.
+   */
   #takePreloaded(actorFile: string): Pool | undefined {
     const preloaded = this.#preloaded;
     if (preloaded?.actorFile !== actorFile) {

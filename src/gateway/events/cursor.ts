@@ -16,7 +16,10 @@ import {
 import { Joiner, type StreamItem } from './joiner.js';
 import type { EventQuery } from './query.js';
 
-/** A write is not much larger, because bytes that the kernel does not accept stay in user memory. */
+/**
+ * A portion ends with the event that reaches this size, because bytes that the kernel does not accept stay
+ * in user memory.
+ */
 const PORTION_BYTES_MAX = 64 * 1024;
 
 export interface CursorContext {
@@ -37,8 +40,8 @@ export class Cursor {
    */
   #itemsUpTo = 0;
   /**
-   * Records that are newer than `knownUpTo`, but whose `added` event the client has already. Their next
-   * change is an `updated` event.
+   * Records that were first put after the `knownUpTo` of `#items`, but whose `added` event the client has
+   * already. Their next change is an `updated` event.
    */
   readonly #introduced = new Set<string>();
   #items: Generator<StreamItem, undefined>;
@@ -47,8 +50,9 @@ export class Cursor {
   /**
    * The client has all events up to `readUpTo`, a sequence number of this run of the daemon. If it is
    * undefined, the client gets a snapshot. The client knows all records up to `knownUpTo`. This number is
-   * smaller than `readUpTo` if the client fell behind in the middle of a delivery. Of the records in
-   * between, the client knows only those whose events it has received.
+   * smaller than `readUpTo` if the client fell behind in the middle of a delivery. A record that was first
+   * put between the two numbers may be unknown to the client. If it was put again in the same batch, its
+   * only event comes after `readUpTo`.
    */
   constructor(context: CursorContext, filter: Filter, readUpTo: number | undefined, knownUpTo = readUpTo) {
     this.#context = context;
@@ -88,7 +92,10 @@ export class Cursor {
     }
   }
 
-  /** Events of about `PORTION_BYTES_MAX` together, or fewer if `#items` ends; '' if it ends without one. */
+  /**
+   * Joins the texts of events until they have about `PORTION_BYTES_MAX` together, or until `#items` ends.
+   * Returns '' if `#items` ends without an event.
+   */
   #readPortion(): string {
     let text = '';
     while (text.length < PORTION_BYTES_MAX) {
@@ -122,7 +129,10 @@ export class Cursor {
   *#changesAfter(sequence: number, knownUpTo: number): Generator<StreamItem, undefined> {
     for (const entry of this.#context.journal.entriesAfter(sequence)) {
       const isIntroduced = this.#introduced.has(recordId(entry));
-      const item = this.#itemOf(entry, isIntroduced ? entry.firstSequence : knownUpTo, entry.sequence);
+      // The client knows an introduced record. With the record's own first number, `kindOfEntry` does not
+      // take it for new.
+      const recordKnownUpTo = isIntroduced ? entry.firstSequence : knownUpTo;
+      const item = this.#itemOf(entry, recordKnownUpTo, entry.sequence);
       if (item !== undefined) yield item;
       this.#noteIntroduction(entry, knownUpTo);
     }
@@ -148,9 +158,9 @@ export class Cursor {
   }
 
   /**
-   * Yields first the removals and actions after `knownUpTo`, if there is such a number. Then follow for each
-   * backend a mark, its detail if it has one, and its records. A mark is a `backend.updated` with the detail
-   * "snapshot": it makes the client forget what it knows of this backend.
+   * Yields first the removals and actions after `knownUpTo`, or none if it is undefined. For each backend it
+   * then yields a mark, an event with the detail if there is one, and the records. A mark is a
+   * `backend.updated` with the detail "snapshot": it makes the client forget what it knows of this backend.
    */
   *#snapshotItems(knownUpTo: number | undefined, newest: number): Iterable<StreamItem> {
     if (knownUpTo !== undefined) yield* this.#removalsAndActions(knownUpTo, newest);

@@ -78,6 +78,7 @@ export class EventHub {
    * those that must read it now.
    */
   #makeStreamsRead({ collection, sequence }: JournalEntry): readonly EventStream[] {
+    // `fallBackTo` expects a stream that has all changes before this removal, so these are sent first.
     this.#send(this.#joiner.eventBefore(undefined));
     return [...this.#streams].filter(
       (stream) => acceptsCollection(stream.filter, collection) && stream.fallBackTo(sequence - 1),

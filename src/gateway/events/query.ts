@@ -13,7 +13,7 @@ export interface EventQuery {
   readonly filter: Filter;
   readonly keepaliveMs: number;
   readonly snapshot: boolean;
-  /** Names in the lists that do not exist and are ignored. */
+  /** Names in `types`, `backend` and `exclude` that are unknown here, so they are ignored. */
   readonly unknownNames: readonly string[];
   /** Unchecked: it may be unknown, expired or rubbish. */
   readonly lastEventId?: string;

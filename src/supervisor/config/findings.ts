@@ -112,7 +112,10 @@ function finding(place: Location, key: string, text: string): Finding {
   return { place, line: printable(`${file}:${line}:${col}: ${key}: ${text}`) };
 }
 
-/** The known path with the nearest last name. If several are equally near, the nearest section decides. */
+/**
+ * The known path whose last part is most like that of `path`. If several are equally near, the nearest
+ * section decides.
+ */
 function nearestKey(path: readonly string[], knownPaths: readonly string[]): string {
   const section = path.slice(0, -1).join('.');
   const name = path.at(-1) ?? '';

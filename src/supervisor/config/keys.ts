@@ -180,6 +180,7 @@ export function settingsOf({ pulseaudio, systemd, ...others }: KeyValues): Setti
   const { serve_cookie: serveCookie, ...audio } = pulseaudio;
   const { checkUnit, upgradeUnit } = others.upgrade;
   const upgradeUnits = [checkUnit, upgradeUnit].filter((name) => name !== undefined);
+  // Clients do not see these units (`SystemdSettings` in protocol/actor/settings.ts).
   const internal = [...new Set(upgradeUnits)];
   return {
     ...others,

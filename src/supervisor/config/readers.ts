@@ -58,7 +58,10 @@ export const fraction = unconverted(
 
 const UNIT_SECONDS = { s: 1, m: 60, h: 3600 } as const;
 
-/** The seconds that `90`, `90s`, `10m` or `24h` stands for; NaN for any other value. */
+/**
+ * The seconds that `90`, `90s`, `10m` or `24h` stands for. A number is returned as it is, even if it is
+ * negative or a fraction. Any other value gives NaN.
+ */
 function secondsIn(value: unknown): number {
   if (typeof value === 'number') return value;
   const text = typeof value === 'string' ? value : '';
@@ -98,6 +101,8 @@ export function oneOfWords<const W extends string>(words: readonly W[]): ValueRe
 export function checkedText(kind: string, check: TextCheck, secret?: 'secret'): ValueReader<string> {
   return (entry, context) => {
     const { valueAt, key, content } = entry;
+    // `reportExpected` displays a number, which may be a password. A secret value is always checked as a
+    // text, because `check` does not display it.
     if (typeof content !== 'string' && secret === undefined) return reportExpected(kind, entry, context);
     const text = String(content);
     const checked = check(text, context.home);

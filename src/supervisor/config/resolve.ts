@@ -160,7 +160,8 @@ function readSection(
 function reportConflicts({ upgrade }: KeyValues, writtenKeys: EntriesByKey, findings: Findings): void {
   const { checkUnit, upgradeUnit } = upgrade;
   const enabled = writtenKeys.get('upgrade.enabled');
-  // A wrong `upgrade.resultFile` has no value either, but it has been reported already.
+  // The written key is checked, and not the value. A wrong `upgrade.resultFile` has no value, but has been
+  // reported already.
   if (upgrade.enabled && enabled !== undefined && !writtenKeys.has('upgrade.resultFile'))
     findings.addProblem(enabled.valueAt, 'upgrade.resultFile', 'is required when upgrade.enabled is true');
   reportSameFiles(upgrade, writtenKeys, findings);

@@ -31,9 +31,9 @@ const isLongerThan = (maxBytes: number) => (text: string) => Buffer.byteLength(t
 const INTERFACE_BYTES_MAX = 15;
 
 /**
- * The rules are stricter than the kernel's (dev_valid_name in net/core/dev.c). In a configuration, the other
- * names that the kernel allows are typing errors, or remains of a shell's syntax. The first two rules
- * recognize failed addresses, such as `192.168.1` and `[::1]`.
+ * The rules are stricter than the kernel's (dev_valid_name in net/core/dev.c). The kernel also allows names
+ * that are typing errors or remains of a shell's syntax, if they stand in a configuration. The first two
+ * rules recognize failed addresses, such as `192.168.1` and `[::1]`.
  */
 const interfaceName = acceptUnless(
   ['it is not a whole IPv4 address', /^[0-9]*\.[0-9.]*$/],
@@ -73,7 +73,8 @@ export function corsOrigin(text: string): CheckResult {
   const isIpv6 = host.startsWith('[');
   if (!isIpv6 && !isHostName(host)) return failed(hostFault(host));
   if (isIpv6 && isIP(host.slice(1, -1)) !== 6) return failed('it holds no valid IPv6 address');
-  // For most other schemes, such as that of an app, `URL` knows no default port and gives the origin `null`.
+  // `URL` knows no default port for most other schemes, such as an app's `capacitor://localhost`, and gives
+  // the origin `null`.
   if (!/^https?$/i.test(scheme)) return success(text.toLowerCase());
   return URL.canParse(text) ? success(new URL(text).origin) : failed('its host is not a valid address');
 }
@@ -137,7 +138,10 @@ export function outputLabel(text: string): CheckResult {
   return /\p{Cc}/u.test(text) ? failed('it holds a control character') : success(text);
 }
 
-/** A sound device's name has 1 to 127 characters. A line feed counts, because another rule refuses it. */
+/**
+ * A sound device's name has 1 to 127 characters. The flag `s` counts a line feed, too, so that the rule
+ * about blanks refuses it, and not this one.
+ */
 const DEVICE_NAME_LENGTH = /^.{1,127}$/su;
 
 /** The name of an output of a group. The sound server gets it in a list, in which nothing can be quoted. */
@@ -234,9 +238,9 @@ export const userName = acceptUnless(
 const PATH_BYTES_MAX = 4095;
 
 /**
- * sun_path of a sockaddr_un (unix(7)) has room for 107 bytes and the terminating zero. The promised limit of
- * 98 bytes (docs/configuration.md, "Keys") leaves room for the name of a temporary folder. The socket is
- * bound at its own path today, without such a folder.
+ * sun_path of a sockaddr_un (unix(7)) has room for 107 bytes and the terminating zero. The limit is 98
+ * bytes, as promised to users (docs/configuration.md, "Keys"). It leaves room to make the socket in a
+ * temporary folder. The daemon needs no such folder today (actors/upgrade/progress-socket.ts).
  */
 const SOCKET_PATH_BYTES_MAX = 107 - '.xxxxxx/s'.length;
 

@@ -66,6 +66,8 @@ type LocationOf = (offset: number) => Location;
 export function parseConfig(file: string, text: string, findings: Findings): ConfigEntry | undefined {
   const forbidden = FORBIDDEN.exec(text);
   const lineCounter = new LineCounter();
+  // The text before a forbidden character is parsed, too, because the line counter learns only from the
+  // parser where lines begin.
   const document = parseDocument(text.slice(0, forbidden?.index), { ...OPTIONS, lineCounter });
   const locationOf: LocationOf = (offset) => ({ file, ...lineCounter.linePos(offset) });
   const reportSyntax = (offset: number, problem: string): undefined => {
