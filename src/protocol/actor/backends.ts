@@ -1,5 +1,4 @@
-// Which backends and bridges there are, and which names they have in the configuration and for clients. Data
-// only.
+// Lists the backends and bridges, with their names in the configuration and for clients. Pure.
 
 /**
  * In start order. The names are also the values of the query `backend=` and of the event `backend.updated`.
@@ -24,7 +23,7 @@ export type ChildName = Backend | Bridge;
 /** In start order. */
 export const CHILD_NAMES: readonly [...typeof BACKENDS, ...typeof BRIDGES] = [...BACKENDS, ...BRIDGES];
 
-/** A child's names outside the daemon. Older interfaces have other names, so some differ from `ChildName`. */
+/** A child's names outside the daemon. Some are older than its `ChildName`, and differ from it. */
 interface OuterNames {
   /** Its section of the configuration. */
   readonly section: string;

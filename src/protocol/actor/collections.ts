@@ -50,9 +50,9 @@ export interface CollectionSpec {
   /** The event of a changed or new record. Absent if changes of this collection make no event. */
   readonly updated?: EventType;
   /**
-   * The event of a removed record. Where it is absent, a removal is rare, such as that of a unit that
-   * becomes internal. Streams then get a snapshot, which lacks the record (`needsSnapshot` in
-   * gateway/journal.ts has the exceptions).
+   * The event of a removed record. Where it is absent, a removal is rare. An example is a unit that becomes
+   * hidden, because it is now an upgrade unit. At a removal, streams get a snapshot, which lacks the record
+   * (`needsSnapshot` in gateway/journal.ts has the exceptions).
    */
   readonly removed?: EventType;
   /**
@@ -130,7 +130,9 @@ const COLLECTIONS = {
     removed: 'player.removed',
     shape: 'player',
   },
-  /** Keyed by bus name: the player's position. It is put when clients have reckoned another one. */
+  /**
+   * Keyed by bus name: the player's position. It is put after a jump, because clients cannot reckon a jump.
+   */
   'players.position': { backend: 'players', updated: 'player.position', shape: 'list', keeps: 'passing' },
   /** Keyed by bus name: the answer to the `GET` of the tracklist. It is put after the player's record. */
   'players.tracklist': {
@@ -146,8 +148,8 @@ const COLLECTIONS = {
   /** One record, key ''. */
   bluetooth: { backend: 'bluetooth', updated: 'bluetooth.updated' },
   /**
-   * Keyed by address: known devices, and those that a scan has found. `passing` lets the journal drop them
-   * when the adapter is gone.
+   * Keyed by address: known devices, and those that a scan has found. Because of `passing`, the journal
+   * drops them when the adapter is gone (`dropsWhenAway` in gateway/journal.ts).
    */
   'bluetooth.devices': { backend: 'bluetooth', keeps: 'passing' },
   /**
@@ -156,8 +158,8 @@ const COLLECTIONS = {
    */
   'bluetooth.discovered': { backend: 'bluetooth', updated: 'bluetooth.discovered', keeps: 'passing' },
   /**
-   * The record of `bluetooth` again, when something has ended without changing it. A client may wait for
-   * this end.
+   * The record of `bluetooth` again, when an attempt to connect has ended without changing it. The client of
+   * this attempt waits for an event.
    */
   'bluetooth.outcome': { backend: 'bluetooth', updated: 'bluetooth.updated', keeps: 'passing' },
 } as const satisfies Record<string, CollectionSpec>;

@@ -71,15 +71,18 @@ export type ToChild = { readonly kind: 'ping'; readonly id: number } | { readonl
 export type ToActor<B extends Backend = Backend> =
   | { readonly kind: 'command'; readonly id: number; readonly command: Command<B> }
   /**
-   * `isWatched` is true while anybody watches the meters. Each new watcher causes another message, because
-   * only the actor can send it a reading.
+   * `isWatched` is true while anybody watches the meters. Another `true` means that there is a new watcher,
+   * which has no reading yet.
    */
   | { readonly kind: 'watch levels'; readonly isWatched: boolean }
   /** Sent only to subscribers. */
   | ({ readonly kind: 'changes' } & ChangeBatch)
   | ToChild;
 
-/** From the main thread to a bridge. A backend that has sent an `ask` gets its `reply`, too. */
+/**
+ * From the main thread to a bridge. A `reply` also goes to a backend that has sent an `ask`. The port of
+ * each thread takes both `ToActor` and `ToBridge`.
+ */
 export type ToBridge =
   | ({ readonly kind: 'changes' } & ChangeBatch)
   | ({ readonly kind: 'reply'; readonly id: number } & BridgeReply)
@@ -90,7 +93,7 @@ export interface BackendRecord extends BackendHealth {
   readonly backend: ChildName;
 }
 
-/** The record of the collection `served`. `addresses` have the form of those in `/health`. */
+/** The record of the collection `served`. `addresses` are those of `listening` in `/health`. */
 export interface ServedRecord {
   readonly port: number;
   readonly addresses: readonly string[];
@@ -183,8 +186,8 @@ export interface BackendListener {
   changes(changes: readonly Change[]): void;
   level(json: string): void;
   /**
-   * Called after the changes that precede the report. When a backend leaves `up`, its records are dropped.
-   * `status` in `ActorItem` names the exceptions.
+   * Called after the changes that precede the report. When a backend leaves `up`, its records are dropped,
+   * except those that `dropsWhenAway` in gateway/journal.ts keeps.
    */
   health(child: ChildName, health: BackendHealth): void;
 }

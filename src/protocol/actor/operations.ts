@@ -22,22 +22,24 @@ export interface MqttName {
    * Where the name stands:
    * - `word`: the name is the whole payload.
    * - `member`: the payload is an object with a member of this name, whose value goes into the body.
-   * - `level`: the name is the last level of the topic, and the payload is a value that goes into the body.
+   * - `level`: the name is the last level of the topic, and the payload is a plain value. `PLAIN_BODIES`
+   *   (actors/mqtt/plain-payloads.ts) makes the body of it.
    */
   readonly by: 'word' | 'member' | 'level';
   readonly name: string;
   /**
-   * The topic, if it does not follow from the path. If it lacks a parameter of the path, the payload has the
-   * parameter as a member.
+   * Used in place of the `topic` of `ChangeRow`. If the path has a parameter that this topic lacks, the
+   * member with the name of the parameter has its value.
    */
   readonly topic?: string;
-  /** The member of the body that gets the value. By default it has the same name. */
+  /** For `member`: the member of the body that gets the value. By default it has the same name. */
   readonly bodyMember?: string;
   /** True: the value `true` requests the operation without a body. */
   readonly isBare?: true;
   /**
-   * A name for what the command sets. A newer command replaces a queued one with the same name and topic;
-   * with the name `default`, at any topic. Absent if every command must be carried out.
+   * A name for what the command sets. A newer command replaces a queued one with the same name and topic.
+   * With the name `default` the topics may differ, because there is only one default output. Absent if every
+   * command must be carried out.
    */
   readonly supersedes?: string;
 }
@@ -122,7 +124,7 @@ function published<Path extends PathOf<Resource>, Schema extends ComponentName>(
   return read(path, summary, schema, { kind: 'document', backend, resource });
 }
 
-/** The type of a body by its name: `'sleep'` makes `{ minutes?: number, ... }`; undefined makes `unknown`. */
+/** The type of a body by its name: `'port'` makes `{ port: string }`; undefined makes `unknown`. */
 type BodyFor<Body> = Body extends BodyName ? BodyOf<Body> : unknown;
 
 /** One object type for an intersection: `{ do: 'x' } & { id: string }` makes `{ do: 'x', id: string }`. */
@@ -214,7 +216,7 @@ function muteRow<At extends string>(at: At, thing: string, target: (params: Para
   return post('audio', at, 'mute', `Mutes ${thing}; toggles without a body`, {
     body: 'mute',
     defaultBody: {},
-    mqtt: [byMember('muted'), { by: 'level', name: 'mute', bodyMember: 'muted', supersedes: 'muted' }],
+    mqtt: [byMember('muted'), { by: 'level', name: 'mute', supersedes: 'muted' }],
     command: (params, body) => ({ do: 'mute', target: target(params), ...body }),
   });
 }
@@ -226,7 +228,7 @@ function volumeRow<At extends string>(at: At, thing: string, target: (params: Pa
     mqtt: [
       byMember('volume'),
       byRelativeMember('delta'),
-      { by: 'level', name: 'volume', bodyMember: 'volume', supersedes: 'volume' },
+      { by: 'level', name: 'volume', supersedes: 'volume' },
     ],
     command: (params, body) =>
       'volume' in body
@@ -270,8 +272,8 @@ function withBusName({ player = '', ...others }: Params): Params {
 }
 
 /**
- * Keyed by the names of the client's functions. Routes, the OpenAPI document and the types of commands follow
- * from it. All lists of operations have this order.
+ * The keys are the names of the functions of the npm package `tonearm-client`. Routes, the OpenAPI document
+ * and the types of commands follow from this table. All lists of operations have its order.
  */
 const TABLE = {
   server: read('/server', 'The node and its software', 'Server', { kind: 'server' }),

@@ -19,8 +19,9 @@ export const PARAMETERS = {
 export const NAME_MAX_CHARACTERS = 4_096;
 
 /**
- * The forms of names of units (systemd.unit(5)), such as `mpd.service`, and of names on the bus, such as
- * `vlc`. A text of another form is answered with 404.
+ * The forms of a unit's name (systemd.unit(5)), such as `mpd.service`, and of a player's bus name with or
+ * without its prefix, such as `vlc`. The OpenAPI document has these forms. No request is checked against
+ * them: a text of another form names no unit or player.
  */
 export const NAME_FORMS: Readonly<Record<string, { readonly pattern: string; readonly maxLength: number }>> =
   {
@@ -28,7 +29,10 @@ export const NAME_FORMS: Readonly<Record<string, { readonly pattern: string; rea
     player: { pattern: '^[0-9A-Za-z_.\\-]+$', maxLength: 255 },
   };
 
-/** Parameters that have another name in the OpenAPI document, because generated clients depend on it. */
+/**
+ * Parameters that have another name in the OpenAPI document. Clients that are generated from the document
+ * depend on this name.
+ */
 const DOCUMENTED_NAMES: Readonly<Record<string, string>> = { client: 'sink' };
 
 /** A path as the OpenAPI document has it: `/audio/clients/{client}` is `/audio/clients/{sink}` there. */

@@ -362,7 +362,7 @@ const EXACT_INTEGERS = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_S
 const SetVolume = closed({ volume: Type.Number({ minimum: 0, maximum: 1 }) });
 const ChangeVolume = closed({ delta: Type.Number({ minimum: -1, maximum: 1 }) });
 
-/** The name of a port, a profile, an output or a track. */
+/** The length of the name of a port, a profile, an output or a track. */
 const NAME_LENGTH = { minLength: 1, maxLength: NAME_MAX_CHARACTERS } as const;
 const Name = Type.String(NAME_LENGTH);
 
@@ -460,6 +460,7 @@ export const COMPONENTS = {
   BluetoothDevice: DeviceRecord,
   BluetoothDevices: Type.Array(DeviceRecord),
   BackendUpdate: BackendUpdateRecord,
+  // `love` is the keep-alive (docs/events.md, "Keep-alive").
   ServerInfo: oneOf('connected', 'love', 'bye'),
   ...BODY_COMPONENTS,
   ChangeVolumeBody: ChangeVolume,

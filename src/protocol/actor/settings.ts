@@ -49,7 +49,7 @@ export interface AudioSettings {
   readonly volumeLimit?: number | Readonly<Record<string, number>> | undefined;
   /** By the names of outputs. */
   readonly outputs: Readonly<Record<string, OutputChoice>>;
-  /** By the names of groups: 1 to 32 of the characters a-z, 0-9, _ and -. */
+  /** By the names of groups. Each name has 1 to 32 characters: a-z, 0-9, _ and -. */
   readonly groups: Readonly<Record<string, GroupChoice>>;
   /** Keyed by input name: the name of the output at which the input is heard from the start. */
   readonly listen: Readonly<Record<string, string>>;

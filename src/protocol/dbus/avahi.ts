@@ -64,7 +64,7 @@ export const AVAHI_SIGNALS = {
 
 /**
  * The state of a server that can announce services. In any other state, services that were added before are
- * gone, or name a host that is gone.
+ * gone, or have a host name that avahi-daemon no longer uses.
  */
 export const SERVER_RUNNING = 2;
 

@@ -7,7 +7,7 @@ import { setProperty } from './daemon.js';
 import { methodsOf, signalRow } from './method.js';
 
 export const BLUEZ_NAME = 'org.bluez';
-/** The paths of all objects of BlueZ begin with it. */
+/** The paths of all objects of BlueZ begin with it, except `/`, the path of the ObjectManager. */
 export const BLUEZ_PATH = '/org/bluez';
 export const ADAPTER_INTERFACE = 'org.bluez.Adapter1';
 export const DEVICE_INTERFACE = 'org.bluez.Device1';
@@ -100,7 +100,10 @@ export const DEVICE_PROPERTIES = {
 export const BATTERY_PROPERTIES = { Percentage: 'y' } as const satisfies PropertyTable;
 
 export const AGENT_INTERFACE = 'org.bluez.Agent1';
-/** The node has neither keys nor a display. A pairing that would need them is made without them, or fails. */
+/**
+ * The node has neither a keyboard nor a display. A pairing that would need them is made without them, or
+ * fails.
+ */
 export const AGENT_CAPABILITY = 'NoInputNoOutput';
 
 /**

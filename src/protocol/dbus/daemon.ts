@@ -51,7 +51,10 @@ export const OWNER_CHANGES: Match = { sender: BUS_NAME, interface: BUS_NAME, mem
 /** Properties by name, as a service has sent them. Their values may be of any type. */
 export type PropertyRecord = Readonly<Record<string, unknown>>;
 
-/** The expected signature of each property. Only the signatures of `CHECKS` can be checked at run time. */
+/**
+ * The expected signature of each property. Only the signatures of `CHECKS` can be checked at run time. The
+ * bus delivers a path (`o`) as a string, so its property has `s` here, and a list of paths has `as`.
+ */
 export type PropertyTable = Readonly<Record<string, keyof typeof CHECKS>>;
 
 const isInteger = (value: unknown): boolean => Number.isSafeInteger(value);
@@ -62,8 +65,9 @@ const CHECKS = {
   u: isInteger,
   y: isInteger,
   n: isInteger,
+  // A value of `x` or `t` is a bigint if a number would not be exact (actors/bus/values.ts). Only `t` may be
+  // a bigint, because `x` is a player's position, and JSON has no bigint.
   x: isInteger,
-  // A value is a bigint if a number would not be exact.
   t: (value: unknown): boolean => isInteger(value) || typeof value === 'bigint',
   // Any number except NaN and infinity, which JSON lacks. A whole number is valid, too.
   d: Number.isFinite,

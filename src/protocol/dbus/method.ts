@@ -84,8 +84,8 @@ export interface VariantValue {
 }
 
 /**
- * Selects the signals that the bus sends us, by the keys of its match rules. `sender` is a well-known or a
- * unique name. We drop signals of any other sender.
+ * A match rule of the bus, which sends us the signals that have all these values. `sender` is a well-known
+ * or a unique name. `Bus` (actors/bus/bus.ts) drops signals of any other sender.
  */
 export interface Match {
   readonly sender: string;

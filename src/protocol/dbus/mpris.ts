@@ -12,8 +12,8 @@ export const TRACKLIST_INTERFACE = `${PLAYER_NAME_PREFIX}TrackList`;
 /** Stands for no track. A track that is added after it goes to the beginning of the list. */
 export const NO_TRACK = `${PLAYER_PATH}/TrackList/NoTrack`;
 /**
- * Only playerctld has this interface. playerctld repeats the newest player under a name of its own, and
- * lists the names of all players.
+ * Only playerctld has this interface. It repeats the player that was active last (playerctl(1)), has a name
+ * of its own, and lists the names of all players.
  */
 export const PLAYERCTLD_INTERFACE = 'com.github.altdesktop.playerctld';
 

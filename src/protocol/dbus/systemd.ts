@@ -1,5 +1,6 @@
-// Which methods, signals, errors and properties of org.freedesktop.systemd1 are in use, and which path a unit
-// has, in the manager of the system and in that of a user. Pure. Reference: org.freedesktop.systemd1(5).
+// Lists the methods, signals, errors and properties of org.freedesktop.systemd1 that are in use, and makes a
+// unit's path. All of them are the same in the manager of the system and in that of a user. Pure. Reference:
+// org.freedesktop.systemd1(5).
 
 import { getAll, type PropertyTable } from './daemon.js';
 import { methodsOf, signalRow } from './method.js';
@@ -17,8 +18,8 @@ export const SYSTEMD_METHODS = {
   /** A second call on one connection gives the error `alreadySubscribed`, which is harmless. */
   subscribe: managerMethod('Subscribe', ['', ''], 'none'),
   /**
-   * Name -> state of the unit file. The reply is always current, but the property of a loaded unit is
-   * outdated until `Reload`.
+   * Name -> state of the unit file. The reply is always current, but the property `UnitFileState` of a
+   * loaded unit is outdated until `Reload`.
    */
   getUnitFileState: managerMethod('GetUnitFileState', ['s', 's'], 'none'),
   /** Name, mode -> path of the job. */

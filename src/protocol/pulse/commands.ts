@@ -33,8 +33,8 @@ import {
 import type { Writer } from './writer.js';
 
 /**
- * Arguments in wire order, by name. The type is `Writable<never>`, because every kind of field can be
- * assigned to it.
+ * Arguments in wire order, by name. The type is `Writable<never>`, because every `Writable` can be assigned
+ * to it.
  */
 export type Arguments = Readonly<Record<string, Writable<never>>>;
 /** The type that an argument is written from: `typeof u32` makes `number`. */
@@ -86,7 +86,7 @@ const STREAM_FLAGS = {
   variableRate: bool,
 };
 
-/** A stream from a source to us, whose data comes in frames of its own (frame.ts). */
+/** A stream from a source to us. The channel of its audio data is the stream's index (frame.ts). */
 const RECORD_STREAM_ARGUMENTS = {
   sampleSpec,
   channelMap,
@@ -214,7 +214,8 @@ export const FROM_SERVER = {
 } as const;
 
 /**
- * Other messages that the server may send. They do not matter to a client that only records or stays corked.
+ * Other messages that the server may send. The daemon only records, and the playback stream of
+ * `tonearm bench` is always corked. So these messages do not matter to either.
  */
 export const IGNORED_FROM_SERVER: ReadonlySet<number> = new Set(
   Object.values({
@@ -224,7 +225,7 @@ export const IGNORED_FROM_SERVER: ReadonlySet<number> = new Set(
     RECORD_STREAM_SUSPENDED: 77,
     PLAYBACK_STREAM_MOVED: 78,
     RECORD_STREAM_MOVED: 79,
-    /** Sent to a client by a module of the server that decides about streams. */
+    /** A policy module of the server sends it to a client. */
     CLIENT_EVENT: 91,
     PLAYBACK_STREAM_EVENT: 92,
     RECORD_STREAM_EVENT: 93,

@@ -116,6 +116,7 @@ interface Layout {
   readonly emptyRecord: Readonly<Record<string, unknown>>;
 }
 
+/** Only the compiler needs it: every version that `negotiate` (wire.ts) returns has a layout. */
 const EMPTY_LAYOUT: Layout = { rows: [], emptyRecord: {} };
 
 /** One layout for each version that we can read, oldest first. */
@@ -136,7 +137,7 @@ export function record<const F extends FieldTable>(fields: F): Readable<RecordOf
       const { rows, emptyRecord } = layouts[reader.version - OLDEST_VERSION] ?? EMPTY_LAYOUT;
       const value = { ...emptyRecord };
       for (const { name, kind } of rows) value[name] = kind.read(reader);
-      // The compiler cannot follow through the loop that every field has got its value.
+      // The compiler does not know that the loop has given every field its value.
       return value as RecordOf<F>;
     },
   };

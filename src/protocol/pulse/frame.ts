@@ -10,8 +10,9 @@ export const CONTROL_CHANNEL = 0xffffffff;
 /** PulseAudio, PipeWire and libpulse end a connection with a longer payload. 200 sink inputs have 0.3 MB. */
 export const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
 /**
- * The first size of the buffer for a frame that comes in pieces. It doubles as bytes arrive, because the
- * length in the header is only a claim until then.
+ * The smallest buffer for a frame that comes in pieces, once the header is complete. A shorter frame gets a
+ * buffer of its own length. The buffer doubles as bytes arrive, because a header may announce more bytes
+ * than ever come.
  */
 const STAGING_MIN_BYTES = 4096;
 
@@ -74,7 +75,8 @@ export class Framer {
     let start = 0;
     while (start < length) {
       // A frame that lies in the chunk as a whole is delivered without a copy.
-      const hasWholeHeader = this.#stagedBytes === 0 && length - start >= HEADER_BYTES;
+      const isFrameStart = this.#stagedBytes === 0;
+      const hasWholeHeader = isFrameStart && length - start >= HEADER_BYTES;
       const header = hasWholeHeader ? readHeader(chunk.view, start) : undefined;
       const end = start + HEADER_BYTES + (header?.length ?? 0);
       if (header === undefined || end > length) {
@@ -111,11 +113,11 @@ export class Framer {
     return copied.length;
   }
 
-  /** Makes room for `bytes` in the buffer of a frame of `frameBytes`. */
+  /** Makes room for `bytes` in the buffer of a frame of `frameBytes`, which is never less than `bytes`. */
   #reserve(bytes: number, frameBytes: number): void {
     if (bytes <= this.#staging.length) return;
     const doubled = Math.max(bytes, STAGING_MIN_BYTES, 2 * this.#staging.length);
-    const grown = new Uint8Array(Math.max(HEADER_BYTES, bytes, Math.min(doubled, frameBytes)));
+    const grown = new Uint8Array(Math.min(doubled, frameBytes));
     grown.set(this.#staging.subarray(0, this.#stagedBytes));
     this.#staging = grown;
   }

@@ -56,7 +56,8 @@ export type ClosedReason =
   | { readonly kind: 'auth-refused'; readonly command: HandshakeName; readonly fault: ServerFault }
   | { readonly kind: 'version-unsupported'; readonly version: number }
   /**
-   * A command had no answer by its deadline. The session itself ends for this reason only in the handshake.
+   * A command had no answer by its deadline. During the handshake the session then ends by itself. Later
+   * only its caller ends it for this reason, as actors/audio/connection.ts does.
    */
   | { readonly kind: 'timeout'; readonly command: CommandName }
   | { readonly kind: 'peer-closed' }

@@ -8,7 +8,7 @@ import { describeTypeTag, NONE, TYPE_TAG, WireError } from './wire.js';
 
 const TWO_TO_32 = 0x1_0000_0000;
 /** The type tag before a text's bytes, and the NUL after them. */
-const TEXT_FRAME_BYTES = 2;
+const TEXT_OVERHEAD_BYTES = 2;
 /** A property's value begins with its length as a u32, then a type tag and the length again. */
 const PROP_HEADER_BYTES = 10;
 /** How many bytes of a format's properties are kept. Those of PCM have 50. They are never published. */
@@ -26,7 +26,7 @@ export interface ValueTypes {
   readonly volume: number;
   /** One per channel, raw (volume.ts). */
   readonly volumes: number[];
-  /** Microseconds. Larger values become 2^53 - 1, the largest exact number. */
+  /** Microseconds. A value above 2^53 - 1, the largest exact number, becomes that number. */
   readonly usec: number;
   readonly sampleSpec: SampleSpec;
   /** The position of each channel, as `pulse/channelmap.h` numbers them. */
@@ -117,8 +117,8 @@ export class Reader {
   }
 
   /**
-   * Reads a value of any kind. One function reads all kinds, because its code is short and stays in the
-   * processor's caches.
+   * Reads a value of any kind. One function reads all kinds, because many small functions would leave the
+   * processor's caches between two changes of a volume (bench/FIGURES.md, "A change of a volume").
    */
   value(kind: keyof ValueTypes): ValueTypes[keyof ValueTypes] {
     const view = this.#view;
@@ -145,7 +145,7 @@ export class Reader {
       case 'volumes': {
         const count = view.getUint8(this.#skipTagged(TYPE_TAG.volumes, 1));
         const at = this.#skip(4 * count);
-        // The array has its final length, because one that grows to two values has room for seventeen.
+        // The array has its final length. If it grew by `push`, two values would take the room of seventeen.
         const values = new Array<number>(count);
         for (let channel = 0; channel < count; channel += 1)
           values[channel] = view.getUint32(at + 4 * channel);
@@ -188,7 +188,11 @@ export class Reader {
   #wholeText(kind: 'text' | 'optionalText'): string | undefined {
     const start = this.#offset + 1;
     const beginning = this.#excerpt();
-    if (kind === 'text' && beginning === undefined) throw this.#error('expected text, got noText');
+    if (beginning === undefined) {
+      if (kind === 'text') throw this.#error('expected text, got noText');
+      return undefined;
+    }
+    // The text's NUL has been read, too.
     const end = this.#offset - 1;
     return end - start > TEXT_MAX_BYTES ? this.#bytes.toString('utf8', start, end) : beginning;
   }
@@ -230,7 +234,7 @@ export class Reader {
     let keyStart = this.#offset;
     // The null string ends the list.
     for (let key = this.#excerpt(); key !== undefined; key = this.#excerpt()) {
-      const keyBytes = this.#offset - keyStart - TEXT_FRAME_BYTES;
+      const keyBytes = this.#offset - keyStart - TEXT_OVERHEAD_BYTES;
       const valueStart = this.#skipPropValue();
       const valueBytes = this.#offset - valueStart;
       if (budget.admit(key, keyBytes, valueBytes)) props[key] = this.#valueText(valueStart);

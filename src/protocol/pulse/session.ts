@@ -67,10 +67,11 @@ export class Session {
   readonly #events: SessionEvents;
   readonly #framer = new Framer();
   readonly #texts = new TextCache();
-  /** The requests that wait for a reply, oldest first. Servers answer most requests in this order. */
+  /** Oldest first. Most replies come in this order, so a search from the first request is short. */
   #pending: PendingRequest[] = [];
   /** The tags of requests that have timed out. A tag is used again only after its late reply. */
   readonly #timedOutTags = new Set<number>();
+  /** The newest request's tag. After NONE - 1 tags begin again at 0, so the first request gets 0. */
   #lastTag = NONE - 1;
   #state: SessionState = { kind: 'new' };
   #version = NEWEST_VERSION;
@@ -175,7 +176,7 @@ export class Session {
       if (result.ok) next(result.value);
       else if (result.error.kind === 'server')
         this.close({ kind: 'auth-refused', command, fault: serverFault(result.error.code) });
-      // Any other error ends the session, except `bad-argument`, which our arguments cannot cause.
+      // Any other error ends the session elsewhere, except `bad-argument`, which our arguments cannot cause.
     });
   }
 

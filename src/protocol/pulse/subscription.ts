@@ -51,7 +51,7 @@ export const CAPTURE_MASK = maskOf('source-output');
 /** Decodes an event's word and index. Throws WireError for a word that no server may send. */
 export function decodeEvent(word: number, objectIndex: number): SubscriptionEvent {
   const facility = FACILITIES[word & FACILITY_BITS];
-  // All higher bits belong to the type, so that a word with unknown bits is refused.
+  // The bits above the type are not masked away, so that a word with unknown bits is refused.
   const type = TYPES[word >>> TYPE_SHIFT];
   if (facility === undefined || type === undefined)
     throw new WireError(`an event of unknown kind 0x${word.toString(16)}`);

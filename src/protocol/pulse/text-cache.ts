@@ -16,19 +16,22 @@ const CACHED_TEXT_MAX_BYTES = 64;
 export const TEXT_MAX_BYTES = 1024;
 /** How many bytes of a text are compared at a time. */
 const WORD_BYTES = 4;
-/** Two odd factors spread similar texts over the slots. This one is 2^32 divided by the golden ratio. */
+/** Two odd factors spread similar texts over the slots. This one is about 2^32 / the golden ratio. */
 const GOLDEN_FACTOR = 0x9e3779b1;
-/** This factor is a prime of xxHash. */
+/** This factor, like the one above, is a prime of xxHash. */
 const PRIME_FACTOR = 0x85ebca77;
 /** Leaves the highest bits of a product, because only these depend on all bits of its factors. */
 const SLOT_SHIFT = 32 - Math.log2(TEXT_SLOTS);
 
 /**
- * How many objects the cache can have lists of; a power of two. Two objects, such as a sink and a stream,
+ * How many objects can have lists in the cache; a power of two. Two objects, such as a sink and a stream,
  * may share a place. Then only the lists of the object that was read last are kept.
  */
 const OBJECT_PLACES = 512;
-/** An object has two lists: its own properties, and those of its format. */
+/**
+ * The cache keeps two lists of an object: one of its own properties, and one of the properties of a format.
+ * If a record has more lists, as that of a card with ports, only the last one of each kind is kept.
+ */
 export const LISTS_PER_OBJECT = 2;
 const PLACE_MASK = OBJECT_PLACES * LISTS_PER_OBJECT - 1;
 /** Longer lists are not kept, but decoded each time. The bytes of all kept lists take at most 2 MB. */
@@ -63,9 +66,9 @@ class ListCache {
     const cached = this.#lists[place & PLACE_MASK];
     if (cached === undefined) return undefined;
     const end = start + cached.length;
+    if (end > payload.length) return undefined;
     // Node's own comparison is faster than a loop: one call costs as much as 50 words in a loop, and a list
     // has hundreds of words.
-    if (end > payload.length) return undefined;
     const isSame = payload.compare(cached.bytes, 0, cached.length, start, end) === 0;
     return isSame ? cached : undefined;
   }
@@ -103,7 +106,7 @@ export class TextCache {
   readonly #bytes = new Uint8Array(TEXT_SLOTS * CACHED_TEXT_MAX_BYTES);
   readonly #words = new DataView(this.#bytes.buffer);
   /**
-   * Changes before each text is kept. If it is true then, and the first slot is taken, the second is used.
+   * True for every second text that is kept. Such a text goes into its second slot if its first is taken.
    */
   #evictSecond = false;
 
@@ -121,8 +124,8 @@ export class TextCache {
     // The hash uses the length and both ends. To read all bytes would cost more than the rare collisions.
     const mixed = Math.imul(first + length, GOLDEN_FACTOR) ^ last;
     const slot = Math.imul(mixed ^ (mixed >>> 15), PRIME_FACTOR) >>> SLOT_SHIFT;
-    // A text may be in two slots, such as 4 and 5. If it had only one, two keys with the same slot would
-    // evict each other at every stream.
+    // A text is in one of two slots, such as 4 or 5. If there were only one slot for it, two keys with the
+    // same slot would evict each other at every stream.
     return (
       this.#find(slot, first, words, start, end) ??
       this.#find(slot ^ 1, first, words, start, end) ??
@@ -150,13 +153,13 @@ export class TextCache {
     // A text is kept only if every character is one byte, because `#find` compares the length of the text
     // with a number of bytes.
     if (text.length !== end - start) return text;
-    // If the first slot is taken, texts go into the first and the second in turn.
     this.#evictSecond = !this.#evictSecond;
     const isSecond = this.#texts[slot] !== undefined && this.#evictSecond;
     const target = isSecond ? slot ^ 1 : slot;
     const base = target * CACHED_TEXT_MAX_BYTES;
     this.#texts[target] = text;
     this.#bytes.set(bytes.subarray(start, end), base);
+    // A text that is shorter than a word is stored as `#find` compares it: as the word of `shortWord`.
     if (end - start < WORD_BYTES) this.#words.setInt32(base, first);
     return text;
   }

@@ -17,7 +17,7 @@ export function negotiate(serverVersion: number): number | undefined {
   return version < OLDEST_VERSION ? undefined : version;
 }
 
-/** One ASCII letter per type, as in PulseAudio's `pulsecore/tagstruct.h`. */
+/** ASCII characters, as in PulseAudio's `pulsecore/tagstruct.h`. Texts and bools have two type tags each. */
 export const TYPE_TAG = {
   text: 0x74, // t
   noText: 0x4e, // N

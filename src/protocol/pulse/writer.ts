@@ -6,7 +6,10 @@ import type { Format, SampleSpec } from './reader.js';
 import { RAW_MAX } from './volume.js';
 import { TYPE_TAG, WireError } from './wire.js';
 
-/** Room for some two hundred requests. One buffer for each would cost half the time of a small request. */
+/**
+ * Room for about two hundred requests. To make a buffer for each would take half of the time that a small
+ * request takes.
+ */
 const BUFFER_BYTES = 8192;
 const U8_MAX = 0xff;
 const U32_MAX = 0xffffffff;

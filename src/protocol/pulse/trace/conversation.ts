@@ -119,7 +119,10 @@ export class Conversation {
       this.negotiatedVersion = Math.min(NEWEST_VERSION, version, this.offeredVersion ?? version);
   }
 
-  /** The version by which fields get their names. For versions that the table lacks, some names are wrong. */
+  /**
+   * The version by which fields get their names. `MESSAGES` has versions 32 to 35. In any other version some
+   * names may be wrong.
+   */
   get #namingVersion(): number {
     const version = this.negotiatedVersion ?? Math.min(NEWEST_VERSION, this.offeredVersion ?? NEWEST_VERSION);
     return Math.max(OLDEST_VERSION, version);
@@ -228,7 +231,8 @@ function listValue(reader: Reader, field: Field, version: number): Value[] {
   const count = isToEnd ? Number.POSITIVE_INFINITY : readTypedValue(reader).value;
   if (typeof count !== 'number') throw new WireError(`${field.name} is a list without its count`);
   const values: Value[] = [];
-  while (values.length < count && !(isToEnd && reader.isAtEnd)) {
+  while (values.length < count) {
+    if (isToEnd && reader.isAtEnd) break;
     const { itemRecord } = field;
     const value = itemRecord
       ? readRecord(reader, recordFields(itemRecord), version)

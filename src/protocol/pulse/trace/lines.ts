@@ -26,11 +26,11 @@ export function jsonLine(line: TraceLine): string {
   return escapeUnprintable(JSON.stringify(line, withoutEmptyLists));
 }
 
-/** For JSON.stringify. These two lists are usually empty. */
+/** For JSON.stringify, which leaves a member out if this returns undefined. */
 function withoutEmptyLists(key: string, value: unknown): unknown {
-  const isListOfLine = key === 'unnamed' || key === 'declined';
+  const isUsuallyEmpty = key === 'unnamed' || key === 'declined';
   const isEmpty = Array.isArray(value) && value.length === 0;
-  return isListOfLine && isEmpty ? undefined : value;
+  return isUsuallyEmpty && isEmpty ? undefined : value;
 }
 
 export function textLine(line: TraceLine): string {

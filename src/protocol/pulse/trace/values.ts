@@ -81,7 +81,7 @@ const READERS: Readonly<Record<string, (reader: Reader) => Value>> = {
   },
 };
 
-/** The types of the type tags that are values themselves. */
+/** Type tags that are whole values, without bytes after them, each with the type of its value. */
 const VALUE_TAG_TYPES: Readonly<Record<string, string>> = { noText: 'text', yes: 'bool', no: 'bool' };
 
 /** Reads the next value. Throws WireError at the end of the frame, and at an unknown type tag. */
@@ -131,9 +131,13 @@ export const NAMINGS: Readonly<Record<string, Naming>> = {
     }
   },
 
-  /** The facilities of a subscription. Bits that have no name follow as one number. */
+  /**
+   * The facilities of a subscription. Bits that have no name follow as one number: 0x401 becomes
+   * `['sink', 1024]`.
+   */
   facilities: (mask) => {
     const named = FACILITIES.filter((_, bit) => (mask & (1 << bit)) !== 0);
+    // A shift to the left would make the number negative if its highest bit is set.
     const unnamedBits = (mask >>> FACILITIES.length) * 2 ** FACILITIES.length;
     return unnamedBits === 0 ? named : [...named, unnamedBits];
   },
