@@ -3,8 +3,8 @@
 /** Levenshtein's distance. Upper and lower case are the same. */
 export function editDistance(one: string, other: string): number {
   const otherLetters = [...other.toLowerCase()];
-  // A row of Levenshtein's table. Column N has the number of edits that turn the letters of `one` that the
-  // loop has passed into the first N letters of `other`.
+  // A row of Levenshtein's table. Column N has the number of edits that turn the beginning of `one` into the
+  // first N letters of `other`. Each round of the loop adds one letter to this beginning.
   let row = Array.from({ length: otherLetters.length + 1 }, (_, column) => column);
   for (const letter of one.toLowerCase()) {
     const nextRow = [editsAt(row, 0) + 1];

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The program: reads the command line, loads the configuration, connects supervisor and gateway, and handles
-// signals. Only this file ends the process. It has all exit statuses except those of `tonearm ctl`.
+// signals. Only this file ends the process. The exit statuses of `tonearm ctl` are in cli/ctl/statuses.ts.
 
 import { hostname, networkInterfaces } from 'node:os';
 import { isatty } from 'node:tty';
@@ -195,8 +195,8 @@ async function runDaemon(threads: Threads, load: () => Promise<LoadResult>): Pro
   for (const warning of warnings) log('warn', warning);
   const { supervisor, gateway } = assemble(settings, threads, log);
   const { bind, api } = settings;
-  // The addresses are checked before the actors start, because a daemon whose address is in use must have no
-  // side effects. They are checked before the gateway listens, because it logs its addresses at once.
+  // The addresses are checked before the actors start and the gateway listens. A daemon whose address is in
+  // use must have no side effects, and must not log that it listens.
   const problem = await listenProblem(bind, api.port, networkInterfaces());
   if (problem !== undefined) {
     await gateway.close(0);
@@ -236,7 +236,7 @@ type OnSignal = (signal: NodeJS.Signals) => void;
 
 /** The first signal begins the shutdown, a second one ends it early. Returns the handler of both. */
 function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads, log: Log): OnSignal {
-  // process.exit() would wait for a stuck thread and ignore signals. Only SIGKILL is in time.
+  // process.exit() would wait for a stuck thread and ignore signals. Only SIGKILL ends the process in time.
   const leave = () => (threads.hasStuck ? process.kill(process.pid, 'SIGKILL') : process.exit(EXIT.ok));
   let isEnding = false;
   const end = (signal: NodeJS.Signals): void => {
@@ -283,7 +283,7 @@ function fail(status: ExitStatus, messages: readonly string[]): ExitStatus {
 // Without a handler Node would start its inspector, by which any local user could run code as this user.
 process.on('SIGUSR1', () => undefined);
 
-// No top-level await, because the bundle is CommonJS.
+// The bundle is CommonJS, so there is no top-level await. `??=` keeps the status of a write that has failed.
 main(parseArguments(process.argv.slice(2))).then((status) => {
   if (status !== undefined) process.exitCode ??= status;
 });

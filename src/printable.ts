@@ -6,7 +6,10 @@ const REASONS_NAMED_MAX = 4;
 /** How many levels of causes are read. Causes can form a circle. */
 const CAUSE_LEVELS_MAX = 4;
 
-/** Characters that would break a line of a terminal or of the journal, colour it, or turn its direction. */
+/**
+ * Characters that would break a line of a terminal or of systemd's journal, colour it, or turn its
+ * direction.
+ */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /** Makes one line. Unprintable characters become `\u{HEX}`, as in `\u{1b}` for Escape. */

@@ -1,4 +1,5 @@
-// Decides which command a command line requests, or why it is wrong. Pure.
+// Decides which command a command line requests, or why it is wrong. Pure. `tonearm ctl` has
+// cli/ctl/arguments.ts instead.
 
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { errorText } from '../printable.js';

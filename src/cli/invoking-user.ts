@@ -31,8 +31,9 @@ const INVOKER_VARIABLES = ['SUDO_UID', 'PKEXEC_UID'] as const;
  * if the environment names a runtime directory that is not root's.
  */
 export function invokingUser({ env, uid }: Caller): number | undefined {
-  const hasOwnDirectory = runtimeDirectory(env, uid) === runtimeDirectory({}, uid);
-  const mayBeInvoked = uid === 0 && hasOwnDirectory;
+  // Without variables, this is the directory that logind makes for the user.
+  const defaultDirectory = runtimeDirectory({}, uid);
+  const mayBeInvoked = uid === 0 && runtimeDirectory(env, uid) === defaultDirectory;
   // The id is that of a user other than root, such as `1000`.
   const invoker = INVOKER_VARIABLES.map((name) => env[name] ?? '').find((id) => /^[1-9]\d*$/.test(id));
   return mayBeInvoked && invoker !== undefined ? Number(invoker) : undefined;
@@ -76,7 +77,8 @@ function userOf(uid: number): User | undefined {
 
 /**
  * Debian's Node refuses to change the user (ERR_INVALID_STATE) where libuv might use io_uring. The package's
- * start script switches io_uring off. Without it the process stays root's, with the user's directories.
+ * start script switches io_uring off. If Debian's Node is started without this script, the process stays
+ * root's, with the user's directories.
  */
 function giveRightsUp({ uid, gid, name }: User): void {
   try {

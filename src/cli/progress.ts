@@ -58,14 +58,14 @@ function defaultSocket(caller: Caller): string {
   return `${directory}/tonearm/upgrade.sock`;
 }
 
-type ProgressOptions = Readonly<Record<string, unknown>>;
-type Options = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
+type ParsedOptions = Readonly<Record<string, unknown>>;
+type OptionTypes = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
 
 const VALUE = { type: 'string' } as const;
 const FLAG = { type: 'boolean' } as const;
 
 /** The event that each command writes, and the options that give the line its other fields. */
-const VERBS: Readonly<Record<string, { readonly event: string; readonly options: Options }>> = {
+const VERBS: Readonly<Record<string, { readonly event: string; readonly options: OptionTypes }>> = {
   begin: { event: 'begin', options: { total: VALUE } },
   step: { event: 'progress', options: { percent: VALUE, current: VALUE, step: VALUE } },
   end: { event: 'end', options: { success: FLAG, failure: FLAG } },
@@ -91,22 +91,19 @@ export function parseProgress(args: readonly string[], caller: Caller): Progress
 }
 
 /** The parser is not strict, so that a value, such as the name of a step, may begin with a dash. */
-function parseOptions(args: string[], options: Options): Result<ProgressOptions, string> {
+function parseOptions(args: string[], options: OptionTypes): Result<ParsedOptions, string> {
   const { values, tokens } = parseArgs({ args, options, strict: false, tokens: true });
   for (const token of tokens) {
-    const { kind, index } = token;
-    const option = kind === 'option' && Object.hasOwn(options, token.name) ? options[token.name] : undefined;
-    if (kind !== 'option' || option === undefined)
-      return failed(`unknown option ${JSON.stringify(args[index])}`);
-    if (option.type === 'boolean' && token.inlineValue === true)
-      return failed(`${token.rawName} takes no value`);
-    if (option.type === 'string' && token.value === undefined)
-      return failed(`${token.rawName} needs a value`);
+    if (token.kind !== 'option' || !Object.hasOwn(options, token.name))
+      return failed(`unknown option ${JSON.stringify(args[token.index])}`);
+    const type = options[token.name]?.type;
+    if (type === 'boolean' && token.inlineValue === true) return failed(`${token.rawName} takes no value`);
+    if (type === 'string' && token.value === undefined) return failed(`${token.rawName} needs a value`);
   }
   return success(values);
 }
 
-function endLine(options: ProgressOptions): Result<object, string> {
+function endLine(options: ParsedOptions): Result<object, string> {
   const isSuccess = options['success'] ?? false;
   const isFailure = options['failure'] ?? false;
   return isSuccess === isFailure
@@ -116,7 +113,7 @@ function endLine(options: ProgressOptions): Result<object, string> {
 
 function eventLine(
   { event, options }: (typeof VERBS)[string],
-  parsed: ProgressOptions,
+  parsed: ParsedOptions,
 ): Result<object, string> {
   const line: Record<string, unknown> = { event };
   for (const name of Object.keys(options)) {

@@ -30,7 +30,7 @@ export function thisMachine(): Machine {
   };
 }
 
-/** The last sentence contains the address to open, if anything is served now. */
+/** The last sentence contains the address to open, if there is one now. */
 export function servedSentences(
   { bind, api: { port } }: Pick<Settings, 'bind' | 'api'>,
   { interfaces, hasInterface }: Machine,
@@ -41,6 +41,7 @@ export function servedSentences(
       ? `${name} is not connected now; it is served once it is connected`
       : `${name} does not exist now; it is served once it exists`,
   );
+  // A link-local address does not count, because people cannot open it: URLs cannot contain its zone.
   const served = present.map(({ address }) => address).filter((address) => !isLinkLocal(address));
   const reachable = reachableAt(served, interfaces);
   const urls = [...new Set(reachable.map(({ interfaceName }) => interfaceName))].map((name) => {

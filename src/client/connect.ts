@@ -26,10 +26,7 @@ export interface ConnectOptions {
   readonly backend?: readonly Backend[];
   /** These events are not sent, even if `types` or `backend` names them. */
   readonly exclude?: readonly EventName[];
-  /**
-   * True if the peaks of outputs and inputs are received, up to ten times a second. The default is false,
-   * because the measurement costs the node CPU time.
-   */
+  /** If true, peaks arrive up to ten times a second. The default is false: peaks cost the node CPU time. */
   readonly levels?: boolean;
   /** Called once after each group of changes that arrived together. */
   readonly onChange?: (state: NodeState, changed: readonly Slice[]) => void;
@@ -177,12 +174,12 @@ class LiveNode implements Live {
     // A snapshot begins. It has a mark of each enabled backend, so all known backends are forgotten.
     if (isMark(event) && this.#isWhole) this.#store.set({ backends: new Map() });
     this.#store.apply(event);
-    this.#isWhole = hasNewId || (this.#isWhole && !isMark(event));
+    if (hasNewId) this.#isWhole = true;
+    else if (isMark(event)) this.#isWhole = false;
     if (event.type === 'server.info') this.#onServerInfo(event.data);
     if (event.type === 'player.added' || event.type === 'player.updated')
       this.#clock.noteEvent(event.data.emitted_at);
-    // A clock may have been set since the last estimate. The events of a snapshot are new, so they give a new
-    // estimate.
+    // A clock may have been set since the last estimate. The new events of a snapshot give a new one.
     if (isMark(event)) this.#clock.forget();
     safely(() => this.#options.onEvent?.(event));
   }
@@ -257,14 +254,15 @@ class LiveNode implements Live {
     this.#notify();
   }
 
-  /** Fetches what the stream lacks, if its backend has come up, or is up in a new snapshot. */
+  /** Fetches what the stream lacks, if an event has reported since `before` that its backend is up. */
   #fetchUnstreamed({ backends: before }: NodeState): void {
-    const hasComeUp = (name: Backend): boolean => {
+    const mustFetch = (name: Backend): boolean => {
       const info = this.state.backends.get(name);
+      // Each `backend.updated` makes a new object, also the mark of a snapshot.
       return info?.state === 'up' && info !== before.get(name) && this.#isRequested(name);
     };
-    if (hasComeUp('power')) void this.#fetchSlice('power', () => this.node.power());
-    if (hasComeUp('upgrade')) {
+    if (mustFetch('power')) void this.#fetchSlice('power', () => this.node.power());
+    if (mustFetch('upgrade')) {
       const { upgrade } = this.#store.state;
       void this.#fetchSlice('upgrade', async () => this.#mergeUpgrade(upgrade, await this.node.upgrade()));
     }
@@ -272,7 +270,7 @@ class LiveNode implements Live {
 
   #isRequested(backend: Backend): boolean {
     const { types, backend: requested } = this.#options;
-    return requested?.includes(backend) ?? types === undefined;
+    return requested === undefined ? types === undefined : requested.includes(backend);
   }
 
   /**

@@ -1,5 +1,5 @@
-// Ends a request that takes too long, or whose signal aborts. `AbortSignal.timeout` is too new: Safari has it
-// from 16 on, and Chromium from 103 on.
+// Ends a request that takes too long, or whose signal aborts. `AbortSignal.timeout` is too new for the
+// browsers of packaging/browsers.mjs: Safari has it from 16 on, and Chromium from 103 on.
 
 /**
  * `work` gets a signal that aborts after `ms`, or when `callerSignal` aborts. If `work` fails after that, the

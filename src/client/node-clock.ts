@@ -5,8 +5,8 @@ const CLOCK_SET_MS = 2000;
 
 export class NodeClock {
   /**
-   * True after a stream's first `love`, the node's sign of life. Each later event is new. Earlier events may
-   * be replays.
+   * True after a stream's first `love`, the node's sign of life. Only events after it are certainly new, so
+   * only they can show that a clock was set.
    */
   hasCaughtUp = false;
   /**

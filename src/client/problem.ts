@@ -33,7 +33,7 @@ export class ProblemError extends Error {
     this.problem = problem;
   }
 
-  /** The HTTP status; 0 if the client does not know it, as without a response. */
+  /** The HTTP status; 0 if the client does not know it, for example because there was no response. */
   get status(): number {
     return this.problem.status;
   }

@@ -6,7 +6,8 @@ import type { ProblemRecord } from './records.js';
 import type { Transport } from './transport.js';
 
 /**
- * The longest responses of a node are covers, and the full state of a sound server. They have at most 8 MiB.
+ * The longest responses of a node are covers, and the full state of a sound server. A cover has at most
+ * 8 MiB (actors/players/cover.ts).
  */
 const RESPONSE_BYTES_MAX = 16 * 1024 * 1024;
 
@@ -18,9 +19,10 @@ export async function contentOf(response: Response): Promise<Blob> {
   for (let piece = await reader?.read(); piece?.done === false; piece = await reader?.read()) {
     pieces.push(piece.value);
     size += piece.value.byteLength;
-    if (size <= RESPONSE_BYTES_MAX) continue;
-    await reader?.cancel();
-    throw ownProblem('not-the-service', 'An answer that does not end', response.status);
+    if (size > RESPONSE_BYTES_MAX) {
+      await reader?.cancel();
+      throw ownProblem('not-the-service', 'An answer that does not end', response.status);
+    }
   }
   return new Blob(pieces, { type: response.headers.get('Content-Type') ?? '' });
 }

@@ -25,7 +25,7 @@ const TIMEOUT_MS = 15_000;
 /** The functions of one node. */
 export interface Tonearm extends Routes {
   readonly transport: Transport;
-  /** The address of the player's cover, as for an `<img>`. */
+  /** The address of the player's cover, for example for an `<img>`. */
   coverUrl(player: string): string;
   /** The same functions with other options. The `headers` are added to those of the present options. */
   with(options: CallOptions): Tonearm;

@@ -157,6 +157,7 @@ const RULES: Rules = {
     inputLevels: peaksById(inputs),
   }),
   'power.action': () => ({}),
+  // The event has either a run, which has a `state`, or a status (docs/events.md, "Upgrade events").
   'upgrade.info': ({ upgrade }, info) => {
     return { upgrade: 'state' in info ? { ...upgrade, run: info } : upgradeWithStatus(upgrade, info) };
   },
@@ -286,8 +287,8 @@ function withPositions(players: NodeState['players'], positions: readonly record
 }
 
 /**
- * A status has all its members, except an `extra` that is too long (docs/events.md, "Long lines"). So an
- * older `checked_at` or `extra` is dropped.
+ * The event has all members of the node's status, except an `extra` that is too long (docs/events.md, "Long
+ * lines"). So an older `checked_at` or `extra` that the event lacks is outdated, and is dropped.
  */
 function upgradeWithStatus(
   upgrade: NodeState['upgrade'],

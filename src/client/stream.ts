@@ -12,7 +12,7 @@ const EVENT_STREAM = 'text/event-stream';
 const KEEPALIVE_S = 10;
 /** The connection counts as lost after this much silence. */
 const SILENCE_MS_MAX = (KEEPALIVE_S + 5) * 1000;
-/** The longest wait after the first failure, until the node sends another wait in `retry:`. */
+/** The longest wait after the first failure. A `retry:` of the node replaces this value. */
 const RETRY_MS = 2000;
 const RETRY_MS_MAX = 30_000;
 /** A shorter `retry:` of the node counts as this. */

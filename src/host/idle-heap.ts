@@ -21,8 +21,8 @@ export class IdleHeap {
       // `measureMemory` is an experimental function of Node. Where it fails, the memory is not given back.
       .catch(() => undefined)
       .then(() => {
-        // If much is still unused, a later call tries again: V8 keeps the young generation of a busy thread
-        // large.
+        // V8 keeps the young generation of a busy thread large, so much may still be unused. A later call
+        // then tries again.
         if (freeBytes() < COLLECTION_MIN_BYTES) this.#settledBytes = process.memoryUsage().heapTotal;
         this.#isCollecting = false;
       });

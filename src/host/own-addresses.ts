@@ -65,8 +65,8 @@ function familyRank({ family }: NetworkInterfaceInfo): number {
 }
 
 /**
- * An IPv4 address may have a label, as in `eth0:1`. The system lists this text as if it were the name of
- * another interface.
+ * Returns `eth0` for `eth0:1`. An IPv4 address may have such a label, and the system lists the label as if
+ * it were the name of another interface.
  */
 export function withoutLabel(name: string): string {
   return name.replace(/:.*/, '');

@@ -1,5 +1,5 @@
-// Reports to the service's unit that the start, or a reload, is complete. It creates an empty file in the
-// runtime directory, for which packaging/deb/wait-listening waits.
+// Reports to the service's unit that the start, or a reload, is complete. The report is an empty file in the
+// runtime directory. The unit's script packaging/deb/wait-listening waits for this file.
 
 import { writeFileSync } from 'node:fs';
 import type { ChildName } from '../protocol/actor/backends.js';
@@ -13,9 +13,9 @@ interface FirstReports {
 }
 
 /**
- * To be called when HTTP is served, or will be served once its addresses exist. To be called again after a
- * reload, before which the unit removes the file. Waits for the upgrade backend's first report: by then the
- * socket for upgrade scripts exists, or `/health` shows why it cannot be created.
+ * Call this when HTTP is served, or will be served once its addresses exist. Call it again after each
+ * reload, because the unit removes the file before it reloads the daemon. It waits for the upgrade backend's
+ * first report: by then the socket for upgrade scripts exists, or `/health` shows why it cannot be created.
  *
  * `runtimeDirectory` is `$RUNTIME_DIRECTORY`; undefined without systemd. Never rejects.
  */

@@ -31,8 +31,6 @@ export function AllRooms({ rooms }: { readonly rooms: readonly NamedRoom[] }) {
   const report = useContext(Reporting);
   const [volumes] = useState(() => new RoomVolumes());
   const changeable = rooms.map(changeableRoom).filter((room) => room !== undefined);
-  const latest = useRef(changeable);
-  latest.current = changeable;
   /** Reports each failure with the name of its room. The returned promises never reject. */
   const reportAll = (failureTitle: string, sentToRooms: SentToRooms) =>
     sentToRooms.map(([room, sent]) => {
@@ -41,14 +39,14 @@ export function AllRooms({ rooms }: { readonly rooms: readonly NamedRoom[] }) {
     });
   const pauseAll = (): Promise<unknown> => {
     const failureTitle = translate('didNotWork', { what: translate('pause') });
-    const sent = latest.current.flatMap((room) =>
+    const sent = changeable.flatMap((room) =>
       room.pausable.map((player) => [room, room.node.pause(player)] as const),
     );
     return Promise.all(reportAll(failureTitle, sent));
   };
   const setVolume = (volume: number): Promise<unknown> => {
     const failureTitle = translate('couldNotSet', { name: translate('volumeOfAll') });
-    const sent = volumes.set(latest.current, volume);
+    const sent = volumes.set(changeable, volume);
     // The slider sends its next value when the first room has answered, because another room may not answer.
     return Promise.race(reportAll(failureTitle, sent));
   };

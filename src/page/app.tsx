@@ -31,6 +31,7 @@ const INTERRUPTION_MS = 1500;
 /** True once `condition` has been true for `ms`. */
 function useHasLasted(condition: boolean, ms: number): boolean {
   const [hasLasted, setHasLasted] = useState(false);
+  // After the condition has ended, a timer of 0 ms sets the state back.
   useLater(condition ? ms : 0, () => setHasLasted(condition), [condition, ms]);
   return condition && hasLasted;
 }
@@ -116,8 +117,8 @@ export function App({ query }: { readonly query: string }) {
 }
 
 /**
- * Decides which tab a phone shows. A desk shows all tabs as columns, and only the column of the node can be
- * folded there.
+ * Decides which tab a phone shows. A wide screen shows all tabs as columns, and only the column of the node
+ * can be folded there.
  */
 function useTabs(state: NodeState) {
   const tabs = tabsOf(state);
@@ -152,7 +153,7 @@ function useDocumentTitle(nodeName: string, player: PlayerRecord | undefined): v
     document.title = title;
   }, [title]);
   useEffect(() => {
-    // An iPhone takes the name for its home screen from this element. The served document has another name.
+    // An iPhone takes the name for its home screen from this element. In index.html it contains `tonearm`.
     document.querySelector('meta[name="apple-mobile-web-app-title"]')?.setAttribute('content', nodeName);
   }, [nodeName]);
 }

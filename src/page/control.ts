@@ -4,7 +4,10 @@
 export interface Control<T> {
   /** The node's latest value. */
   readonly known: T;
-  /** The value that the user has set. It ends when the node reports it, refuses it, or keeps silent. */
+  /**
+   * The value that the user has set. It is dropped when the node reports or refuses it, or accepts it and
+   * does not report it within `SETTLE_MS`.
+   */
   readonly desired?: T | undefined;
   /** The value of the open request. */
   readonly sent?: T | undefined;
@@ -17,13 +20,14 @@ export type ControlInput<T> =
   | { readonly kind: 'grab' | 'release' | 'accepted' | 'refused' | 'settled' };
 
 /**
- * An accepted value stays displayed for this time, because its event may come after the response. If the
- * event does not come, somebody else has set another value.
+ * An accepted value stays displayed for this time, because its event may come after the response. After
+ * this time the known value is displayed, because somebody else may have set another value.
  */
 export const SETTLE_MS = 800;
 
 /**
- * True after the node has accepted a value, until it reports this value. False while the control is grabbed.
+ * True while the control displays an accepted value that the node has not reported yet. False while the
+ * control is grabbed.
  */
 export function isSettling<T>({ desired, sent, isGrabbed }: Control<T>): boolean {
   return desired !== undefined && sent === undefined && !isGrabbed;

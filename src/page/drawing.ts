@@ -1,4 +1,5 @@
-// Decides when the page is drawn: at most once per frame, in a task in which the browser does not paint.
+// Decides when the page is drawn: at most once per frame, in the task of a timer. The browser paints in
+// another task.
 
 import { options } from 'preact';
 

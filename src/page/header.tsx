@@ -1,5 +1,5 @@
 // Draws the page's header: the node's name, the state of the connection, why it is lost, and the first need.
-// Decides which of these are displayed.
+// Decides which of these are displayed. A need is something that needs a person's attention (needs.ts).
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { NodeState } from '../client/client.js';
@@ -16,7 +16,7 @@ const ROOMS = new LatePart(async () => (await import('./rooms.js')).RoomMenu);
 
 /** The header is drawn this often while the node is away, because the reason in it may expire. */
 const REDRAW_MS = 1000;
-/** While the node is still connected, its announced end is displayed for this time at most. */
+/** An announced absence is displayed for at most this time while the node is still connected. */
 const LEAVING_MS = 10_000;
 
 interface StatusLine {

@@ -36,8 +36,9 @@ export function HouseView({ isAway }: { readonly isAway: boolean }) {
 }
 
 /**
- * A URL of this page at which other nodes let it in; undefined if the page has such a URL already, or if none
- * is known.
+ * A URL of this page with an announced address or host name of its node. Other nodes trust those that are
+ * private, or below `.local` (docs/http-api.md, "The house"). Undefined if the page has such a URL already,
+ * or if none is known.
  */
 function urlForHouse(nodes: NodeState['nodes']): string | undefined {
   const ownNode = [...nodes.values()].find(({ self }) => self);
@@ -54,8 +55,8 @@ const CHECK_MS = 1000;
 const STORAGE_KEY = 'tonearm-blocked';
 
 /**
- * The page's policy allows the nodes that were known when the page was loaded, and blocks all others. If
- * rooms are blocked, the page is loaded again once, as soon as nobody uses it.
+ * The page's Content-Security-Policy allows the nodes that were known when the page was loaded, and blocks
+ * all others. If rooms are blocked, the page is loaded again once, as soon as nobody uses it.
  */
 function useFreshPolicy(rooms: readonly NamedRoom[]): void {
   const [input] = useState(() => new InputWatch(document));
@@ -69,8 +70,8 @@ function useFreshPolicy(rooms: readonly NamedRoom[]): void {
 }
 
 /**
- * Stores the text, and returns true if it was not stored already. Otherwise the page would be loaded again
- * and again.
+ * Stores the text. Returns false if it was stored already, or if the browser has no storage, because the
+ * page would then be loaded again and again.
  */
 function storeIfNew(text: string): boolean {
   try {

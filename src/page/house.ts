@@ -10,7 +10,10 @@ export interface Room {
   readonly key: string;
   /** The address of the node's page. */
   readonly href: string;
-  /** The name under which the node is announced; used until the node's state is known. */
+  /**
+   * The name under which the node is announced; for this node, the host name in the page's address. It is
+   * used until the node's state is known.
+   */
   readonly name: string;
   readonly isOwn: boolean;
   /** `link`: a node of another program, which has a page, but not this interface. */
@@ -74,7 +77,7 @@ export class House {
     return [
       {
         key: OWN_KEY,
-        // On the page of this node, `#` does not load the page again.
+        // The page without a query is the page of this node. The link `#` does not load it again.
         href: location.search === '' ? '#' : location.pathname,
         name: location.hostname,
         isOwn: true,

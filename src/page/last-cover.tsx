@@ -6,7 +6,8 @@ import { Icon } from './icons.js';
 /** The key in the tab's storage. */
 const STORAGE_KEY = 'tonearm-cover';
 /**
- * The width and height of the stored picture. It is drawn pale, so they are enough. They make 30 kB of text.
+ * The width and height of the stored picture. They are enough, because the picture is drawn pale. The
+ * picture's text in the tab's storage has 30 kB.
  */
 const SIDE_PX = 320;
 const PICTURE_TYPE = 'image/jpeg';

@@ -32,7 +32,7 @@ export class LatePart<T> {
   }
 }
 
-/** Reports a failure of the loading. */
+/** The function is called with each loading of a part, and reports a failure of it (app.tsx). */
 export const PartLoading = createContext<(loading: Promise<unknown>) => void>(() => undefined);
 
 /** Loads the part if it is needed, and then draws the component again. */
@@ -50,7 +50,9 @@ export function usePart<T>(part: LatePart<T>, isNeeded = true): void {
   }, [part, isMissing, attempt, redraw, reportLoading]);
   const waitMs = Math.min(RETRY_MS * 2 ** (failures - 1), RETRY_MS_MAX);
   const hasFailed = isMissing && failures > 0;
-  useLater(hasFailed ? waitMs : undefined, () => setAttempt(failures), [part, failures]);
+  // Each failure gives `attempt` another value, so that the effect above loads the file again.
+  const tryAgain = (): void => setAttempt(failures);
+  useLater(hasFailed ? waitMs : undefined, tryAgain, [part, failures]);
 }
 
 interface LateProps<P> {

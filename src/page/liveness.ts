@@ -68,7 +68,10 @@ export class InputWatch {
  */
 class Latency {
   estimateMs = FIRST_LATENCY_MS;
-  /** The estimate while the page is watched. Each late answer doubles it: the next may be even later. */
+  /**
+   * The estimate while the page is watched. Each request that times out doubles it, because the next answer
+   * may take even longer. After a time-out it is at least `ANSWER_MS`.
+   */
   cautiousMs = FIRST_LATENCY_MS;
   #isKnown = false;
 
@@ -79,7 +82,7 @@ class Latency {
     this.#isKnown = true;
   }
 
-  noteLate(): void {
+  noteTimeout(): void {
     this.cautiousMs = Math.min(LATENCY_MS_MAX, Math.max(ANSWER_MS, this.cautiousMs * 2));
   }
 }
@@ -143,7 +146,7 @@ export class Liveness {
     void this.#request(now, timeoutMs).then((isAnswered) => {
       const isTimedOut = performance.now() - now >= timeoutMs;
       if (isAnswered) this.noteAlive();
-      else if (isTimedOut) this.#latency.noteLate();
+      else if (isTimedOut) this.#latency.noteTimeout();
     });
   }
 

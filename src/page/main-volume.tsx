@@ -107,8 +107,8 @@ function StepButton({ outputId, isUp }: { readonly outputId: number; readonly is
 }
 
 /**
- * Returns a player that plays, the same as before if it still does. While none plays, it returns the same as
- * before, or else the first.
+ * Returns the player of the last drawing if it still plays, or else the first player that plays. If none
+ * plays, it returns the player of the last drawing, or else the first player.
  */
 export function useCurrentPlayer(players: readonly PlayerRecord[]): PlayerRecord | undefined {
   const lastName = useRef<string | undefined>(undefined);

@@ -83,8 +83,8 @@ function isTooOld(): boolean {
 const page = document.getElementById('page');
 if (page === null) throw new Error('The document has no place for the page');
 if (isTooOld()) {
-  // The document has the sentence for such browsers, because the oldest cannot run this script. Without the
-  // script the sentence appears after a delay.
+  // index.html has the text for such browsers, because the oldest cannot run this script. This class shows
+  // the text at once. Without the class it appears after a delay (page.css).
   document.getElementById('needs')?.classList.add('too-old');
 } else {
   void loadLanguage().then((language) => {

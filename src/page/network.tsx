@@ -40,14 +40,15 @@ function useNetworkRecord(isUp: boolean): NetworkRecord | undefined {
   const node = useNode();
   const [network, setNetwork] = useState<NetworkRecord>();
   useEffect(() => {
-    const request = new AbortController();
+    // The abort does not end the request. An answer that comes after the abort is ignored.
+    const effect = new AbortController();
     const show = (answer: NetworkRecord | undefined): void => {
-      if (!request.signal.aborted) setNetwork(answer);
+      if (!effect.signal.aborted) setNetwork(answer);
     };
     // If the request fails, nothing is drawn, as if the sound server were closed.
     if (isUp) node.network().then(show, () => show(undefined));
     else show(undefined);
-    return () => request.abort();
+    return () => effect.abort();
   }, [node, isUp]);
   return network;
 }

@@ -1,4 +1,4 @@
-// Draws the column of the machine: upgrade, units, system. Only a desk can fold it.
+// Draws the column of the machine: upgrade, units, system. It can be folded on a desk, but not on a phone.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';

@@ -55,7 +55,8 @@ export const Reporting = createContext<Report>(async () => true);
 
 interface FailureNotice {
   readonly title: string;
-  readonly reason: string;
+  /** The title, with the reason behind it if there is one. */
+  readonly sentence: string;
   readonly detail: string;
   /** True if the notice must be at the top, because the focused control is in the lower half. */
   readonly isAtTop: boolean;
@@ -66,7 +67,7 @@ function noticeOf(title: string, error: unknown): FailureNotice {
   const reason = error instanceof ProblemError ? reasonFor(error) : undefined;
   return {
     title,
-    reason: reason === undefined ? title : translate('because', { what: title, reason }),
+    sentence: reason === undefined ? title : translate('because', { what: title, reason }),
     detail: [problem.title, problem.detail].filter(Boolean).join(': '),
     isAtTop: isFocusLow(),
   };
@@ -121,7 +122,7 @@ export function Notices({ notices, dismiss }: Omit<ReturnType<typeof useNotices>
 }
 
 function Notice({ notice, dismiss }: Readonly<{ notice: FailureNotice; dismiss: (title: string) => void }>) {
-  const { title, reason, detail } = notice;
+  const { title, sentence, detail } = notice;
   const card = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const timer = setInterval(() => {
@@ -134,7 +135,7 @@ function Notice({ notice, dismiss }: Readonly<{ notice: FailureNotice; dismiss: 
   return (
     <div ref={card} class="notice">
       <div class="grow">
-        <p class="strong wrap">{reason}</p>
+        <p class="strong wrap">{sentence}</p>
         {detail === '' ? null : (
           <details class="more">
             <summary>{translate('details')}</summary>

@@ -11,7 +11,7 @@ import { ForeignLine } from './parts.js';
 import { Sheet } from './sheet.js';
 
 interface SheetProps extends Pick<NodeState, 'outputs'> {
-  /** The output of the page's player, or else the default output. */
+  /** The page's main output (`mainOutput` in main-volume.tsx). */
   readonly output: OutputRecord;
   readonly onClose: () => void;
 }

@@ -1,5 +1,5 @@
 // Draws the outputs, each as a row. Rarely used settings are behind a button. A card without an output has a
-// row, too.
+// row, too, if it has several profiles.
 
 import type { CardRecord, NodeState, OutputRecord } from '../client/client.js';
 import { translate } from './language.js';

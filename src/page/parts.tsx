@@ -6,7 +6,10 @@ import type { BackendInfo } from '../client/client.js';
 import { Button } from './icons.js';
 import { translate } from './language.js';
 
-/** One line of a text that is not the page's own. It has the direction of its script. */
+/**
+ * A text that is not the page's own. It has the direction of its script. page.css decides after how many
+ * lines it is cut off.
+ */
 export function ForeignLine({ children, class: name = '' }: Readonly<{ children: string; class?: string }>) {
   return (
     <p class={`clip ${name}`} dir="auto" title={children}>
@@ -27,7 +30,10 @@ export function toggleWholeText({ target }: Event): void {
   if (isCut || text.hasAttribute('data-whole')) text.toggleAttribute('data-whole');
 }
 
-/** Draws the state of a backend that is not up. `what` is its name, if the section has another name. */
+/**
+ * Draws the state of a backend that is not up. `what` is the backend's name; undefined if the section's
+ * title is that name already.
+ */
 export function Away({ what, state, detail }: BackendInfo & { readonly what?: string | undefined }) {
   const text = stateText(state);
   const sentence = what === undefined ? text : translate('awayNow', { what, state: text });
@@ -150,7 +156,7 @@ type DrawPiece = () => void;
 /** A piece waits before or behind all pieces that wait already. */
 type QueuePlace = 'first' | 'last';
 
-/** Draws one piece per frame. Several pieces would be laid out in one task, long enough to be noticed. */
+/** Draws one piece per frame. A task that lays out several pieces takes so long that it is noticed. */
 class DrawQueue {
   #pieces: readonly DrawPiece[] = [];
   #isScheduled = false;
@@ -189,9 +195,10 @@ export const PageDrawQueue = createContext(new DrawQueue());
 export function useGrowing(total: number, step: number, place: QueuePlace = 'first'): number {
   const queue = useContext(PageDrawQueue);
   const [drawn, setDrawn] = useState(0);
-  // A layout effect runs within the drawing, so this list is finished before the other lists go on.
+  // A layout effect runs within the drawing. So with the place `first`, the list's next piece is queued at
+  // once, in front of the pieces of all other lists.
   useLayoutEffect(() => {
-    // A list that becomes shorter, and longer again, is drawn step by step again.
+    // If a list becomes shorter and then longer again, at most `step` of its things appear at once.
     if (drawn > total + step) setDrawn(total + step);
     return drawn < total ? queue.add(() => setDrawn(drawn + step), place) : undefined;
   }, [drawn, total, step, place, queue]);

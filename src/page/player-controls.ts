@@ -34,7 +34,7 @@ export function controlsOf(player: PlayerRecord): PlayerControls {
   const hasPosition = position !== undefined && lengthOf(player) > 0;
   return {
     previous: usableIf(can.can_go_previous),
-    // Mopidy starts with an empty list, and does not announce that it can play when tracks have come.
+    // Mopidy starts with an empty list. When tracks come, it does not announce that it can play now.
     play: can.can_control && !can.can_play ? 'doubtful' : usableIfControlled,
     pause: usableIf(can.can_pause),
     next: usableIf(can.can_go_next),

@@ -63,7 +63,7 @@ export function Players({ player, output, ...state }: PlayersProps) {
           <div ref={largePlayerButtons.watch}>
             <Transport player={player} label={label} />
           </div>
-          <PlayingOn output={output} state={{ ...state, players }} />
+          <PlayingOn output={output} state={state} />
         </div>
         {output === undefined ? null : <OutputVolume output={output} isMain />}
         <PlayerMore player={player} tracklist={tracklists.get(player.bus_name)} state={state} />
@@ -139,7 +139,10 @@ function PlayerRow({ player, tracklist, state }: PlayerProps) {
 
 type TransportProps = Parameters<typeof TransportButtons>[0];
 
-/** An absent button leaves its place free, so that play is always in the middle. */
+/**
+ * An absent shuffle or loop leaves its place free, so that play stays in the middle. Only a stop button
+ * moves it.
+ */
 function Transport({ player, label, isWithoutPlay = false }: TransportProps) {
   const node = useNode();
   const { bus_name, shuffle = false } = player;

@@ -1,4 +1,4 @@
-// Draws the line below a player's buttons: the output at which it plays, and the button of the sleep timer.
+// Draws a line of the large card: the output at which the music plays, and the button of the sleep timer.
 
 import { useState } from 'preact/hooks';
 import type { NodeState, OutputRecord } from '../client/client.js';

@@ -6,7 +6,7 @@ import { type AnnouncedAbsence, IN_USE_MS, InputWatch, Liveness } from './livene
 import type { PageLive } from './node.js';
 import { SharedLive } from './shared-live.js';
 
-/** If the node says `bye` within this time after an announced reason, the reason stays. */
+/** A reason that the node has announced stays the reason if a `bye` follows within this time. */
 const BYE_AFTER_REASON_MS = 5 * 60_000;
 /** This is enough for several round trips of a second each. */
 const DOCUMENT_TIMEOUT_MS = 15_000;
@@ -39,7 +39,7 @@ export class Presence {
         // A stream may also be opened again while the node is there. The status then stays `live`.
         const isNewlyLive = status === 'live' && this.#connectionStatus !== 'live';
         if (isNewlyLive) this.absence = undefined;
-        // After `connecting` this page is new itself.
+        // A page that has just been loaded was `connecting` before. It is the newest page itself.
         if (isNewlyLive && this.#connectionStatus === 'lost') void this.loadNewerPage();
         this.#connectionStatus = status;
         if (changed.some((slice) => !LEVEL_SLICES.includes(slice))) draw();
@@ -67,7 +67,7 @@ export class Presence {
     });
     liveness.startWatching();
     document.addEventListener('visibilitychange', () => this.live.setLevels(!document.hidden));
-    // A page that the browser brings back has requests without an answer, which say nothing about the node.
+    // A page that the browser brings back has unanswered requests. They say nothing about the node.
     addEventListener('pageshow', ({ persisted }) => {
       if (persisted) liveness.noteAlive();
     });

@@ -11,7 +11,8 @@ export interface RoomVolume {
 
 export interface Proportion {
   /**
-   * The room's volume before the slider first moved. The bases of all rooms are the proportion that is kept.
+   * The room's volume before the slider moved it; for rooms that were all silent, the volume that they got
+   * first. The bases of all rooms are the proportion that is kept.
    */
   readonly base: number;
   /** The volume to which the slider has set the room last. */
@@ -30,7 +31,7 @@ export function loudest(rooms: readonly RoomVolume[]): number {
 
 /**
  * Returns the proportions with which the loudest room has `volume`. If somebody else has set a room
- * meanwhile, its volume is its new base. If all rooms are silent, all get the same volume.
+ * meanwhile, its volume is its new base. If all bases are 0, all rooms get the same volume.
  */
 export function proportionsAt(
   rooms: readonly RoomVolume[],
@@ -39,11 +40,11 @@ export function proportionsAt(
 ): Proportions {
   const bases = rooms.map((room) => baseOf(room, previous.get(room.key)));
   const highest = Math.max(0, ...bases);
-  const areAllSilent = highest === 0;
+  const areAllBasesZero = highest === 0;
   return new Map(
     rooms.map(({ key, limit }, index) => {
-      const base = areAllSilent ? volume : (bases[index] ?? 0);
-      const part = areAllSilent ? 1 : base / highest;
+      const base = areAllBasesZero ? volume : (bases[index] ?? 0);
+      const part = areAllBasesZero ? 1 : base / highest;
       const rounded = Math.round(part * volume * 100) / 100;
       return [key, { base, lastSet: Math.min(limit, rounded) }];
     }),

@@ -88,7 +88,7 @@ export class RoomConnection {
     return this.#url;
   }
 
-  /** True if the node has let the page in at some time, so that there is a state to show. */
+  /** True if the node has let the page in at the present URL, so that there is a state to show. */
   get hasState(): boolean {
     return this.#live.state.backends.size > 0;
   }
@@ -182,7 +182,8 @@ export class RoomConnection {
     if (isOutdated) return;
     const answering = urls.find((_, index) => answers[index]);
     if (answering !== undefined && answering !== this.#url) this.#moveTo(answering);
-    // A node that has let the page in before is not shut, but only starting again.
+    // The status is `lost` if this connection was live before. The node is then not shut, but only starting
+    // again.
     this.#isShut = answering !== undefined && status === 'connecting';
     this.#draw();
   }

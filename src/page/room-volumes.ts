@@ -10,7 +10,10 @@ class NewestVolume {
   #next: number | undefined;
   #sending: Promise<void> | undefined;
 
-  /** Settles when the newest volume has been accepted or refused. */
+  /**
+   * Resolves when the newest volume has been accepted. Rejects when a volume is refused; a newer volume that
+   * waits is then not sent.
+   */
   send(volume: number, set: SetVolume): Promise<void> {
     this.#next = volume;
     this.#sending ??= this.#sendAll(set).finally(() => {
@@ -33,8 +36,8 @@ export class RoomVolumes {
   readonly #senders = new Map<string, NewestVolume>();
 
   /**
-   * Sets the loudest room to `volume`, and the others in proportion. Returns a promise for each room, which
-   * settles when the room has accepted or refused its newest volume.
+   * Sets the loudest room to `volume`, and the others in proportion. Returns each room with a promise. It
+   * resolves when the room has accepted its newest volume, and rejects when the room refuses a volume.
    */
   set<R extends RoomVolume & { readonly setVolume: SetVolume }>(
     rooms: readonly R[],

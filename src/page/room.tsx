@@ -68,6 +68,7 @@ function Playing({ state, player }: PlayingProps) {
 function RoomVolume({ state, player, name }: PlayingProps & { readonly name: string }) {
   const output = mainOutput(state, player);
   const awayAudio = awayBackend(state, 'audio');
+  // The labels of the volume's controls name the room and not the output.
   if (output !== undefined) return <OutputVolume output={{ ...output, label: name }} />;
   return awayAudio === undefined ? null : <p class="quiet">{stateText(awayAudio.state)}</p>;
 }

@@ -1,5 +1,5 @@
-// Draws the header's menu of rooms: what each room plays, with its play button. The page is connected to the
-// rooms only while the menu is open.
+// Draws the header's menu of rooms: what each room plays, with its play button. The menu is connected to the
+// rooms only while it is open.
 
 import { translate } from './language.js';
 import { withoutHidden } from './main-volume.js';

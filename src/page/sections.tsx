@@ -1,5 +1,5 @@
-// Decides which sections the page has, and in which order it draws them: on a desk in columns, on a phone
-// behind tabs.
+// Decides which sections the page has, and in which order it draws them. They are in columns on a wide
+// screen, and behind tabs on a phone.
 
 import { useState } from 'preact/hooks';
 import type { BackendInfo, ChildName, NodeState, OutputRecord, PlayerRecord } from '../client/client.js';
@@ -122,7 +122,8 @@ export function awayBackend({ backends }: NodeState, name: ChildName): BackendIn
 
 function isDisplayed({ backends, inputs }: NodeState, { id, backend }: SectionRow): boolean {
   if (id === 'now') return backends.has('audio') || backends.has('players');
-  // Without the sound server, streams and inputs have no section. That of the outputs says that it is away.
+  // Without the sound server, streams and inputs have no section. The section of the outputs says that the
+  // sound server is away.
   if (id === 'streams') return backends.get('audio')?.state === 'up';
   if (id === 'inputs') return backends.get('audio')?.state === 'up' && inputs.size > 0;
   return backend === undefined || backends.has(backend);

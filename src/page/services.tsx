@@ -213,5 +213,7 @@ function useUnitCommands(service: ServiceRecord, title: string) {
   const known = knownState(service);
   if (verb === undefined) return { displayed: known, run };
   if (!hasRestarted) return { displayed: DURING_COMMAND[verb], run };
-  return { displayed: known.verb === 'stop' ? RESTARTED : known, run };
+  // A unit that cannot be stopped has ended since the restart, or is ending.
+  const canBeStopped = known.verb === 'stop';
+  return { displayed: canBeStopped ? RESTARTED : known, run };
 }

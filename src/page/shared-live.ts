@@ -158,7 +158,8 @@ export class SharedLive implements PageLive {
       return;
     }
     const { status, problem, since } = state.connection;
-    if (state.backends.size > 0) {
+    const hasState = state.backends.size > 0;
+    if (hasState) {
       const lacksValues = status === 'live' && !hasFetchedAll(state);
       if (!lacksValues) this.#inheritedState = undefined;
       this.#show(withInherited(state, inherited));

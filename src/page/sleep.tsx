@@ -51,6 +51,7 @@ export function Sleep({ title, sleep, players, onClose }: SleepProps) {
 
 /** The minutes until the fade must begin, so that it ends with the track. */
 function minutesToFade(player: PlayerRecord, now: number): number {
-  const leftMs = (lengthOf(player) - (positionOf(player, now) ?? 0)) / 1000;
+  const leftUs = lengthOf(player) - (positionOf(player, now) ?? 0);
+  const leftMs = leftUs / 1000;
   return Math.max(MINUTES_MIN, (leftMs - FADE_MS) / MINUTE_MS);
 }

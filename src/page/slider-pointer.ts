@@ -15,14 +15,14 @@ interface PointerOptions {
   readonly onGrab: () => void;
   readonly onMove: (position: number) => void;
   readonly onTap: (position: number) => void;
-  /** Called at the end of a drag. If the browser cancels the drag, `position` is where it began. */
+  /** Called at the end of a drag. If the browser cancels it, `position` is where the thumb was before. */
   readonly onEnd: (position: number) => void;
 }
 
 /** The width of most thumbs: the first `--thumb` in page.css. */
 const THUMB_WIDTH_REM = 1.375;
-/** An unsteady finger moves less than this. */
-const SIDEWAYS_PX = 8;
+/** An unsteady finger moves less than this, sideways or up and down. */
+const MOVEMENT_PX_MIN = 8;
 /** A notch of a mouse wheel scrolls a little more than this. A touchpad sends smaller amounts. */
 const NOTCH_PX = 50;
 /** The height of a line, because some browsers count the wheel in lines. */
@@ -111,9 +111,9 @@ function followGesture(
   listen('pointermove', (event) => {
     const dx = Math.abs(event.clientX - down.clientX);
     const dy = Math.abs(event.clientY - down.clientY);
-    const isSideways = dx > SIDEWAYS_PX && dx > dy;
+    const isSideways = dx > MOVEMENT_PX_MIN && dx > dy;
     if (isDrag || isSideways) drag(event);
-    else if (dy > SIDEWAYS_PX) ended.abort();
+    else if (dy > MOVEMENT_PX_MIN) ended.abort();
   });
   listen('pointerup', ({ clientX: x }) => {
     ended.abort();

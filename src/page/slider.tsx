@@ -18,7 +18,7 @@ interface SliderProps {
   readonly text: (value: number) => string;
   /** Makes two texts that are displayed at the ends of the slider instead of `text`. */
   readonly ends?: ((value: number) => readonly [left: string, right: string]) | undefined;
-  /** Drawn along the slider's line, below the thumb. */
+  /** Drawn along the slider's line, behind the thumb. */
   readonly children?: ComponentChildren;
   readonly send: (value: number) => Promise<unknown>;
   readonly class?: string;
@@ -31,8 +31,8 @@ interface SliderProps {
   /** True if a mouse wheel changes the value. Otherwise the wheel scrolls the page. */
   readonly hasWheel?: boolean;
   /**
-   * True if the value is set only when the pointer is released, and in one step by a tap. This is for a value
-   * that would be heard as a jump at each step in between.
+   * True if the value is set only when the pointer is released, and in one step by a tap. This is for the
+   * position in a track, because the music would jump at each step in between.
    */
   readonly setsOnRelease?: boolean;
 }
@@ -65,7 +65,7 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
   /** The native slider's value when a key went down. */
   const stepBeforeKey = useRef<number | undefined>(undefined);
   const steps = useSteps({ ...more, min, max, step });
-  const { displayed, currentStep, lastStep, stepAt, setWhileMoving } = steps;
+  const { displayed, currentStep, maxStep, stepAt, setWhileMoving } = steps;
   const ramp = useRamp(steps.set, steps.settledStep);
   const stopRamp = (): void => ramp([]);
   const stepsPerKey = (): number => Math.max(1, Math.round(keyStep() / step));
@@ -78,12 +78,12 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
       steps.grab();
     },
     onWheel: hasWheel
-      ? (notches) => setWhileMoving(clamp(currentStep + notches * stepsPerKey(), lastStep))
+      ? (notches) => setWhileMoving(clamp(currentStep + notches * stepsPerKey(), maxStep))
       : undefined,
     onMove: (position) => setWhileMoving(stepAt(position)),
     onTap: (position) => {
       const target = stepAt(position);
-      const riseMax = RISE_MAX_PART * lastStep;
+      const riseMax = RISE_MAX_PART * maxStep;
       ramp(setsOnRelease ? [target] : stepsOfTap(currentStep, target, riseMax));
     },
     onEnd: (position) => {
@@ -94,7 +94,7 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
   const isMovingByItself = more.movesByItself === true && !steps.isPreview;
   const announcedStep = useAnnouncedStep(input, currentStep, isMovingByItself);
   // Another program may set a larger value than this slider can.
-  const isBeyond = currentStep > lastStep;
+  const isBeyond = currentStep > maxStep;
   const announcedText = text(min + announcedStep * step);
   return (
     <div
@@ -108,12 +108,12 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
           aria-label={more.label}
           aria-valuetext={isBeyond ? translate('beyond', { value: announcedText }) : announcedText}
           min={0}
-          max={lastStep}
+          max={maxStep}
           value={announcedStep}
           disabled={more.disabled}
           onKeyDown={({ currentTarget: field }) => {
             // While the slider moves by itself, the native slider has the announced step, which may be
-            // outdated. A step that another key has set since the last drawing is not.
+            // outdated. If it has another step, a key has set that step since the last drawing.
             if (isMovingByItself && field.valueAsNumber === announcedStep) field.valueAsNumber = currentStep;
             stepBeforeKey.current = field.valueAsNumber;
           }}
@@ -146,7 +146,7 @@ function useSteps({ label, value, send, setsOnRelease, min, max, step }: StepsPr
   const control = useControl(value, send, couldNotSet(label), isSameStep);
   /** The step of a movement that is not sent yet. */
   const [preview, setPreview] = useState<number>();
-  const lastStep = Math.round((max - min) / step);
+  const maxStep = Math.round((max - min) / step);
   const valueAt = (steps: number): number => Number((min + steps * step).toFixed(4));
   const displayed = preview === undefined ? control.displayed : valueAt(preview);
   const stepOf = (steppedValue: number): number => Math.round((steppedValue - min) / step);
@@ -159,8 +159,8 @@ function useSteps({ label, value, send, setsOnRelease, min, max, step }: StepsPr
       const settledValue = control.settledValue();
       return settledValue === undefined ? undefined : stepOf(settledValue);
     },
-    lastStep,
-    stepAt: (position: number): number => Math.round(position * lastStep),
+    maxStep,
+    stepAt: (position: number): number => Math.round(position * maxStep),
     isPreview: preview !== undefined,
     set: setStep,
     /** Sets a step while a movement goes on. */

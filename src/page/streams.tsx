@@ -97,7 +97,10 @@ export function StreamRows({ streams, outputs, server, buttonAt = 0, children = 
 function usePacedStreams(streams: readonly ClientRecord[]): readonly ClientRecord[] {
   const queue = useContext(PageDrawQueue);
   const redraw = useRedraw();
-  /** The drawn records by id. A record that is drawn anew goes to the end, behind those that wait longer. */
+  /**
+   * The drawn records by id. A record that is drawn anew goes to the end, so that the next frame begins with
+   * the others.
+   */
   const { current: displayed } = useRef(new Map<number, ClientRecord>());
   const latest = new Map(streams.map((stream) => [stream.id, stream]));
   let changedCount = 0;

@@ -34,9 +34,9 @@ export interface TabsOptions<U> {
   readonly onHold: () => void;
   /** Called when another tab takes over the stream, or this tab is left. */
   readonly onYield: () => void;
-  /** Called at the holder when a new follower needs the whole state. */
+  /** Called at the holder, or at a tab with a claim, when a new follower needs the whole state. */
   readonly onJoin: () => void;
-  /** Called at the holder when a follower has called `request`. */
+  /** Called at the holder, or at a tab with a claim, when a follower has called `request`. */
   readonly onRequest: () => void;
   /** Called at a follower when the holder has sent an update. */
   readonly onUpdate: (update: U) => void;

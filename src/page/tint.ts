@@ -109,8 +109,9 @@ export function contrastOf(one: Colour, other: Colour): number {
 const grey = (level: number): Colour => [level / 255, level / 255, level / 255];
 
 /**
- * Where the search for the two colours begins, and the greys with which they must have enough contrast. Each
- * grey stands for a colour of page.css, such as `--quiet`, and is a little closer to the searched colour.
+ * The search for the ground and the accent begins with these values. Each of the two must have enough
+ * contrast with its `greys`. A grey stands for a colour of page.css, such as `--quiet`, but is a little
+ * closer to the ground or accent. So the contrast with the colour of page.css is a little higher.
  */
 interface Scheme {
   readonly ground: {

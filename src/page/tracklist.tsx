@@ -16,8 +16,9 @@ const TRACKS_AT_ONCE = 10;
 type TracklistProps = Readonly<{ player: PlayerRecord; tracklist: StreamedTracklist }>;
 
 /**
- * Requests a long tracklist, because the event stream has only its first tracks. Returns these until the
- * response comes, and if the request fails.
+ * Requests a long tracklist, because the event stream has only its first tracks. Returns these before the
+ * first response, and after a failed request. Returns the previous response while a changed tracklist is
+ * requested.
  */
 function useWholeTracklist(player: string, streamed: StreamedTracklist): TracklistRecord {
   const node = useNode();
@@ -74,6 +75,7 @@ const TrackLine = memoized(({ busName, track, isCurrent, canControl, canEdit }: 
   const removal = useLateRemoval(() => node.removeTrack(busName, id), name);
   return (
     <li class="row" aria-current={isCurrent}>
+      {/* `ActionButton` draws nothing if the node may not be changed. Then the track is only a text. */}
       {mayChange ? null : (
         <span class="track grow">
           <bdi>{name}</bdi> <bdi class="quiet">{artist}</bdi>
@@ -128,7 +130,7 @@ function useLateRemoval(remove: () => Promise<unknown>, name: string) {
       });
     };
     const timer = setTimeout(send, UNDO_MS);
-    // The listeners take `ended` as their options, because it has a `signal`.
+    // `ended` can be the listener's options, because an AbortController has a `signal`.
     const ended = new AbortController();
     addEventListener('pagehide', send, ended);
     return () => {

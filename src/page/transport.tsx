@@ -113,8 +113,9 @@ export function TransportButtons({ player, label, isWithoutPlay = false }: Butto
 const US_PER_S = 1_000_000;
 const TICK_MS = 500;
 /**
- * An object path of D-Bus, such as `/org/mpris/MediaPlayer2/Track/3`. Players accept only such a track id,
- * but some report others. A position without an id is for the track that plays.
+ * An object path of D-Bus, such as `/org/mpris/MediaPlayer2/Track/3`. The node and players accept only such
+ * a track id, but some players report others. Without an id, the node sets the position of the current
+ * track.
  */
 const TRACK_ID_PATTERN = /^\/(?:[A-Za-z0-9_]+(?:\/[A-Za-z0-9_]+)*)?$/;
 
@@ -194,10 +195,12 @@ export function Cover({ player, onPicture }: CoverProps) {
   useEffect(() => {
     if (address === '') onPicture?.(undefined);
   }, [address, onPicture]);
+  // Only a large player has `onPicture`.
+  const isLargeWithoutTrack = onPicture !== undefined && !hasTrack(player);
   return (
     <div class={`cover ${isLastCover ? 'past' : ''}`} aria-hidden="true">
       {address === '' ? (
-        <NoCover isLarge={onPicture !== undefined && !hasTrack(player)} />
+        <NoCover isLarge={isLargeWithoutTrack} />
       ) : (
         <img
           src={address}
@@ -210,7 +213,7 @@ export function Cover({ player, onPicture }: CoverProps) {
   );
 }
 
-/** With `isLarge` the tab's last cover is drawn, if there is one. */
+/** With `isLarge`, the last cover of the browser's tab is drawn, if there is one (last-cover.tsx). */
 export function NoCover({ isLarge }: { readonly isLarge: boolean }) {
   return isLarge ? <Late part={LAST_COVER} props={{}} /> : <Icon name="note" />;
 }

@@ -11,7 +11,7 @@ interface UnitLogProps {
   /** True if the last failure in the log is displayed above the lines. */
   readonly showsFailure: boolean;
   readonly title: string;
-  /** True if the log can be opened. An open log stays also without this. */
+  /** True if the log can be opened. A log that is open stays, even if this becomes false. */
   readonly isOffered: boolean;
 }
 

@@ -1,4 +1,5 @@
-// Remembers the last step of an upgrade's run, because the node forgets it when its service starts again.
+// Remembers the last step of an upgrade's run. The node forgets it when the run ends, or when the daemon
+// starts again.
 
 import { useRef } from 'preact/hooks';
 import type { NodeState, UpgradeRun } from '../client/client.js';

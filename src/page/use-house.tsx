@@ -65,6 +65,7 @@ interface InRoomProps {
 /** The controls among the children act on this room. The notice of a failure names the room. */
 export function InRoom({ room: { live, label }, children }: InRoomProps) {
   const report = useContext(Reporting);
+  // `because` makes `LABEL: TITLE` of the two texts.
   const reportInRoom: typeof report = (title, work) =>
     report(translate('because', { what: label, reason: title }), work);
   return (

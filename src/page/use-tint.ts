@@ -10,7 +10,7 @@ export function useTint(): (picture: HTMLImageElement | undefined) => void {
   const [picture, setPicture] = useState<HTMLImageElement>();
   usePart(PICTURES, picture !== undefined);
   const { loaded } = PICTURES;
-  // An element may load another cover without being another object.
+  // The same element can load another cover. Then only its address is new.
   const address = picture?.src;
   useEffect(() => {
     loaded?.colourPage(picture);

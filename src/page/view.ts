@@ -24,7 +24,7 @@ const SECTION_NAMES = {
   power: 'system',
 } as const;
 
-/** A tab of the page on a phone, which is a column on a desk. */
+/** A phone shows one tab at a time. A wide screen shows all tabs, as columns. */
 export type TabId = 'music' | 'sound' | 'node';
 
 export type SectionId = (typeof SECTION_NAMES)[keyof typeof SECTION_NAMES];

@@ -14,7 +14,7 @@ import { useTint } from './use-tint.js';
 /** The page is dimmed after this time without input. */
 const DIM_AFTER_MS = 15_000;
 const DIM_CHECK_MS = 250;
-/** Everything moves by some pixels after each such time, so that nothing burns in. */
+/** The time between two shifts by some pixels. Without shifts, a still picture burns into the screen. */
 const SHIFT_MS = 60_000;
 const SHIFTS_PX = [0, 6, 12, 6, 0, -6, -12, -6] as const;
 const CLOCK_MS = 1000;

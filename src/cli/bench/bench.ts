@@ -87,6 +87,8 @@ export async function runBench(
   parts: BenchParts,
 ): Promise<string> {
   const { settings } = parts;
+  // The figures at rest are those of audio alone (docs/measuring.md, "The bench"). By default systemd is on,
+  // too.
   const systemd = { ...settings.systemd, enabled: false };
   const { supervisor, gateway } = parts.assemble({ ...settings, systemd });
   try {
@@ -133,9 +135,9 @@ function countWakeUps(): number {
 }
 
 /** '' for a thread that has ended since the folder was listed. */
-function readStatus(status: string): string {
+function readStatus(path: string): string {
   try {
-    return readFileSync(status, 'utf8');
+    return readFileSync(path, 'utf8');
   } catch {
     return '';
   }

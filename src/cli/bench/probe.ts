@@ -175,12 +175,12 @@ class Listener {
 }
 
 /**
- * Renames the stream again and again, because a new name is a change without a sound. `ms` has the time of
- * each change until the listener has read it. `cpuMs` is the CPU time of the process per change.
+ * Renames the stream again and again, because a new name is a change without a sound. `delaysMs` has, for
+ * each change, the time until the listener has read it. `cpuMs` is the CPU time of the process per change.
  */
 async function measureChanges(link: Link, stream: number, listener: Listener, forMs: number) {
   const before = process.cpuUsage();
-  const ms = await repeatFor(forMs, async () => {
+  const delaysMs = await repeatFor(forMs, async () => {
     const begun = performance.now();
     // No name comes twice.
     const name = `tonearm bench ${process.hrtime.bigint()}`;
@@ -192,7 +192,7 @@ async function measureChanges(link: Link, stream: number, listener: Listener, fo
     return readAt - begun;
   });
   const { user, system } = process.cpuUsage(before);
-  return { ms, cpuMs: (user + system) / 1000 / ms.length };
+  return { delaysMs, cpuMs: (user + system) / 1000 / delaysMs.length };
 }
 
 async function measureListeners(link: Link, task: ProbeTask, figures: Figures): Promise<void> {
@@ -209,8 +209,8 @@ async function measureListeners(link: Link, task: ProbeTask, figures: Figures): 
     const first = await listen();
     await measureChanges(link, stream, first, seconds * CHANGES_WARM_UP_MS_PER_SECOND);
     const alone = await measureChanges(link, stream, first, seconds * CHANGES_MS_PER_SECOND);
-    figures.event_to_bytes_ms_p50 = quantile(alone.ms, 0.5);
-    figures.event_to_bytes_ms_p99 = quantile(alone.ms, 0.99);
+    figures.event_to_bytes_ms_p50 = quantile(alone.delaysMs, 0.5);
+    figures.event_to_bytes_ms_p99 = quantile(alone.delaysMs, 0.99);
     figures.cpu_ms_per_change = alone.cpuMs;
     await Promise.all(Array.from({ length: listeners }, listen));
     const crowded = await measureChanges(link, stream, first, seconds * CHANGES_MS_PER_SECOND);

@@ -4,10 +4,10 @@
 import { availableParallelism } from 'node:os';
 import { VERSION } from '../../version.js';
 
-/** So many listeners join the first one for the last measurement. */
+/** This many listeners join the first one for the last measurement. */
 export const MORE_LISTENERS = 32;
 
-/** By their names in the output of `--json`: a description of each figure, and its unit for people. */
+/** Each figure's description and unit, for people. The keys are the names in the output of `--json`. */
 const FIGURES = {
   memory_mb: ['memory at rest', 'MB'],
   wake_ups_per_second: ['wake-ups at rest, just started', '/s'],
@@ -78,7 +78,9 @@ function estimateOf(figures: Figures) {
   const crowdedMs = figures.cpu_ms_per_change_crowded ?? Number.NaN;
   const decodeUs = figures.decode_us_per_stream ?? Number.NaN;
   const encodeUs = figures.encode_us_per_stream ?? Number.NaN;
-  const leftMs = HALF_CORE_MS / CHANGES_PER_SECOND - aloneMs;
+  // Half of a core has this CPU time for each change. The listeners after the first one share what is left.
+  const msPerChange = HALF_CORE_MS / CHANGES_PER_SECOND;
+  const leftMs = msPerChange - aloneMs;
   const oneMoreMs = Math.max((crowdedMs - aloneMs) / MORE_LISTENERS, LISTENER_LEAST_MS);
   const listeners = leftMs < 0 ? 0 : 1 + leftMs / oneMoreMs;
   return {

@@ -10,8 +10,9 @@ import { NEWEST_VERSION, NONE } from '../../protocol/pulse/wire.js';
 import { Writer } from '../../protocol/pulse/writer.js';
 
 const STREAMS = 30;
-/** PA_SAMPLE_S16LE, and PA_CHANNEL_POSITION_FRONT_LEFT and _RIGHT. */
+/** The format is PA_SAMPLE_S16LE. */
 export const SAMPLE_SPEC = { format: 3, channels: 2, rate: 44_100 };
+/** PA_CHANNEL_POSITION_FRONT_LEFT and PA_CHANNEL_POSITION_FRONT_RIGHT. */
 export const STEREO = [1, 2];
 export const FULL_VOLUMES = [RAW_NORM, RAW_NORM];
 /** PA_ENCODING_PCM. */
@@ -31,7 +32,10 @@ const PROPS = {
 
 type SinkInputList = Reply<'GET_SINK_INPUT_INFO_LIST'>;
 
-/** The whole frame, at the newest protocol version. A stream has the fields of SINK_INPUT_INFO, in order. */
+/**
+ * The whole frame, at the newest protocol version. Each stream has the fields of SINK_INPUT_INFO
+ * (protocol/pulse/records.ts), in the same order.
+ */
 function streamListFrame(): Uint8Array {
   const writer = new Writer();
   writer.begin(FROM_SERVER.REPLY, 0);
@@ -78,7 +82,7 @@ export function sampleWork() {
   return {
     streams: list.length,
     decode,
-    // Each call has a new cache, as for new records, because known records are encoded faster.
+    // Records that the cache knows are encoded faster. Each call measures new records, so its cache is new.
     encode: () => {
       const cache = new PropertyCache();
       return list.map((info) => JSON.stringify(clientRecord(info, context, cache)));

@@ -33,7 +33,7 @@ export interface Command {
   readonly operation: OperationName;
   readonly section: string;
   readonly summary: string;
-  /** `POST /players/pause`, with parameters in braces. */
+  /** The method and the path, such as `POST /audio/outputs/{output}/volume`. */
   readonly route: string;
   readonly parameters: readonly Parameter[];
   /** Words without a name are the values of the fields in this order. */
@@ -84,7 +84,7 @@ function commandName(operation: OperationName): string {
 }
 
 function fieldOf([name, schema]: readonly [string, BodySchema]): Field {
-  // A field for an id or a name is a text here, because the node takes both as a text.
+  // Only a field for an id or a name has `anyOf`. It is a text here, because the node takes both as a text.
   const type = schema.anyOf === undefined ? (schema.type ?? 'string') : 'string';
   const { minimum, maximum, description } = schema;
   return { name, type: type as Field['type'], values: schema.enum, minimum, maximum, description };

@@ -61,6 +61,7 @@ function quoted(text: string): string {
 
 const originLine = (shell: Shell): string => `# Made by \`tonearm ctl completion ${shell}\`.`;
 
+/** Bash splits `--node=kitchen` into three words, so the script skips a word `=` behind `--node`. */
 function bashScript(operations: readonly CompletedOperation[]): string {
   const programWords = PROGRAM_WORDS.map(([word]) => word).join(' ');
   const names = [...operations.map(({ name }) => name), ...OPTIONS].join(' ');

@@ -75,7 +75,7 @@ export function commandHelp(name: string, command: Command): string {
   return `Usage: tonearm ctl ${signatureOf(name, command)}\n\n${summary} (${route}).\n${lines && '\n'}${lines}`;
 }
 
-/** False for a bound of the safe integers, which the schema has where any integer is allowed. */
+/** False for the bounds of `EXACT_INTEGERS` (schemas.ts). They only keep a number exact. */
 const isRealBound = (bound: number | undefined): boolean =>
   bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER;
 

@@ -65,7 +65,7 @@ export async function addressHere(): Promise<Result<NodeAddress, readonly string
   return success({ base: `http://${hostHere(bind)}:${api.port}`, headers: {} });
 }
 
-/** Loopback where it is served, because `api.control: local` allows changes from there. */
+/** Loopback if it is served: with `api.control: local`, the node accepts changes only from loopback. */
 function hostHere(bind: readonly string[]): string {
   const served = resolveBind(bind, networkInterfaces()).present.map(({ address }) => address);
   if (served.some((address) => REACHED_BY_LOOPBACK.includes(address))) return LOOPBACK;

@@ -103,7 +103,7 @@ async function watchNode({ types, options }: WatchRequest): Promise<ExitName> {
   if (!found.ok) return fail(found.error);
   const node = found.value;
   const { stdout } = process;
-  /** Aborted when nobody reads the output any more. */
+  /** Aborted when the output cannot be written any more, for example because its reader has ended. */
   const over = new AbortController();
   let exit: ExitName = 'ok';
   stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -146,5 +146,6 @@ process.on('SIGUSR1', () => undefined);
 
 // The first words are Node, main.js and `ctl`. There is no top-level await, because the bundle is CommonJS.
 Promise.resolve(run(parseCtl(process.argv.slice(3)))).then((exit) => {
+  // A `writeOut` that failed may have set its own exit status already.
   process.exitCode ??= EXIT[exit];
 });

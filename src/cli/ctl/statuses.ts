@@ -57,6 +57,7 @@ const PASSWORD_STATUSES: readonly number[] = [401, 403, 407];
 const NO_ROUTE = 'not-found';
 
 export function exitFor({ code, status }: ProblemError): ExitName {
+  // The client sets the status 0 if it does not know the HTTP status, as without a response.
   if (status === 0) return code === 'not-the-service' ? 'notTonearm' : 'unreachable';
   // The status of another program says nothing about this node. A proxy that asks for a password, or forbids
   // the request, is the exception.

@@ -21,7 +21,7 @@ export interface WatchRequest {
   readonly remark: (text: string) => void;
   /** The text of a problem for people. */
   readonly describeProblem: (problem: ProblemError) => string;
-  /** Aborts when nobody reads any more. */
+  /** Aborts when the lines cannot be written any more. */
   readonly over: AbortSignal;
 }
 
@@ -41,7 +41,7 @@ function isNamedBy(name: string, type: string): boolean {
   return type === name || (type !== LEVELS && type.startsWith(`${name}.`));
 }
 
-/** Resolves when nobody reads any more, or with the problem if the first attempt fails. */
+/** Resolves when `request.over` aborts, or with the problem if the first attempt fails. */
 export function watch(transport: Transport, request: WatchRequest): Promise<ProblemError | undefined> {
   return new Promise((resolve) => new Watch(transport, request, resolve));
 }

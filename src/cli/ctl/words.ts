@@ -34,6 +34,7 @@ const TIME = /^(.*?)(ms|s|m)$/;
 /** The error names the field and what is wrong with it. */
 export function readWords(command: Command, words: readonly string[]): Result<Call, string> {
   const { parameters } = command;
+  // The first words are the parameters, in order. If there are two words, a third parameter has none.
   const missing = parameters[words.length];
   if (missing !== undefined) return failed(`${placeholder(missing.name)} is missing`);
   const params: Record<string, string> = {};
@@ -84,7 +85,7 @@ function fieldFor(command: Command, word: string, body: object): Result<FieldTex
   const next = command.fields.find(
     (field) => isFreeField(command, field.name, body) && fitsField(field, word),
   );
-  // A word with an equals sign may still be a whole text.
+  // A text may contain an equals sign, so the whole word may be the value of a text field.
   if (next !== undefined && (name === '' || next.type === 'string'))
     return success({ field: next, text: word });
   const names = command.fields.map((field) => field.name);
@@ -118,7 +119,7 @@ function switchIn(text: string): Result<boolean, string> {
 }
 
 function numberValue({ description = '' }: Field, text: string): Result<number, string> {
-  // In schemas.ts, the description of such a field begins with its unit.
+  // In schemas.ts, the description of a field for a time begins with the unit.
   const time = description.startsWith('microseconds') ? TIME.exec(text) : null;
   const [, digits = text, unit = ''] = time ?? [];
   const value = numberIn(digits.replace(/^\+/, ''));

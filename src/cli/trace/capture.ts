@@ -1,5 +1,6 @@
-// Decides how a trace is stored, without cookies: each direction of a connection is a file of whole frames,
-// and a list names files and frames (like test/golden/manifest.json). All functions may throw system errors.
+// Decides how a trace is stored. Each direction of a connection is a file of whole frames. A list names the
+// files and their frames (like test/golden/manifest.json). Cookies, which are secrets of the sound server,
+// are stored as zeros. All functions may throw system errors.
 
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -40,7 +41,7 @@ export class CaptureFile {
     this.#frameCount += 1;
   }
 
-  /** Returns the members of the file's entry in the list. */
+  /** Returns the size and the frames of the file, for its entry in the list. */
   close() {
     closeSync(this.#file);
     return { bytes: this.#byteCount, frame_count: this.#frameCount, frames: this.#frames };

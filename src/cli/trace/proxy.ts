@@ -103,13 +103,13 @@ export class TraceProxy {
       return;
     }
     write({ note: 'connected' });
-    const { blocks, bytes } = await this.#join(client, dialled.value, connection, write);
+    const { blocks, bytes } = await this.#passBothWays(client, dialled.value, connection, write);
     const audioText = blocks === 0 ? '' : `; not shown: ${blocks} blocks of audio data, ${bytes} bytes`;
     write({ note: `closed${audioText}` });
   }
 
   /** Passes frames both ways until both sides have ended. Resolves with how much audio data had no lines. */
-  async #join(client: Socket, server: Socket, connection: number, write: WriteItem) {
+  async #passBothWays(client: Socket, server: Socket, connection: number, write: WriteItem) {
     const { attempt, capture, showsData } = this.#parts;
     const conversation = new Conversation(this.#texts);
     const audioWithoutLines = { blocks: 0, bytes: 0 };
@@ -125,8 +125,8 @@ export class TraceProxy {
         }
         attempt(() => file?.keep(frame, channel));
       };
-      // If one end of a pipeline closes, the pipeline destroys the other end and rejects. Connections end
-      // so, and only a malformed frame gets a note of its own.
+      // If a socket closes early, `pipeline` destroys the other socket and rejects. Connections also end in
+      // this way, so only a malformed frame gets a note of its own.
       await pipeline(source, (chunks) => framesIn(chunks, read), target).catch((error: unknown) => {
         if (error instanceof WireError)
           write({ from, note: `malformed: ${error.message}; the connection is ended` });

@@ -128,8 +128,8 @@ export async function runTrace(
     // Some of the command's last messages may still be on their way.
     await within(systemClock, DRAIN_MAX_MS, proxy.idle());
   } else {
+    // The signal handler is set first, because a program that reads the address may send a signal at once.
     const ended = signalOrEnd(onSignal, output.over);
-    // The address is printed only now, because a program that reads it may send a signal at once.
     printError(`PULSE_SERVER=${address}\n`);
     await ended;
   }
@@ -149,8 +149,8 @@ function signalOrEnd(onSignal: OnSignal, over: AbortSignal): Promise<void> {
 }
 
 /**
- * Runs the command until it ends, and passes signals on to it. An interrupt need not end the command, as in a
- * shell. After any other signal, it is killed if it does not end in time.
+ * Runs the command until it ends, and passes signals on to it. The command may go on after an interrupt
+ * (SIGINT), as in a shell. After any other signal, it is killed if it does not end in time.
  */
 function runCommand(
   [program = '', ...args]: readonly string[],
