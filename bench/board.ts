@@ -1,7 +1,8 @@
 // Measures the daemon inside a tenth of one core and 96 MB, with a real sound server outside: how long its
 // start takes, how fast it answers, and how many events many changes cause. It fails if the last state is
-// not the true one. The start is compared with that of uWebSockets.js with one bare thread, or with one per
-// backend. Its first answer waits for its threads, as the daemon's waits for the sound server.
+// not the true one. The start is compared with that of a bare program: uWebSockets.js with one thread, or
+// with one thread per backend. The first answer of the bare program waits for its threads, as the daemon's
+// waits for the sound server.
 //   node build/bench/board.js [--quick] [--json]       (needs root and cgroups)
 
 import { Daemon } from '../test/contract/daemon.js';
@@ -88,7 +89,7 @@ async function measureStarts(
   ];
 }
 
-/** Measures answers and events of a daemon that runs, while streams are corked and uncorked. */
+/** Measures the answers of a running daemon, and then its events while streams are corked and uncorked. */
 async function measureRunning(
   { what, flags, env }: Launch,
   board: SmallBoard,
@@ -148,8 +149,8 @@ await measurement(async (context) => {
   const rows: Row[] = [];
   for (const [at, launch] of LAUNCHES.entries()) {
     const board = new SmallBoard(String(at));
-    // The board is removed at the exit, also after a failure, because the process has then ended its
-    // children, and the group is empty.
+    // The board can only be removed when it is empty. Unless a measurement fails, all programs in it have
+    // ended at the exit.
     process.once('exit', () => board.remove());
     rows.push(
       ...(await measureStarts(launch, board, context)),

@@ -1,8 +1,8 @@
 // Compares the codec of the sound server's protocol with two others, on the same bytes: the npm package
-// pulseaudio.js, and libpulse's own. They decode lists of 1, 30, 150 (captured) and 500 sink inputs
-// (composed of those of the 150) into objects, whole and in chunks of 64 bytes. They encode two commands,
-// and the heap of a decoded record is measured. A list is read again and again, as the daemon reads it at
-// every change, or for the first time.
+// pulseaudio.js, and libpulse's own. They decode captured lists of 1, 30 and 150 sink inputs, and a list of
+// 500, which is composed of the 150. A list is decoded into objects, whole and in chunks of 64 bytes. It is
+// read for the first time, or again and again, as the daemon reads it at every change. They also encode two
+// commands, and the heap of a decoded record is measured.
 //   node build/bench/codec.js [--quick] [--json] [PARTS OF ROWS, such as encoding]
 
 import assert from 'node:assert/strict';
@@ -15,13 +15,16 @@ import type { Row } from './support/rows.js';
 
 const ROUNDS = 101;
 const WARM_UP_ROUNDS = 20;
-/** Rounds are so short that a busy machine spoils some and not the median, but long enough for the clock. */
+/**
+ * Rounds are short, so that other load on the machine spoils a few of them and not the median. They are long
+ * enough for the clock.
+ */
 const RECORDS_PER_ROUND = 300;
 const COMMANDS_PER_ROUND = 1000;
 const COUNTS = [1, 30, 150, 500];
 const LONGEST_CAPTURED = 150;
 const HEADER_BYTES = 20;
-const TAG_BYTES = 10;
+const COMMAND_AND_TAG_BYTES = 10;
 const GOAL = { atLeast: 10 };
 const HEAP = new URL('./support/codec-heap.js', import.meta.url);
 const HEAP_FLAGS = ['--expose-gc', '--min-semi-space-size=64', '--max-semi-space-size=64'];
@@ -118,13 +121,16 @@ function commandWork(what: Encoded, title: string): Work {
   };
 }
 
-/** Checks that all three write the same, except for the tag of a request, which pulseaudio.js counts. */
+/**
+ * Checks that all three write the same. With pulseaudio.js only what follows the command and the tag is
+ * compared, because it gives each request a new tag.
+ */
 async function checkAgreement(program: LibPulse | undefined): Promise<void> {
   for (const what of ['volume', 'name'] as const) {
     const [written] = ours().encode[what]();
     const payload = Buffer.from(written ?? []).subarray(HEADER_BYTES);
     const other = Buffer.concat(theirs().encode[what]()).subarray(HEADER_BYTES);
-    assert.deepEqual(other.subarray(TAG_BYTES), payload.subarray(TAG_BYTES));
+    assert.deepEqual(other.subarray(COMMAND_AND_TAG_BYTES), payload.subarray(COMMAND_AND_TAG_BYTES));
     if (program !== undefined) assert.deepEqual(await program.encoded(what), payload);
   }
 }
@@ -154,6 +160,8 @@ async function measureWork(
   }
   return measured.flatMap(({ what, samples, samplesOfJs, samplesOfC }) => {
     const row = { what, unit: 'ns', samples, compare: 'theirs / ours' } as const;
+    // Only a name without a comma has a goal. It stands for a list that is decoded whole, again and again,
+    // such as `decoding 30 sink inputs of pulse`.
     const hasGoal = /^decoding [^,]*$/.test(what);
     return [
       {
@@ -206,7 +214,7 @@ await measurement(async (context) => {
   await checkAgreement(program);
   const long = lists.filter(({ count }) => count === LONGEST_CAPTURED);
   const work = [
-    ...lists.flatMap(listWork),
+    ...lists.flatMap((list, frameIndex) => listWork(list, frameIndex)),
     ...long.flatMap(changedAndFirstWork),
     commandWork('volume', "a stream's volume"),
     commandWork('name', 'a name with six properties'),

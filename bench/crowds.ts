@@ -1,9 +1,9 @@
 // Compares how long others wait for an answer beside a crowd with how long they wait at rest. The crowds are
 // silent connections that come back when they are closed, streams of which some never read, and a broker
-// that floods. Everybody else opens a connection for each request, 10 ms after the answer to the one before.
+// that floods. The others open a connection for each request, 10 ms after the answer to the one before.
 // Silent connections and the broker have processes of their own, and the silent connections have addresses
-// of their own, in a network that is made for them. Beside these it measures what the silent crowd does to
-// uWebSockets.js alone, which gives the same answer, and keeps as many connections and closes the oldest.
+// of their own, in a network that is made for them. The silent crowd is also measured with uWebSockets.js
+// alone. That program gives the same answer, keeps as many connections as the daemon, and closes the oldest.
 //   node build/bench/crowds.js [--quick] [--json]       (needs root, unshare and ip)
 
 import { execFileSync } from 'node:child_process';
@@ -120,7 +120,7 @@ class Streams implements Crowd {
   }
 }
 
-function ordered(crowd: Forked): Crowd {
+function crowdOf(crowd: Forked): Crowd {
   return { begin: () => crowd.order({ do: 'begin' }), end: () => crowd.order({ do: 'end' }) };
 }
 
@@ -142,10 +142,11 @@ async function measureRound(side: Side, roundMs: number, samples: Samples): Prom
   const cpuAtFirst = cpuMs(side.pid);
   samples.rest.push(median(await answerTimes(side.port, roundMs)));
   const cpuBefore = cpuMs(side.pid);
+  const answersCpu = cpuBefore - cpuAtFirst;
   await side.crowd.begin();
   await pause(GATHERING_MS);
   samples.beside.push(median(await answerTimes(side.port, roundMs)));
-  samples.cpu.push(cpuMs(side.pid) - cpuBefore - (cpuBefore - cpuAtFirst));
+  samples.cpu.push(cpuMs(side.pid) - cpuBefore - answersCpu);
   await side.crowd.end();
   await pause(GATHERING_MS);
 }
@@ -175,7 +176,7 @@ async function silentRows(what: string, hosts: number, keptMax: number, context:
     { port: bare.firstValue, pid: bare.forked.pid },
   ]) {
     const crowd = await start(PROCESS, 'silent', NODE, server.port, FIRST, hosts, SILENT);
-    sides.push({ ...server, crowd: ordered(crowd.forked) });
+    sides.push({ ...server, crowd: crowdOf(crowd.forked) });
   }
   const [ofDaemon, ofBare] = await measureSides(sides, context);
   if (ofDaemon === undefined || ofBare === undefined) return [];
@@ -199,7 +200,7 @@ await measurement(async (context) => {
   }
   const others = {
     [`${STREAMS} streams, of which ${NEVER_READ} never read`]: new Streams(),
-    'a broker that floods': ordered(broker.forked),
+    'a broker that floods': crowdOf(broker.forked),
   };
   for (const [what, crowd] of Object.entries(others)) {
     if (!context.selects(what)) continue;

@@ -1,6 +1,6 @@
-// Measures how many nodes one MQTT broker can serve: their bridges use a mosquitto of this machine, with 4
-// outputs and 6 units each, and a tenth of them has 10 volume changes a second. Then the broker is killed,
-// so that all bridges come back at once to a broker that has forgotten everything.
+// Measures how many nodes one MQTT broker can serve. The broker is a mosquitto of this machine. Each node
+// has a bridge, 4 outputs and 6 units, and a tenth of the nodes has 10 volume changes a second. Then the
+// broker is killed, so that all bridges come back at once to a broker that has forgotten everything.
 //   node build/bench/fleet.js [--quick] [--json] [PARTS OF ROWS, such as '10 nodes']       (needs mosquitto)
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -30,14 +30,15 @@ async function countRetained(broker: Broker): Promise<number> {
   return (await retained(broker.url)).size;
 }
 
-interface Moved {
+/** What the volume changes cost: CPU of the broker and of all bridges, and the delay of each message. */
+interface ChangeCosts {
   readonly messages: number;
-  readonly brokerMs: number;
-  readonly bridgesMs: number;
+  readonly brokerCpuMs: number;
+  readonly bridgesCpuMs: number;
   readonly delays: readonly number[];
 }
 
-async function measureMoves(broker: Broker, forked: Forked, watchedMs: number): Promise<Moved> {
+async function measureChanges(broker: Broker, forked: Forked, watchedMs: number): Promise<ChangeCosts> {
   const spy = await startSpy(broker.url, 'tonearm/+/audio/outputs/alsa');
   await pause(1000);
   const from = spy.received.length;
@@ -45,14 +46,14 @@ async function measureMoves(broker: Broker, forked: Forked, watchedMs: number): 
   const bridgesBefore = await forked.order({ do: 'cpu' });
   await forked.order({ do: 'move', with: watchedMs });
   const received = spy.received.slice(from);
-  const moved = {
+  const costs = {
     messages: received.length,
-    brokerMs: cpuMs(broker.pid) - brokerBefore,
-    bridgesMs: ((await forked.order({ do: 'cpu' })) - bridgesBefore) / 1000,
+    brokerCpuMs: cpuMs(broker.pid) - brokerBefore,
+    bridgesCpuMs: ((await forked.order({ do: 'cpu' })) - bridgesBefore) / 1000,
     delays: received.map(({ text, at }) => performance.timeOrigin + at - Number(JSON.parse(text).props.at)),
   };
   await spy.end();
-  return moved;
+  return costs;
 }
 
 /** Seconds from the broker's return until all is retained again. */
@@ -83,7 +84,11 @@ async function measure(count: number, { ms }: Context): Promise<readonly Row[]> 
     await untilAllUp(forked, count);
     const joinedS = (performance.now() - begun) / 1000;
     const retainedCount = await countRetained(broker);
-    const { messages, brokerMs, bridgesMs, delays } = await measureMoves(broker, forked, ms(WATCHED_MS));
+    const { messages, brokerCpuMs, bridgesCpuMs, delays } = await measureChanges(
+      broker,
+      forked,
+      ms(WATCHED_MS),
+    );
     const perSecond = 1000 / ms(WATCHED_MS);
     const row = (what: string, unit: string, value: number): Row => ({
       what: `${count} nodes: ${what}`,
@@ -94,8 +99,8 @@ async function measure(count: number, { ms }: Context): Promise<readonly Row[]> 
       row('retained messages', '', retainedCount),
       row('all joined', 's', joinedS),
       row('published', '/s', messages * perSecond),
-      row('CPU of the broker', '% of a core', (brokerMs * 100) / ms(WATCHED_MS)),
-      row('CPU of a moving bridge', 'ms/s', (bridgesMs * perSecond) / Math.max(1, count / 10)),
+      row('CPU of the broker', '% of a core', (brokerCpuMs * 100) / ms(WATCHED_MS)),
+      row('CPU of a moving bridge', 'ms/s', (bridgesCpuMs * perSecond) / Math.max(1, count / 10)),
       { what: `${count} nodes: change to subscriber`, unit: 'ms', samples: delays },
       row('change to subscriber, p99', 'ms', quantile(delays, 0.99)),
       row('the broker', 'MB', memoryMb(broker.pid).rss),

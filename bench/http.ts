@@ -1,7 +1,7 @@
 // Compares `GET /audio` of the whole daemon, on a real sound server, with uWebSockets.js that sends a
-// constant of the same size: with the same headers, with the body alone, and with the same headers after it
-// has read those headers of the request that decide about an answer. wrk sends requests on 50 connections to
-// each in turn.
+// constant. The constant has the same body and the same headers, or the same body alone. A third
+// uWebSockets.js sends body and headers after it has read the headers of the request that decide about an
+// answer. wrk sends requests on 50 connections to each in turn.
 //   node build/bench/http.js [--quick] [--json]       (needs wrk)
 
 import { execFile, spawnSync } from 'node:child_process';

@@ -1,7 +1,7 @@
-// Measures the time from the sound server's event, as a bare probe gets it, to the SSE bytes at a client:
-// for the daemon, the bare program of two threads, and the bare program that also makes JSON of the record.
-// Each has its own real sound server, and they take turns. One process takes all times, so they share a
-// clock.
+// Measures the time from the sound server's event, as the program that changes the volumes gets it, to the
+// SSE bytes at a client. It is measured for the daemon, for the bare program of two threads, and for the
+// bare program that also makes JSON of the record. Each has its own real sound server, and they take turns.
+// One process takes all times, so they share a clock.
 //   node build/bench/latency.js [--quick] [--json] [PARTS OF ROWS, such as 'pipewire']
 
 import { SOUND_SERVERS } from '../test/sound/servers.js';
@@ -39,13 +39,12 @@ async function measureDelays(
 
 await measurement(async (context) => {
   const rows: Row[] = [];
-  const [launch] = LAUNCHES;
-  if (launch === undefined) return rows;
+  const [plain] = LAUNCHES;
   for (const { kind, start } of SOUND_SERVERS.filter((server) => context.selects(server.kind))) {
     const sides = [
-      await startListened(STREAMS, start, (sound) => startDaemon(sound, launch)),
-      await startListened(STREAMS, start, (sound) => startBare(sound, launch, 'bytes')),
-      await startListened(STREAMS, start, (sound) => startBare(sound, launch, 'record')),
+      await startListened(STREAMS, start, (sound) => startDaemon(sound, plain)),
+      await startListened(STREAMS, start, (sound) => startBare(sound, plain, 'bytes')),
+      await startListened(STREAMS, start, (sound) => startBare(sound, plain, 'record')),
     ];
     await warmUp(sides, context);
     for (const spacing of SPACINGS) {

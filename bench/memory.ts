@@ -23,7 +23,7 @@ const REST_MS = 60_000;
 const STORM_MS = 10_000;
 const CHANGES_AT_ONCE = 50;
 const LEVELS = 97;
-const CREATED_WITHIN_MS = 60_000;
+const KNOWN_WITHIN_MS = 60_000;
 
 interface Side {
   readonly what: string;
@@ -43,7 +43,7 @@ const DAEMON: Side = {
         const answer = await fetch(`http://127.0.0.1:${port}/audio/clients`);
         return ((await answer.json()) as object[]).length === streams;
       },
-      CREATED_WITHIN_MS,
+      KNOWN_WITHIN_MS,
     ),
   goal: { atMost: 15 },
 };

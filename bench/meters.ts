@@ -1,6 +1,7 @@
-// Measures what meters cost: CPU of the daemon without a listener and with one, while two outputs play a
-// tone that gets louder and quieter, and while they play silence; how soon the published level is the true
-// one; and the time of a command meanwhile.
+// Measures what meters cost. Two outputs play a tone that gets louder and quieter, and the CPU of the daemon
+// is measured without a listener and with one. It is also measured with a listener while they play silence.
+// Other rows say how soon the published level is the true one, and how long a command takes while somebody
+// listens.
 //   node build/bench/meters.js [--quick] [--json] [PARTS OF ROWS, such as 'pipewire']
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -53,6 +54,7 @@ function soundFile(directory: string, amplitude: (second: number) => number): st
     const wave = Math.sin((2 * Math.PI * frame) / PERIOD_FRAMES);
     const sample = Math.round(wave * amplitude(frame / RATE) * FULL_SCALE);
     for (let channel = 0; channel < CHANNELS; channel += 1) {
+      // The second channel is half as loud, because `sample >> 1` is half of the sample.
       samples.writeInt16LE(sample >> channel, (frame * CHANNELS + channel) * BYTES_PER_SAMPLE);
     }
   }
@@ -160,7 +162,7 @@ async function measureSilences(sound: SoundServer, stream: EventConsumer): Promi
   return samples.slice(1);
 }
 
-interface Edges {
+interface StartsAndEnds {
   readonly starts: readonly number[];
   /** From a recorder's first sound to the level. The recorder begins when the stream is listed. */
   readonly behind: readonly number[];
@@ -168,18 +170,22 @@ interface Edges {
 }
 
 /** Milliseconds from the listing of a stream to its level, and from the end of its player to silence. */
-async function measureEdges(sound: SoundServer, stream: EventConsumer, samples: string): Promise<Edges> {
+async function measureStartsAndEnds(
+  sound: SoundServer,
+  stream: EventConsumer,
+  samplesFile: string,
+): Promise<StartsAndEnds> {
   const starts: number[] = [];
   const behind: number[] = [];
   const ends: number[] = [];
   for (let turn = 0; turn < STREAMS; turn += 1) {
-    const playing = await sound.play({ sink: 'living', samples });
+    const playing = await sound.play({ sink: 'living', samples: samplesFile });
     let from = performance.now();
-    const parec = firstSoundOfParec(sound);
+    const firstSoundAt = firstSoundOfParec(sound);
     await stream.until(isLoud);
     const displayedAt = performance.now();
     starts.push(displayedAt - from);
-    behind.push(Math.max(0, displayedAt - (await parec)));
+    behind.push(Math.max(0, displayedAt - (await firstSoundAt)));
     await pause(BETWEEN_TOGGLES_MS);
     from = performance.now();
     process.kill(playing.pid);
@@ -208,8 +214,8 @@ async function measure(
   const sound = await start();
   const daemon = await Daemon.start({ env: sound.env, config: 'systemd: {enabled: false}\n' });
   await daemon.untilBackend('audio', 'up');
-  const samples = soundFile(sound.directory, swelling);
-  const playing = await Promise.all(OUTPUTS.map((sink) => sound.play({ sink, samples })));
+  const samplesFile = soundFile(sound.directory, swelling);
+  const playing = await Promise.all(OUTPUTS.map((sink) => sound.play({ sink, samples: samplesFile })));
   const alone = await measureCost(daemon, `nobody listens, ${kind}`, context);
   const aloneMs = await measureCommands(daemon);
   const stream = await daemon.events('?types=audio.level');
@@ -219,7 +225,7 @@ async function measure(
   await second?.stop();
   const mutes = first === undefined ? [] : await measureMutes(sound, stream, first);
   await first?.stop();
-  const { starts, behind, ends } = await measureEdges(sound, stream, samples);
+  const { starts, behind, ends } = await measureStartsAndEnds(sound, stream, samplesFile);
   const silences = await measureSilences(sound, stream);
   const silent = await Promise.all(OUTPUTS.map((sink) => sound.play({ sink })));
   await until('both outputs are measured', async () => {
@@ -241,8 +247,8 @@ async function measure(
       against: { what: 'nobody listens', samples: aloneMs },
     },
     { what: `from a mute or its end to the level, ${kind}`, unit: 'ms', samples: mutes, goal: SOON },
-    // PulseAudio has no goal here. Its null sink mixes ahead as far as the player allows (2 s with pacat),
-    // and gives a meter that begins then nothing of that.
+    // PulseAudio has no goal here. When a stream starts, its null sink mixes ahead as far as the player
+    // allows (2 s with pacat). A meter that begins after that gets nothing of what is mixed already.
     {
       what: `from a stream's start to the level, ${kind}`,
       unit: 'ms',

@@ -1,6 +1,7 @@
-// Measures the page with 64 streams, two of which change 20 times a second: its tasks of more than 50 ms,
-// which a user notices, with the CPU slowed six times; the same of an empty page; garbage collections; and
-// how old a change is when it is shown, also in a second browser.
+// Measures the page with 64 streams of sound, two of which change every 50 ms. It measures the longest tasks
+// with the CPU slowed six times, and counts those of more than 50 ms, which a user notices. It measures the
+// same for an empty page and for garbage collections. Then it measures how old a change is when it is shown,
+// also in a second browser.
 //   node build/bench/page.js [--quick] [--json]
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -34,7 +35,10 @@ const REST_MS = 1500;
 const PRESSES = 90;
 const BETWEEN_PRESSES_MS = 100;
 
-/** With this step a key moves a volume as far as the browser's own slider, so that both texts agree. */
+/**
+ * With this step a key moves a volume as far as the browser's own slider does. So the value of the `input`
+ * event on one page becomes the text on the other.
+ */
 const STEP_OF_ONE = 'ui: {volumeStep: 1}';
 
 const IDS = Array.from({ length: STREAMS }, (_, index) => 100 + index);
@@ -51,6 +55,7 @@ const EMPTY_PAGE = new Map([
   ['app.js', { identity: Buffer.from('setInterval(() => undefined, 50);') }],
 ]);
 
+/** The first four records are the sound server's kind and state, the sleep timer, and one output. */
 const AUDIO = [...ORDINARY.audio.slice(0, 4), ...IDS.map((id) => stream(id))];
 
 /** Runs in the page: notes each text of the first `within` that shows a volume, and when it was shown. */
@@ -90,8 +95,9 @@ async function measureEmptyPage(slowed: number): Promise<readonly Task[]> {
 }
 
 /**
- * Measures one page at one speed. The clock gives a time that other programs on the machine lengthen. The
- * CPU time is a task's own work, but only at full speed, so six times that stands for the slowed CPU.
+ * Measures one page at one speed. Other programs on the machine lengthen the time by the clock. The CPU time
+ * is a task's own work, but only at full speed. So the rows show the CPU time at full speed, multiplied by
+ * six.
  */
 async function measurePage(
   slowed: number,
@@ -133,14 +139,14 @@ async function measurePage(
     const changes = (await page.evaluate('window.shown')) as TextChanges;
     for (const { name, run } of stormsOf(node, context.rounds(TURNS)))
       parts.set(name, await tasksWhile(devtools, run));
-    return { parts: withoutCollections(parts), ages: agesOf(changes, reported) };
+    return { parts: withCollectionsApart(parts), ages: agesOf(changes, reported) };
   } finally {
     await browser.close();
     await node.close();
   }
 }
 
-function withoutCollections(parts: ReadonlyMap<string, readonly Task[]>): Map<string, readonly Task[]> {
+function withCollectionsApart(parts: ReadonlyMap<string, readonly Task[]>): Map<string, readonly Task[]> {
   const others = [...parts].map(
     ([part, tasks]) => [part, tasks.filter(({ isCollection }) => !isCollection)] as const,
   );

@@ -1,8 +1,8 @@
-// Measures the daemon at rest, 60 s after its start, on a booted node: with four backends connected to a
-// real sound server, real buses, systemd and logind; with the players' backend or the MQTT bridge as well,
-// which shows what each costs; and with audio and units alone, which shows that what is not enabled costs
-// nothing. It compares them with Node with four bare threads (memory), and with uWebSockets.js alone
-// (wake-ups, CPU).
+// Measures the daemon at rest, 60 s after its start, on a booted node. It has four backends, which are
+// connected to a real sound server, real buses, systemd and logind. Two variants have the players' backend
+// or the MQTT bridge as well, which shows what each costs. A third has audio and units alone, which shows
+// that what is not enabled costs nothing. Memory is compared with that of Node with four bare threads, and
+// wake-ups and CPU with those of uWebSockets.js alone.
 //   node build/bench/rest.js [--quick] [--json]       (needs root and systemd-container)
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -26,8 +26,13 @@ const WINDOWS = 2;
 const WINDOW_MS = 60_000;
 const UP_DEADLINE_MS = 30_000;
 const FIRST_PORT = 8018;
+/** One for each of the four backends: audio, systemd, power and upgrade. */
 const THREADS = 4;
-/** Settings that are enabled besides the four backends. Each daemon has its own branch of topics. */
+/**
+ * Each variant enables one more section of the configuration, which has its name. Its function gives the
+ * section's other settings. The variant `''` has the four backends alone. Each daemon has its own branch of
+ * topics.
+ */
 const VARIANT_SETTINGS: Readonly<Record<string, (port: number) => string>> = {
   '': () => '',
   players: () => '',
@@ -63,6 +68,12 @@ function health(port: number): Promise<Health> {
   });
 }
 
+/** The number of backends that a variant's daemon lists at /health, which also lists the MQTT bridge. */
+function backendCount(variant: string): number {
+  if (variant === WITH_TWO_BACKENDS) return THREADS - 2;
+  return variant === '' ? THREADS : THREADS + 1;
+}
+
 /** Starts the daemon inside the node, and waits until its backends are connected. */
 async function startDaemon(
   node: Node,
@@ -81,7 +92,6 @@ async function startDaemon(
     variant === '' ? '' : `${variant}: {enabled: true, ${VARIANT_SETTINGS[variant]?.(port)}}`,
     `upgrade: {enabled: true, resultFile: ${home}/${port}.json, stateFile: ${home}/${port}-run.json, progressSocket: /run/user/${node.uid}/tonearm-${port}/upgrade.sock}`,
   ];
-  const backends = variant === WITH_TWO_BACKENDS ? THREADS - 2 : THREADS + Number(variant !== '');
   await node.writeFile(
     config,
     [...commonLines, ...(variant === WITH_TWO_BACKENDS ? [] : otherLines), ''].join('\n'),
@@ -102,7 +112,7 @@ async function startDaemon(
         ({ backends }) => Object.values(backends).map(({ state }) => state),
         () => [],
       );
-      return states.length === backends && states.every((state) => state === 'up');
+      return states.length === backendCount(variant) && states.every((state) => state === 'up');
     },
     UP_DEADLINE_MS,
   ).catch((cause: unknown) => {

@@ -2,8 +2,8 @@
 // compared with those of a Node that does nothing, from spawn to exit, in turns. Other programs disturb the
 // CPU less than the time. As packaged, each start except the first after an installation has the code that
 // V8 compiled before. A start with a flag of V8 is measured, too, because Node then refuses its own code
-// cache. So is the least program that waits for a thread, as the daemon waits for the thread of the sound
-// server.
+// cache. The least program of its kind is measured as well: it waits for a thread, as the daemon waits for
+// the thread of the sound server.
 //   node build/bench/start.js [--quick] [--json]
 
 import { spawn } from 'node:child_process';

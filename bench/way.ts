@@ -1,6 +1,7 @@
-// Counts the daemon's functions that run, and their files, for one volume change of a stream by another
-// program until a listener has it, and for a POST and its event. V8's precise coverage counts them in both
-// threads of the unbundled daemon. Without `--json` it also lists them, in the order of their files.
+// Counts the daemon's functions that one volume change of a stream runs, and their files. First another
+// program makes the change, then a POST makes it. The count of each ends when a listener has the event. V8's
+// precise coverage counts the functions in both threads of the unbundled daemon. Without `--json` this
+// program also lists them, in the order of their files.
 //   node build/bench/way.js [--json]
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -39,13 +40,14 @@ const listener = await daemon.events();
 const mixer = await Mixer.connect(sound.socketPath);
 let expected = 0;
 let made = 0;
-let samples = 0;
+/** The number with which the names of the next files of call-counts.ts begin. */
+let fileNumber = 0;
 
-/** The functions that the daemon has called since the last measurement, as `file name:offset`. */
+/** The functions that the daemon has called since the last measurement, as `FILE FUNCTION:OFFSET`. */
 async function functionsCalled(): Promise<readonly string[]> {
   daemon.signal('SIGUSR2');
   const writtenFiles = (): readonly string[] =>
-    readdirSync(folder).filter((name) => name.startsWith(`${samples}-`));
+    readdirSync(folder).filter((name) => name.startsWith(`${fileNumber}-`));
   const scripts: Profiler.ScriptCoverage[] = [];
   await until('both threads have written', () => {
     if (writtenFiles().length < THREADS) return Promise.resolve(false);
@@ -54,7 +56,7 @@ async function functionsCalled(): Promise<readonly string[]> {
     scripts.push(...texts.flatMap((text) => JSON.parse(text) as Profiler.ScriptCoverage[]));
     return Promise.resolve(true);
   });
-  samples += 1;
+  fileNumber += 1;
   const names = scripts
     .filter(({ url }) => url.startsWith(SOURCES))
     .flatMap(({ url, functions }) =>

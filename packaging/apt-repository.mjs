@@ -1,6 +1,6 @@
 // Makes the tree of an apt repository from a folder of packages, for any web server. There is a suite for
 // each Debian, and one for machines that have a suitable Node. apt-ftparchive makes the indexes, and gpg
-// signs them with the caller's key. It builds no package, and leaves nothing of the key behind.
+// signs them with the caller's key. It builds no package, and leaves nothing of the secret key behind.
 //
 //   node packaging/apt-repository.mjs --packages DIR --key FILE --out DIR
 
@@ -23,9 +23,10 @@ const poolOf = (suite, { name }) => join('pool', suite, name);
  * versions differ then.
  */
 function packagesOf(form, packages) {
-  const others = Object.values(FORMS).map(({ versionSuffix }) => versionSuffix);
+  const suffixes = Object.values(FORMS).map(({ versionSuffix }) => versionSuffix);
+  // Every version ends with the suffix ''. Sorted, it stands before the others, and the last one counts.
   const suffixOf = (file) =>
-    others
+    suffixes
       .filter((suffix) => file.split('_')[1].endsWith(suffix))
       .sort()
       .at(-1);
@@ -75,7 +76,10 @@ function index(suite, out) {
   writeFileSync(join(out, 'dists', suite, 'Release'), release);
 }
 
-/** The key is in a keyring of its own, which is removed after the signing, when its agent ends, too. */
+/**
+ * The key is in a keyring of its own. After the signing, the keyring's agent ends and the keyring is
+ * removed.
+ */
 function sign(suites, key, out) {
   const home = mkdtempSync(join(tmpdir(), 'tonearm-key-'));
   const gpg = (...args) =>

@@ -17,8 +17,9 @@ const MAKING_DEADLINE_MS = 8 * 60_000;
 
 /**
  * Makes the folder from Debian 13, whose QEMU is linked statically, and whose Node is a version that the
- * package runs on. While a mirror is updated, its signed index may refuse its lists of one architecture for
- * days. Then the libraries come from Debian 12, and Node from npm.
+ * package runs on. While a mirror is updated, its lists of one architecture may contradict its signed index
+ * for days, and apt refuses them. Then the libraries come from Debian 12, and Node from npm. The link /lib
+ * is part of base-files, on which none of these packages depends, so the script makes it.
  */
 const MAKE = `
 set -eu

@@ -1,6 +1,5 @@
-// Announces work that takes minutes, and prints every few seconds to standard error that it goes on. A
-// second thread prints these lines, because the work blocks the first. This file runs on any Node from 18
-// on.
+// Announces work that takes minutes, and prints every 15 s to standard error that it goes on. A second
+// thread prints these lines, because the work blocks the first. This file runs on any Node from 18 on.
 
 import { Worker } from 'node:worker_threads';
 

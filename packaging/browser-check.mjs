@@ -83,15 +83,23 @@ const REASONS = {
 };
 export const ALLOWED = new Set(Object.values(REASONS).flat());
 
-/** True if `version` is `needed` or newer, as '15.4' is newer than '15'. No version is as new as `-`. */
+/**
+ * True if `version` is `needed` or newer, as '15.4' is newer than '15'. `-` means that no version has the
+ * feature.
+ */
 function isAtLeast(version, needed) {
   if (needed === '-') return false;
   const [have, want] = [version, needed].map((text) => text.split('.').map(Number));
   const at = have.findIndex((part, index) => part !== (want[index] ?? 0));
-  return at < 0 ? (want[have.length] ?? 0) === 0 : have[at] > (want[at] ?? 0);
+  if (at >= 0) return have[at] > (want[at] ?? 0);
+  // All parts of `version` are equal. It is older if `needed` goes on with a part, as 15.4 does after 15.
+  return (want[have.length] ?? 0) === 0;
 }
 
-/** The browsers that lack a feature. `versions` has the first version of each with it: `100 100 15.4`. */
+/**
+ * The browsers that lack a feature. `versions` has the first version of each browser that has the feature:
+ * `100 100 15.4`.
+ */
 function lacking(versions) {
   const needed = versions.split(' ');
   return BROWSERS.filter(({ version }, index) => !isAtLeast(version, needed[index])).map(({ name }) => name);
@@ -114,8 +122,8 @@ export const checkScript = (bundle, text) => checkFeatures(bundle, featuresOfScr
 export const checkStyle = (bundle, text) => checkFeatures(bundle, featuresOfStyle(text));
 
 /**
- * The features that a script uses: globals (`fetch`), members of globals (`Object.hasOwn`), and members of
- * anything else (`.at`), if the platform has a member of that name.
+ * The features that a script uses: globals (`fetch`), members of globals with a capital (`Object.hasOwn`),
+ * and members of anything else (`.at`), if the platform has a member of that name.
  */
 export function featuresOfScript(text) {
   const { program, errors } = parseSync('bundle.js', text);
@@ -169,7 +177,8 @@ function namesIn(program) {
   return { declared, members };
 }
 
-const NAMED = new Set([
+/** The types of nodes in which an identifier may only name a member or a key. */
+const NODES_WITH_NAME = new Set([
   'MemberExpression',
   'Property',
   'MethodDefinition',
@@ -177,7 +186,8 @@ const NAMED = new Set([
   'ImportSpecifier',
   'ExportSpecifier',
 ]);
-const NAMES = new Set(['property', 'key', 'imported', 'exported']);
+/** The fields of these nodes that hold such an identifier. */
+const NAME_FIELDS = new Set(['property', 'key', 'imported', 'exported']);
 
 /** All identifiers except those that only name a member or a key. */
 function references(program) {
@@ -185,8 +195,8 @@ function references(program) {
   const visit = (node) => {
     if (node === null || typeof node !== 'object') return;
     if (node.type === 'Identifier') found.add(node.name);
-    for (const [key, value] of Object.entries(node)) {
-      const isName = NAMED.has(node.type) && !node.computed && NAMES.has(key);
+    for (const [field, value] of Object.entries(node)) {
+      const isName = NODES_WITH_NAME.has(node.type) && !node.computed && NAME_FIELDS.has(field);
       if (!isName) visit(value);
     }
   };

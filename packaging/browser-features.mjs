@@ -7,8 +7,8 @@
 //
 // If several interfaces have a member of one name, the oldest counts. That is safe, because the compiler
 // knows only the language of 2022 for the page (src/page/tsconfig.json), and newer members of the platform
-// have other names. A feature that MDN does not know is as old as the feature that it is part of, and `?`
-// without such a feature.
+// have other names. If MDN does not know a feature, its row is that of the feature that it is part of. If
+// there is no such feature either, the row is `? ? ?`.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -58,6 +58,7 @@ function globalRow(name) {
   return oldest([javascript.builtins[name], api[name], api.Window[name], api._globals?.[name]]);
 }
 
+/** The row of `fetch`, `Object.hasOwn` or `.at`. */
 function scriptRow(feature) {
   const [object, member] = feature.split('.');
   if (member === undefined) return globalRow(object);
@@ -77,22 +78,28 @@ function typeNamed(name, among = css.types, depth = 0) {
   return undefined;
 }
 
+/** The row of `@media`, whose `part` is undefined, or of `@media min-width`. */
+function ruleRow(rule, part) {
+  const whole = css['at-rules'][rule];
+  if (part === undefined) return oldest([whole]);
+  // Without a feature `min-width` the feature `width` counts.
+  const feature = whole?.[part] ?? whole?.[part.replace(/^(?:min|max)-/, '')];
+  return oldest([feature]) ?? oldest([whole]);
+}
+
+/** The row of `word` as a value of `property`. */
+function wordRow(property, word) {
+  const whole = css.properties[property];
+  return oldest([whole?.[word.replaceAll('-', '_')], whole?.[word]]) ?? oldest([whole]);
+}
+
+/** The row of `@media`, `@media width`, `:hover`, `color`, `color: red`, `min()` or `dvh`. */
 function styleRow(feature) {
   const [, rule, part] = /^@([\w-]+)(?: (.*))?$/.exec(feature) ?? [];
-  if (rule !== undefined) {
-    const at = css['at-rules'][rule];
-    return (
-      oldest([part === undefined ? at : (at?.[part] ?? at?.[part.replace(/^(?:min|max)-/, '')])]) ??
-      oldest([at])
-    );
-  }
+  if (rule !== undefined) return ruleRow(rule, part);
   if (feature.startsWith(':')) return oldest([css.selectors[feature.slice(1)]]);
   const [property, word] = feature.split(': ');
-  if (word !== undefined)
-    return (
-      oldest([css.properties[property]?.[word.replaceAll('-', '_')], css.properties[property]?.[word]]) ??
-      oldest([css.properties[property]])
-    );
+  if (word !== undefined) return wordRow(property, word);
   if (feature.endsWith('()'))
     return oldest([typeNamed(feature.slice(0, -2)), typeNamed(feature.slice(0, -2).replace(/^.*-/, ''))]);
   return oldest([css.properties[feature], typeNamed(feature)]);

@@ -1,6 +1,7 @@
-// The browsers for which the page and the client are made: one list for what the build lowers, what the check
-// of the bundles allows (browser-check.mjs), what the document tells older browsers, and what the tests take
-// away from Chromium. All of them are of 2022.
+// The browsers for which the page and the client are made. All of them are of 2022. The build translates
+// newer syntax for them, and the check of the bundles refuses what one of them lacks (browser-check.mjs).
+// The page's document names them for people with an older browser. A test removes from Chromium what one of
+// them lacks (test/browser/older-browser.ts).
 
 /** The versions in a row of browser-features.json have this order. `target` is esbuild's and MDN's name. */
 export const BROWSERS = [

@@ -67,7 +67,8 @@ function repositoryOf(directory) {
     cwd: ROOT,
     encoding: 'utf8',
   });
-  // User and password are left out, because the address may have them in a continuous integration.
+  // Examples: `https://user:password@host/path.git`, `git@host:path.git`. User and password are left out,
+  // because the address may have them in a continuous integration.
   const [, host, path] =
     /^(?:https:\/\/(?:[^/@]*@)?|git@)([\w.-]+)[/:]([\w./-]+?)(?:\.git)?\s*$/.exec(stdout) ?? [];
   if (host === undefined) return {};
@@ -84,9 +85,10 @@ function sources(...folders) {
 }
 
 /**
- * Builds beside the folder, and then replaces it whole, so that no output of deleted sources stays, a failed
- * build leaves the last good one, and a reader never sees the folder half written. Its package.json has the
- * content of `manifest`, and as its file time that at which the reading of the sources began.
+ * Builds a new folder beside `outdir`, and then puts it in the place of `outdir`. So no output of deleted
+ * sources stays, a failed build leaves the last good one, and a reader never sees the folder half written.
+ * The folder's package.json has the content of `manifest`. Its file time is that at which the build began,
+ * before the sources were read.
  */
 async function replaceFolder(outdir, manifest, fill) {
   const begun = new Date();
@@ -185,6 +187,7 @@ function cacheCode(outdir, names) {
   for (const name of names.filter((each) => !each.startsWith('cli/'))) {
     const file = join(outdir, `${name}.js`);
     const text = readFileSync(file, 'utf8');
+    // The second alternative makes it '' for a bundle that does not begin with `#!`.
     const [shebang] = /^#!.*\n|^/.exec(text);
     const code = text.slice(shebang.length);
     const bundled = `(function(exports,require,module,__filename,__dirname){${code}\n})`;
@@ -209,7 +212,8 @@ async function buildDist(outdir) {
   ];
   const named = Object.fromEntries(entries.map((file) => [bundleName(file), file]));
   const { names, metafiles } = await bundleWithLateParts(outdir, named);
-  // Piscina starts each thread on a file of its own, which it expects beside itself.
+  // Piscina starts each thread on a file of its package, worker.js. It expects this file beside the bundle
+  // that contains piscina.
   const worker = { worker: join(dirname(require.resolve('piscina')), 'worker.js') };
   metafiles.push(...(await bundleWithLateParts(outdir, worker)).metafiles);
   checkEmittedImports(outdir, metafiles);

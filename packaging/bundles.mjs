@@ -48,8 +48,8 @@ export const bundleName = (file) => relative(join(ROOT, 'src'), file).replace(/\
 /**
  * What is loaded late becomes a file of its own, because a bundle is compiled whole when it is loaded.
  * Without the schemas and the YAML reader, main.js has 250 kB instead of 740 kB, which saves a third of the
- * time until it listens (bench/FIGURES.md, "The start"). The path to a part starts in `folder`, where the
- * bundle lies that loads it. The names of the parts are added to `found`.
+ * time until it listens (bench/FIGURES.md, "The start"). The path to a part starts in `folder`, which is the
+ * folder of the bundle that loads the part. The names of the parts are added to `found`.
  */
 function lateParts(folder, found) {
   const src = join(ROOT, 'src');
@@ -84,7 +84,7 @@ module.exports = Object.assign(assert, {
  * addresses of the kinds unixexec and X11. The daemon uses none of these, and they would be more than half
  * of each bundle, in each of three threads. mqtt loads web sockets, proxies, timers of browsers, traces, and
  * a copy of Node's own streams, which would be three quarters of its bundle. pino loads its own writers of
- * lines, in files and threads, although the daemon gives it one.
+ * lines, sonic-boom and thread-stream, although the daemon gives it another writer.
  */
 const REPLACED = {
   assert: ASSERT,
@@ -152,8 +152,8 @@ async function bundle(outdir, folder, entries, late) {
 }
 
 /**
- * Bundles these sources by name, and all that they load late, at once or in turn. Resolves with names and
- * metafiles of all bundles.
+ * Bundles these sources by name, and all that is loaded late by them or by another late part. Resolves with
+ * names and metafiles of all bundles.
  */
 export async function bundleWithLateParts(outdir, sourceOf) {
   const metafiles = [];

@@ -6,8 +6,8 @@ const { readFileSync } = require('node:fs');
 const { Script } = require('node:vm');
 
 /**
- * The first line of a cache file. It names the bundle by its digest, which the build puts in here, because V8
- * does not check the bundle. The compiled code follows twice.
+ * The first line of a cache file. It has the digest of the bundle, because V8 does not check to which bundle
+ * the code belongs. The build puts the digest in here. Behind this line the compiled code stands twice.
  */
 const HEAD = `${BUNDLE_DIGEST}\n`;
 const FOLDER = process.env.TONEARM_CODE_CACHE;
@@ -16,7 +16,9 @@ const WRITE_AFTER_MS = 10_000;
 
 const bundle = __filename.replace(/\.js$/, '.bundle.js');
 const script = new Script(readFileSync(bundle, 'utf8'), { filename: bundle, cachedData: cachedCode() });
-if (FOLDER && script.cachedDataRejected !== false) {
+// V8 sets `cachedDataRejected` to false when it uses cached code. It is undefined without cached code.
+const isCodeCached = script.cachedDataRejected === false;
+if (FOLDER && !isCodeCached) {
   setTimeout(() => writeCache().catch(() => undefined), WRITE_AFTER_MS).unref();
 }
 script.runInThisContext()(exports, require, module, __filename, __dirname);

@@ -17,9 +17,9 @@ export async function writeDeclarations(root, outdir) {
   try {
     compile(root, temporary);
     cpSync(join(temporary, 'client'), outdir, { recursive: true });
-    const words = await daemonsWords(root, temporary);
+    const tables = await daemonTables(root, temporary);
     const names = recordNames(root);
-    const types = [recordTypes(names, words), eventTypes(names, words), functionTypes(names, words)];
+    const types = [recordTypes(names, tables), eventTypes(names, tables), functionTypes(names, tables)];
     writeFileSync(join(outdir, 'records.d.ts'), types.join('\n'));
     for (const name of readdirSync(outdir).filter((each) => each.endsWith('.d.ts'))) {
       const text = readFileSync(join(outdir, name), 'utf8');
@@ -111,8 +111,8 @@ function functionTypes(names, { schemas, OPERATIONS, parametersOf, allowedValues
   const declare = ([name, { kind, path, summary, body, isBodyRequired, method, schema }]) => {
     const lastArguments = body === undefined ? [] : [`body${isBodyRequired ? '' : '?'}: BodyOf<'${body}'>`];
     if (kind === 'log') lastArguments.push('query?: { readonly lines?: number }');
-    const bytes = schema === undefined ? 'Binary' : typeOf(schemas.COMPONENTS[schema], known, '  ');
-    const answer = method === 'POST' ? 'void' : bytes;
+    const typeOfGet = schema === undefined ? 'Binary' : typeOf(schemas.COMPONENTS[schema], known, '  ');
+    const answer = method === 'POST' ? 'void' : typeOfGet;
     const args = [...parametersOf(path).map(argument), ...lastArguments].join(', ');
     return `  /** ${summary}. */\n  readonly ${name}: (${args}) => Promise<${answer}>;\n`;
   };
@@ -124,7 +124,8 @@ function functionTypes(names, { schemas, OPERATIONS, parametersOf, allowedValues
   ].join('\n');
 }
 
-async function daemonsWords(root, temporary) {
+/** The daemon's module of schemas, as `schemas`, and all its tables by their names. */
+async function daemonTables(root, temporary) {
   const outfile = join(temporary, 'words.mjs');
   const from = (file) => JSON.stringify(join(root, 'src/protocol/actor', file));
   const contents = [
@@ -154,8 +155,8 @@ const NEVER = { not: {} };
 const SIMPLE = { string: 'string', number: 'number', integer: 'number', boolean: 'boolean' };
 
 /**
- * The type of a schema. Supports only what the schemas use of JSON Schema, and throws on anything else. With
- * `whole` the type is written out even if it has a name.
+ * The type of a schema. Supports only what the schemas use of JSON Schema. It throws on any other `type`,
+ * but makes `unknown` of a schema without one. With `whole` the type is written out even if it has a name.
  */
 function typeOf(schema, known, indent, whole = false) {
   const name = whole ? undefined : known.get(schema);

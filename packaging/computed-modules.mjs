@@ -1,9 +1,9 @@
-// Replaces modules that only compute a table by that table, as literals. They compute it from the operations
-// and the schemas, which are larger than the bundle that needs the table.
+// Replaces modules that only compute a table. A bundle gets the finished table instead, as literals. The
+// operations and schemas from which it is computed are larger than the bundle that needs it.
 
 import { build } from 'esbuild';
 
-/** The modules with what the client knows of each route, and `tonearm ctl` of each operation. */
+/** The first module has the routes of the client, the second the commands of `tonearm ctl`. */
 const COMPUTED = /\/src\/(?:client\/paths|cli\/ctl\/commands)\.ts$/;
 
 export const isComputed = (path) => COMPUTED.test(path);

@@ -151,8 +151,8 @@ export function installDebian(names) {
     `installing Debian packages: ${missing.join(' ')}`,
     'this may take some minutes',
     () => {
-      // A stale or half-reachable list of packages may still hold what is needed: only the installation
-      // decides.
+      // The result of the update does not count. Old or incomplete lists of packages may still have what is
+      // needed, and only the installation shows it.
       apt('update');
       return apt(...INSTALL, ...missing);
     },

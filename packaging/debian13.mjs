@@ -72,8 +72,9 @@ mv "$FINISHED.making" "$FINISHED"
 `;
 
 /**
- * Runs a command in the root, in namespaces of its own: what it writes is lost, except below $CHECKOUT and
- * $TMPDIR, which lie inside where they lie outside, and its mounts end with its last process.
+ * Runs a command in the root, in a mount namespace of its own. $CHECKOUT and $TMPDIR have the same paths
+ * inside as outside, and what the command writes there stays. Everything else that it writes is lost. Its
+ * mounts end with its last process.
  */
 const ENTER = `
 set -eu
@@ -107,9 +108,10 @@ export function mirror() {
 }
 
 /**
- * The folder of the Debian with this name and recipe, which is made first where it is missing.
+ * The folder of the Debian with this name and recipe, which is made first where it is missing. Other stages
+ * of a test run go on meanwhile, so nothing here may block.
  * @param {{ name: string, debian: 12 | 13, packages: readonly string[], finish?: string }} recipe `finish`
- * may hold no secrets of this machine. Other stages run meanwhile, so nothing here may block.
+ * has shell commands that end the making, and may hold no secrets of this machine.
  * @returns {Promise<{ home: string } | { problem: string }>}
  */
 export async function cachedDebian({ name, debian, packages, finish = '' }) {

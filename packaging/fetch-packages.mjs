@@ -12,7 +12,8 @@ export const fetchEnvironment = () => ({ MIRROR: mirror() || DEFAULT_MIRROR });
 /**
  * A function of the shell: `fetch ARCHITECTURE ...` puts packages of Debian 13 (or `$SUITE`) and all that
  * they depend on into `$making/apt/archives`, and removes what an earlier call has put there. It fails where
- * a list or a package cannot be had. `packages`: their names, in the shell's words.
+ * a list or a package cannot be had. `packages` has their names, or a word of the shell such as `$BASE` that
+ * stands for them.
  */
 export const fetchFunction = (packages) => `fetch() {
   apt=$making/apt

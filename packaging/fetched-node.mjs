@@ -28,8 +28,8 @@ function fetchInto(home, name, version, arch) {
   const fresh = `${home}.new-${process.pid}`;
   try {
     mkdirSync(fresh, { recursive: true });
-    // `name` is the package of the platform itself. The package `node` would fetch that one with an install
-    // script, which npm may not run.
+    // `name` is the package that has the binary itself. The package `node` would fetch it with an install
+    // script, which npm does not always run.
     const install = [
       'install',
       '--prefix',

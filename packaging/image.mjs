@@ -102,7 +102,10 @@ function writeLayout(layout, { architecture, version, epochS, layer }) {
   writeFileSync(join(layout, 'manifest.json'), json(docker));
 }
 
-/** Seconds. The control file has the build's time, because dpkg-deb allows no later time in a package. */
+/**
+ * The build's time, in seconds since 1970. package.mjs writes the control file after that time, and dpkg-deb
+ * lowers each later time in a package to it (SOURCE_DATE_EPOCH).
+ */
 function buildTimeS(deb) {
   const list = 'dpkg-deb --ctrl-tarfile "$1" | tar -t --verbose --full-time --utc';
   const control = run('sh', ['-c', list, 'time', resolve(deb)]);

@@ -1,6 +1,6 @@
-// Finds and removes what a test run leaves behind: files, mounts, processes. A run marks all it starts with
-// its own directory, given as TMPDIR, so that only its own leftovers are found, however many runs share the
-// machine.
+// Finds and removes what a test run leaves behind: files, mounts, processes. A run has a directory of its
+// own, which everything that it starts gets as TMPDIR. So only its own leftovers are found, however many
+// runs share the machine.
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';

@@ -35,8 +35,10 @@ const packages = (debian) => [
 ];
 
 /**
- * Each connection runs one command. It sends a line with user and length, the script, and then the script's
- * input. It gets the script's output, and then, each after a record separator, its errors and its status.
+ * The door runs the commands of a test (test/hardware/machine.ts), one for each connection. The test sends a
+ * line with the user and the script's length, then the script, then the script's input. The door answers
+ * with the script's output, its errors and its status. A record separator stands before the errors and
+ * before the status.
  */
 const DOOR = `#!/bin/sh
 read -r user length
@@ -84,10 +86,11 @@ const LOOPBACK_RULE =
 const LOOPBACK_PROFILES = '^\\[(General|Mapping analog-(stereo|surround-51))\\]';
 
 /**
- * WirePlumber gets one codec, because with all of them a connection takes longer than the 25 s that a client
- * allows for it (seen). It gets the roles of A2DP alone, because a peer that is both headset and phone could
- * become either. Version 0.4, of Debian 12, has no roles for A2DP. It would connect by itself to the
- * loudspeaker that a peer offers, and the peer would be no phone.
+ * WirePlumber gets one codec. With all of them a connection takes longer than the 25 s that a client allows
+ * for it (docs/development/what-we-learnt.md, "BlueZ"). It gets the roles of A2DP alone, because a peer that
+ * is both headset and phone could become either. Version 0.4, of Debian 12, has no roles for A2DP, so it may
+ * not connect by itself. Otherwise it would connect to the loudspeaker that a peer offers, and then the peer
+ * would be no phone.
  */
 const WIREPLUMBER = {
   12: {
@@ -106,7 +109,10 @@ table.insert(bluez_monitor.rules, {
     text: 'monitor.bluez.properties = { bluez5.roles = [ a2dp_sink a2dp_source ] bluez5.codecs = [ sbc ] }',
   },
 };
-/** docs/bluetooth.md has this setting for a node that is for sound alone. */
+/**
+ * docs/bluetooth.md, "Who may pair", has this setting with two plugins (`input`, `network`), for a node that
+ * is for sound alone.
+ */
 const BLUETOOTHD = `[Service]
 ExecStart=
 ExecStart=/usr/libexec/bluetooth/bluetoothd --noplugin=sap,network,input,hog`;

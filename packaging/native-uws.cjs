@@ -9,7 +9,8 @@ const { join } = require('node:path');
 function load() {
   const file = `uws_linux_${process.arch}_${process.versions.modules}.node`;
   const paths = NATIVES.map(({ place }) => join(__dirname, place, file));
-  for (const path of process.platform === 'linux' ? paths.filter((each) => existsSync(each)) : []) {
+  const present = process.platform === 'linux' ? paths.filter((path) => existsSync(path)) : [];
+  for (const path of present) {
     try {
       return require(path);
     } catch (error) {
@@ -33,11 +34,12 @@ function noBinaryText() {
   return `uWebSockets.js needs Linux and ${needed}; this is ${here}`;
 }
 
-/** The Nodes for which a folder has binaries for this processor. */
+/** The Nodes for which a folder has binaries for this processor, such as 20 for `uws_linux_x64_115.node`. */
 function nodesOf(folder) {
-  const name = new RegExp(`^uws_linux_${process.arch}_(\\d+)\\.node$`);
+  const binaryName = new RegExp(`^uws_linux_${process.arch}_(\\d+)\\.node$`);
   const files = existsSync(folder) ? readdirSync(folder) : [];
-  return files.flatMap((file) => NODE_OF_MODULES[name.exec(file)?.[1]] ?? []).sort((a, b) => a - b);
+  const moduleVersions = files.flatMap((file) => binaryName.exec(file)?.[1] ?? []);
+  return moduleVersions.flatMap((version) => NODE_OF_MODULES[version] ?? []).sort((a, b) => a - b);
 }
 
 let binary;

@@ -33,7 +33,7 @@ export const NATIVES = [
   },
 ];
 
-/** The Nodes that a package for any Linux may name in its `engines`. */
+/** The Nodes that have a binary for some processor. The `engines` of package.json must name the same. */
 export const SUPPORTED_NODES = [...new Set(NATIVES.flatMap(({ nodes }) => Object.values(nodes).flat()))];
 
 /** The version of the running C library; undefined where it is not glibc. */

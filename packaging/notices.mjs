@@ -12,7 +12,10 @@ const APACHE = readFileSync(new URL('apache-2.0.txt', import.meta.url), 'utf8').
 const UWS =
   'The binaries are built from uWebSockets.js, uWebSockets and uSockets, Copyright Alex Hultman and contributors, under the ' +
   `following licence.\n\n${APACHE}`;
-/** Copies of uWebSockets.js: the licence file of one names only its makers, the other has none. */
+/**
+ * These packages contain uWebSockets.js without its licence text. The licence file of uws-pack names only
+ * the makers of the package, and the other package has no licence file.
+ */
 const CONTAINED = { 'uws-pack': UWS, '@btc-vision/uwebsockets.js': UWS };
 
 /** A licence text under its title. */

@@ -1,5 +1,5 @@
 // Is loaded into npm if npm runs on another Node than the one that the packages are for. npm leaves out
-// optional packages whose `engines` do not name the Node of `process.version`, such as the native halves of
-// tools, and prints nothing about it.
+// optional packages whose `engines` do not name the Node of `process.version`, and prints nothing about it.
+// The binaries of tools are such packages.
 
 Object.defineProperty(process, 'version', { value: process.env.TONEARM_PACKAGES_FOR });

@@ -74,8 +74,8 @@ function pack({ tree, form, architecture, version, epochS, out, compress, report
   const long = form.ownNode === undefined ? '' : '; with Node in it this takes some minutes';
   report(`packing ${form.name} for ${architecture}${long}`);
   // xz gets one thread, because the bytes depend on how several threads divide the work.
-  const pack = ['--root-owner-group', '--threads-max=1', `-Z${compress}`, '--build', tree, file];
-  run('dpkg-deb', pack, { env: { SOURCE_DATE_EPOCH: String(epochS) } });
+  const args = ['--root-owner-group', '--threads-max=1', `-Z${compress}`, '--build', tree, file];
+  run('dpkg-deb', args, { env: { SOURCE_DATE_EPOCH: String(epochS) } });
   const mb = (statSync(file).size / KIB / KIB).toFixed(1);
   console.log(`${file}: ${mb} MiB, ${(sizeKiB / KIB).toFixed(1)} MiB installed, ${regular.length} files`);
 }

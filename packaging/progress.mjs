@@ -3,13 +3,13 @@
 const IS_TERMINAL = process.stdout.isTTY === true;
 const ERASE_LINE = '\r\x1b[K';
 const begun = Date.now();
-const moving = new Map();
+const progressTexts = new Map();
 
 export const seconds = (sinceMs) => `${((Date.now() - sinceMs) / 1000).toFixed(1)} s`;
 
 function draw() {
   if (!IS_TERMINAL) return;
-  const parts = [...moving].map(([name, text]) => `${name}: ${text}`);
+  const parts = [...progressTexts].map(([name, text]) => `${name}: ${text}`);
   const line = parts.length === 0 ? '' : `${parts.join(', ')} (${seconds(begun)})`;
   process.stdout.write(ERASE_LINE + line.slice(0, process.stdout.columns - 1));
 }
@@ -22,7 +22,7 @@ export function print(text) {
 
 /** Shows how far the work `name` is. Without a text the work is done, and no longer shown. */
 export function showProgress(name, text) {
-  if (text === undefined) moving.delete(name);
-  else moving.set(name, text);
+  if (text === undefined) progressTexts.delete(name);
+  else progressTexts.set(name, text);
   draw();
 }

@@ -29,6 +29,11 @@ function errorText(error) {
 /** True if the event is that of a whole file, which Node reports as a test at the file's first line. */
 const isFile = ({ file, name, nesting, line }) => nesting === 0 && line === 1 && file?.endsWith(name);
 
+function kindOf(event) {
+  if (isFile(event)) return 'file';
+  return event.details?.type === 'suite' ? 'suite' : 'test';
+}
+
 const line = (record) => `${JSON.stringify(record)}\n`;
 
 /** @param {AsyncIterable<{ type: string, data: Record<string, unknown> }>} events */
@@ -36,24 +41,26 @@ export default async function* report(events) {
   const printed = new Map();
   for await (const { type, data } of events) {
     const { name, skip, details } = data;
-    // Node 22 gives the path of a file that prints something as the command line has it.
+    // If a file prints something, Node 22 names the file by its path from the command line, which may be
+    // relative.
     const file = data.file && resolve(data.file);
     if (type === 'test:stdout' || type === 'test:stderr') {
       const text = (printed.get(file) ?? '') + data.message;
       printed.set(file, text.slice(-OUTPUT_MAX_CHARS));
       for (const [, name] of data.message.matchAll(REMARK)) yield line({ of: 'remark', file, name });
     }
-    // A file ends long before its output and its failure are reported, because these come in the order of
-    // files.
-    const of = isFile(data) ? 'file' : details?.type === 'suite' ? 'suite' : 'test';
-    const isReported = type === 'test:complete' || (of === 'file' && type === 'test:fail');
+    const of = kindOf(data);
+    // Node reports at once that a file has ended. The file's output and failure come much later, because
+    // these are reported in the order of files.
+    const isFileEnd = of === 'file' && type === 'test:complete';
+    const isFileFailure = of === 'file' && type === 'test:fail';
+    const isReported = type === 'test:complete' || isFileFailure;
     if (!isReported || skip === NOT_REQUESTED) continue;
-    const isEarly = of === 'file' && type === 'test:complete';
     const { error, duration_ms: ms } = details;
-    const isFailure = error !== undefined && !isEarly;
+    const isFailure = error !== undefined && !isFileEnd;
     const failed = isFailure
       ? { kind: error.failureType, text: errorText(error), printed: printed.get(file) }
       : undefined;
-    yield line({ of: isEarly ? 'end' : of, file, line: data.line, name, ms, skip, failed });
+    yield line({ of: isFileEnd ? 'end' : of, file, line: data.line, name, ms, skip, failed });
   }
 }

@@ -42,13 +42,19 @@ const MACROS = {
   clamp_mtime_to_source_date_epoch: '1',
 };
 
-/** The paths that the package owns: folders that only tonearm uses, and single files elsewhere. */
+/**
+ * The paths that the package owns: folders that only tonearm uses, such as `/usr/lib/tonearm`, and single
+ * files elsewhere.
+ */
 function ownPaths(tree) {
   const own = regularFilesBelow(tree).map((path) => /^.*?\/tonearm(?=\/)/.exec(path)?.[0] ?? path);
   return [...new Set(own)].map((path) => `/${path}`);
 }
 
-/** The Debian package's scripts. They get dpkg's word for the number of installations that rpm gives. */
+/**
+ * The scripts of the Debian package. They expect a word of dpkg's, such as `remove`. rpm gives them the
+ * number of installations afterwards instead, so a line before each script sets the word.
+ */
 function scriptlets() {
   const { postinst, prerm, postrm } = maintainerScripts(ROOT);
   const REMOVES = 'case $1 in 0) set -- remove ;; *) set -- upgrade ;; esac';

@@ -28,8 +28,8 @@ async function daemonSearch() {
 }
 
 /**
- * A socket file outlives its server, and socket activation answers without one: only a connection shows
- * whether a server is there.
+ * Only a connection shows whether a server is there, because a socket file outlives its server. If systemd
+ * listens in place of a server, the connection starts the server.
  */
 function answers(path) {
   return new Promise((resolve) => {

@@ -27,7 +27,7 @@ const SAME_SIGNAL_MS = 400;
 /** The daemon stops within 5 s (docs/configuration.md, "Command line"), and is killed if it does not. */
 const STOP_DEADLINE_MS = 8000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
-/** Arguments with which main.js does not run as a daemon. */
+/** Arguments with which src/main.ts does not run as a daemon. */
 const BRIEF = ['--help', '-h', '--version', '--check-config', 'progress', 'bench', 'trace'];
 
 function buildIfStale() {
@@ -150,7 +150,7 @@ async function soundServer(args, settings) {
 }
 
 /** Passes signals on to the daemon until it ends; resolves with its exit status. */
-async function end(daemon) {
+async function untilEnded(daemon) {
   let signalledMs = 0;
   let deadline;
   for (const signal of SIGNALS)
@@ -208,7 +208,7 @@ async function start(ownArgs) {
   // Node opens its inspector on SIGUSR1 where the signal has no handler, also in this process.
   process.on('SIGUSR1', () => undefined);
   buildIfStale();
-  if (ownArgs.some((argument) => BRIEF.includes(argument))) return end(run(ownArgs, {}));
+  if (ownArgs.some((argument) => BRIEF.includes(argument))) return untilEnded(run(ownArgs, {}));
   const asRoot = process.getuid() === 0 && !ownArgs.includes('--allow-root');
   if (asRoot)
     console.log(
@@ -222,7 +222,7 @@ async function start(ownArgs) {
   const { env, more, close, remarks } = await soundServer(args, settings);
   for (const signal of SIGNALS) process.off(signal, quit);
   const daemon = run([...args, ...more], env);
-  const ended = end(daemon);
+  const ended = untilEnded(daemon);
   if (settings !== undefined) printHints(daemon, settings, remarks);
   const status = await ended;
   await close();

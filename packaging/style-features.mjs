@@ -1,7 +1,10 @@
 // The features that a style sheet uses: `@media`, `@media width`, `:hover`, `color`, `color: red`, `min()`,
 // `dvh`. Reads what esbuild has written, so that there are no comments and no nesting.
 
-/** Properties whose words are names of the style itself. */
+/**
+ * The values of these properties contain names, such as those of fonts, animations or other properties. So
+ * the words of such a value are no features.
+ */
 const NAMING =
   /^(?:--.*|animation|animation-name|font|font-family|grid-area|grid-template-areas|transition|transition-property|will-change|content)$/;
 const WORD = /^-?[a-z][a-z0-9-]*$/i;
@@ -9,13 +12,13 @@ const WORD = /^-?[a-z][a-z0-9-]*$/i;
 export function featuresOfStyle(text) {
   const features = new Set();
   const bare = text.replace(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g, '""').replace(/url\([^)]*\)/g, 'url()');
-  let at = 0;
-  for (const { 0: end, index } of bare.matchAll(/[{};]/g)) {
-    const part = bare.slice(at, index).trim();
-    at = index + 1;
+  let partStart = 0;
+  for (const { 0: separator, index } of bare.matchAll(/[{};]/g)) {
+    const part = bare.slice(partStart, index).trim();
+    partStart = index + 1;
     if (part === '') continue;
     if (part.startsWith('@')) noteRule(features, part);
-    else if (end === '{') noteSelector(features, part);
+    else if (separator === '{') noteSelector(features, part);
     else noteDeclaration(features, part);
   }
   return features;
@@ -38,6 +41,9 @@ function noteDeclaration(features, part) {
   for (const [, name] of value.matchAll(/([a-z-]+)\(/g)) features.add(`${name}()`);
   for (const [, unit] of value.matchAll(/(?<![\w#-])[+-]?[\d.]+([a-z]+)/g)) features.add(unit);
   if (NAMING.test(property)) return;
-  for (const word of value.replace(/#[\da-f]+/gi, ' ').split(/[\s,()/!]+/))
-    if (WORD.test(word) && !value.includes(`${word}(`)) features.add(`${property}: ${word}`);
+  // Colours such as `#fff` and functions such as `min()` are no words.
+  for (const word of value.replace(/#[\da-f]+/gi, ' ').split(/[\s,()/!]+/)) {
+    const isFunction = value.includes(`${word}(`);
+    if (WORD.test(word) && !isFunction) features.add(`${property}: ${word}`);
+  }
 }

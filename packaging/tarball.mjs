@@ -28,7 +28,7 @@ machine's architecture.
 const OPTIONS = { ...PACKING_OPTIONS, tree: { type: 'string' } };
 
 /** Options with which order, owners and times do not depend on the machine that packs. */
-const packed = (epochS) => ['--sort=name', '--format=gnu', '--owner=0', '--group=0', `--mtime=@${epochS}`];
+const tarFlags = (epochS) => ['--sort=name', '--format=gnu', '--owner=0', '--group=0', `--mtime=@${epochS}`];
 
 /** Packs a tree as a tarball, which unpacks to one folder of the same name. */
 function pack(tree, { name, epochS, out, fast, report }) {
@@ -36,7 +36,7 @@ function pack(tree, { name, epochS, out, fast, report }) {
   renameSync(tree, folder);
   const file = join(out, `${name}.tar`);
   report(`packing ${name}`);
-  run('tar', ['-C', dirname(folder), ...packed(epochS), '--numeric-owner', '-cf', file, name]);
+  run('tar', ['-C', dirname(folder), ...tarFlags(epochS), '--numeric-owner', '-cf', file, name]);
   run('gzip', ['--force', '--no-name', fast ? '-1' : '-9', file]);
   console.log(`${file}.gz: ${(statSync(`${file}.gz`).size / MIB).toFixed(1)} MiB`);
 }

@@ -1,5 +1,6 @@
-// Decides of which kind each test file is, and which files a part of a path, a part of a title, or a change
-// chooses. Paths are those of sources, below test/ and without their ending, such as `gateway/trust`.
+// Decides of which kind each test file is. It also finds the files for a part of a path, for a part of a
+// title, or for what differs from main. A path is that of a source, below test/ and without its ending, such
+// as `gateway/trust`.
 
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,8 +10,8 @@ import { build } from 'esbuild';
 const ENDING = '.test.ts';
 
 /**
- * The kinds of tests by what a file needs around it, and how long it takes; the first match wins. Units need
- * nothing but Node.
+ * The kinds of tests by what a file needs around it, and how long it takes; the first match wins. Most units
+ * need nothing but Node.
  */
 const KINDS = {
   hardware: /^hardware\//,
@@ -58,7 +59,7 @@ export function together(files) {
   const groups = Array.from({ length: Math.ceil(others.length / TOGETHER) }, (_, at) => {
     const lines = others
       .slice(at * TOGETHER, (at + 1) * TOGETHER)
-      // Static imports are all loaded before the first test runs. Later ones would count as its time.
+      // Static imports are all loaded before the first test runs. Dynamic ones would count as its time.
       .map((file) => `import '../${file}.test.js';`);
     const path = join(folder, `${at}.test.js`);
     writeFileSync(path, `${lines.join('\n')}\n`);
@@ -92,7 +93,10 @@ async function imports(files) {
   return new Map(files.map((file) => [file, reached(file)]));
 }
 
-/** A template may make a title. A name matches it if it contains a piece of at least this many letters. */
+/**
+ * A template literal may make a title. A name matches the template if the name contains one of its fixed
+ * pieces, with at least this many letters.
+ */
 const PIECE_LEAST = 4;
 
 /** True when a source may hold a title that contains `name` and is composed of pieces. */
@@ -106,7 +110,8 @@ function mayMake(source, name) {
 
 /**
  * Names that are parts of paths choose files. All other names are parts of titles, and choose tests in these
- * files. If no name chooses a file, all files are taken that hold such a title, or import it from test/.
+ * files. If no name chooses a file, the files are those that hold such a title, or that import a file of
+ * test/ that holds one.
  * @returns {Promise<{ files: string[], titles: string[] }>}
  */
 export async function matching(names) {

@@ -50,9 +50,9 @@ class Tally {
   }
 
   /**
-   * Prints one cancelled test of each test file that has no other failure. A helper file may belong to any
-   * test file that imports it. Of all helper files together, one cancelled test is printed, if the run has
-   * no other failure.
+   * Prints one cancelled test of each test file that has no other failure. A cancelled test may also stand
+   * in a helper file. Its test file is not known then, because several may import the helper. So such a test
+   * is printed only if the run has no other failure.
    */
   reportCancelled() {
     const unreported = [];
@@ -81,7 +81,7 @@ class Tally {
  * @param {readonly string[]} run.files compiled test files, as paths from the project's root
  * @param {readonly string[]} run.command a command that takes Node's arguments at its end
  * @param {number} run.atOnce how many files
- * @param {readonly string[]} [run.titles] parts of names; only tests and suites that contain one run
+ * @param {readonly string[]} [run.titles] parts of names; a test or suite runs if its name contains one
  * @param {Record<string, string>} [run.env]
  * @param {number} run.deadlineMs the longest time of each file
  * @param {boolean} [run.isWhole] true if a test that is left out fails the run
@@ -97,7 +97,7 @@ export async function runTests({
   deadlineMs,
   isWhole,
 }) {
-  const left = openRunDirectory();
+  const runDirectory = openRunDirectory();
   const tally = new Tally(place);
   const [program, ...before] = command;
   const options = [
@@ -109,7 +109,7 @@ export async function runTests({
     ...titles.map((title) => `--test-name-pattern=${literally(title)}`),
   ];
   const child = spawn(program, [...before, ...options, ...files], {
-    env: { ...process.env, ...env, TMPDIR: left.directory, TONEARM_REQUIRE_ALL: isWhole ? '1' : '' },
+    env: { ...process.env, ...env, TMPDIR: runDirectory.directory, TONEARM_REQUIRE_ALL: isWhole ? '1' : '' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = once(child, 'exit');
@@ -127,7 +127,7 @@ export async function runTests({
   const [status, signal] = await ended;
   if (status !== 0 && tally.failed === 0)
     print(`${place}: node --test ended with ${signal ?? `status ${status}`}\n${indent(errors)}`);
-  const leftovers = await left.close();
+  const leftovers = await runDirectory.close();
   for (const line of leftovers) print(`left behind by ${place} - ${line}`);
   const isComplete = !isWhole || tally.skipped.size === 0;
   if (!isComplete)

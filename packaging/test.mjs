@@ -3,8 +3,8 @@
 // tests that import what differs from main. `--debian13` runs the chosen tests on Debian 13.
 //
 // A test that cannot run is left out, and the last lines name the command that installs what it needs. With
-// --all and CI=true, or with TONEARM_REQUIRE_ALL=1, a test that is left out is a failure. No test runs
-// twice, because a test that fails once has failed.
+// --all and CI=true, or with TONEARM_REQUIRE_ALL=1, a test that is left out is a failure. A failed test is
+// not tried again, because a test that fails once has failed.
 
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ process.chdir(ROOT);
 
 /**
  * The longest files (all faults, and leaks in full) take twelve minutes on a quiet machine. On a busy
- * machine a file may take ten times as long as on a quiet one.
+ * machine a file may take ten times as long. Only files of up to two minutes have the time for that.
  */
 const FILE_DEADLINE_MS = 24 * 60_000;
 const COMMAND_DEADLINE_MS = 10 * 60_000;
@@ -62,8 +62,8 @@ const bin = (name, ...args) => tool(join('node_modules/.bin', name), ...args);
 const types = (project, name) =>
   bin('tsc', '-p', project, '--incremental', '--tsBuildInfoFile', `node_modules/.cache/types-${name}.json`);
 
-/** Runs files as part of the stage `place`; answers with what was counted, for its line. */
-async function counted(place, files, { areTogether = false, ...run }) {
+/** Runs test files for the stage `place`. Answers with the counts, as the text of the stage's line. */
+async function runFiles(place, files, { areTogether = false, ...run }) {
   if (files.length === 0) throw new Error('no test matches');
   const command = [process.execPath];
   const base = { place, command, atOnce: AT_ONCE, deadlineMs: FILE_DEADLINE_MS, isWhole };
@@ -80,8 +80,8 @@ async function counted(place, files, { areTogether = false, ...run }) {
   return text;
 }
 
-const tests = (atOnce, kind) => (place) => counted(place, testFiles(kind), { atOnce });
-const units = (place) => counted(place, testFiles('unit'), { atOnce: 3, areTogether: true });
+const tests = (atOnce, kind) => (place) => runFiles(place, testFiles(kind), { atOnce });
+const units = (place) => runFiles(place, testFiles('unit'), { atOnce: 3, areTogether: true });
 
 /** A stage that cannot run is left out. Where no stage may be left out, it fails. */
 function leftOut(problem) {
@@ -113,7 +113,7 @@ const onNode = (major, files) => async (place) => {
   if (process.versions.node === FETCHED_NODES.get(major)[process.arch]) return 'all stages ran on it';
   const { run, problem } = await fetchedRun(major);
   if (problem !== undefined) return leftOut(problem);
-  return counted(place, files(), { ...run, atOnce: 2, areTogether: true });
+  return runFiles(place, files(), { ...run, atOnce: 2, areTogether: true });
 };
 const onNode22 = onNode(22, unitsOfNode);
 const onNode24 = onNode(24, () => [
@@ -123,17 +123,17 @@ const onNode24 = onNode(24, () => [
 
 /**
  * These tests do not run on Debian 13, because it changes nothing for them. Both Debians have the same
- * Chromium, also behind proxies, the same Firefox, WebKit, VLC, Mopidy, MPD, aiohttp and Prometheus.
- * Packages, tarballs, RPM packages, images and an apt repository are made on one Debian only. The fresh
- * checkout fetches npm 9.2 itself, ARM programs are the same on both, and the emulated machine has Debian 13
- * anyway.
+ * Chromium, which contract/proxies opens, too. They have the same Firefox, WebKit, VLC, Mopidy, MPD, aiohttp
+ * and Prometheus. Packages, tarballs, RPM packages, images and an apt repository are made on one Debian
+ * only. The fresh checkout fetches npm 9.2 itself, ARM programs are the same on both, and the emulated
+ * machine boots a Debian of its own.
  */
 const ONE_DEBIAN =
   /^(browser\/|hardware\/|contract\/(idle-connections|metrics|proxies|real-(silent-players|tracklists))|node\/house|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-bare|installed-repository|installed-rpm|package|tarball))/;
 
 /**
- * Only these unit tests depend on the Debian; all others need nothing but Node, and run on three versions of
- * it.
+ * These unit tests depend on the Debian. The other unit tests do not run on Debian 13. All except
+ * OTHER_PROGRAMS run on three versions of Node.
  */
 const DEBIAN_UNITS = /^(actors\/(bus|players|units)|crash|supervisor)\//;
 const onBothDebians = () => [
@@ -142,18 +142,18 @@ const onBothDebians = () => [
 ];
 
 /**
- * Makes the disk that the emulated machine among `files` needs. Without the programs, or without root, no
- * disk is made, and the tests themselves say what is missing.
+ * Makes the disk of the emulated machine if there are tests for it among `files`. Without the programs, or
+ * without root, no disk is made, and the tests themselves say what is missing.
  */
 function machineFor(files) {
   const canMake = process.getuid() === 0 && notInstalled(FOR.machine).length === 0;
   return canMake && files.some((file) => kindOf(file) === 'hardware') ? machine(MACHINE_DEBIAN) : {};
 }
 
-async function onMachine(place, files, titles = []) {
+async function runWithDisk(place, files, titles = []) {
   const { problem, home } = await machineFor(files);
   if (problem !== undefined) return leftOut(problem);
-  return counted(place, files, { titles, env: home === undefined ? {} : { TONEARM_MACHINE: home } });
+  return runFiles(place, files, { titles, env: home === undefined ? {} : { TONEARM_MACHINE: home } });
 }
 
 /** Makes the disk while other stages run. The stage of the emulated machine finds it made. */
@@ -163,8 +163,8 @@ async function machineDisk() {
 }
 
 /**
- * Runs tests with the Node and the servers of Debian 13. Tests that boot a node run here, because the node
- * boots from the root of that Debian.
+ * Runs tests with the Node and the servers of Debian 13. Tests that boot a node run outside of that Debian,
+ * because only their node needs it, and boots from its root.
  */
 async function onDebian13(place, files, titles = []) {
   const { problem, home, root } = await debian13();
@@ -173,10 +173,11 @@ async function onDebian13(place, files, titles = []) {
   const booting = there.filter((file) => kindOf(file) === 'nodes');
   const inside = there.filter((file) => kindOf(file) !== 'nodes');
   const tallied = [];
+  // Without any file, `runFiles` throws that no test matches.
   if (inside.length > 0 || booting.length === 0)
-    tallied.push(await counted(place, inside, { titles, ...insideDebian13(home, ROOT, ['/usr/bin/node']) }));
+    tallied.push(await runFiles(place, inside, { titles, ...insideDebian13(home, ROOT, ['/usr/bin/node']) }));
   if (booting.length > 0)
-    tallied.push(await counted(place, booting, { titles, env: { TONEARM_NODE_ROOT: root } }));
+    tallied.push(await runFiles(place, booting, { titles, env: { TONEARM_NODE_ROOT: root } }));
   return tallied.join('; booted: ');
 }
 
@@ -216,7 +217,7 @@ const ALL = [
  * The emulated machine runs when everything else has ended, because it needs both cores, and Bluetooth's
  * deadlines are too short for a slow machine.
  */
-const LAST = [['machine', 'emulated machine', (place) => onMachine(place, testFiles('hardware'))]];
+const LAST = [['machine', 'emulated machine', (place) => runWithDisk(place, testFiles('hardware'))]];
 /** The stages that the options and names choose. */
 async function chosen() {
   if (!isChosen) return chosenOptions.all ? ALL : QUICK;
@@ -226,7 +227,7 @@ async function chosen() {
   const run = (place) => {
     if (chosenOptions.debian13) return onDebian13(place, files, titles);
     if (chosenOptions.changed && files.length === 0) return 'no unit test imports what differs from main';
-    return onMachine(place, files, titles);
+    return runWithDisk(place, files, titles);
   };
   return [['tests', 'tests', run]];
 }

@@ -25,10 +25,15 @@ const POSTED_BYTES = 600;
 const READ_BYTES = 64 * 1024;
 const HEADER_BYTES = 20;
 /**
- * Offsets in a packet. Behind the header stand the command, the tag and an event's word, each after a byte
- * with its type.
+ * Offsets in a packet. An event has a header, the command, the tag, the event's kind, and the index. A
+ * request has the same without the kind. Behind the header, each value has four bytes, after a byte with its
+ * type.
  */
-const AT = { command: HEADER_BYTES + 1, tag: HEADER_BYTES + 6, index: HEADER_BYTES + 16 } as const;
+const AT = {
+  command: HEADER_BYTES + 1,
+  requestIndex: HEADER_BYTES + 11,
+  eventIndex: HEADER_BYTES + 16,
+} as const;
 const SINK_INPUTS = 4;
 const COOKIE_BYTES = 256;
 
@@ -51,7 +56,7 @@ function textMakerFor(form: PostedForm): (received: Chunk, end: number) => strin
     const reader = new Reader(received, OLDEST_VERSION, texts, HEADER_BYTES, end);
     // A refusal means that the stream no longer exists.
     if (reader.u32() !== FROM_SERVER.REPLY) return '';
-    // This is the tag. A reply without more than a tag answers the subscription.
+    // The next value is the tag. If nothing follows the tag, this is the reply to the subscription.
     reader.u32();
     if (reader.isAtEnd) return '';
     const info = COMMANDS.GET_SINK_INPUT_INFO.reply.read(reader);
@@ -97,8 +102,7 @@ function listenAndPost(path: string, form: PostedForm): void {
     if (next !== undefined) {
       socket.write(next);
     } else if (received.readUInt32BE(AT.command) === FROM_SERVER.SUBSCRIBE_EVENT) {
-      // In the request the index stands where an event has its word.
-      question.writeUInt32BE(received.readUInt32BE(AT.index), AT.index - 5);
+      question.writeUInt32BE(received.readUInt32BE(AT.eventIndex), AT.requestIndex);
       socket.write(question);
     } else {
       parentPort?.postMessage(textOf(chunk, end));

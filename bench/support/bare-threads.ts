@@ -1,6 +1,6 @@
-// The bare program of rest.ts: Node with as many threads as the first argument, which wait for a message that
-// never comes. With a second argument, the folder of the shipped bundles, it loads uWebSockets.js and the
-// code of the backends, and runs none of it.
+// The bare program of rest.ts: Node with threads, each of which waits for a message that never comes. The
+// first argument is their number. With a second argument, the folder of the shipped bundles, it makes an app
+// of uWebSockets.js. Each thread then loads the code of a backend, and runs none of it.
 
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -15,4 +15,3 @@ for (let left = Number(threads); left > 0; left -= 1) {
   const wait = "require('node:worker_threads').parentPort.on('message', () => undefined)";
   new Worker(`${load}${wait}`, { eval: true });
 }
-process.send?.(0);

@@ -41,7 +41,10 @@ export function listOf(server: List['server'], count: number): List {
   return { server, count, bytes };
 }
 
-/** The same list after each stream has changed one of its properties. */
+/**
+ * The same list after one property of each stream has got another name: `application.name` becomes
+ * `Application.name`, which is as long.
+ */
 export function changed({ bytes, ...list }: List): List {
   const other = Buffer.from(bytes);
   const key = 'application.name';

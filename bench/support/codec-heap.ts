@@ -42,6 +42,7 @@ obey(0, {
     kept = undefined;
     return measure(() => {
       kept = decodeLists();
+      // `kept` is read, because the compiler refuses a variable that is only written (`noUnusedLocals`).
       return kept === undefined ? Number.NaN : heapUsed();
     });
   },

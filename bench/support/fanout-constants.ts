@@ -1,7 +1,8 @@
 // The gateway is compared with this program by fanout.ts: uWebSockets.js alone, which writes the same bytes
 // to every stream each 50 ms. The bytes are made once, and only the time in them is new. With the argument
-// `ended` it writes a comment after each event, as the gateway does. Without the comment, a client that
-// takes only whole chunks would get each event one event late.
+// `ended` it writes a comment after each event, as the gateway does. uWebSockets.js sends the end of a chunk
+// only with the next chunk (gateway/response-stream.ts). So without the comment, a client that takes only
+// whole chunks would get each event one event late.
 
 import { App, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
 import { obey, ownCpu, Repetition } from './fork.js';

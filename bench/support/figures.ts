@@ -9,7 +9,10 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
 
-/** The value that `part` of all values (0 to 1) do not exceed; NaN if there are no values. */
+/**
+ * The value that a part of all values does not exceed; NaN if there are no values. `part` is at least 0 and
+ * less than 1.
+ */
 export function quantile(values: readonly number[], part: number): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? Number.NaN;
 }

@@ -53,7 +53,8 @@ export async function prepareStart(): Promise<Startable> {
   const config = join(directory, 'config.yaml');
   const upgrade = `upgrade: {enabled: true, resultFile: ${directory}/result.json}`;
   writeFileSync(config, `api: {port: ${port}}\nlogLevel: error\npower: {enabled: true}\n${upgrade}\n`);
-  // This module chooses among the same binaries as the daemon.
+  // The build puts packaging/native-uws.cjs in the place of this package. So the least program chooses among
+  // the same binaries as the daemon.
   const uws = createRequire(import.meta.url).resolve('uWebSockets.js');
   return {
     port,

@@ -1,8 +1,8 @@
 // The daemon is compared with this program by http.ts, crowds.ts, rest.ts and storm.ts: uWebSockets.js
 // alone, which answers every GET with a constant. Its first argument is that answer as JSON: { headers:
 // [name, value][], body, reads }. `reads` are headers that it reads from each request, and does nothing
-// with. The second argument, if there is one, is a number. Then it listens on every address, and keeps that
-// many connections from other machines: for each further one it closes the oldest.
+// with. With a second argument it listens on every address. The argument is the number of connections that
+// it keeps from addresses other than 127.0.0.1. For each further one it closes the oldest of them.
 
 import { App, type HttpRequest, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
 import { obey, ownCpu } from './fork.js';
@@ -33,7 +33,8 @@ app.listen(keptMax === undefined ? LOOPBACK : '0.0.0.0', 0, (socket) => {
 });
 
 /**
- * Reads what a server that trusts no client must read: the name of each header, and the values of `names`.
+ * Reads what a server that trusts no client must read: method, URL, the name of each header, and the values
+ * of `names`.
  */
 function read(request: HttpRequest, names: readonly string[]): void {
   request.getCaseSensitiveMethod();
@@ -46,8 +47,9 @@ function read(request: HttpRequest, names: readonly string[]): void {
 }
 
 /**
- * uWebSockets.js reports that a connection has closed, but not which. It is one of those that were never
- * answered and have no address any more.
+ * uWebSockets.js reports a closed connection with another object than the open one. So the closed connection
+ * is recognized by its lack of an address. A closed connection that was answered is not searched for,
+ * because in crowds.ts only connections from 127.0.0.1 get answers.
  */
 function closeBeyond(keptConnectionsMax: number): void {
   const open = new Set<HttpResponse>();

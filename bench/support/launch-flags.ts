@@ -12,7 +12,8 @@ export const LAUNCHES: readonly [Launch, Launch] = [
   { what: 'plain', flags: [], env: {} },
   {
     what: 'as packaged',
-    // The unit's MemoryMax=, which makes the heap smaller, is left out.
+    // Three settings of the package are left out: the unit's MemoryMax=, which makes the heap smaller,
+    // UV_USE_IO_URING of its start script, and TONEARM_CODE_CACHE, which start.ts adds.
     flags: ['--inspect-port=192.0.2.1:9229'],
     env: { MALLOC_ARENA_MAX: '1' },
   },

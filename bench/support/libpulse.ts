@@ -80,6 +80,7 @@ export class LibPulse {
     return Number(await this.#ask(order));
   }
 
+  /** The program reads three words for each order. A word that the order does not need is `0`. */
   async #ask(order: string): Promise<string> {
     const answer = once(this.#lines, 'line', { signal: AbortSignal.timeout(ANSWER_DEADLINE_MS) });
     this.#program.stdin.write(`${order}\n`);

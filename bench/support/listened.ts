@@ -14,16 +14,22 @@ import { Forked } from './fork.js';
 import type { Launch } from './launch-flags.js';
 import type { Context } from './measurement.js';
 
-/** Each level differs from the one before, because without a change no event is sent. */
+/**
+ * The number of levels. A stream's next level always differs from its last, because no measurement has a
+ * multiple of 97 streams. Without a difference the server would send no event.
+ */
 const LEVELS = 97;
 const CHANGE_DEADLINE_MS = 10_000;
 const BARE = new URL('./bare-change.js', import.meta.url);
 
-/** After this time V8's first collections have ended, which drop the code compiled for the start. */
+/**
+ * After this time V8's first collections of garbage have ended. They drop the code that was compiled for the
+ * start.
+ */
 const REST_MS = 10_000;
 /**
- * V8 compiles a change's code within 1500 changes, and some of it again after it was first used to read
- * everything.
+ * V8 compiles the code of a change within 1500 changes. It compiles some of that code again when everything
+ * is read for the first time, because that uses the same code for other records.
  */
 const WARM_UP = { parts: 3, changes: 2000, everyMs: 2 } as const;
 
@@ -184,8 +190,7 @@ export async function startListened(
 
 /**
  * Brings programs to the state of a day's use. Otherwise their first minute would be measured, in which a
- * change cost a fifth more (bench/FIGURES.md,
- * "A change of a volume").
+ * change cost a fifth more (bench/FIGURES.md, "A change of a volume").
  */
 export async function warmUp(sides: readonly Listened[], { ms }: Pick<Context, 'ms'>): Promise<void> {
   await pause(ms(REST_MS));

@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { type Machine, machineLine, thisMachine } from './machine.js';
 import { columns, type Result, type Row, resultOf } from './rows.js';
 
-/** No measurement takes this long. One that hangs is ended then, together with what it has started. */
+/** No measurement takes this long. One that hangs is ended then, with its daemons and sound servers. */
 const LIMIT_MS = 10 * 60_000;
 const QUICK_ROUNDS = 2;
 const QUICK_PART = 0.1;

@@ -1,4 +1,4 @@
-// Reads the tasks of a page's main thread from Chromium's own trace, with the CPU time of each, because
+// Reads the tasks of a page's main thread from Chromium's own trace. Each task has its CPU time, because
 // other programs on the machine lengthen only the time by the clock.
 
 import type { CDPSession } from 'playwright-core';
@@ -19,7 +19,9 @@ interface TraceEvent {
 export interface Task {
   readonly wallMs: number;
   readonly cpuMs: number;
-  /** True if the task ended before the page's script began, as the browser's own work on the document. */
+  /**
+   * True if the task ended before the page's script began. It is work of the browser on the document then.
+   */
   readonly isBeforeScript: boolean;
   /** True if most of the task is a full collection of garbage, which the browser begins at any time. */
   readonly isCollection: boolean;

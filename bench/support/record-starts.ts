@@ -2,7 +2,10 @@
 
 /** Where each sink input begins in the payload of a list's frame. */
 export function recordStarts(payload: Buffer): number[] {
-  /** The bytes of a value with its tag, by tag. Values of other tags have no fixed size. */
+  /**
+   * The bytes of a value with its type tag, by this tag (src/protocol/pulse/wire.ts). Values of other tags
+   * have no fixed size.
+   */
   const sizes: Readonly<Record<string, number>> = {
     L: 5,
     B: 2,
@@ -16,15 +19,17 @@ export function recordStarts(payload: Buffer): number[] {
     f: 1,
   };
   const starts: number[] = [];
-  // A list begins behind the command and the tag of the reply.
+  // The first record stands behind two values L: the command, and the number of the request.
   let offset = 10;
   while (offset < payload.length) {
     starts.push(offset);
     // A record ends with the N that closes its format's properties: the first N after an f.
-    for (let inFormat = false, ended = false; !ended; ) {
+    let isInFormat = false;
+    let hasEnded = false;
+    while (!hasEnded) {
       const tag = String.fromCharCode(payload.readUInt8(offset));
-      inFormat ||= tag === 'f';
-      ended = inFormat && tag === 'N';
+      isInFormat ||= tag === 'f';
+      hasEnded = isInFormat && tag === 'N';
       if (tag === 't') offset = payload.indexOf(0, offset) + 1;
       else if (tag === 'x') offset += 5 + payload.readUInt32BE(offset + 1);
       else if (tag === 'v') offset += 2 + 4 * payload.readUInt8(offset + 1);

@@ -75,6 +75,7 @@ export function resultOf({ what, unit, samples, against, compare = 'ours / their
   const result = figureOf(samples);
   const comparison = against && compared(samples, against.samples, COMPARE[compare]);
   const isDifference = compare === 'ours - theirs';
+  const isGoalOfResult = goal?.of === 'result';
   return {
     what,
     unit,
@@ -82,9 +83,9 @@ export function resultOf({ what, unit, samples, against, compare = 'ours / their
     ...(against && { against: { what: against.what, result: figureOf(against.samples) } }),
     ...(comparison && (isDifference ? { difference: comparison } : { ratio: comparison })),
     ...(goal &&
-      judged(goal, goal.of === 'result' ? result : comparison, {
-        unit: goal.of === 'result' || isDifference ? unit : 'x',
-        sign: goal.of !== 'result' && isDifference ? '+' : '',
+      judged(goal, isGoalOfResult ? result : comparison, {
+        unit: isGoalOfResult || isDifference ? unit : 'x',
+        sign: isDifference && !isGoalOfResult ? '+' : '',
       })),
   };
 }
@@ -99,7 +100,7 @@ function judged(
   return { goal: `${bound} ${unit}`, reached: value <= atMost && value >= atLeast };
 }
 
-/** A number with three digits, because measurements are not more precise. */
+/** A number with three digits, because measurements are not more precise; from 1000 on, a whole number. */
 function printed(value: number): string {
   if (!Number.isFinite(value)) return '-';
   return Math.abs(value) >= 10 ** SIGNIFICANT_DIGITS

@@ -37,10 +37,10 @@ export function whyNoBoard(): string | undefined {
 
 export class SmallBoard {
   readonly #folders: readonly string[];
-  /** A command that starts the program and arguments behind it inside the board. */
+  /** The beginning of a command. The program and the arguments that follow start inside the board. */
   readonly launcher: readonly string[];
 
-  /** `name` distinguishes it from others of this process. @throws when there are no cgroups. */
+  /** `name` distinguishes it from others of this process. @throws when the limits cannot be set here. */
   constructor(name: string) {
     const settings = existsSync(join(CGROUPS, 'cgroup.controllers')) ? VERSION_2 : VERSION_1;
     const folderOf = (hierarchy: string): string =>

@@ -1,12 +1,12 @@
-// Measures how long the answers to requests take that are due at a steady rate, one at a time. A request that
-// had to wait for the answer before it counts from the time when it was due. Otherwise one slow answer would
-// count once, and not for each request that it delays.
+// Measures how long answers take. The requests are due at a steady rate, and are sent one at a time. If a
+// request had to wait for the answer to the previous one, its time begins when it was due. Otherwise one slow
+// answer would count once, and not for each request that it delays.
 
 import type { Clock } from '../../src/host/clock.js';
 
 /**
- * Milliseconds from when each request was due to its answer, in order. `ask` sends one request, and resolves
- * with its answer.
+ * The time of each answer in milliseconds, in the order of the requests. `ask` sends one request, and
+ * resolves when its answer is there.
  */
 export async function latenciesOf(
   ask: () => Promise<void>,

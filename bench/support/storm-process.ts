@@ -8,7 +8,7 @@ import { Mixer } from '../../test/contract/stream-mixer.js';
 import { obey } from './fork.js';
 
 const CHANGES_PER_SECOND = 1000;
-const GUST_MS = 5;
+const PAUSE_MS = 5;
 const LAST_LEVEL = 0.77;
 
 const [socketPath = '', index] = process.argv.slice(2);
@@ -19,10 +19,10 @@ async function blow(changes: number): Promise<number> {
   let made = 0;
   while (made < changes) {
     const due = Math.min(changes, Math.floor(((performance.now() - begun) * CHANGES_PER_SECOND) / 1000));
-    const gust: Promise<void>[] = [];
-    for (; made < due; made += 1) gust.push(mixer.setSinkVolume(Number(index), 0.1 + (made % 60) / 100));
-    await Promise.all(gust);
-    await pause(GUST_MS);
+    const replies: Promise<void>[] = [];
+    for (; made < due; made += 1) replies.push(mixer.setSinkVolume(Number(index), 0.1 + (made % 60) / 100));
+    await Promise.all(replies);
+    await pause(PAUSE_MS);
   }
   const perSecond = (made * 1000) / (performance.now() - begun);
   await mixer.setSinkVolume(Number(index), LAST_LEVEL);

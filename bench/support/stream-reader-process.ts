@@ -1,7 +1,7 @@
 // Reads streams for storm.ts in a process of its own, so that reading does not delay the measurements.
 // Arguments: the port, and the number of streams. The order `agree` is answered with the number of streams
-// whose last event has the given volume (in hundredths), and `chunks` with how often all streams together
-// were read.
+// whose last event has the given volume (in hundredths). The order `chunks` is answered with the number of
+// reads of all streams together.
 
 import { obey } from './fork.js';
 import { StreamReaders } from './stream-readers.js';

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { nowUs, stampsIn } from './stamped-output.js';
 
 const READ_BYTES = 32 * 1024;
-const GROUP = 100;
+const OPENED_TOGETHER = 100;
 
 interface Reader {
   readonly socket: Socket;
@@ -33,11 +33,11 @@ export class StreamReaders {
     return this.#chunks;
   }
 
-  /** Opens `count` streams; resolves when each has received something. */
+  /** Opens streams until there are `count`; resolves when each has received something. */
   async open(port: number, count: number): Promise<void> {
     while (this.#readers.length < count) {
-      const missing = Math.min(GROUP, count - this.#readers.length);
-      await Promise.all(Array.from({ length: missing }, () => this.#openOne(port)));
+      const length = Math.min(OPENED_TOGETHER, count - this.#readers.length);
+      await Promise.all(Array.from({ length }, () => this.#openOne(port)));
     }
   }
 

@@ -23,8 +23,8 @@ const ARMHF_DESCRIPTION = [
   ' Raspberry Pi and the Pi Zero (not the Zero 2).',
 ];
 
-/** The system's Node, for the form that runs on it. */
-const nodejs = ({ nodejs: range }, architecture) =>
+/** The dependencies on the system's Node. There are none in a form that brings its own. */
+const nodeDependencies = ({ nodejs: range }, architecture) =>
   range === undefined ? [] : [`nodejs (>= ${range.from})`, `nodejs (<< ${range.below[architecture]})`];
 
 export function controlText({ form, version, architecture, installedKiB }) {
@@ -34,7 +34,7 @@ export function controlText({ form, version, architecture, installedKiB }) {
     `Architecture: ${architecture}`,
     `Maintainer: ${MAINTAINER}`,
     `Installed-Size: ${installedKiB}`,
-    `Depends: ${[...nodejs(form, architecture), ...form.depends, ...DEPENDS].join(', ')}`,
+    `Depends: ${[...nodeDependencies(form, architecture), ...form.depends, ...DEPENDS].join(', ')}`,
     `Recommends: ${RECOMMENDS.join(', ')}`,
     `Suggests: ${SUGGESTS.join(', ')}`,
     ...form.relations.map((line) => line.replace('@VERSION@', version)),

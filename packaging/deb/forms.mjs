@@ -26,13 +26,13 @@ const NODE_LIBRARIES = ['libgcc-s1', 'libstdc++6 (>= 5)'];
  * the system's Node. `ownNode` is the major version of the Node in the package. `natives` are the binaries
  * in the package: major versions of Node by the npm package that has them. `relations` are those to the
  * other forms, where @VERSION@ is the package's own. `versionSuffix` distinguishes packages of one name. apt
- * takes ~ for older than nothing, so a node that changes to the next Debian gets that Debian's package.
- * `lintianOverrides` is a file with intended findings of lintian, and their reasons. `suites` are the suites
- * of the apt repository that have the form, each with its architectures.
+ * counts `0.2.0-1~deb12` as older than `0.2.0-1`, so a node that changes to the next Debian gets that
+ * Debian's package. `lintianOverrides` is a file with intended findings of lintian, and their reasons.
+ * `suites` are the suites of the apt repository that have the form, each with its architectures.
  *
- * Each form provides the name `tonearm`, but apt takes no other package where one has that name itself. So
- * the suites of Debians have the form `plain` only for architectures without an own Node, because a start
- * with an own Node takes half of the CPU time (bench/FIGURES.md, "The start").
+ * `apt install tonearm` takes the package of this name if its suite has one, and otherwise a package that
+ * provides the name. A start with an own Node takes half of the CPU time (bench/FIGURES.md, "The start"). So
+ * the suites of Debians have the form `plain` only for architectures that no form with an own Node has.
  */
 export const FORMS = {
   plain: {
@@ -67,7 +67,10 @@ export const FORMS = {
   },
 };
 
-/** The form of the RPM package, for Fedora and similar systems, with old C libraries and with new ones. */
+/**
+ * The form of the RPM package, for Fedora and similar systems. It has binaries for old C libraries and for
+ * new ones.
+ */
 export const RPM = {
   name: 'tonearm',
   architectures: WITH_NODE.architectures,
@@ -82,7 +85,7 @@ export const RPM = {
  * The forms of the folder that `install.sh` installs on any Linux with systemd. The form of a release brings
  * its own Node, the newest that has a binary for old C libraries and for new ones. The form of a checkout
  * runs on the system's Node. Their texts keep @PREFIX@, because only install.sh knows it. `glibc` is the
- * oldest C library that loads them.
+ * oldest C library that loads the binaries.
  */
 export const PORTABLE = {
   withNode: {

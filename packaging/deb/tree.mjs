@@ -12,14 +12,19 @@ import { section } from '../notices.mjs';
 import { ARCHITECTURES } from './architectures.mjs';
 
 /**
- * No flag of V8's is used. With any of them Node does not use the code that it has ready for itself, which
- * costs a third more CPU until the first answer, and for each call of `tonearm` by a script. MemoryMax= of
- * the unit replaces --max-semi-space-size=1 and --max-old-space-size=128, because Node sizes the heap by it
- * (a semi-space of 1 MB, an old generation of 256). The daemon has 73 MB at rest and 96 under a storm with
- * either, and 75 and 105 with neither, as on a kernel without memory cgroups and with 4 GB or more (Rss,
- * x64, Node 20). Since these measurements threads have that semi-space by themselves. One malloc arena saves
- * 4 MB. --optimize-for-size makes V8 a third slower. --single-threaded-gc and --v8-pool-size=1 saved
- * nothing.
+ * No flag of V8's is used, because Node refuses its own code cache with any of them
+ * (docs/development/what-we-learnt.md, "Node and V8"). A start without this cache costs a third more CPU
+ * until the first answer, and so does each call of `tonearm` by a script.
+ *
+ * MemoryMax= of the unit replaces --max-semi-space-size=1 and --max-old-space-size=128, because Node sizes
+ * the heap by it (a semi-space of 1 MB, an old generation of 256 MB). The daemon has 73 MB at rest and 96 MB
+ * under a storm, with the flags or with MemoryMax=. It has 75 and 105 MB with neither (Rss, x64, Node 20).
+ * The last two also hold for a machine with 4 GB or more whose kernel has no memory cgroups. All these
+ * figures are older than the limits of src/supervisor/threads.ts, with which threads have that semi-space
+ * anyway.
+ *
+ * One malloc arena (packaging/deb/tonearm) saves 4 MB. --optimize-for-size makes V8 a third slower.
+ * --single-threaded-gc and --v8-pool-size=1 saved nothing.
  */
 const NODE_FLAGS = [NO_INSPECTOR];
 
@@ -74,7 +79,7 @@ export function layOut(plan) {
   put('share/tonearm/polkit/tonearm.rules.in', source('packaging/polkit/tonearm.rules.in'));
   layOutDocuments(place);
   if (form.isPortable) layOutInstaller(place);
-  else if (form.isRpm) layOutRights(place, 'share/licenses/tonearm');
+  else if (form.isRpm) layOutLicences(place, 'share/licenses/tonearm');
   else layOutForDebian(place);
   for (const entry of readdirSync(into, { recursive: true, withFileTypes: true })) {
     if (entry.isDirectory()) chmodSync(join(entry.parentPath ?? entry.path, entry.name), 0o755);
@@ -93,7 +98,7 @@ function layOutForDebian({ root, dist, under, form, ownNode, source, put, filled
   }
   symlinkSync('../../share/tonearm/upgrade', join(under, 'lib/tonearm/upgrade'));
   const doc = `share/doc/${form.name}`;
-  put(`${doc}/third-party-notices.gz`, zipped(rights(dist, ownNode, prefix)));
+  put(`${doc}/third-party-notices.gz`, zipped(licenceTexts(dist, ownNode, prefix)));
   put(`${doc}/copyright`, copyright(source('LICENSE')));
   if (form.lintianOverrides) put(`share/lintian/overrides/${form.name}`, source(form.lintianOverrides));
 }
@@ -107,13 +112,13 @@ function layOutInstaller(place) {
     .replace('@MACHINE@', machine)
     .replace('@GLIBC@', form.glibc);
   put('install.sh', installer, 0o755);
-  layOutRights(place, '.');
+  layOutLicences(place, '.');
 }
 
 /** Lays out the licence texts for machines without Debian's places for them. */
-function layOutRights({ dist, form, ownNode, source, put }, folder) {
+function layOutLicences({ dist, form, ownNode, source, put }, folder) {
   put(join(folder, 'LICENSE'), source('LICENSE'));
-  put(join(folder, NOTICES), rights(dist, ownNode, form.isPortable ? '.' : prefixOf(form)));
+  put(join(folder, NOTICES), licenceTexts(dist, ownNode, form.isPortable ? '.' : prefixOf(form)));
 }
 
 /** Completions, manuals and documents. */
@@ -176,7 +181,7 @@ function layOutProgram({ dist, root, architecture, form, put }) {
 }
 
 /** The licence texts of the bundled packages and, where Node is in the package, of Node. */
-function rights(dist, ownNode, prefix) {
+function licenceTexts(dist, ownNode, prefix) {
   const bundled = readFileSync(join(dist, NOTICES), 'utf8');
   if (ownNode === undefined) return bundled;
   const licence = readFileSync(ownNode.licence, 'utf8').trim();
