@@ -114,7 +114,7 @@ describe('the watch of a path reports when a file', () => {
     await watch.reports('the new file');
   });
 
-  test('is another file because a link of its path changed, or is rewritten behind that link, at the next poll', async (t) => {
+  test('is replaced because a symbolic link in its path changed, or is rewritten behind that link, at the next poll at the latest', async (t) => {
     const folder = temporaryFolder(t);
     for (const version of ['v1', 'v2']) makeFile(join(folder, version, 'file'), version);
     symlinkSync('v1', join(folder, 'now'));
@@ -128,7 +128,7 @@ describe('the watch of a path reports when a file', () => {
     await watch.reports('the longer text');
   });
 
-  test('is rewritten through another link to it, which no watch of the kernel reports, at the next poll', async (t) => {
+  test('is rewritten through another hard link, but only at the next poll, because no watch of the kernel reports it', async (t) => {
     const folder = temporaryFolder(t);
     makeFile(join(folder, 'elsewhere', 'file'));
     mkdirSync(join(folder, 'here'));

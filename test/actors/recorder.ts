@@ -1,5 +1,5 @@
-// Records everything that an actor publishes: the calls in order, and the newest text of each record, as the
-// gateway's journal has it. The tests of most actors extend this class with getters for their own records.
+// Records everything that an actor publishes: the calls in order, and the newest text of each record. Some
+// tests extend this class with getters for their own records.
 
 import type { BackendLink } from '../../src/actors/runtime.js';
 import type { Collection } from '../../src/protocol/actor/collections.js';
@@ -38,6 +38,8 @@ export class Recorder implements BackendLink {
   status(state: 'connecting' | 'up', detail?: string): void {
     this.state = detail === undefined ? state : `${state}: ${detail}`;
     this.published.push(this.state);
+    // The recorder forgets all records at `connecting`. The journal keeps some of them (`dropsWhenAway` in
+    // gateway/journal.ts).
     if (state === 'connecting') this.#texts.clear();
   }
 

@@ -41,7 +41,7 @@ function startActor(t: TestContext, actor: Partial<Actor<AudioCommand>>) {
   t.after(() => port.close());
   const [publish] = publishers;
   assert.ok(publish);
-  /** Resolves with everything that was sent, once `count` items are of this kind. */
+  /** Resolves once `count` items of this kind are sent, to all sent items except puts, which are arrays. */
   const untilSent = (kind: string, count = 1) =>
     until(`${count} items of kind ${kind} are sent`, () => {
       const sent = batches.flat().filter((item) => 'kind' in item);
@@ -92,7 +92,7 @@ test('an answer is sent together with what its command has published', DEADLINE,
 });
 
 test(
-  'a change that is published after an answer is sent without waiting for the promises of its turn',
+  'when no command runs any more, a change is sent before the other promises of its turn settle',
   DEADLINE,
   async (t) => {
     const { batches, port, publish, untilSent } = startActor(t, {});

@@ -1,4 +1,4 @@
-// Tests the reader of small files on paths that may be anything else.
+// Tests that a small file is read whole, and that a path of anything else is refused.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -46,7 +46,7 @@ describe('a path that is no small file is refused', DEADLINE, () => {
 });
 
 for (const bytes of [0, MAX_BYTES - 1, MAX_BYTES]) {
-  test(`all of a file of ${bytes} bytes is read, and shares its memory with nothing`, async (t) => {
+  test(`a file of ${bytes} bytes is read whole, into a buffer that has nothing else`, async (t) => {
     const path = newPath(t);
     writeFileSync(path, Buffer.alloc(bytes, 'abc'));
     const file = await readSmallFile(path, MAX_BYTES);

@@ -168,7 +168,7 @@ describe('a lost server', DEADLINE, () => {
     assert.ok(server.count(COMMAND.getSinks) >= 2);
   });
 
-  test('the connection is replaced when no reading of a round names a default output; the new connection finds one', async (t) => {
+  test('a connection on which the server names no default output is replaced, and the new connection finds one', async (t) => {
     const server = await scriptedServer(t);
     const nameless = ordinaryExcept({ [COMMAND.getServerInfo]: WITHOUT_DEFAULT });
     server.handler = (request, responder) =>
@@ -195,7 +195,7 @@ describe('a lost server', DEADLINE, () => {
 });
 
 describe('events', DEADLINE, () => {
-  test('about a record that the server no longer has remove the record', async (t) => {
+  test('an event about a record that the server no longer has removes the record', async (t) => {
     const forgetful = ordinaryExcept({
       [COMMAND.getInput]: ({ tag }, responder) => responder.error(tag, ERROR.noEntity),
     });
@@ -222,7 +222,7 @@ describe('commands', DEADLINE, () => {
   /** Each server sends its event before it answers this request. */
   const eventBefore = { PipeWire: COMMAND.setInputVolume, PulseAudio: COMMAND.getInput };
   for (const [kind, command] of Object.entries(eventBefore)) {
-    test(`read the record that they change only once, though the server sends an event about it, as ${kind} does`, async (t) => {
+    test(`the record that a command changes is read only once, though the server sends an event about it, as ${kind} does`, async (t) => {
       const sendingEvent: Handler = (request, responder) => {
         if (request.command === command) responder.send(event('inputChange', 5));
         return ordinaryHandler(request, responder);
@@ -327,7 +327,7 @@ describe('many requests at once', DEADLINE, () => {
     assert.deepEqual([recorder.isUp, server.connections()], [true, 1]);
   });
 
-  test('a connection survives the largest number of changes of every kind that are read one by one', async (t) => {
+  test('a connection survives as many changes of every kind as may be read one by one', async (t) => {
     const indices = Array.from({ length: BURST_MAX_RECORDS }, (_, index) => index);
     const sources = indices.flatMap((index) => source({ index, name: `input ${index}` }));
     const { server } = await startOnScriptedServer(t, ordinaryExcept({ [COMMAND.getSources]: sources }));

@@ -196,7 +196,7 @@ describe('a card', DEADLINE, () => {
     assert.deepEqual([available(), recorder.cards()[0]?.active_profile], ['unknown', 'hdmi']);
   });
 
-  test('is switched although the server sends no event, and does not wait for a stream that had no output before', async (t) => {
+  test('is switched although the server sends no event about the card, and does not wait for a stream that had no output before', async (t) => {
     const { backend, recorder, server, world } = await startNode(t, { streamSink: NOWHERE }, PATIENT);
     const READINGS_BY_EVENTS = 5;
     world.onProfile = () => {
@@ -375,7 +375,7 @@ describe('an output', DEADLINE, () => {
 });
 
 describe('the lack of any card', DEADLINE, () => {
-  test('is the reason that the backend reports, until a card appears', async (t) => {
+  test('a sound server without any card is reported until a card appears', async (t) => {
     const sinks: World['sinks'] = new Map([[0, ['auto_null', {}]]]);
     const withoutCard = { sinks, cards: [], defaultSink: 'auto_null' };
     const { recorder, server, world } = await startNode(t, withoutCard, { noCardMs: 1 });
@@ -392,7 +392,7 @@ describe('the lack of any card', DEADLINE, () => {
     assert.equal(recorder.published.at(-1), 'up');
   });
 
-  test('has one of three reasons: there is no card, it may not be opened, or it is not used', async (t) => {
+  test('a missing card has one of three reasons: the kernel has none, this user may not open it, or the sound server does not use it', async (t) => {
     const folder = temporaryFolder(t);
     assert.match(await whyNoCard(join(folder, 'nowhere')), /^the kernel has none/);
     writeFileSync(join(folder, 'timer'), '');

@@ -1,5 +1,5 @@
-// From a command and a state to requests for the sound server, or to a fault: volumes and balance through
-// silence and back, above 100 %, by steps.
+// Tests which request to the sound server a command needs in a state, or which fault it gets. Volume and
+// balance are set through silence and back, above 100 %, and by steps.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -72,7 +72,7 @@ test('a balance that is set at volume 0 is remembered', () => {
   assert.deepEqual(plan, volumePlan('SET_SINK_VOLUME', 2, [0, 0], [1, 0]));
 });
 
-test('a command that sets a balance wakes its output first, as one that sets a volume does', () => {
+test('a command that sets a balance must wake its output first, and one that sets a port need not', () => {
   const kitchen = { kind: 'sink', index: 1 };
   assert.deepEqual(
     deviceChangedBy(stateWithSound(), { do: 'balance', output: 'kitchen', balance: 0 }),
@@ -84,12 +84,12 @@ test('a command that sets a balance wakes its output first, as one that sets a v
   );
 });
 
-describe('a command is refused', () => {
+describe('refused commands', () => {
   const rows: readonly (readonly [what: string, command: SoundCommand, fault: FaultCode])[] = [
     ['that moves an unknown client', { do: 'move', client: 'Weather', output: 'garden' }, 'no-such-client'],
     ['that moves to an unknown output', { do: 'move', client: 'News', output: 'garden' }, 'no-such-output'],
     [
-      'that changes the volume of a stream without one by a step',
+      'that makes a volume step for a stream without a volume',
       { do: 'delta', target: client('Pass'), delta: 0 },
       'no-volume',
     ],
@@ -109,7 +109,7 @@ describe('a command is refused', () => {
       'no-volume',
     ],
     [
-      'that changes the volume of an output that plays AC-3 by a step of 0',
+      'that makes a volume step of 0 for an output that plays AC-3',
       { do: 'delta', target: output('cinema'), delta: 0 },
       'no-volume',
     ],
@@ -132,7 +132,9 @@ describe('a command is refused', () => {
   ];
   const faultOf = (plan: SettingPlan) => (plan.kind === 'fault' ? plan.fault.fault : plan.kind);
   for (const [what, command, fault] of rows) {
-    test(what, () => assert.equal(faultOf(planCommand(stateWithSound(), command)), fault));
+    test(`a command ${what} is refused`, () => {
+      assert.equal(faultOf(planCommand(stateWithSound(), command)), fault);
+    });
   }
 });
 
@@ -184,7 +186,7 @@ describe('where the volume of kitchen is limited to 0.5', () => {
     ['a step upwards from the limit changes nothing', HALF, step(0.1), { kind: 'nothing' }],
     ['a volume at the limit is set', FULL, volume(0.5), planAtLimit()],
     ['a volume above the limit is refused', HALF, volume(0.51), refused],
-    ['a balance above the limit ends there, too', FULL, centred, planAtLimit([1, 1])],
+    ['a balance command lowers a volume above the limit to the limit', FULL, centred, planAtLimit([1, 1])],
   ];
   for (const [what, rawBefore, command, plan] of rows) {
     test(what, () => assert.deepEqual(planCommand(stateWithKitchenAt(rawBefore), command), plan));

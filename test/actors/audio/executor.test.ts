@@ -77,7 +77,7 @@ describe('the time limit of a command starts when it arrives', DEADLINE, () => {
   });
 });
 
-test('commands for other outputs overtake a command for a sleeping output, which keeps its output and its place', async () => {
+test('commands for other outputs overtake the commands for a sleeping output, which keep their output and their order', async () => {
   const state = stateWithSound();
   state.putSink(sinkInfo(1, 'kitchen'));
   state.putServer(serverInfo({ defaultSink: 'living' }));
@@ -176,7 +176,7 @@ test('a command that would be refused is decided again after the record has been
 
   assert.equal(faultOf(await executor.run(command)), 'no-volume');
   assert.deepEqual(await executor.run(command), OK);
-  // The accepted command is read twice: before the decision and after the success.
+  // The accepted command has the record read twice: before it is decided again, and after its success.
   const read: ReadRequest = { kind: 'sink-input', index: 6 };
   assert.deepEqual(reads, [read, read, read]);
 });

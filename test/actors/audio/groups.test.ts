@@ -38,6 +38,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     /** The names of the outputs at which the group plays. */
     async function outputsOfGroup(server: SoundServer): Promise<readonly string[]> {
       const sinks = await server.sinks();
+      // The streams that `SoundServer.play` starts name the process of pacat. Those of the group name none.
       const streamsOfGroup = (await server.sinkInputs()).filter(
         ({ properties }) => properties['application.process.id'] === undefined,
       );

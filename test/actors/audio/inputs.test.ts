@@ -1,4 +1,5 @@
-// Inputs on real sound servers of both kinds: their records, their commands, and their bound.
+// Tests inputs. Their records and commands are tested on real sound servers of both kinds. The bound, ports,
+// an ignored command and a monitor's event are tested without a real server.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';

@@ -1,5 +1,5 @@
-// An output whose volume the sound server sets above the limit after a command, because it has stored this
-// volume for a port or a profile.
+// Tests an output whose volume the sound server sets above the limit after a command. The server does so
+// because it has stored this volume for a port or a profile.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -90,7 +90,7 @@ const COMMANDS: readonly AudioCommand[] = [
 describe('an output whose stored volume is above its limit', DEADLINE, () => {
   for (const command of COMMANDS) {
     for (const restores of [0, 2]) {
-      test(`is set back after a ${command.do}, though the server restores it ${restores} more times`, async (t) => {
+      test(`is set back after the command ${command.do}; the server restores the stored volume ${restores} more times`, async (t) => {
         const { amplifier, backend, recorder } = await startNode(t, restores);
         assert.deepEqual(await backend.handle(command), { ok: true, value: {} });
 

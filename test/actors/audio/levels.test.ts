@@ -46,7 +46,7 @@ describe('the playing outputs are listed', () => {
   }
 });
 
-test('an output has its measured level while something plays, else 0, and none if it is unknown', () => {
+test('a playing output has its measured level, if there is one; any other known output has 0, and an unknown one none', () => {
   const textOf = (...measured: (readonly [sink: number, peak: readonly number[]])[]) => {
     const levels = { outputs: new Map(measured), inputs: new Map() };
     return levelText(currentLevels(stateWith([LIVING, KITCHEN], [NEWS]), new Set(), levels));
@@ -77,16 +77,16 @@ test('an input has its measured level while it is awake and others capture it, e
   assert.equal(textOf(UNKNOWN, 'Recorder'), noLevel);
 });
 
-describe('a fragment', () => {
+describe('peaks', () => {
   const rows: readonly (readonly [what: string, values: readonly number[], peaks: readonly number[]])[] = [
     ['of several frames has the highest peak of each channel', [0.1, 0.4, 0.3, 0.2, 0, 0], [0.3, 0.4]],
     ['is rounded to thousandths', [0.499_97, 0.000_49], [0.5, 0]],
     ['beyond full scale is full scale', [1.5, Number.POSITIVE_INFINITY], [1, 1]],
     ['of values that are not a number, or negative, is silence', [Number.NaN, -0.5], [0, 0]],
-    ['that is cut short has the channels that it has', [0.5], [0.5, 0]],
+    ['that is cut short is silent in the channels that it lacks', [0.5], [0.5, 0]],
   ];
   for (const [what, values, peaks] of rows) {
-    test(what, () => {
+    test(`a fragment ${what}`, () => {
       // The values begin at an odd offset, as they may in a chunk of the socket.
       const bytes = Buffer.alloc(1 + 4 * values.length + 1);
       for (const [index, value] of values.entries()) bytes.writeFloatLE(value, 1 + 4 * index);

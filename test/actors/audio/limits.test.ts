@@ -16,7 +16,7 @@ const HALF = [RAW_NORM / 2, RAW_NORM / 2];
 /** The flag of a sink whose volume follows its loudest stream. */
 const FLAT = 0x40;
 
-/** The indices of the sinks, and of streams. */
+/** The indices of the sinks, and of the stream `Talk`. */
 const CARD = 0;
 const ECHO = 1;
 const UPPER = 2;
@@ -102,6 +102,8 @@ describe('a filter', () => {
     state.putSinkInput(inputInfo(30, 'Echo stream', { ...echoStream, sink: FREE }));
 
     assert.equal(limitOf(state, UPPER), undefined);
+    // Any filter may own the moved stream, so state.ts marks all filters. It also marks the server, because
+    // the publisher would not update outputs otherwise.
     const { sinks, hasServerChanged } = state.takeChanged();
     assert.deepEqual([sinks, hasServerChanged], [[ECHO, UPPER, QUIET], true]);
   });
@@ -115,13 +117,13 @@ describe('a command for a stream', () => {
   };
   const stream = (ref: string) => ({ kind: 'client', ref }) as const;
 
-  test('ends at the limit of its output under flat volumes, also through a filter', () => {
+  test('raises the stream no higher than the limit of its output under flat volumes, also through a filter', () => {
     assert.deepEqual(plannedVolume({ do: 'volume', target: stream('News'), volume: 1 }), HALF);
     assert.deepEqual(plannedVolume({ do: 'volume', target: stream('Music'), volume: 0.9 }), HALF);
     assert.equal(plannedVolume({ do: 'delta', target: stream('News'), delta: 0.1 }), 'nothing');
   });
 
-  test('has no limit where it cannot raise the volume of the output', () => {
+  test('has no limit if its output has neither a limit nor flat volumes', () => {
     assert.deepEqual(plannedVolume({ do: 'volume', target: stream('Talk'), volume: 1 }), FULL);
   });
 
@@ -215,7 +217,7 @@ describe('an output whose volume is above its limit after a command', () => {
     assert.deepEqual(takeIndices(guard), [CARD]);
   });
 
-  test('is set to its limit and keeps its balance; no request is sent if it is lower already', () => {
+  test('is set to its limit and keeps its balance; no request is sent if it is not above the limit', () => {
     const state = stateWithFilters();
     const command: SoundCommand = { do: 'keep-limit', output: '0' };
     assert.equal(planCommand(state, command).kind, 'nothing');

@@ -1,5 +1,5 @@
-// Tests that an input is heard later where the sound server did not list its modules at first. The sound
-// server is scripted, because a real one always lists them; real ones: listening.test.ts.
+// Tests that a loopback is requested later if the sound server did not list its modules at first. The sound
+// server is scripted, because a real one always lists them. listening.test.ts has real ones.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ import { sinkInfo, sourceInfo } from './sound-records.js';
 
 const REFUSED = { kind: 'server', code: 1, name: 'ACCESS', meaning: 'it is not allowed' } as const;
 
-test('a configured input is heard later if the server did not list its modules at first', async () => {
+test('the loopback of a configured input is requested later if the server did not list its modules at first', async () => {
   const clock = new ManualClock();
   const state = new SoundState();
   const sinks = [sinkInfo(0, 'living')];

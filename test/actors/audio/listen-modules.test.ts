@@ -64,8 +64,13 @@ const ROWS: readonly (readonly [
 ])[] = [
   ['a missing loopback is made', [MIKE], observedLoopbacks(), 'make mike living'],
   ['a right loopback stays', [MIKE], observedLoopbacks({ pair: MIKE })],
-  ['the second of two is unloaded', [MIKE], observedLoopbacks({ pair: MIKE }, { pair: MIKE }), 'unload 1'],
-  ['a loopback of another service stays', [], observedLoopbacks({ pair: MIKE })],
+  [
+    'the second loopback of a pair is unloaded',
+    [MIKE],
+    observedLoopbacks({ pair: MIKE }, { pair: MIKE }),
+    'unload 1',
+  ],
+  ['a loopback of another tonearm stays', [], observedLoopbacks({ pair: MIKE })],
   [
     'a loopback that plays elsewhere is made anew',
     [MIKE],
@@ -111,7 +116,7 @@ for (const [what, desired, sound, ...steps] of ROWS)
     assert.deepEqual(actual, steps);
   });
 
-test('the loopback of a pair that has ended is unloaded, and that of another service stays', () => {
+test('the loopback of a pair that has ended is unloaded, and that of another tonearm stays', () => {
   const sound = observedLoopbacks({ pair: MIKE }, { pair: pair('line', 'living') });
   assert.deepEqual(
     listenSteps([], [MIKE], sound).map((step) => step.do === 'unload' && step.module.index),
@@ -121,11 +126,12 @@ test('the loopback of a pair that has ended is unloaded, and that of another ser
 
 test('a description with quotes cannot end the argument early', () => {
   const argument = loopbackArgument(MIKE, `Bob's "new"\\ mike\n${'x'.repeat(100)}`, 100);
+  // Only the argument's own quotes are left, around its two lists of properties and the name in each.
   assert.equal(argument.match(/['"\\\n]/g)?.join(''), `"''""''"`);
   assert.deepEqual(listenSteps([MIKE], [], observedLoopbacks({ pair: MIKE, argument })), []);
 });
 
-test('a restart keeps the pairs of commands, and ends those of an earlier configuration', () => {
+test('a restart of the daemon keeps the pairs of commands, and ends those of an earlier configuration', () => {
   const pairs = new ListenPairs({ line: 'kitchen' });
   pairs.observe(observedLoopbacks({ pair: MIKE }, { pair: pair('mike', 'kitchen', 'configuration') }));
   assert.deepEqual(

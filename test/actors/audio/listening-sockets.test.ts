@@ -1,5 +1,5 @@
-// Tests the sockets that the kernel's tables have for the process that serves a Unix socket: here the test's
-// own.
+// Tests which TCP sockets are found for the process that serves a Unix socket. Most of these tests serve one
+// themselves, so that this process is their own. The last test has a table with invented rows.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -42,7 +42,7 @@ test('the TCP sockets of the process that serves a Unix socket are found', async
   }
 });
 
-test('a socket to which nobody is connected has an unknown process', async (t) => {
+test('no process is found for a Unix socket to which nobody is connected, or which does not exist', async (t) => {
   const path = join(temporaryFolder(t), 'socket');
   await listen(t, path);
   assert.equal(await listeningSockets(path), undefined);

@@ -63,7 +63,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await until('it is heard nowhere', () => outputsOfMike().length === 0);
     });
 
-    test('is refused if the input or the output does not exist', async (t) => {
+    test('can neither be heard nor be stopped if it or the output does not exist', async (t) => {
       const { listen, stop } = await startWithInput(t);
       assert.equal(await listen('living', 'none'), 'no-such-input');
       assert.equal(await listen('none'), 'no-such-output');
@@ -131,7 +131,8 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await server.removeSink('attic');
       await until('one loopback is left', async () => (await loopbacks(server)).length === 1);
       await server.addSink('attic');
-      // The reading that finds the attic also finds that this loopback is missing, and makes it again.
+      // This loopback plays at `living`. It is made again after a reading that also finds the attic. If the
+      // pair of the attic had not ended, its loopback would then exist, too.
       const [remaining = ''] = await loopbacks(server);
       const [moduleIndex = ''] = remaining.split('\t');
       await server.pactl('unload-module', moduleIndex);

@@ -169,6 +169,7 @@ describe('a meter', DEADLINE, () => {
     backend.watchLevels(true);
     await until('the meter is requested', () => requested() === 1);
 
+    // The stream at `living` is paused, so the meter that was requested first is no longer desired.
     corked = true;
     await readAgain(server);
     grantLate();

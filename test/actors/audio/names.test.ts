@@ -8,6 +8,7 @@ import { UniqueNames } from '../../../src/actors/unique-names.js';
 describe('the name of a client', () => {
   const app = { 'application.name': 'Radio', 'application.process.binary': 'radiod' };
   const machine = { 'application.process.host': 'laptop', 'application.process.user': 'ann' };
+  /** A tunnel is a stream that one sound server plays to another. */
   const tunnel = {
     ...machine,
     'application.id': 'org.PulseAudio.PulseAudio',
@@ -23,9 +24,9 @@ describe('the name of a client', () => {
       ['is (null) when that really is its media.name', '(null)', { 'media.name': '(null)' }, '(null)'],
       ['is its binary where it has no other name', '', { 'application.process.binary': 'radiod' }, 'radiod'],
       ['is "stream" when nothing is known', '', {}, 'stream'],
-      ['is machine and user of a sound server that sends it', 'DAC for pi@node', tunnel, 'laptop (ann)'],
+      ['is the machine and user of a tunnel from PulseAudio', 'DAC for pi@node', tunnel, 'laptop (ann)'],
       [
-        'is machine and user also if a PipeWire sends it',
+        'is the machine and user of a tunnel from PipeWire',
         '',
         { ...tunnel, 'application.id': 'org.pipewire.PipeWire' },
         'laptop (ann)',
@@ -55,16 +56,19 @@ describe('the name of a client', () => {
 });
 
 describe('names of live clients', () => {
-  /** `ID WISH -> NAME`: a client wants a name, and gets one. `ID leaves for NAME`: it wants another name. */
+  /**
+   * `ID WISH -> NAME`: a client prefers the name WISH, and gets NAME. `ID leaves for WISH`: the client now
+   * prefers WISH, so its present name is freed. A name with a number is kept, and so is WISH itself.
+   */
   const rows: readonly (readonly [what: string, ...steps: string[]])[] = [
     ['that are taken get a number', '1 A -> A', '2 A -> A #2', '3 A -> A #3'],
     ['with a number are kept for life', '1 A -> A', '2 A -> A #2', '2 B -> A #2'],
     ['follow the song', '1 A -> A', '1 B -> B', '2 A -> A'],
-    ['get a number when the next song is taken', '1 A -> A', '2 B -> B', '2 A -> A #2', '2 C -> A #2'],
+    ['get a number when the new name is taken', '1 A -> A', '2 B -> B', '2 A -> A #2', '2 C -> A #2'],
     ['stay unique when a client wants a name with a number', '1 A -> A', '2 A #3 -> A #3', '3 A -> A #3 #3'],
-    ['stay with a client that leaves for its own name', '1 A -> A', '1 leaves for A', '2 A -> A #2'],
+    ['are not freed while their client prefers them', '1 A -> A', '1 leaves for A', '2 A -> A #2'],
     [
-      'with a number are kept by a client that leaves',
+      'with a number are kept when the client prefers another name',
       '1 A -> A',
       '2 A -> A #2',
       '2 leaves for B',

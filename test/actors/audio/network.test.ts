@@ -58,7 +58,8 @@ inOwnNetwork(import.meta.url, () => {
         assert.equal((await network()).enabled, false);
       });
 
-      // PipeWire lists no module for such a port, and no answer names it.
+      // PipeWire tells no client about such a port. The daemon finds it in the kernel's tables
+      // (listening-sockets.ts).
       if (kind === 'pipewire')
         test('the answer names a port that the configuration of PipeWire opens', DEADLINE, async (t) => {
           const { network } = await startOnNetwork(t, { opened: `tcp:${HOUSE_ADDRESS}:4802` });

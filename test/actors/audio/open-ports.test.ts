@@ -33,7 +33,7 @@ const PULSEAUDIO: readonly (readonly [what: string, modules: readonly string[], 
   ['is closed without the module', ['module-native-protocol-unix', 'module-cli-protocol-tcp']],
   ['wants its cookie by default', [NATIVE], OPEN_WITH_COOKIE],
   ['wants its cookie where the argument demands it', [`${NATIVE} auth-cookie-enabled=1`], OPEN_WITH_COOKIE],
-  ['lets nobody in without its cookie and without another rule', [`${NATIVE} auth-cookie-enabled=0`]],
+  ['lets nobody in if the cookie is off and there is no other rule', [`${NATIVE} auth-cookie-enabled=0`]],
   ['lets everybody in', [`${NATIVE} auth-anonymous=Yes`], '4713 unused 0.0.0.0+::'],
   [
     'lets some networks in without a cookie',

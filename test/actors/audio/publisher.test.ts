@@ -58,7 +58,7 @@ test('two clients that swap names are both removed before either is published wi
   assert.deepEqual(update(), expected);
 });
 
-test('two outputs with the same label are shown by their names, until only one has this label', () => {
+test('the label of an output has its name added while another output has the same label', () => {
   const { state, publisher, takeOutputs } = setUp();
   const sinkCalledHall = (id: number, name: string) => sinkInfo(id, name, { description: 'Hall' });
   const updatedLabels = () => {
@@ -102,7 +102,7 @@ test('too many records are logged once, and again only after half of them have g
   for (const [count, warnings] of rows) assert.deepEqual(warningsAt(count), warnings, `${count} records`);
 });
 
-test('properties whose characters would each become six in JSON are left out', () => {
+test('a record has no properties if control characters would make its JSON too long', () => {
   const published: string[] = [];
   const state = new SoundState();
   const publisher = new SoundPublisher({

@@ -38,7 +38,7 @@ async function startOn(t: TestContext, server: SoundServer, volumeLimit?: AudioS
   return { server, recorder, run, refusal, loudestPercent };
 }
 
-/** The modules of filters, each above the output `living`. */
+/** The modules of filters, with their arguments. Each filter plays to the output `living`. */
 const FILTERS = {
   'module-virtual-sink': 'sink_name=filter master=living',
   'module-echo-cancel': 'sink_name=filter sink_master=living source_master=microphone aec_method=speex',
@@ -52,7 +52,7 @@ describe('with PulseAudio', {
   concurrency: 2,
 }, () => {
   for (const [module, args] of Object.entries(FILTERS)) {
-    test(`${module} above an output has the limit of that output`, async (t) => {
+    test(`a filter of ${module} has the limit of the output to which it plays`, async (t) => {
       const sound = await startPulseAudio({ sinks: SINKS });
       const { server, recorder, run, loudestPercent } = await startOn(t, sound, { living: 0.5 });
       await server.pactl('load-module', 'module-null-source', 'source_name=microphone');
@@ -92,7 +92,7 @@ describe('with PulseAudio', {
     assert.equal(await run(setVolume(output('filter'), 0.5)), 'bad-value');
   });
 
-  test('a client ends at the limit of its output under flat volumes, also through a filter', async (t) => {
+  test('a client gets no louder than the limit of its output under flat volumes, also through a filter', async (t) => {
     const flat = await startPulseAudio({ sinks: SINKS, flatVolumes: true });
     const { server, recorder, run, loudestPercent } = await startOn(t, flat, { living: 0.5 });
     await server.pactl('set-sink-volume', 'living', '40%');
@@ -114,7 +114,7 @@ describe('with PulseAudio', {
     assert.equal(await loudestPercent('kitchen'), 100);
   });
 
-  test('a volume that others set above the limit is published as it is, also after a command for another output', async (t) => {
+  test('a volume that others set above the limit is published as it is, also after commands that set no volume', async (t) => {
     const sound = await startPulseAudio({ sinks: SINKS });
     const { server, recorder, run } = await startOn(t, sound, { living: 0.5 });
     await server.pactl('set-sink-volume', 'living', '90%');
@@ -147,7 +147,7 @@ describe('with PulseAudio', {
     for (const command of commands) assert.equal(await run(command), 'none', JSON.stringify(command));
   });
 
-  test('the record of an output that plays AC-3 shows this, and has a volume again when the film is over', async (t) => {
+  test('a stream in AC-3 has no volume, and its output refuses one with the reason, until the stream ends', async (t) => {
     const sound = await startPulseAudio({ sinks: SINKS });
     const { server, recorder, run, refusal } = await startOn(t, sound);
     const formats = `formats='ac3-iec61937, format.rate = "[ 44100, 48000 ]"; pcm'`;

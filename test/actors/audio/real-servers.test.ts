@@ -72,7 +72,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     describe('an output that has never been awake', () => {
       const listCaptures = (server: SoundServer) => server.pactl('list', 'short', 'source-outputs');
 
-      test('has the requested volume when the command is answered, and is no longer captured', async (t) => {
+      test('has the requested volume when the command is answered, and the capture that wakes it ends', async (t) => {
         const { server, recorder, run } = await startNode(t);
         await run({ do: 'volume', target: output('kitchen'), volume: 0.4 });
         assert.equal(recorder.output('kitchen')?.volume, 0.4);
@@ -111,10 +111,10 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
 
       // PulseAudio restores a volume before any client sees the output.
       if (kind === 'pipewire')
-        test('has the volume that the server restores before a step is added to it', stepAfterRestart);
+        test('a step starts from the volume that the server restores', stepAfterRestart);
     });
 
-    test('a new default takes the streams along, except those that the server does not move', async (t) => {
+    test('a new default takes the streams along, except those by which a combined output plays', async (t) => {
       const { server, recorder, run } = await startNode(t);
       const playing = await server.play({ sink: 'living', name: 'News' });
       const following = await server.play({ name: 'Following' });

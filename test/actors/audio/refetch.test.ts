@@ -1,15 +1,14 @@
-// Tests which records become dirty by events, and which requests read them again.
+// Tests which reads are due after events: of single records, or of the whole list.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BURST_MAX_RECORDS, REMOVALS_MAX_RECORDS, Refetch } from '../../../src/actors/audio/refetch.js';
 
 /**
- * Steps: an event of a record, its end, an order to read everything, and replies, which are accepted or
- * ignored.
+ * The words of the steps. `reply` is the valid reply of a single read, `lateReply` one that a removal has
+ * made invalid. `list` is the reply of the list, `listWithout` one from which this record must be left out.
  */
 const ACTIONS: Readonly<Record<string, (refetch: Refetch, index: number) => unknown>> = {
-  nothing: () => undefined,
   event: (refetch, index) => refetch.onChanged(index),
   mark: (refetch, index) => refetch.markRecord(index),
   hold: (refetch, index) => refetch.hold(index),
@@ -24,13 +23,19 @@ const ACTIONS: Readonly<Record<string, (refetch: Refetch, index: number) => unkn
 
 /** After the colon of a step is the reading that is due then: a record, the `list`, or `-` for none. */
 const ROWS: readonly (readonly [what: string, steps: string])[] = [
-  ['an event during a reading requests no other: the reply is newer', 'event 1: 1; event 1: -; reply 1: -'],
+  [
+    'an event during a reading requests no further reading, because the reply is newer',
+    'event 1: 1; event 1: -; reply 1: -',
+  ],
   ['a record that is marked while it is read is read again', 'event 1: 1; mark 1; mark 1: -; reply 1: 1'],
   ['a record that changed during a failed command is read after it', 'hold 1; event 1: -; release: 1'],
   ['a removal cancels the reading that was due', 'event 1; end 1: -'],
   ['a removal invalidates one reply', 'event 1: 1; end 1; event 1; lateReply 1: 1; reply 1'],
   ['a removal while a list is read is remembered', 'all: list; end 7; listWithout 7; all: list; list'],
-  ['a list is read after single records, so that none can undo it', 'event 1: 1; all: -; reply 1: list'],
+  [
+    'a list is read only after single records, so that no older record replaces one of the list',
+    'event 1: 1; all: -; reply 1: list',
+  ],
   ['a record is read after the list that may be older than its event', 'all: list; event 1: -; list: 1'],
 ];
 

@@ -1,5 +1,5 @@
-// The search for the sound server: first the rules, then the files, then a backend on real servers. pactl
-// shows which server libpulse takes by the same files.
+// The search for the sound server: first the rules, then the files, then the backend. pactl shows which
+// server libpulse takes by the same files.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -97,11 +97,12 @@ describe('a server that PULSE_SERVER names excludes all others', () => {
     ],
   ];
   for (const [value, expected] of rows)
-    test(value, () => assert.deepEqual(configuredSockets({ origin, addressText: value }, 'm1'), expected));
+    test(`only the Unix sockets of this machine are taken from ${value}`, () =>
+      assert.deepEqual(configuredSockets({ origin, addressText: value }, 'm1'), expected));
 
   const unreachable = ['tcp:h', 'tcp4:h:1', 'tcp6:[::1]', 'host', 'unix:@abstract', 'unix:a', '{m2}unix:/a'];
   for (const value of unreachable) {
-    test(`${value} cannot be reached, and is named`, () => {
+    test(`${value} cannot be reached, and the error names it`, () => {
       const detail = `PULSE_SERVER is ${value}: ${UNIX_ONLY}`;
       assert.deepEqual(configuredSockets({ origin, addressText: value }, 'm1'), failed(detail));
     });
@@ -146,7 +147,7 @@ describe('client.conf', () => {
       { [CONF]: 'default-server=/a\ndefault-server=/b' },
       ['/b'],
     ],
-    ['takes its server back by an empty line', { [CONF]: 'default-server=/a\ndefault-server=' }],
+    ['cancels its server by a line without a value', { [CONF]: 'default-server=/a\ndefault-server=' }],
     [
       'has a folder beside it, whose last file counts',
       {
@@ -178,7 +179,8 @@ describe('client.conf', () => {
       const [runtime = '', linked = ''] = userSockets(home);
       assert.deepEqual(found, success({ paths: [runtime, linked, ...(named ?? []), SYSTEM_SOCKET] }));
 
-      // libpulse tries a named server alone. It never makes the link, so it does not try the linked socket.
+      // libpulse tries a named server alone. It makes the link only where there is no runtime directory
+      // (server-address.ts), so it does not try the linked socket here.
       assert.deepEqual(await addressesTriedByPactl(env), named ?? [runtime, SYSTEM_SOCKET]);
     });
   }
@@ -245,6 +247,7 @@ describe('the backend', { timeout: 60_000 }, () => {
   test('reports that the named server is on the network, and takes no other', async (t) => {
     const server = await scriptedServer(t);
     const home = dirname(server.socketPath);
+    // The server moves to the usual socket, so that the backend could take it.
     mkdirSync(join(home, 'pulse'));
     renameSync(server.socketPath, join(home, 'pulse/native'));
 

@@ -35,7 +35,7 @@ type ChangeOfFile = (path: string) => void;
 interface WaitRow {
   readonly what: string;
   readonly before: ChangeOfFile;
-  /** True, as by default, if the wait knows the file that is there when the wait begins. */
+  /** False if the file that is there when the wait begins counts as new. True by default. */
   readonly isKnown?: boolean;
   readonly during: ChangeOfFile;
   /** The longest time of the wait. */
@@ -61,7 +61,7 @@ const WAITS: readonly WaitRow[] = [
 
 describe('the wait for a socket', DEADLINE, () => {
   for (const { what, before, isKnown = true, during, delayMs, ends } of WAITS) {
-    test(`${ends ? 'ends when' : 'lasts though'} ${what}`, async (t) => {
+    test(`${ends ? 'ends when' : 'does not end early if'} ${what}`, async (t) => {
       const path = join(temporaryFolder(t), 'a', 'native');
       before(path);
       const identityBefore = isKnown ? fileIdentity(path) : undefined;
@@ -83,7 +83,10 @@ describe('the wait for a socket', DEADLINE, () => {
   });
 });
 
-/** Makes a home with files of these sizes, each filled with the length of its name, which tells it apart. */
+/**
+ * Makes a home with files of these sizes. Each byte of a file is the length of the file's name, so that the
+ * test sees which file was read.
+ */
 function makeHome(t: TestContext, sizes: Readonly<Record<string, number>>): string {
   const folder = temporaryFolder(t);
   for (const [name, size] of Object.entries(sizes)) {

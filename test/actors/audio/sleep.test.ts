@@ -1,4 +1,5 @@
-// The sleep on real sound servers: the fade, the pause, the volume that comes back, hands on it, restarts.
+// The sleep on real sound servers: the fade, the pause, the volume that is put back or that somebody sets,
+// restarts.
 
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -9,7 +10,7 @@ import { SOUND_SERVERS } from '../../sound/servers.js';
 import { until } from '../../until.js';
 import { startBackend } from './backed.js';
 
-/** So short a sleep no client may start. */
+/** The schema allows clients no sleep of less than a minute, but these tests call the backend directly. */
 const SOON_MINUTES = 0.01;
 /** The volumes of the left and of the right channel at the start. */
 const FIFTY_PERCENT_RAW = '32768';
@@ -72,7 +73,8 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const furtherVolumes = recorder.published
         .slice(countBefore)
         .filter((line) => line === 'put audio.server');
-      // At most one step of the fade is still published, and then the volume that is set again.
+      // The server's record has the volume of the default output. At most one step of the fade is still
+      // published, and then the volume that is set again.
       assert.ok(furtherVolumes.length <= 2, `${furtherVolumes.length} further volumes`);
       assert.equal(volume(), 0.8);
     });

@@ -47,7 +47,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
 
       const before = await read();
       assert.deepEqual([before.monitorOfSink, before.ports], [undefined, []]);
-      // PipeWire 1.4 reports a new volume once the source has been awake.
+      // PipeWire 1.4 reports a new volume only after the source has been awake.
       await mixer.ask('CREATE_RECORD_STREAM', peakStream(index, before.channelMap, 'Wake up', false));
 
       const volume = before.channelMap.map(() => HALF);

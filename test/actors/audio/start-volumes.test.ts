@@ -22,10 +22,13 @@ import { serverInfo, sinkInfo } from './sound-records.js';
 
 const WISHES = { outputs: { kitchen: { startVolume: 0.3 } } };
 const QUARTER = 0x4000;
-/** Longer than an output has until its stored volume is restored. */
+/** Longer than the pause before an output gets its start volume (start-volumes.ts). */
 const SETTLED_MS = 1_000;
 
-/** A service with one connection after the other, in the same runtime directory each time. */
+/**
+ * A service, whose runtime directory is `folder`. `connect` begins a connection to the sound server that has
+ * this cookie.
+ */
 function startService(folder: string) {
   const clock = new ManualClock();
   const context = { env: { XDG_RUNTIME_DIR: folder }, uid: 0, home: folder, machineId: undefined };
@@ -119,7 +122,7 @@ describe('an output gets its start volume', () => {
     assert.deepEqual(await commandsAfter(), []);
   });
 
-  test('an output gets its start volume if the file is not valid', async (t) => {
+  test('an output gets its start volume if the file of the known outputs is not valid', async (t) => {
     const folder = temporaryFolder(t);
     mkdirSync(join(folder, 'tonearm'));
     for (const text of ['', '{"cookie":1', '{"cookie":1,"names":5}', '{"cookie":1,"names":[null]}']) {
@@ -141,7 +144,7 @@ describe('an output gets its start volume', () => {
   });
 });
 
-test('the file has the newest names only, and no more than the bound', async (t) => {
+test('the file of the known outputs has only the newest names, up to its bound', async (t) => {
   const folder = temporaryFolder(t);
   const { state, commandsAfter } = startService(folder).connect(1);
   for (let index = 0; index < 300; index += 1) state.putSink(sinkInfo(index, `output-${index}`));
@@ -201,7 +204,8 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await server.removeSink('kitchen');
       await until('the output is gone', () => recorder.output('kitchen') === undefined);
       await server.addSink('kitchen');
-      // When the attic has its start volume, the kitchen would have got its own, too.
+      // The attic comes later than the kitchen. When it has its start volume, the kitchen would have got one
+      // already.
       await server.addSink('attic');
       await until('the attic has its start volume', () => recorder.output('attic')?.volume === 0.2);
 

@@ -56,7 +56,7 @@ describe('a name that its stream gives up is given to another stream', () => {
   const rows: readonly (readonly [what: string, before: string, after: string, expected: string])[] = [
     ['both streams get their names when they swap them', 'one,two', 'two,one', 'two,one'],
     ['no stream gets a name that another stream keeps', 'one,two', 'two,two', 'two #1,two'],
-    ['no stream gets a name whose number another stream keeps', 'one,one', 'two,one', 'two,one #2'],
+    ['a stream keeps its numbered name if the plain name becomes free', 'one,one', 'two,one', 'two,one #2'],
   ];
   for (const [what, before, after, expected] of rows) {
     test(what, () => {

@@ -11,7 +11,7 @@ for (const receiving of SOUND_SERVERS)
   for (const sending of SOUND_SERVERS) {
     const skip = receiving.skip || sending.skip;
     describe(`a tunnel of ${sending.kind} to ${receiving.kind}`, { skip }, () => {
-      test('has the name HOST (USER), and the machine is its host', async (t) => {
+      test('is a stream with the name HOST (USER) and the host HOST', async (t) => {
         const [node, computer] = await Promise.all([
           receiving.start({ sinks: [{ name: 'living' }] }),
           sending.start({ sinks: [] }),

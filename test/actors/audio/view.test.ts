@@ -1,4 +1,5 @@
-// From the sound server's records to those that clients get, field by field of docs/http-api.md, "Records".
+// Tests how the sound server's records become the records of the interface. These have the fields of
+// docs/http-api.md, "Records".
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -200,8 +201,9 @@ describe('a client', () => {
       assert.equal(client({ props }).app, app));
   }
 
-  test('shows properties in a fixed order, whatever they are called', () => {
+  test('has its properties in the order of their names, even if a name is __proto__ or constructor', () => {
     const props = { constructor: 'y', ['__proto__']: 'x' };
+    // The character `_` sorts before small letters, so the sorted order is the reverse of that of `props`.
     assert.deepEqual(Object.entries(client({ props }).props ?? {}), Object.entries(props).toReversed());
   });
 });

@@ -1,5 +1,5 @@
-// The backend wakes an output that does not report its volume, and no longer than needed: against a scripted
-// server, for every failure on the way. On real servers: real-servers.test.ts.
+// The backend wakes an output that does not report its volume. The capture that wakes the output lasts no
+// longer than needed. A scripted server causes each failure on the way. Real servers: real-servers.test.ts.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -97,6 +97,7 @@ async function startWithSleepingOutputs(
   const sinks = ['living', 'kitchen', 'hall'].map((name, index) => {
     return bytesOf.sink(index, name, { state: name === 'kitchen' ? RUNNING : SUSPENDED });
   });
+  // The index begins at byte 1, because a byte with its type is before it.
   const answerSink: Handler = ({ tag, fields }, { reply }) =>
     reply(tag, sinks[fields.readUInt32BE(1)] ?? assert.fail());
   const handler = ordinaryExcept({
@@ -137,7 +138,7 @@ describe('a sleeping output', DEADLINE, () => {
       assert.equal(captures(), 1);
     });
 
-    test(`${what} delays no other output, awake or asleep`, async (t) => {
+    test(`${what} delays no output that is awake, and several commands cause one capture for each output`, async (t) => {
       const { backend, server, captures } = await startWithSleepingOutputs(t, answerCapture, {
         wakeMs: 1_000,
       });

@@ -23,7 +23,7 @@ export const BLUETOOTH_SETTINGS: BluetoothSettings = {
   idleTimeout: 0,
 };
 
-/** After this time a command is answered, whether BlueZ has answered or not. */
+/** After this time `connect` is answered, even if BlueZ has not answered (connecting.ts). */
 export const PAST_ANSWER_MS = 9_000;
 
 /** Timers of at most this time use the system's clock. Longer timers end when the test advances its clock. */
@@ -51,8 +51,8 @@ class BluetoothRecorder extends Recorder {
 }
 
 /**
- * `prepare` gives BlueZ its adapter and devices before it starts. Resolves when the backend has published a
- * state.
+ * `prepare` adds devices to BlueZ, or changes its adapter, before BlueZ starts. Resolves when the backend
+ * has published a state.
  */
 export async function startBackend(
   t: TestContext,

@@ -294,7 +294,7 @@ const UNASKED_PAIRINGS: readonly UnaskedPairing[] = [
   },
 ];
 for (const { what, phone, adapter, isKept } of UNASKED_PAIRINGS) {
-  test(`nothing that pairs outside pairing mode is trusted: ${what}`, async (t) => {
+  test(`the daemon trusts nothing that pairs outside pairing mode: ${what}`, async (t) => {
     const { bluez, recorder, sendCommand } = await startBackend(t);
     bluez.changeAdapter(adapter);
     bluez.addDevice(PHONE, phone);
@@ -405,6 +405,7 @@ test('a command is answered when the records show its effect', async (t) => {
   const answered = backend.handle({ do: 'power_down' }).then(faultOf);
   await until('the command is answered', () => {
     clock.advance(100);
+    // The race resolves with undefined while the command is not answered.
     return Promise.race([answered, undefined]);
   });
   assert.equal(await answered, 'none');
@@ -525,13 +526,14 @@ test('a battery whose charge is unknown is left out of the record', async (t) =>
   await until('the battery is published', () => recorder.firstKnown?.battery === 100);
 });
 
-test('a connection that takes long is answered with 202 and tried once; its failure is an event even without a change', async (t) => {
+test('a connection that takes long is answered with 202 and tried once; its failure makes an event even if no record changes', async (t) => {
   const { bluez, recorder, backend, clock, sendCommand } = await startBackend(t, {}, withPhone);
   let fail = (): void => undefined;
   bluez.onCall.set('Connect', async () => {
     await new Promise<void>((resolve) => {
       fail = resolve;
     });
+    // BlueZ then answers `Connect` with an error, but announces no removal of the device.
     bluez.objects.delete(pathOf(PHONE));
   });
   const connecting = backend.handle({ do: 'connect', address: PHONE });

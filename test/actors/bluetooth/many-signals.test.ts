@@ -1,5 +1,5 @@
-// Another program scans, and BlueZ sends thousands of signals: the work that goes through all devices is done
-// once for signals that come together, and not for each.
+// The scan of another program makes BlueZ send thousands of signals. The work that concerns all devices is
+// done once for all signals that arrive together, not once for each signal.
 
 import assert from 'node:assert/strict';
 import { BluezObjects } from '../../../src/actors/bluetooth/objects.js';

@@ -1,4 +1,4 @@
-// Which known devices are connected again, and when: after which ends of a connection, and after how long.
+// Tests which known devices are connected again, after which ends of a connection, and after how long.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

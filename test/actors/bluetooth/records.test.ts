@@ -29,20 +29,25 @@ for (const [what, facts, isKnown] of ROWS) {
 }
 
 const DEVICE_COUNT = 512;
-/** Bytes of JSON. */
-const KNOWN_DEVICES_MAX_BYTES = 80 * 1024;
+/**
+ * In bytes of JSON. The bound of records.ts is 64 KiB, and only connected devices may exceed it. This value
+ * leaves room for them.
+ */
+const LIST_MAX_BYTES = 80 * 1024;
 
 test('if one line cannot hold all known devices, it holds the first ones and the connected ones', () => {
   const allDevices = Array.from({ length: DEVICE_COUNT }, (_, index): Device => {
+    // The device with the index 258 has the address `00:00:00:00:01:02`.
     const Address = `00:00:00:00:0${Math.floor(index / 256)}:${(index % 256).toString(16).padStart(2, '0')}`;
     const isOfLastTwo = index >= DEVICE_COUNT - 2;
     const flags = { Paired: true, Connected: isOfLastTwo, wasFoundByScan: false, battery: undefined };
+    // Each character of the alias takes six bytes of JSON.
     return { path: `/${index}`, Address, Alias: '\u0001'.repeat(248), ...flags };
   });
   const { bluetooth, devices } = makeRecords({ path: '/' }, allDevices, new DeviceOutputs(), undefined);
 
   const known = bluetooth.known_devices ?? [];
-  assert.ok(Buffer.byteLength(JSON.stringify(known)) < KNOWN_DEVICES_MAX_BYTES, 'the line is short enough');
+  assert.ok(Buffer.byteLength(JSON.stringify(known)) < LIST_MAX_BYTES, 'the line is short enough');
   assert.deepEqual(
     known.slice(-2).map(({ connected }) => connected),
     [true, true],

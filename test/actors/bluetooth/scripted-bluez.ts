@@ -208,6 +208,7 @@ export class ScriptedBluez {
   #answer(bus: MessageBus, message: Message): boolean {
     const { member, path } = message;
     if (message.interface === 'org.freedesktop.DBus.Peer') return false;
+    // Only `Set` has a third argument. Its second argument is the property.
     const [, property, value] = message.body as [string, string, Variant | undefined];
     const name = member === 'Set' ? `Set ${property}=${String(value?.value)}` : member;
     this.calls.push(name);

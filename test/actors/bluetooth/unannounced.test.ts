@@ -78,6 +78,7 @@ test('a connection that fails after its client was answered begins the idle time
   });
   bluez.onCall.set('Connect', async () => {
     await failed;
+    // BlueZ then answers `Connect` with an error, but announces no removal of the device.
     bluez.objects.delete(pathOf(PHONE));
   });
   const connecting = backend.handle({ do: 'connect', address: PHONE });
@@ -91,7 +92,7 @@ test('a connection that fails after its client was answered begins the idle time
   await until('the adapter is off', () => recorder.record?.powered === false);
 });
 
-test('the idle time begins when a scan ends, even if it ends early', async (t) => {
+test('the idle time begins when the time of a scan is over, even if BlueZ has ended the scan before', async (t) => {
   const { bluez, recorder, clock, sendCommand } = await startBackend(t, IDLING, withPhone);
   await sendCommand({ do: 'scan' });
   bluez.changeAdapter({ Discovering: false });

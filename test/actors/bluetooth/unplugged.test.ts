@@ -13,7 +13,7 @@ import { ADAPTER, pathOf, SPEAKER } from './scripted-bluez.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
-test('the agent is unregistered when the adapter is unplugged in pairing mode, and registered again for the next one', async (t) => {
+test('the agent is unregistered when the adapter is unplugged in pairing mode, and registered again in the next pairing mode', async (t) => {
   const { bluez, recorder, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
   assert.ok(bluez.agent);
@@ -53,6 +53,7 @@ test('the agent stays registered for a connection that takes longer than pairing
   await until('BlueZ has got Pair', () => bluez.calls.includes('Pair'));
   await sendCommand({ do: 'pairing_mode' });
   await sendCommand({ do: 'pairing_mode/stop' });
+  // When this command is answered, BlueZ has got all calls that were sent before it.
   await sendCommand({ do: 'scan' });
   assert.ok(bluez.agent);
 

@@ -74,7 +74,8 @@ test('watched signals arrive, others do not', async (t) => {
 for (const killSignal of ['SIGKILL', 'SIGTERM'] as const) {
   test(`the bus ends by ${killSignal}: calls are settled, and its return is noticed`, async (t) => {
     const { bus, owner, askOwner } = await startConnectedBus(t);
-    // While the bus is stopped, both the call and the end wait for it.
+    // A stopped bus does not answer, so the call is pending when the bus gets the signal to end. SIGTERM
+    // takes effect only after SIGCONT.
     bus.signal('SIGSTOP');
     const pending = askOwner();
     const killed = bus.kill(killSignal);
@@ -100,6 +101,7 @@ const LENGTH_OF_5_MIB = Buffer.from([0, 0, 0x50, 0]);
 /** Signals that a bus forwards between any two peers, although the daemon cannot read them. */
 const UNREADABLE: readonly (readonly [what: string, signature: string, body: Buffer])[] = [
   ['a file descriptor that is not there', 'h', Buffer.alloc(4)],
+  // These bytes are the signature `h` with its length and its end, a byte of padding, and the number 0.
   ['a variant that contains such a descriptor', 'v', Buffer.from([1, 0x68, 0, 0, 0, 0, 0, 0])],
   ['5 MiB', 'ay', Buffer.concat([LENGTH_OF_5_MIB, Buffer.alloc(5 << 20)])],
 ];

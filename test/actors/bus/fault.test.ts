@@ -1,4 +1,4 @@
-// From D-Bus errors to faults, which are the same for every actor.
+// Tests which fault each error of a call over a bus becomes. Most faults are the same for every actor.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -59,7 +59,7 @@ for (const [error, isAbsent] of ABSENCES) {
     assert.equal(isAbsence(error), isAbsent));
 }
 
-test('an actor may choose the fault for the name of an error, also for an unknown name', () => {
+test('an actor may choose a fault for the name of an error, and one fault for all names that are not listed', () => {
   const overrides = { byName: { 'a.Mine': 'in-progress' }, otherwise: 'unavailable' } as const;
   const errors = [
     dbusError('a.Mine'),

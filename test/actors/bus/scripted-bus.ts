@@ -9,8 +9,8 @@ import type { TestContext } from 'node:test';
 import { temporaryFolder } from '../../temporary-folder.js';
 
 /**
- * A basic value as it is. An array and a struct are their items; an entry of a dictionary is a key and a
- * value; a variant is a signature and a value.
+ * A basic value is written as it is. An array or a struct is written as its items, an entry of a dictionary
+ * as a key and a value, and a variant as a signature and a value.
  */
 export type Value = string | number | boolean | readonly Value[];
 
@@ -49,6 +49,9 @@ const NO_REPLY_EXPECTED = 1;
 const VERSION = 1;
 const SERIAL = 1;
 
+/** The part of a message before its header fields. */
+const FIXED_HEADER_BYTES = 16;
+
 /** The bytes of a message: header, padding and body. */
 export function messageBytes(type: number, fields: readonly Field[], body: Buffer = Buffer.alloc(0)): Buffer {
   const variants = fields.map(([code, valueType, value]) => [code, [valueType, value]]);
@@ -61,7 +64,9 @@ export function messageBytes(type: number, fields: readonly Field[], body: Buffe
     SERIAL,
     variants,
   ]);
-  return Buffer.concat([head, Buffer.alloc(-head.length & 7), body]);
+  // The body begins at a multiple of 8 bytes: a head of 20 bytes gets 4 bytes of padding.
+  const paddingBytes = -head.length & 7;
+  return Buffer.concat([head, Buffer.alloc(paddingBytes), body]);
 }
 
 function message(type: number, fields: readonly Field[], signature: string, values: readonly Value[]) {
@@ -194,7 +199,11 @@ function answerHello(socket: Socket, serial: number): void {
 
 /** The length of the message at the beginning of these bytes; 0 while it is incomplete. */
 function messageLength(bytes: Buffer): number {
-  if (bytes.length < 16) return 0;
-  const length = 16 + Math.ceil(bytes.readUInt32LE(12) / 8) * 8 + bytes.readUInt32LE(4);
+  if (bytes.length < FIXED_HEADER_BYTES) return 0;
+  const bodyBytes = bytes.readUInt32LE(4);
+  const fieldBytes = bytes.readUInt32LE(12);
+  // The header fields are padded, because the body begins at a multiple of 8 bytes.
+  const paddedFieldBytes = Math.ceil(fieldBytes / 8) * 8;
+  const length = FIXED_HEADER_BYTES + paddedFieldBytes + bodyBytes;
   return bytes.length < length ? 0 : length;
 }

@@ -1,4 +1,5 @@
-// Tests how long a message may take to arrive, read as dbus-next reads it; the clock is mocked.
+// Tests how long a message may take to arrive. The test reads the stream as dbus-next does, and the clock is
+// mocked.
 
 import assert from 'node:assert/strict';
 import { Socket } from 'node:net';
@@ -52,14 +53,14 @@ const ROWS: readonly (readonly [what: string, pieces: readonly number[], late: n
   ['whole messages', [WHOLE, WHOLE, 2 * WHOLE], 0],
   ['a message in two pieces', [5, WHOLE - 5], 0],
   ['a header and then the remaining bytes', [HEADER_BYTES, REST_BYTES], 0],
-  ['a message with the beginning of the next, which ends', [WHOLE + 3, WHOLE - 3], 0],
+  ['a message with the beginning of the next, and later its end', [WHOLE + 3, WHOLE - 3], 0],
   ['the beginning of a header', [3], 1],
   ['a header', [HEADER_BYTES], 1],
   ['a message and a header', [WHOLE + HEADER_BYTES], 1],
   ['a header and a part of the remaining bytes', [WHOLE - 1], 1],
 ];
 for (const [what, pieces, late] of ROWS) {
-  test(`${what}: ${late === 0 ? 'in time' : 'late'}`, (t) => {
+  test(`the bus sends ${what}, and ${late === 0 ? 'no message' : 'one message'} is late`, (t) => {
     const stream = new GuardedStream(t);
     for (const bytes of pieces) {
       stream.receive(bytes);
@@ -70,7 +71,7 @@ for (const [what, pieces, late] of ROWS) {
   });
 }
 
-test('a message that arrives byte by byte is late when its deadline has passed, which does not begin anew', (t) => {
+test('the deadline of a message that arrives byte by byte does not begin anew with each byte', (t) => {
   const stream = new GuardedStream(t);
   for (let byte = 0; byte < 4; byte += 1) {
     assert.equal(stream.late, 0);

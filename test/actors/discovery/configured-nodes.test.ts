@@ -110,7 +110,7 @@ for (const [what, answer, reason] of BAD_ANSWERS) {
   });
 }
 
-test('a node of the other service is recognized by its answer', async (t) => {
+test('a node that runs odio-api instead of tonearm is recognized by its answer', async (t) => {
   const nodes = new NodesUnderTest(
     t,
     await startHttpServer(t, (_, response) => response.end('{"api_sw":"odio-api"}')),
@@ -136,7 +136,7 @@ test('a node that hangs delays no other node, and is not reachable after the dea
   assert.match(nodes.logs.at(-1) ?? '', /no answer within 5 s/);
 });
 
-test('no request is sent after the end', async (t) => {
+test('stop leaves no timer that would begin another round of requests', async (t) => {
   const clock = new ManualClock();
   const url = await startHttpServer(t, (_, response) => response.end(JSON.stringify(SERVER)));
   let isReachable = false;

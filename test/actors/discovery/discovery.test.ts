@@ -1,4 +1,5 @@
-// The bridge on a bus whose answers, or those of its avahi-daemon, are wrong, strange or missing.
+// The discovery bridge on a scripted bus. Answers of the bus or of avahi-daemon are wrong, strange or
+// missing.
 
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
@@ -60,10 +61,10 @@ function startDiscovery(t: TestContext, bus: ScriptedBus, address: string, inter
 test('if avahi-daemon refuses each name of a service, 32 names are tried before the daemon gives up for a while', async (t) => {
   let triedNames = 0;
   const bus = await startAvahi(t, (socket, { serial, text }) => {
-    const isAddService = text.includes('AddService');
-    if (isAddService) socket.write(errorReply(serial, 'org.freedesktop.Avahi.CollisionError', 'taken'));
-    triedNames += Number(isAddService);
-    return isAddService;
+    if (!text.includes('AddService')) return false;
+    triedNames += 1;
+    socket.write(errorReply(serial, 'org.freedesktop.Avahi.CollisionError', 'taken'));
+    return true;
   });
   const { node } = startDiscovery(t, bus, '0.0.0.0');
   await until('the bridge has given up once', () => node.state !== '');
@@ -89,7 +90,7 @@ async function startRefusingOnce(t: TestContext, member: string) {
   return { bus, countCalls, refuse };
 }
 
-test('a step of an announcement that fails while a change comes is done again', async (t) => {
+test('if a change comes while a step of an announcement fails, the announcement is made again', async (t) => {
   const { bus, countCalls, refuse } = await startRefusingOnce(t, 'AddService');
   const { serve } = startDiscovery(t, bus, '0.0.0.0');
   await until('the service is added', () => countCalls('AddService') === 1);
@@ -101,7 +102,7 @@ test('a step of an announcement that fails while a change comes is done again', 
   assert.equal(countCalls('Free'), 1, 'the group without a service is gone');
 });
 
-test('an announcement that could not be withdrawn while a change came is withdrawn', async (t) => {
+test('if a change comes while a withdrawal fails, the announcement is withdrawn in the next round', async (t) => {
   const { bus, countCalls, refuse } = await startRefusingOnce(t, 'Free');
   let interfaces = INTERFACES;
   const { node, serve } = startDiscovery(t, bus, '192.0.2.1', () => interfaces);

@@ -110,7 +110,7 @@ test('a configured node may be this node itself', () => {
   );
 });
 
-test('a stranger with the announced name of a configured node cannot take its place', () => {
+test('a stranger that announces the name of a configured node does not replace that node', () => {
   const { nodes, list } = createKnownNodes();
   nodes.setSightings([sightingWith('10.8.0.3', '192.168.1.66')]);
   nodes.setConfigured([configuredNode('http://10.8.0.3:8018')]);

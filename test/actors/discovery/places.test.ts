@@ -1,5 +1,5 @@
-// From the addresses of the gateway to the interfaces and protocols of the announcement: a row per kind of
-// address.
+// Tests on which interfaces and by which protocols a node is announced. ROWS has a row for each kind of
+// address at which the gateway listens.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -18,7 +18,10 @@ const LAN = networkInterface('lan0', 2, '192.168.77.5', 'fd00::5', 'fe80::5');
 const WLAN = networkInterface('wlan0', 3, '192.168.78.5', '192.168.78.6');
 const IPV6_ONLY = networkInterface('v6', 4, 'fd00::6');
 
-/** A place is the interface's index and the protocol: 0 for IPv4, 1 for IPv6. -1 is any of both. */
+/**
+ * A place is the interface's index and the protocol: 0 for IPv4, 1 for IPv6. -1 stands for all interfaces or
+ * for both protocols.
+ */
 const ROWS: readonly (readonly [what: string, listening: readonly string[], places: string])[] = [
   ['loopback', ['127.0.0.1', '::1'], ''],
   ['an address that is gone', ['192.168.77.9'], ''],

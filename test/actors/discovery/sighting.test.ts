@@ -1,5 +1,5 @@
-// The facts that are believed of a service on the network, and the node that is made of them
-// (docs/http-api.md, "Node").
+// Tests which facts about a service on the network are accepted, and the record of a node that is made of
+// them (docs/http-api.md, "Node").
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -32,7 +32,7 @@ const ROWS: readonly (readonly [what: string, node: Partial<NodeRecord>, origins
   ],
   ['the usual port', { port: 80 }, ['http://attic.local']],
   ['the usual port of https', { port: 443 }, ['https://attic.local']],
-  ['the API of the other kind of node', { api: 'odio-api' }, []],
+  ['the API odio-api', { api: 'odio-api' }, []],
   ['a name of the web', { host: 'evil.example' }, []],
   ['a name of the web that looks like one of the house', { host: 'attic.local.evil.example' }, []],
   ['a host name that is only the suffix', { host: 'local' }, []],
@@ -51,7 +51,7 @@ for (const [what, node, origins] of ROWS)
   test(`a node with ${what} gives trust to ${origins.join(', ') || 'no origin'}`, () =>
     assert.deepEqual(trustedOrigins({ ...NODE, ...node }), origins));
 
-const PUBLIC_ADDRESSES = [
+const UNTRUSTED_ADDRESSES = [
   '93.184.215.14',
   '8.8.8.8',
   '2a00:1450::1',
@@ -60,7 +60,7 @@ const PUBLIC_ADDRESSES = [
   '100.64.0.1',
   '::1',
 ];
-const PRIVATE_ADDRESSES = ['192.168.1.7', '10.1.2.3', '172.20.0.1', 'fd12::1', '169.254.1.1'];
+const TRUSTED_ADDRESSES = ['192.168.1.7', '10.1.2.3', '172.20.0.1', 'fd12::1', '169.254.1.1'];
 const HOST_PIECES = [
   'evil',
   'example',
@@ -96,7 +96,7 @@ test('no announcement gives trust to a name of the web or to a public address', 
   let trustedCount = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
     const strangeHost = Array.from({ length: 1 + random.below(4) }, () => random.pick(HOST_PIECES)).join('.');
-    const address = random.pick([...PUBLIC_ADDRESSES, ...PRIVATE_ADDRESSES]);
+    const address = random.pick([...UNTRUSTED_ADDRESSES, ...TRUSTED_ADDRESSES]);
     const host = random.pick([strangeHost, `${strangeHost}.local`, address]);
     const service = { name: 'x', host, address, port: 8018 };
     const sighting = parseSighting(service, [Buffer.from('api=tonearm')], random.below(2) === 0);
@@ -105,6 +105,7 @@ test('no announcement gives trust to a name of the web or to a public address', 
     for (const origin of trustedOrigins(node)) {
       trustedCount += 1;
       const { hostname, port } = new URL(origin);
+      // A URL has an IPv6 address in brackets, such as `[fd00::1]`.
       const trustedHost = hostname.replace(/^\[(.*)\]$/, '$1');
       const family = isIP(trustedHost);
       const isOfHouse =

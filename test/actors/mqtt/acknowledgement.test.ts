@@ -1,4 +1,4 @@
-// Which topics the reason codes in a broker's answer refuse, and with which reason.
+// Tests which topics are refused by the reason codes in a broker's answer, and the text of the reason.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -214,8 +214,9 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     assert.equal(answers.length, 1, 'only the refused command with a response topic is answered');
   });
 
-  test('reads the state that no event announces again and again', async (t) => {
+  test('reads again and again the state that no event announces', async (t) => {
     let isRebootAllowed = false;
+    // The bridge reads this state every ten minutes (bridge.ts). With this clock it reads it every 50 ms.
     const { node, spy } = await startNode(t, {
       clock: hurrying(600_000),
       answer: (request) =>
@@ -287,7 +288,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     }
   });
 
-  test('takes no commands where mqtt.control is false', async (t) => {
+  test('subscribes to no commands where mqtt.control is false', async (t) => {
     const { node, spy } = await startNode(t, { settings: { topic: 'house/shown', control: false } });
     assert.doesNotMatch(broker.log(), /house\/shown.*\/set/, 'it has not subscribed to commands');
     assert.deepEqual(node.commands, []);

@@ -102,7 +102,7 @@ for (const [what, create, reason] of UNREADABLE_FILES) {
   });
 }
 
-test('a certificate file is read in the same way as a password file', async () => {
+test('a certificate file that does not exist is refused with a reason, and one that exists is read', async () => {
   const caFile = join(folder, 'ca');
   const missing = await brokerAddress({ ...SETTINGS, caFile }, clock);
   assert.match(JSON.stringify(missing), /mqtt\.caFile: \S+: it does not exist/);

@@ -82,7 +82,10 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     assert.deepEqual(new Set(spy.texts(`${topic}/status`)), new Set(['online']));
   });
 
-  for (const [what, identifier] of Object.entries({ 'another node': 'other', 'an older tonearm': 'me' })) {
+  for (const [what, identifier] of Object.entries({
+    'another node': 'other',
+    'an earlier run of this node': 'me',
+  })) {
     test(`is taken over from ${what} that gives no answer`, async (t) => {
       const topic = `house/${identifier}`;
       const spy = await spyOn(t, topic);
@@ -95,7 +98,10 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     });
   }
 
-  /** A node that runs from a clone of `card`. All clones of one card have its name as their identifier. */
+  /**
+   * A node whose memory card is a copy of `card`. All copies of one card have its name as their identifier,
+   * because /etc/machine-id is copied, too.
+   */
   const cloneOn = (t: TestContext, branch: string, card: string) =>
     nodeOn(t, branch, card, { settings: { homeAssistantPrefix: card } });
 

@@ -1,5 +1,5 @@
-// From topics and payloads to requests: a row per line of docs/home-assistant.md, "Commands", and payloads
-// that make no sense. Then waiting commands: their order, which of them are replaced, and how many may wait.
+// Tests which requests a topic and a payload become (docs/home-assistant.md, "Commands"). Some payloads make
+// no sense. Also tests waiting commands: their order, which of them are replaced, and how many may wait.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,7 +8,10 @@ import { COMMAND_FILTERS, isCommand, requestsOf } from '../../../src/actors/mqtt
 import { OPERATION_NAMES, OPERATIONS } from '../../../src/protocol/actor/operations.js';
 import { commanded } from '../../broker/simulated-node.js';
 
-/** A request is its operation, with the names of its parameters, and its body. */
+/**
+ * A request is its operation, with the values of its parameters, and its body. `none` stands for a request
+ * without an operation.
+ */
 type ExpectedRequest = readonly [what: string, body?: unknown];
 type Row = readonly [topic: string, payload: string, ...expected: readonly ExpectedRequest[]];
 
@@ -67,6 +70,7 @@ const ROWS: readonly Row[] = [
   ['audio/server/set', '[]', ['setServerVolume', []]],
   ['audio/server/set', 'null', ['setServerVolume', null]],
   ['audio/outputs/a%zz/set', '{"volume": 1}', ['setOutputVolume ?', { volume: 1 }]],
+  // A payload that is none of the topic's words becomes a request without an operation.
   ['services/user/x.service/set', '../../power/reboot', ['none user x.service']],
   ['services/user/x.service/set', 'constructor', ['none user x.service']],
   ['power/set', '{"reboot": true}', ['none']],
@@ -89,6 +93,7 @@ const ROWS: readonly Row[] = [
   ['audio/outputs/x/mute/set', ' OFF ', ['muteOutput x', { muted: false }]],
   ['audio/inputs/x/mute/set', '"toggle"', ['muteInput x', {}]],
   ['audio/clients/x/mute/set', 'loud', ['none x']],
+  // These objects are unusual: empty, broken, too long or too deep. The last has brackets only in a text.
   ['players/mpv/set', '{}', ['setPlayerVolume mpv', {}]],
   ['audio/server/set', '{"__proto__": 1}', ['setServerVolume', JSON.parse('{"__proto__": 1}')]],
   ['players/mpv/set', '{"volume": 1', ['setPlayerVolume mpv', '{"volume": 1']],
@@ -96,7 +101,7 @@ const ROWS: readonly Row[] = [
   ['audio/server/set', nestedLists(31), ['setServerVolume', JSON.parse(nestedLists(31))]],
   ['audio/server/set', nestedLists(32), ['setServerVolume', nestedLists(32)]],
   ['audio/server/set', '{"output": "[[[\\"{{{"}', ['setDefaultOutput [[["{{{']],
-  // The topic is none for commands.
+  // These topics take no commands.
   ['audio/server', '{"volume": 1}'],
   ['audio/outputs/set', '{"volume": 1}'],
   ['audio/server/loud/set', '{"muted": true}'],
@@ -139,8 +144,10 @@ test('the topic filters of the subscription match topics of commands only', () =
 
 for (const operation of OPERATION_NAMES) {
   const row = OPERATIONS[operation];
-  for (const { by, name, topic } of row.kind === 'command' ? row.mqtt : []) {
-    const baseTopic = (topic ?? (row.kind === 'command' ? row.topic : '')).replaceAll(/\{\w+\}/g, 'x');
+  if (row.kind !== 'command') continue;
+  for (const { by, name, topic = row.topic } of row.mqtt) {
+    // The level `x` stands for each parameter: `players/{player}` becomes `players/x`.
+    const baseTopic = topic.replaceAll(/\{\w+\}/g, 'x');
     const [commandTopic, payload] = {
       word: [baseTopic, name],
       member: [baseTopic, JSON.stringify({ [name]: true })],
@@ -173,7 +180,7 @@ test('settings of one thing replace each other, whatever their topic; deltas and
   assert.deepEqual(settingsOf('players/mpv/set', 'play'), settingsOf('players/mpv/set', 'pause'));
 });
 
-/** Queues of which a command is under way. */
+/** The largest number of queues that have a running command. */
 const RUNNING_MAX = 16;
 /** Commands that wait, in all queues. */
 const WAITING_MAX = 256;

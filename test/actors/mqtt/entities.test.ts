@@ -1,4 +1,5 @@
-// Tests the names of entities in Home Assistant, and the parts that never change: a row per case.
+// Tests the entities in Home Assistant's device message: their names, keys and kinds, and what they can do.
+// Also tests the device's address and link.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -20,6 +21,8 @@ test('the default output is chosen by the names that volumes have, and each name
   const labels = ['Living room', 'Kitchen', 'Hall (sink-0)', 'Hall', 'Hall #12', 'Say "}}" \\ %}'];
   assert.deepEqual(options, labels);
   assert.equal(components['output_sink-2_volume']?.['name'], 'Hall #12 volume');
+  // A template has its table as JSON, and `[` behind it: `{"alsa":"Living room"}[value]`. The first nine
+  // characters are left out, because a command begins with `{"output"`, which is no table.
   const tableIn = (template: unknown) =>
     JSON.parse(/\{".*"\}(?=\[)/s.exec(String(template).slice(9))?.[0] ?? '');
   const names = ['alsa', 'kitchen', 'sink-0', 'sink-1', 'sink-2', 'sink-3'];
@@ -32,6 +35,7 @@ test('an output is called by its label, and its slider ends at the limit of the 
     const record = put('audio.outputs', '9', output(9, 'dac', { label: 'DAC', ...changes }));
     const { components } = new AnnouncedNode({}, [...WHOLE_NODE, record]).message();
     const { name, max, value_template: valueTemplate } = components['output_dac_volume'] ?? {};
+    // The template limits the volume, as in `[PERCENT, 55] | min`.
     const templateMax = /, (\d+)\] \| min/.exec(String(valueTemplate))?.[1];
     return [name, max, templateMax];
   };
@@ -124,10 +128,10 @@ test('the profile of a card is chosen by the description of the profile, and a c
     put('audio.cards', '4', { ...CARD, id: 4, name: 'usb', profiles: CARD.profiles.slice(0, 1) }),
   ]);
   const { components } = node.message();
-  const [[key, select] = [], ...others] = Object.entries(components).filter(([cardKey]) =>
-    cardKey.startsWith('card_'),
-  );
+  const selects = Object.entries(components).filter(([cardKey]) => cardKey.startsWith('card_'));
+  const [first, ...others] = selects;
   assert.deepEqual(others, []);
+  const [key, select] = first ?? [];
   assert.match(String(key), /^card_hw_0_/);
 
   const options = ['Off', 'Music (output:stereo)', 'Music (output:mono)'];
@@ -227,7 +231,7 @@ test('a button checks for upgrades where a check can run', () => {
   assert.equal(buttonOf(true, false), undefined, 'a node that takes no commands');
 });
 
-test('the device has the hardware address of the interface that leads to the house', () => {
+test('the device has the hardware address of the first interface that has one', () => {
   const addressOf = (mac: string, internal = false) => ({ ...HOUSE, ...OTHER_FIELDS, mac, internal });
   const noMac = '00:00:00:00:00:00';
   const interfaces = {
@@ -248,7 +252,7 @@ const GLOBAL = { address: 'fd00::5', family: 'IPv6', internal: false, scopeid: 0
 const HOUSE = { address: '192.168.1.5', family: 'IPv4', internal: false } as const;
 const OTHER_FIELDS = { netmask: '', mac: '', cidr: null };
 
-for (const [addresses, found, url] of [
+for (const [listening, eth0Addresses, url] of [
   [['127.0.0.1'], [HOUSE], 'http://living.local:8018/ui'],
   [['127.0.0.1', '192.168.1.5'], [HOUSE], 'http://192.168.1.5:8018/ui'],
   [['::'], [AUTOMATIC, LOCAL, GLOBAL, HOUSE], 'http://192.168.1.5:8018/ui'],
@@ -257,10 +261,11 @@ for (const [addresses, found, url] of [
   [['fd00::5'], [LOCAL, GLOBAL], 'http://[fd00::5]:8018/ui'],
   [['::'], [AUTOMATIC, LOCAL], 'http://living.local:8018/ui'],
 ] as const) {
-  test(`a node on ${addresses}, with the addresses ${found.map(({ address }) => address)}, links to ${url}`, () => {
-    const eth0 = found.map((address) => ({ ...address, ...OTHER_FIELDS }));
+  const ownAddresses = eth0Addresses.map(({ address }) => address);
+  test(`a node that listens at ${listening}, and has the addresses ${ownAddresses}, links to ${url}`, () => {
+    const eth0 = eth0Addresses.map((address) => ({ ...address, ...OTHER_FIELDS }));
     const interfaces: InterfaceAddresses = { lo: [{ ...LOOPBACK, ...OTHER_FIELDS }], eth0 };
-    const served = put('served', '', { port: 8018, addresses });
+    const served = put('served', '', { port: 8018, addresses: listening });
     const node = new AnnouncedNode({}, WHOLE_NODE, interfaces).publishRecords(served);
     assert.equal(node.message().device['configuration_url'], url);
   });
@@ -288,8 +293,10 @@ for (const [playerNames, keys] of Object.entries(KEYS)) {
     ]).message();
     const keyOf = (name: string) =>
       Object.entries(components).flatMap(([key, { state_topic: topic }]) => {
-        const stem = topic === `tonearm/living/players/${name}` && /^player_(.*)_state$/.exec(key)?.[1];
-        return stem ? stem.replace(/_[0-9a-f]{8}$/, '_HASH') : [];
+        if (topic !== `tonearm/living/players/${name}`) return [];
+        // The entity `player_vlc_state` has the player's key `vlc`.
+        const playerKey = /^player_(.*)_state$/.exec(key)?.[1] ?? '';
+        return playerKey === '' ? [] : playerKey.replace(/_[0-9a-f]{8}$/, '_HASH');
       });
     assert.equal(names.flatMap(keyOf).join(' '), keys);
   });

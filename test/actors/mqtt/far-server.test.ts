@@ -61,6 +61,7 @@ inOwnNetwork(import.meta.url, () => {
     });
     await delayed.letGo();
     const isReady = await connection.ready;
+    // If the connection has ended, the failed assertion shows the reason.
     assert.equal(isReady || (await connection.ended), true);
     await connection.end('the test is over');
   });

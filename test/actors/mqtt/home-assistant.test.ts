@@ -14,7 +14,7 @@ import { CARD, drop, health, output, put, SERVER, service, WHOLE_NODE } from '..
 
 const ACCEPTED_MESSAGE = new URL('../../../../test/golden/homeassistant-device.json', import.meta.url);
 
-test('the device message is the one that a real Home Assistant accepted', () => {
+test('the device message has the device and every component that a real Home Assistant accepted', () => {
   const accepted = JSON.parse(readFileSync(ACCEPTED_MESSAGE, 'utf8')) as Message;
   const announced = new AnnouncedNode().message();
   assert.deepEqual(announced.device, { ...accepted.device, sw_version: VERSION });

@@ -1,5 +1,5 @@
-// A bridge whose broker goes away, freezes, forgets, refuses and floods: afterwards the retained tree must be
-// true.
+// A bridge whose broker goes away, hangs, loses its retained messages, or refuses topics. Afterwards the
+// broker must retain what the node has.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -20,6 +20,9 @@ import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
 const OUTPUTS = 'tonearm/living/audio/outputs/';
+
+/** How often `part` occurs in the text. */
+const occurrencesIn = (text: string, part: string): number => text.split(part).length - 1;
 
 describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   async function startTestBroker(t: TestContext, options: BrokerOptions = {}): Promise<Broker> {
@@ -88,7 +91,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     await node.connecting(
       /(Not authorized|Bad User Name).* \(mqtt.passwordFile: .*: it begins with a byte order mark\)$/i,
     );
-    await until('the bridge has tried again', () => broker.log().split('not authorised').length > 2);
+    await until('the bridge has tried again', () => occurrencesIn(broker.log(), 'not authorised') >= 2);
     assert.equal(node.statuses.length, 1, 'the reason is reported once for all attempts');
     const lines = node.logged.filter((line) => line.includes('byte order mark'));
     assert.equal(lines.length, 1, 'the log has the reason once');
@@ -101,7 +104,8 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     const node = simulatedNode(t, { url: broker.url });
     await node.connecting(/the broker refuses tonearm\/living\/\S+: .*Not authorized/);
     const statusCount = node.statuses.length;
-    await until('the bridge has tried again', () => broker.log().split('New client connected').length > 4);
+    // Each attempt makes two connections: one for the probe, and one that serves the branch (bridge.ts).
+    await until('the bridge has tried again', () => occurrencesIn(broker.log(), 'New client connected') >= 4);
     assert.equal(node.statuses.length, statusCount, 'the bridge has not been up in between');
   });
 
@@ -125,12 +129,14 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     await until('the other topics are current', async () =>
       (await retained(broker.url, `${OUTPUTS}#`)).get(`${OUTPUTS}kitchen`)?.includes('0.9'),
     );
+    // The client id of a connection for the probe has `-look` at its end, and does not match.
     const connections = broker.log().match(/New client connected .* as tonearm-\w+-\w+ /g) ?? [];
     assert.equal(connections.length, 1, 'the connection has lasted');
   });
 
   test('publishes a denied topic later, when its broker allows it', async (t) => {
     const broker = await startDenyingBroker(t, 'power');
+    // The bridge tries denied topics again every ten minutes (bridge.ts), and every 50 ms with this clock.
     const node = simulatedNode(t, { url: broker.url, clock: hurrying(600_000) });
     await until('the topic is named', () => node.reason.endsWith('left out: tonearm/living/power'));
     writeFileSync(`${broker.directory}/acl`, 'topic readwrite #\n', { mode: 0o600 });
@@ -140,7 +146,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     await until('the topic is published', async () => (await retained(broker.url, power)).has(power));
   });
 
-  test('names all addresses at which no broker answers', async (t) => {
+  test('names an address at which no broker answers', async (t) => {
     const port = await freePort();
     const node = simulatedNode(t, { url: `mqtt://localhost:${port}` });
     await node.connecting(/ECONNREFUSED 127\.0\.0\.1/);

@@ -1,5 +1,5 @@
-// Which topics of the broker are out of date and may be published now, and in which order: Home Assistant
-// must get the device message before everything that would be an error without it.
+// Tests which topics of the broker are out of date and may be published now, and in which order. Home
+// Assistant must get the device message before every text that it cannot use without this message.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,7 +10,7 @@ import { drop, health, output, put } from '../../broker/simulated-node.js';
 const BRANCH = 'tonearm/living';
 const KITCHEN = `${BRANCH}/audio/outputs/kitchen`;
 
-/** A node all of whose topics the broker has retained. */
+/** A node after its first publications: the broker retains all its topics. */
 function publishedNode(homeAssistant = false): AnnouncedNode {
   const node = new AnnouncedNode({ homeAssistant });
   publishInRounds(node);
@@ -68,7 +68,7 @@ test('the topic of the upgrade has its extra members only if the text is short e
   }
 });
 
-test('a topic whose text is too large is emptied and named; only the device message stays, and delays nothing', () => {
+test('topics whose text is too large are named; a device message that is too large is not emptied, and delays no removal', () => {
   const node = new AnnouncedNode();
   const { deviceTopic: device } = node.topics;
   node.topics.beginConnection(new Map([KITCHEN, device].map((topic) => [topic, node.text()])));
@@ -113,7 +113,7 @@ function publishInRounds(node: AnnouncedNode, ...changes: readonly Change[]): re
   }
 }
 
-test('the device message comes first, when an output goes and when it returns as the default', () => {
+test('the device message comes before the removal of an output, and before a default output that has returned', () => {
   const node = publishedNode(true);
   const removal = ['device: Living room', 'no audio/outputs/kitchen; device: Living room'];
   assert.deepEqual(publishInRounds(node, drop('audio.outputs', '2')), removal);

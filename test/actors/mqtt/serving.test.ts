@@ -44,7 +44,7 @@ class ScriptedBroker {
       unsubscribe: async () => ACKNOWLEDGED,
       publish: async (topic, text) => {
         this.published.push(topic);
-        // The bridge is subscribed to its own question.
+        // The bridge waits until its own question comes back (probe.ts).
         if (topic.endsWith('/who')) onMessage({ topic, text, retained: false });
         await new Promise(setImmediate);
         this.onPublished(topic, text);
@@ -128,7 +128,7 @@ test('a message on a topic that is no command of this node does nothing', async 
 
 const retainedMessage = (topic: string): BrokerMessage => ({ topic, text: '{}', retained: true });
 
-test('retained topics of others are not emptied, however the broker delivers them', async (t) => {
+test('a retained topic of another branch is not emptied, even if the broker sends it without a subscription', async (t) => {
   const broker = new ScriptedBroker();
   broker.retainedMessages = ['house/attic_/audio/outputs/gone', `${BRANCH}/audio/outputs/gone`].map(
     retainedMessage,
@@ -198,7 +198,7 @@ test('a bridge that is stopped while it reads the files of its first attempt dia
   assert.deepEqual(broker.filters, []);
 });
 
-test('a refused subscription to the status of another branch is reported only while this branch owns the device', async (t) => {
+test('a refused subscription to the status of another branch is reported only while that branch owns the device', async (t) => {
   const broker = new ScriptedBroker();
   broker.refusedFilter = 'house/clone/status';
   const node = await startServing(t, broker);
@@ -220,14 +220,14 @@ test('a refused subscription is requested again every ten minutes, because the a
   const node = await startServing(t, broker, { clock });
   const device = { components: { x: { availability: [{ topic: status }] } } };
   broker.deliver(DEVICE_TOPIC, JSON.stringify(device));
-  const isNamed = (): boolean => {
+  const isNamedAfterRound = (): boolean => {
     clock.advance(ROUND_GAP_MS);
     return node.reason.includes(`left out: ${status}`);
   };
-  await until('the refusal is named', isNamed);
+  await until('the refusal is named', isNamedAfterRound);
 
   broker.refusedFilter = '';
   clock.advance(600_000);
-  await until('the refusal is not named any more', () => !isNamed());
+  await until('the refusal is not named any more', () => !isNamedAfterRound());
   assert.equal(broker.filters.filter((filter) => filter === status).length, 2);
 });

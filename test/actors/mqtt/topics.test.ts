@@ -32,5 +32,6 @@ for (const [owner, text] of [
   ['you', /another node, you: set mqtt\.topic/],
   [`${'x'.repeat(63)}🎵`, /another node, x{63}\.\.\.: set/],
 ] as const) {
-  test(`the owner ${owner} of a branch is called: ${text}`, () => assert.match(ownerText(owner, 'me'), text));
+  test(`for a node with the identifier me, the owner ${owner} of its branch is called: ${text}`, () =>
+    assert.match(ownerText(owner, 'me'), text));
 }

@@ -43,26 +43,29 @@ export class PlayersRecorder extends Recorder {
   }
 }
 
-/** `prepare` starts players that are there before the backend. Resolves when the backend is up. */
+/**
+ * `prepare` starts players that are there before the backend. `dataHome` is the XDG_DATA_HOME of the bus.
+ * Resolves when the backend is up.
+ */
 export async function startBackend(
   t: TestContext,
   prepare: (bus: PrivateBus) => Promise<void> = async () => undefined,
   {
-    data,
+    dataHome,
     clock = systemClock,
     // This is long enough for a busy machine. A test in which a player hangs sets a shorter time.
     callDeadlineMs = 8_000,
     settings = {},
     untilUp = (recorder) => until('the backend is up', () => recorder.published.includes('up')),
   }: {
-    data?: string;
+    dataHome?: string;
     clock?: Clock;
     callDeadlineMs?: number;
     settings?: Partial<Pick<PlayersSettings, 'ignore' | 'exclusive'>>;
     untilUp?: (recorder: PlayersRecorder) => Promise<unknown>;
   } = {},
 ) {
-  const bus = await privateBus(t, data);
+  const bus = await privateBus(t, dataHome);
   await prepare(bus);
   const recorder = new PlayersRecorder();
   const options = { paths: bus.paths, backoffMs: () => 20, callDeadlineMs };

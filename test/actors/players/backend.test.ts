@@ -34,16 +34,16 @@ const PLAYERS_MAX = 32;
 const COMMANDS_MAX = 8;
 
 test('a name whose service the bus could start is no player, and the service is not started', async (t) => {
-  const data = temporaryFolder(t);
-  mkdirSync(join(data, 'dbus-1/services'), { recursive: true });
+  const dataHome = temporaryFolder(t);
+  mkdirSync(join(dataHome, 'dbus-1/services'), { recursive: true });
   const name = busNameOf('playerctld');
-  const service = `[D-BUS Service]\nName=${name}\nExec=/usr/bin/touch ${join(data, 'started')}\n`;
-  writeFileSync(join(data, 'dbus-1/services/playerctld.service'), service);
-  const { backend, recorder, start } = await startBackend(t, undefined, { data });
+  const service = `[D-BUS Service]\nName=${name}\nExec=/usr/bin/touch ${join(dataHome, 'started')}\n`;
+  writeFileSync(join(dataHome, 'dbus-1/services/playerctld.service'), service);
+  const { backend, recorder, start } = await startBackend(t, undefined, { dataHome });
   assert.equal(faultOf(await backend.handle({ do: 'play', player: name })), 'no-such-player');
   await start('other');
   assert.deepEqual(recorder.names, ['other']);
-  assert.ok(!existsSync(join(data, 'started')), 'the service was not started');
+  assert.ok(!existsSync(join(dataHome, 'started')), 'the service was not started');
 });
 
 test('when a player leaves, its name passes to the next player in the queue of the bus', async (t) => {
@@ -99,7 +99,7 @@ test('a connection is one player under its shortest name, and is watched until i
   await until('the signals of the connection are no longer watched', async () => !(await isWatched()));
 });
 
-test('two connections of a process are one player only if the name of the second extends that of the first', async (t) => {
+test('two connections of a process are one player only if the second name is the first with .instance and the process id', async (t) => {
   const longName = `vlc.instance${process.pid}`;
   const others = [`other.instance${process.pid}`, 'vlc.instance1', 'vlc.more'];
   const players = new Map<string, ScriptedPlayer>();
@@ -118,10 +118,11 @@ test('two connections of a process are one player only if the name of the second
   players.get('vlc')?.leave();
   await until('the connection with the long name is a player', () => recorder.names.includes(longName));
   assert.deepEqual(recorder.names, [...others, longName].sort());
-  const earlier = recorder.published.slice(0, -2);
-  assert.ok(!earlier.includes(`put players ${longName}`), recorder.published.join());
+  // The last two lines are the end of `vlc` and the record that is expected.
+  const earlierLines = recorder.published.slice(0, -2);
+  assert.ok(!earlierLines.includes(`put players ${longName}`), recorder.published.join());
 
-  // The instance of another process keeps its record meanwhile.
+  // `vlc.instance1` names another process, so it keeps its record.
   await startPlayer(bus, 'vlc');
   await until('the connection with the short name is the player', () => recorder.names.includes('vlc'));
   assert.deepEqual(recorder.names, [...others, 'vlc'].sort());
@@ -205,7 +206,7 @@ test('a player whose tracklist hangs is published without it; malformed signals 
   assert.equal(published.tracklist_supported, false);
   player.emit(TRACKLIST_INTERFACE, 'TrackRemoved', 'a{sv}', [{ odd: new Variant('i', 1) }]);
 
-  // The player's answer to GetTracksMetadata then has no list.
+  // The backend then calls GetTracksMetadata, and the scripted player's answer to that has no list.
   player.answerHung({ Tracks: new Variant('ao', ['/t/1']) });
   await recorder.until(
     'the tracklist is published',

@@ -142,14 +142,15 @@ test('a cover that shrinks while it is read is not found', async (t) => {
   const path = createFile('shrinking', Buffer.concat([PNG, Buffer.alloc(1 << 20, 0x55)]));
   const probe = await open(path);
   await probe.close();
-  const handles = Object.getPrototypeOf(probe) as typeof probe;
-  const { read } = handles;
+  const fileHandlePrototype = Object.getPrototypeOf(probe) as typeof probe;
+  const { read } = fileHandlePrototype;
   // The file shrinks after each read.
-  t.mock.method(handles, 'read', async function (this: typeof probe, ...args: Parameters<typeof read>) {
+  const readAndShrink = async function (this: typeof probe, ...args: Parameters<typeof read>) {
     const result = await read.apply(this, args);
     truncateSync(path, 4096);
     return result;
-  });
+  };
+  t.mock.method(fileHandlePrototype, 'read', readAndShrink);
   assert.equal(await readCover(urlOf(path)), undefined);
 });
 

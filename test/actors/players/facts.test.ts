@@ -23,7 +23,7 @@ const START = { date: 1_000_000, monotonic: 500 };
 const anchorOf = (positionUs: number | undefined): Anchor => ({ positionUs, moment: START });
 const momentAfter = (ms: number) => ({ date: START.date + ms, monotonic: START.monotonic + ms });
 
-test('numbers that are not finite, or not exact, are left out', () => {
+test('numbers that are not finite or not exact are left out; a volume is rounded, and no position is negative', () => {
   const recordOf = (properties: Readonly<Record<string, unknown>>) => {
     const facts = withPlayerProperties(NOTHING_KNOWN, properties);
     return playerRecord('odd', facts, anchorOf(positionIn(properties)), { hasTracklist: false });
@@ -38,7 +38,7 @@ test('numbers that are not finite, or not exact, are left out', () => {
   assert.equal(motionOf(hugeLength).lengthUs, undefined);
 });
 
-test('all values of metadata become text: lists are joined, other values are written as they are', () => {
+test('values of metadata become text: lists are joined, objects become JSON, and empty lists and bytes are left out', () => {
   const { texts, lengthUs, trackId, artUrl } = metadataOf({
     'xesam:artist': ['A', 'B'],
     'mpris:length': -1,
@@ -96,7 +96,9 @@ test('an invalid track id, length or cover address is left out', () => {
   for (const id of ['', 'spotify:track:1', '/org/mpris/MediaPlayer2/TrackList/NoTrack', '/a//b', 5]) {
     assert.equal(metadataOf({ 'mpris:trackid': id }).trackId, undefined, String(id));
   }
+});
 
+test('metadata is of another track if the id differs, or if both title and length differ', () => {
   const track = (id: string, more = {}) => metadataOf({ 'mpris:trackid': id, ...more });
   assert.ok(isSameTrack(track('/1', { 'xesam:title': 'a' }), track('/1')));
   assert.ok(!isSameTrack(track('/1'), track('/2')));

@@ -65,7 +65,7 @@ test('a command is not refused as impossible if the player does not answer', asy
 /** The backend gathers changes for this time before it publishes them. */
 const GATHER_MS = 50;
 
-test('a command is answered with no such player if the player leaves before the refusal is decided', async (t) => {
+test('the answer to a command is "no-such-player" if the player leaves before the refusal is decided', async (t) => {
   const manual = new ManualClock();
   // The test moves the timer that gathers changes.
   const after: Clock['after'] = (ms, callback) =>
@@ -81,6 +81,7 @@ test('a command is answered with no such player if the player leaves before the 
   const answer = backend.handle({ do: 'play', ...target });
   await until('the player is being read again', () => player.calls.at(-1) === `GetAll ${PLAYER_INTERFACE}`);
 
+  // This change waits to be published. It must not be published after the player has left.
   player.change({ Volume: new Variant('d', 0.9) });
   await player.releaseName('scripted');
   assert.equal(faultOf(await answer), 'no-such-player');

@@ -67,7 +67,8 @@ for (const name of ['Metadata', 'PlaybackStatus']) {
   });
 }
 
-// A track of 15 s ends 12 s after the start of these tests. The backend reads the position a second later.
+// After `startPlaying`, 12 s of a track of 15 s are left. The backend reads the position a second after the
+// track's end (`END_SLACK_MS` in position.ts).
 test('the position is read once when a track should have ended, and again when the next one should have', async (t) => {
   const { manual, readingCount, untilAt, moveTo } = await startPlaying(t, {
     Metadata: trackMetadata('One', 15),
@@ -107,8 +108,8 @@ for (const [what, more] of TRACK_IDS) {
   test(`the next track of a player with ${what} begins at its beginning`, async (t) => {
     const { manual, player, recorder } = await startPlaying(t, { Metadata: trackMetadata('One', 240, more) });
     manual.advance(221_000);
-    // From now on no reading has an answer. A reading that is on its way already may still have one, which
-    // replaces the track of the first signal.
+    // From now on the player answers no reading. An earlier answer may still arrive after the first signal,
+    // and bring back the old track. So the signal is repeated.
     player.hungInterface = PLAYER_INTERFACE;
     const next = await until('the track is published', () => {
       player.change({ Metadata: trackMetadata('Two', 180, more) });
@@ -128,7 +129,7 @@ for (const [what, more] of TRACK_IDS) {
   });
 }
 
-/** `commandedId` is the member of the command. */
+/** `commandedId` has the command's `track_id`, and is empty if the command has none. */
 type UnusableId = readonly [what: string, id: Variant | undefined, commandedId: { track_id?: string }];
 const UNUSABLE_IDS: readonly UnusableId[] = [
   ['no id', undefined, {}],

@@ -132,7 +132,9 @@ export class ScriptedPlayer {
     if (message.path !== PLAYER_PATH) return false;
     const { member, body } = message;
     const texts = body.map((value: unknown) => String(value instanceof Variant ? value.value : value));
-    this.calls.push([member, ...(member === 'Set' ? texts.slice(1) : texts)].join(' '));
+    // The first argument of Set is the interface, which `calls` omits.
+    const recordedTexts = member === 'Set' ? texts.slice(1) : texts;
+    this.calls.push([member, ...recordedTexts].join(' '));
     const misbehaviour = this.misbehaviours.get(member);
     const isGetAll = member === 'GetAll';
     if (misbehaviour === 'hang' || (isGetAll && this.hungInterface === body[0])) this.#hung.push(message);

@@ -17,7 +17,7 @@ const test = testsNeeding({ programs: ['dbus-daemon'] });
 test('positions are sent only when they cannot be extrapolated', async (t) => {
   const { backend, recorder, start } = await startBackend(t);
   const player = await start();
-  // A second reading with the same position must not be published.
+  // The command causes a second reading. Its position is the same, so no position may be published.
   Object.assign(player.properties[PLAYER_INTERFACE] ?? {}, { Volume: new Variant('d', 0.8) });
   assert.equal(faultOf(await backend.handle({ do: 'next', player: busNameOf('scripted') })), 'none');
   await recorder.until('the change is read', 'scripted', ({ volume }) => volume === 0.8);
@@ -41,7 +41,7 @@ test('positions are sent only when they cannot be extrapolated', async (t) => {
   assert.equal(recorder.record('scripted')?.position, 50_000_000);
 });
 
-test('the position is read again 3 s after playing began, because a player stands still while it fills the output', async (t) => {
+test('the position is read again 3 s after playing began, because an idle output takes 2 s of sound at once', async (t) => {
   const manual = new ManualClock();
   // The test moves only the timer of the second reading.
   const after: Clock['after'] = (ms, callback) =>
@@ -119,7 +119,8 @@ test('a change of track is one event', async (t) => {
     return recorder.record('scripted') !== undefined;
   });
 
-  // These commands end all readings, because a change during a reading would cause a second reading.
+  // The first command causes a reading, which has ended when the second command has its answer. A change
+  // during that reading would cause another one.
   const next = () => backend.handle({ do: 'next', player: busNameOf('scripted') });
   assert.equal(faultOf(await next()), 'none');
   manual.advance(100);

@@ -63,7 +63,7 @@ async function startSecureWeb(t: TestContext) {
   return { fetch, serverNames, trustingEnv };
 }
 
-test('a cover by https comes from the address that was checked, for the name in the certificate', async (t) => {
+test('a cover by https comes from the address that was checked, if the certificate is for the name in the URL', async (t) => {
   const { fetch, serverNames, trustingEnv } = await startSecureWeb(t);
   const places = ['covers.example/', 'covers.example/moved', 'other.example/', '127.0.0.1/'];
   const covers = await fetch(trustingEnv, ...places);

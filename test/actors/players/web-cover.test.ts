@@ -38,7 +38,7 @@ async function startWeb(t: TestContext, answer: RequestListener, more: Partial<W
   return { fetch, port };
 }
 
-test('an image is fetched whole, with its name in Host, from the address that was checked', async (t) => {
+test('an image is fetched whole, from the address that was checked, and the request has the name of the server in Host', async (t) => {
   let host: string | undefined;
   const image = Buffer.concat([PNG, Buffer.alloc(MAX_BYTES - PNG.length)]);
   const { fetch, port } = await startWeb(t, (request, response) => {

@@ -73,7 +73,7 @@ const STATUS: readonly (readonly [
 ];
 
 for (const [what, script, capabilities, expected] of STATUS) {
-  test(`the status when logind answers ${what}`, async (t) => {
+  test(`the status is ${JSON.stringify(expected)} when logind answers ${what}`, async (t) => {
     const { backend } = await startPower(t, script, capabilities);
     assert.deepEqual(recordOrFault(await backend.handle({ do: 'status' })), expected);
   });
@@ -154,7 +154,7 @@ for (const [action, method] of [['reboot', 'Reboot'] as const, ['poweroff', 'Pow
   });
 }
 
-test('only one of two requests at once is carried out, and a refused request does not block a later one', async (t) => {
+test('only the first of several requests at once is carried out, and a refused request does not block a later one', async (t) => {
   const { backend, setScript, called, recorder } = await startPower(t, { can: 'challenge' });
   assert.equal((await backend.handle({ do: 'reboot' })).ok, false);
 

@@ -1,5 +1,5 @@
-// Tests which units are watched and may be named; and a scope over a scripted manager, from its signals to
-// published records.
+// Tests which units are watched, and which of them a command may name. Also tests the backend over a
+// scripted manager, from the manager's signals to the published records.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -44,13 +44,14 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
   };
 }
 
-test("a unit that has an internal unit's name as an alias is not published; if this is found later, it is dropped", async (t) => {
+test("a unit's record is dropped, and its log is refused, when a reading finds an internal unit's name among its names", async (t) => {
   const { manager, recorder, countNotIn, readLog, pass } = setUp(t);
   await manager.up();
   assert.equal(countNotIn('inactive'), 0);
 
   manager.setUnit('x.service', { Names: ['x.service', 'secret.service'] });
   manager.sendReloading(false);
+  // `UnitFollower` reads the unit after 50 ms, and `ServicePublisher` publishes the change 50 ms later.
   await pass(50);
   await pass(50);
 
@@ -104,7 +105,7 @@ const ROWS: readonly (readonly [scope: UnitScope, unit: string, expected: string
 ];
 
 for (const [scope, unit, expected] of ROWS) {
-  test(`${scope} ${unit.slice(0, 20)} is ${expected}`, () => {
+  test(`a command to the ${scope} unit "${unit.slice(0, 20)}" leads to ${expected}`, () => {
     const target = commandTarget(WATCHED, { do: 'start', scope, unit });
     assert.equal(target.ok ? target.value.key : target.error.fault, expected);
   });

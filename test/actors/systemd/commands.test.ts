@@ -1,5 +1,5 @@
-// From job results and states to answers. Then a start over a scripted manager, after the end of its job:
-// only then is it known if the program can run.
+// Tests which answer follows from a job's result and a unit's state. Also tests commands over a scripted
+// manager. A service is watched for a moment after its start job, because its program may fail only then.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -67,7 +67,7 @@ for (const [what, name, stateAfterJob] of ANSWERED_AT_ONCE) {
   });
 }
 
-test('disable stops the unit of an alias that was made a moment ago, before anybody has read it', async (t) => {
+test('disable stops the real unit of an alias that is newer than the last reading', async (t) => {
   const clock = new ManualClock();
   const owner = { up: () => undefined, down: () => undefined, changed: () => undefined };
   const manager = new ScriptedManager();

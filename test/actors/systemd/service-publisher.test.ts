@@ -22,6 +22,7 @@ function setUp(watched: readonly WatchedUnit[] = UNITS, onLog: (line: string) =>
   const clock = new ManualClock();
   const publish = {
     put: (_: string, key: string, json: string, rank?: number) => {
+      // The rank of a record is the place of its unit among the watched units.
       assert.equal(UNITS[rank ?? -1]?.key, key);
       return published.push(`${key}=${JSON.parse(json).description}`);
     },
@@ -64,7 +65,7 @@ function setUpScopes() {
 
 test('the backend without any unit is up at once', () => assert.deepEqual(setUp([]).takePublished(), ['up']));
 
-test('only the newest of the changes of a unit within 50 ms is encoded and published; other units do not wait', () => {
+test("only the newest of a unit's changes within 50 ms is encoded and published; each unit has 50 ms of its own", () => {
   const { clock, takePublished, change, encoded } = setUpScopes();
   change(USER_UNIT, 'U2');
   clock.advance(49);
@@ -100,7 +101,7 @@ test('if a scope is down, the backend reports once that it is down, with the rea
   assert.deepEqual(takePublished(), ['connecting: system scope: gone too; user scope: gone']);
 });
 
-test('while a scope is down, the other scope is published; the return of a scope publishes all its records again', () => {
+test('while a scope is down, the other scope is published; when the scope returns, all records are published again', () => {
   const { services, clock, takePublished, change } = setUpScopes();
   services.setAbsence('system', 'gone');
   takePublished();

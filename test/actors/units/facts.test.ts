@@ -1,4 +1,5 @@
-// From a unit's properties to its facts; readings and signals in any order, and the units that they concern.
+// Tests how properties of a unit become facts, and how the table of units applies readings and signals in
+// any order.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -17,7 +18,7 @@ const PATH = unitPath(NAME);
 const RUNNING = { activeState: 'active', subState: 'running', invocation: 'ab', job: '/job/1' };
 const FACTS_BEFORE = { ...unknownUnit(NAME), ...RUNNING, result: 'signal' };
 
-/** A failure that systemd forgets changes the state without another end of the unit. */
+/** A reset (`reset-failed`) changes the time of the state, but not InactiveEnterTimestamp (facts.ts). */
 const INACTIVE_SINCE_7 = { ActiveState: 'inactive', StateChangeTimestamp: 7n };
 const RESET = { activeState: 'inactive', wasReset: true };
 
@@ -119,7 +120,7 @@ test('a unit without a file is gone when it rests, and stays while it runs', () 
   assert.equal(unit()?.facts.loadState, 'not-found');
 });
 
-test('a unit that starts without a file stays', () => {
+test('a unit that was loaded without a file while it rested does not count as gone', () => {
   const { units, unit } = setUpTable();
   units.applyReading(NAME, units.signalCount(NAME), propertiesIn('inactive'), {
     state: undefined,

@@ -9,7 +9,10 @@ const TIMESTAMP = { __REALTIME_TIMESTAMP: '1790000000123456' };
 /** The same time in the record. */
 const TIME = '2026-09-21T14:13:20.123Z';
 
-/** The entries of these lines, from the oldest to the newest. A line that is no text is written as JSON. */
+/**
+ * The entries of these lines, from the oldest to the newest. The first line is the newest, as in the output
+ * of journalctl. A line that is no text is written as JSON.
+ */
 function entriesOf(...lines: readonly unknown[]): readonly LogEntryRecord[] {
   const texts = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line)));
   return JSON.parse(logText(texts.join('\n')));

@@ -1,5 +1,6 @@
 // A scripted systemd manager, for moments that a real one cannot be made to reach: a reload that never ends,
-// a late answer, a refusal. It answers the few calls that a scope makes, and sends a signal when a test asks.
+// a late answer, a refusal. It answers the few calls that a follower of units and the follower's owner make.
+// It sends a signal only when a test calls `sendChange` or a similar method.
 
 import { setImmediate as turn } from 'node:timers/promises';
 import type { BusOwner, CallOptions } from '../../../src/actors/bus/bus.js';
@@ -18,7 +19,7 @@ type Properties = Readonly<Record<string, unknown>>;
 /** The limit of a real connection: more calls at once are refused. */
 const CALLS_MAX_AT_ONCE = 256;
 
-/** Every job has this path. */
+/** The path of the job in each answer to StartUnit and StopUnit. */
 export const JOB_PATH = '/org/freedesktop/systemd1/job/1';
 
 const ANSWERED: BusResult<undefined> = { ok: true, value: undefined };

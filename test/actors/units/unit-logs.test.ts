@@ -53,7 +53,7 @@ test('a journalctl that is missing, or must not be started, is named in the answ
   assert.match(await readLog(folder), /^refused: journalctl cannot be started: .*EACCES/);
 });
 
-test('a run counts as stopped only where systemd has logged the stop', async () => {
+test('a run counts as stopped only where systemd has logged its stop, and not that its start was done', async () => {
   const logStart = `echo '{"JOB_TYPE":"start"}'`;
   const logStop = `echo '{"JOB_TYPE":"stop"}'`;
   const rows: readonly (readonly [text: string, wasStopped: boolean])[] = [
@@ -85,6 +85,7 @@ function remainingChildren(): readonly string[] {
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {
       try {
+        // The file begins with process id, name, state and parent, such as `7 (sleep) Z 3`.
         const [, name = '', state = '', parent] =
           /\((.*)\) (\w) (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
         return Number(parent) === process.pid ? [`${name} ${state}`] : [];
@@ -95,7 +96,7 @@ function remainingChildren(): readonly string[] {
     });
 }
 
-test('a journalctl that hangs is answered with 504 and killed; it counts until it has ended, and no process is left', async () => {
+test('a reading whose journalctl hangs ends with `timeout`; it counts until journalctl has ended, and no process is left', async () => {
   const clock = new ManualClock();
   // Each journalctl adds a line of two bytes when it starts.
   const marks = join(folder, 'marks');
@@ -112,6 +113,7 @@ test('a journalctl that hangs is answered with 504 and killed; it counts until i
   for (const answer of await Promise.all(hanging)) assert.match(answerText(answer), /^timeout: /);
 
   await until('there is room for another journalctl', async () => {
+    // A reading for which there is no room ends at once, and starts no journalctl.
     const first = await Promise.race([logs.read(query), waitUntilStarted(5).then(() => 'started')]);
     return first === 'started';
   });

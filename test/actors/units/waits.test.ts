@@ -42,16 +42,16 @@ test('a wait that begins after its job has ended gets the result, if the job is 
   assert.equal(waits.awaitedJobs().length, 1, 'the wait for an older job gets no result');
 });
 
-test('a wait ends if its unit no longer has the job, unless the job is newer than the list or its unit is not in it', async () => {
+test('a wait from before a reading ends if its unit was read and no longer has the job; all other waits go on', async () => {
   const { waits, wait } = setUp();
   const waitForGoneJob = wait('/job/1', 'a');
   void wait('/job/2', 'b');
   void wait('/job/3', 'unlisted');
-  const awaitedBeforeList = waits.awaitedJobs();
+  const awaitedBeforeReading = waits.awaitedJobs();
   void wait('/job/4', 'a');
 
   const jobsOfUnits: Readonly<Record<string, string>> = { a: '', b: '/job/2' };
-  waits.endMissed(awaitedBeforeList, (unit) => jobsOfUnits[unit]);
+  waits.endMissed(awaitedBeforeReading, (unit) => jobsOfUnits[unit]);
 
   assert.deepEqual(await waitForGoneJob, { kind: 'ended' });
   const stillAwaited = waits.awaitedJobs().map(({ job }) => job);

@@ -1,4 +1,5 @@
-// The backend without a bus: its records from result file and socket, and its reports of parts that fail.
+// The backend without a bus: its records from result file and state file, and its reports of parts that
+// fail.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';

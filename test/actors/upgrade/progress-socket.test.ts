@@ -110,7 +110,7 @@ test('200 connections at once, beside a silent one, lose no line', async (t) => 
 
 const CONNECTIONS_MAX = 256;
 
-test('a connection beyond the largest number is closed, and the problem is shown until another connection ends', async (t) => {
+test('a connection beyond the largest number is closed, and the problem is shown until another connection is accepted', async (t) => {
   const received = await startListening(t);
   const openSockets: Socket[] = [];
   for (let count = 0; count < CONNECTIONS_MAX; count++) openSockets.push(await connectTo(t, received.path));

@@ -82,7 +82,7 @@ test('only changes are published, and everything again after the bus was lost', 
   assert.deepEqual(takePublished(), everything);
 });
 
-test('a check is an event of its own, as clients take each upgrade.info without a state for a whole status', () => {
+test('a check has the event upgrade.check, because clients take any upgrade.info without a state for a status', () => {
   const { publisher, takePublished } = createPublisher({ checkUnit: 'check.service' });
   publisher.up(initialRun());
   const atStart = takePublished();

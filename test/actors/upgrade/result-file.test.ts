@@ -91,7 +91,7 @@ testAccepted(
 );
 testAccepted(`{${GOOD},"current":"3"}`, '"current":"3","latest":"2","upgrade_available":true');
 
-/** Tests that other keys keep their spelling and order. */
+/** Tests the other members: their numbers keep their spelling, and their keys keep their order. */
 function testKept(members: string, expected: string): void {
   testAccepted(`{${GOOD},${members}}`, `${GOOD},"extra":{${expected}}`);
 }
@@ -105,7 +105,7 @@ testKept('"a":"\\\\","b":"\\\\\\""', '"a":"\\\\","b":"\\\\\\""');
 testKept('"a":"\u2028\u00e9\ud83d\ude00"', '"a":"\u2028\u00e9\ud83d\ude00"');
 testKept('\n "a b" :\t[ 1 ,\r\n"  \\" \\\\" ] ', '"a b":[1,"  \\" \\\\"]');
 
-test('a value of the largest size is read, be it escapes, plain text or a list', () => {
+test('a huge value is read, whether it has escapes, is plain text or is a list', () => {
   const halfLength = RESULT_MAX_BYTES / 2 - 50;
   const escapes = `"${'\\n'.repeat(halfLength)}"`;
   const plainText = `"${'x'.repeat(2 * halfLength)}"`;

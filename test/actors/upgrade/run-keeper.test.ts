@@ -88,7 +88,7 @@ const STORIES: readonly (readonly [what: string, story: string])[] = [
     'lines wait until systemd has reported that the unit rests',
     'line begin; line 5; is idle - -; answer never ran; is running socket 5',
   ],
-  ["the unit's script may be quicker than its signal", 'line 5; answer works; is running systemd 5'],
+  ["a line may overtake the signal of its unit's start", 'line 5; answer works; is running systemd 5'],
   [
     'a whole run while systemd is being asked is not lost',
     'line begin; line 1; line 2; line end; answer never ran; is idle socket -; saved running,idle',

@@ -82,7 +82,7 @@ test('a run is saved whatever stands at the path of the temporary file', async (
   assert.ok(problems.every((problem) => problem === undefined));
 });
 
-test('a disk that hangs is waited for a bounded time', async (t) => {
+test('the wait for a disk that hangs is bounded', async (t) => {
   const { store, clock, path, problems } = createStore(t);
   // The manual clock reaches the deadline before the disk answers.
   const recalling = store.recall();

@@ -47,6 +47,10 @@ const progress: RunInput & { readonly kind: 'line' } = {
   isLeftover: false,
 };
 
+/**
+ * Inputs by name. `over B`: B was the last invocation of the unit before the start. `over its end`: the
+ * start job had ended before systemd's reply came.
+ */
 const INPUTS: Readonly<Record<string, RunInput>> = {
   accepted,
   'accepted over B': { ...accepted, invocationBefore: B },
@@ -92,7 +96,7 @@ const socketRun = follow(idle, 'begin');
 type Row = readonly [what: string, from: Run, story: string, expected: string];
 
 /**
- * `expected` is state and origin, or 'same' if the text of the event must not change. A failure in doubt is
+ * `expected` is state and origin, or 'same' if the published run must not change. A failure in doubt is
  * confirmed by the last facts.
  */
 function testRows(name: string, rows: readonly Row[]): void {
@@ -119,7 +123,7 @@ const ENDED = [idle, failed];
 testRows('the table of runs', [
   ...ENDED.flatMap((from): Row[] => [
     [`${from.state}: the trigger succeeds`, from, 'accepted', GOES],
-    [`${from.state}: the unit starts by other hands`, from, 'activating A', GOES],
+    [`${from.state}: somebody else starts the unit`, from, 'activating A', GOES],
     [`${from.state}: a begin line`, from, 'begin', 'running socket'],
     [`${from.state}: a progress line`, from, 'progress', 'running socket'],
     [`${from.state}: an end line`, from, 'end well', 'same'],
@@ -133,10 +137,10 @@ testRows('the table of runs', [
   ['socket: end with failure', socketRun, 'end badly', 'failed socket'],
   ['socket: silence', socketRun, 'silence', 'failed socket'],
   ['systemd: silence is nothing', running, 'silence', 'same'],
-  ['start: the unit is activating', idle, 'read activating A', GOES],
-  ['start: the unit is active, no oneshot', idle, 'read active A running', GOES],
-  ['start: a oneshot that remains', idle, 'read active A exited', 'same'],
-  ['start: the unit rests', failed, 'read failed B bad', 'same'],
+  ["the daemon's start: the unit is activating", idle, 'read activating A', GOES],
+  ["the daemon's start: the unit is active, no oneshot", idle, 'read active A running', GOES],
+  ["the daemon's start: a oneshot has exited and stays active", idle, 'read active A exited', 'same'],
+  ["the daemon's start: the unit rests", failed, 'read failed B bad', 'same'],
 ]);
 
 const record = { state: 'running', origin: 'systemd', invocation: A, startedMs: 5000 } as const;
@@ -155,8 +159,13 @@ testRows('a run that was going on when the daemon ended', [
   ['was started again by systemd itself', saved, 'read activating B again', 'same'],
   ['was started again by systemd itself, and ended well', saved, 'read active B exited again', WELL],
   ['is still queued', saved, 'read inactive - job1', 'same'],
-  ['has failed as its own job has', ofJob1, 'read activating A job1; job1 timeout; inactive A', BAD],
-  ['has ended well, not as another job', ofJob1, 'read activating A job2; job2 failed; inactive A', WELL],
+  ['has failed because its own job has', ofJob1, 'read activating A job1; job1 timeout; inactive A', BAD],
+  [
+    'has ended well, although another job failed',
+    ofJob1,
+    'read activating A job2; job2 failed; inactive A',
+    WELL,
+  ],
 ]);
 
 test('a run that was going on keeps its start, and another run has its own start', () => {
@@ -172,11 +181,11 @@ const acceptedFirst = initialRun({ ...queued, invocationBefore: '' });
 const acceptedAgain = initialRun({ ...queued, invocationBefore: B });
 
 testRows('a run of which only the acceptance was seen when the daemon ended', [
-  ['goes on, once what was before has stopped', acceptedAgain, 'read deactivating B', 'same'],
+  ['goes on while the invocation before it stops', acceptedAgain, 'read deactivating B', 'same'],
   ['has ended well and is remembered', acceptedFirst, 'read active A exited', WELL],
   ['has failed and been reset, and is loaded', acceptedAgain, 'read inactive A reset', BAD],
-  ['never ran behind a success', acceptedAgain, 'read active B exited', BAD],
-  ['is not known to have been before', initialRun(queued), 'read inactive -', BAD],
+  ['has failed if only the invocation before it ran', acceptedAgain, 'read active B exited', BAD],
+  ['has failed if no invocation of the unit is known', initialRun(queued), 'read inactive -', BAD],
 ]);
 
 test('a run that was only accepted gets the invocation that is found later', () => {
@@ -201,18 +210,18 @@ testRows('signals and replies of systemd come in any order', [
   ['a service that ends later', idle, `${SERVICE}; active A running`, GOES],
   ['its invocation is known before the reply', idle, `inactive A job1; ${SERVICE}; failed A bad`, BAD],
   ['a condition is false, and the reply comes last', idle, 'accepted over its end', BAD],
-  ['a condition is false behind a reset', failed, 'inactive B reset; accepted over B; job1 done', BAD],
+  ['a condition is false after a reset', failed, 'inactive B reset; accepted over B; job1 done', BAD],
   ['so quick that its work was never seen', failed, 'inactive A; accepted over B and its end', WELL],
   ['the job times out, the unit works on', running, 'job1 timeout; activating A', GOES],
   ['the job times out, and the unit ends', running, 'job1 timeout; inactive A', BAD],
-  ['the job of other hands times out', idle, 'activating A job1; job1 timeout; inactive A', BAD],
+  ["somebody else's job times out", idle, 'activating A job1; job1 timeout; inactive A', BAD],
   ['a restart of the failed unit is a run of its own', failed, 'failed B; activating A', GOES],
-  ['restarted by other hands', running, 'inactive B job1; activating B job1', GOES],
-  ['restarted by other hands, and over at once', running, 'inactive B', BAD],
+  ['somebody else restarts the unit', running, 'inactive B job1; activating B job1', GOES],
+  ['somebody else restarts the unit, which ends at once', running, 'inactive B', BAD],
   ['a stop of what remained is no run', remained, 'deactivating A', 'same'],
   ...PASSING_STATES.flatMap((state): Row[] => [
     [`${state}: what remained before is no run`, idle, `${REMAINS}; ${state} A job1; ${state} A`, 'same'],
-    [`${state}: met as the daemon comes is no run`, idle, `read ${state} A; ${state} A`, 'same'],
+    [`${state}: this state at the daemon's start is no run`, idle, `read ${state} A; ${state} A`, 'same'],
   ]),
   ['a reload fails, others started it, it ends well', idle, `active A running job1; ${RELOAD}`, WELL],
   ['not over while its unit has another job', idle, `${SERVICE}; inactive A job2; job3 canceled`, GOES],
@@ -234,9 +243,9 @@ testRows('a unit that systemd starts again by itself', [
   ['has ended well when its last try has', running, `${NEXT}; inactive B job1 again; job1 done`, WELL],
   ['has failed when it is stopped while it waits', running, `${TRIED}; ${STOPPED}`, BAD],
   ["has failed when the last try's own job has", running, `${NEXT_JOB}; job2 timeout; inactive B again`, BAD],
-  ["has ended well whatever an earlier try's job did, when the last has none", running, JOBLESS, WELL],
+  ["has ended well if its last try has no job, though an earlier try's job failed", running, JOBLESS, WELL],
   ['is a run when it is met while it waits', idle, 'activating A bad waits', GOES],
-  ['is another run when other hands start it', running, `${TRIED}; activating B job1`, GOES],
+  ['is another run when somebody else starts it', running, `${TRIED}; activating B job1`, GOES],
 ]);
 
 test('a run that systemd tries several times is one run, and has failed only when this is confirmed', () => {

@@ -59,7 +59,7 @@ test('a run is not forgotten if systemd unloads the unit before it answers the s
   assert.deepEqual([...new Set(states)], ['running', 'idle']);
 });
 
-test('a unit whose condition is not met has not run, even if it has run before', async (t) => {
+test('a start is refused if a condition of the unit is not met, even if the unit has run before', async (t) => {
   const { manager, units } = await startUnits(t);
   manager.sendChange(UNIT, { ...AT_REST, InvocationID: INVOCATION });
   manager.sendUnitRemoved(UNIT);
