@@ -56,8 +56,8 @@ export interface RouteAccess {
   /** The status for a client that may use the route. */
   readonly status: number;
   /**
-   * True if pages of other origins are refused. Every other `GET` answers these pages, but without the header
-   * that lets them read the answer.
+   * True if this `GET` refuses pages of other origins. Every other `GET` answers these pages, but without
+   * the header that lets them read the answer. It is false for a `POST`, which always refuses these pages.
    */
   readonly isOwnOnly: boolean;
   /** True if the pages of other nodes may use the route, where these nodes are trusted. */

@@ -98,11 +98,11 @@ const ASKERS: readonly {
   readonly strangers: readonly Stranger[];
   readonly methods: (row: Row) => readonly string[];
   readonly status: (row: Row, method: string) => number;
-  /** True if a page may be allowed to read the answer. */
+  /** Unless this is true, no header may let a page read the answer. */
   readonly mayBeReadable?: boolean;
 }[] = [
   {
-    whom: 'a name that leads here',
+    whom: 'a page whose hostname leads to the node',
     strangers: REBINDING,
     methods: ({ method }) => [method, 'OPTIONS', 'PUT', ...(method === 'GET' ? ['HEAD'] : [])],
     status: () => 403,
@@ -152,7 +152,8 @@ inOwnNetwork(import.meta.url, () => {
   }
 
   for (const [bind, open] of Object.entries(OPEN_BY_BIND)) {
-    test(`bind ${bind} opens these addresses and no others, to its own page and to no stranger`, async (context) => {
+    const addresses = open.join(', ');
+    test(`bind ${bind} opens only ${addresses}, where the node's own page may change something, and no stranger may`, async (context) => {
       const node = startGateway(EVERYTHING, bind.split(',')).closeAtEndOf(context);
       const areOpen = await Promise.all(ADDRESSES.map((address) => isOpen(address, node.port)));
       const reached = ADDRESSES.filter((_, index) => areOpen[index]);
@@ -169,7 +170,8 @@ inOwnNetwork(import.meta.url, () => {
   }
 
   for (const [control, open] of CONTROLLED) {
-    test(`api.control ${control} lets these addresses change something, and all read`, async (context) => {
+    const addresses = open.length === 0 ? 'no address' : open.join(', ');
+    test(`api.control ${control} allows changes at ${addresses}, and reading at every address`, async (context) => {
       const node = startGateway({ ...EVERYTHING, api: { ...EVERYTHING.api, control } }, ['all']).closeAtEndOf(
         context,
       );
@@ -186,7 +188,7 @@ inOwnNetwork(import.meta.url, () => {
         assert.equal(status, mayChange ? 404 : 403, `an unknown route at ${address}`);
         if (!mayChange) assert.match(JSON.parse(text).detail, /^api\.control is (false|local): /);
         const commands = mayChange ? posts.length : 0;
-        assert.deepEqual(await documentsFor(address, node.port), { control: mayChange, commands }, address);
+        assert.deepEqual(await permissionsAt(address, node.port), { control: mayChange, commands }, address);
       }
       const effects = node.backends.requests.filter(({ command }) => !READING.includes(command.do));
       assert.equal(effects.length, open.length * posts.length);
@@ -194,8 +196,8 @@ inOwnNetwork(import.meta.url, () => {
   }
 });
 
-/** Reads the answers of `GET /server` and `GET /openapi.json` to a request at this address. */
-async function documentsFor(host: Address, port: number) {
+/** Reads at this address `control` of `GET /server`, and the number of commands in `GET /openapi.json`. */
+async function permissionsAt(host: Address, port: number) {
   const read = async (path: string) => JSON.parse((await send(port, { host, path, headers: LOCAL })).text);
   const { paths } = (await read('/openapi.json')) as OpenApi;
   const commands = Object.values(paths).filter((methods) => Object.hasOwn(methods, 'post'));

@@ -15,7 +15,10 @@ import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { Daemon, ENTRY, NO_BACKENDS } from './daemon.js';
 
-/** The documented time, and a reserve for a busy machine. */
+/**
+ * The documentation promises 10 s for an address that appears or disappears. The rest is a reserve for a
+ * busy machine.
+ */
 const SOON_MS = 25_000;
 const LOCAL = { Host: '127.0.0.1' };
 
@@ -87,7 +90,7 @@ inOwnNetwork(import.meta.url, () => {
     assert.equal(daemon.log.match(/does not exist yet/g)?.length, 2, daemon.log);
   });
 
-  test('an address with a label is served as one of its interface', async (t) => {
+  test('an address with a label is served like the other addresses of its interface', async (t) => {
     ip('link', 'add', 'acc0', 'type', 'veth', 'peer', 'name', 'air0');
     ip('link', 'set', 'air0', 'up');
     ip('link', 'set', 'acc0', 'up', 'addrgenmode', 'none');
@@ -99,7 +102,7 @@ inOwnNetwork(import.meta.url, () => {
     await assertServed('10.6.0.3');
   });
 
-  test('people are told the address of the default route, and not that of an older interface of containers', async (t) => {
+  test('people see the address of the default route, and that of an older interface of containers only after it', async (t) => {
     addInterfaces(t);
     ip('route', 'add', 'default', 'via', '10.5.0.1');
     const { daemon } = await startBound(t, 'all');
@@ -133,7 +136,7 @@ inOwnNetwork(import.meta.url, () => {
     assert.match(printedAddress(daemon) ?? '', /^# open http:\/\/10\.5\.0\.2:\d+\/ \(lan5\) or /);
   });
 
-  test('an address whose port another program has is logged, and served when the port is free', async (t) => {
+  test('an address is logged while another program has its port, and served as soon as the port is free', async (t) => {
     const { daemon, untilHealthShows, assertServed } = await startBound(t, '[127.0.0.1, 10.8.0.2]');
     await untilHealthShows(['127.0.0.1'], ['10.8.0.2']);
     // With this setting another program can occupy an address before it exists.

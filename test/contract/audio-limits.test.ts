@@ -37,7 +37,7 @@ async function startNode(t: TestContext, config: string, startSound?: () => Prom
 }
 
 test(
-  'echo cancelling above an output with a limit has that limit in its record, and obeys it',
+  'an echo canceller whose master has a limit has that limit in its record, and obeys it',
   PULSEAUDIO,
   async (t) => {
     const { node, postRefused, loudestPercent } = await startNode(t, LIMITED);

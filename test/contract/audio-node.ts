@@ -60,6 +60,7 @@ type Identified = { readonly id: number };
 export const byId = (records: Iterable<Identified>): readonly Identified[] =>
   [...records].sort((one, other) => one.id - other.id);
 
+/** True if `values` would change nothing in the record. */
 export const hasValues = (record: object, values: object): boolean =>
   isDeepStrictEqual({ ...record, ...values }, record);
 
@@ -121,8 +122,8 @@ export class AudioNode {
   }
 
   /**
-   * Waits until the outputs and clients that the stream's events describe are those that `GET /audio` lists,
-   * both for a consumer that knows records by id and for one that knows them by name.
+   * Waits until the stream's events describe the same outputs and clients as `GET /audio`. It compares the
+   * state of a consumer that knows records by id, and that of one that knows them by name.
    */
   async streamAgrees(): Promise<void> {
     await until('the stream has brought the true state', async () => {

@@ -1,6 +1,7 @@
-// Every audio route of docs/http-api.md, "Audio routes", and every audio event of docs/events.md, "Events",
-// on real sound servers: the answer, the effect at the server, the records, and what others do. Names of
-// clients: actors/audio/names.test.ts.
+// Audio routes (docs/http-api.md, "Audio routes") and audio events (docs/events.md, "Events") of server,
+// outputs and clients, on real sound servers. The tests check the answer, the effect at the server, the
+// records, and changes by other programs. Names of clients are tested by actors/audio/names.test.ts, other
+// routes and events by the rows in driven/.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -163,8 +164,8 @@ onEachSoundServer('audio', (node) => {
     const lastRecord = (type: string) => records(received(), type).findLast((record) => record.id === id);
     const updated = lastRecord('audio.updated');
     const removed = lastRecord('audio.removed');
-    // PipeWire may cork a stream that ends; that change and the end at the same time are one event, which
-    // carries the newest record.
+    // PipeWire may cork a stream that ends. If both happen at the same time, only the removal is an event.
+    // Its record is then newer than that of the last update.
     const corked = removed?.['corked'] === true || updated?.['corked'];
     assert.deepEqual(removed, { ...updated, corked }, 'a removal carries the last record');
     await client.close();
@@ -200,7 +201,7 @@ const CONFIG_WITH_WISHES = `${AUDIO_ONLY}pulseaudio:
 `;
 
 /** actors/audio/commands.test.ts tests steps and balances at the limit. */
-test('outputs that the configuration names have their label, are marked, and refuse a volume above their limit', {
+test('outputs have the label, the mark `hidden` and the limit that the configuration gives them, and refuse a volume above the limit', {
   skip,
 }, async (t) => {
   const { daemon } = await startAudio(t, { config: CONFIG_WITH_WISHES });

@@ -45,7 +45,7 @@ class Place {
 
   /** A program and its arguments that start another program in this place. */
   get launcher(): readonly string[] {
-    // Without its root, nsenter would leave a chroot, as that of the tests on Debian 13.
+    // Without `--root`, nsenter would leave the chroot in which packaging/debian13.mjs runs the tests.
     return ['nsenter', '--target', String(this.pid), '--mount', '--root', '--wd'];
   }
 
@@ -53,13 +53,16 @@ class Place {
     await until('the place is there', () => readFileSync(join(this.#folder, 'holder'), 'utf8') !== '');
   }
 
-  /** Starts Avahi with the hostname, and resolves when it has the name. */
-  async startAvahi(hostname: string, name: string, flags: readonly string[] = []): Promise<Program> {
+  /**
+   * Starts Avahi with the hostname, and resolves when it has the name. `moreArgs` are further arguments of
+   * nsenter, and may end with a shell that starts Avahi.
+   */
+  async startAvahi(hostname: string, name: string, moreArgs: readonly string[] = []): Promise<Program> {
     const config = join(this.#folder, 'avahi.conf');
     writeFileSync(config, `[server]\nhost-name=${hostname}\nenable-dbus=no\nallow-interfaces=lan0,lan1\n`);
     this.#runs += 1;
     const log = `avahi-${this.#runs}`;
-    const [nsenter = '', ...args] = [...this.launcher, ...flags];
+    const [nsenter = '', ...args] = [...this.launcher, ...moreArgs];
     const avahi = ['avahi-daemon', '--no-rlimits', '--no-drop-root', '--no-chroot', '-f', config];
     const program = startProgram(nsenter, [...args, ...avahi], this.#programOptions(log));
     const isNamed = (): boolean =>
@@ -90,7 +93,7 @@ async function startTwoMachines(t: TestContext) {
 }
 
 inOwnNetwork(import.meta.url, () => {
-  test('a node answers by the name that Avahi has given it, and by no other one, as names change', {
+  test('a node answers by the name that Avahi gives it at the moment, and not by an earlier or similar one', {
     skip,
   }, async (t) => {
     const { own, other } = await startTwoMachines(t);

@@ -14,9 +14,9 @@ const BENCH = [process.execPath, ENTRY, 'bench', '--json', '--seconds', '2'];
 
 /** All settings and records that belong to the user. */
 async function userAudio(sound: SoundServer): Promise<unknown> {
-  const lists = [...(await sound.sinks()), ...(await sound.sinkInputs())];
+  const listed = [...(await sound.sinks()), ...(await sound.sinkInputs())];
   return {
-    set: lists.map(({ index, mute, volume, properties }) => ({ index, mute, volume, properties })),
+    settings: listed.map(({ index, mute, volume, properties }) => ({ index, mute, volume, properties })),
     modules: await sound.pactl('list', 'short', 'modules'),
     defaultSink: await sound.pactl('get-default-sink'),
   };

@@ -25,7 +25,10 @@ const STEPS = 150;
 const STREAM_CHANGE_PROBABILITY = 0.08;
 /** In each step one connection is renewed, or the upgrade changes, with this probability. */
 const SIDE_CHANGE_PROBABILITY = 0.2;
-/** A connection that is cut comes back within 5 s. If this attempt fails, it needs 10 s more. */
+/**
+ * A connection that is cut is opened again within 5 s. If that fails, the next attempt begins within 10 s
+ * (`#pause` in client/stream.ts).
+ */
 const RETURN_MS_MAX = 40_000;
 
 const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
@@ -33,9 +36,9 @@ const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
 const STREAMS_MAX = 12;
 
 /**
- * Prepares real changes at the sound server: of volumes, and of streams that appear, are renamed and end. The
- * seed determines the changes. Each call of `step` makes one, and resolves when the sound server has applied
- * it.
+ * Prepares real changes at the sound server: of volumes, and of streams that appear, are renamed and end.
+ * The seed determines the changes. Each call of `step` makes one change or some, and resolves when the sound
+ * server has applied them.
  */
 async function startStorm(sound: SoundServer, random: SeededRandom) {
   const sinks = (await sound.sinks()).map(({ index }) => index);
@@ -54,6 +57,7 @@ async function startStorm(sound: SoundServer, random: SeededRandom) {
   };
   /** Changes one volume; sometimes it also renames, opens or ends a stream. */
   const step = async (): Promise<void> => {
+    // With fewer than `STREAMS_MAX` streams there may be none at this index. A sink's volume changes then.
     const stream = [...streams][random.below(STREAMS_MAX)];
     const level = random.below(100) / 100;
     if (stream === undefined) await mixer.setSinkVolume(random.pick(sinks), level);
@@ -95,7 +99,7 @@ class WatchedConnection {
       this.live.subscribe(slice, (value) => Object.assign(this.received, { [slice]: value }));
   }
 
-  /** Closes the connection, and opens a new one at once. */
+  /** Switches the levels: the client then closes the connection, and opens a new one at once. */
   renew(): void {
     this.#levels = !this.#levels;
     this.live.setLevels(this.#levels);
@@ -165,7 +169,7 @@ describe(`client and node (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     return true;
   }
 
-  /** Writes a result in the same way as a detector: beside the file, then renamed. */
+  /** Writes a result as a detector of upgrades does: into a file beside the result file, then renamed. */
   function writeNewResult(): void {
     const latest = String(random.below(100));
     writeFileSync(`${resultFile}.new`, JSON.stringify({ current: '1', latest, upgrade_available: true }));
@@ -210,9 +214,9 @@ describe(`client and node (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
         await sound.kill('SIGKILL');
         await until('every client has noticed the outage', () =>
           watched.every(({ live: { state }, slices }) => {
-            const isAway =
-              !slices.includes('backends') || state.backends.get('audio')?.state === 'connecting';
-            return isAway && state.outputs.size === 0 && state.clients.size === 0;
+            const isAudioAway = state.backends.get('audio')?.state === 'connecting';
+            const isEmpty = state.outputs.size === 0 && state.clients.size === 0;
+            return isEmpty && (isAudioAway || !slices.includes('backends'));
           }),
         );
         await sound.restart();

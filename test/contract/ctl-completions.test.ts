@@ -17,7 +17,8 @@ const folder = temporaryFolder({ after });
 const ENV = { PATH: process.env['PATH'] ?? '', HOME: folder, TERM: 'dumb', LC_ALL: 'C.UTF-8' };
 const PROMPT = 'ready> ';
 /**
- * It is written in two parts, because the terminal shows this line, too, which must not look like a prompt.
+ * This line writes the prompt in two parts (`'r''eady> '`). The terminal shows the line, too, and it must
+ * not look like a prompt.
  */
 const SET_PROMPT = `PS1='${PROMPT.slice(0, 1)}''${PROMPT.slice(1)}'`;
 
@@ -105,6 +106,7 @@ test('fish completes what is typed', { skip: lacks({ programs: PROGRAMS.fish }) 
       .trimEnd()
       .split('\n')
       .map((suggestion) => suggestion.replace(/\t.*/, ''));
+    // `[ctl output-volume kitchen delta=5]` gives `delta=`.
     const expected = line
       .slice(1, -1)
       .split(' ')

@@ -170,7 +170,7 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
   });
 });
 
-test('tonearm ctl finds the node on this machine by its configuration, and names its port where no server has it', async (t) => {
+test('tonearm ctl finds the node by the configuration on this machine or by TONEARM_NODE, and says why it cannot', async (t) => {
   const daemon = await Daemon.start({ config: NO_BACKENDS }, t);
   const config = join(home, '.config/tonearm');
   mkdirSync(config, { recursive: true });

@@ -21,7 +21,7 @@ import {
   EDITS,
 } from './example-backend.js';
 
-/** Puts the project with the example in it into the folder. */
+/** Copies the project into the folder, and adds the example's backend and bridge to this copy. */
 function addExample(folder: string): void {
   for (const name of ['src', 'packaging', 'package.json', 'tsconfig.json']) {
     cpSync(join(PROJECT, name), join(folder, name), { recursive: true });

@@ -1,5 +1,6 @@
-// How idle connections end for aiohttp, the HTTP client of Home Assistant, over a slow network
-// (docs/http-api.md, "Limits"). It keeps connections for 15 s, whatever an answer says.
+// aiohttp, the HTTP client of Home Assistant, keeps idle connections for 15 s, whatever an answer says. The
+// node announces a shorter time, after which it may close them (docs/http-api.md, "Limits"). Over a slow
+// network, aiohttp sends POSTs before and after the announced time.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -10,13 +11,14 @@ import { promisify } from 'node:util';
 import { lacks } from '../tools/requirements.js';
 import { startAudio } from './audio-node.js';
 
-/** The delay in each direction. There and back is longer than a quarter of a second. */
+/** The delay in each direction. A request and its answer together take more than a quarter of a second. */
 const DELAY_MS = 150;
 const AIOHTTP = '/usr/lib/python3/dist-packages/aiohttp/__init__.py';
 
 /**
- * Opens connections, leaves each idle for another time, and then uses each for one POST. Prints the number of
- * seconds that the answers name, and the outcome of each POST: a status, or the name of an error.
+ * Opens connections, leaves each idle for a different time, and then sends one POST on each. Prints `kept`,
+ * the seconds that the header `Keep-Alive` announces, and the outcome of each POST: a status, or the name of
+ * an error. The POSTs of `soon` are sent at least 1 s before `kept` is over, those of `late` afterwards.
  */
 const CLIENT = `
 import aiohttp, asyncio, json, sys

@@ -57,7 +57,7 @@ async function startWithSound(t: TestContext, form: BuiltForm): Promise<Daemon> 
 
 type RunningForm = Awaited<ReturnType<typeof startForm>>;
 
-function prints(output: RegExp, ...args: readonly string[]): LatePart {
+function prints(output: RegExp, ...args: readonly string[]): LatePartUse {
   return async ({ run }) => {
     const { status, stdout, stderr } = run(...args);
     assert.deepEqual([status, stderr], [0, ''], args.join(' '));
@@ -66,7 +66,7 @@ function prints(output: RegExp, ...args: readonly string[]): LatePart {
 }
 
 /** The path of the configuration is given, because the machine may have a configuration of its own. */
-function checksConfig(output: RegExp): LatePart {
+function checksConfig(output: RegExp): LatePartUse {
   return (form, t) => {
     const file = join(form.daemon.directory, 'config.yaml');
     return prints(output, '--check-config', '--config', file)(form, t);
@@ -74,17 +74,18 @@ function checksConfig(output: RegExp): LatePart {
 }
 
 /** `tonearm ctl` finds the daemon by the configuration of its user. */
-const printsThisNode: LatePart = (form, t) => {
+const printsThisNode: LatePartUse = (form, t) => {
   const { directory } = form.daemon;
   mkdirSync(join(directory, '.config/tonearm'), { recursive: true });
   copyFileSync(join(directory, 'config.yaml'), join(directory, '.config/tonearm/config.yaml'));
   return prints(/^api_sw: tonearm$/m, 'ctl', 'server')(form, t);
 };
 
-type LatePart = (form: RunningForm, t: TestContext) => Promise<void>;
+/** Uses a part, and fails if the part cannot be loaded. */
+type LatePartUse = (form: RunningForm, t: TestContext) => Promise<void>;
 
 /** The use of each part, by the path of its module below `src/`, without the ending. */
-export const LATE_PARTS: Readonly<Record<string, LatePart>> = {
+export const LATE_PARTS: Readonly<Record<string, LatePartUse>> = {
   'supervisor/config/yaml': checksConfig(/^players:\n {2}enabled: true\n {2}fetchCovers: true$/m),
   'cli/served': checksConfig(/^# open http:\/\/localhost:\d+\//m),
   'cli/invoking-user': checksConfig(/^players:$/m),

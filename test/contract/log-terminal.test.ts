@@ -37,7 +37,7 @@ async function onTerminal(t: TestContext, env: Readonly<Record<string, string>>)
   const ended = once(child, 'close');
   t.after(() => child.kill('SIGKILL'));
   const printed = new SpawnedText(child.stdout);
-  // The line in the log is not enough: the daemon handles signals a moment later.
+  // The line LISTENING comes a moment before the daemon handles signals. An answer comes after that.
   await until('the daemon answers', async () => (await fetch(`http://127.0.0.1:${port}/server`)).ok);
   child.stdin.write(CTRL_C);
   assert.deepEqual(await ended, [0, null]);
@@ -46,12 +46,12 @@ async function onTerminal(t: TestContext, env: Readonly<Record<string, string>>)
 
 const skip = lacks({ programs: ['script'] });
 
-test('on a terminal log lines are formatted and coloured', { skip }, async (t) => {
+test('log lines on a terminal are formatted and coloured', { skip }, async (t) => {
   const text = await onTerminal(t, { TERM: 'xterm-256color' });
   assert.ok(text.includes(COLOURED), text);
   assert.match(stripVTControlCharacters(text), LISTENING);
 });
 
-test('on a terminal that has no colours log lines have no colours', { skip }, async (t) => {
+test('log lines on a terminal without colours have no colours', { skip }, async (t) => {
   assert.match(await onTerminal(t, { TERM: 'dumb' }), LISTENING);
 });

@@ -67,7 +67,7 @@ function reasonToSkip(): string | false {
   return ran.status === 0 ? false : 'Node cannot be run by other users here';
 }
 
-test('for a user without an entry in the user database every backend works, or names its reason', {
+test('every backend works or says why not, although the user database has no entry for the user', {
   skip: reasonToSkip(),
 }, async () => {
   const directory = mkdtempSync(join(OPEN_TO_ALL, 'tonearm-user-'));

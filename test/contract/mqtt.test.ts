@@ -1,7 +1,7 @@
 // The built daemon on a real sound server and a real broker (docs/home-assistant.md, "Topics"): pactl shows
 // the effect of commands, and the daemon is killed and ended. Then a scripted broker sends commands without
-// end, which no real broker does: clients are still served, and memory stays bounded. All topics, commands,
-// refusals, strange names and rates are in actors/mqtt.
+// end, which no real broker does: clients are still served, and memory stays bounded. The tests in
+// test/actors/mqtt have all topics, commands, refusals, strange names and rates.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -113,7 +113,7 @@ const REQUESTS = 100;
  */
 const GROWTH_MAX_MB = 160;
 
-test('during a flood from the broker requests and other commands work, streams continue, and memory is bounded', {
+test('requests and other commands work, streams continue, and memory is bounded during a flood from the broker', {
   skip,
 }, async (t) => {
   const broker = await startFloodingBroker(commandsOfAllKinds(TOPIC));

@@ -18,7 +18,7 @@ const test = testsNeeding({ programs: ['dbus-daemon'] });
 
 const COVER = '/players/scripted.instance123/cover';
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
-const pngOf = (bytes: number): Buffer => Buffer.concat([PNG, Buffer.alloc(bytes, 0x55)]);
+const pngOf = (paddingBytes: number): Buffer => Buffer.concat([PNG, Buffer.alloc(paddingBytes, 0x55)]);
 
 /** Starts a daemon and a player without a cover. `path` is the path of a file for a cover. */
 async function withPlayer(t: TestContext) {
@@ -28,14 +28,15 @@ async function withPlayer(t: TestContext) {
   const player = await ScriptedPlayer.start(t, bus, 'scripted.instance123');
   const readTitle = async (): Promise<string | undefined> => {
     const [listed] = await daemon.read<readonly PlayerRecord[]>('/players');
-    return listed && (listed.metadata?.['xesam:title'] ?? '');
+    if (listed === undefined) return undefined;
+    return listed.metadata?.['xesam:title'] ?? '';
   };
   await until('the player is listed', async () => (await readTitle()) !== undefined);
   /** Lets the player name this URL as its cover, and waits until the daemon has read it. */
   const nameCover = async (artUrl: string): Promise<void> => {
-    const named = artUrl.slice(0, 30);
-    player.change({ Metadata: metadata({ 'mpris:artUrl': artUrl, 'xesam:title': named }) });
-    await until('the new title is shown', async () => (await readTitle()) === named);
+    const title = artUrl.slice(0, 30);
+    player.change({ Metadata: metadata({ 'mpris:artUrl': artUrl, 'xesam:title': title }) });
+    await until('the new title is shown', async () => (await readTitle()) === title);
   };
   return { daemon, nameCover, path: join(daemon.directory, 'cover.png') };
 }

@@ -34,7 +34,7 @@ function runProgram(...args: readonly string[]): { status: number | null; stdout
 }
 
 interface StartOptions {
-  /** The command that runs it, such as Node itself. */
+  /** The command that runs the daemon; by default Node with the daemon's `main.js`. */
   readonly command?: readonly string[];
   readonly config?: string;
   /** Its standard output. */
@@ -67,26 +67,31 @@ const badConfig = writeHomeFile('bad.yaml', 'api:\n  port: 99999\n  sse: {maxCli
 const COMMAND_LINES: readonly (readonly [what: string, args: string[], status: number, output: RegExp])[] = [
   ['--help', ['--help'], 0, /Usage: tonearm/],
   ['--version', ['--version'], 0, /^\d+\.\d+\.\d+\n$/],
-  ['an unknown option, before root is refused', ['--frobnicate'], 64, /--frobnicate/],
+  ['an unknown option, which is found before root is refused,', ['--frobnicate'], 64, /--frobnicate/],
   [
-    'two configuration files, before root is refused',
+    'two configuration files, which are found before root is refused,',
     ['--config', badConfig, '--config', badConfig],
     64,
     /--config is given twice/,
   ],
   ['--config without a value', ['--config'], 64, /--config/],
-  ['--check-config of defaults', ['--check-config'], 0, /^bind:/m],
-  ['--check-config of problems', ['--check-config', '--config', badConfig], 78, /bad\.yaml:2:9: api\.port: /],
+  ['--check-config and the defaults', ['--check-config'], 0, /^bind:/m],
   [
-    'a start with a configuration that has problems',
+    '--check-config and a configuration that has problems',
+    ['--check-config', '--config', badConfig],
+    78,
+    /bad\.yaml:2:9: api\.port: /,
+  ],
+  [
+    'a configuration that has problems',
     ['--allow-root', '--config', badConfig],
     78,
     /bad\.yaml:2:9: api\.port: /,
   ],
-  ['a missing file', ['--allow-root', '--config', join(home, 'none.yaml')], 78, /none\.yaml/],
+  ['a missing configuration file', ['--allow-root', '--config', join(home, 'none.yaml')], 78, /none\.yaml/],
 ];
 for (const [what, args, status, output] of COMMAND_LINES) {
-  test(`${what}: exit ${status}`, () => {
+  test(`tonearm with ${what} ends with status ${status}`, () => {
     const result = runProgram(...args);
     assert.equal(result.status, status, result.stderr);
     assert.match(status === 0 ? result.stdout : result.stderr, output);
@@ -138,7 +143,10 @@ test('a start as root is refused in one line: exit 77', { skip: lacks({ root: tr
   assert.equal(result.stderr.split('\n').length, 2, 'the refusal is one line');
 });
 
-/** True if the process has its own handler for the signal (proc(5)). */
+/**
+ * True if the process has its own handler for the signal. In the mask `SigCgt` of proc(5), bit 0 is for
+ * signal 1.
+ */
 function handlesSignal(pid: number, signal: number): boolean {
   const caught = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
   const mask = BigInt(`0x${caught}`);
@@ -168,7 +176,7 @@ test('a port in use ends the start with status 69 and one line that names the po
     assert.equal(result.status, 69);
     const taken = `port ${occupant.port}: the port is taken by \\S+ \\(process ${occupant.pid}\\); api.port sets another`;
     assert.match(result.stderr, new RegExp(`^tonearm: cannot listen on 127\\.0\\.0\\.1 ${taken}\\n$`));
-    // No address is opened, also where `::1` is free.
+    // The log is empty, because no address is opened, not even a free `::1`.
     assert.equal(result.stdout, '');
   }
 });
@@ -223,7 +231,7 @@ test('a daemon whose log cannot be written loses lines, and serves', async (t) =
 
 const skip = lacks({ programs: ['perl', 'mkfifo'] });
 
-test('a daemon whose journal hangs loses lines, and serves', { skip }, async (t) => {
+test('a daemon whose journald reads nothing loses lines of its log, and serves', { skip }, async (t) => {
   const { output, close } = await fullSocket();
   t.after(close);
   const { endBy } = await startDaemon(t, { command: [...BLOCKING, ...NODE], output });
@@ -242,7 +250,7 @@ for (const signals of [['SIGTERM'], ['SIGTERM', 'SIGINT']] as const) {
       env: { SABOTAGE: writeHomeFile(`order-${signals.length}`, 'stick audio'), SABOTAGE_FIFO: fifo },
     });
     await until('the thread is stuck', () => daemon.kill('SIGUSR2') && existsSync(`${fifo}.reached`));
-    // The status is not 0, because only the kernel can end this process.
+    // The daemon ends itself by SIGKILL, because process.exit() would wait for the stuck thread.
     assert.deepEqual(await endBy(...signals), [null, 'SIGKILL']);
   });
 }

@@ -1,6 +1,7 @@
-// The page in Chromium behind the reverse proxies of docs/security.md, which are real, at https. The page
-// loads, its buttons work although only programs on the node may change something, and the event stream
-// arrives without delay. All this is true below a path of the proxy, too.
+// Chromium opens the page behind the reverse proxies of docs/security.md. The proxies are real, and serve
+// https. The page loads, and the event stream arrives without delay. With `control: local` the buttons of
+// the page work, because the proxy is a program on the node. All this is true below a path of the proxy,
+// too.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -17,14 +18,20 @@ import { until } from '../until.js';
 import { audioForAll } from './audio-node.js';
 import { documentedBlock } from './documented.js';
 
-/** Chromium resolves every name below localhost to this machine; the node does not know it as its own. */
+/**
+ * Chromium resolves every name below localhost to this machine. The node answers to this name only because
+ * of its key `hosts`.
+ */
 const NAME = 'music.localhost';
 const PROXY_PATH = '/kitchen/';
 const PAGE = 'docs/security.md';
 
 interface Proxy {
   readonly programs: readonly string[];
-  /** The lines of docs/security.md, "Behind a reverse proxy", and these lines again for `PROXY_PATH`. */
+  /**
+   * The lines of docs/security.md, "Behind a reverse proxy", with the changes for the path `PROXY_PATH` that
+   * the same section names.
+   */
   readonly lines: string;
   /** The whole configuration around these lines, for a port and a folder. */
   readonly wholeConfig: (lines: string, port: number, folder: string) => string;
@@ -34,6 +41,7 @@ interface Proxy {
 const PROXIES: Readonly<Record<string, Proxy>> = {
   nginx: {
     programs: ['nginx', 'openssl'],
+    // The regular expression matches everything from ` location / {` to its end, the line `  }`.
     lines: documentedBlock(PAGE, 'nginx').replace(
       / location .*? {2}\}\n/s,
       (location) =>

@@ -33,7 +33,10 @@ const [firstTrack, secondTrack] = TRACKS as [(typeof TRACKS)[0], (typeof TRACKS)
 
 const isNear = (one: number, other: number): boolean => Math.abs(one - other) < TOLERANCE_US;
 
-/** A command, the property of mpv that it changes, as mpv's own socket has it, and a check of the record. */
+/**
+ * A command, the property of mpv that it changes, the property's new value, and a check of the record.
+ * Property and value are those of mpv's own socket.
+ */
 interface CommandRow {
   readonly command: string;
   readonly body?: object;
@@ -69,7 +72,10 @@ const loopEffect = (property: string, value: unknown, status: string): Effect =>
   isPublished: ({ loop_status }) => loop_status === status,
 });
 
-/** They are sent in this order, from the first tone on. The player is paused where positions are compared. */
+/**
+ * The commands are sent in this order. Before the first one, mpv plays the first track. It is paused where
+ * positions are compared.
+ */
 const COMMANDS: readonly CommandRow[] = [
   { command: 'pause', ...pauseEffect(true) },
   { command: 'play', ...pauseEffect(false) },
@@ -99,7 +105,10 @@ const COMMANDS: readonly CommandRow[] = [
 ];
 
 type CmusRow = readonly [command: string, body: object, line: string, value: string, expected: object];
-/** Commands that mpv lacks or carries out differently: the line of cmus's state, and values of the record. */
+/**
+ * Commands that mpv lacks or carries out differently. `cmus-remote -Q` then prints `line` with `value`, and
+ * the record has the values of `expected`.
+ */
 const CMUS_COMMANDS: readonly CmusRow[] = [
   ['shuffle', { shuffle: true }, 'set shuffle', 'tracks', { shuffle: true }],
   ['shuffle', { shuffle: false }, 'set shuffle', 'off', { shuffle: false }],
@@ -276,7 +285,7 @@ describe('cmus', { skip }, () => {
     });
   }
 
-  test('one command pauses cmus and mpv, and with players.exclusive mpv pauses cmus when it plays', async (t) => {
+  test('one command pauses cmus and mpv, and with players.exclusive a player that begins to play pauses the other one', async (t) => {
     const { session, daemon } = node;
     const mpv = await startMpv(session);
     t.after(() => mpv.program.end());

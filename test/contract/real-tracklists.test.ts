@@ -65,7 +65,7 @@ describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
     await untilPlaying(firstTitle);
   });
 
-  test('tracks are added at the end, after a track, and as the playing one, and tracks are removed', async () => {
+  test('tracks are added at the end and after a track, also with set_as_current, and tracks are removed', async () => {
     const uri = `file://${encodeURI(node.session.fileOf(secondTitle))}`;
     await node.change(VLC, 'tracklist/add', { uri });
     const { tracks } = await untilTracksAre(`${firstTitle},${secondTitle},${secondTitle}`);

@@ -118,12 +118,12 @@ describe('the configuration of a daemon that runs', {
   });
 
   test('a reload changes logLevel, and logs the keys that need a restart', async () => {
-    const port = await freePort();
+    const otherPort = await freePort();
     const lines = await reload(`${AUDIO_ONLY}logLevel: warn\n`, ', sse: {maxClients: 7}', /maxClients takes/);
     assert.match(lines, /api\.sse\.maxClients takes effect with the next start/);
     assert.doesNotMatch(lines, /"level":"info"/);
-    const { directory, port: currentPort } = audible.daemon;
-    writeFileSync(join(directory, 'config.yaml'), `api: {port: ${port}}\n${AUDIO_ONLY}logLevel: info\n`);
+    const { directory, port } = audible.daemon;
+    writeFileSync(join(directory, 'config.yaml'), `api: {port: ${otherPort}}\n${AUDIO_ONLY}logLevel: info\n`);
     const from = audible.daemon.log.length;
     audible.daemon.signal('SIGHUP');
     await until('the configuration was read', () => RELOAD_LOGGED.test(audible.daemon.log.slice(from)));
@@ -131,9 +131,9 @@ describe('the configuration of a daemon that runs', {
     assert.doesNotMatch(audible.daemon.log.slice(from), /"restarted"/);
     assert.equal(await statusOf('/server'), 200);
     await assert.rejects(
-      send(port, { path: '/server' }),
+      send(otherPort, { path: '/server' }),
       /ECONNREFUSED/,
-      `the daemon still listens at ${currentPort}`,
+      `the daemon still listens at ${port}`,
     );
     assert.doesNotMatch(await reload(AUDIO_ONLY), /takes effect/);
   });
@@ -176,7 +176,7 @@ describe('the configuration of a daemon that runs', {
     assert.equal(live.state.connection.status, 'live');
   });
 
-  test('the configuration is read again for each SIGHUP, also for one that comes during a reload', async () => {
+  test('a daemon that gets many SIGHUPs in succession reads its configuration again, and restarts nothing', async () => {
     const { daemon } = audible;
     const healthBefore = await readAudioHealth();
     for (let count = 0; count < 20; count += 1) daemon.signal('SIGHUP');

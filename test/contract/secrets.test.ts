@@ -20,9 +20,10 @@ import { AUDIO_ONLY } from './audio-node.js';
 import { Daemon, ENTRY } from './daemon.js';
 
 const PASSWORD = 'marked-password-of-the-broker';
-const COOKIE = 'marked-cookie-of-the-sound-server'.padEnd(256, '~');
+const COOKIE_BEGINNING = 'marked-cookie-of-the-sound-server';
+const COOKIE = COOKIE_BEGINNING.padEnd(256, '~');
 /** Both secrets as they are, and in every encoding in which they could appear. */
-const SPELLINGS = [PASSWORD, COOKIE.slice(0, 33)].flatMap((secret) => {
+const SPELLINGS = [PASSWORD, COOKIE_BEGINNING].flatMap((secret) => {
   const bytes = Buffer.from(secret);
   return [secret, bytes.toString('hex'), bytes.toString('base64').slice(0, 40), encodeURIComponent(secret)];
 });
@@ -153,7 +154,7 @@ const MISTAKES: readonly string[] = [
 ];
 
 for (const mistake of MISTAKES) {
-  test(`the configuration mqtt: {${mistake.replaceAll(PASSWORD, 'SECRET')}} is refused without printing the secret`, (t) => {
+  test(`the configuration mqtt: {${mistake.replaceAll(PASSWORD, 'SECRET')}} is refused or has an unknown key, and the secret is not printed`, (t) => {
     const folder = temporaryFolder(t);
     const config = join(folder, 'config.yaml');
     writeFileSync(config, `mqtt: {enabled: true, ${mistake}}\n`);

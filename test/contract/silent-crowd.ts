@@ -6,7 +6,10 @@ export class SilentCrowd {
   readonly #to: { readonly host: string; readonly port: number };
   readonly #open = new Set<Socket>();
   #hasEnded = false;
-  /** The number of connections that the other end has closed. */
+  /**
+   * How many connections have ended: the other end has closed them, they have failed, or `end` has closed
+   * them.
+   */
   closings = 0;
 
   /** Opens `count` connections in total, from the addresses of `from` in turn. */
@@ -24,7 +27,7 @@ export class SilentCrowd {
     const socket = connect({ ...this.#to, localAddress });
     this.#open.add(socket);
     socket.on('error', () => undefined);
-    // A socket reports that the other end has closed only while it is read.
+    // Only a socket that is being read notices that the other end has closed.
     socket.resume();
     socket.on('close', () => {
       this.closings += 1;

@@ -1,7 +1,7 @@
 // A neighbour opens silent connections again and again. Requests of others, and of the neighbour itself, are
 // served, and memory and descriptors of the node stay within their bounds (docs/http-api.md, "Limits"). The
-// sockets are real, in a network of its own. gateway/connection-choice.test.ts tests which connection is
-// closed.
+// sockets are real, in a network that only this file has (tools/own-network.ts).
+// gateway/connection-choice.test.ts tests which connection is closed.
 
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
@@ -14,8 +14,8 @@ import { consecutiveAddresses, SilentCrowd } from './silent-crowd.js';
 
 const NODE = '10.9.0.1';
 const NODE_V6 = 'fd00:9::1';
-const NEIGHBOUR = '10.9.0.2';
-const NEIGHBOUR_V6 = 'fd00:9:0:1::2';
+const OTHER_NEIGHBOUR = '10.9.0.2';
+const OTHER_NEIGHBOUR_V6 = 'fd00:9:0:1::2';
 /** Addresses of one /64 network, because one device may have many of these. */
 const CROWD_V6 = Array.from({ length: 40 }, (_, index) => `fd00:9:0:2::${index + 1}`);
 const CROWD = '10.9.0.3';
@@ -32,13 +32,13 @@ const MAX_CLIENTS = 256;
 const SERVED = 'HTTP/1.1 200';
 
 /**
- * A neighbour that is served: the address that its requests come from, and the address of the node that they
- * go to.
+ * A program whose requests must be served: the address that they come from, and the address of the node that
+ * they go to.
  */
 type Requester = readonly [from: string, to: string];
 const LOCAL: Requester = ['127.0.0.1', '127.0.0.1'];
-const V4: Requester = [NEIGHBOUR, NODE];
-const V6: Requester = [NEIGHBOUR_V6, NODE_V6];
+const V4: Requester = [OTHER_NEIGHBOUR, NODE];
+const V6: Requester = [OTHER_NEIGHBOUR_V6, NODE_V6];
 
 interface Row {
   readonly what: string;
@@ -106,9 +106,9 @@ async function openStream(from: string, port: number): Promise<RawConnection> {
 }
 
 inOwnNetwork(import.meta.url, () => {
-  for (const address of [NODE, NEIGHBOUR, CROWD, ...LISTENERS])
+  for (const address of [NODE, OTHER_NEIGHBOUR, CROWD, ...LISTENERS])
     ip('addr', 'add', `${address}/24`, 'dev', 'lo');
-  for (const address of [NODE_V6, NEIGHBOUR_V6, 'fd00:9:0:2::9999', ...CROWD_V6])
+  for (const address of [NODE_V6, OTHER_NEIGHBOUR_V6, 'fd00:9:0:2::9999', ...CROWD_V6])
     ip('addr', 'add', `${address}/64`, 'dev', 'lo', 'nodad');
 
   const startNode = (t: TestContext): Promise<Daemon> =>

@@ -1,6 +1,6 @@
 // The 64 listeners of a node, on the built daemon and a real sound server: each receives every change, once
-// and in order, and those that never read delay nobody and cost no memory (docs/events.md, "Slow readers").
-// bench/fanout.ts and bench/crowds.ts have a thousand of each.
+// and in order, and those that never read delay nobody and cost little memory (docs/events.md, "Slow
+// readers"). bench/fanout.ts has a thousand of each.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

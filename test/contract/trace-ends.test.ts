@@ -21,30 +21,30 @@ interface Peers {
   readonly env: Environment;
   readonly directory: string;
   /** The tracer's connections to the server, in their order. */
-  readonly servers: readonly Socket[];
+  readonly serverSockets: readonly Socket[];
 }
 
 /** Starts a server that accepts connections, and reads nothing until the test makes it read. */
 async function startPeers(t: TestContext): Promise<Peers> {
   const directory = temporaryFolder(t);
-  const servers: Socket[] = [];
-  const server = createServer((socket) => servers.push(socket.on('error', () => socket.destroy())));
+  const serverSockets: Socket[] = [];
+  const server = createServer((socket) => serverSockets.push(socket.on('error', () => socket.destroy())));
   const path = join(directory, 'native');
   await new Promise<void>((resolve) => server.listen(path, resolve));
   t.after(() => {
     server.close();
-    for (const socket of servers) socket.destroy();
+    for (const socket of serverSockets) socket.destroy();
   });
   const env = { PATH: process.env['PATH'] ?? '', XDG_RUNTIME_DIR: directory, PULSE_SERVER: `unix:${path}` };
-  return { env, directory, servers };
+  return { env, directory, serverSockets };
 }
 
 /** Starts a tracer in front of the server of `startPeers`, and connects one client. */
-async function startWithClient(t: TestContext, { env, servers }: Peers, ...args: readonly string[]) {
+async function startWithClient(t: TestContext, { env, serverSockets }: Peers, ...args: readonly string[]) {
   const tracer = await startTracer(t, env, ...args);
   const client = connect(tracer.path).on('error', () => client.destroy());
   t.after(() => client.destroy());
-  const server = await until('the server is connected', () => servers[0]);
+  const server = await until('the server is connected', () => serverSockets[0]);
   return { tracer, client, server };
 }
 
@@ -55,7 +55,7 @@ const untilClosed = (socket: Socket): Promise<unknown> =>
 const untilPrinted = (tracer: Tracer, text: string): Promise<true> =>
   until(`the tracer prints ${text}`, () => tracer.out().includes(text) || undefined);
 
-test('audio data without lines is counted at the end of its connection', TIME_LIMIT, async (t) => {
+test('audio data that is not printed is counted at the end of its connection', TIME_LIMIT, async (t) => {
   const { tracer, client, server } = await startWithClient(t, await startPeers(t));
   server.resume();
   const block = Buffer.from(wire.framed(Array(65_536).fill(0x55), { channel: 0 }));
@@ -64,7 +64,7 @@ test('audio data without lines is counted at the end of its connection', TIME_LI
   await untilPrinted(tracer, '#1 closed; not shown: 2 blocks of audio data, 131072 bytes');
 });
 
-test('bytes that are no frame end their connection, after what came before them', TIME_LIMIT, async (t) => {
+test('bytes that are no frame end their connection, and earlier frames pass', TIME_LIMIT, async (t) => {
   const { tracer, client, server } = await startWithClient(t, await startPeers(t));
   const received: Buffer[] = [];
   server.on('data', (chunk) => received.push(chunk));

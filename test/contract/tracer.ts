@@ -43,6 +43,9 @@ export async function startTracer(
   return { ...tracer, path };
 }
 
-/** Starts a tracer with any arguments, also one that runs a command and does not listen for other clients. */
+/**
+ * Starts a tracer with any arguments, also one that runs a command, which prints no address for other
+ * clients.
+ */
 export const spawnTrace = (t: TestContext, env: Environment, ...args: readonly string[]): Spawned =>
   spawned(t, env, [process.execPath, ENTRY, 'trace', ...args]);

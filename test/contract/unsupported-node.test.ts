@@ -1,6 +1,7 @@
 // The built program on a Node, a system or a C library for which it has no binary: it ends with one line and
 // a documented status, and commands that need no binary work. The tests run on this Node, and a preloaded
-// file lets it report another version or system; test/tools/fresh-checkout.test.ts has other real ones.
+// file lets it report another version or system. test/tools/fresh-checkout.test.ts runs the program on other
+// Nodes, which are real.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -45,8 +46,9 @@ const MACHINES: readonly (readonly [what: string, script: string, line: RegExp])
 function runOn(t: TestContext, script: string, ...args: readonly string[]) {
   const preload = join(temporaryFolder(t), 'machine.cjs');
   // The properties of `process.versions` cannot be changed, so a copy that can be changed takes its place.
-  const open = 'Object.defineProperty(process, "versions", { value: { ...process.versions } });';
-  writeFileSync(preload, `${open}\n${script};\n`);
+  const makeVersionsWritable =
+    'Object.defineProperty(process, "versions", { value: { ...process.versions } });';
+  writeFileSync(preload, `${makeVersionsWritable}\n${script};\n`);
   return spawnSync(process.execPath, ['--require', preload, ENTRY, ...args], { encoding: 'utf8' });
 }
 
@@ -94,8 +96,8 @@ function withBinaries(t: TestContext, natives: Readonly<Record<string, 'unloadab
   const folder = temporaryFolder(t);
   const builtFolder = dirname(ENTRY);
   const file = `uws_linux_${process.arch}_${process.versions.modules}.node`;
-  // `uws-older` supports fewer versions of Node, `uws-newer` fewer C libraries, so either may lack this
-  // machine.
+  // `uws-older` supports fewer versions of Node, and `uws-newer` supports fewer C libraries. So this machine
+  // may be able to use only one of them.
   const loadable = [join(builtFolder, 'uws-older', file), join(builtFolder, 'uws-newer', file)].find((path) =>
     existsSync(path),
   );

@@ -28,8 +28,7 @@ test('a command without an answer at the deadline is a time-out, and its late an
     error: { fault: 'timeout', detail: 'The audio backend gave no answer within 0.1 s' },
   });
 
-  const kept = ask('audio', 'keep');
-  assert.equal((await kept).ok, false);
+  assert.equal((await ask('audio', 'keep')).ok, false);
   // On a busy machine `release` itself may take longer than the deadline of 0.1 s, so it is repeated.
   let released = await ask('audio', 'release');
   while (!released.ok) released = await ask('audio', 'release');
@@ -116,6 +115,7 @@ test('the audio thread is notified of listeners to its meters: at its start, for
 
   await ask('audio', 'exit');
   await recorder.untilState('audio', 'up', 2);
+  // If power were notified, its line would have come before this answer.
   await ask('power', 'who');
 
   const actual = levelLines().map(({ message, fields }) => `${fields['backend']} ${message}`);

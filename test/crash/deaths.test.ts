@@ -143,7 +143,7 @@ test('commands that wait for a dying thread are answered unavailable, oldest fir
   assert.deepEqual(answered, [1, 2, 3]);
 });
 
-test('a child is restarted after each of 5 deaths in 60 s, and has failed for 60 s after the sixth', async (t) => {
+test('a child is restarted after each of 5 deaths in 60 s, and stays failed for 60 s after the sixth', async (t) => {
   const clock = new ManualClock();
   const { recorder } = startChildren(t, { audio: 'throws-at-load' }, { clock, restarts: RESTARTS });
   const begun = clock.date();

@@ -131,10 +131,10 @@ export class ReportRecorder implements ChildListener {
     });
   }
 
-  untilState(backend: ChildName, state: string, restarts = 0): Promise<void> {
+  untilState(backend: ChildName, state: string, restartsMin = 0): Promise<void> {
     return this.until(() => {
       const health = this.healthOf(backend);
-      return health?.state === state && health.restarts >= restarts;
+      return health?.state === state && health.restarts >= restartsMin;
     });
   }
 

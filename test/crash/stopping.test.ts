@@ -55,6 +55,7 @@ test('when two children ignore the stop, and all have little time, the last chil
   const waitsMs = lateDetails.map((detail) =>
     Number(/^did not stop within (\d+) ms$/.exec(String(detail))?.[1]),
   );
+  // The three children share the 3 s equally, because their own times are equal (`stopTimeMs` in policy.ts).
   assert.ok(Math.max(...waitsMs) <= 1_000, `waited ${waitsMs} ms for the late children`);
   assert.equal(recorder.lines.at(-1)?.message, CLEAN_STOP);
 });
@@ -66,7 +67,7 @@ test('a stop that fails is logged and does not count as late, and a peer lost du
   assert.deepEqual(recorder.statesOf('audio'), ['connecting', 'up']);
 });
 
-/** With these waits before a restart, the first death leaves the child in the state. */
+/** Each key is the state of a child after its first death, if the restart policy has these waits. */
 const WAITS_MS_OF_STATE = { restarting: [3_600_000], failed: [] };
 for (const [state, waitsMs] of Object.entries(WAITS_MS_OF_STATE)) {
   test(`a child that is ${state} stops at once and is not started again`, async (t) => {

@@ -13,7 +13,7 @@ export const BLUETOOTH = `bluetooth: {adapter: hci0, pairingTimeout: ${PAIRING_S
 
 /** Pairs with the node's address without a scan, as a phone may try at any time. */
 const PHONE_PAIRS_UNASKED = `timeout 60 btmgmt --index 1 pair -c 3 -t 0 ${NODE}`;
-/** Lets the phone find the node, and prints the class that the node shows. */
+/** Has the phone scan until it knows the node's class of device, and prints this class. */
 const PHONE_FINDS_NODE = `class='busctl get-property org.bluez ${NODE_AT_PEER} Class'
 (until $class > /dev/null; do echo select ${PEER}; echo scan bredr; sleep 1; done) 2> /dev/null | bluetoothctl > /dev/null
 $class`;
@@ -30,8 +30,12 @@ systemctl --user daemon-reload; systemctl --user kill --signal=KILL tonearm`;
 const RESTART_TONEARM = `rm -r $XDG_RUNTIME_DIR/systemd/user/tonearm.service.d
 systemctl --user daemon-reload; systemctl --user start tonearm`;
 
-/** Major class audio and video, minor class loudspeaker: bits 2 to 12 (Bluetooth, "Assigned Numbers"). */
+/**
+ * The bits 2 to 12 of a class of device: the minor class from bit 2, and the major class from bit 8
+ * (Bluetooth, "Assigned Numbers").
+ */
 const CLASS_BITS = 0x1ffc;
+/** The major class 4 is audio and video, and its minor class 5 is a loudspeaker: `(4 << 8) | (5 << 2)`. */
 const LOUDSPEAKER = 0x0414;
 
 export function pairingScenarios(node: () => EmulatedNode): void {
@@ -52,7 +56,7 @@ export function pairingScenarios(node: () => EmulatedNode): void {
     await untilAdapterHas({ ...CLOSED, known_devices: [] });
   });
 
-  test('a phone finds a loudspeaker in pairing mode, pairs and is trusted, and pairing mode ends', async () => {
+  test('a phone finds the node in pairing mode as a loudspeaker, pairs and is trusted, and pairing mode ends', async () => {
     await node().change('/bluetooth/pairing_mode');
     await untilAdapterHas({ pairing_active: true, discoverable: true, pairable: true });
     const found = await node().machine.root(PHONE_FINDS_NODE);
@@ -79,7 +83,7 @@ export function forgettingScenarios(node: () => EmulatedNode): void {
 export function endingScenarios(node: () => EmulatedNode): void {
   const { untilAdapterHas, untilBackendIs, untilPeerHas, survivesDeathOfBluetoothd } = bluetoothOf(node);
 
-  test('a bluetoothd that dies in pairing mode is back by itself, and closed', async () => {
+  test('a bluetoothd that dies in pairing mode is back by itself, and nobody may pair then', async () => {
     await node().change('/bluetooth/pairing_mode');
     await untilAdapterHas({ pairing_active: true });
     await survivesDeathOfBluetoothd();

@@ -14,7 +14,7 @@ const SURROUND_OUTPUT = LOOPBACK.replace('analog-stereo', 'analog-surround-51');
 
 export function cardScenarios(node: () => EmulatedNode): void {
   const stateNow = () => node().stream.model.known;
-  const isActive = (profile: string): Promise<void> =>
+  const untilActive = (profile: string): Promise<void> =>
     node().until(`${profile} of ${CARD}`, () =>
       [...stateNow().cards.values()].some((card) => card.name === CARD && card.active_profile === profile),
     );
@@ -28,18 +28,18 @@ export function cardScenarios(node: () => EmulatedNode): void {
     await node().change(PROFILE, { profile: SURROUND });
     await node().untilOutput(SURROUND_OUTPUT);
     await node().untilOutputGoes(LOOPBACK);
-    await isActive(SURROUND);
+    await untilActive(SURROUND);
     await node().untilAllAgree();
 
     await node().change(PROFILE, { profile: 'off' });
     await node().untilOutputGoes(SURROUND_OUTPUT);
     await node().untilClient('tone', DUMMY);
-    await isActive('off');
+    await untilActive('off');
     await node().untilAllAgree();
 
     await node().change(PROFILE, { profile: STEREO });
     await node().untilOutput(LOOPBACK);
-    await isActive(STEREO);
+    await untilActive(STEREO);
     await node().untilAllAgree();
     await node().machine.user('systemctl --user stop tone');
     const removed = outputEventsOf(node(), DUMMY, from).filter((line) => line.startsWith('removed'));
@@ -49,7 +49,7 @@ export function cardScenarios(node: () => EmulatedNode): void {
   test('an unknown profile and an unknown card answer 404 and change nothing', async () => {
     for (const path of [PROFILE, PROFILE.replace('aloop', 'none')])
       assert.equal((await node().post(path, { profile: 'surround' })).status, 404, path);
-    await isActive(STEREO);
+    await untilActive(STEREO);
     await node().untilAllAgree();
   });
 

@@ -1,5 +1,5 @@
-// Boots the emulated machine once, sets tonearm up on it and runs every scenario over it, one after the
-// other: each leaves the machine with the two cards that the first has brought.
+// Boots the emulated machine once, sets tonearm up on it, and runs the scenarios on it, one after the other.
+// The first group brings two cards, and each group leaves these cards there.
 
 import assert from 'node:assert/strict';
 import { after, before, describe } from 'node:test';

@@ -14,8 +14,8 @@ const ROUNDS = isFullSize ? 100 : 3;
 /** After these rounds everything that is made only once has been made. */
 const WARM_UP_ROUNDS = 2;
 /**
- * The bound is wide, because V8 takes and gives back memory by chance. Two records that stay behind in each
- * round take less than a tenth of it.
+ * The bound is wide, because V8 takes and gives back memory by chance. It does not find a leak of two
+ * records in each round, because these take less than a tenth of it.
  */
 const GROWTH_MAX_KB = 24 * 1024;
 

@@ -12,7 +12,8 @@ const LISTEN = `/audio/inputs/${TURNTABLE}/listen`;
 
 /**
  * Plays noise into the other half of the card until the unit ends. The card refuses to capture unless both
- * halves have the same format, rate and layout. They are read from the half that captures already.
+ * halves have the same format, rate and layout. They are read from the half that captures already. With
+ * `--separate-channels` aplay reads one file for each channel, so there are two.
  */
 const PLAY_NOISE = `captured() { sed -n "s/^$1: \\([^ ]*\\).*/\\1/p" /proc/asound/Loopback/pcm0c/sub0/hw_params; }
 case $(captured access) in
@@ -79,7 +80,7 @@ export function inputScenarios(node: () => EmulatedNode): void {
     assert.equal(listen, undefined);
   });
 
-  test('an input is heard at an output as a stream that is called after it', async () => {
+  test('an input is heard at an output as a stream whose name is the description of the input', async () => {
     await beginListening();
     const { description } = await node().untilInput(TURNTABLE, { listen: [DUMMY] });
     await node().untilClient(description, DUMMY);

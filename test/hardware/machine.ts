@@ -142,8 +142,9 @@ export class Machine {
 const ENDS_WITH_TEST = ['setpriv', '--pdeathsig', 'KILL'] as const;
 
 /**
- * Modules and services that have nothing to do here are left out, because they take time. `tsc=reliable` is
- * there because a processor that had to wait is no reason to read a slower clock.
+ * Modules and services that have nothing to do here are left out, because they take time. With
+ * `tsc=reliable` the kernel keeps to the processor's own clock. Otherwise it would read a slower clock after
+ * a processor had to wait.
  */
 const KERNEL = [
   'root=/dev/vda rw console=ttyS0 quiet mitigations=off tsc=reliable panic=-1 systemd.show_status=off',

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { NodeState } from '../../src/client/store.js';
-import type { InputRecord } from '../../src/protocol/actor/schemas.js';
+import type { CardRecord, InputRecord } from '../../src/protocol/actor/schemas.js';
 import { EventConsumer } from '../consumer/consumer.js';
 import { type Audio, byId, type Client, hasValues, type Output } from '../contract/audio-node.js';
 import { Conformance } from '../gateway/openapi-conformance.js';
@@ -19,7 +19,10 @@ export const SLOW_MS = 240_000;
 
 const LIST_ALL = 'pactl get-default-sink; pactl list short sinks; pactl list short sink-inputs';
 
-/** True if TONEARM_HARDWARE=full has asked for the long rounds. `npm test -- --all` runs a part of them. */
+/**
+ * True if TONEARM_HARDWARE=full has asked for all scenarios and for many rounds. `npm test -- --all` alone
+ * runs only some scenarios, with few rounds.
+ */
 export const isFullSize = process.env['TONEARM_HARDWARE'] === 'full';
 
 export class EmulatedNode {
@@ -141,14 +144,14 @@ export class EmulatedNode {
   }
 
   /**
-   * Waits until the event stream, the routes and the sound server itself name the same cards, outputs,
-   * default and streams.
+   * Waits until the event stream and the routes have the same cards, outputs and streams, and the sound
+   * server itself has the same outputs, default and streams.
    */
   async untilAllAgree(): Promise<void> {
     const doAgree = async (): Promise<true> => {
       const { known } = this.stream.model;
       const { server, outputs, clients } = await this.get<Audio>('/audio');
-      assert.deepEqual(byId(known.cards.values()), byId(await this.get<Audio['outputs']>('/audio/cards')));
+      assert.deepEqual(byId(known.cards.values()), byId(await this.get<CardRecord[]>('/audio/cards')));
       assert.deepEqual(byId(known.outputs.values()), byId(outputs));
       assert.deepEqual(byId(known.clients.values()), byId(clients));
       const listed = await this.machine.user(LIST_ALL);

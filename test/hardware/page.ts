@@ -10,7 +10,7 @@ import { LOOPBACK, untilTwoCards } from './hot-plug.js';
 import { type EmulatedNode, SLOW_MS } from './node.js';
 
 export function pageScenarios(node: () => EmulatedNode): void {
-  test('the page shows the profiles of a card, and pairs a phone', {
+  test('the page shows the profiles of a card, and begins and ends pairing mode', {
     skip: lacks({ programs: ['chromium'] }),
   }, async () => {
     await untilTwoCards(node());

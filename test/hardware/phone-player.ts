@@ -8,8 +8,8 @@ export const TITLES = ['Evening show', 'Night show'] as const;
 export const ARTIST = 'The phone';
 
 /**
- * The player changes only when BlueZ hands on a command. It has no main loop, because Debian's python3-dbus
- * comes without one.
+ * The player changes only when BlueZ hands on a command. Debian's python3-dbus comes without a main loop, so
+ * the program calls GLib's by ctypes.
  */
 const PLAYER = `import ctypes, os, socket
 import dbus, dbus.service

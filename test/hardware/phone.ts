@@ -79,7 +79,8 @@ export function phoneScenarios(node: () => EmulatedNode): void {
 }
 
 /**
- * Players of the phone. The node's own player, as the phone knows it, is on the same bus, but has no artist.
+ * The players of the phone. Their bus also has the node's own player, as the phone knows it. That player has
+ * no artist, so it is left out.
  */
 const playersOfPhone = ({ stream }: EmulatedNode): readonly PlayerRecord[] =>
   [...stream.model.known.players.values()].filter(({ metadata }) => metadata?.['xesam:artist'] === ARTIST);

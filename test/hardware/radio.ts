@@ -1,5 +1,6 @@
-// Two emulated Bluetooth controllers on one radio. The first is the node's. The second is the phone's, with
-// one bluetoothd and one sound server for both, or that of a second machine (other-end.ts).
+// Two emulated Bluetooth controllers on one radio. The first is the node's. The second is the phone's, and
+// one bluetoothd and one sound server then serve both. For the loudspeaker, a second machine gets the second
+// controller (other-end.ts).
 
 import type { DispatchedEvent } from '../consumer/parser.js';
 import { hasValues } from '../contract/audio-node.js';
@@ -17,7 +18,7 @@ export const outputOf = (address: string): string => `bluez_output.${inObjectNam
 
 /**
  * Controllers that also speak Low Energy make btvirt 5.82 crash when they scan. With others it has crashed
- * once, when a scan ended beside a connection, so that no test scans for longer than it has to.
+ * once, when a scan ended during a connection. So no test scans for longer than it has to.
  */
 export const CONTROLLERS = `modprobe hci_vhci; systemctl reset-failed btvirt 2> /dev/null
 systemd-run --quiet --unit=btvirt btvirt -B -l2`;

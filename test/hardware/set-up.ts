@@ -28,7 +28,7 @@ export function setUpScenarios(node: () => EmulatedNode): void {
     return health.backends.audio.detail ?? '';
   };
 
-  test('the set-up takes back all that it has made, also the membership in the group audio', async () => {
+  test('tonearm-setup --uninstall takes the user out of the group audio, and says so', async () => {
     await untilTwoCards(node());
     const output = await node().machine.root(UNINSTALL);
     assert.match(output, /take pi out of the group audio/);

@@ -1,6 +1,6 @@
 // A house of three booted nodes on one network, each with the installed daemon, PulseAudio and Avahi, by
-// which they find each other. It needs the network of `inOwnNetwork`. A program that runs there, such as a
-// browser, is one more machine of the house.
+// which they find each other. The test must run in the network namespace of `inOwnNetwork`
+// (tools/own-network.ts). A program in this namespace, such as a browser, is one more machine of the house.
 
 import assert from 'node:assert/strict';
 import type { AudioRecord, NodeRecord, OutputRecord } from '../../src/protocol/actor/schemas.js';

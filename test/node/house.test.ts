@@ -25,7 +25,7 @@ const PUBLIC_ADDRESS = '93.184.215.14';
 /** The port of false announcements. */
 const FALSE_PORT = 8080;
 
-/** Services of avahi-daemon on a node; each is announced while its unit runs. */
+/** Commands of Avahi on a node. Each one announces an address or a service while it runs. */
 const FALSE_ANNOUNCEMENTS: Readonly<Record<string, string>> = {
   'web-name': `avahi-publish-address --no-reverse ${WEB_NAME} ${OWN_ADDRESS}`,
   'by-web-name': `avahi-publish-service --host=${WEB_NAME} by-web-name _http._tcp ${FALSE_PORT} path=/ui api=tonearm`,
@@ -143,7 +143,7 @@ inOwnNetwork(import.meta.url, () => {
           test(title, async () => void (await journey(page())));
       });
 
-    test('nodes and pages ask falsely announced hosts nothing, and do not trust their web name or public address', async (t) => {
+    test('nodes and pages send falsely announced hosts no request, and do not trust their web name or public address', async (t) => {
       const requested: string[] = [];
       const server = createServer((request) => requested.push(String(request.headers.host)));
       t.after(() => server.close());
@@ -174,8 +174,10 @@ inOwnNetwork(import.meta.url, () => {
         return true;
       });
       await announce('last', LAST_ANNOUNCEMENT);
+      // Only the last announcement makes this text, because its node has another interface (odio-api).
       await inEveryEngine((page) => page.sees('Opens its own page'));
-      // The policy of a page is made of what is announced when the page is loaded.
+      // The policy of a page is made of what is announced when the page is loaded. The new policy permits
+      // `far.local`, so the room of this false host is away, no longer blocked.
       await inEveryEngine(async (page) => {
         await open(page);
         await page.sees(AWAY_TEXT);

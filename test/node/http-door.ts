@@ -23,7 +23,7 @@ export type Door = Awaited<ReturnType<typeof connectInto>>;
 
 /**
  * Opens a door: a unix socket in `dir` that leads to a port in the network of process `leader`. The door
- * closes by itself if this process dies.
+ * closes by itself if the process of the tests dies.
  */
 export async function connectInto(leader: number, port: number, dir: string) {
   const path = join(dir, `port-${port}`);

@@ -44,7 +44,7 @@ export class Keeper {
     });
     this.#child.on('error', fail);
     lines.on('close', () => fail(new Error('the node ended unasked')));
-    // This handler is for the time after a close, when nobody may wait for the failure any more.
+    // This handler is for the time after a close, when perhaps nobody waits for the failure any more.
     this.#failure.catch(() => undefined);
     this.holder = new Promise((resolve) => {
       lines.on('line', (line) => {

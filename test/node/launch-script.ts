@@ -6,10 +6,10 @@
 // - The tests run as root with CAP_SYS_ADMIN, and need systemd-nspawn, unshare, nsenter, setpriv and tar.
 //   The kernel has overlayfs and cgroup2, which need not be mounted. The whole system is on one file system,
 //   because overlayfs does not see through mounts.
-// - The node has a cgroup2 group of its own at the root of the hierarchy, which is the root of its cgroup
-//   namespace. The group is mounted over /sys/fs/cgroup, so that nspawn sees a pure unified layout on every
-//   host, and two nodes do not share nspawn's `payload` group. Controllers that the host keeps in version 1
-//   (memory, cpu) are missing inside the node.
+// - The node has a cgroup2 group of its own at the root of the hierarchy. This group is the root of the
+//   node's cgroup namespace. The group is mounted over /sys/fs/cgroup, so that nspawn sees a pure unified
+//   layout on every host, and two nodes do not share nspawn's `payload` group. Controllers that the host
+//   keeps in version 1 (memory, cpu) are missing inside the node.
 // - /run is a tmpfs of the node's own, because nspawn keeps locks and propagation mounts there. These must
 //   not outlive the node, nor meet those of another nspawn.
 // - CAP_SYS_RESOURCE is not needed, because systemd in a container ignores that it may not lower OOM scores.
@@ -75,7 +75,7 @@ clean_up() {
     [ ! -w "$group/cgroup.kill" ] || echo 1 > "$group/cgroup.kill"
     sleep 0.02
   done
-  # What the test process put there lies below the mount.
+  # Files that the test process has put into the folder lie below the mount.
   umount -l "$DIR" && rm -rf --one-file-system "$DIR"
 }
 rmdir_tree() {
@@ -86,7 +86,8 @@ trap clean_up EXIT
 trap '' INT HUP TERM PIPE
 mkdir "$group"
 # The child enters the group first, because the group becomes the root of the cgroup namespace that the child makes.
-# Once the death of the keeper would send the child a signal, the child checks that the keeper is still its parent.
+# setpriv has the kernel kill the child when the keeper dies. The keeper may have died before that, so the
+# child then checks that the keeper is still its parent.
 sh -c 'echo $$ > "$1/cgroup.procs"; shift; exec "$@"' enter "$group" \
   env --default-signal setpriv --pdeathsig KILL \
   sh -c '[ "$PPID" = "$1" ] || exit 1; shift; exec "$@"' check $$ \

@@ -69,7 +69,7 @@ export async function bootNode(
     const state = await node.state();
     await node.close();
     // The keeper removes the folder, unless it could not even begin. Only an empty folder is removed here,
-    // because a folder with content may be the machine's own root.
+    // because the machine's own root may be mounted below a folder with content.
     if (existsSync(dir) && readdirSync(dir).length === 0) rmdirSync(dir);
     const report = `its console said:\n${keeper.console || '(nothing)\n'}its systemd says:\n${state}`;
     throw new Error(`the node did not boot; ${report}`, { cause: error });
@@ -152,8 +152,8 @@ export class Node extends Container {
   }
 
   /**
-   * Installs the form of the package that runs on the system's Node. The stand-in satisfies the dependency
-   * on Node unless a package has done so already.
+   * Installs the form of the package that runs on the system's Node. An empty package `nodejs`
+   * (`buildStandIn`) satisfies the dependency on Node, unless a package `nodejs` is installed already.
    */
   async installPlain(): Promise<string> {
     const present = await this.root('dpkg-query', '--show', 'nodejs');

@@ -21,7 +21,10 @@ const OPENING_FILE = {
   pipewire: '/home/pi/.config/pipewire/pipewire-pulse.conf.d/50-tonearm.conf',
 } as const;
 
-/** Prints the listening sockets, and the files of a set-up in the home without the sound server's own. */
+/**
+ * Prints checksums of pi's configuration files, and the listening sockets. PulseAudio's own files, such as
+ * `pulse/cookie`, are left out. `pulse/default.pa` stays, because the set-up writes it.
+ */
 const TRACES = `find /home/pi/.config ${CONFIG} -type f | grep -v "/pulse/[^d]" | sort | xargs sha256sum; ss -Hltn`;
 const PLAYER = 'pacat --client-name=Radio --stream-name=News /dev/zero';
 
@@ -41,7 +44,8 @@ async function plugIn(node: Node, { booted, name, number }: Computer): Promise<v
   const computer = booted.node();
   await node.connect(`lan${number}`, computer, 'eth0');
   await node.shell(`ip addr add 10.9.${number}.1/24 dev lan${number}; ip link set lan${number} up`);
-  // The node is known by the first of its addresses.
+  // The node's commands name its first address, 10.9.1.1, also for the second computer, which needs a route
+  // to it.
   await computer.shell(`hostname ${name}
     ip addr add 10.9.${number}.2/24 dev eth0; ip link set eth0 up; ip route add 10.9.0.0/16 via 10.9.${number}.1`);
 }

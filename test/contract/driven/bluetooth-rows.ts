@@ -66,9 +66,10 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['key bluetooth.pairingTimeout'],
-    title: 'pairing mode ends after pairingTimeout, also by BlueZ itself',
+    title: 'pairing mode ends after pairingTimeout, which BlueZ gets as its own timeout, too',
     run: async ({ cards, bluez }) => {
       await cards.post('/bluetooth/pairing_mode');
+      // `cards` has a pairingTimeout of 17 s (house.ts).
       wasCalled(bluez, 'Set DiscoverableTimeout=17');
       await untilRecord(cards, { pairing_active: false, discoverable: false });
     },

@@ -96,7 +96,7 @@ export const BROKER_ROWS: readonly Row<BrokerNode>[] = [
       'key mqtt.username',
       'key mqtt.passwordFile',
     ],
-    title: 'the node joins the broker of mqtt.url with its name, password and authority, below mqtt.topic',
+    title: 'the node joins mqtt.url with username, passwordFile and caFile, and publishes below mqtt.topic',
     run: async ({ house, spy, log }) => {
       await spy.holds('house/attic/status', (text) => text === 'online');
       assert.match(log(), new RegExp(`New client connected .*u'${USER}'`));
@@ -109,7 +109,7 @@ export const BROKER_ROWS: readonly Row<BrokerNode>[] = [
     run: async ({ spy, units }) => {
       await spy.holds('house/cellar/status', (text) => text === 'online');
       await spy.publish(`house/cellar/${COMMAND}`, 'stop');
-      // The node answers this question after it has handled the command.
+      // The node answers `who` with its status. The command before it would have reached the node by then.
       const countAnswers = () => spy.texts('house/cellar/status').length;
       const before = countAnswers();
       await spy.publish('house/cellar/who', '');

@@ -1,6 +1,6 @@
 // A scripted sound server with a card of two profiles, and an output and an input of two ports each. Its
 // profile and its ports can be switched. It is scripted because a real sound server has no card on a machine
-// without sound hardware; the emulated machine has real cards.
+// without sound hardware. The tests in test/hardware have real cards, on an emulated machine.
 
 import {
   bytesOf,
@@ -17,6 +17,7 @@ const NO_INDEX = 0xffffffff;
 /** The error of the protocol for an object that does not exist. */
 const NO_ENTITY = 5;
 const PROFILES = ['stereo', 'surround'];
+/** Each port with its availability: 2 means that something is plugged in. */
 const PORTS = [
   ['speakers', 2],
   ['line', 2],
@@ -43,7 +44,8 @@ export async function startCardServer(t: Ending) {
   const inputPorts = ['rear', 'front'].map((name) => [text(name), text(null), u32(0), u32(2)].flat());
   const input = () => source({ name: 'line-in', ports: inputPorts, activePort: state.inputPort });
   const sink = () => bytesOf.sink(0, 'living', { card: CARD, ports: PORTS, activePort: state.port });
-  const textIn = (fields: Buffer): string => /t([a-z]+)\0$/.exec(fields.toString('latin1'))?.[1] ?? '';
+  /** The last text of the fields. Each text stands between `t` and a zero byte, such as `tsurround\0`. */
+  const lastText = (fields: Buffer): string => /t([a-z]+)\0$/.exec(fields.toString('latin1'))?.[1] ?? '';
   const handler = ordinaryExcept({
     [COMMAND.getSinks]: ({ tag }, responder) => responder.reply(tag, sink()),
     [COMMAND.getSink]: ({ tag }, responder) => responder.reply(tag, sink()),
@@ -54,15 +56,15 @@ export async function startCardServer(t: Ending) {
     [COMMAND.getCard]: ({ tag }, responder) =>
       state.hasCard ? responder.reply(tag, cardFields(state.profile)) : responder.error(tag, NO_ENTITY),
     [COMMAND.setCardProfile]: ({ tag, fields }, responder) => {
-      state.profile = textIn(fields);
+      state.profile = lastText(fields);
       return Buffer.concat([responder.reply(tag), event('cardChange', CARD)]);
     },
     [COMMAND.setSourcePort]: ({ tag, fields }, responder) => {
-      state.inputPort = textIn(fields);
+      state.inputPort = lastText(fields);
       return responder.reply(tag);
     },
     [COMMAND.setSinkPort]: ({ tag, fields }, responder) => {
-      state.port = textIn(fields);
+      state.port = lastText(fields);
       return Buffer.concat([responder.reply(tag), event('sinkChange', 0)]);
     },
   });

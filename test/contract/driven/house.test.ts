@@ -1,4 +1,4 @@
-// Drives the built daemon by the rows of the table that share a node on a sound server and two buses.
+// Drives the built daemons that house.ts starts, by the rows of the table (row.ts) that share them.
 
 import assert from 'node:assert/strict';
 import { after, before, describe } from 'node:test';

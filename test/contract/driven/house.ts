@@ -1,6 +1,6 @@
 // Starts the daemons that most rows of the table share: four built daemons on private buses and sound
-// servers. `house` has everything enabled, `plain` has the same backends with default or other values, `bare`
-// has no backend, and `cards` has a scripted sound server with a card.
+// servers. `house` has every backend. `plain` has the same backends, and their keys have the default or
+// other values. `bare` has no backend, and `cards` has a scripted sound server with a card.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -29,8 +29,8 @@ export const COOKIE = 'c'.repeat(256);
  */
 const HASTENED_S = { scanTimeout: 11, pairingTimeout: 17, idleTimeout: 61 } as const;
 /**
- * A sleep of this length is over at once, too. hasten.ts compares exactly, and a double has exactly this
- * number of minutes.
+ * A sleep of this length is over at once, too. hasten.ts shortens only timers of exactly this length, so the
+ * number is one that a double holds exactly.
  */
 export const HASTENED_SLEEP_MINUTES = 1.25;
 const HASTEN_URL = new URL('./hasten.js', import.meta.url).href;
@@ -129,8 +129,8 @@ async function startBluez(t: Ending, address: string): Promise<ScriptedBluez> {
   return bluez;
 }
 
-/** A `journalctl` that prints its arguments as one entry. */
-function fakeJournal(folder: string): string {
+/** Writes a `journalctl` that prints its arguments as one entry. Returns a PATH that finds it first. */
+function searchPathWithJournalctl(folder: string): string {
   const line = `{"MESSAGE":"%s","PRIORITY":"5","__REALTIME_TIMESTAMP":"1790000000000000"}\\n`;
   mkdirSync(folder);
   writeFileSync(join(folder, 'journalctl'), `#!/bin/sh\nprintf '${line}' "$*"\n`, { mode: 0o755 });
@@ -159,7 +159,7 @@ export async function startHouse(t: Ending): Promise<House> {
   writeFileSync(path('cookie'), COOKIE, { mode: 0o600 });
   const env = {
     ...sound.env,
-    PATH: fakeJournal(path('bin')),
+    PATH: searchPathWithJournalctl(path('bin')),
     PULSE_COOKIE: path('cookie'),
     DBUS_SESSION_BUS_ADDRESS: userBus.address,
     DBUS_SYSTEM_BUS_ADDRESS: systemBus.address,

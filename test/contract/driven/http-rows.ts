@@ -148,14 +148,14 @@ export const HTTP_ROWS: readonly Row<House>[] = [
     drives: ['event backend.updated'],
     title: 'a sound server that goes and comes back is an event each time',
     run: async ({ house, sound }) => {
-      const isAudio = (expected: string) => (data: string) => {
+      const hasAudioState = (expected: string) => (data: string) => {
         const { backend, state } = JSON.parse(data) as { readonly backend: string; readonly state: string };
         return backend === 'audio' && state === expected;
       };
       await sound.kill('SIGTERM');
-      await house.untilEvent('backend.updated', isAudio('connecting'));
+      await house.untilEvent('backend.updated', hasAudioState('connecting'));
       await sound.restart();
-      await house.untilEvent('backend.updated', isAudio('up'));
+      await house.untilEvent('backend.updated', hasAudioState('up'));
     },
   },
 ];

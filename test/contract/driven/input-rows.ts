@@ -24,6 +24,11 @@ async function withInput(node: House, input: string, use: () => Promise<void>): 
   }
 }
 
+/**
+ * Matches an output of pactl that has `part` in none of its lines. `[\s\S]` also matches the end of a line.
+ */
+const without = (part: string): RegExp => new RegExp(`^(?![\\s\\S]*${part})`);
+
 export const INPUT_ROWS: readonly Row<House>[] = [
   {
     drives: [
@@ -34,7 +39,8 @@ export const INPUT_ROWS: readonly Row<House>[] = [
       'operation setDefaultInput',
       'event audio.input.updated',
     ],
-    title: 'volume, mute and balance reach an input, which becomes the default, and are events',
+    title:
+      'commands set volume, mute and balance of an input and make it the default, and the change is an event',
     run: (node) =>
       withInput(node, 'mike', async () => {
         await node.house.post('/audio/inputs/mike/volume', { volume: 0.4 });
@@ -78,7 +84,7 @@ export const INPUT_ROWS: readonly Row<House>[] = [
           inputs.some(({ listen }) => listen?.[0] === 'kitchen'),
         );
         await node.house.post('/audio/inputs/mike/listen/stop');
-        await untilPactl(node, /^(?![\s\S]*source=mike sink)/, 'list', 'modules');
+        await untilPactl(node, without('source=mike sink'), 'list', 'modules');
       }),
   },
   {
@@ -89,7 +95,7 @@ export const INPUT_ROWS: readonly Row<House>[] = [
       withInput(node, 'phono', async () => {
         await untilPactl(node, /source=phono sink=living latency_msec=250 /, 'list', 'modules');
         await node.house.post('/audio/inputs/phono/listen/stop', { output: 'living' });
-        await untilPactl(node, /^(?![\s\S]*source=phono sink)/, 'list', 'modules');
+        await untilPactl(node, without('source=phono sink'), 'list', 'modules');
       }),
   },
 ];

@@ -1,5 +1,5 @@
 // Rows of the table (row.ts) about discovery, on a scripted avahi-daemon, and about covers from the web.
-// They need a network of their own, in which the node has an address of a house and reaches a public
+// They need a network of their own, in which the node has an address of a home network and reaches a public
 // address.
 
 import assert from 'node:assert/strict';
@@ -109,7 +109,8 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
     drives: ['key discovery.enabled', 'key discovery.name'],
     title: 'the node is announced under discovery.name',
     run: async ({ house, avahi }) => {
-      const announced = new RegExp(`^AddService .*,?${NAME}[ ,]_http\\._tcp.* ${house.daemon.port} `);
+      // An example is `AddService 2 0 0 Kitchen radio _http._tcp   80 path=/ui`. Domain and host are empty.
+      const announced = new RegExp(`^AddService .*${NAME} _http\\._tcp.* ${house.daemon.port} `);
       await until('the service is added', () => avahi.calls.some((call) => announced.test(call)));
       await until('the group is committed', () => avahi.calls.includes('Commit'));
       avahi.emit(GROUP, AVAHI_ENTRY_GROUP, 'StateChanged', 'is', GROUP_STATES.established, '');
@@ -140,7 +141,8 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
   },
   {
     drives: ['key discovery.nodes'],
-    title: 'a node that the configuration names is listed with its own answer, also without Avahi',
+    title:
+      'a node that the configuration names is listed with the version that it answers, also without Avahi',
     run: async ({ house, plain, wary }) => {
       const isAnswered = (nodes: readonly NodeRecord[]) =>
         nodes.some(
@@ -175,6 +177,7 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
         readFor: origin,
         mayConnect: true,
       });
+      // This origin lacks the port, so it is not that of the known node.
       assert.deepEqual(await accessOf(house, 'http://10.9.0.1'), { ...refused, mayConnect: true });
       assert.deepEqual(await accessOf(wary, origin), { ...refused, mayConnect: false });
     },

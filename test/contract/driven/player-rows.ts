@@ -108,7 +108,7 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['operation pausePlayers'],
-    title: 'all players that play are paused at once',
+    title: 'POST /players/pause pauses a player that plays',
     run: (node) =>
       withPlayer(node, async (player) => {
         player.change({ PlaybackStatus: text('Playing') });
@@ -205,7 +205,7 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['operation cover'],
-    title: 'a cover that is a file is the image',
+    title: 'a cover that is a file is answered as an image',
     run: (node) =>
       withPlayer(node, async (player) => {
         const file = node.path('cover.png');

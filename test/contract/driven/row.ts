@@ -15,7 +15,7 @@ import type { Driver } from './driver.js';
  */
 export type Driven = `key ${string}` | `operation ${OperationName}` | `event ${EventType}`;
 
-/** `N` is the node that all rows of one file share. */
+/** `N` is the node that all rows of one test file share. */
 export interface Row<N> {
   readonly drives: readonly Driven[];
   readonly title: string;
@@ -38,7 +38,8 @@ export const REQUIRED: readonly string[] = [
 ];
 
 /**
- * True if a daemon of the node has answered the operation, has sent the event, or is configured with the key.
+ * True if a daemon of the node has carried out the operation, or has sent the event, since the row began. A
+ * key is driven if the configuration of a daemon has the key's last word, such as `enabled:`.
  */
 function isDriven(driven: string, drivers: readonly Driver[]): boolean {
   const [kind = '', name = ''] = driven.split(' ');
@@ -48,6 +49,7 @@ function isDriven(driven: string, drivers: readonly Driver[]): boolean {
   }
   if (kind === 'event') return drivers.some((driver) => driver.receivedTypes().has(name));
   const { method, path } = OPERATIONS[name as OperationName];
+  // An example is `^POST /audio/outputs/[^/]+/mute/?(\?.*)?$`. The end allows a query.
   const pattern = new RegExp(`^${method} ${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?(\\?.*)?$`);
   return drivers.some(({ succeeded }) => succeeded.some((request) => pattern.test(request)));
 }

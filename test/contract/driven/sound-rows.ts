@@ -1,6 +1,6 @@
 // Rows of the table (row.ts) about the sound server: `pulseaudio`, what is below /audio, and its events.
-// `house` and `plain` are on a real PulseAudio with the outputs `living` and `kitchen`, `cards` is on a
-// scripted server.
+// input-rows.ts has the rows about inputs. `house` and `plain` are on a real PulseAudio with the outputs
+// `living` and `kitchen`, `cards` is on a scripted server.
 
 import assert from 'node:assert/strict';
 import type {
@@ -121,7 +121,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['key pulseaudio.outputs'],
-    title: 'pulseaudio.outputs gives an output that appears its volume',
+    title: 'pulseaudio.outputs sets the start volume of an output that appears',
     run: async (node) => {
       await node.sound.addSink('cellar');
       await untilPactl(node, / 20% /, 'get-sink-volume', 'cellar');
@@ -130,13 +130,14 @@ export const SOUND_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['key pulseaudio.groups'],
-    title: 'pulseaudio.groups makes one output of several outputs, and a node without that group removes it',
+    title:
+      'pulseaudio.groups makes one output of the listed outputs, and a node without that group removes it',
     run: async (node) => {
       await node.sound.addSink('shed');
       const isGroup = (data: string): boolean => /"label":"All".*"group":\["shed"\]/.test(data);
       await node.house.untilEvent('audio.output.updated', isGroup);
       await node.sound.removeSink('shed');
-      // `plain` has no group, so it takes that of `house` for one of an earlier configuration.
+      // `plain` has no group configured, so it removes the group as one of an earlier configuration.
       await node.house.untilRead<readonly OutputRecord[]>('/audio/outputs', (outputs) =>
         outputs.every(({ name }) => !name.startsWith('tonearm.')),
       );
@@ -179,7 +180,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['operation setDefaultOutput'],
-    title: 'the streams move with the default where the body demands it',
+    title: 'a stream of sound moves to the new default output if the command has "move": true',
     run: (node) =>
       withStream(node, async (id) => {
         await node.house.post('/audio/outputs/kitchen/default', { move: true });

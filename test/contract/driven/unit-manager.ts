@@ -21,7 +21,7 @@ interface Unit {
   readonly name: string;
   readonly isOneshot: boolean;
   state: readonly [active: string, sub: string];
-  file: string;
+  fileState: string;
   result: string;
   /** The number of runs so far, of which the invocation's id is made. */
   runs: number;
@@ -40,10 +40,10 @@ export class UnitManager {
   static async start(t: Ending, address: string, services: string, oneshots = ''): Promise<UnitManager> {
     const unit = (isOneshot: boolean) => (name: string) => {
       const state = ['inactive', 'dead'] as const;
-      return { name, isOneshot, state, file: 'disabled', result: 'success', runs: 0, job: 0 };
+      return { name, isOneshot, state, fileState: 'disabled', result: 'success', runs: 0, job: 0 };
     };
-    const named = (names: string) => names.split(' ').filter((name) => name !== '');
-    const units = [...named(services).map(unit(false)), ...named(oneshots).map(unit(true))];
+    const namesIn = (names: string) => names.split(' ').filter((name) => name !== '');
+    const units = [...namesIn(services).map(unit(false)), ...namesIn(oneshots).map(unit(true))];
     const manager = new UnitManager(units);
     manager.#attach(await BusService.start(t, address, SYSTEMD_NAME, manager.#answers()));
     return manager;
@@ -82,12 +82,10 @@ export class UnitManager {
   #answers(): BusAnswers {
     const done = (): BusAnswer => [''];
     const nameIn = ({ values: [first] }: BusCall): string => String(Array.isArray(first) ? first[0] : first);
-    const files = (file: string, ...answer: BusAnswer & readonly unknown[]) => {
-      return (call: BusCall): BusAnswer => {
-        this.#unit(nameIn(call)).file = file;
-        setImmediate(() => this.#service?.emit(SYSTEMD_PATH, MANAGER_INTERFACE, 'UnitFilesChanged', ''));
-        return answer as unknown as BusAnswer;
-      };
+    const setFileState = (fileState: string, answer: BusAnswer) => (call: BusCall) => {
+      this.#unit(nameIn(call)).fileState = fileState;
+      setImmediate(() => this.#service?.emit(SYSTEMD_PATH, MANAGER_INTERFACE, 'UnitFilesChanged', ''));
+      return answer;
     };
     const job = (act: (unit: Unit) => void) => (call: BusCall) => this.#begin(this.#unit(nameIn(call)), act);
     return {
@@ -96,15 +94,15 @@ export class UnitManager {
       GetAll: ({ path }) => ['a{sv}', this.#propertiesAt(path)],
       GetUnitFileState: (call) => {
         const unit = this.#units.find(({ name }) => name === nameIn(call));
-        return unit === undefined ? { error: SYSTEMD_ERRORS.fileNotFound } : ['s', unit.file];
+        return unit === undefined ? { error: SYSTEMD_ERRORS.fileNotFound } : ['s', unit.fileState];
       },
       StartUnit: job((unit) => this.#run(unit)),
       RestartUnit: job((unit) => this.#run(unit)),
       StopUnit: job((unit) => {
         unit.state = ['inactive', 'dead'];
       }),
-      EnableUnitFiles: files('enabled', 'ba(sss)', true, []),
-      DisableUnitFiles: files('disabled', 'a(sss)', []),
+      EnableUnitFiles: setFileState('enabled', ['ba(sss)', true, []]),
+      DisableUnitFiles: setFileState('disabled', ['a(sss)', []]),
     };
   }
 
@@ -148,6 +146,7 @@ export class UnitManager {
   }
 
   #propertiesAt(path: string): Record<string, Variant> {
+    // upgrade-units.ts knows a new start of systemd by its new time. This systemd starts only once.
     if (path === SYSTEMD_PATH) return { UserspaceTimestampMonotonic: new Variant('t', 17n) };
     const unit = this.#units.find(({ name }) => unitPath(name) === path);
     if (unit === undefined) return { LoadState: new Variant('s', 'not-found') };

@@ -16,12 +16,10 @@ const isUnit =
   (name: string, values: Partial<ServiceRecord>) =>
   (data: string): boolean => {
     const record = JSON.parse(data) as ServiceRecord;
-    return (
-      record.name === name &&
-      Object.entries({ ...record, ...values }).every(
-        ([key, value]) => record[key as keyof ServiceRecord] === value,
-      )
+    const hasValues = Object.entries(values).every(
+      ([key, value]) => record[key as keyof ServiceRecord] === value,
     );
+    return record.name === name && hasValues;
   };
 
 const sendLine = (socket: string, line: object): Promise<void> =>

@@ -14,7 +14,7 @@ import { REQUIRED } from './row.js';
 import { SOUND_ROWS } from './sound-rows.js';
 import { UNIT_ROWS } from './unit-rows.js';
 
-/** Rows by the file, beside this one, that has them. */
+/** The rows by the name of their file, which is beside this one. */
 const ROWS = {
   'http-rows.ts': HTTP_ROWS,
   'sound-rows.ts': SOUND_ROWS,
@@ -26,7 +26,10 @@ const ROWS = {
   'broker-rows.ts': BROKER_ROWS,
 };
 
-/** The file of each section of the configuration, backend and kind of event, by how its name begins. */
+/**
+ * The file for the rows of a key, an event or a backend's operations. The pattern matches the beginning of
+ * the name of this key, event or backend: `^players?` matches `players.ignore` and `player.added`.
+ */
 const PLACES: readonly (readonly [subject: RegExp, file: keyof typeof ROWS])[] = [
   [/^(?:pulseaudio|audio)\b/, 'sound-rows.ts'],
   [/^(?:systemd|service|power|upgrade)\b/, 'unit-rows.ts'],

@@ -42,8 +42,8 @@ export interface Fault {
 export type Scope = 'system' | 'user';
 
 /**
- * A backend notices a silent peer within this time, because it reads everything every 60 s, and this has a
- * deadline.
+ * The audio backend reads everything every 60 s, and each reading has a deadline. It notices a silent sound
+ * server within this time. The bridge to MQTT notices a silent broker earlier (services.ts).
  */
 const NOTICED_WITHIN_MS = 90_000;
 const ROUND_WITHIN_MS = 60_000;
@@ -57,8 +57,8 @@ export async function untilTwoRounds({ load }: FaultContext): Promise<void> {
 }
 
 /**
- * Resolves with the health of a child. The request is sent on the node, because a request of the load would
- * be checked.
+ * Resolves with the health of a child. The request does not belong to the load, because series.ts checks
+ * every answer that the load gets.
  */
 export async function healthOf({ faultedNode }: FaultContext, child: Child): Promise<BackendHealth> {
   const text = await faultedNode.node.shell('curl --silent --max-time 5 http://127.0.0.1:8018/health');

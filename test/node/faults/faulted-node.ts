@@ -63,8 +63,8 @@ ExecStop=/bin/sh -ec 'cp -a ${STATE}/. /var/kept; umount --lazy ${STATE}'
 ${AT_BOOT}`;
 
 /**
- * The upgrade waits for its verdict. It writes a file before its end, which is missing if the upgrade was
- * killed.
+ * The upgrade waits for its verdict, and writes ~/upgrade-ended before it ends. This file is missing if the
+ * upgrade was killed.
  */
 const UPGRADE = `#!/bin/sh
 rm -f ~/upgrade-ended
@@ -92,16 +92,19 @@ const PIPEWIRE_HAS_OUTPUTS = `for output in living kitchen; do
 done`;
 
 const WITNESS = 'sound-witness';
-const DEFAULT_IN = (listing: string): string =>
+/**
+ * `listing` is a command that lists metadata. Returns a command that prints the newest default output in it.
+ */
+const newestDefaultIn = (listing: string): string =>
   `${listing} | grep "key:'default.audio.sink'" | tail -n 1 | grep -o '"name":"[^"]*"'`;
 /**
- * Does not end while the witness, which has listened for longer, knows another default output than a new
- * client. Succeeds at once if the witness does not run, or is older than the session manager.
+ * Ends when the witness and a new client know the same default output. The witness has listened for longer
+ * than the new client. Succeeds at once if the witness does not run, or is older than the session manager.
  */
 const WITNESS_KNOWS = `invoked() { systemctl --user show -P ExecMainStartTimestampMonotonic "$1"; }
 systemctl --user --quiet is-active ${WITNESS} || exit 0
 [ "$(invoked ${WITNESS})" -gt "$(invoked wireplumber)" ] || exit 0
-until [ "$(${DEFAULT_IN('cat ~/witnessed')})" = "$(${DEFAULT_IN('pw-metadata 0')})" ]; do sleep 0.2; done`;
+until [ "$(${newestDefaultIn('cat ~/witnessed')})" = "$(${newestDefaultIn('pw-metadata 0')})" ]; do sleep 0.2; done`;
 
 export class FaultedNode extends PageOnNode {
   /** The unit of the sound server. */
@@ -190,17 +193,17 @@ systemd-run --user --quiet --collect --unit=${WITNESS} -p Restart=always -p Rest
   /**
    * Restarts PipeWire if it is locked, deaf, forgetful or bare, and resolves with true if it was. Otherwise
    * PipeWire is left alone. The daemon causes none of these states. All were seen with PipeWire's and
-   * PulseAudio's own programs alone, 0.3.65 and 1.4.2:
+   * PulseAudio's own programs alone, with PipeWire 0.3.65 and 1.4.2:
    * - Locked: when the connection of a stream binds the metadata of a new session manager, PipeWire reads
    *   nothing from this connection until the session manager has answered. When the session manager sets up
-   *   a stream, PipeWire reads nothing from it until the stream's connection has answered. If each waits for
-   *   the other, PipeWire answers nobody, not even pw-cli. This was seen 2 of 3 times when wireplumber was
-   *   restarted beside one pacat, and 6 of 6 times when pipewire-pulse was halted meanwhile.
+   *   a stream, PipeWire reads nothing from the session manager until the stream's connection has answered.
+   *   If each waits for the other, PipeWire answers nobody, not even pw-cli. This was seen 2 of 3 times when
+   *   wireplumber was restarted beside one pacat, and 6 of 6 times when pipewire-pulse was halted meanwhile.
    * - Deaf: after a client has gone before the session manager answered for it, no client gets changes of
    *   the default output any more. Only new clients learn of them. This was seen 5 of 8 times after 40
    *   pw-metadata had been killed.
-   * - Forgetful: only the clients that listened at that time did not get an event. The witness of
-   *   `watchSound` shows this.
+   * - Forgetful: an event did not reach the clients that listened when it was sent. Only these clients lack
+   *   it. The witness of `watchSound` shows this.
    * - Bare: a pipewire-pulse that starts while PipeWire itself is restarted loads the modules of its
    *   configuration in vain, and does not try again.
    */
@@ -208,6 +211,7 @@ systemd-run --user --quiet --collect --unit=${WITNESS} -p Restart=always -p Rest
     if (this.soundUnit !== 'pipewire-pulse.service') return false;
     const units = `pipewire-pulse.socket ${this.soundUnit}`;
     await this.node.writeFile(`${FILES_FOLDER}/witness-knows`, WITNESS_KNOWS);
+    // Each try ends the script if all three checks succeed. Otherwise it restarts the sound server.
     const output = await this.node.userShell(`for try in 1 2 3; do
   ! { timeout -s KILL 15 sh -c '${PIPEWIRE_SIGNALS}' && timeout -s KILL 15 sh ${FILES_FOLDER}/witness-knows &&
     timeout -s KILL 15 sh -c '${PIPEWIRE_HAS_OUTPUTS}'; } || exit 0

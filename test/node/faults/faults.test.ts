@@ -16,8 +16,10 @@ import { chooseFaults } from './table.js';
 
 const skip = whyNoNode('chromium', 'mosquitto', 'mpv', 'avahi-browse');
 const SELECTION = process.env['TONEARM_FAULTS'] ?? '';
-/** The node's sound server. The two Debians of one run have different sound servers. */
-const SOUND = (SEED + (NODE_ROOT === '/' ? 0 : 1)) % 2 === 0 ? 'pulseaudio' : 'pipewire';
+/** True if the node boots over another Debian than this machine's (container.ts). */
+const IS_OTHER_DEBIAN = NODE_ROOT !== '/';
+/** The seed chooses the node's sound server. The two Debians of one run have different sound servers. */
+const SOUND = (SEED + (IS_OTHER_DEBIAN ? 1 : 0)) % 2 === 0 ? 'pulseaudio' : 'pipewire';
 const SOUND_UNITS = {
   pulseaudio: ['pulseaudio.service'],
   pipewire: ['pipewire-pulse.service', 'pipewire.service', 'wireplumber.service'],

@@ -36,7 +36,7 @@ WantedBy=default.target
 `;
 const MPRIS_NAME = 'org.mpris.MediaPlayer2.mpv';
 const PLAYER_ANSWERS = `timeout 10 busctl --user get-property ${MPRIS_NAME} /org/mpris/MediaPlayer2 org.mpris.MediaPlayer2.Player PlaybackStatus > /dev/null 2>&1`;
-/** Succeeds if mpv answers on the bus, or is not on the bus. */
+/** Succeeds if mpv is not on the bus, or answers one of two requests there. */
 const PLAYER_IS_WELL = `! busctl --user --acquired --no-legend list | grep -q '^${MPRIS_NAME} ' || ${PLAYER_ANSWERS} || ${PLAYER_ANSWERS}`;
 const PLAYER_COMES = `timeout 30 sh -c 'until ${PLAYER_ANSWERS}; do sleep 0.2; done'`;
 /** A unit that does nothing but run, and that may be started any number of times. */

@@ -6,7 +6,7 @@
 //   only the thread. `throw`, `memory` and `hang` break it in other ways.
 // - `stick audio` makes the thread write the file $SABOTAGE_FIFO.reached, and then wait in the kernel for
 //   the other end of the FIFO $SABOTAGE_FIFO.
-// - `clock 86400000` sets the time of day of all present threads to the machine's time and this many ms.
+// - `clock 86400000` sets the time of day of all present threads to this many ms after the machine's.
 // - `collect` makes the main thread collect its garbage, so that retained memory can be distinguished from
 //   memory that V8 has not collected yet.
 

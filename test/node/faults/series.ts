@@ -18,8 +18,8 @@ import { everybodyKnows, read } from './truth.js';
 const UP_WITHIN_MS = 30_000;
 
 /**
- * The statuses that are allowed while something is away. A 500 is never allowed. Only a command may be for
- * something that has gone.
+ * The statuses that are allowed while something is away. A 500 is never allowed. Only a POST may get 404,
+ * because no GET of the load names a thing that may have gone.
  */
 const STATUSES = { GET: [200, 502, 503, 504], POST: [202, 404, 409, 502, 503, 504] } as const;
 
@@ -46,7 +46,7 @@ export class Series {
   readonly #requests: Requests;
   readonly #streams: KeptStreams;
   readonly #load: Load;
-  #hasBegun = false;
+  #hasUpgradeBegun = false;
   #hasFailed = false;
   #usageBefore: Usage | undefined;
 
@@ -85,10 +85,11 @@ export class Series {
 
   /** Causes one fault and undoes it, and checks everything that must be true afterwards. */
   async step(fault: Fault, t: TestContext): Promise<void> {
-    // Steps after a failed one would fail for the same reason.
+    // Steps after a failed one would fail for the same reason. A step counts as failed until its end.
     if (this.#hasFailed) return t.skip('an earlier step has failed');
     this.#hasFailed = true;
     const pid = await this.#pid();
+    // The process is measured now, because this fault ends it.
     if (fault.mayGo === 'all') await this.takesNoMoreThanBefore();
     const restarts = await this.#restarts();
     const eventsBefore = this.#streams.eventCount;
@@ -107,6 +108,7 @@ export class Series {
       this.#streams.pause();
       await fault.do(context);
       await fault.undo?.(context);
+      // A restarted PipeWire may wait for rtkit (services.ts).
       const withinMs = (await freeSound()) ? RTKIT_MS : (fault.upWithinMs ?? UP_WITHIN_MS);
       this.#streams.resume();
       await this.#allIsUp(withinMs);
@@ -168,7 +170,7 @@ export class Series {
   }
 
   #allKnowTheTruth(): Promise<void> {
-    return everybodyKnows(this.#faultedNode, this.#requests, this.#streams, this.#hasBegun);
+    return everybodyKnows(this.#faultedNode, this.#requests, this.#streams, this.#hasUpgradeBegun);
   }
 
   /** Starts an upgrade, and waits until it is half-way. It goes on when everything is up after the fault. */
@@ -176,7 +178,7 @@ export class Series {
     await this.#faultedNode.node.userShell('rm -f ~/verdict ~/upgrade-ended');
     const { end, text } = await this.#requests.ask('POST', '/upgrade/start');
     assert.equal(end, 202, text);
-    this.#hasBegun = true;
+    this.#hasUpgradeBegun = true;
     await until('the upgrade is half-way', async () => {
       const { run } = await read<{ run: { percent?: number } }>(this.#requests, '/upgrade');
       return run.percent === 50;

@@ -39,9 +39,7 @@ interface ServiceRow {
  * up to 30 s apart.
  */
 export const RECONNECTED_WITHIN_MS = 60_000;
-/**
- * PipeWire's sound server may wait 25 s for rtkit, which a container does not have, before it answers.
- */
+/** PipeWire's sound server may wait 25 s for rtkit before it answers. A container may lack rtkit. */
 export const RTKIT_MS = 60_000;
 
 /**

@@ -22,7 +22,9 @@ import {
 import { LAN_ADDRESS, PLUG_IN, STATE } from './faulted-node.js';
 import { RECONNECTED_WITHIN_MS, serviceFaults } from './services.js';
 
-/** The fields of a fault whose other fields are those of its group. */
+/**
+ * The fields that a row of a group has itself. `inGroup` adds the fields that all rows of the group share.
+ */
 type GroupedFault = Pick<Fault, 'name' | 'do' | 'undo' | 'isSlow'>;
 
 const endThread =
@@ -64,7 +66,11 @@ const NETWORK: readonly GroupedFault[] = [
   { name: 'the address goes', do: inTurn(changeAddress('del'), untilTwoRounds), undo: changeAddress('add') },
 ];
 
-/** pi changes the limit of pi's own process, because root may do so only where it is root of the machine. */
+/**
+ * Limits the daemon's descriptors. `limit` is a word of the shell, in which PID stands for the daemon's
+ * process id. pi changes the limit of pi's own process, because root may do so only where it is root of the
+ * machine.
+ */
 const limitDescriptors =
   (limit: string): Step =>
   async ({ faultedNode }) => {
@@ -211,7 +217,8 @@ function inPairs(random: SeededRandom, rows: readonly Fault[]): Fault[] {
     const { part, isAlone } = fault;
     const index = remaining.findIndex((other) => other.isAlone !== true && other.part !== part);
     const canBePaired = isAlone !== true && index >= 0;
-    const [other] = canBePaired && random.chance(0.5) ? remaining.splice(index, 1) : [];
+    const isPaired = canBePaired && random.chance(0.5);
+    const other = isPaired ? remaining.splice(index, 1)[0] : undefined;
     series.push(other === undefined ? fault : together(fault, other));
   }
   return series;

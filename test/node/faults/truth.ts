@@ -24,7 +24,7 @@ export async function read<T>(requests: Requests, path: string): Promise<T> {
   return JSON.parse(text) as T;
 }
 
-/** Answers of the routes that are not on streams. */
+/** Answers of the routes with which no stream is compared. */
 interface OtherAnswers {
   readonly health: Health;
   readonly server: Json;
@@ -146,10 +146,13 @@ export async function everybodyKnows(
   faultedNode: FaultedNode,
   requests: Requests,
   streams: KeptStreams,
-  hasBegun: boolean,
+  hasUpgradeBegun: boolean,
 ): Promise<void> {
   const doAgree = async (): Promise<true> => {
-    const [world, routes] = await Promise.all([readWorld(faultedNode, hasBegun), readRoutes(requests)]);
+    const [world, routes] = await Promise.all([
+      readWorld(faultedNode, hasUpgradeBegun),
+      readRoutes(requests),
+    ]);
     routesAreTrue(routes, routes.power, world);
     streams.mustAgreeWith(routes);
     await pageShows(faultedNode.page, routes);

@@ -59,7 +59,7 @@ export interface World {
   readonly bluez: BluezObjects;
   readonly result: Readonly<Record<string, unknown>>;
   readonly runState: 'idle' | 'running' | 'failed';
-  /** The state that a daemon started now would load. */
+  /** The state of the upgrade's run that a daemon would load if it started now. */
   readonly savedState: string;
 }
 
@@ -72,16 +72,17 @@ function parseSection<T>(sections: ReadonlyMap<string, string>, part: string): T
 const propertiesIn = (text: string): Record<string, string> =>
   Object.fromEntries(text.split('\n').map((line) => [line.replace(/=.*/, ''), line.replace(/^[^=]*=/, '')]));
 
-/** Reads the true state. `hasBegun` is true if an upgrade has been started before. */
-export async function readWorld(faultedNode: FaultedNode, hasBegun: boolean): Promise<World> {
+/** Reads the true state. `hasUpgradeBegun` is true if an upgrade has been started before. */
+export async function readWorld(faultedNode: FaultedNode, hasUpgradeBegun: boolean): Promise<World> {
   const text = await faultedNode.node.userShell(READ_WORLD);
+  // The part `default\nliving\n` has the name `default` and the output `living`.
   const parts = text.split(/^=== /m).map((part) => /^([^\n]*)\n(.*)$/s.exec(part) ?? []);
   const sections = new Map(parts.map(([, name = '', output = '']) => [name, output.trim()]));
   const isYes = (part: string): boolean => parseSection<{ data: string[] }>(sections, part).data[0] === 'yes';
   const players = [...sections.keys()].filter((part) => part.startsWith('player '));
   const units = UNITS.map((unit) => unit.join('/'));
   const isRunning = sections.get('upgrading') === 'activating';
-  const hasEndedWell = !hasBegun || sections.get('upgrade ended') === '0';
+  const hasEndedWell = !hasUpgradeBegun || sections.get('upgrade ended') === '0';
   const endedState = hasEndedWell ? 'idle' : 'failed';
   return {
     sinks: parseSection(sections, 'sinks'),
@@ -102,7 +103,7 @@ export async function readWorld(faultedNode: FaultedNode, hasBegun: boolean): Pr
   };
 }
 
-/** The balance is never touched, so that every channel is as loud as the loudest. */
+/** The first channel is compared. It is as loud as the loudest, because nothing changes the balance. */
 function volumeIsTrue(owner: string, published: unknown, { volume }: Listed): void {
   const [first] = Object.values(volume);
   const expected = (first?.value ?? Number.NaN) / NORMAL_VOLUME;

@@ -56,7 +56,7 @@ export class DaemonOnNode {
     );
   }
 
-  /** Waits until the backend is up, with this detail. */
+  /** Waits until the backend is up, and its detail matches. By default, any detail matches. */
   async isUp(name: string, detail = /(?:)/): Promise<void> {
     await until(`${name} is up ${detail}`, async () => {
       const health = (await this.node.read<Health>('/health')).backends[name];

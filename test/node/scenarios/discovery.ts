@@ -1,6 +1,6 @@
-// Scenarios of the service on the network as avahi-browse finds it: announced where it is served, withdrawn,
-// renamed, and back (docs/configuration.md, "Finding nodes"). The daemon, the node's network, its
-// avahi-daemon and that of a neighbour on the same link are real.
+// Scenarios of discovery (docs/configuration.md, "Finding nodes"). avahi-browse shows where the daemon's
+// service is announced, and `GET /nodes` shows which nodes the daemon has found. The daemon, the node's
+// network, its avahi-daemon and that of a neighbour on the same link are real.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -26,7 +26,7 @@ interface FoundService {
 
 /**
  * The script of another host, which is a network namespace behind a veth pair. Its own avahi-daemon
- * announces the service of a file.
+ * announces a service. `$1` is the service's name, `$2` its TXT records as XML.
  */
 const NEIGHBOUR = `
 mount -t tmpfs tmpfs /run/avahi-daemon
@@ -83,6 +83,8 @@ class DiscoveryDaemon extends DaemonOnNode {
    */
   async findServices(): Promise<readonly FoundService[]> {
     const lines = (await this.node.shell('timeout 5 avahi-browse -rptk _http._tcp')).split('\n');
+    // A found service has a line such as the following, in which `\032` is a space.
+    // =;lan0;IPv4;a\032name;_http._tcp;local;tonearm-node.local;192.168.77.5;8018;"path=/ui" "api=tonearm"
     return lines
       .map((line) => line.split(';'))
       .filter(([kind, , , , , , host]) => kind === '=' && host === 'tonearm-node.local')
@@ -97,7 +99,7 @@ class DiscoveryDaemon extends DaemonOnNode {
   /**
    * Waits until the service is announced at these interfaces and nowhere else, and gives one of the lines.
    */
-  async isFoundAt(...places: readonly string[]): Promise<FoundService | undefined> {
+  async untilFoundAt(...places: readonly string[]): Promise<FoundService | undefined> {
     const [first] = await until(`it is announced at ${places.join(', ') || 'none'}`, async () => {
       const found = await this.findServices();
       assert.deepEqual(found.map(({ at }) => at).sort(), [...places].sort(), JSON.stringify(found));
@@ -129,7 +131,8 @@ class DiscoveryDaemon extends DaemonOnNode {
     ).catch((cause: unknown) => assert.fail(`${String(cause)}; its output: ${output.text}`));
     return async () => {
       const gone = new Promise((resolve) => child.once('close', resolve));
-      // The end of the first process may end another one before its turn. `gone` shows that all have ended.
+      // `kill` fails if the end of one process has already ended the next one. `gone` shows that all have
+      // ended.
       await this.node.shell('kill $(ip netns pids neighbour) || true');
       await gone;
     };
@@ -165,43 +168,43 @@ export function discoveryScenarios(node: () => Node): void {
   before(() => daemon.prepare());
   after(() => daemon.clear());
 
-  test('until its end the service is found with name, port and TXT, only on interfaces where it is served', async () => {
+  test('the service is found with name, port and TXT, only on interfaces where it is served, until the daemon ends', async () => {
     await daemon.begin('[lo, lan0]');
-    const found = await daemon.isFoundAt('lan0 IPv4');
+    const found = await daemon.untilFoundAt('lan0 IPv4');
     const txt = ['api=tonearm', 'path=/ui', `version=${await version()}`];
     assert.deepEqual(found, { at: 'lan0 IPv4', name: SERVICE_NAME, port: '8018', txt });
     await daemon.isUp('discovery', new RegExp(`^announced as ${SERVICE_NAME} on lan0$`));
     const { backends } = await node().read<{ backends: { zeroconf: boolean } }>('/server');
     assert.equal(backends.zeroconf, true);
     await daemon.end('TERM');
-    await daemon.isFoundAt();
+    await daemon.untilFoundAt();
   });
 
-  test('the service is announced everywhere where the daemon listens everywhere, and withdrawn everywhere', async () => {
+  test('a daemon that listens on all interfaces is announced on all, also on a new one, and on none after it is killed', async () => {
     await daemon.begin('all');
-    await daemon.isFoundAt('lan0 IPv4', 'lan0 IPv6', 'lo IPv4');
+    await daemon.untilFoundAt('lan0 IPv4', 'lan0 IPv6', 'lo IPv4');
     await daemon.plugIn();
-    await daemon.isFoundAt('lan0 IPv4', 'lan0 IPv6', 'lan1 IPv4', 'lan1 IPv6', 'lo IPv4');
+    await daemon.untilFoundAt('lan0 IPv4', 'lan0 IPv6', 'lan1 IPv4', 'lan1 IPv6', 'lo IPv4');
     await daemon.end('KILL');
-    await daemon.isFoundAt();
+    await daemon.untilFoundAt();
     await daemon.unplug();
   });
 
   test('new addresses are announced, also on an interface that replaces another, and removed addresses are not', async () => {
     await daemon.begin('[lo, lan0, lan1]');
-    await daemon.isFoundAt('lan0 IPv4');
+    await daemon.untilFoundAt('lan0 IPv4');
     await daemon.plugIn();
     await node().shell('ip addr add fd00:77::5/64 dev lan0 nodad');
-    await daemon.isFoundAt('lan0 IPv4', 'lan0 IPv6', 'lan1 IPv4');
+    await daemon.untilFoundAt('lan0 IPv4', 'lan0 IPv6', 'lan1 IPv4');
     await daemon.unplug();
     await daemon.plugIn();
-    await daemon.isFoundAt('lan0 IPv4', 'lan0 IPv6', 'lan1 IPv4');
+    await daemon.untilFoundAt('lan0 IPv4', 'lan0 IPv6', 'lan1 IPv4');
     await node().shell('ip addr del fd00:77::5/64 dev lan0');
     await daemon.unplug();
-    await daemon.isFoundAt('lan0 IPv4');
+    await daemon.untilFoundAt('lan0 IPv4');
   });
 
-  test('the discovery backend does not count an interface without multicast as announced', async () => {
+  test('discovery does not report that the service is announced on an interface without multicast', async () => {
     await node().shell(
       'ip link add quiet0 type veth peer name quiet1 && ip link set quiet1 up && ip link set quiet0 multicast off up',
     );
@@ -210,7 +213,7 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.isUp('discovery', /^nothing to announce: .* no interface that has multicast$/);
     await daemon.begin('[lo, lan0, quiet0]');
     await daemon.isUp('discovery', new RegExp(`^announced as ${SERVICE_NAME} on lan0$`));
-    await daemon.isFoundAt('lan0 IPv4');
+    await daemon.untilFoundAt('lan0 IPv4');
     await node().shell('ip link del quiet0');
   });
 
@@ -218,7 +221,7 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.end();
     const endNeighbour = await daemon.startNeighbour(SERVICE_NAME);
     await daemon.begin('[lo, lan0]');
-    assert.equal((await daemon.isFoundAt('lan0 IPv4'))?.name, `${SERVICE_NAME} #2`);
+    assert.equal((await daemon.untilFoundAt('lan0 IPv4'))?.name, `${SERVICE_NAME} #2`);
     await daemon.isUp('discovery', new RegExp(`^announced as ${SERVICE_NAME} #2 on lan0$`));
     await endNeighbour();
   });

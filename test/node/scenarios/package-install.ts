@@ -18,7 +18,7 @@ const CHECKSUM_FILES =
   'find /etc/polkit-1 /var/lib/tonearm /var/lib/systemd/linger /home -type f -o -type l 2>/dev/null | grep -v "/\\.\\(cache\\|local\\)/\\|/pulse/" | sort | xargs -r sha256sum 2>&1';
 
 const REFUSED: readonly (readonly [what: string, args: string[], status: number, output: RegExp])[] = [
-  ['no user', [], 64, /--user NAME is missing/],
+  ['arguments without a user', [], 64, /--user NAME is missing/],
   ['an unknown argument', ['--user', 'pi', '--now'], 64, /unknown argument '--now'/],
   ['a second user', ['--user', 'pi', '--user', 'bob'], 64, /--user is given twice/],
   ['an unknown user', ['--user', 'nobody-here'], 67, /there is no user nobody-here/],
@@ -42,7 +42,10 @@ const REFUSED: readonly (readonly [what: string, args: string[], status: number,
   ['--unit with --uninstall', ['--uninstall', '--user', 'pi', '--unit=a.service'], 64, /--uninstall removes/],
 ];
 
-/** Paths that no run may read, and the script that makes each of them in the folder of pi's configuration. */
+/**
+ * Paths that tonearm-setup must not read, because reading a FIFO, for example, would never end. Each has the
+ * script that makes it in the folder of pi's configuration.
+ */
 const UNREADABLE_PATHS: readonly (readonly [what: string, path: string, make: string])[] = [
   ['a FIFO in the place of the configuration', 'config.yaml', 'mv config.yaml kept; mkfifo config.yaml'],
   ['a FIFO in conf.d', 'conf.d/20-pipe.yaml', 'mkfifo conf.d/20-pipe.yaml'],
@@ -162,7 +165,7 @@ export function installScenarios(node: () => Node): void {
 
   test('one command with --bind, --unit and --system-unit lets others reach the node, by a reload', async (t) => {
     const pid = await node().property('MainPID');
-    // The node's network is a loopback of its own.
+    // The node's own network has only a loopback, so the test adds an interface.
     await node().shell(`ip link add house0 type veth peer name house1; ip address add ${ADDRESS}/24 dev house0
       ip link set house0 up; ip link set house1 up`);
     t.after(() => node().shell('ip link delete house0'));
@@ -227,6 +230,7 @@ export function installScenarios(node: () => Node): void {
     await isRefused(['--user', 'pi'], 78, section);
     await node().shell(`rm ${CONFIG}/conf.d/10-old.yaml`);
     assert.equal(await node().property('MainPID'), pid);
+    // tonearm-setup has removed the copies of the configuration that it let the daemon check.
     assert.equal(await node().shell('ls -d /tmp/tmp.* 2> /dev/null || true'), '');
   });
 
@@ -251,7 +255,7 @@ export function installScenarios(node: () => Node): void {
     await node().setUpPi('--dry-run');
   });
 
-  test('a run without options keeps the earlier ones, and a new value replaces its own', async () => {
+  test('a run without options keeps the earlier options, and a new value replaces the old value of the same option', async () => {
     await changesNothing(() => node().setUpPi());
     await node().setUpPi('--bind', 'lo');
     const units = "  user: ['mpd.service', 'a\\x27b.service']\n  system: ['ssh.service']\n";

@@ -20,7 +20,7 @@ mqtt: {enabled: true, url: "mqtt://127.0.0.1:1", username: node, passwordFile: $
 
 /**
  * Attempts that the kernel or a bus refuses. Their environment has PID, RUN (pi's runtime directory) and TMP
- * (a directory of nobody's).
+ * (a directory that belongs to the user nobody).
  */
 const REFUSED: readonly (readonly [attempt: string, script: string])[] = [
   ["reading the service's environment", 'cat /proc/$PID/environ'],
@@ -50,6 +50,7 @@ const REFUSED: readonly (readonly [attempt: string, script: string])[] = [
 
 export function otherUserScenarios(node: () => Node): void {
   let pid = '';
+  let attackerFolder = '';
   let env: readonly string[] = [];
   const asNobody = (script: string): Promise<Ran> =>
     node().root(...AS_NOBODY, 'env', ...env, 'sh', '-c', script);
@@ -61,14 +62,12 @@ export function otherUserScenarios(node: () => Node): void {
     await node().userShell('tonearm progress begin --total 1');
     await until('the state file exists', () => node().isThere(`${STATE}/upgrade-run.json`));
     pid = await node().property('MainPID');
-    const tmp = (await node().shell('d=$(mktemp -d); chown nobody $d; echo $d')).trim();
-    env = [`PID=${pid}`, `RUN=/run/user/${node().uid}`, `TMP=${tmp}`];
+    attackerFolder = (await node().shell('d=$(mktemp -d); chown nobody $d; echo $d')).trim();
+    env = [`PID=${pid}`, `RUN=/run/user/${node().uid}`, `TMP=${attackerFolder}`];
   });
   after(async () => {
     await node().user('tonearm', 'progress', 'end', '--success');
-    await node().shell(
-      `rm -rf ${ADDED_CONFIG} ${PASSWORD} ${STATE} ${env.at(-1)?.slice('TMP='.length) ?? ''}`,
-    );
+    await node().shell(`rm -rf ${ADDED_CONFIG} ${PASSWORD} ${STATE} ${attackerFolder}`);
     await node().restartService();
   });
 
@@ -96,8 +95,8 @@ export function otherUserScenarios(node: () => Node): void {
     assert.equal(modes, 'pi 700\npi 600\npi 600\n');
   });
 
-  test('the daemon listens on its port and its socket alone, and has no name on a bus', async () => {
-    // The list includes abstract sockets, which have no mode.
+  test('the daemon listens only on its port and its socket, and has no well-known name on the session bus', async () => {
+    // The list includes abstract sockets, which have no mode that could keep other users away.
     const listens = await node().shell(
       `ss --no-header --listening --processes --tcp --udp --unix | grep 'pid=${pid},' | awk '{print $1, $5}'`,
     );
@@ -107,6 +106,7 @@ export function otherUserScenarios(node: () => Node): void {
       .map((line) => line.replace(/^(\S+) .*:(\d+)$/, '$1 $2'));
     const socket = `u_str /run/user/${node().uid}/tonearm/upgrade.sock`;
     assert.deepEqual([...new Set(addresses)].sort(), ['tcp 8018', socket]);
+    // A well-known name begins with a letter. Each connection to a bus has a unique name, such as `:1.5`.
     const names = await node().user('busctl', '--user', 'list', '--no-legend');
     assert.doesNotMatch(names.stdout, new RegExp(`^[a-z]\\S+ +${pid} `, 'm'));
     assert.match(names.stdout, new RegExp(`^:\\S+ +${pid} `, 'm'));

@@ -9,8 +9,8 @@ import { until } from '../../until.js';
 import { CONFIG, type Node } from '../node.js';
 
 /**
- * install.sh in a copy of the checkout, because the node has its own /tmp and need not see the project's
- * folder.
+ * install.sh in a copy of the checkout. The node may not have the project's folder, because it has its own
+ * /tmp, and perhaps another Debian's root.
  */
 const INSTALL_SCRIPT = '/opt/checkout/packaging/install.sh';
 /**
@@ -37,7 +37,7 @@ export const FIND_LEFT =
   'find /etc /usr/bin /usr/sbin /usr/lib /usr/share /usr/local /var/lib /home /run/user -name "*tonearm*" ! -path "*/journal/*" ! -path "/var/lib/dpkg/info/tonearm.list" 2>/dev/null | sort';
 
 export function removeScenarios(node: () => Node): void {
-  test('another user is set up beside pi, and removed alone', async () => {
+  test("another user is set up beside pi, and the removal for this user leaves pi's service running", async () => {
     const home = '/home/bob/.config/tonearm';
     const withTakenPort = await node().setUp('--user', 'bob');
     assert.equal(withTakenPort.status, 1, withTakenPort.stdout);
@@ -88,9 +88,11 @@ export function removeScenarios(node: () => Node): void {
     const output = await forDora('--bluetooth');
     assert.match(output, /^tonearm-setup: Bluetooth .* without bluez: apt install bluez, /m);
     const prepared = await node().shell(listMade);
+    // WirePlumber 0.4 has the setting `with-logind`, newer versions have `seat-monitoring`.
     assert.match(prepared, /seat-monitoring = disabled|\["with-logind"\] = false/);
     assert.match(prepared, /Restart=on-failure/);
     assert.match(await node().shell('id -nG dora'), /\bbluetooth\b/);
+    // tonearm-setup has put a remark and the class below `[General]`.
     const [, , classLine] = (await node().shell(`cat ${bluez}`)).split('\n');
     assert.equal(classLine, 'Class = 0x000414');
     assert.doesNotMatch(await forDora(), /: (?:write|make|add|have|enable|start|restart) /);
@@ -121,7 +123,7 @@ export function removeScenarios(node: () => Node): void {
 
   test('removal and purge leave the configuration of the user, and nothing else', async () => {
     await node().shell(`echo 'logLevel: warn' >> ${CONFIG}/config.yaml`);
-    // bob lingers for the service alone, so that his manager ends with it.
+    // bob lingers only because of the service, so that the removal of the service ends his manager, too.
     assert.equal((await node().setUp('--user', 'bob')).status, 0);
     const output = await node().apt('remove', 'tonearm');
     assert.doesNotMatch(output, /fail/i);
@@ -167,6 +169,7 @@ async function installCheckout(node: Node): Promise<void> {
   const folder = temporaryFolder();
   await copyCheckout(folder, ...UNREAD);
   await node.install(folder, '/opt/checkout');
-  // The checkout belongs to pi, as to a user who has cloned it, because the build does not run as root.
+  // The checkout belongs to pi, like the clone of an ordinary user. install.sh builds as the owner of the
+  // checkout, so that the build does not run as root.
   await node.shell('chown -R pi: /opt/checkout');
 }

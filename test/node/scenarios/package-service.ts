@@ -38,8 +38,8 @@ export function serviceScenarios(node: () => Node): void {
       // begins.
       const restart = 'systemctl --user restart tonearm; test -S $XDG_RUNTIME_DIR/tonearm/upgrade.sock';
       await node().userShell(restart);
-      // There is no `begin`, because its run would last for ten minutes, and a start would be refused
-      // meanwhile.
+      // The line is an `end`, because a `begin` would begin a run. This run would last for ten minutes, and
+      // the start of an upgrade would be refused meanwhile.
       const output = await node().user('tonearm', 'progress', 'end', '--success');
       assert.equal(output.stderr, '');
     }

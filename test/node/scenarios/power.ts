@@ -27,8 +27,8 @@ async function mustRefuse(node: Node, path: string, status: number, detail: RegE
 }
 
 /**
- * Lets pi take block locks, as the user of an upgrade script may. Otherwise a user without a session may not
- * take them.
+ * Lets pi take block locks, because a lock of the daemon's own user forbids a power action, too
+ * (actors/power/backend.ts). Otherwise a user without a session may not take them.
  */
 const MAY_INHIBIT = `polkit.addRule(function (action, subject) {
   if (action.id === "org.freedesktop.login1.inhibit-block-shutdown" && subject.user === "pi") return polkit.Result.YES;
@@ -36,7 +36,7 @@ const MAY_INHIBIT = `polkit.addRule(function (action, subject) {
 const MAY_INHIBIT_FILE = '/etc/polkit-1/rules.d/60-test.rules';
 
 export function powerScenarios(node: () => Node): void {
-  test('a power action without the rule is 403, and names the missing permission', async () => {
+  test('a power action without the polkit rule is 403, and names the missing permission', async () => {
     await node().shell(`mv ${RULE} /root/kept.rules`);
     await untilPowerIs(node(), NONE_ALLOWED);
     const prefix = 'org\\.freedesktop\\.login1\\.';
@@ -73,7 +73,7 @@ export function powerScenarios(node: () => Node): void {
     });
   }
 
-  test('a power-off is 202, its stream ends with one action and bye, and the service is back with the node', async () => {
+  test('a power-off is 202, an open stream ends with one action and bye, and the service starts again with the node', async () => {
     const watcher = await node().events();
     await node().powerOff(async () => {
       const reply = await node().ask('POST', '/power/power_off');
@@ -91,7 +91,7 @@ export function powerScenarios(node: () => Node): void {
 
 const DISPLAY_MANAGER = 'display-manager.service';
 
-async function setUpAndMayRestart(node: Node): Promise<void> {
+async function setUpWithPower(node: Node): Promise<void> {
   const output = await node.setUpPi();
   assert.match(output, /everybody who can reach tonearm may restart this machine and switch it off/);
   await until('the permissions are known', async () => (await node.ask('GET', '/power/')).status === 200);
@@ -112,7 +112,7 @@ export function desktopScenarios(node: () => Node): void {
   test('on a headless node the rule is installed again', async () => {
     await node().shell(`systemctl stop ${DISPLAY_MANAGER}; rm /etc/systemd/system/${DISPLAY_MANAGER}
       systemctl daemon-reload`);
-    await setUpAndMayRestart(node());
+    await setUpWithPower(node());
   });
 
   test('--no-power removes the rule, and stays in force until its line is removed from the configuration', async () => {
@@ -123,6 +123,6 @@ export function desktopScenarios(node: () => Node): void {
       assert.equal((await node().ask('GET', '/power/')).status, 404, 'the backend is off');
     }
     await node().shell(`sed -i /^power:/d ${CONFIG}/conf.d/50-setup.yaml`);
-    await setUpAndMayRestart(node());
+    await setUpWithPower(node());
   });
 }

@@ -9,7 +9,8 @@ import { DaemonOnNode, type ReceivedEvents } from './daemon-on-node.js';
 
 export class SystemdDaemon extends DaemonOnNode {
   /**
-   * Starts the daemon anew and waits for its systemd backend. `lists` is the section's YAML in flow style.
+   * Starts the daemon anew and waits for its systemd backend. `lists` is the section `systemd` in YAML's
+   * flow style. Other sections may follow on further lines.
    */
   async begin(lists: string): Promise<void> {
     await this.launch(`systemd: ${lists}\n`);

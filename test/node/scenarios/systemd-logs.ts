@@ -10,8 +10,9 @@ import type { SystemdDaemon } from './systemd-daemon.js';
 import { CONFIGURED_UNITS } from './systemd-units.js';
 
 /**
- * The script lives for a second, because journald may see a message only when its process has gone, and does
- * not know the unit then (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
+ * The script lives for another second after its messages. journald may read a message late, and does not
+ * know its unit if the process has ended by then (docs/development/what-we-learnt.md, "systemd, logind and
+ * Avahi").
  */
 const TALKING_SCRIPT = `printf '\\033[31mred\\033[0m\\n'; echo '<3>urgent'; sleep 1; exit 3`;
 const NAMES = ['talks.service', 'by-alias.service', 'absent.service', 'secret-alias.service'];
@@ -124,6 +125,7 @@ export function logScenarios(daemon: SystemdDaemon): void {
   });
 
   test('reading logs leaves no process behind', async () => {
+    // daemon-on-node.ts writes the daemon's process id into this file.
     const processes = await daemon.shell(`ps -o stat=,args= --ppid $(cat /tmp/tonearm-held.pid) || true`);
     assert.equal(processes, '');
   });

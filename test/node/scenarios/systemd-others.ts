@@ -10,7 +10,7 @@ import { eventsOfUnit, type SystemdDaemon } from './systemd-daemon.js';
 import { CONFIGURED_UNITS, SLEEP } from './systemd-units.js';
 
 export function changesByOthersScenarios(daemon: SystemdDaemon): void {
-  test('start, stop, enable, mask and unmask by systemctl are published', async () => {
+  test('start, stop, enable and disable by systemctl are published, and so is a mask that a link makes', async () => {
     const received = await daemon.listen();
     await daemon.startUnit('plain.service');
     await daemon.stopUnit('plain.service');
@@ -32,7 +32,7 @@ export function changesByOthersScenarios(daemon: SystemdDaemon): void {
     assert.deepEqual(sent.at(-1), await daemon.service('plain.service'));
   });
 
-  test('a new unit file runs without a reload, and its unit is gone after the removal of the file', async () => {
+  test('a unit with a new file runs without a reload, and is gone when its file is removed and it has stopped', async () => {
     await daemon.write('late.service', `[Unit]\nDescription=Late\n[Service]\n${SLEEP}`);
     await daemon.systemctl('start', 'late.service');
     const late = await daemon.waitFor('late.service', ({ running }) => running);
@@ -57,6 +57,7 @@ export function changesByOthersScenarios(daemon: SystemdDaemon): void {
     };
     const isListed = async () => (await daemon.services()).some(({ name }) => name === 'late.service');
     await until('the stream has the unit', isKnown);
+    // The link makes the unit an alias of the upgrade unit, which is internal (systemd-units.ts).
     await daemon.shell(
       'ln -s secret.service ~/.config/systemd/user/late.service; systemctl --user daemon-reload',
     );
@@ -113,6 +114,7 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
   test('no request changes a system unit, or makes the daemon send a call that could', async () => {
     const monitor = daemon.node.spawnRoot('busctl', '--system', '--json=short', 'monitor');
     const output = new SpawnedText(monitor.stdout);
+    /** Sends a harmless call with this word. Resolves with true if the monitor has printed the word. */
     const ping = async (word: string) => {
       const bus = 'org.freedesktop.DBus';
       await daemon.node.shell(`busctl --system call ${bus} / ${bus} NameHasOwner s ${word}`);

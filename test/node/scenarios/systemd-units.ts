@@ -19,7 +19,8 @@ export const UNITS: Readonly<Record<string, string>> = {
   'lingering.service': '[Service]\nExecStart=/nowhere/at-all\nExecStopPost=sleep infinity\n',
   'lingering-again.service': `[Service]\nRestart=on-failure\nRestartSec=1h\nExecStart=false\nExecStopPost=sleep infinity\n`,
   'crashing.service': '[Service]\nRestart=always\nRestartSec=100ms\nExecStart=false\n',
-  // systemd counts this unit as started only when it ignores SIGTERM.
+  // The script runs `trap` before it reports its start. So the unit ignores SIGTERM once it counts as
+  // started.
   'deaf.service': `[Service]\nType=notify\nNotifyAccess=all\nTimeoutStopSec=500ms\nExecStart=sh -c "trap '' TERM; systemd-notify --ready; while :; do sleep 0.1; done"\n`,
   'conditional.service': `[Unit]\nConditionPathExists=/nowhere\n[Service]\n${SLEEP}`,
   'dependent.service': `[Unit]\nRequires=bad-oneshot.service\nAfter=bad-oneshot.service\n[Service]\n${SLEEP}`,
@@ -45,9 +46,12 @@ export const USER_UNITS = [
   'late.service',
 ];
 export const SYSTEM_UNITS = ['watched.service', 'dbus.service'];
-const LINKED = USER_UNITS.map((name) => (name === 'plain.service' ? { name, url: 'http://here/' } : name));
-/** JSON is YAML. */
-export const CONFIGURED_UNITS = `${JSON.stringify({ system: SYSTEM_UNITS, user: LINKED })}
+const WITH_URL = USER_UNITS.map((name) => (name === 'plain.service' ? { name, url: 'http://here/' } : name));
+/**
+ * The configuration behind `systemd:`; JSON is YAML. The upgrade unit is internal: clients neither see nor
+ * change it (docs/configuration.md, "Upgrades").
+ */
+export const CONFIGURED_UNITS = `${JSON.stringify({ system: SYSTEM_UNITS, user: WITH_URL })}
 upgrade: {enabled: true, resultFile: /tmp/none, upgradeUnit: secret.service}`;
 
 type ExpectedRecord = Partial<ServiceRecord>;
@@ -94,6 +98,7 @@ export const ROWS: readonly Row[] = [
   row('a restart', 'restart plain', 202, RUNNING),
   row('a stop', 'stop plain', 202, STOPPED),
   row('a stop of what is stopped', 'stop plain', 202, STOPPED),
+  // `enable` also starts the unit, and `disable` stops it (docs/http-api.md, "Unit routes").
   row('enable', 'enable plain', 202, { ...RUNNING, enabled: true, unit_file_state: 'enabled' }),
   row('disable', 'disable plain', 202, { ...STOPPED, enabled: false, unit_file_state: 'disabled' }),
   row('enable of a static unit, which only starts it', 'enable static', 202, STATIC),

@@ -14,8 +14,8 @@ export const READ_ONLY = `{enabled: true, resultFile: ${RESULT}}`;
 export const GATE = 'while [ ! -e /home/pi/gate ]; do sleep 0.02; done';
 
 /**
- * `Before=` has systemd remember the upgrade unit for as long as the daemon's unit is loaded, which is while
- * it runs or has failed.
+ * `Before=` makes systemd remember the upgrade unit while the daemon's unit is loaded. The daemon's unit is
+ * loaded while it runs, and after it has failed.
  */
 const SERVICE = `[Unit]
 Before=up.service
@@ -63,6 +63,7 @@ export class UpgradeDaemon extends DaemonOnNode {
     await this.answers();
   }
 
+  /** Waits until `GET /upgrade` is answered, and resolves with the answer. */
   answers(): Promise<UpgradeRecord> {
     return this.waitFor('GET /upgrade', () => true);
   }

@@ -11,7 +11,7 @@ import { PACKAGE, Repository } from './upgrade-repository.js';
 
 const PACKAGING = fileURLToPath(new URL('../../../../packaging', import.meta.url));
 const EXAMPLES = `${PACKAGING}/upgrade`;
-const OURS = readFileSync(`${PACKAGING}/tonearm.service`, 'utf8');
+const SHIPPED_UNIT = readFileSync(`${PACKAGING}/tonearm.service`, 'utf8');
 
 export function exampleScenarios(daemon: UpgradeDaemon): void {
   const UNITS = ['tonearm-detect.service', 'tonearm-detect.timer', 'tonearm-upgrade.service'];
@@ -33,7 +33,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
       await daemon.node.writeUnit('user', unit, readFileSync(`${EXAMPLES}/${unit}`, 'utf8'));
     // The daemon's unit gets the relations to other units that the shipped unit has. It is enabled, as it is
     // on a node.
-    const relations = OURS.replace(/^\[Service\][^[]*/m, '');
+    const relations = SHIPPED_UNIT.replace(/^\[Service\][^[]*/m, '');
     await daemon.node.writeFile('/etc/systemd/user/tonearm.service.d/shipped.conf', relations);
     await setEnvironment('TONEARM_UPGRADE_PACKAGE=bash PATH=/opt/fake:/usr/local/bin:/usr/bin:/bin');
     await daemon.systemctl('enable', 'tonearm.service');
@@ -47,7 +47,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
 
   const UPGRADE = `{enabled: true, resultFile: ${RESULT}, checkUnit: tonearm-detect.service, upgradeUnit: tonearm-upgrade.service}`;
 
-  test('the examples check and upgrade, and restart the daemon as one step', async () => {
+  test('the examples check and upgrade, and a step of the upgrade restarts the daemon', async () => {
     await daemon.begin(UPGRADE);
     const received = await daemon.listen();
     assert.equal(await daemon.post('/upgrade/check'), 202);
@@ -75,7 +75,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     assert.match(await daemon.shell('cat ~/as-root'), /-n apt-get -qq install --only-upgrade --yes bash/);
   });
 
-  test('the timer of the example checks every day', async () => {
+  test('the timer of the example has a time for its next check', async () => {
     await daemon.systemctl('enable', '--now', 'tonearm-detect.timer');
     const nextCheck = await daemon.node.property('NextElapseUSecRealtime', 'tonearm-detect.timer');
     assert.notEqual(nextCheck, '', 'the timer has no next check');
@@ -155,7 +155,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
       assert.equal((await checkFinds(false)).upgrade_available, true);
     });
 
-    test('a script that is run by sudo reports to the user who runs it', async () => {
+    test('a script that is run by sudo reports to the daemon of the user who runs it', async () => {
       await daemon.begin(READ_ONLY);
       await daemon.shell('sudo -n /usr/local/bin/tonearm progress begin --total 1');
       await daemon.untilRun('running', 'socket');

@@ -37,6 +37,7 @@ export class Repository {
 
   /** Installs the package in its first version, and gives the user the rights that the script asks for. */
   async make(): Promise<void> {
+    // A comment of the script has the rights, as in `# pi ALL=(root) NOPASSWD: ...`.
     const [, rights = ''] = /^# *pi (ALL=.*)$/m.exec(readFileSync(SCRIPT, 'utf8')) ?? [];
     const rule = rights.replace('@PACKAGE@', PACKAGE);
     const sudoers = `${NODE_USER} ${rule}\n${NODE_USER} ALL=(root) NOPASSWD: /usr/local/bin/tonearm\n`;

@@ -10,7 +10,11 @@ import { FULL, GATE, READ_ONLY, type UpgradeDaemon } from './upgrade-daemon.js';
 
 /** The state of the run in each event that has one. */
 const states = (received: ReceivedEvents): readonly string[] =>
-  received.flatMap(({ type, data }) => (type === 'upgrade.info' && JSON.parse(data).state) || []);
+  received.flatMap(({ type, data }) => {
+    if (type !== 'upgrade.info') return [];
+    const { state } = JSON.parse(data);
+    return state === undefined ? [] : [state];
+  });
 
 export function unitScenarios(daemon: UpgradeDaemon): void {
   test('a run from its start to its success is in answers and events', async () => {
@@ -113,7 +117,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
   const CONDITION = /up\.service did not run: the job's result is done, .*a condition of the unit is not met/;
 
   for (const type of ['oneshot', 'oneshot\nRemainAfterExit=yes', 'simple', 'exec']) {
-    test(`a unit that is kept from running has not run: ${type.replace('\n', ', ')}`, async () => {
+    test(`a start is 502 with the reason if something keeps the unit from running: ${type.replace('\n', ', ')}`, async () => {
       await daemon.node.writeUnit('user', 'never.service', '[Service]\nType=oneshot\nExecStart=/bin/false\n');
       for (const [section, why] of [
         ['ConditionPathExists=/nowhere', CONDITION],
@@ -151,7 +155,10 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     assert.ok(!states(received).includes('failed'));
   });
 
-  for (const [status, verdict] of ['idle', 'failed'].entries()) {
+  for (const [status, verdict] of [
+    [0, 'idle'],
+    [1, 'failed'],
+  ] as const) {
     test(`a daemon killed during a run finds that the run has ended ${verdict}`, async () => {
       await daemon.beginRun(`${GATE}; exit ${status}`);
       const { run: before } = await daemon.untilRun('running');
@@ -184,7 +191,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     assert.equal((await daemon.untilRun('idle')).run.started_at, before.started_at);
   });
 
-  test('the progress socket may be in the runtime directory itself, beside which the user can make nothing', async () => {
+  test('the progress socket may be directly in the runtime directory, although the user can create nothing beside that directory', async () => {
     const socket = `/run/user/${daemon.node.uid}/upgrade.sock`;
     await daemon.begin(READ_ONLY.replace('}', `, progressSocket: ${socket}}`));
     await daemon.shell(`tonearm progress begin --total 1 --socket ${socket}`);
