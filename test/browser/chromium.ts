@@ -12,7 +12,7 @@ import type { Browser } from './webdriver.js';
 
 const PROGRAM = '/usr/bin/chromium';
 
-/** Root needs --no-sandbox; the other arguments keep the browser from making requests of its own. */
+/** Root needs --no-sandbox. The last four arguments keep the browser from making requests of its own. */
 const ARGUMENTS = [
   '--no-sandbox',
   '--disable-gpu',

@@ -1,4 +1,4 @@
-// A finger on a page of Chromium, which scrolls, taps and drags as on a phone. It sends touch events by the
+// A finger that scrolls, taps and drags on a page of Chromium, as on a phone. It sends touch events by the
 // DevTools protocol.
 
 import type { CDPSession, Locator, Page } from 'playwright-core';
@@ -56,7 +56,7 @@ export class Finger {
   }
 }
 
-/** The place at this fraction of the way that the middle of the slider's thumb can go. */
+/** The middle of the slider's thumb when the thumb is at this fraction of its way: 0 is left, 1 is right. */
 export async function spotOn(slider: Locator, fraction: number): Promise<Spot> {
   await slider.scrollIntoViewIfNeeded();
   const box = await slider.boundingBox();

@@ -70,7 +70,7 @@ class Marionette {
     for (;;) {
       const colon = this.#received.indexOf(COLON);
       if (colon < 0) return;
-      const end = colon + 1 + Number(this.#received.subarray(0, colon));
+      const end = colon + 1 + Number(this.#received.toString('utf8', 0, colon));
       if (this.#received.length < end) return;
       const message: unknown = JSON.parse(this.#received.subarray(colon + 1, end).toString('utf8'));
       this.#received = this.#received.subarray(end);

@@ -1,5 +1,5 @@
-// Removes from a page in Chromium what one of the browsers of packaging/browsers.mjs lacks by MDN's data. It
-// also removes what pages without https lack, because pages of loopback have it.
+// Removes from a page in Chromium what at least one browser of packaging/browsers.mjs lacks, according to
+// MDN's data. It also removes what pages without https lack, because pages of loopback have it.
 
 import type { Page } from 'playwright-core';
 
@@ -23,7 +23,10 @@ const MISSING = [
   'Navigator.prototype.userAgentData Crypto.prototype.randomUUID Crypto.prototype.subtle',
 ].flatMap((line) => line.split(' '));
 
-/** Removes all this, and what `others` names, from the documents that the page loads from now on. */
+/**
+ * Removes all this, and what `others` names, from the documents that the page loads from now on. It also
+ * removes the methods of iterators, such as `map`, and `for await` over a ReadableStream.
+ */
 export async function makeOlder(page: Page, others: readonly string[] = []): Promise<void> {
   await page.addInitScript(`{
     const iterators = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]()));

@@ -88,7 +88,10 @@ test('examples/volumes.html in Chromium is live, reconnects after every loss, an
   const pageDisplays = (...expected: readonly string[]) =>
     until(
       `the page displays ${expected.join()}`,
-      async () => assert.deepEqual(await displayed(page), expected) ?? true,
+      async () => {
+        assert.deepEqual(await displayed(page), expected);
+        return true;
+      },
       RETURN_MS_MAX,
     );
   const setKitchen = (percent: number) => sound.pactl('set-sink-volume', 'kitchen', `${percent}%`);

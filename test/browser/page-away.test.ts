@@ -1,5 +1,6 @@
 // Tests the page while its node is away: its text after an announced and after a sudden end, the controls
-// that still work, the focus, and the return. Then a page that nobody uses.
+// that still work, the focus, and the return. Also tests a page whose node is there: its requests while
+// nobody uses it, its focus, and its forced colours.
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
@@ -14,9 +15,9 @@ import { type SeverableProxy, startProxy } from './severable-proxy.js';
 
 const RUNNING = { state: 'running', origin: 'systemd', started_at: '2026-01-01T10:00:00Z' };
 
-/** The page displays both texts after the end that the node has announced. */
+/** The node announces an end, or none, and goes away. The page then displays both texts. */
 type Row = readonly [
-  what: string,
+  announcedEnd: string,
   announce: (node: NodeWithPage) => void,
   headerText: string,
   bannerText: string,
@@ -53,8 +54,8 @@ describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }
     const focused = (): Promise<unknown> =>
       page.evaluate('document.activeElement.ariaLabel ?? document.activeElement.className');
     await mute.focus();
-    for (const [what, announce, headerText, bannerText] of ROWS) {
-      const isAnnounced = what !== 'no end';
+    for (const [announcedEnd, announce, headerText, bannerText] of ROWS) {
+      const isAnnounced = announcedEnd !== 'no end';
       announce(node);
       if (isAnnounced) await page.getByText(headerText, { exact: true }).first().waitFor();
 
@@ -62,6 +63,7 @@ describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }
       await page.getByRole('button', { name: 'Try now' }).waitFor();
       await page.locator('header .state').getByText(headerText, { exact: true }).waitFor();
       await page.locator('.banner').getByText(bannerText).waitFor();
+      // Without a reason, both the status and the banner are marked as bad (src/page/header.tsx).
       assert.equal(await page.locator('header .bad').count(), isAnnounced ? 0 : 2);
       await until('every control is disabled', async () => {
         assert.ok((await page.locator('main button').count()) > 10);
@@ -79,7 +81,8 @@ describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }
   test('tries to reach the node at once when a person presses Try now', async () => {
     await proxy.close();
     await page.getByText('Connection lost').waitFor();
-    // All attempts of the page itself fail, so only the button can succeed.
+    // The requests that would notice the node's return fail (src/page/presence.ts). Without the button, the
+    // page would wait for the next attempt of the stream (src/client/stream.ts).
     await page.route('**/server', (route) =>
       route.request().method() === 'HEAD' ? route.abort() : route.continue(),
     );
@@ -115,30 +118,31 @@ describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }
   });
 });
 
-describe('a page at rest', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('a page whose node is there', { skip: lacks({ programs: ['chromium'] }) }, () => {
   pageForEach(DESK);
   beforeEach(() => void node.up());
 
-  test('sends no requests from a minute after the last input until the next input', async () => {
-    let requests = 0;
+  test('makes no check of the node from a minute after the last input until the next input', async () => {
+    /** By a HEAD request the page checks that the node answers (src/page/presence.ts). */
+    let checks = 0;
     page.on('request', (request) => {
-      if (request.method() === 'HEAD') requests += 1;
+      if (request.method() === 'HEAD') checks += 1;
     });
     await page.clock.install();
     await page.goto(node.url);
     await page.getByText('Connected', { exact: true }).waitFor();
-    await until('a request has come', () => requests > 0);
+    await until('a request has come', () => checks > 0);
     // A stream without a byte for this time counts as lost, so the page reconnects by itself.
     await page.clock.fastForward(61_000);
     await page.getByText('Connected', { exact: true }).waitFor();
     let before = 0;
     await until('five seconds have passed without a request', async () => {
-      before = requests;
+      before = checks;
       await page.clock.runFor(5000);
-      return requests === before;
+      return checks === before;
     });
     await page.mouse.move(100, 100);
-    await until('another request has come', () => requests > before);
+    await until('another request has come', () => checks > before);
   });
 
   test('keeps the focus in a card whose focused control becomes a text', async () => {

@@ -1,5 +1,6 @@
-// Tests the page in the oldest browsers that it is made for. The build refuses what one of them lacks, and
-// the page works in a Chromium without all that. In an older browser the page says what it needs.
+// Tests the page in the oldest browsers that it is made for. The build refuses each feature that one of them
+// lacks. The page works in a Chromium without such features (older-browser.ts). In an older browser the page
+// says what it needs.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

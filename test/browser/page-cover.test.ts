@@ -58,7 +58,7 @@ describe('the last cover', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.locator('.sounding .cover canvas').waitFor();
   });
 
-  test('it is replaced by a note in a tab that has shown no cover yet', async () => {
+  test('a tab that has shown no cover yet shows the icon of a musical note instead', async () => {
     node.up({ players: [player('mpd', STOPPED)] });
     await page.goto(node.url);
     await page.locator('.hero .cover .icon').waitFor();

@@ -27,7 +27,10 @@ const START_AIRPLAY = { do: 'start', scope: 'user', unit: 'shairport-sync.servic
 const VOLUME = 'Volume on Living room';
 const LOUDER_OUTPUT = output(0, { default: true, state: 'running', volume: 0.7 });
 
-/** Keeps in `texts` every text of the header since the page was shown. */
+/**
+ * Keeps in `texts` every text of the header since the page was shown. `isBack` is true if the browser has
+ * brought the page back as it was.
+ */
 const WATCH_HEADER = `(() => {
   window.texts = [];
   const note = () => window.texts.push(document.querySelector('header').textContent);
@@ -124,8 +127,9 @@ for (const engine of ENGINES)
       const start = await page.spotOf('slider', VOLUME, 0.42);
       await page.drag('touch', start, await page.spotOf('slider', VOLUME, 0.22));
       await sentVolumeIs(0.22);
-      const click = await page.spotOf('slider', VOLUME, 0.8);
-      await page.drag('pointer', click, click);
+      const clickedSpot = await page.spotOf('slider', VOLUME, 0.8);
+      // A drag that ends where it begins is a click.
+      await page.drag('pointer', clickedSpot, clickedSpot);
       await sentVolumeIs(0.8);
       await page.focus('slider', VOLUME);
       await page.key('Home');
@@ -194,6 +198,7 @@ for (const engine of ENGINES)
       await page.hide();
       await levelsAre('not measured');
       node.change(LOUDER_OUTPUT);
+      // A hidden page is shown again when it gets a size.
       await page.setSize(DESK.viewport.width, DESK.viewport.height);
       await levelsAre('measured');
       await displayedVolumeIs('70%');

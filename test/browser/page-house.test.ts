@@ -121,6 +121,8 @@ inOwnNetwork(import.meta.url, () => {
       assert.equal(await sliderOfAll().inputValue(), '40');
 
       await sliderOfAll().focus();
+      // The key raises the loudest rooms from 0.40 to 0.41. In proportion the kitchen gets 0.205, which the
+      // page rounds to two decimals (src/page/proportion.ts).
       await page.keyboard.press('ArrowUp');
       for (const [name, volume] of [
         ['Living room', 0.41],
@@ -179,7 +181,7 @@ inOwnNetwork(import.meta.url, () => {
       await card('Kitchen').getByRole('slider').waitFor();
     });
 
-    test('a node with a public host or address, or with another API, is only a link and gets no request', async () => {
+    test('a node with a public host or address, or with another API, is only a link, and no public host answers', async () => {
       house = new HouseOfNodes(...THREE);
       const forged: NodeRecord = {
         name: 'forged',
@@ -199,6 +201,7 @@ inOwnNetwork(import.meta.url, () => {
         addresses: ['10.9.0.9'],
         api: 'odio-api' as const,
       };
+      // No URL can be made of this record, so the page leaves it out (src/page/house.ts).
       const withoutUrl = { ...forged, name: 'without URL', host: 'attic%.local', addresses: [] };
       house.announce(withoutUrl, forged, otherKind);
       await showHouse();

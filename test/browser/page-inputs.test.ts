@@ -49,6 +49,7 @@ describe('the section of inputs', { skip: lacks({ programs: ['chromium'] }) }, (
     await choice.selectOption('Living room');
     assert.deepEqual(await nextCommand(), { do: 'listen', input: '40', output: 'output-0' });
     assert.deepEqual(await nextCommand(), { do: 'stop-listen', input: '40', output: 'output-1' });
+    // The scripted node carries out no command, so the input is still heard in the kitchen.
     node.change(input({ listen: ['output-1'] }));
     await choice.selectOption('Nowhere');
     assert.deepEqual(await nextCommand(), { do: 'stop-listen', input: '40', output: 'output-1' });

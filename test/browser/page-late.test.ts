@@ -46,7 +46,7 @@ describe('a part that is loaded late', { skip: lacks({ programs: ['chromium'] })
       await page.setViewportSize({ width, height });
       const pendingRoutes: Route[] = [];
       await page.route(TAB_FILES, (route) => void pendingRoutes.push(route));
-      // With these eight outputs the late parts make the tallest column taller.
+      // With these and the two ordinary outputs, the late parts make the tallest column taller.
       const outputs = [2, 3, 4, 5, 6, 7].map((id) => output(id));
       node.up({ audio: [...ORDINARY.audio, ...outputs] });
       await page.goto(node.url);
@@ -58,7 +58,7 @@ describe('a part that is loaded late', { skip: lacks({ programs: ['chromium'] })
       assert.ok(count >= 6, `${count} controls`);
       for (const route of pendingRoutes) await route.continue();
       await page.locator('#system .button').first().waitFor({ state: 'attached' });
-      // The header grows for a moment where the machine is too busy to answer the page.
+      // If the machine is too busy to answer the page, a banner makes the header taller for a moment.
       await until('no control has moved', async () => {
         assert.deepEqual(await page.evaluate(MOVED_CONTROLS), []);
         return true;
@@ -99,7 +99,7 @@ describe('a part that is loaded late', { skip: lacks({ programs: ['chromium'] })
     await until('the command has come', () => node.backends.requests.length > 0);
   });
 
-  test('a page that requests a file that the node no longer has loads the newer page', async (t) => {
+  test('a page loads the newer page when it requests a file that the node no longer has', async (t) => {
     const files = new Map(readPageFiles(PAGE_FOLDER));
     const upgraded = new NodeWithPage({}, files).up();
     t.after(() => upgraded.close());

@@ -79,6 +79,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.getByRole('button', { name: 'Play Two' }).click();
     await page.getByRole('button', { name: 'Remove One' }).click();
     await page.getByText('Removed', { exact: true }).waitFor();
+    // The removal is sent after the time in which it can be undone (`UNDO_MS` in src/page/tracklist.tsx).
     await page.clock.runFor(5000);
     await page.getByRole('textbox').fill('http://radio.example/stream');
     await page.getByRole('button', { name: 'Add' }).click();
@@ -92,14 +93,14 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.equal(await page.getByRole('button', { name: 'Remove One' }).count(), 0);
   });
 
-  test('keeps a track whose removal is taken back at the same place, and removes a track at once when its list is closed', async () => {
+  test('keeps a track if the button in the same place undoes its removal, and removes a track at once when its list is closed', async () => {
     node.up({ players: [player('vlc', { tracklist_supported: true })] });
     node.change(put('players.tracklist', VLC, { can_edit_tracks: true, tracks: TRACKS }));
     await page.clock.install();
     await page.goto(node.url);
     await page.getByText('Tracks (2)').click();
     const remove = page.getByRole('button', { name: 'Remove One' });
-    // A click would scroll a button near the foot of the page, unlike a finger.
+    // The click would scroll to a button near the foot of the page, so the test scrolls there first.
     await remove.scrollIntoViewIfNeeded();
     const place = await remove.boundingBox();
     await remove.click();

@@ -1,5 +1,5 @@
 // Tests how the page names what needs a person: a line in the header that leads there, and a mark on the tab.
-// Then where the music plays, which one touch changes.
+// Also tests that one touch in the sheet Play on moves the music to another output.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -35,6 +35,7 @@ describe('the header line for what needs a person', { skip: lacks({ programs: ['
       .getByText(/AirPlay receiver.*: Failed/)
       .waitFor();
     await headerLine().getByText('and 1 more').waitFor();
+    // Only the tab Node is marked. Its text is `NodeNeeds attention`, because the mark has a hidden text.
     assert.match((await markedTabs()).join(), /^Node[^,]*$/);
 
     await headerLine().tap();
@@ -67,7 +68,7 @@ describe('the header line for what needs a person', { skip: lacks({ programs: ['
 describe('the sheet Play on', { skip: lacks({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
 
-  test('a touch of another output moves what plays to it, and makes it the default', async () => {
+  test('a touch of another output moves the music there, and makes that output the default', async () => {
     await openPage();
     await page.getByRole('button', { name: /^Playing on: .*Living room/ }).tap();
     const sheet = page.getByRole('dialog', { name: 'Play on' });

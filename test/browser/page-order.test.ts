@@ -1,5 +1,5 @@
-// Tests that pressed controls keep their place, because on a phone the next tap hits what is under the thumb
-// then; and what a player's buttons, title and position show.
+// Tests that pressed controls keep their place, because on a phone the next tap hits whatever is then under
+// the thumb. Also tests a player's buttons, title and position.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -63,7 +63,7 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
       capabilities: { ...PLAYER.capabilities, can_pause: false },
     });
     await openPage({ players: [player('a'), player('b'), radio, player('d', paused)] });
-    // The foot of the page must not be above the button.
+    // The foot of the page must not cover the button.
     await button('Pause all').evaluate((element) => element.scrollIntoView({ block: 'center' }));
     const place = await button('Pause all').boundingBox();
 
@@ -108,7 +108,7 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     assert.equal(await button('Previous').isEnabled(), false);
   });
 
-  test('a long title takes two lines and keeps its beginning, and a touch shows all of it', async () => {
+  test('a long title takes two lines until a touch shows all of it, and a name that is written from right to left keeps its beginning', async () => {
     const long = 'A title that is far too long for two lines, '.repeat(4);
     const players = [player('mpd', { metadata: { 'xesam:title': long } })];
     await openPage({ players, audio: [output(0, { description: 'מילה ארוכה '.repeat(20) })] });

@@ -75,7 +75,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
   });
 
   test('a new level draws only its meter, not the whole page', async () => {
-    // A playing player would draw the page each second.
+    // The position of a playing player would cause drawings, too.
     await open({ players: [] });
     await openTab('Sound');
     const meter = page.getByRole('meter', { name: 'Level of Living room' });
@@ -215,13 +215,14 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
 
     await sheet.getByRole('button', { name: 'End of the track' }).tap();
     const { minutes } = (await nextCommand()) as { readonly minutes: number };
-    // The track of 263 s was at 83 s when this test began, and the fade takes 20 s.
+    // The track of 263 s was at 83 s when this test began, and the fade takes 20 s. The test accepts one
+    // second too much, and one second too little.
     const latestMinutes = (263 - 83 - 20 + 1) / 60;
     const earliestMinutes = latestMinutes - (Date.now() - beganMs + 2_000) / 60_000;
     assert.ok(minutes > earliestMinutes && minutes < latestMinutes, String(minutes));
 
-    const until = new Date(Date.now() + 29.5 * 60_000).toISOString();
-    node.change(put('audio.sleep', '', { active: true, until, fade: 20 }));
+    const endsAt = new Date(Date.now() + 29.5 * 60_000).toISOString();
+    node.change(put('audio.sleep', '', { active: true, until: endsAt, fade: 20 }));
     await sheet.getByRole('heading', { name: 'The music ends in 30 min' }).waitFor();
     await sheet.getByRole('button', { name: 'Let it play on' }).tap();
     await commandsAre({ do: 'sleep/stop' });
@@ -249,11 +250,12 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await commandsSet(false);
   });
 
-  test('on a desk the wheel changes only the volume under it', async () => {
+  test('on a desk the wheel changes the volume beside the player, but no volume in the list of outputs', async () => {
     await open();
     await page.setViewportSize(DESK.viewport);
     assert.equal(await page.locator('.foot').isVisible(), false);
     await page.getByRole('slider', { name: 'Volume on Kitchen' }).hover({ force: true });
+    // 100 pixels are two notches (`NOTCH_PX` in src/page/slider-pointer.ts), of one step each.
     await page.mouse.wheel(0, -100);
     await commandsAre({ do: 'volume', target: KITCHEN, volume: 0.4 });
     await page.getByRole('slider', { name: 'Volume of Kitchen' }).hover({ force: true });
@@ -262,7 +264,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await commandsAre({ do: 'delta', target: KITCHEN, delta: -0.05 });
   });
 
-  test('?view=now shows large what plays, and dims it while nobody uses the page', async () => {
+  test('?view=now shows a large player, and dims it while nobody uses the page', async () => {
     await open({}, '?view=now');
     await page.setViewportSize({ width: 1920, height: 1080 });
     const cover = await page.locator('.wall > .cover').boundingBox();
@@ -313,7 +315,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
 
   test('the button Node is expanded if the window is wide', async () => {
     await open();
-    // The last section is drawn, so no drawing follows that could set the button.
+    // When the last section is there, no further drawing is due. So only the width can change the button.
     await page.locator('#system .health').waitFor({ state: 'attached' });
     await page.setViewportSize({ width: 1000, height: 800 });
     const button = page.getByRole('button', { name: 'Node', exact: true });

@@ -1,5 +1,5 @@
-// Tests the requests that the page sends for clicks and keys: ports, players, units, power and upgrades. A
-// test cannot have the real parts. The tests of the backends show the effect of the requests.
+// Tests the requests that the page sends for clicks and keys: ports, players, units, power and upgrades. The
+// backends are scripted. Their own tests show the effect of the requests.
 
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
@@ -66,6 +66,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
   });
 
   test('sends an upgrade only after a question that names the version, and offers none without a newer version', async () => {
+    // The characters around the version isolate it (`isolated` in src/page/language.ts).
     const upgradeButton = button('Upgrade to \u20681.5.0\u2069');
     await upgradeButton.click();
     const dialog = page.getByRole('dialog', { name: 'Upgrade to \u20681.5.0\u2069?' });
@@ -134,6 +135,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
   test('shows the first eight of many streams until a button shows all, and keeps that over a loss', async () => {
     const streamsAre = (count: number) =>
       until(`${count} streams are shown`, async () => (await page.locator('.stream').count()) === count);
+    /** Browsers make `window.streams` of the element with this id. It is undefined without the section. */
     const layout = (): Promise<unknown[]> =>
       page.evaluate("[window.streams?.offsetHeight, document.querySelector('#services').offsetLeft]");
 

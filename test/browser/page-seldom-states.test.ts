@@ -20,6 +20,11 @@ import { openTab } from './pages.js';
 
 const NO_SERVER = 'connect ENOENT /run/user/1000/pulse/native, /run/user/1000/pulse is not there';
 
+/** The records of the sound server itself. */
+const WITHOUT_OUTPUTS = ORDINARY.audio.slice(0, 2);
+/** The same, with the sleep timer and the first output. */
+const WITH_ONE_OUTPUT = ORDINARY.audio.slice(0, 4);
+
 const MANY_STREAMS = Array.from({ length: 64 }, (_, index) => stream(100 + index, { volume: index / 100 }));
 
 const TRACKS = ['One', 'Two'.repeat(99)].map((title, index) => ({
@@ -53,8 +58,8 @@ const STATES: Readonly<Record<string, State>> = {
     },
   },
   'no-card': {
-    node: { audio: [...ORDINARY.audio.slice(0, 2), output(0, { name: 'auto_null' })] },
-    // A page that is opened later gets this detail by no event.
+    node: { audio: [...WITHOUT_OUTPUTS, output(0, { name: 'auto_null' })] },
+    // The page is opened afterwards, so it gets this detail in the snapshot.
     prepare: (node) => node.health('audio', 'up', 'The sound server sees no sound card: the kernel has none'),
     act: async (page) => {
       await openTab('Sound', page);
@@ -70,14 +75,14 @@ const STATES: Readonly<Record<string, State>> = {
   },
   empty: {
     node: {
-      audio: ORDINARY.audio.slice(0, 2),
+      audio: WITHOUT_OUTPUTS,
       systemd: [],
       players: [],
       upgrade: upgrade({ current: '', latest: '' }),
     },
   },
   crowd: {
-    node: { audio: [...ORDINARY.audio.slice(0, 4), ...MANY_STREAMS] },
+    node: { audio: [...WITH_ONE_OUTPUT, ...MANY_STREAMS] },
     act: async (page) => {
       await page.getByText('56 more sounds').click();
       await page.locator('.stream').nth(63).waitFor({ state: 'attached' });
@@ -161,7 +166,7 @@ const STATES: Readonly<Record<string, State>> = {
   wild: {
     node: {
       audio: [
-        ...ORDINARY.audio.slice(0, 2),
+        ...WITHOUT_OUTPUTS,
         ...STRANGE_NAMES.map((name, id) => output(id, { name, description: name })),
         ...STRANGE_NAMES.map((name, id) => stream(10 + id, { name, app: name, output: name })),
       ],

@@ -1,5 +1,5 @@
 // Tests units on the page: their controls while they start, stop and restart, and the text about a failed
-// unit.
+// unit. The last test is about the place of a notice.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -139,10 +139,14 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     const finger = await Finger.on(page);
     await openTab('Sound');
     const slider = page.getByRole('slider', { name: 'Volume of Living room', exact: true }).first();
-    for (const block of ['end', 'start'] as const) {
+    for (const [block, fraction] of [
+      ['end', 0.2],
+      ['start', 0.1],
+    ] as const) {
       await slider.evaluate((element, place) => element.scrollIntoView({ block: place }), block);
-      const [, y] = await spotOn(slider, 0.2);
-      await finger.tap(await spotOn(slider, block === 'end' ? 0.2 : 0.1));
+      const spot = await spotOn(slider, fraction);
+      const [, y] = spot;
+      await finger.tap(spot);
       await page.getByText('Volume of Living room could not be changed').waitFor();
       const box = await page.locator('.notice').boundingBox();
       assert.ok(box);

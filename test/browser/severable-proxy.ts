@@ -29,7 +29,7 @@ export async function startProxy(
       [far, near],
     ] as const) {
       sockets.add(from);
-      // If one side ends or fails, the other side ends, too. A cut cable makes no difference between the two.
+      // If one side ends or fails, the other side ends, too, because a cut cable ends both.
       from.on('error', () => to.destroy());
       from.on('close', () => {
         sockets.delete(from);

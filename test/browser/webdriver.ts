@@ -19,7 +19,10 @@ export const COMMANDS = {
 
 type Command = keyof typeof COMMANDS;
 
-/** In ms. The browser's error says little, but `until` adds what it waited for. */
+/**
+ * The time-outs are in ms. If one passes, the browser's error says little, but `until` adds what it waited
+ * for.
+ */
 export const CAPABILITIES = {
   acceptInsecureCerts: true,
   timeouts: { script: 60_000, pageLoad: 60_000 },

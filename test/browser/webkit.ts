@@ -14,7 +14,7 @@ const BROWSER = '/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1/MiniBrowser';
 /** Width, height and bits per pixel. */
 const SCREEN = '1920x1200x24';
 
-/** Lets the window be as narrow as a phone, because the browser's own buttons need more room. */
+/** Makes the browser's own buttons so small that the window can be as narrow as a phone. */
 const STYLE = `* { padding: 0; margin: 0; min-width: 0; border-width: 0; font-size: 1px; }
   image { -gtk-icon-transform: scale(0.1); }`;
 

@@ -91,7 +91,7 @@ describe('the client connects', () => {
     });
   }
 
-  test('the client fetches the state that no event has when a backend comes up, if it wants events of this backend', async (t) => {
+  test('once a backend is up, the client fetches the state that is in no event, if it requests events of this backend', async (t) => {
     for (const [options, expected] of [
       [{}, ['/server', '/power/', '/upgrade']],
       [{ backend: ['audio', 'power'] }, ['/server', '/power/']],
@@ -169,7 +169,8 @@ describe('the client notifies', () => {
     assert.equal(received.length, 1);
     await client.event('b-2', 'audio.output.updated', [record(1)]);
     assert.deepEqual([...(received[1] ?? [])], [[1, record(1)]]);
-    client.live.subscribe('outputs', (outputs) => received.push(outputs))();
+    const unsubscribeLast = client.live.subscribe('outputs', (outputs) => received.push(outputs));
+    unsubscribeLast();
     assert.equal(received[2], received[1]);
 
     unsubscribe();
@@ -190,7 +191,7 @@ describe('the client notifies', () => {
     assert.deepEqual(received, ['server.info "connected"', 'power.action {"action":"reboot"}']);
   });
 
-  test("the client knows the node's time by the newest times of its players", async (t) => {
+  test("the client estimates the node's time from the newest time in the events of its players", async (t) => {
     const client = await openClient(t);
     await client.tick(10_000);
     assert.equal(client.live.nodeTime(), Date.now());
@@ -215,6 +216,7 @@ describe('the client notifies', () => {
       const client = await openLiveClient(t);
       t.mock.timers.setTime(10_000_000);
       await sendPlayerEvent(client, 20_000_000);
+      // Only events after the first `love` can show that a clock was set (src/client/node-clock.ts).
       await client.event('b-1', 'server.info', 'love');
       t.mock.timers.setTime(Date.now() + deviceMs);
       await sendPlayerEvent(client, 20_000_000 + nodeMs);
@@ -285,7 +287,7 @@ describe('the connection is lost', () => {
 
   test('a lost connection is tried again after delays that grow up to a bound and are random', async (t) => {
     const client = await openClient(t);
-    // So each delay is three quarters of the longest one.
+    // With this number, each delay is three quarters of the longest one (`#pause` in src/client/stream.ts).
     const random = t.mock.method(Math, 'random', () => 0.5);
     await sendHello(client.stream());
     await client.stream().end();
@@ -347,7 +349,7 @@ describe('the connection is lost', () => {
     ['an error of another program', answer(502, 'text/html', ''), 'not-the-service', 502],
   ];
   for (const [what, response, code, status] of refusals) {
-    test(`before it was ever made, by ${what}; it has a reason, and is tried again`, async (t) => {
+    test(`a first attempt that gets ${what} leaves the client connecting, with the reason, and is followed by another`, async (t) => {
       const client = await openClient(t, {}, response);
       const { status: connectionStatus, problem } = client.live.state.connection;
       const expected = ['connecting', `urn:tonearm:problem:${code}`, status];
@@ -382,7 +384,7 @@ describe('a browser', () => {
     assert.equal(client.streams.length, 2);
   });
 
-  test('a browser that was asleep drops its connection and reconnects at once', async (t) => {
+  test('a page that becomes visible after a sleep drops its connection, and one that becomes visible without a connection reconnects at once', async (t) => {
     const { document } = simulateBrowser(t);
     const client = await openLiveClient(t);
 

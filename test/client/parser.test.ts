@@ -83,7 +83,7 @@ for (const [title, stream, events] of ROWS) {
 }
 
 for (const [stream, retryMs] of RETRIES) {
-  test(`retry is taken from ${JSON.stringify(stream)} only if it is digits`, () =>
+  test(`retry is taken from ${JSON.stringify(stream)} only if its line has ended, and its value is digits`, () =>
     assert.equal(parse([Buffer.from(stream)], '').retryMs, retryMs));
 }
 

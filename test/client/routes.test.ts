@@ -144,7 +144,7 @@ describe('answers', () => {
   const notTheService = { status: 0, code: 'not-the-service' };
   type Row = readonly [what: string, answer: () => Response, expected: object];
   const problems: readonly Row[] = [
-    ['a problem document, which the error has unchanged', () => problem(document), unchanged],
+    ['a problem document, which the error contains unchanged', () => problem(document), unchanged],
     ['a problem without a detail, whose title is then the message', untitled, { message: TITLE }],
     [
       'an error that is no problem document',
@@ -210,7 +210,7 @@ describe('answers', () => {
     });
   }
 
-  test('are errors if nobody listens, and if nobody answers in time', async () => {
+  test('a call rejects if nobody listens, and if nobody answers in time', async () => {
     const silentServer = createServer(() => undefined).listen(0, '127.0.0.1');
     await once(silentServer, 'listening');
     const url = `http://127.0.0.1:${(silentServer.address() as AddressInfo).port}`;

@@ -115,7 +115,7 @@ describe('an event', () => {
     assert.deepEqual([...store.state.players.values()], [expected]);
   });
 
-  test('an event of an upgrade adds to status, run and progress, in any order', () => {
+  test('an event of an upgrade changes only its own part of the upgrade, and progress counts only during a run', () => {
     const status = { current: '1', latest: '2', upgrade_available: true };
     const progress = { event: 'progress', percent: 40, current: 2, step: 'Fetching' };
     const store = storeAfter(

@@ -12,6 +12,7 @@ const isSame = (left: number, right: number): boolean => Math.abs(left - right) 
 type Input = Parameters<typeof advance<number>>[1];
 const known = (value: number): Input => ({ kind: 'known', value });
 const set = (value: number): Input => ({ kind: 'set', value });
+/** `settled`: an accepted value has waited for its echo as long as it may (`SETTLE_MS` of control.ts). */
 const [grab, release, accepted, refused, settled] = (
   ['grab', 'release', 'accepted', 'refused', 'settled'] as const
 ).map((kind): Input => ({ kind })) as [Input, Input, Input, Input, Input];
@@ -85,7 +86,7 @@ const ROWS: readonly Row[] = [
     sent: [],
   },
   {
-    title: 'displays in the end what another client has set after it',
+    title: 'displays in the end the newer value that another client has set',
     inputs: [set(0.6), known(0.6), known(0.2), accepted, settled],
     displayed: [0.6, 0.6, 0.6, 0.6, 0.2],
     sent: [0.6],
@@ -103,13 +104,13 @@ const ROWS: readonly Row[] = [
     sent: [0.6, 0.7],
   },
   {
-    title: 'ignores the end of the wait after an echo',
+    title: 'ignores the end of the wait for an echo after the echo has come',
     inputs: [set(0.6), known(0.6), accepted, known(0.5), settled],
     displayed: [0.6, 0.6, 0.6, 0.5, 0.5],
     sent: [0.6],
   },
   {
-    title: 'ignores the end of the wait during a request',
+    title: 'ignores the end of the wait for an echo during a request',
     inputs: [set(0.6), settled],
     displayed: [0.6, 0.6],
     sent: [0.6],

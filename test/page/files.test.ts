@@ -43,7 +43,10 @@ test('each compressed form has the bytes of its file', () => {
   }
 });
 
-/** The addresses in a file that a browser gets at `path` below the prefix of a proxy, /kitchen/. */
+/**
+ * The paths of the addresses in a file, such as `src="app.js"`, as a browser resolves them. A proxy serves
+ * the page below /kitchen/, and the file is at `path` there.
+ */
 function addressesIn(name: string, path: string): readonly string[] {
   const text = FILES.get(name)?.identity.toString() ?? '';
   const matches = text.matchAll(/(?:src|href|start_url|scope)"?[=:] ?"([^"]*)"/g);
@@ -82,7 +85,7 @@ test('each part is named by the first script or by another part, and the first s
   );
 });
 
-test('no file of the page names another site', () => {
+test('document, styles and manifest of the page name no other site', () => {
   for (const [name, { identity }] of FILES) {
     if (!/\.(?:html|css|webmanifest)$/.test(name)) continue;
     assert.doesNotMatch(identity.toString(), /(?:src|href|url\()\s*=?\s*["']?(?:https?:)?\/\/|@import/, name);

@@ -68,7 +68,7 @@ function startLiveness(answerDelayMs = 0) {
   return { state, liveness, advance };
 }
 
-test('the page sends two or three requests a second while it waits for answers', async () => {
+test('a page in use sends two or three requests a second while no events arrive', async () => {
   const { state, advance } = startLiveness();
   await advance(10_000);
   assert.ok(state.requests >= 20 && state.requests <= 30, `${state.requests}`);
@@ -132,7 +132,7 @@ test('a lost node whose answers take two seconds is found again', async () => {
   assert.equal(state.returned, 1);
 });
 
-test('a page that was suspended sends a request before it reports a loss', async () => {
+test('a page that was suspended does not report a loss at once', async () => {
   const { state, advance } = startLiveness();
   await advance(1000);
   mock.timers.setTime(Date.now() + 60_000);

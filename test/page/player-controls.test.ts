@@ -42,7 +42,7 @@ function playerWithout(...absent: readonly (keyof PlayerRecord)[]): PlayerRecord
   return Object.fromEntries(entries) as unknown as PlayerRecord;
 }
 
-const ALL_USABLE: PlayerControls = {
+const CONTROLS_OF_ABLE_PLAYER: PlayerControls = {
   previous: 'usable',
   play: 'usable',
   pause: 'usable',
@@ -116,7 +116,7 @@ const ROWS: readonly Row[] = [
 ];
 
 for (const [title, player, differences] of ROWS)
-  test(title, () => assert.deepEqual(controlsOf(player), { ...ALL_USABLE, ...differences }));
+  test(title, () => assert.deepEqual(controlsOf(player), { ...CONTROLS_OF_ABLE_PLAYER, ...differences }));
 
 test('a player can be paused only while it plays, and if it can pause', () => {
   assert.equal(canBePaused(ABLE_PLAYER), true);

@@ -42,7 +42,7 @@ test('silent rooms all get the same volume, a limit holds, and a volume above 10
   assert.deepEqual(volumesOf(proportionsAt(roomsWith(1.5, 0.75), 1, new Map())), [1, 0.5]);
 });
 
-test('each room gets only its newest volume, and a slow room delays no other', async () => {
+test('a slow room gets only the newest of the volumes that waited for it, and delays no other room', async () => {
   const sent: string[] = [];
   let release: (() => void) | undefined;
   const slowAnswer = new Promise<void>((resolve) => {
@@ -62,8 +62,8 @@ test('each room gets only its newest volume, and a slow room delays no other', a
   const volumes = new RoomVolumes();
   for (const volume of [0.4, 0.3, 0.2]) {
     const [, quickRoom] = volumes.set(both, volume);
-    const [, isSent] = quickRoom ?? [];
-    await isSent;
+    const [, accepted] = quickRoom ?? [];
+    await accepted;
   }
   assert.deepEqual(sent, ['slow 0.4', 'quick 0.4', 'quick 0.3', 'quick 0.2']);
 

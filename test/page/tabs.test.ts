@@ -28,10 +28,10 @@ class ScriptedChannel extends EventTarget {
   }
 }
 
-/** A visible tab. */
+/** A tab, visible at first. As the holder it publishes `all` when a tab joins, and `done` on a request. */
 class Tab {
   readonly tabs: Tabs<string>;
-  readonly words: string[] = [];
+  readonly updates: string[] = [];
   #isHolder = false;
   #joined = 0;
   #isHidden = false;
@@ -55,7 +55,7 @@ class Tab {
         this.tabs.publish('all');
       },
       onRequest: () => this.tabs.publish('done'),
-      onUpdate: (word) => this.words.push(word),
+      onUpdate: (update) => this.updates.push(update),
       silenceMs: () => SILENCE_MS,
     });
     this.tabs.enter();
@@ -100,9 +100,9 @@ test('the oldest tab keeps the stream, and sends each new tab the whole state', 
   const three = openTab();
   assert.deepEqual(holders(one, two, three), [true, false, false]);
   assert.equal(one.joined, 2);
-  assert.deepEqual(three.words, ['all']);
+  assert.deepEqual(three.updates, ['all']);
   two.tabs.request();
-  assert.deepEqual(two.words.at(-1), 'done');
+  assert.deepEqual(two.updates.at(-1), 'done');
 });
 
 test('exactly one of the other tabs takes over when the holder leaves', () => {
