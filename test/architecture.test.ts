@@ -1,6 +1,6 @@
 // The architecture as tests: which files may import what, and what no file may contain. biome.json checks
-// circles and lengths. For each rule there are also sources that break it, so the tests show that it can
-// fail.
+// import cycles and the lengths of files and functions. For each rule there are also sources that break it,
+// so the tests show that it can fail.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -24,8 +24,8 @@ function readSources(folder: string, ending: RegExp): readonly SourceFile[] {
 
 const FILES = ['src', 'test', 'bench'].flatMap((folder) => readSources(folder, /\.tsx?$/));
 
-/** Programs, for which the boundaries of the sources do not hold. */
-const PROGRAMS = readSources('packaging', /\.[cm]js$/);
+/** The programs of packaging/, which must keep only the rules of WRITING. */
+const PACKAGING = readSources('packaging', /\.[cm]js$/);
 
 const ruleNames = Object.keys(RULES).filter((name): name is RuleName => Object.hasOwn(RULES, name));
 
@@ -35,11 +35,11 @@ describe('the sources', () => {
   }
 
   for (const [name, rule] of Object.entries(WRITING)) {
-    test(`the programs of packaging keep the rule: ${name}`, () => assert.deepEqual(rule(PROGRAMS), []));
+    test(`the programs of packaging keep the rule: ${name}`, () => assert.deepEqual(rule(PACKAGING), []));
   }
 
   test('were found', () => {
-    assert.ok(PROGRAMS.some(({ path }) => path === 'packaging/test.mjs'));
+    assert.ok(PACKAGING.some(({ path }) => path === 'packaging/test.mjs'));
     assert.ok(FILES.some(({ path }) => path === 'src/main.ts'));
     assert.ok(FILES.some(({ path, imports }) => path.startsWith('src/gateway/') && imports.length > 3));
   });
@@ -55,7 +55,10 @@ describe('the sources', () => {
 /** A file with a header comment, so that only what follows can be wrong. */
 const headed = (path: string, code: string): SourceFile => sourceFile(path, `// It is a file.\n${code}\n`);
 
-/** Sources that break a rule, and what the complaint must name. */
+/**
+ * Sources that break a rule, and what the complaint must name. Some are split, as by `${'Of'}`, because
+ * rules that search texts also read this file.
+ */
 const BREACHES: readonly (readonly [rule: RuleName, path: string, source: string, complaint: RegExp])[] = [
   ['boundaries', 'src/protocol/pulse/a.ts', "import { a } from 'node:net';", /:2: may not import node:net/],
   ['boundaries', 'src/protocol/actor/a.ts', "export * from '../pulse/tags.js';", /src\/protocol\/pulse/],
@@ -200,8 +203,10 @@ describe('the rules', () => {
     const elsewhere = ['header', 'main thread decodes nothing', 'main thread starts without schemas'];
     const untried = ruleNames.filter((name) => !tried.has(name) && !elsewhere.includes(name));
     assert.deepEqual(untried, []);
-    assert.ok(Object.values(EDGES).every((reason) => reason.length > 0));
   });
+
+  test('accept no edge without a reason', () =>
+    assert.ok(Object.values(EDGES).every((reason) => reason.length > 0)));
 });
 
 describe('reading sources', () => {

@@ -78,7 +78,7 @@ const codesIn = (cell = ''): readonly string[] =>
   [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 const codeIn = (cell = ''): string => codesIn(cell)[0] ?? '';
 
-test('the routes in docs are those of the table', () => {
+test('the routes in docs are those of the source', () => {
   const rows = [5, 4, 3, 2].flatMap((columns) =>
     rowsIn(linesBelow('docs/http-api.md', 'Routes', 'with subheadings'), columns),
   );
@@ -108,6 +108,8 @@ test('the keys of the configuration and their defaults in docs are those of the 
  * `KEY: DEFAULT` for each key. A default names the variables on which it depends, such as $XDG_STATE_HOME.
  */
 function defaultsIn(table: KeyTable, path = ''): readonly string[] {
+  // The slash makes the paths absolute, because relative paths are ignored (`xdgDirectory`). It is removed
+  // below.
   const environment = {
     env: { XDG_RUNTIME_DIR: '/$XDG_RUNTIME_DIR', XDG_STATE_HOME: '/$XDG_STATE_HOME' },
     home: '',
@@ -232,6 +234,7 @@ test('the functions of the client in docs are those of the source, with their ro
     ([name]) => !['transport', 'coverUrl', 'with'].includes(name),
   );
   assert.deepEqual([...listed.keys()].toSorted(), functions.map(([name]) => name).toSorted());
+  // The value of each parameter is its own name in braces, so a request's path is the path in docs.
   for (const [name, call] of functions) {
     const parameters = listed.get(name)?.match(/\{\w+\}/g) ?? [];
     await (call as (...names: readonly string[]) => Promise<unknown>)(...parameters);
@@ -307,7 +310,7 @@ test('every heading of docs that comments cite exists', () => {
   assert.ok(cited.length > 0);
 });
 
-test('nothing cites a contract, because none is in the repository', () => {
+test('no text cites a section of a contract, because the repository has no such document', () => {
   const citing = citingTexts().filter(([, text]) => /\bcontract(?:'s)?,? sections?\b/i.test(text));
   assert.deepEqual(citing, []);
 });

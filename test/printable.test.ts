@@ -21,7 +21,7 @@ const WORDINGS: readonly (readonly [what: string, error: unknown, wording: strin
     'a; b; c; d; 2 more',
   ],
   [
-    'several errors that say nothing',
+    'an AggregateError with a code and no errors',
     Object.assign(new AggregateError([]), { code: 'ETIMEDOUT' }),
     'ETIMEDOUT',
   ],

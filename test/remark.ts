@@ -1,5 +1,6 @@
-// Prints remarks of the harness about a real part that fails by itself, whether the test passes or fails. A
-// remark is only allowed after the harness has asked that part directly, without tonearm between them.
+// Prints a remark of a harness about another program, such as mpv, that has failed by itself. The remark is
+// printed whether the test passes or fails. It is only allowed after the harness has asked that program
+// directly, without tonearm between them.
 
 export function remark(text: string): void {
   process.stdout.write(`# ${text}\n`);

@@ -4,8 +4,8 @@ export interface Boundary {
   /** Which files: a prefix, in which one `*` stands for a name. The first row that fits a file applies. */
   readonly files: string;
   /**
-   * Which files of the project they may import, besides each other; `*` stands for the same name as in
-   * `files`.
+   * Patterns of the project's files that they may import; `*` stands for any name. They may also import each
+   * other. If `files` has a `*`, this holds only for files that have the same name in its place.
    */
   readonly mayImport: readonly string[];
   /** Which files of the project they may import only types from. */
@@ -44,7 +44,7 @@ export const BOUNDARIES: readonly Boundary[] = [
     ],
     builtins: 'net',
   },
-  // journalctl is the only stable interface to the journal, and starting it needs this.
+  // journalctl is the only stable interface to systemd's journal, and it is a program that must be started.
   {
     files: 'src/actors/units/unit-logs.ts',
     mayImport: ['src/protocol/actor/', 'src/host/clock.ts', 'src/actors/text.ts', 'src/actors/units/'],
@@ -96,7 +96,7 @@ export const BOUNDARIES: readonly Boundary[] = [
     mayImport: [...SHARED, 'src/protocol/', 'src/actors/*.ts'],
     builtins: 'fs fs/promises net path worker_threads',
   },
-  // V8's measurement of memory collects garbage.
+  // `vm` has V8's measurement of memory, which idle-heap.ts uses because it collects garbage.
   { files: 'src/host/', mayImport: ['src/protocol/actor/'], builtins: 'fs net os vm' },
   // The build runs this file, and replaces it by the result.
   { files: 'src/client/paths.ts', mayImport: ['src/protocol/actor/operations.ts'], builtins: '' },
@@ -109,8 +109,8 @@ export const BOUNDARIES: readonly Boundary[] = [
     builtins: 'fs net os crypto path',
   },
   { files: 'src/supervisor/', mayImport: SHARED, builtins: 'buffer fs net os path tty url worker_threads' },
-  // The program that talks to the sound server is a thread but not an actor: `tonearm bench` starts it by its
-  // file.
+  // probe.ts uses the audio actor's code to talk to the sound server. It is the file of a thread that
+  // `tonearm bench` starts, but not an actor.
   {
     files: 'src/cli/bench/',
     mayImport: [...SHARED, 'src/cli/arguments.ts', 'src/protocol/', 'src/actors/audio/', 'src/actors/*.ts'],
@@ -170,7 +170,7 @@ export const PACKAGES: Readonly<Record<string, PackageHolders>> = {
   'dbus-next': { in: ['src/actors/bus/connection.ts', 'src/actors/bus/values.ts'] },
   preact: { in: ['src/page/'] },
   mqtt: { in: ['src/actors/mqtt/broker.ts'] },
-  // Loaded lazily in the gateway: its values weigh megabytes.
+  // The gateway loads it by import(), only when it needs it, because its code takes megabytes.
   typebox: { in: ['src/protocol/actor/schemas.ts', 'src/gateway/openapi.ts', 'src/gateway/body-schemas.ts'] },
 };
 
@@ -180,8 +180,8 @@ export const HOLDERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Folders that may open a bus with an effect, because that gives a power away: turning the machine off is the
- * power actor's alone.
+ * For each effect, the folders that may open a bus with it. A bus can change only what its effect names, so
+ * only the power actor can turn the machine off.
  */
 export const BUSES: Readonly<Record<string, readonly string[]>> = {
   none: ['src/actors/systemd/'],

@@ -14,7 +14,10 @@ interface SyntaxNode {
 const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
 const isFunction = ({ type }: SyntaxNode): boolean => FUNCTIONS.has(type);
 
-/** These nodes hand out the functions in them. A call is none of them: it keeps its arguments. */
+/**
+ * A function directly inside such a node is part of the result. A call is not in this set, because its
+ * result need not contain its arguments.
+ */
 const HANDS_OUT = new Set([
   'ReturnStatement',
   'ObjectExpression',
@@ -35,7 +38,7 @@ function childrenOf(node: SyntaxNode): readonly SyntaxNode[] {
   return (visitorKeys[node.type] ?? []).flatMap((key) => members.get(key)).filter(isNode);
 }
 
-/** The nodes below `node` in its own function: those of the functions within it are left out. */
+/** The nodes below `node`. A function among them is included, but not what is inside that function. */
 function ownNodes(node: SyntaxNode): readonly SyntaxNode[] {
   return childrenOf(node).flatMap((child) => (isFunction(child) ? [child] : [child, ...ownNodes(child)]));
 }
@@ -46,8 +49,8 @@ const nameOf = (node: SyntaxNode): string =>
   'name' in node && typeof node.name === 'string' ? node.name : '';
 
 /** The names that the function itself declares by `let`. */
-function lets(body: SyntaxNode): ReadonlySet<string> {
-  const declarations = ownNodes(body).filter((node) => 'kind' in node && node.kind === 'let');
+function lets(outer: SyntaxNode): ReadonlySet<string> {
+  const declarations = ownNodes(outer).filter((node) => 'kind' in node && node.kind === 'let');
   const patterns = declarations.flatMap(childrenOf).flatMap((declarator) => childrenOf(declarator)[0] ?? []);
   return new Set(patterns.map(nameOf));
 }

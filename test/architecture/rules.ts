@@ -36,8 +36,8 @@ function refuses(
 }
 
 /**
- * The name that `*` matches at the beginning of the path; '' for a pattern without `*`; undefined when the
- * path does not match.
+ * The name in the place of `*`, if the path begins with the pattern: `dial` for `src/actors/*.ts` and
+ * `src/actors/dial.ts`. '' for a pattern without `*`, undefined for another path.
  */
 function nameAtStar(pattern: string, path: string): string | undefined {
   const [head = '', tail] = pattern.split('*');
@@ -86,8 +86,8 @@ const holders: Check = eachFile('src/', (file) =>
 );
 
 /**
- * Complains about each bus that is opened, or extended, with another effect than its folder's, or with one
- * that is no literal.
+ * Complains about each class that extends Bus, and about each bus whose effect is not its folder's or no
+ * literal. In `new Bus('power', {}, owner)` the effect is `power`.
  */
 const buses: Check = eachFile('src/', ({ path, code, text }) =>
   [...code.matchAll(/\b(?:new|extends) Bus\b(?:<[^>]*>)?\(?/g)]
@@ -128,6 +128,10 @@ const mainStartsWithoutSchemas: Check = (files) =>
     .filter((path) => LAZY.includes(path))
     .map((path) => `${path}: is loaded when the main thread starts`);
 
+/**
+ * `monotonic()` of host/clock.ts is refused. `clock.monotonic()` is allowed, because that clock is an
+ * argument.
+ */
 const TIME =
   /\b(?:Date\.now\b|new Date\(\s*\)|Math\.random\b|performance\.now\b|(?<!\.)monotonic\(|process\.(?:hrtime|uptime)\b|(?:setTimeout|setInterval)\s*\(|random(?:UUID|Bytes|Int)\b)/;
 
@@ -137,7 +141,7 @@ const timeAtTheEdges: Check = refuses(
   { except: (path) => Object.hasOwn(EDGES, path) },
 );
 
-/** A row of EDGES without a reason would excuse a later file of that name. */
+/** A row of EDGES whose file reads no clock would allow a later file of that name to read one. */
 const edgesAreEdges: Check = (files) =>
   Object.keys(EDGES)
     .map((path) => ({ path, file: files.find((source) => source.path === path) }))

@@ -28,13 +28,13 @@ export interface SourceFile {
   readonly comments: readonly Span[];
   readonly names: readonly Name[];
   /**
-   * Literals that are spread into a literal or a call, also through a method (`...[a, b].map(f)`), and tuples
-   * that are taken apart where they are made.
+   * Literals that are spread into a literal or a call, also through a method (`...[a, b].map(f)`), and
+   * assignments of a tuple to several names (`const [a, b] = [c, d]`).
    */
   readonly squeezed: readonly Span[];
   /** Functions that are returned, and share a `let` with the function that returns them. */
   readonly closures: readonly Span[];
-  /** The titles of tests and suites that are written where these are declared. */
+  /** The titles of tests and suites, as far as they are literals in the call of `test` or `describe`. */
   readonly titles: readonly Title[];
 }
 
@@ -128,17 +128,18 @@ function isLiteral(expression: Expression): boolean {
 }
 
 /**
- * True for the result of a method of an array that is written out there: `[a, b].map(f)`. An array of one
- * spread, `[...a]`, is allowed, as it converts something that is no array.
+ * True for the result of a method of an array literal: `[a, b].map(f)`. False for `[...a].map(f)`, because
+ * `[...a]` converts something that is no array.
  */
 function isMadeOfLiteral(expression: Expression): boolean {
   if (expression.type !== 'CallExpression' || expression.callee.type !== 'MemberExpression') return false;
   const object = unwrapped(expression.callee.object);
   if (object.type !== 'ArrayExpression') return isMadeOfLiteral(object);
-  return object.elements.length !== 1 || isTuple(object);
+  const isConversion = object.elements.length === 1 && !isTuple(object);
+  return !isConversion;
 }
 
-/** An array that is written out; one that spreads another has parts whose number is unknown. */
+/** True for an array literal that spreads nothing, so that the number of its elements is known. */
 function isTuple(expression: Expression | null): boolean {
   if (expression?.type !== 'ArrayExpression') return false;
   return expression.elements.every((element) => element?.type !== 'SpreadElement');
@@ -151,14 +152,16 @@ interface Parsed extends Pick<ParseResult, 'module'> {
 
 function importsOf(file: Parsed): readonly Import[] {
   const { staticImports, staticExports, dynamicImports } = file.module;
-  const isTypes = (start: number): boolean => /^\w+\s+type\b(?!\s*(?:,|from\b))/.test(file.text.slice(start));
+  // True for `import type { A } from 'a'`. False for `import type from 'a'`, which imports a value.
+  const isTypeOnly = (start: number): boolean =>
+    /^\w+\s+type\b(?!\s*(?:,|from\b))/.test(file.text.slice(start));
   return [
     ...staticImports.map(({ start, moduleRequest }) =>
-      importAt(file, start, moduleRequest.value, { typeOnly: isTypes(start), dynamic: false }),
+      importAt(file, start, moduleRequest.value, { typeOnly: isTypeOnly(start), dynamic: false }),
     ),
     ...staticExports.flatMap(({ start, entries }) => {
       const from = entries.find(({ moduleRequest }) => moduleRequest !== null)?.moduleRequest;
-      return from ? [importAt(file, start, from.value, { typeOnly: isTypes(start), dynamic: false })] : [];
+      return from ? [importAt(file, start, from.value, { typeOnly: isTypeOnly(start), dynamic: false })] : [];
     }),
     ...dynamicImports.map(({ start, moduleRequest }) => {
       const specifier = /^(['"])(.*)\1$/.exec(file.text.slice(moduleRequest.start, moduleRequest.end))?.[2];

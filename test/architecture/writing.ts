@@ -18,7 +18,7 @@ const VAGUE = [
   'utterance utterances distrust scene trouble troubles',
 ].flatMap((words) => words.split(' '));
 
-/** Names of Node's and of TypeScript's own. */
+/** Names that others have chosen: functions of node:assert, and an error of BlueZ (`BLUEZ_ERRORS`). */
 const FOREIGN = ['doesNotExist', 'doesNotMatch', 'doesNotReject', 'doesNotThrow'];
 
 const wordsOf = (name: string): readonly string[] =>
@@ -68,7 +68,7 @@ const wordsOfTheField: Check = (files) =>
     });
   });
 
-/** A title that begins so is a riddle without what stands around it. */
+/** A title that begins with such a word has no subject, so nobody understands it without the file. */
 const NO_SUBJECT = /^(?:what|who|whose|whoever|whatever|of|how|so|that|and|not)\b/i;
 
 const titlesHaveSubjects: Check = (files) =>
@@ -77,7 +77,7 @@ const titlesHaveSubjects: Check = (files) =>
     return complaints(file, riddles, () => 'a title is a sentence with a subject');
   });
 
-/** A bare remark in brackets, with which a reader cannot find the measurement. */
+/** A remark in brackets that begins or ends with `measured`. A reader cannot find the measurement by it. */
 const UNNAMED_MEASUREMENT = /\(measured\b|\bmeasured\)/;
 
 const measurementsAreNamed: Check = (files) =>

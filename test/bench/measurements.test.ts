@@ -22,7 +22,7 @@ const MEASUREMENTS = [
 
 for (const { measurement, part, against } of MEASUREMENTS) {
   const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
-  test(`${measurement} prints its report`, { skip }, async () => {
+  test(`the measurement ${measurement} prints its report`, { skip }, async () => {
     const file = fileURLToPath(new URL(`../../bench/${measurement}.js`, import.meta.url));
     const args = [file, '--quick', '--json', part];
     const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: DEADLINE_MS });
@@ -50,7 +50,7 @@ test('each measurement names the Debian packages that it needs', async () => {
   assert.deepEqual(Object.keys(FOR_BENCH), names.sort());
 });
 
-test('a list of 500 records is decoded alike by both codecs, whole, in chunks, and after a change', () => {
+test('both codecs decode 500 records, whole and in chunks, and decode a changed list differently', () => {
   for (const server of ['pulse', 'pipewire'] as const) {
     const list = listOf(server, 500);
     for (const codec of [CODECS.ours(), CODECS.theirs()]) {

@@ -12,7 +12,7 @@ const BARE = { what: 'the bare one', samples: [1, 2, 3, 3] };
 
 const PRINTED: readonly (readonly [change: Partial<Row>, printed: Readonly<Record<string, string>>])[] = [
   [{}, { result: '4 ms', spread: '3 to 9', against: '', ratio: '', goal: '' }],
-  // A ratio is of the rounds, not of the medians.
+  // The ratio is the median of the ratios of the rounds, and not the ratio of the medians.
   [{ against: BARE }, { against: 'the bare one: 3 ms', ratio: '2 x', spread: '2 to 3' }],
   [{ against: { what: 'once', samples: [8] } }, { ratio: '0.5 x', spread: '' }],
   [

@@ -24,7 +24,8 @@ interface Packets {
   generate(packet: object, options: object): Buffer;
   parser(options: object): EventEmitter & { parse(bytes: Buffer): void };
 }
-const packets = createRequire(createRequire(import.meta.url).resolve('mqtt'))('mqtt-packet') as Packets;
+const requireAsMqtt = createRequire(createRequire(import.meta.url).resolve('mqtt'));
+const packets = requireAsMqtt('mqtt-packet') as Packets;
 
 /** From the call of `flood` on, the broker sends `messages` to each client again and again. */
 export async function startFloodingBroker(messages: readonly (readonly [topic: string, payload: string])[]) {
@@ -98,8 +99,8 @@ function answerTo({ cmd, qos, messageId, subscriptions = [], unsubscriptions = [
 }
 
 /**
- * Below `topic`: commands of every kind, most of them to targets that do not exist, and messages that are no
- * commands.
+ * Commands to the node of `topic`, many of them to targets that do not exist, and messages that are no
+ * commands. Those below `elsewhere` are not even for this node.
  */
 export function commandsOfAllKinds(topic: string): readonly (readonly [topic: string, payload: string])[] {
   return Array.from(

@@ -21,12 +21,14 @@ const isOneOf =
 
 /**
  * A template must check that there is JSON before it reads it, because the payload of an emptied topic is no
- * JSON.
+ * JSON. The strings of the template are not checked: `"}}"` becomes `""` first.
  */
 const isTemplate: Check = (value) => {
-  const texts = String(value).replace(/"(?:[^"\\]|\\.)*"/g, '""');
-  const isGuarded = !texts.includes('value_json.') || texts.includes('value_json is defined');
-  return typeof value === 'string' && isGuarded && texts.split('{{').length === texts.split('}}').length;
+  const withoutStrings = String(value).replace(/"(?:[^"\\]|\\.)*"/g, '""');
+  const isGuarded =
+    !withoutStrings.includes('value_json.') || withoutStrings.includes('value_json is defined');
+  const isClosed = withoutStrings.split('{{').length === withoutStrings.split('}}').length;
+  return typeof value === 'string' && isGuarded && isClosed;
 };
 
 const isAvailable = ({ topic, value_template: template = '', ...rest }: Fields): boolean =>

@@ -143,7 +143,7 @@ export function bareNode({
     logged,
     bridge,
     topic: mqttSettings.topic,
-    /** The first call gives the bridge the whole state, each further call changes of it. */
+    /** The first call gives the bridge the whole state. Each later call gives it changes of this state. */
     publishRecords: (...changes: readonly Change[]): void => {
       bridge.applyChanges({ isWhole, changes });
       isWhole = false;

@@ -1,4 +1,4 @@
-// A client of a broker that records every message, and can publish. It speaks MQTT 3.1.1, while the bridge
+// A client that records every message of a broker, and can publish. It speaks MQTT 3.1.1, while the bridge
 // speaks MQTT 5.
 
 import mqtt from 'mqtt';

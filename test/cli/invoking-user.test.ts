@@ -17,7 +17,8 @@ const RUNTIME = `/run/user/${UID}`;
 
 /**
  * The first argument is the test's folder, which is mounted where the user can reach it. The other arguments
- * are the program. The output of each command goes into a file of the folder.
+ * are the program. The output of each command goes into a file of the folder. `trace` prints the output of
+ * pactl to stderr, so the file `command` has it.
  */
 const SCRIPT = `
 mount -t tmpfs -o mode=755 tmpfs /run

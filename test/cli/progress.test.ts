@@ -91,9 +91,8 @@ async function startServer(t: TestContext, onConnect: (socket: Socket) => void):
 }
 
 test('the progress command waits for a daemon that is being restarted', async (t) => {
-  const usedPath = await startServer(t, () => undefined);
-  const path = `${usedPath}.new`;
-  // The first attempt is made at once.
+  const path = join(temporaryFolder(t), 's');
+  // The first attempt is made at once, while nobody listens yet.
   const writing = writeProgress('{}', path, LONG_MS);
   const restarted = createServer({ allowHalfOpen: true }, (socket) =>
     socket.resume().on('end', () => socket.end()),

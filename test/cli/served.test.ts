@@ -33,6 +33,7 @@ for (const [bind, interfaces, ...sentences] of [
   [['fe80::2'], HOUSE, NOTHING],
 ] as const) {
   test(`a machine with ${Object.keys(interfaces).join(' ')} tells where bind ${bind.join(' ')} is reached`, () => {
+    // All interfaces of HOUSE exist in each row. Those that `interfaces` lacks have no address.
     const hasInterface = (name: string): boolean => name in HOUSE;
     const settings = { ...DEFAULT_SETTINGS, bind, api: { ...DEFAULT_SETTINGS.api, port: 80 } };
     assert.deepEqual(servedSentences(settings, { interfaces, hasInterface }), sentences);

@@ -49,7 +49,7 @@ export class EventConsumer {
 
   /**
    * Resolves as soon as `isFulfilled` returns true; it is called after every chunk. Rejects with the last
-   * events after `deadlineMs`. `expected` is what the error says to be missing.
+   * events after `deadlineMs`. The error says that `expected` did not come.
    */
   until(isFulfilled: (consumer: this) => boolean, expected = 'it', deadlineMs = UNTIL_MS_MAX): Promise<void> {
     return new Promise((resolve, reject) => {

@@ -25,7 +25,8 @@ export class StateModel {
     );
     if (event.type === 'backend.updated' && event.data.detail === 'snapshot') this.snapshots += 1;
     if (event.type === 'power.action' || event.type === 'upgrade.progress') this.actions.push([type, data]);
-    // A position in an event is less exact than the record's microseconds, so it is not applied.
+    // The event has the position at its own time, the record at `position_updated_at`. Both are right but
+    // differ. Tests compare the players with the records of `GET /players`, so the event is not applied.
     else if (event.type !== 'player.position') this.#store.apply(event);
   }
 

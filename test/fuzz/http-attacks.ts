@@ -129,15 +129,15 @@ const UNCLEAR_FRAMINGS = [
   'X: y\r\n Transfer-Encoding: chunked\r\nContent-Length: 0',
 ];
 /**
- * Sizes of chunks that are malformed. uWebSockets.js takes a size without a digit, or with a space before it,
- * for the last chunk, so these two sizes are missing here. This does no harm: no proxy passes such a size on,
- * and a client that reaches the node directly can send the hidden request openly.
+ * Sizes of chunks that are malformed. An empty size, and a size behind a space, are missing here, because
+ * uWebSockets.js takes them for the last chunk. This does no harm: no proxy passes such a size on, and a
+ * client that reaches the node directly can send the hidden request openly.
  */
 const MALFORMED_SIZES = [
   ...'0x0 -0 +0 00000000000000000000001 fffffffffffffffff g 1_0 10000000000000000'.split(' '),
   '0;\n',
 ];
-/** The rest of a request, from its framing headers on, that hides another request. */
+/** Each is the end of a request: framing headers and a body. Another request is in or behind the body. */
 const HIDING_FRAMINGS: readonly string[] = [
   // Here the body itself is the hidden request.
   `Content-Length: ${HIDDEN_BYTES}\r\n\r\n${HIDDEN}`,

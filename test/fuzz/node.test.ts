@@ -13,7 +13,7 @@ import { type Pieces, randomAttack, routesOf } from './http-attacks.js';
 
 const CONNECTIONS = 1000;
 const CONNECTIONS_AT_ONCE = 40;
-/** How often in succession the bytes of a server are damaged for a while. */
+/** The number of storms, which follow each other. During a storm, bytes of a server are damaged. */
 const STORMS = 3;
 const POSTS_PER_STORM_MAX = 30;
 

@@ -14,13 +14,16 @@ beforeEach(() => {
   under.backends.requests.length = 0;
 });
 
+const answerCount = (received: string): number => received.split('HTTP/1.1 ').length - 1;
+
 test('a request that is refused before its body arrives leaves the connection usable', async () => {
   const connection = new RawConnection(under.port);
   const head = `Host: 127.0.0.1\r\nOrigin: http://evil.example\r\nContent-Length: 16\r\n\r\n`;
   connection.write(`POST /audio/server/mute HTTP/1.1\r\n${head}{"mut`);
   await connection.until((text) => text.startsWith('HTTP/1.1 403 '));
+  // The second brace is the last of the 16 bytes of the body.
   connection.write('ed": true}}GET /audio/kind HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
-  const received = await connection.until((text) => text.split('HTTP/1.1 ').length === 3);
+  const received = await connection.until((text) => answerCount(text) === 2);
   assert.match(received, /HTTP\/1\.1 404 /);
   connection.destroy();
   assert.deepEqual(under.backends.requests, []);
@@ -43,7 +46,8 @@ describe('an ambiguous request', () => {
     ['another coding and a length', `${OWN_HOST}Transfer-Encoding: gzip\r\nContent-Length: 2\r\n`, '{}'],
     ['a header without a name in front', `: z\r\n${OWN_HOST}`],
     ['a length that is no number', `${OWN_HOST}Content-Length: x\r\n`],
-    // Without any header uWebSockets.js waits for more, and closes after its own time-out.
+    // This request has another header, because uWebSockets.js does not answer a request without any. It
+    // waits for more, and closes after its own time-out.
     ['no host', 'Accept: x\r\n'],
     ['an empty host', 'Host:\r\n', '', 403],
     [
@@ -71,7 +75,7 @@ describe('an ambiguous request', () => {
     await separate.until((text) => text.includes('}'));
     const answers = await separate.write(`${REBOOT_LINE}${OWN_HOST}\r\n`).untilClosed();
     assert.match(answers, /^HTTP\/1\.1 400 /);
-    assert.equal(answers.split('HTTP/1.1 ').length, 2);
+    assert.equal(answerCount(answers), 1);
     assert.deepEqual(under.backends.requests, []);
   });
 

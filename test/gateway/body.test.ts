@@ -5,14 +5,14 @@ import { describe, test } from 'node:test';
 import { checkBody, contentTypeProblem, type ParsedBody, parseBody } from '../../src/gateway/body.js';
 import type { BodyName } from '../../src/protocol/actor/schemas.js';
 
-/** The two fields of a row in the table of operations. */
+/** The fields of a row in the table of operations that `checkBody` reads. */
 const operationWith = (body: BodyName | undefined, isBodyRequired = true) => ({
   body,
   isBodyRequired,
   defaultBody: undefined,
 });
 const OPERATIONS = {
-  none: operationWith(undefined, false),
+  reboot: operationWith(undefined, false),
   mute: operationWith('mute', false),
   volume: operationWith('volume'),
   port: operationWith('port'),
@@ -48,8 +48,8 @@ describe('content type', () => {
 
 describe('values', () => {
   const rows: [name: keyof typeof OPERATIONS, body: string, value: unknown][] = [
-    ['none', '{}', undefined],
-    ['none', ' null ', undefined],
+    ['reboot', '{}', undefined],
+    ['reboot', ' null ', undefined],
     ['mute', 'null', undefined],
     ['mute', '\uFEFF{"muted":false}', { muted: false }],
     ['volume', '{"volume":1.0}', { volume: 1 }],
@@ -94,8 +94,8 @@ describe('faults', () => {
       /^Field port must be a non-empty string of at most 4096 characters, got "x+/,
     ],
     ['port', '{"port":""}', 'Field port must be a non-empty string of at most 4096 characters, got ""'],
-    ['none', '{"x":1}', /takes no fields/],
-    ['none', 'nonsense', /not valid JSON/],
+    ['reboot', '{"x":1}', /takes no fields/],
+    ['reboot', 'nonsense', /not valid JSON/],
     ['mute', '{\n "muted": true,\n}', /JSON/],
     ['mute', '{"muted":true', /not valid JSON/],
     ['mute', ' ', /not valid JSON/],
@@ -113,7 +113,7 @@ describe('faults', () => {
     });
   }
 
-  test('deep nesting is refused without recursion', async () => {
+  test('a deeply nested body is refused, and overflows no stack', async () => {
     const deep = `${'['.repeat(30_000)}${']'.repeat(30_000)}`;
     for (const body of ['['.repeat(30_000), deep, `{"volume":${deep}}`, `{"${'x'.repeat(9)}":${deep}}`]) {
       const decoded = await decodeBody('volume', body);

@@ -1,5 +1,5 @@
-// A bridge gets the same answers and refusals as a client over HTTP. It also receives changes, and loses none
-// of them when it is slow.
+// A bridge gets the same answers and refusals as a client over HTTP. It also receives changes. A slow bridge
+// gets the newest state, and the missed actions that the journal still has.
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
@@ -147,7 +147,7 @@ class NodeWithBridge {
     this.feeds.sendNew(this.journal.apply(changes, 0));
   }
 
-  /** Confirms the last batch as the bridge does; returns the batch that follows, if any. */
+  /** Confirms the last batch as the bridge does. Returns the changes of the batch that follows, if any. */
   requestFeed(isFirst = false): readonly Change[] | undefined {
     const countBefore = this.batches.length;
     this.feeds.continueFeed(this.#bridge, isFirst, (batch) => this.batches.push(batch));
@@ -204,12 +204,12 @@ describe('a bridge', () => {
     assert.deepEqual(node.batches.at(-1), { isWhole: false, changes: [served] });
   });
 
-  test('a bridge is sent nothing for a thread that has ended, even if that thread had requested changes', () => {
+  test('a new thread of a bridge gets nothing before its first request, and then also what has changed since the former thread ended', () => {
     const node = new NodeWithBridge();
     const formerBatches: ChangeBatch[] = [];
     node.feeds.continueFeed('mqtt', true, (batch) => formerBatches.push(batch));
     node.feeds.continueFeed('mqtt', false, (batch) => formerBatches.push(batch));
-    // The thread has ended. Only the first request of the next thread shows that there is one.
+    // The thread has ended. The feed learns of the next thread only by this thread's first request.
     node.change(output(1));
     node.change(output(2));
     assert.equal(node.batches.length, 0);

@@ -22,8 +22,8 @@ for (const [bytes, peer, why] of ADDRESSES) {
 const LIMITS = { connections: 8, spare: 2, reservedPerSide: 2, perPeer: 3 };
 
 /**
- * A connection that is written as a letter, which is its peer (`l` for loopback). A capital letter has sent a
- * request, and a letter with `'` behind it is idle.
+ * A connection, written as a letter that names its peer (`l` is loopback). The letter is a capital if the
+ * connection has sent a request. A `'` behind the letter means that the connection is idle.
  */
 class SimulatedConnection implements Connection {
   readonly notation: string;
@@ -55,7 +55,7 @@ function takeAllSurplus(connections: Connections<SimulatedConnection>): readonly
 
 /** The connections in the order in which they arrive, and those that are open at the end. */
 const ARRIVALS: readonly (readonly [what: string, arrivals: string, openAtEnd: string])[] = [
-  ["a peer's connection that has been silent longest is closed for its next one", 'a A A A', 'A A A'],
+  ['a peer with one connection too many loses the one that has sent no request', 'a A A A', 'A A A'],
   ['a peer above its bound loses only connections of its own', 'b a a a a a', 'b a a a'],
   ['a connection without any request is closed before an idle one', "A' a A A", "A' A A"],
   ['an idle connection is closed before one with a request under way', "A A' A A", 'A A A'],
@@ -91,7 +91,7 @@ for (const [what, arrivals, expected] of ARRIVALS) {
   });
 }
 
-test('a connection that leaves makes room for its peer and for all', () => {
+test('a connection that closes makes room for one other connection of its peer', () => {
   const connections = new Connections<SimulatedConnection>(LIMITS);
   const arrive = (notation: string): SimulatedConnection => {
     const arrived = new SimulatedConnection(notation);

@@ -10,7 +10,7 @@ import { put, stream } from './scripted-backends.js';
 const gateway = GatewayUnderTest.up().closeAtEndOf({ after });
 const openConnections: RawConnection[] = [];
 afterEach(async () => {
-  for (const connect of openConnections.splice(0)) connect.destroy();
+  for (const connection of openConnections.splice(0)) connection.destroy();
   gateway.backends.answer = { ok: true, value: {} };
   gateway.backends.requests.length = 0;
   assert.equal((await gateway.fetch({ path: '/server' })).status, 200, 'the gateway still serves');

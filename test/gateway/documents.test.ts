@@ -177,7 +177,7 @@ for (const { title, state, detail, isReport } of FIRST_HEALTH) {
   });
 }
 
-test('a GET waits 2 s for the first health report of a backend, and later not at all', async () => {
+test('a GET waits at most 2 s for the first health report of a backend, and does not wait after this report', async () => {
   const under = new DocumentsUnderTest();
   const firstHealth = under.documents.waitForFirstHealth('audio');
   under.clock.advance(2000);

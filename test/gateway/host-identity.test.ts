@@ -91,7 +91,7 @@ for (const [what, answer] of [
   });
 }
 
-test('an Avahi that hangs gives no name after a deadline, and an absent one gives none at all', async (t) => {
+test('the question to an Avahi that hangs ends at a deadline without a name, and an absent Avahi gives no name', async (t) => {
   const { avahi, clock, names } = withScriptedAvahi(t);
   avahi.answer = undefined;
   const answered = names.ask();

@@ -94,14 +94,14 @@ test('a batch has the newest text of each record, in order', () => {
   assert.equal(batch, '2+2="b" 3!=1 4+1="c"');
 });
 
-test('a record keeps the time of its first appearance, however it changes', () => {
+test('a record keeps the sequence number of its first entry, however it changes', () => {
   const { journal } = new JournalUnderTest();
   journal.apply([client('1', 'a'), client('2', 'b')], 0);
   journal.apply([client('1', 'c')], 0);
-  const times = [...journal.records('audio.clients')].map(
+  const firstSequences = [...journal.records('audio.clients')].map(
     ({ key, firstSequence }) => `${key} ${firstSequence}`,
   );
-  assert.deepEqual(times, ['1 1', '2 2']);
+  assert.deepEqual(firstSequences, ['1 1', '2 2']);
 });
 
 test('a change that is applied while the journal is read is read, too', () => {
@@ -115,7 +115,7 @@ test('a change that is applied while the journal is read is read, too', () => {
   assert.deepEqual(keys, ['2', '1', '3', 'end']);
 });
 
-test('a backend that goes down removes its records with a removal event, and keeps the others', () => {
+test('a backend that goes down loses the records whose removal has an event, and keeps the others', () => {
   const { journal } = new JournalUnderTest();
   journal.apply([client('1', 'a'), put('audio.outputs', '3', 'x'), put('audio.server', '', 's')], 0);
   assert.deepEqual(journal.dropsWhenAway('audio'), [drop('audio.outputs', '3'), removal('1')]);
@@ -173,7 +173,7 @@ test('removals do not push actions out of the journal', () => {
   assert.equal([...journal.entriesAfter(0)][0]?.kind, 'action');
 });
 
-test('a record is kept however many others change', () => {
+test('a record is kept however often another one changes', () => {
   const under = new JournalUnderTest();
   under.apply(client('1', 'a'));
   for (let n = 0; n < 5000; n += 1) under.apply(put('audio.outputs', '2', n));

@@ -1,5 +1,5 @@
-// The tags of answers that backends give: an equal answer to the same question has the same tag, for the
-// latest questions.
+// Tests the tags of answers that backends give. An equal answer to the same question has the same tag, as
+// long as the gateway remembers the question.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -20,7 +20,8 @@ test('one answer more than the gateway keeps makes it forget the tag of the olde
   for (let lines = 1; lines <= ANSWERS_KEPT + 1; lines += 1)
     tags.set(lines, String((await requestLog(lines)).headers.etag));
 
-  // The newest first, because each question that is not known any more makes the oldest one forgotten.
+  // The known questions come first, because each unknown one makes the gateway forget another. They come in
+  // reverse order, so that the newest question becomes the one that was asked longest ago.
   for (let lines = ANSWERS_KEPT + 1; lines > 1; lines -= 1)
     assert.equal((await requestLog(lines, tags.get(lines))).status, 304, `lines=${lines}`);
   assert.equal((await requestLog(1, tags.get(1))).status, 200);

@@ -16,7 +16,7 @@ function assertContains(lines: readonly string[], ...expected: readonly string[]
   for (const line of expected) assert.ok(lines.includes(line), `${line}\nis not in\n${lines.join('\n')}`);
 }
 
-test('the answer is OpenMetrics, is never kept, and ends with its end mark', async (t) => {
+test('the answer to GET /metrics is OpenMetrics, must not be stored, and ends with the line # EOF', async (t) => {
   const under = GatewayUnderTest.up().closeAtEndOf(t);
   const { status, headers, text } = await under.fetch({ path: '/metrics' });
   assert.deepEqual(

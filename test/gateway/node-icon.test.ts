@@ -37,9 +37,9 @@ describe('the files of the page that are made for a node', () => {
 
   test('icons of different names have different colours, and icons of one name are equal', () => {
     for (const ending of ['.svg', '.png']) {
-      const rooms = ['kitchen', 'living-room', 'attic'].map((name) => fileFor(name, ending).toString('hex'));
-      assert.equal(new Set(rooms).size, rooms.length, ending);
-      assert.equal(fileFor('kitchen', ending).toString('hex'), rooms[0]);
+      const icons = ['kitchen', 'living-room', 'attic'].map((name) => fileFor(name, ending).toString('hex'));
+      assert.equal(new Set(icons).size, icons.length, ending);
+      assert.equal(fileFor('kitchen', ending).toString('hex'), icons[0]);
     }
   });
 

@@ -1,5 +1,5 @@
-// The OpenAPI document, and the types that a generator makes of it. Every other test of the gateway checks
-// that its answers conform to the document.
+// Tests the OpenAPI document, and the types that a generator makes of it. In all other tests,
+// `GatewayUnderTest.fetch` checks that each answer conforms to the document.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -34,7 +34,7 @@ test('each alternative that is an object has a name, because generators lose obj
   }
 });
 
-test('the types of content are complete types, and those of a cover are all that the daemon knows', async () => {
+test('the content types have no wildcard, and those of a cover are all that the daemon recognizes', async () => {
   const { paths } = await document();
   const texts = JSON.stringify(paths);
   assert.doesNotMatch(texts, /"\w+\/\*"/);
@@ -89,5 +89,6 @@ test('a client of generated types type-checks', async (t) => {
   writeFileSync(join(folder, 'client.ts'), CLIENT);
   const flags = '--strict --noUncheckedIndexedAccess --noEmit --module nodenext --types'.split(' ');
   const compiler = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url));
+  // The empty text is the value of `--types`: the compiler loads no packages of types.
   execFileSync(process.execPath, [compiler, ...flags, '', 'client.ts'], { cwd: folder, stdio: 'inherit' });
 });

@@ -1,6 +1,6 @@
-// The page's routes (docs/http-api.md, "The page"), over real HTTP: the bytes that a client gets, how long it
-// may keep them, and which sites may frame it; and the page that a browser gets by a name that is not the
-// node's. Refusals: test/contract/access.test.ts.
+// Tests the page's routes (docs/http-api.md, "The page") over real HTTP: the bytes that a client gets, how
+// long the client may keep them, and which sites may frame the page. Also tests the answer to a request by a
+// name that is not the node's. Refusals: test/contract/access.test.ts.
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
@@ -29,7 +29,7 @@ describe('the page', () => {
     });
   }
 
-  /** The path with each part that a proxy may put before it. */
+  /** Pairs of a prefix and the path. A proxy may put the prefix before the path; '' stands for no proxy. */
   const withPrefixes = (path: string) => ['', '/kitchen'].map((prefix) => [prefix, path] as const);
   for (const [prefix, path] of [...withPrefixes('/'), ...withPrefixes('/ui/')]) {
     test(`GET ${path}, seen by a browser as ${prefix}${path}, leads to ${prefix}/ui for good`, async () => {
@@ -145,7 +145,7 @@ describe('a client that prefers a page', () => {
 
 describe('a refused name', () => {
   const gateway = GatewayUnderTest.up().closeAtEndOf({ after });
-  // The page is for people; the OpenAPI document does not describe it.
+  // `fetch` checks answers against the OpenAPI document, which does not describe this page for people.
   const ask = (host: string, accept: string, path = '/ui') =>
     send(gateway.port, { path, headers: { Host: host, Accept: accept } });
 

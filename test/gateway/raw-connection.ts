@@ -88,8 +88,8 @@ export class RawConnection {
 }
 
 /** Sends one text on a fresh connection; resolves with the status of the first response. */
-export async function statusOf(port: number, text: string): Promise<number> {
-  const connection = new RawConnection(port).write(text);
+export async function statusOf(port: number, request: string): Promise<number> {
+  const connection = new RawConnection(port).write(request);
   const received = await connection.until((text) => text.includes('\r\n\r\n'));
   connection.destroy();
   return Number(/^HTTP\/1\.1 (\d{3})/.exec(received)?.[1]);

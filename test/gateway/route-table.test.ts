@@ -1,6 +1,6 @@
-// Which route a path has: slashes, percent-encoding and names with odd characters. docs/http-api.md has a
-// command for each route, made of the table of operations; the route must accept it. Paths that are not
-// configured: contract/access.test.ts.
+// Tests which route a path has: slashes, percent-encoding and names with odd characters. For each route,
+// docs/http-api.md has a command, which this file makes of the table of routes. The command's body must fit
+// the route's schema. Paths that are not configured: contract/access.test.ts.
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -126,7 +126,7 @@ test('a path that is read and changed has both methods, in whatever spelling', (
   assert.equal(methods('/audio/sleep/stop'), 'POST, OPTIONS');
 });
 
-test('the refusal of a path that no configuration has names no key', () => {
+test('a path that exists in no configuration is refused, and the refusal names no key', () => {
   const match = new Router(ROUTES, without('audio')).match('/nowhere');
   assert.equal(match.ok ? '' : match.error.detail, 'There is no such path');
 });

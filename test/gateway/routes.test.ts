@@ -208,7 +208,7 @@ describe('every route with every backend', () => {
     assert.equal((await under.fetch({ method: 'OPTIONS', path: '/nowhere' })).status, 404);
   });
 
-  test('a query is ignored by all routes but the stream and logs', async () => {
+  test('GET /audio ignores a query, also one that is not valid percent-encoding', async () => {
     assert.equal((await under.fetch({ path: '/audio?keepalive=1&x=%zz' })).status, 200);
   });
 

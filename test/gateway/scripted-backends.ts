@@ -35,7 +35,7 @@ export class ScriptedBackends implements Backends {
     return this.answer;
   }
 
-  /** Keeps the next commands waiting until the test resolves what is returned with their answer. */
+  /** Keeps the next commands waiting. The test resolves the returned `Deferred` with their answer. */
   hold(): Deferred<Answer> {
     const answer = new Deferred<Answer>();
     this.answer = answer.promise;

@@ -1,6 +1,6 @@
-// Listening, the limits of connections, the places that streams leave to requests, and closing. Which
-// connection is closed: connection-choice.test.ts; too many of them on real sockets:
-// contract/silent-neighbour.test.ts.
+// Tests listening, the limits of connections, and closing. Streams must leave some connections for requests.
+// connection-choice.test.ts tests which connection is closed. contract/silent-neighbour.test.ts opens too
+// many connections on real sockets.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { RawConnection } from './raw-connection.js';
 test("a port that another gateway listens on is refused, not shared, with the kernel's reason", async (context) => {
   const first = GatewayUnderTest.up().closeAtEndOf(context);
   const second = GatewayUnderTest.up().closeAtEndOf(context);
-  // The port is requested by number, because only such a port can be shared; at this address it is free.
+  // Only a port that is requested by its number can be shared. This port is still free at 127.0.0.2.
   const { port } = first;
   assert.deepEqual(first.gateway.listen(['127.0.0.2'], port).refused, []);
   assert.deepEqual(second.gateway.listen(['127.0.0.2'], port), { port, refused: ['127.0.0.2'] });
@@ -42,6 +42,7 @@ test('few descriptors allow few streams, which is logged; a stream that ends mak
     assert.match(await connection.until((text) => text.includes('connected')), /^HTTP\/1\.1 200 /);
     return connection;
   };
+  // `connectionLimits` gives half of the 20 descriptors to connections, and half of these to streams.
   const MAX_STREAMS = 5;
   const streams: RawConnection[] = [];
   while (streams.length < MAX_STREAMS) streams.push(await openStream());

@@ -1,6 +1,6 @@
-// The status table of docs/http-api.md, "Errors", over real HTTP: a row per line and fault. After a defect
-// inside the gateway the client gets an error or loses its connection, the log has a line, and the process
-// continues.
+// Statuses of the table of docs/http-api.md, "Errors", over real HTTP: rows for what the gateway refuses by
+// itself, and a row for each fault of a backend. After a defect inside the gateway the client gets an error
+// or loses its connection, the log has a line, and the process continues.
 
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
@@ -65,7 +65,7 @@ describe('the gateway refuses by itself', () => {
     ['a name that is too long', post(`/services/user/${'x'.repeat(4097)}/start`), 404, 'not-found'],
     ['the wrong method', { method: 'DELETE', path: '/audio' }, 405, 'wrong-method'],
     ['a method that no route has', { method: 'PROPFIND', path: '/audio' }, 405, 'wrong-method'],
-    ['a body of 64 KiB and 1', post('/audio/server/mute', bodyOf(64 * 1024 + 1)), 413, 'body-too-large'],
+    ['a body of 64 KiB and 1 byte', post('/audio/server/mute', bodyOf(64 * 1024 + 1)), 413, 'body-too-large'],
     ['a body of 512 KiB', post('/power/reboot', 'x'.repeat(512 * 1024)), 413, 'body-too-large'],
     [
       'a body of plain text',
@@ -91,7 +91,7 @@ describe('the gateway refuses by itself', () => {
     assert.equal(under.backends.requests.length, 1);
   });
 
-  test('Content-Length: 0 toggles, whatever the content type', async () => {
+  test('a POST with Content-Length: 0 is accepted, whatever the content type', async () => {
     const headers = { 'Content-Type': 'text/plain', 'Content-Length': '0' };
     assert.equal((await under.fetch(post('/audio/server/mute', undefined, headers))).status, 202);
   });
@@ -174,7 +174,7 @@ describe('a backend that is away', () => {
 });
 
 for (const [what, error, status, code] of [
-  ['a fault inside the gateway', new Error('a secret'), 500, 'gateway-failed'],
+  ['a defect inside the gateway', new Error('a secret'), 500, 'gateway-failed'],
   ['a lack of descriptors', Object.assign(new Error('a secret'), { code: 'EMFILE' }), 503, 'unavailable'],
 ] as const) {
   test(`${what} is ${status} and a log line, and the next request is served`, async (context) => {

@@ -17,7 +17,7 @@ const rules = trustRules('Kitchen', {
   trustsHouse: false,
 });
 
-/** Addresses and names of the node, with and without port, dot and capitals. */
+/** IP addresses, names of the node and configured hosts, with and without port, dot and capitals. */
 const TRUSTED = `
   127.0.0.1 127.0.0.1:8018 192.168.1.20:8018 127.0.0.1.:8018 [::1] [::1]:8018
   [FE80::1]:8018 [fe80::1%25eth0]:8018 [fe80::1%eth0] [::ffff:10.0.0.1] localhost LOCALHOST:1
@@ -168,7 +168,7 @@ describe('CORS headers', () => {
     ['every origin is configured', withEveryOrigin, 'none', [vary]],
   ];
   for (const [what, configured, standing, headers] of answers) {
-    test(`an origin that is ${standing} gets its headers where ${what}`, () =>
+    test(`a reply to an origin of the standing "${standing}" has the right headers where ${what}`, () =>
       assert.deepEqual(corsHeaders('http://app.lan', standing, configured), headers));
   }
 
@@ -181,7 +181,7 @@ describe('CORS headers', () => {
   ];
   for (const standing of ['none', 'same', 'allowed', 'foreign'] as const) {
     for (const asksForPrivateNetwork of [false, true]) {
-      test(`a preflight of an origin that is ${standing}${asksForPrivateNetwork ? ', into a private network,' : ''} gets its headers`, () => {
+      test(`a preflight${asksForPrivateNetwork ? ' into a private network' : ''} gets the right headers for the standing "${standing}"`, () => {
         const reply = optionsReply(
           { origin: 'http://app.lan', standing, asksForPrivateNetwork },
           'GET',

@@ -26,7 +26,7 @@ for (const [attempt, random, delayMs] of ROWS) {
     assert.equal(backoffMs(attempt, random), delayMs));
 }
 
-test('a rate limit of 10 admits ten in each second, however long, and never eleven', () => {
+test('a rate limit of 10 admits ten events in each window of a second, and never an eleventh', () => {
   const limit = new RateLimit(10);
   for (let now = 0; now < 60_000; now += 100) assert.equal(limit.admit(now), true);
   assert.equal(limit.admit(60_000, 10), true);

@@ -21,30 +21,30 @@ const isPhysical = (name: string): boolean => ['wlan0', 'eth0'].includes(name);
 const ORDERS: readonly (readonly [what: string, onDefaultRoutes: string[], addresses: string])[] = [
   ['the default route', ['eth0'], '192.168.1.5 fd00::2 192.168.1.6 192.168.1.7 172.17.0.1 10.10.0.1'],
   [
-    'two default routes, by their metrics',
+    'the metrics of two default routes',
     ['wlan0', 'eth0'],
     '192.168.1.7 192.168.1.5 fd00::2 192.168.1.6 172.17.0.1 10.10.0.1',
   ],
   [
-    'devices, where there is no default route',
+    'the kind of interface, where there is no default route',
     [],
     '192.168.1.7 192.168.1.5 fd00::2 192.168.1.6 172.17.0.1 10.10.0.1',
   ],
 ];
 for (const [what, onDefaultRoutes, addresses] of ORDERS) {
-  test(`the first address is that of ${what}`, () => {
+  test(`the addresses are ordered by ${what}`, () => {
     const ordered = rankedBy(HOUSE, { onDefaultRoutes, isPhysical });
     const listed = reachableAt(['::'], ordered).map(({ info }) => info.address);
     assert.equal(listed.join(' '), addresses);
   });
 }
 
-test("Home Assistant's link to the page has the first address", () => {
+test("Home Assistant's link to the page has the first address, or the node's name if all are link-local", () => {
   const served = { port: 8018, addresses: ['::'] };
   const ordered = rankedBy(HOUSE, { onDefaultRoutes: ['eth0'], isPhysical });
   assert.equal(nodeUrl('kitchen', served, ordered), 'http://192.168.1.5:8018');
 
-  const withoutAddress = {
+  const withLinkLocalOnly = {
     ...HOUSE,
     eth0: [v4('169.254.3.4')],
     'eth0:1': [],
@@ -52,7 +52,7 @@ test("Home Assistant's link to the page has the first address", () => {
     wg0: [],
     wlan0: [],
   };
-  assert.equal(nodeUrl('kitchen', served, withoutAddress), 'http://kitchen.local:8018');
+  assert.equal(nodeUrl('kitchen', served, withLinkLocalOnly), 'http://kitchen.local:8018');
 });
 
 test('the default routes of IPv4 are read by their metrics', () => {

@@ -19,8 +19,8 @@ const isFullSize = process.env['TONEARM_LEAKS'] === 'full';
 const ROUNDS = 12;
 const QUARTER = ROUNDS / 4;
 /**
- * The heap varies by 500 kB by chance. A leak is found if it is twice this bound, divided by the number of
- * repetitions, or more.
+ * The heap varies by 500 kB by chance. Half of the repetitions lie between the two quarters. So a leak is
+ * found if half of the repetitions leave this much behind.
  */
 const HEAP_SLACK_BYTES = 1024 * 1024;
 /** The bound for buffers outside of the heap, which Node allocates in pools. */
@@ -85,14 +85,15 @@ export async function staysFlat(t: TestContext, { full, part, round }: Repeated)
   for (let rounds = 0; rounds < ROUNDS; rounds += 1) {
     await round(times);
     const before = measured.at(-1);
-    const isAsBefore = async (): Promise<Resources | false> => {
+    const resourcesAtRest = async (): Promise<Resources | false> => {
       const now = await measureResources();
       const { handles, descriptors } = before ?? now;
-      return now.handles.length <= handles.length && now.descriptors === descriptors && now;
+      const isAtRest = now.handles.length <= handles.length && now.descriptors === descriptors;
+      return isAtRest ? now : false;
     };
     // If the process still has more than before at the deadline, the checks below find that.
     measured.push(
-      await until('the process is at rest', isAsBefore, SETTLED_WITHIN_MS).catch(measureResources),
+      await until('the process is at rest', resourcesAtRest, SETTLED_WITHIN_MS).catch(measureResources),
     );
   }
   const early = measured.slice(QUARTER, 2 * QUARTER);

@@ -1,5 +1,5 @@
-// An actor that has made much garbage gives its memory back when it is pinged, and a warning of Node about
-// the way it does this is not in its output.
+// An actor that has made much garbage gives its memory back when it is pinged. Its log has no warning of
+// Node about the way it does this.
 
 import assert from 'node:assert/strict';
 import { syncBuiltinESMExports } from 'node:module';
@@ -11,7 +11,10 @@ import { type FromActor, type ToActor, typedPort } from '../../src/protocol/acto
 import { until } from '../until.js';
 
 const RECORDS = 300_000;
-/** The heap may stay this much larger. It grows by some 50 MB, of which the young generation can keep 32. */
+/**
+ * The heap may stay this much larger. It grows by some 50 MB. The young generation alone can keep 32 MB of
+ * these, which is more than this bound.
+ */
 const LEFT_BYTES = 16 * 1024 * 1024;
 /** V8 begins each collection after 7 to 12 s, and two are needed. */
 const COLLECTED_MS = 180_000;
@@ -23,7 +26,8 @@ function grow(): number {
 }
 
 test('an actor that is pinged gives back the memory of many records that it no longer uses', async (t) => {
-  // V8 collects by itself in a thread that rests. So the test also counts the measurements, which collect.
+  // V8 collects by itself in some idle threads (host/idle-heap.ts). So the test also counts the
+  // measurements, each of which includes a collection.
   const { mock: measurement } = t.mock.method(vm, 'measureMemory');
   syncBuiltinESMExports();
   const warnings: unknown[] = [];

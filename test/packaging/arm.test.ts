@@ -1,5 +1,5 @@
-// The packages for ARM, run: the packaged daemon under emulation, on Debian's own Node of that architecture,
-// with a real sound server of this machine. It does not show how fast a board is.
+// Runs the packages for ARM under emulation: the packaged daemon, on a Node of that architecture
+// (packaging/arm.mjs), with a real sound server of this machine. The tests do not show how fast a board is.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -48,6 +48,7 @@ describe('the packages for ARM', { skip }, () => {
       const sound = await startPulseAudio();
       t.after(() => sound.stop());
       const daemon = await Daemon.start({
+        // The packaged command sets MALLOC_ARENA_MAX, too (packaging/deb/tonearm).
         env: { ...sound.env, MALLOC_ARENA_MAX: '1' },
         config: 'systemd: {enabled: false}\n',
         entry: join(tree, 'usr/lib/tonearm/main.js'),

@@ -89,10 +89,16 @@ export async function output(command: string, ...args: readonly string[]): Promi
   return (await run(command, [...args], { encoding: 'utf8', maxBuffer: 1 << 24 })).stdout;
 }
 
-/** The suffix of the version of the package for Debian 12 that has its own Node.js. */
+/**
+ * A package that contains its own Node.js for Debian 12 has a version that ends with this
+ * (packaging/deb/forms.mjs).
+ */
 export const FOR_DEBIAN_12 = '~deb12';
 
-/** The path of a package in a folder. `suffix` is the end of the package's version. */
+/**
+ * The path of a package in a folder. `suffix` is the end of the package's version, such as FOR_DEBIAN_12.
+ * Without it, the version must have no such end.
+ */
 export function packageIn(folder: string, name: string, architecture: string, suffix = ''): string {
   const isThePackage = (candidate: string) => {
     const [fileName, version = '', fileArchitecture] = candidate.split('_');
@@ -130,7 +136,10 @@ export function flagsOf(tree: string, command = 'usr/bin/tonearm'): readonly str
   return (line[1] ?? '').split(' ');
 }
 
-/** lintian's findings about a package. Tests do not compress packages, so these findings are left out. */
+/**
+ * lintian's findings about a package. A finding that the package is not compressed is left out, because
+ * tests do not compress packages.
+ */
 export function lintian(file: string): Promise<string> {
   // lintian leaves files behind in TMPDIR.
   const tarballs = ['control', 'data'].map((part) => `uses-no-compression-for-${part}-tarball`);

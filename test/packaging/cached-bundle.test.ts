@@ -1,5 +1,7 @@
-// The file that loads a bundle, and keeps the code that V8 has compiled from it. Each bundle of the test
-// prints a word. V8 does not read a bundle whose code it has, so the word shows which of the two has run.
+// Tests packaging/cached-bundle.cjs, which loads a bundle, and keeps the code that V8 has compiled from it.
+// Each bundle of the tests prints a word. The word shows whether this bundle has run, or the kept code of an
+// earlier one. All words have three letters, because V8 refuses kept code if the bundle's length has
+// changed.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

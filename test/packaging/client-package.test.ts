@@ -29,8 +29,8 @@ const STRICT = {
 };
 const TYPES = { types: ['node'], typeRoots: [join(ROOT, 'node_modules/@types')] };
 /**
- * Kinds of project: for Node, as a module and as CommonJS, for browsers, by a bundler, and for no platform in
- * particular.
+ * The kinds of project: a module for Node, CommonJS for Node, a module for browsers that a bundler builds,
+ * and a module for no platform in particular.
  */
 const PROJECTS = {
   node: { module: 'nodenext', lib: ['es2022'], ...TYPES },

@@ -1,6 +1,6 @@
-// The image of a release, as a container engine takes it. The digests of its layout are checked. The daemon
-// in its layer runs with a real sound server, below chroot, because cgroups and namespaces are the engine's
-// own.
+// Checks the image of a release: the digests of its layout, and the daemon in its layer. The daemon runs
+// with a real sound server, and by chroot instead of a container engine, because the engine's cgroups and
+// namespaces are no part of the image.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -26,8 +26,9 @@ interface Descriptor {
 }
 
 /**
- * Enters the image's root ($1), in which TMPDIR ($2) lies, too, with all that the test keeps there. `shift`
- * also drops this machine's Node.
+ * Runs a command in the image's root ($1). TMPDIR ($2) is mounted there under the same path, because the
+ * files of the test lie in it. The command begins with the path of this machine's Node ($3), which `shift 3`
+ * drops, because the image has its own.
  */
 const ENTER =
   'mkdir -p "$1$2"; mount --bind "$2" "$1$2"; mount -t proc proc "$1/proc"; root=$1; shift 3; exec chroot "$root" "$@"';

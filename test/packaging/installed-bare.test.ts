@@ -1,5 +1,5 @@
-// Boots Debians with systemd and nothing else. There install.sh installs the tarball of a release: for a user
-// without any right, who runs it, and for a user for whom root runs it.
+// Boots Debians that have systemd, and nothing else that tonearm uses. install.sh installs the tarball of a
+// release on them. First the user ann runs it for herself, without any right. Later root runs it for pi.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -43,8 +43,8 @@ const REFUSED: readonly (readonly [
   ['no user', '', '', 64, /--user NAME is missing/],
   ['an unknown user', '', '--user nobody-here', 67, /there is no user nobody-here/],
   ['an unknown option', '', '--user pi --now', 64, /unknown argument '--now'/],
-  ['the example of upgrades', '', '--user pi --with-upgrade', 64, /is for the Debian package/],
-  ['more with --uninstall', '', '--user pi --uninstall', 64, /--uninstall takes no other option/],
+  ['an option of the Debian package', '', '--user pi --with-upgrade', 64, /is for the Debian package/],
+  ['an option beside --uninstall', '', '--user pi --uninstall', 64, /--uninstall takes no other option/],
   ['to remove what is not there', '', '--uninstall', 1, /nothing is installed below \/usr\/local/],
   ['a machine without systemd', 'mount -t tmpfs tmpfs /run', '--user pi', 1, /systemd does not run here/],
   ['another processor', replaced('uname', 'echo riscv64'), '--user pi', 126, /and this machine is riscv64/],
@@ -73,10 +73,9 @@ const REFUSED: readonly (readonly [
   ],
 ];
 
-/** Where the files of ann's installation lie. */
-const OF_ANN = '/home/ann/.local/lib/tonearm';
+const FOLDER_OF_ANN = '/home/ann/.local/lib/tonearm';
 const UNIT_OF_ANN = '/home/ann/.config/systemd/user/tonearm.service';
-const OF_ROOT = '/usr/local/lib/tonearm';
+const FOLDER_OF_ROOT = '/usr/local/lib/tonearm';
 
 /** Makes some of the files that install.sh of an old checkout made, with its list of them. */
 const FROM_CHECKOUT = `
@@ -116,8 +115,8 @@ for (const debian of ['12', '13']) {
       return outcome;
     }
 
-    /** The command prints one line, ends with this status, and changes nothing. */
-    async function isRefused(act: () => Promise<Ran>, status: number, line: RegExp): Promise<void> {
+    /** Fails unless the command prints one line, ends with this status, and changes nothing. */
+    async function mustRefuse(act: () => Promise<Ran>, status: number, line: RegExp): Promise<void> {
       const ran = await changesNothing(act);
       assert.deepEqual([ran.status, ran.stdout], [status, ''], ran.stderr);
       assert.match(ran.stderr, /^[^\n]+\n$/);
@@ -143,7 +142,7 @@ for (const debian of ['12', '13']) {
 
     test('the installer refuses a user who is not logged in', async () => {
       const act = () => tryAsAnn('/opt/newer/install.sh');
-      await isRefused(act, 1, /the systemd of ann does not run: nothing was changed\. Log in as ann first/);
+      await mustRefuse(act, 1, /the systemd of ann does not run: nothing was changed\. Log in as ann first/);
     });
 
     test('a user installs the tarball below ~/.local, and the installer names what root could add', async () => {
@@ -160,13 +159,14 @@ for (const debian of ['12', '13']) {
         'enabled',
       ]);
       const exe = await node().shell(`readlink /proc/${await propertyOfAnn('MainPID')}/exe`);
-      assert.equal(exe, `${OF_ANN}/lib/tonearm/node\n`);
+      assert.equal(exe, `${FOLDER_OF_ANN}/lib/tonearm/node\n`);
       const { text } = await node().ask('GET', '/server');
       assert.match(text, /"os_version":"Debian GNU\/Linux 1/);
     });
 
     test('the service reloads its configuration', async () => {
       const muteServer = () => node().ask('POST', '/audio/server/mute');
+      // 503 means that the node has no sound server, and 403 that the configuration forbids commands.
       assert.equal((await muteServer()).status, 503);
       const pid = await propertyOfAnn('MainPID');
       await runAsAnn(`echo 'api: {control: false}' > ~/.config/tonearm/conf.d/60-own.yaml
@@ -191,12 +191,12 @@ for (const debian of ['12', '13']) {
 
     test("root's install.sh refuses a user whose own tonearm would hide root's", async () => {
       const act = () => node().root('/opt/newer/install.sh', '--user', 'ann');
-      await isRefused(act, 73, /ann has a tonearm of their own, which would hide this one/);
+      await mustRefuse(act, 73, /ann has a tonearm of their own, which would hide this one/);
     });
 
     test('install.sh --uninstall leaves only what the user wrote', async () => {
-      await changesNothing(() => runAsAnn(`${OF_ANN}/install.sh --uninstall --dry-run`));
-      await runAsAnn(`${OF_ANN}/install.sh --uninstall`);
+      await changesNothing(() => runAsAnn(`${FOLDER_OF_ANN}/install.sh --uninstall --dry-run`));
+      await runAsAnn(`${FOLDER_OF_ANN}/install.sh --uninstall`);
       const left = await node().shell(
         'find /home/ann /run/user -name "*tonearm*" -o -path "*tonearm/*" | sort',
       );
@@ -210,7 +210,7 @@ for (const debian of ['12', '13']) {
       test(`root's install.sh refuses ${what}`, async (t) => {
         t.after(() => node().shell('rm -rf /tmp/p'));
         const script = `${prepare || ':'}; exec /opt/newer/install.sh ${args}`;
-        await isRefused(() => node().root('unshare', '--mount', 'sh', '-euc', script), status, line);
+        await mustRefuse(() => node().root('unshare', '--mount', 'sh', '-euc', script), status, line);
       });
     }
 
@@ -218,7 +218,7 @@ for (const debian of ['12', '13']) {
       await node().shell('mkdir /usr/lib/tonearm; touch /usr/lib/tonearm/main.js');
       t.after(() => node().shell('rm -r /usr/lib/tonearm'));
       const act = () => node().root('/opt/newer/install.sh', '--user', 'pi');
-      await isRefused(act, 73, /the package of tonearm is installed: nothing was changed/);
+      await mustRefuse(act, 73, /the package of tonearm is installed: nothing was changed/);
     });
 
     test('root installs below /usr/local for a user, over the files of an earlier checkout', async () => {
@@ -246,7 +246,7 @@ for (const debian of ['12', '13']) {
 
     test("a user's install.sh refuses to hide root's installation", async () => {
       const act = () => tryAsAnn('/opt/newer/install.sh');
-      await isRefused(act, 73, /tonearm is installed below \/usr\/local: .* tonearm-setup --user ann$/);
+      await mustRefuse(act, 73, /tonearm is installed below \/usr\/local: .* tonearm-setup --user ann$/);
     });
 
     test('an upgrade on a full disk leaves the older installation as it is', async () => {
@@ -255,7 +255,7 @@ for (const debian of ['12', '13']) {
         /opt/newer/install.sh || status=$?
         find /mnt | sort | cmp - /tmp/before; exit $status`;
       const act = () => node().root('unshare', '--mount', 'sh', '-euc', script);
-      await isRefused(act, 1, /\/usr\/local\/lib\/tonearm could not be written: nothing was changed/);
+      await mustRefuse(act, 1, /\/usr\/local\/lib\/tonearm could not be written: nothing was changed/);
     });
 
     test("root's next install.sh needs no option, and restarts the service", async () => {
@@ -271,7 +271,7 @@ for (const debian of ['12', '13']) {
     });
 
     test('root uninstalls, and nothing is left', async () => {
-      const ran = await node().root(`${OF_ROOT}/install.sh`, '--uninstall');
+      const ran = await node().root(`${FOLDER_OF_ROOT}/install.sh`, '--uninstall');
       assert.equal(ran.status, 0, `${ran.stdout}${ran.stderr}`);
       const left = await node().shell(
         'find /etc /usr /var/lib /home/pi -xdev -name "*tonearm*" ! -path "*/journal/*"; id -nG pi',

@@ -12,8 +12,8 @@ import { loadsLateParts } from './installed-late-parts.js';
 
 const NODE_OF_PACKAGE = '/usr/lib/tonearm/node';
 
-/** Checks that the service runs and answers. Resolves with the path of its Node. */
-async function nodeOfService(node: Node): Promise<string> {
+/** Checks that the service runs and answers. Resolves with the path of the Node.js that runs it. */
+async function nodeProgramOfService(node: Node): Promise<string> {
   assert.equal(await node.property('ActiveState'), 'active');
   assert.equal((await node.ask('GET', '/server')).status, 200);
   return (await node.shell(`readlink /proc/${await node.property('MainPID')}/exe`)).trim();
@@ -44,33 +44,33 @@ describe('the forms of the package', { skip: whyNoNode() }, () => {
     await node().installPlain();
     await node().setUpPi();
     const before = await node().shell(PRINT_SETUP);
-    assert.notEqual(await nodeOfService(node()), NODE_OF_PACKAGE);
+    assert.notEqual(await nodeProgramOfService(node()), NODE_OF_PACKAGE);
     await node().shell(`dpkg --install /opt/packages/tonearm-with-node_${WITH_NODE.version}_*.deb 2>&1`);
     assert.equal(await installedForms(node()), 'tonearm-with-node');
-    assert.equal(await nodeOfService(node()), NODE_OF_PACKAGE);
+    assert.equal(await nodeProgramOfService(node()), NODE_OF_PACKAGE);
     assert.equal(await node().property('UnitFileState'), 'enabled');
     assert.equal(await node().shell(PRINT_SETUP), before);
   });
 
-  test('the form with Node loads each of its late parts', () => loadsLateParts(node()));
+  test('the form with Node loads late parts of commands, gateway and players', () => loadsLateParts(node()));
 
   test('purging the replaced form removes nothing of the new one', async () => {
     const before = await node().shell(PRINT_SETUP);
     await node().shell('dpkg --purge tonearm');
     assert.equal(await node().shell(PRINT_SETUP), before);
-    assert.equal(await nodeOfService(node()), NODE_OF_PACKAGE);
+    assert.equal(await nodeProgramOfService(node()), NODE_OF_PACKAGE);
   });
 
   test('dpkg replaces the form with Node by the plain form', async () => {
     const before = await node().shell(PRINT_SETUP);
     await node().shell('dpkg --install /opt/packages/tonearm_0.1.0-1_*.deb 2>&1');
     assert.equal(await installedForms(node()), 'tonearm');
-    assert.notEqual(await nodeOfService(node()), NODE_OF_PACKAGE);
+    assert.notEqual(await nodeProgramOfService(node()), NODE_OF_PACKAGE);
     assert.equal(await node().isThere(NODE_OF_PACKAGE), false);
     assert.equal(await node().shell(PRINT_SETUP), before);
   });
 
-  test('the plain form loads each of its late parts', async () => {
+  test('the plain form loads late parts of commands, gateway and players', async () => {
     await loadsLateParts(node());
     await node().apt('purge', 'tonearm', 'tonearm-with-node');
   });
@@ -80,7 +80,7 @@ describe('the forms of the package', { skip: whyNoNode() }, () => {
     await node().shell('dpkg --purge nodejs 2>&1 || true');
     await node().apt('install', `./tonearm-with-node_${WITH_NODE.version}_*.deb`);
     const output = await node().setUpPi('--with-upgrade');
-    assert.equal(await nodeOfService(node()), NODE_OF_PACKAGE);
+    assert.equal(await nodeProgramOfService(node()), NODE_OF_PACKAGE);
     // The detector of upgrades has run, and asked for the installed form.
     assert.ok(
       output.includes(`tonearm-with-node ${WITH_NODE.version} is installed, and apt has nothing newer`),

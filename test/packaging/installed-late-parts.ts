@@ -1,5 +1,5 @@
-// Uses each late part (test/contract/late-parts.ts) of the package that is installed on a booted node: it
-// asks the service, which systemd runs, and runs the commands.
+// Uses late parts of the package that is installed on a booted node. It asks the service, which systemd
+// runs, and runs commands. test/contract/late-parts.ts lists all late parts. Some of them are not used here.
 
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
@@ -22,7 +22,8 @@ const COMMANDS: readonly (readonly [command: string, prints: RegExp])[] = [
 ];
 
 /**
- * The player with its packages, as the text of one file. What dbus-next loads for other buses is left out.
+ * The player with its packages, as the text of one file. dbus-next loads `usocket` to pass file descriptors,
+ * and `x11` to find the address of a bus. The player does neither, so both are left out.
  */
 async function bundledPlayer(): Promise<string> {
   const { outputFiles } = await build({
@@ -39,7 +40,7 @@ async function bundledPlayer(): Promise<string> {
   return outputFiles[0]?.text ?? assert.fail('the player was not bundled');
 }
 
-/** Uses each late part on the node. Afterwards the service is as it was before. */
+/** Uses late parts on the node. Afterwards the service is as it was before. */
 export async function loadsLateParts(node: Node): Promise<void> {
   for (const [command, prints] of COMMANDS) {
     const { status, stdout, stderr } = await node.user('tonearm', ...command.split(' '));

@@ -1,5 +1,5 @@
-// Boots the real node, installs the package on it and runs the scenarios of package and power over it, in the
-// order of a node's life: installed, set up, restarted, upgraded, removed.
+// Boots the real node, and copies two versions of the package to it. Then the scenarios of the package and
+// those of power run there, in the order of a node's life: installed, set up, restarted, upgraded, removed.
 
 import { after, before, describe } from 'node:test';
 import { BootedNode, whyNoNode } from '../node/node.js';

@@ -9,7 +9,10 @@ import { temporaryFolder } from '../temporary-folder.js';
 import { until } from '../until.js';
 import { buildTarball } from './built-package.js';
 
-/** pi has a sound server, a session bus and lingering already. ann has only what her login brings. */
+/**
+ * Unpacks the release, and adds the user ann with a unit of her own. Her systemd is started, as by a login.
+ * Unlike pi, she does not linger, and has only what a login brings.
+ */
 const PREPARE = `
 cd /opt; tar -xzf release/tonearm-*.tar.gz; mv tonearm-* tonearm
 useradd --create-home --shell /bin/bash ann; mkdir -p /home/ann/.config/systemd/user
@@ -91,6 +94,7 @@ describe('the tarball on a node', { skip: whyNoNode() }, () => {
     assert.equal(await node().isThere(LINGERS), false);
     const left = await node().shell('find /home/ann -name "*tonearm*" ! -path "*/pulse/*"');
     assert.equal(left, '');
+    // Root has added this rule. `rm` fails if it is gone.
     await node().shell(`rm ${RULE}`);
   });
 });

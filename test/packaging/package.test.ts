@@ -1,5 +1,5 @@
-// The Debian packages as files, as a release has them: what they hold, what they leave out, that they can be
-// built again, and in what the form that brings its own Node differs.
+// Checks the Debian packages of a release as files: what they hold, and what they leave out. A second build
+// must give the same bytes. The form with its own Node must differ from the plain form only as expected.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -50,7 +50,7 @@ const MACHINES: readonly (readonly [machine: string, runs: boolean])[] = [
   ['aarch64', true],
 ];
 
-/** Their names are listed by folder below `/usr`. */
+/** Files that each package of the plain form has, by their folder below `/usr`. */
 const EXPECTED_FILES = Object.entries({
   bin: 'tonearm',
   'lib/systemd/user': 'tonearm-mpris-proxy.service tonearm.service',
@@ -122,7 +122,7 @@ describe('the packages', { skip }, () => {
   };
 
   before(async () => {
-    // Compressing two Nodes takes minutes.
+    // Several packages contain Node, so their compression would take minutes.
     releaseOutput = await buildRelease(releaseFolder, '--compress', 'none');
   });
 
@@ -152,7 +152,7 @@ describe('the packages', { skip }, () => {
     await assert.rejects(refusedRelease(folder, 'next'), /VERSION must be three numbers/);
   });
 
-  test('the npm package of a release runs on every architecture, and has the documents', async () => {
+  test('the npm package of a release has binaries for every architecture, and the documents for users', async () => {
     const list = (await output('tar', '-tzf', join(releaseFolder, `tonearm-${VERSION}.tgz`))).split('\n');
     for (const [, node] of ARCHITECTURES) {
       const newer = node === 'arm' ? [] : [115, 127, 137, 141];
@@ -254,7 +254,7 @@ describe('the packages', { skip }, () => {
     });
   }
 
-  test('Node gets no flag of V8, with which it would refuse its own code cache', async () => {
+  test('Node gets no flag of V8 that would make it refuse its own code cache', async () => {
     const tree = await treeOf('amd64');
     const script = readFileSync(join(tree, 'usr/bin/tonearm'), 'utf8');
     const [, flags = ''] = /^exec \S+ (.*) \S+main\.js/m.exec(script) ?? [];
@@ -266,8 +266,8 @@ describe('the packages', { skip }, () => {
     assert.notEqual(await cacheTagWith('--max-semi-space-size=1'), tag);
   });
 
-  // The form for Debian 13 does not run on every machine that builds it. installed-forms.test.ts runs it on a
-  // booted node.
+  // The form for Debian 13 does not run on every machine that builds it. installed-forms.test.ts runs it if
+  // the booted node is a Debian 13.
   for (const [form, suffix] of [
     ['tonearm', ''],
     [WITH_NODE, FOR_DEBIAN_12],
@@ -317,6 +317,8 @@ describe('the packages', { skip }, () => {
     assert.equal(digest(packageIn(secondFolder, 'tonearm', 'armhf')), digest(packageOf('armhf')));
   });
 
+  // Only the form with Node has overrides of lintian (packaging/deb/lintian-overrides). lintian's finding
+  // about an override that matches nothing contains `override`.
   for (const [form, error] of Object.entries({ tonearm: /^E: /m, [WITH_NODE]: /^E: |override/m })) {
     test(`lintian finds no error in ${form}`, { skip: lacks({ programs: ['lintian'] }) }, async () =>
       assert.doesNotMatch(await lintian(packageOf('amd64', form)), error),
@@ -340,7 +342,7 @@ describe('the packages', { skip }, () => {
   describe('in the form with a Node of its own', () => {
     for (const [architecture, node] of ARCHITECTURES.slice(0, 2)) {
       for (const { debian, suffix, major, newer, older } of OWN_NODES) {
-        test(`${architecture} for Debian ${debian} adds only Node ${major} to the files of tonearm`, async () => {
+        test(`${architecture} for Debian ${debian} adds only Node ${major} and lintian overrides to the plain form`, async () => {
           const isNative = (file: string): boolean => file.endsWith('.node');
           const plainFiles = await filesOf(packageOf(architecture));
           const files = await filesOf(packageOf(architecture, WITH_NODE, suffix));
@@ -392,6 +394,7 @@ describe('the packages', { skip }, () => {
       }
     });
 
+    // The test above has made the apt repository.
     for (const [suite, architecture, chosen, debian] of CHOSEN) {
       test(`apt install tonearm takes ${chosen} from ${suite} on ${debian}, ${architecture}`, {
         skip: lacks({ programs: ['apt-ftparchive', 'gpg', 'apt-get'] }),

@@ -1,5 +1,5 @@
-// Asks the real apt what it would install from a repository, and installs nothing. The Debian that apt sees
-// is made up, because its lists and its status are the test's own.
+// Asks the real apt what it would install from a repository, and installs nothing. apt reads lists and a
+// status of the test's own, so it plans for a Debian that need not be the one of this machine.
 
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const VERSIONS_BY_DEBIAN: Readonly<Record<string, Readonly<Record<string, string
   bookworm: { libc6: '2.36-9', nodejs: '18.20.4+dfsg-1' },
   trixie: { libc6: '2.41-12', nodejs: '20.19.2+dfsg-1' },
 };
-/** Dependencies of the packages that have the same version in both Debians. */
+/** The other dependencies. Both Debians have new enough versions, so one version stands for both. */
 const LIBRARIES = { 'libgcc-s1': '14.2.0-19', 'libstdc++6': '14.2.0-19' };
 const SYSTEM = { systemd: '257.9-1', 'dbus-user-session': '1.16.2-2' };
 

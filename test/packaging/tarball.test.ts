@@ -1,5 +1,5 @@
-// The tarballs as files: what they hold, what they leave out, that they can be built secondFolder, and that
-// their daemon runs.
+// Checks the tarballs as files: what they hold, and what they leave out. A second build must give the same
+// bytes, and the daemon of a tarball must run.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -11,7 +11,7 @@ import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
 import { buildTarball, flagsOf, output, run, VERSION } from './built-package.js';
 
-/** ELF's number for the processor of each kind of code. */
+/** ELF's number of each processor, by the processor's name in Node. */
 const ELF_MACHINES = { x64: 62, arm64: 183 } as const;
 /** The module version of the Node in the tarballs, which is Node 22. */
 const MODULE_VERSION = 127;
@@ -35,7 +35,7 @@ describe('the tarballs', { skip: lacks({ programs: ['tar', 'gzip', 'npm'] }) }, 
   });
 
   for (const [node, machine] of Object.entries(ELF_MACHINES)) {
-    test(`${node}: one folder, which belongs to root, with a Node and all binaries that this Node needs`, async () => {
+    test(`the tarball for ${node} has one folder, which belongs to root, with Node and all binaries that this Node needs`, async () => {
       const lines = (await output('tar', '-tvzf', fileOf(node))).trimEnd().split('\n');
       const wrong = lines.filter((line) => !/^(?:-rw[x-]r-[x-]r-[x-]|drwxr-xr-x) 0\/0 /.test(line));
       assert.deepEqual(wrong, []);
@@ -97,7 +97,7 @@ describe('the tarballs', { skip: lacks({ programs: ['tar', 'gzip', 'npm'] }) }, 
     });
   });
 
-  test('the builder refuses an architecture without a Node and a wrong option, and prints its usage', async () => {
+  test('the builder refuses a wrong option and armhf, which has no tarball, and prints its usage with --help', async () => {
     await assert.rejects(buildTarball('--arch', 'armhf'), /--arch must be one of amd64, arm64, all/);
     assert.match(await buildTarball('--help'), /^Usage: npm run tarball \[-- OPTIONS\]\n/);
     await assert.rejects(buildTarball('--bogus'), { code: 64 });

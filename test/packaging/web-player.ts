@@ -1,5 +1,5 @@
-// A player on the session bus of a booted node, whose cover is at an address of the house.
-// installed-late-parts.ts bundles it, and runs it there until it is killed.
+// Runs a scripted player on the session bus of a booted node. The player's cover is at an address of a local
+// network. installed-late-parts.ts bundles this file, runs it on the node, and kills it.
 
 import { metadata, ScriptedPlayer } from '../actors/players/scripted-player.js';
 
@@ -7,6 +7,6 @@ import { metadata, ScriptedPlayer } from '../actors/players/scripted-player.js';
 const COVER = 'http://10.0.0.1/cover.png';
 
 const bus = { address: `unix:path=/run/user/${process.getuid?.()}/bus` };
-/** The player runs until it is killed, so that nothing is done after it. */
+/** The player's clean-up would run at the end of a test. This program is killed, so it never runs. */
 const untilKilled = { after: () => undefined };
 await ScriptedPlayer.start(untilKilled, bus, 'scripted', { Metadata: metadata({ 'mpris:artUrl': COVER }) });

@@ -24,8 +24,8 @@ export async function startMpd(session: Session) {
     (await execute('mpc', words, { env, timeout: DEADLINE_MS })).stdout;
   await until('MPD answers', async () => (await mpc('status')) !== '');
   await mpc('--wait', 'update');
-  const options = { MPD_HOST: socket, HOME: directory };
-  const bridge = session.run('mpDris2', ['--music-dir', session.path('album')], options);
+  const bridgeEnv = { MPD_HOST: socket, HOME: directory };
+  const bridge = session.run('mpDris2', ['--music-dir', session.path('album')], bridgeEnv);
   return { mpc, bridge };
 }
 

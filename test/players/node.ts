@@ -31,7 +31,8 @@ export async function startPlayersNode(session: Session) {
     stream,
     players,
     /**
-     * Waits until the player with that bus name is listed and fulfils `isExpected`; `what` says so in words.
+     * Waits until the player with that bus name is listed, and `isExpected` is true for it. If the
+     * wait fails, its error names this condition by `what`.
      */
     player: (name: string, what = 'listed', isExpected: (now: PlayerRecord) => boolean = () => true) =>
       until(`${name} is ${what}`, async () =>

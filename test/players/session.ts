@@ -9,7 +9,7 @@ import { until } from '../until.js';
 import { COVER, type Tone, writeTone } from './tones.js';
 
 export const ALBUM = 'Ton & Töne';
-/** The tracks in the order of the album. Their titles try characters beyond ASCII, and quotes. */
+/** The tracks in the order of the album. Their tags try characters beyond ASCII, quotes and an ampersand. */
 export const TRACKS: readonly Tone[] = [
   { title: 'Été', artist: 'Sinus "A"', album: ALBUM, seconds: 60 },
   { title: 'Two', artist: 'Cosinus', album: ALBUM, seconds: 50 },

@@ -11,8 +11,8 @@ const DEADLINE_MS = 60_000;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * An entry of `pactl list sinks` or `pactl list sink-inputs`, as far as tests look at it. Text beyond ASCII
- * reads `(null)`.
+ * An entry of `pactl list` for a sink, a sink input or a source output, as far as tests look at it. Text
+ * beyond ASCII reads `(null)`.
  */
 export interface Listed {
   readonly index: number;

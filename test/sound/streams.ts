@@ -88,6 +88,7 @@ class SoundConnection {
     const { payloads, rest } = split(Buffer.concat([this.#received, data]));
     this.#received = rest;
     for (const payload of payloads) {
+      // Each number stands behind a type tag of one byte: the command, the request's tag, an error's code.
       const settle = this.#waiting.get(payload.readUInt32BE(6));
       const command = payload.readUInt32BE(1);
       if (command === COMMAND.reply) settle?.(payload.subarray(10));

@@ -30,7 +30,7 @@ const SILENCES: readonly (readonly [
   [undefined, 1, 'not responding: idle and no answer to a ping for 20 s'],
 ];
 for (const [utilization, earlierSilences, expected] of SILENCES) {
-  test(`a silent thread with utilisation ${utilization}, after ${earlierSilences} other silences: ${expected}`, () =>
+  test(`a silent thread with utilization ${utilization} and ${earlierSilences} earlier silences gets the verdict "${expected}"`, () =>
     assert.equal(reasonToKill(utilization, earlierSilences, HEARTBEAT) ?? 'wait', expected));
 }
 
@@ -43,7 +43,7 @@ const PING_ROWS: readonly (readonly [utilization: number | undefined, beats: num
   [undefined, 1, true],
 ];
 for (const [utilization, beats, isPinged] of PING_ROWS) {
-  test(`a thread with utilisation ${utilization}, ${beats} beats since the last ping: ${isPinged ? 'a' : 'no'} ping`, () =>
+  test(`a thread with utilization ${utilization} gets ${isPinged ? 'a' : 'no'} ping ${beats} beats after the last one`, () =>
     assert.equal(needsPing(utilization, beats, HEARTBEAT), isPinged));
 }
 
@@ -66,28 +66,30 @@ function threadUnderTest(t: TestContext) {
     onEnded: () => undefined,
   });
   t.after(() => actorPort?.close());
-  const post = (...parcels: FromActor[]): void => {
-    for (const parcel of parcels) actorPort?.postMessage(parcel);
+  const post = (...batches: FromActor[]): void => {
+    for (const batch of batches) actorPort?.postMessage(batch);
   };
   return { incarnation, delivered, post };
 }
 
+/** The JSON text of each put (`PostedPut`), and the kind of any other item. */
 const texts = (items: FromActor): string[] => items.map((item) => ('kind' in item ? item.kind : item[2]));
-const parcelOf = (json: string): FromActor => [[0, '1', json, undefined]];
+const batchOf = (json: string): FromActor => [[0, '1', json, undefined]];
 
 for (const [isKilled, title] of [
-  [false, 'that ends while it sends has handed on everything'],
-  [true, 'that is killed while it sends has handed on nothing more'],
+  [false, 'all batches of a thread that ends while it sends are handed on'],
+  [true, 'no further batch of a thread that is killed while it sends is handed on'],
 ] as const) {
-  test(`a thread ${title}`, { timeout: 60_000 }, async (t) => {
+  test(title, { timeout: 60_000 }, async (t) => {
     const { incarnation, delivered, post } = threadUnderTest(t);
-    post(parcelOf('a'));
+    post(batchOf('a'));
     await until('the first text is handed on', () => delivered.length > 0);
-    post(parcelOf('b'), parcelOf('c'));
-    // When the callback runs, b and c have arrived, but their turn has not ended. d has not arrived.
+    post(batchOf('b'), batchOf('c'));
+    // The clock stands still, so b and c count as a storm, which is delivered at the end of its turn. When
+    // the callback runs, b and c have arrived, but their turn has not ended. d has not arrived at `close`.
     const lastItems = await new Promise<FromActor[]>((resolve) => {
       setImmediate(() => {
-        post(parcelOf('d'));
+        post(batchOf('d'));
         if (isKilled) incarnation.kill('for a test');
         resolve(incarnation.close());
       });
@@ -127,7 +129,7 @@ test('the history of deaths is bounded however fast they come', () => {
   assert.deepEqual(deaths, [994, 995, 996, 997, 998, 999]);
 });
 
-test('the deadlines of all children together leave the gateway its share of the 5 s', () => {
+test('the stop deadlines of all children together are below 4 s, and below the time at which children are killed', () => {
   const totalMs = CHILDREN.reduce((sum, { stopWithinMs }) => sum + stopWithinMs, 0);
   assert.ok(totalMs < 4000, `${totalMs} ms`);
   assert.ok(totalMs < SHUTDOWN.childrenMs, `${totalMs} ms`);

@@ -128,7 +128,7 @@ test('a line of which a part was accepted is completed before the next line, byt
   assert.equal(written, `${firstLine}{"level":"warn","lost":2,"msg":"log lines were lost"}\nnext\n`);
 });
 
-// A socket, as journald's: test/contract/program.test.ts.
+// A full socket, such as journald's, is tested in test/contract/program.test.ts.
 test('a full pipe refuses a line, and does not hold up the writer', {
   skip: lacks({ programs: ['mkfifo'] }),
 }, async (t) => {

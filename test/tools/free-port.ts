@@ -1,5 +1,5 @@
-// Finds a TCP port for a program that gets its number, and listens there only later. No other test gets the
-// port meanwhile.
+// Finds a free TCP port. The test passes its number to a program, which listens there only later. No other
+// test gets the port meanwhile.
 
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';

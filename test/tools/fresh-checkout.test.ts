@@ -25,15 +25,15 @@ const skip =
 
 describe('a fresh checkout', { skip }, () => {
   const home = temporaryFolder({ after });
-  const copy = (): string => join(home, 'checkout');
+  const checkoutPath = (): string => join(home, 'checkout');
 
-  /** Runs npm 9.2 on that Node, which are the first in PATH. Resolves with all output. */
+  /** Runs npm 9.2 on Node `major`. Both are the first in PATH. Resolves with all output. */
   const npm = async (major: string, ...args: readonly string[]): Promise<string> => {
     const programs = join(home, `programs-${major}`);
     // With NODE_TEST_CONTEXT set, a test runner believes that it runs within another one, and runs nothing.
     const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
     const env = { ...inherited, PATH: `${programs}:${process.env['PATH']}` };
-    const ran = run('npm', [...args], { cwd: copy(), env });
+    const ran = run('npm', [...args], { cwd: checkoutPath(), env });
     const { stdout, stderr } = await ran.catch((error: Error & { stdout: string }) => {
       throw new Error(`${error.message}\n${error.stdout}`);
     });
@@ -50,8 +50,8 @@ describe('a fresh checkout', { skip }, () => {
   };
 
   before(async () => {
-    mkdirSync(copy());
-    await copyCheckout(copy(), ...NOT_IN_CLONE);
+    mkdirSync(checkoutPath());
+    await copyCheckout(checkoutPath(), ...NOT_IN_CLONE);
     await fetchNode(OLD_NODE);
     for (const major of NODES) {
       await fetchNode(major, `npm@${NPM}`);
@@ -88,8 +88,8 @@ describe('a fresh checkout', { skip }, () => {
   }
 
   for (const major of [OLD_NODE, ...NODES]) {
-    test(`the built program prints help and version on Node ${major}, or why it cannot run there`, async () => {
-      const main = join(copy(), 'dist/main.js');
+    test(`the built program prints help and version on Node ${major}, and without arguments why it cannot run`, async () => {
+      const main = join(checkoutPath(), 'dist/main.js');
       assert.match((await run(nodeOf(major), [main, '--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
       assert.match((await run(nodeOf(major), [main, '--help'])).stdout, /^Usage: tonearm /);
       const why = new RegExp(`^tonearm: cannot run here: .* this is Node ${major}\\..*\n$`);

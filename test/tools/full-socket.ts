@@ -12,8 +12,8 @@ import { temporaryFolder } from '../temporary-folder.js';
 const MORE_THAN_FITS_BYTES = 16 * 1024 * 1024;
 
 /**
- * Starts the program and arguments behind it with a standard output that blocks, as journald's sockets do.
- * The sockets that Node passes on do not block.
+ * The beginning of a command line. It runs the rest of the command line with a standard output that blocks,
+ * as journald's sockets do. The sockets that Node passes on do not block.
  */
 export const BLOCKING = ['perl', '-MFcntl', '-e', 'fcntl(STDOUT, F_SETFL, 0) or die; exec @ARGV'];
 
@@ -49,6 +49,7 @@ export async function fullPipe(): Promise<FullOutput> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
   }
+  // The pipe is opened once more, so that the program's output blocks: only `filledPipe` has O_NONBLOCK.
   const output = openSync(path, 'r+');
   return { output, close: () => [filledPipe, output].forEach(closeSync) };
 }

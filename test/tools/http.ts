@@ -13,7 +13,7 @@ export interface HttpRequest {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** 20 s unless given. */
+  /** The longest silence of the connection, also within an answer; 20 s unless given. */
   readonly deadlineMs?: number;
   /** An address of this machine; 127.0.0.1 unless given. */
   readonly host?: string;

@@ -10,7 +10,8 @@ import { join } from 'node:path';
 import { temporaryFolder } from '../temporary-folder.js';
 
 /**
- * Starts the front, which has the address of the HTTP server and a port of its own. The server has `port`.
+ * Starts the front. `host` and `port` are those of the HTTP server. The front has the same address, and a
+ * port of its own.
  */
 export async function startHttpsFront(host: string, port: number) {
   const folder = temporaryFolder();

@@ -1,6 +1,6 @@
-// The lock file is whole: `npm ci` refuses one that leaves out other platforms' optional packages, and npm
-// leaves them out when it cannot see them in the registry at hand. Every npm from Debian's 9.2 on can read
-// it, and nothing in it is compiled.
+// The lock file is whole: it also has the optional packages of other platforms. npm leaves these out when it
+// cannot see them in the registry that it uses. `npm ci` refuses a lock file without them. Every npm from
+// Debian's 9.2 on can read the lock file, and nothing in it is compiled.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -23,11 +23,14 @@ const { packages }: { packages: Readonly<Record<string, LockedPackage>> } = JSON
   readFileSync(LOCK, 'utf8'),
 );
 
-/** The paths at which Node would search for the dependency `name` of the package at `path`. */
+/**
+ * The paths at which Node would search for the dependency `name` of the package at `path`. For `b` and
+ * `node_modules/a` they are `node_modules/b` and `node_modules/a/node_modules/b`.
+ */
 function candidatePaths(path: string, name: string): readonly string[] {
   const steps = path.split('/node_modules/');
   const parents = steps.map((_, index) => steps.slice(0, index + 1).join('/node_modules/'));
-  const prefixes = ['', ...parents.map((parent) => parent && `${parent}/`)];
+  const prefixes = ['', ...parents.map((parent) => (parent === '' ? '' : `${parent}/`))];
   return prefixes.map((prefix) => `${prefix}node_modules/${name}`);
 }
 

@@ -12,6 +12,7 @@ const PACKAGING = new URL('../../../packaging/', import.meta.url);
 
 /** Runs Node to its end, whatever its status, outside of this test run. */
 async function runNode(t: TestContext, ...args: readonly string[]) {
+  // With NODE_TEST_CONTEXT set, a test runner believes that it runs within another one, and runs nothing.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const program = spawned(t, env, [process.execPath, ...args]);
   return { failed: (await program.ended) !== 0, stdout: program.out() };
@@ -57,7 +58,7 @@ test('a skipped test is a failure only where none may be skipped', async (t) => 
   assert.match(output, /^left out of the moon, where nothing may be: no moon$/m);
 });
 
-test('tests that a title excludes are neither run nor counted as skipped', async (t) => {
+test('tests whose names match no requested title are neither run nor counted as skipped', async (t) => {
   const bad = "test('bad', () => { throw new Error(); });";
   const [counted] = await runFiles(t, [GOOD, bad], { titles: ['goo'] });
   assert.deepEqual(counted, { passed: 1, failed: 0, isGreen: true, skipped: [] });
@@ -110,5 +111,6 @@ test('files and processes that a run leaves are named and removed', async (t) =>
   const { found, directory, pid }: { found: string[]; directory: string; pid: number } = JSON.parse(stdout);
   assert.deepEqual(found, [`process ${pid}: sleep 600`, `file ${directory}/forgotten`]);
   assert.equal(existsSync(directory), false);
+  // A zombie still has its folder in /proc, but no `exe`.
   await until('the process has ended', () => !existsSync(`/proc/${pid}/exe`));
 });

@@ -1,5 +1,5 @@
-// `npm start` where there is no sound server: the daemon gets a private one, of which nothing is left. npm's
-// scripts go through packaging/run, which starts nothing after npm was killed.
+// `npm start` where there is no sound server: the daemon gets a private one. At the end nothing is left of
+// it. npm's scripts go through packaging/run, which starts nothing after npm was killed.
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
@@ -24,7 +24,10 @@ const RUN = fileURLToPath(new URL('../../../packaging/run', import.meta.url));
 const skip = lacks({ programs: ['pulseaudio', 'pactl', 'pacat', 'curl'] });
 const PLAYER_PROGRAMS = ['dbus-daemon', 'mpv', 'unshare', 'nsenter', 'ip'];
 
-/** Arguments of a shell that stands in for npm. `exit` is there because a shell becomes its last command. */
+/**
+ * Arguments of a shell that stands in for npm. It runs `sh` with the arguments behind these. Without `exit`,
+ * the shell would replace itself by `sh`, because a shell becomes its last command.
+ */
 const NPM = ['-c', '"$@"; exit', 'npm', 'sh'];
 
 /** Only the audio backend is on. */
@@ -45,12 +48,12 @@ interface Started {
 }
 
 interface Surroundings {
-  /** A program and its arguments, which runs the rest of its arguments. */
+  /** A program and its arguments. It runs the rest of the command line. */
   readonly parent?: readonly string[];
   /** The command before start.mjs. */
   readonly entry?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** The configuration beside the port; null if there is no file. */
+  /** The configuration, to which `start` adds the port; null if there is no file. */
   readonly config?: string | null;
 }
 
@@ -109,9 +112,12 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     const place = `http://localhost:${started.port}`;
     const hints = await until('the hints are printed', () => {
       const lines = started.printed.text.split('\n');
-      const first = lines.indexOf(`start: the page: ${place}/ui`) + 1;
+      const addressIndex = lines.indexOf(`start: the page: ${place}/ui`);
+      const first = addressIndex + 1;
       const end = first + COMMANDS;
-      return first > 0 && lines.length > end && { lines, commands: lines.slice(first, end) };
+      // The last command has been printed whole once another line begins behind it.
+      if (addressIndex === -1 || lines.length <= end) return false;
+      return { lines, commands: lines.slice(first, end) };
     });
     assert.equal(hints.lines.filter((line) => line.includes('no sound server can be reached')).length, 1);
     for (const command of hints.commands) {
@@ -140,7 +146,7 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     await endsOnSignal(started);
   });
 
-  test('the script ends with npm, also when npm is killed', async (t) => {
+  test('npm start ends the daemon and its sound server also when npm is killed', async (t) => {
     const env = { npm_lifecycle_event: 'start' };
     const started = await start(t, [], { parent: ['sh', ...NPM], entry: [RUN], env });
     await until('the outputs are shown', () => namesAt(started.port, '/audio/outputs'));
@@ -245,16 +251,17 @@ test('work that takes long reports again and again that it goes on', async (t) =
   assert.match(printed.text, /^0$/m);
 });
 
-test('the script does not start when npm was killed during the preparation', async (t) => {
+test('packaging/run starts no script if npm was killed while the checkout was made ready', async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'script.mjs');
   writeFileSync(file, "console.log('started')");
-  // This script stands in for Node: it reports that it has begun, and continues once its input ends.
+  // This script stands in for the Node that runs ready.mjs. It reports that it has begun, and waits until
+  // its input ends. Then it prints the path of Node, as ready.mjs does.
   const node = `#!/bin/sh\necho begun >&2; cat > /dev/null; echo ${process.execPath}\n`;
   writeFileSync(join(folder, 'node'), node, { mode: 0o755 });
   const env = { ...process.env, PATH: `${folder}:${process.env['PATH']}` };
   const npm = spawn('sh', [...NPM, RUN, file], { env, stdio: ['pipe', 'pipe', 'pipe'] });
-  const hints = new SpawnedText(npm.stdout);
+  const printed = new SpawnedText(npm.stdout);
   const closed = once(npm.stdout, 'close');
   await once(npm.stderr, 'data');
   npm.kill('SIGKILL');
@@ -262,5 +269,5 @@ test('the script does not start when npm was killed during the preparation', asy
   npm.stdin.end();
   // Every process has closed the pipe.
   await closed;
-  assert.equal(hints.text, '');
+  assert.equal(printed.text, '');
 });

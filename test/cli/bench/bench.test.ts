@@ -52,8 +52,8 @@ test('bench --help fits a terminal', () => {
 /** A stream takes 40 us to decode and encode, so 2500 streams take 0.1 s. */
 const CODEC = { memory_mb: 61.239, decode_us_per_stream: 30, encode_us_per_stream: 10 };
 /**
- * A change takes 2 ms, so half a core carries 250 changes a second. At ten a second each may take 50 ms. The
- * other 48 ms are for listeners, of which each takes 0.01 ms.
+ * A change takes 2 ms, so half a core carries 250 changes a second. At ten changes a second, half a core has
+ * 50 ms for each. The other 48 ms are for listeners, of which each takes 0.01 ms.
  */
 const FIGURES = {
   ...CODEC,
@@ -80,7 +80,7 @@ test('the estimate follows from the figures', () => {
 });
 
 for (const [what, alone, crowded, listeners] of [
-  ['a listener that costs nothing that is seen makes no infinite number', 2, 2, 10_000],
+  ['a listener that seems to cost nothing makes no infinite number', 2, 2, 10_000],
   ['listeners that seem to save something make no infinite number', 2, 1, 10_000],
   ['a change that takes longer than its period leaves no time for listeners', 60, 70, 0],
 ] as const) {

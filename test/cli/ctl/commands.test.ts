@@ -29,14 +29,18 @@ function wordFor({ type, values, minimum = 0, name }: Field): string {
   return type === 'string' ? 'some-text' : String(Math.max(minimum, 0));
 }
 
-/** A line with the required words, or with the words of all fields that do not exclude each other. */
+/**
+ * A line with the required words; with `hasAllFields` also with those of the optional fields. The fields in
+ * one list of `required` exclude each other, such as volume and delta. Only the first of them has a word.
+ */
 function lineFor(name: string, { parameters, fields, required }: Command, hasAllFields: boolean): string {
   const params = parameters.map(({ values = ['thing'] }) => values[0] ?? '');
-  const requiredFields = required.map((names) => fields.find((field) => field.name === names[0]));
+  const requiredFields = required.flatMap(([firstName]) => {
+    const firstField = fields.find((field) => field.name === firstName);
+    return firstField ?? [];
+  });
   const optional = fields.filter((field) => !required.flat().includes(field.name));
-  const words = [...requiredFields, ...(hasAllFields ? optional : [])]
-    .flatMap((field) => field ?? [])
-    .map(wordFor);
+  const words = [...requiredFields, ...(hasAllFields ? optional : [])].map(wordFor);
   return [name, ...params, ...words].join(' ');
 }
 
@@ -50,7 +54,7 @@ test('every operation has one command, and no command is called watch or complet
 });
 
 for (const [name, command] of Object.entries(COMMANDS)) {
-  test(`the help of ${name} has no bound that only the size of a number sets`, () =>
+  test(`the help of ${name} omits a bound that only keeps a number exact`, () =>
     assert.doesNotMatch(commandHelp(name, command), /\d{10}/));
 
   for (const hasAllFields of [false, true]) {
@@ -141,7 +145,7 @@ test('help for an unknown name is the list of operations, also for a name that e
     assert.deepEqual(parseCtl([name, '--help']), help);
 });
 
-test('events are chosen by name or by the beginning of their names', () => {
+test('events are chosen by name or by the beginning of their names, but levels only by name', () => {
   const typesOf = (line: string): unknown => {
     const request = parseCtl(line.split(' '));
     return request.do === 'watch' ? request.types : request;

@@ -10,7 +10,7 @@ import type { NodeWorld } from './node-world.js';
 
 type WorldChange = (world: NodeWorld) => readonly Change[];
 type Row = readonly [change: WorldChange, received: string];
-/** A row per line of docs/events.md, "Events": the changes, and the event that a stream sends for them. */
+/** Changes, and the event that a stream sends for them (docs/events.md, "Events"). */
 const TABLE: readonly Row[] = [
   [(world) => world.put('systemd.services', ['a', { name: 'a' }]), 'b-1 service.updated {"name":"a"}'],
   [(world) => world.putClients({ id: 1 }, { id: 2 }), 'b-2 audio.updated [{"id":1},{"id":2}]'],
@@ -157,6 +157,7 @@ test('a slow consumer gets only the newest level, after the events that wait', (
   for (const peak of [0.1, 0.2, 0.3]) node.publishLevel(peak);
   node.publish([node.world.putClients({ id: 1 })]);
   node.publishLevel(0.4);
+  // A level has no id, so the consumer's last id is still that of the event before.
   assert.deepEqual(node.received(consumer), ['b-1 audio.updated [{"id":1}]', `b-1 ${levelEvent(0.4)}`]);
   node.publishLevel(0.5);
   assert.deepEqual(node.received(consumer).at(-1), `b-1 ${levelEvent(0.5)}`);
@@ -192,7 +193,7 @@ const SNAPSHOT_FOR: readonly [query: string, id: string][] = [
   ['', '!'],
 ];
 for (const [query, id] of SNAPSHOT_FOR) {
-  test(`?${query} with ${id || 'no id'} starts with the current state`, () => {
+  test(`a stream with the query "${query}" and the id "${id}" starts with the current state`, () => {
     const node = new NodeUnderTest();
     node.publish([node.world.backend('audio', 'up'), node.world.putClients({ id: 1 }, { id: 2 })]);
     node.publish([node.world.drop('audio.clients', '1'), node.world.action('power.action')]);

@@ -10,7 +10,7 @@ import { NodeUnderTest } from './node-under-test.js';
 const LINE_MAX_BYTES = 120 * 1024;
 const VLC = 'org.mpris.MediaPlayer2.vlc';
 
-/** The data of an event in bytes, as a line. */
+/** The length of the line that has the event's data. */
 const lineBytes = ({ data }: { readonly data: string }): number => Buffer.byteLength(`data: ${data}`);
 
 test('a long list is sent as several events, none longer than a line, which together have all records', () => {
@@ -72,6 +72,7 @@ function receivedTracklists(
 }
 
 test('a tracklist that fits is whole, and a longer one has its first tracks and is marked as truncated', () => {
+  // Every line keeps room for the brackets of a list, although a tracklist has none (line-length.ts).
   const bytesMax = LINE_MAX_BYTES - 'data: []'.length;
   for (const received of receivedTracklists(tracklist(bytesMax)))
     assert.deepEqual(received, tracklist(bytesMax));
@@ -100,7 +101,7 @@ test('a track alone that is longer than a line leaves a list without tracks', ()
 
 const COLLECTIONS_OF_EVENTS = COLLECTION_NAMES.filter((name) => COLLECTION_SPECS[name].updated !== undefined);
 
-/** Members of every shape that a record may have. Most of them are longer than a line. */
+/** Members of every shape that a record may have. Half of them are longer than a line. */
 const LONG_MEMBERS = {
   bus_name: VLC,
   backend: 'mqtt',

@@ -23,7 +23,7 @@ export class NodeUnderTest {
   readonly hub: EventHub;
   /** All calls of `watchLevels`, in order. */
   readonly watched: boolean[] = [];
-  /** The sequence number after the first publication, that of the backends. Tests count ids from here. */
+  /** The newest sequence number after all backends were published as connecting. Tests count ids from it. */
   readonly #firstSequence: number;
 
   constructor(maxClients = 256, random = (): number => 0) {
@@ -72,8 +72,8 @@ export class NodeUnderTest {
   }
 
   /**
-   * The events as `id type data` whose types begin with `typePrefix`, without the "connected" with which
-   * every stream begins.
+   * The events whose types begin with `typePrefix`, each as `id type data`. The first event of every stream,
+   * "connected", is left out.
    */
   received(consumer: SimulatedConsumer, typePrefix = ''): readonly string[] {
     consumer.readAll();

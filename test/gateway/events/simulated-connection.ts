@@ -15,7 +15,7 @@ export class SimulatedConnection implements TextSink {
   #buffered = 0;
   #isRefusing = false;
 
-  /** `capacity`: the number of unread bytes from which on a write is refused. */
+  /** `capacity`: a write returns false if more bytes than this are unread after it. */
   constructor(capacity = Number.POSITIVE_INFINITY) {
     this.#capacity = capacity;
   }

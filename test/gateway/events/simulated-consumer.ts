@@ -1,6 +1,6 @@
-// A client of the hub over simulated connections: it parses by the standard, rebuilds the state by the
-// documented rules, by id and by name, breaks off and reconnects, and checks that no action is lost, doubled
-// or out of order.
+// A client of the hub over simulated connections. It parses by the standard. By the documented rules it
+// rebuilds the state twice: once by id and once by name. It can lose its connection and reconnect. It checks
+// that no action is lost, doubled or out of order.
 
 import assert from 'node:assert/strict';
 import type { EventHub } from '../../../src/gateway/events/hub.js';
@@ -98,14 +98,15 @@ export class SimulatedConsumer {
     const actionsBefore = actions.length;
     this.model.apply(event);
     this.names.apply(event);
+    const isMark = this.model.snapshots > snapshotsBefore;
+    const isAction = actions.length > actionsBefore;
     // The missed actions come before the marks, so every action from here on is new.
-    if (this.model.snapshots > snapshotsBefore) this.#nextAction ??= this.#actionsAtOpen + 1;
+    if (isMark) this.#nextAction ??= this.#actionsAtOpen + 1;
     const isIdNew = event.lastEventId !== this.#previousId;
     this.#previousId = event.lastEventId;
-    if (isIdNew) this.#isUnconfirmed = false;
-    const isAction = actions.length > actionsBefore;
     // Only the last event of a snapshot has an id.
-    if (isAction || this.model.snapshots > snapshotsBefore) this.#isUnconfirmed = !isIdNew;
+    if (isIdNew) this.#isUnconfirmed = false;
+    else if (isMark || isAction) this.#isUnconfirmed = true;
     if (!isAction) return;
     const { n: action } = JSON.parse(event.data) as { readonly n: number };
     if (this.#nextAction !== undefined && !this.#isForgotten(this.#nextAction, action))

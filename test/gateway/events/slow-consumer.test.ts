@@ -32,7 +32,7 @@ const CONFLATIONS: readonly [
     ],
   ],
   [
-    'all actions are sent in order, and a state that changes again only at the place of its latest change',
+    'all actions are sent in order, but a record is sent only once, at the place of its latest change',
     (world) => [
       world.put('upgrade.info', ['run', { state: 'running' }]),
       world.action('upgrade.progress'),
@@ -74,11 +74,12 @@ test('a snapshot has its id only at its end, and a large one waits in memory onl
   assert.deepEqual(consumer.model.state(), node.world.expectedState());
 });
 
-test('a slow consumer learns from the marks of a snapshot of a removal that the journal has forgotten', () => {
+test('a snapshot makes a slow consumer forget a record whose removal the journal has forgotten', () => {
   const node = new NodeUnderTest();
   node.publish([node.world.putClients({ id: 1 }, { id: 2 })]);
   const consumer = node.consumer('snapshot=1', { capacity: 0 });
   consumer.readAll();
+  // The consumer does not read this event, so its stream is behind when the removal comes.
   node.publishProgress(1);
   node.publish([node.world.drop('audio.clients', '1')]);
   node.publishUnrelatedRemovals(1100);

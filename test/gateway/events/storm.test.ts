@@ -63,12 +63,15 @@ function someText({ random, padding }: ChangeOptions): object {
 }
 
 /**
- * A record keeps its name until it gets another one that no live record has (docs/http-api.md, "Names of
- * clients").
+ * A live record keeps its name. Any other record gets a name that no live record has (docs/http-api.md,
+ * "Names of clients").
  */
 function nameOf(key: string, usedNames: Map<string, string>, random: SeededRandom): string {
+  const currentName = usedNames.get(key);
+  if (currentName !== undefined) return currentName;
   const free = NAMES.filter((name) => ![...usedNames.values()].includes(name));
-  const name = usedNames.get(key) ?? free[random.below(NAMES.length)] ?? `stream #${key}`;
+  // The fewer names are free, the more often there is none at this index.
+  const name = free[random.below(NAMES.length)] ?? `stream #${key}`;
   usedNames.set(key, name);
   return name;
 }
@@ -116,6 +119,7 @@ function recordChange(world: NodeWorld, options: ChangeOptions): readonly Change
   const collection = random.pick(COLLECTIONS_WITH_KEYS);
   const isNamed = collection !== 'systemd.services';
   const live = [...world.records(collection).keys()];
+  // Units are rarely removed, because the removal of a unit has no event: streams read a snapshot instead.
   if (live.length > 0 && random.chance(isNamed ? 0.4 : 0.02)) {
     return world.drop(collection, ...live.filter(() => random.chance(0.5)).slice(0, 3));
   }
@@ -132,7 +136,7 @@ function publishBatch(node: NodeUnderTest, options: ChangeOptions): void {
   const size = 1 + random.below(random.chance(burst) ? burstSize : 5);
   node.publish(Array.from({ length: size }, () => anyChange(node.world, options)));
   if (!random.chance(flood)) return;
-  // Records that readers know go first, so that these removals are forgotten.
+  // Records that readers know are removed first, so that the journal forgets these removals.
   for (const collection of ['audio.clients', 'audio.outputs'] as const)
     node.publish([node.world.drop(collection, ...node.world.records(collection).keys())]);
   node.publishUnrelatedRemovals(KEPT + 1);
@@ -142,7 +146,10 @@ function capacityOf(random: SeededRandom): number {
   return random.chance(0.2) ? Number.POSITIVE_INFINITY : random.below(6000);
 }
 
-/** Such a consumer gets a snapshot if its id has expired. Without an id it must forget everything first. */
+/**
+ * A consumer that ignores marks does not notice that it gets a snapshot. If it has no id, it certainly gets
+ * one, so it forgets its records first.
+ */
 function reconnectIgnoringMarks(consumer: SimulatedConsumer, random: SeededRandom): void {
   consumer.connection.breakOff();
   if (consumer.lastEventId === '') consumer.names.clear();
@@ -153,7 +160,7 @@ function reconnect(consumer: SimulatedConsumer, random: SeededRandom): void {
   consumer.connection.breakOff();
   if (REAL_ID.test(consumer.lastEventId) && random.chance(0.1))
     consumer.setLastEventId(random.pick(['other-5', 'b-999999999', 'rubbish', 'b-0']));
-  // A consumer without an id requests a snapshot; the others rely on their id, with or without a snapshot.
+  // A consumer without an id requests a snapshot. Others may, too, because an id wins over `snapshot=1`.
   const query = consumer.lastEventId === '' || random.chance(0.3) ? 'snapshot=1' : '';
   consumer.open(query, capacityOf(random));
 }
@@ -214,8 +221,9 @@ function runRound(seed: number, kind: Omit<ChangeOptions, 'random'>): number {
     consumer.checkNoActionMissing();
   }
 
-  const ids = quick.events.filter(({ type }) => type !== 'server.info').slice(BACKENDS.length);
-  const sequences = ids.map(({ lastEventId }) => Number(lastEventId.slice('b-'.length)));
+  // The first snapshot is left out. It has only a mark for each backend, because there are no records yet.
+  const laterEvents = quick.events.filter(({ type }) => type !== 'server.info').slice(BACKENDS.length);
+  const sequences = laterEvents.map(({ lastEventId }) => Number(lastEventId.slice('b-'.length)));
   const sorted = [...sequences].sort((a, b) => a - b);
   // The events of a snapshot have no id of their own: they repeat the one before.
   assert.deepEqual(sequences, sorted, 'ids never go back');

@@ -1,5 +1,6 @@
-// The request for a stream and its text. The query: a row per line of docs/events.md, "Query", and per
-// question that it leaves open. The wire format: no text can break out of its event.
+// Tests the query of a stream, and the text of its events. The query has a row for each line of
+// docs/events.md, "Query", and for each question that this section leaves open. No data may break out of its
+// event.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -78,7 +79,7 @@ const IDS: readonly [id: string, bootId: string, sequence?: number][] = [
   [`b-${'9'.repeat(16)}`, 'b'],
 ];
 for (const [id, bootId, sequence] of IDS) {
-  test(`the id ${JSON.stringify(id)} is ${sequence ?? 'unknown'} to boot ${bootId}`, () =>
+  test(`the id ${JSON.stringify(id)} has the sequence number ${sequence ?? '(none)'} if the boot id is ${bootId}`, () =>
     assert.equal(sequenceIn(id, bootId), sequence));
 }
 

@@ -80,7 +80,7 @@ test('properties that are missing, inherited or of a wrong type are left out', (
   assert.deepEqual(readProperties({ toString: 's' }, {}), {});
 });
 
-test('each method has what it changes, and nothing if it only reads', () => {
+test('only the methods that change units or power have an effect other than none', () => {
   const methods = Object.entries({ ...systemd.SYSTEMD_METHODS, ...LOGIND_METHODS });
   const effects = methods.map(([name, { effect }]) => `${name}: ${effect}`);
   assert.deepEqual(

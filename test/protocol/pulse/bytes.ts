@@ -29,7 +29,10 @@ export const format = (encoding: number, ...entries: Bytes[]): Bytes => [
   ...props(...entries),
 ];
 
-/** A frame around any bytes. A test may give the words of its header, also wrong ones. */
+/**
+ * A frame around any bytes. A test may give the words of its header, also wrong ones. `offset` is the upper
+ * word of the offset, so that 1 means 4 GiB. The lower word is 0.
+ */
 export function framed(
   payload: Bytes,
   { length = payload.length, channel = 0xffffffff, offset = 0, flags = 0 } = {},

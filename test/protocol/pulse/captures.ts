@@ -31,5 +31,8 @@ export function capturesOf(list: URL) {
   return { files, read: ({ file }: Pick<Capture, 'file'>) => readFileSync(new URL(file, list)) };
 }
 
-/** The captures of real servers in test/golden. */
+/**
+ * The captures in test/golden: of real servers, and one of libpulse as a client. The path begins at
+ * build/test/protocol/pulse, where the compiled file lies.
+ */
 export const GOLDEN = capturesOf(new URL('../../../../test/golden/manifest.json', import.meta.url));

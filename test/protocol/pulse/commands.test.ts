@@ -1,5 +1,6 @@
-// Every command that the daemon sends, as literal bytes from the protocol's description; and codes of the
-// server that are in no table. The codes in the tables: golden.test.ts.
+// Compares the commands, except those that create a stream, with literal bytes from the protocol's
+// description. golden.test.ts has CREATE_RECORD_STREAM, and error codes that are in the table of outcome.ts.
+// An error code that is not in the table is tested here.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -142,7 +143,7 @@ for (const [what, [command, args]] of BAD_ARGUMENTS) {
   });
 }
 
-test('requests of one turn are sent one after the other, also beyond a buffer, and a refused request leaves no bytes', () => {
+test('requests of one turn are sent one after the other, also if one buffer is too small for them, and a refused request leaves no bytes', () => {
   const { session } = ready();
   const setDefaultSink = (name: string): void =>
     session.request('SET_DEFAULT_SINK', { name }, 0, () => undefined);
@@ -166,6 +167,11 @@ for (const word of [0x0a, 0x0f, 0x30, 0x40, 0x100, 0x80000000, 0xffffffff])
   test(`the word 0x${word.toString(16)} is no event`, () =>
     assert.throws(() => decodeEvent(word, 1), WireError));
 
+/**
+ * The version that is used, by the word that the server answers. The upper half of a word has flags of
+ * shared memory: 3221225507 is 0xc0000023, which has two flags and version 35. 2147483648 is 0x80000000,
+ * which has a flag and version 0.
+ */
 const VERSIONS = { 35: 35, 32: 32, 36: 35, 3221225507: 35, 31: undefined, 2147483648: undefined };
 for (const [answered, expected] of Object.entries(VERSIONS)) {
   test(`a server that answers version ${answered} is spoken to in version ${expected ?? 'none'}`, () =>

@@ -51,6 +51,7 @@ test(`a reader with a cache reads the same as a reader without it (seed ${SEED})
   for (let round = 0; round < 300; round += 1) {
     const payload = Array.from({ length: 1 + random.below(4) }, () =>
       wire.sinkInput({
+        // Objects whose indices differ by 512 share a place in the cache (OBJECT_PLACES in text-cache.ts).
         index: random.below(3) * 512 + random.below(2),
         props: wire.props(
           ...Array.from({ length: random.below(4) }, () =>

@@ -55,7 +55,8 @@ const CHANNEL_PARTS: readonly (readonly [balance: number, map: number[], parts: 
   [0, [1, 2, 3], undefined],
 ];
 for (const [balance, map, parts] of CHANNEL_PARTS) {
-  test(`the balance ${balance} at positions [${map}] makes the channels [${parts}] of the loudest`, () => {
+  const result = parts === undefined ? 'no parts' : `the parts [${parts}] of the loudest channel`;
+  test(`the balance ${balance} at positions [${map}] makes ${result}`, () => {
     assert.deepEqual(channelPartsOf(balance, map), parts);
     if (parts !== undefined) assert.equal(balanceOf(parts, map), balance);
   });

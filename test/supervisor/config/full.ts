@@ -148,5 +148,8 @@ export const FULL_SETTINGS: Settings = {
   mqtt: { ...otherSections.mqtt, passwordFile: '/home/pi/mqtt-password' },
 };
 
-/** The settings of an empty configuration, which docs.test.ts compares with docs/configuration.md. */
+/**
+ * The settings of an empty configuration. They come from the defaults of `KEYS` (config/keys.ts), which
+ * docs.test.ts compares with docs/configuration.md.
+ */
 export const DEFAULT_SETTINGS: Settings = (await configurationOf()).settings;

@@ -38,7 +38,7 @@ function folderAt(root: string) {
     const loaded = await load(config === undefined ? {} : { config });
     return loaded.ok ? [] : loaded.error.problems.map((line) => line.replace(`${root}/`, ''));
   };
-  return { root, load, port: portAndFile, problems: problemsOf };
+  return { root, load, portAndFile, problems: problemsOf };
 }
 
 /**
@@ -76,28 +76,28 @@ const FILE_IN_EVERY_PLACE = {
 testInFolder(
   'the first file of the lookup order that exists is loaded',
   FILE_IN_EVERY_PLACE,
-  async ({ root, port }) => {
+  async ({ root, portAndFile }) => {
     const config = 'given/own.yaml';
-    assert.deepEqual(await port({ xdg: true, config }), [1, 'given/own.yaml']);
-    assert.deepEqual(await port({ xdg: true }), [2, 'xdg/tonearm/config.yaml']);
-    assert.deepEqual(await port(), [3, `${HOME}/config.yaml`]);
+    assert.deepEqual(await portAndFile({ xdg: true, config }), [1, 'given/own.yaml']);
+    assert.deepEqual(await portAndFile({ xdg: true }), [2, 'xdg/tonearm/config.yaml']);
+    assert.deepEqual(await portAndFile(), [3, `${HOME}/config.yaml`]);
     rmSync(join(root, 'home'), { recursive: true });
-    assert.deepEqual(await port(), [4, 'etc/tonearm/config.yaml']);
+    assert.deepEqual(await portAndFile(), [4, 'etc/tonearm/config.yaml']);
     rmSync(join(root, 'xdg'), { recursive: true });
-    assert.deepEqual(await port({ xdg: true }), [4, 'etc/tonearm/config.yaml']);
+    assert.deepEqual(await portAndFile({ xdg: true }), [4, 'etc/tonearm/config.yaml']);
     rmSync(join(root, 'etc'), { recursive: true });
-    assert.deepEqual(await port(), [8018, undefined]);
+    assert.deepEqual(await portAndFile(), [8018, undefined]);
   },
 );
 
 testInFolder(
   'an empty file counts, XDG_CONFIG_HOME replaces ~/.config, and without a home only the file of the system is tried',
   { ...FILE_IN_EVERY_PLACE, [`${HOME}/config.yaml`]: '' },
-  async ({ root, port }) => {
-    assert.deepEqual(await port(), [8018, `${HOME}/config.yaml`]);
-    assert.deepEqual(await port({ home: '' }), [4, 'etc/tonearm/config.yaml']);
+  async ({ root, portAndFile }) => {
+    assert.deepEqual(await portAndFile(), [8018, `${HOME}/config.yaml`]);
+    assert.deepEqual(await portAndFile({ home: '' }), [4, 'etc/tonearm/config.yaml']);
     rmSync(join(root, 'xdg'), { recursive: true });
-    assert.deepEqual(await port({ xdg: true }), [4, 'etc/tonearm/config.yaml']);
+    assert.deepEqual(await portAndFile({ xdg: true }), [4, 'etc/tonearm/config.yaml']);
   },
 );
 
@@ -141,14 +141,14 @@ testInFolder(
     'etc/tonearm/config.yaml': 'bind: all',
     'etc/tonearm/conf.d/a.yaml': 'api: {port: 4}',
   },
-  async ({ root, port }) => {
-    assert.deepEqual(await port(), [4, 'etc/tonearm/config.yaml']);
-    assert.deepEqual(await port({ config: 'given/own.yaml' }), [8018, 'given/own.yaml']);
+  async ({ root, portAndFile }) => {
+    assert.deepEqual(await portAndFile(), [4, 'etc/tonearm/config.yaml']);
+    assert.deepEqual(await portAndFile({ config: 'given/own.yaml' }), [8018, 'given/own.yaml']);
     mkdirSync(join(root, 'given/conf.d'));
     writeFileSync(join(root, 'given/conf.d/x.yaml'), 'api: {port: 5}');
-    assert.deepEqual(await port({ config: 'given/own.yaml' }), [5, 'given/own.yaml']);
+    assert.deepEqual(await portAndFile({ config: 'given/own.yaml' }), [5, 'given/own.yaml']);
     rmSync(join(root, 'etc/tonearm/config.yaml'));
-    assert.deepEqual(await port(), [8018, undefined]);
+    assert.deepEqual(await portAndFile(), [8018, undefined]);
   },
 );
 
@@ -197,7 +197,7 @@ const BROKEN_LINK = 'cannot be read: it is, or is behind, a broken link';
 testInFolder(
   'a directory and a broken link are problems, and no other file is tried',
   FILE_IN_EVERY_PLACE,
-  async ({ root, port, problems }) => {
+  async ({ root, portAndFile, problems }) => {
     const config = `${HOME}/config.yaml`;
     rmSync(join(root, config));
     mkdirSync(join(root, config));
@@ -213,9 +213,9 @@ testInFolder(
     rmSync(join(root, HOME));
     mkdirSync(join(root, 'elsewhere'));
     symlinkSync(join(root, 'elsewhere'), join(root, HOME));
-    assert.deepEqual(await port(), [4, 'etc/tonearm/config.yaml']);
+    assert.deepEqual(await portAndFile(), [4, 'etc/tonearm/config.yaml']);
     writeFileSync(join(root, 'elsewhere/config.yaml'), 'api: {port: 5}');
-    assert.deepEqual(await port(), [5, config]);
+    assert.deepEqual(await portAndFile(), [5, config]);
     symlinkSync('nowhere', join(root, 'elsewhere/conf.d'));
     assert.deepEqual(await problems(), [`${HOME}/conf.d: ${BROKEN_LINK}`]);
   },
@@ -224,10 +224,10 @@ testInFolder(
 testInFolder(
   'a FIFO does not hold up the start, and /dev/null is empty',
   {},
-  async ({ root, port, problems }) => {
+  async ({ root, portAndFile, problems }) => {
     execFileSync('/usr/bin/env', ['mkfifo', join(root, 'fifo')]);
     assert.deepEqual(await problems('fifo'), ['fifo: cannot be read: it is a FIFO']);
-    assert.deepEqual(await port({ config: '/dev/null' }), [8018, '/dev/null']);
+    assert.deepEqual(await portAndFile({ config: '/dev/null' }), [8018, '/dev/null']);
   },
 );
 

@@ -30,7 +30,7 @@ function hasSettings(name: string, texts: readonly string[], changed: Partial<Se
   });
 }
 
-/** The default settings that depend on `api`, with these of its keys. */
+/** The default `api`, except for these keys, and the default `audio`, which contains the port of `api`. */
 const defaultsWithApi = (changed: Partial<Settings['api']>) => {
   const { api, audio } = DEFAULT_SETTINGS;
   return { api: { ...api, ...changed }, audio: { ...audio, apiPort: changed.port ?? api.port } };
@@ -215,7 +215,7 @@ hasProblems(
   'a:1:38: upgrade.resultFile: "x" is not an absolute path: it must begin with / or ~/',
 );
 hasProblems(
-  'a required key is missing where its name has a typing error',
+  'a required key whose name has a typing error counts as missing',
   ['upgrade: {enabled: true, resultfile: /x}'],
   'a:1:20: upgrade.resultFile: is required when upgrade.enabled is true',
 );
@@ -251,7 +251,7 @@ hasWarnings(
   ['upgrade: {checkUnit: c.service, upgradeUnit: c.service}'],
   'a:1:46: upgrade.upgradeUnit: is also upgrade.checkUnit, so every check would start an upgrade',
 );
-test('an upgrade unit is internal even while the backend is off, and listed once', async () => {
+test('a unit for both check and upgrade is once in systemd.internal, even while the upgrade backend is off', async () => {
   const configuration = await configurationOf('upgrade: {checkUnit: c.service, upgradeUnit: c.service}');
   assert.deepEqual(configuration.settings.systemd.internal, ['c.service']);
 });

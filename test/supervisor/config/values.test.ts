@@ -1,5 +1,6 @@
-// Each key's accepted values, their meaning and refusals: a row per key and per kind of value
-// (docs/configuration.md, "Keys").
+// Values of keys: which are accepted, what they mean, and which are refused (docs/configuration.md, "Keys").
+// groups.test.ts and listen.test.ts have the rows for groups and inputs. Not every key has rows of its own.
+// yaml.test.ts and resolve.test.ts test every key.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -24,7 +24,7 @@ function hasProblems(name: string, yaml: string, ...lines: (string | RegExp)[]):
 hasProblems('an open flow list is refused', 'a: 1\nb: [1,\n', /^a:3:1: syntax: .*\]/);
 hasProblems('an open quote is refused', 'bind: "lo\n', /^a:2:1: syntax: Missing closing "quote$/);
 hasProblems('a tab as indentation is refused', 'api:\n\tport: 1', /^a:2:1: syntax: Tabs are not allowed/);
-hasProblems('a map inside a line is refused', 'a: b: c', /^a:1:4: syntax: Nested mappings/);
+hasProblems('a map on the line of its key needs braces', 'a: b: c', /^a:1:4: syntax: Nested mappings/);
 hasProblems(
   'an unknown alias is refused',
   'bind: *lo',
@@ -67,7 +67,7 @@ hasProblems(
 const TEN_SYNTAX_ERRORS = Array(10).fill(/^a:1:\d+: syntax: /);
 hasProblems('garbage makes a bounded number of problems', ']'.repeat(5000), ...TEN_SYNTAX_ERRORS);
 hasProblems(
-  'a syntax error hides only the other problems of its file',
+  'a syntax error hides the other problems of its file',
   'bind: [\napi: {port: 0}',
   /^a:\d+:\d+: syntax: /,
 );
@@ -98,7 +98,7 @@ function hostsAre(name: string, yaml: string, hosts: readonly string[], ...warni
 
 hostsAre('an alias means its anchor', 'api: {hosts: [&a one, two, *a]}', ['one', 'two', 'one']);
 hostsAre('an alias means the latest anchor', 'api: {hosts: [&a one, &a two, *a]}', ['one', 'two', 'two']);
-hostsAre('quoting makes text of anything', 'api: {hosts: ["1", \'true\', !!str 2]}', ['1', 'true', '2']);
+hostsAre('quotes or !!str make anything text', 'api: {hosts: ["1", \'true\', !!str 2]}', ['1', 'true', '2']);
 hostsAre('yes, no, on and off are words', 'api: {hosts: [yes, no, on, off]}', ['yes', 'no', 'on', 'off']);
 hostsAre('the rules of YAML 1.2 hold for 1.1 too', '%YAML 1.1\n---\napi: {hosts: [yes]}', ['yes']);
 const UNKNOWN_TAG = 'a:1:15: syntax: Unresolved tag: !odd';
@@ -155,7 +155,7 @@ for (const path of pathsIn(KEYS)) {
     const [problem = '', ...others] = await problemsIn(`${lines.join('\n')} -7`);
     assert.deepEqual(others, []);
     assert.ok(problem.startsWith(`a:${lines.length}:${columnOfValue}: ${path}: must be `), problem);
-    // The value of this key may be the password itself, so it is not shown.
+    // Somebody may write the password itself into this key by mistake, so the value is not shown.
     const end = path === 'mqtt.passwordFile' ? ': it must begin with / or ~/' : ', not -7';
     assert.ok(problem.endsWith(end), problem);
   });

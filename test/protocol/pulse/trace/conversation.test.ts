@@ -75,7 +75,7 @@ for (const [form, fields] of [
   ['twice', [wire.u32(35), wire.blob(COOKIE), [0x74, ...COOKIE, 0]]],
   ['cut off', [wire.u32(35), wire.blob(COOKIE).slice(0, 99)]],
 ] as const) {
-  test(`a cookie is not in the trace if it is sent: ${form}`, () => {
+  test(`a cookie that is sent ${form} is not in the trace`, () => {
     const decoded = readCommand(AUTH, 0, ...fields);
     assert.equal(decoded.command, 'AUTH');
     assert.ok(!JSON.stringify(decoded).includes(SECRET));
@@ -96,6 +96,7 @@ test('shared memory is declined in AUTH and in its reply, and nothing else is ch
   for (const [from, offer, expected, declined] of [
     ['client', authFrame(SHARED_MEMORY_FLAG | MEMFD_FLAG | 35), authFrame(35), ['shm', 'memfd']],
     ['server', replyFrame(SHARED_MEMORY_FLAG | 35), replyFrame(35), ['shm']],
+    // AUTH has had its reply, so this second reply answers no known request, and stays as it is.
     ['server', replyFrame(SHARED_MEMORY_FLAG | 35), replyFrame(SHARED_MEMORY_FLAG | 35), []],
   ] as const) {
     assert.deepEqual(conversation.read(from, offer).declined, declined);
@@ -116,13 +117,15 @@ test('a cookie is not kept, and neither are other bytes in its place', () => {
     const malformed = wire.command(AUTH, 0, version, cookieAsText);
     const kept = trace.withoutCookie(Buffer.from(malformed));
     assert.equal(kept.length, malformed.length);
+    // The first byte of the cookie stays behind the text `x`, which is two bytes shorter than a u32. So the
+    // test searches for later bytes.
     assert.ok(!kept.includes(Buffer.from(COOKIE.slice(8, 12))));
   }
   const otherCommand = Buffer.from(wire.command(GET_SERVER_INFO, 1, cookieAsText));
   assert.deepEqual(trace.withoutCookie(otherCommand), otherCommand);
 });
 
-test('the kept frames are listed with number and tag, and audio data with its place', () => {
+test('number and tag are read from the frame of a command, and the header from a frame with audio data', () => {
   assert.deepEqual(trace.commandAndTagOf(authFrame(35)), { command: AUTH, tag: 0 });
   const data = Buffer.from(wire.framed(Array(100).fill(0xaa), { channel: 2, offset: 1, flags: 1 }));
   assert.deepEqual(trace.audioBlockOf(data, 2), {
@@ -137,6 +140,7 @@ test('the requests that wait for a reply are bounded', () => {
   const conversation = newConversation();
   for (let tag = 0; tag < 5000; tag += 1)
     conversation.read('client', Buffer.from(wire.command(GET_SERVER_INFO, tag)));
+  // The newest 4096 requests are remembered (PENDING_MAX in conversation.ts): those with tags 904 to 4999.
   const answers = [0, 903, 904, 4999].map(
     (tag) => conversation.read('server', Buffer.from(wire.reply(tag))).answers,
   );

@@ -52,10 +52,11 @@ for (const capture of GOLDEN.files) {
     const conversation = conversationOf(capture.negotiated_version ?? 35);
     const bytes = GOLDEN.read(capture);
     const mainRequest = REQUESTS.find(([part]) => capture.file.includes(`-${part}`))?.[1];
-    const requests = capture.frames[0]?.tag === 0 ? [...HANDSHAKE, mainRequest, 'DELETE_RECORD_STREAM'] : [];
+    const requestsByTag =
+      capture.frames[0]?.tag === 0 ? [...HANDSHAKE, mainRequest, 'DELETE_RECORD_STREAM'] : [];
     for (const { offset, payload: length, channel, command, tag = NONE } of capture.frames) {
       if (channel !== NONE) continue;
-      const request = requests[tag] ?? mainRequest;
+      const request = requestsByTag[tag] ?? mainRequest;
       if (command === numberOf('REPLY') && request !== undefined) {
         conversation.read('client', Buffer.from(wire.command(numberOf(request), tag)));
       }
