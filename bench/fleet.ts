@@ -30,7 +30,7 @@ async function countRetained(broker: Broker): Promise<number> {
   return (await retained(broker.url)).size;
 }
 
-/** What the volume changes cost: CPU of the broker and of all bridges, and the delay of each message. */
+/** The cost of the volume changes: CPU of the broker and of all bridges, and the delay of each message. */
 interface ChangeCosts {
   readonly messages: number;
   readonly brokerCpuMs: number;

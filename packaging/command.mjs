@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 
 /** xz takes minutes to compress a package with Node in it. */
 const DEADLINE_MS = 60 * 60_000;
-const OUTPUT_BYTES_MAX = 1 << 24;
+const OUTPUT_MAX_BYTES = 1 << 24;
 const EXIT_USAGE = 64;
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -17,7 +17,7 @@ export const ROOT = fileURLToPath(new URL('..', import.meta.url));
  * @throws {Error} with the output of a program that fails
  */
 export function run(command, args, { cwd = ROOT, env = {}, stdio = 'pipe' } = {}) {
-  const limits = { encoding: 'utf8', timeout: DEADLINE_MS, maxBuffer: OUTPUT_BYTES_MAX };
+  const limits = { encoding: 'utf8', timeout: DEADLINE_MS, maxBuffer: OUTPUT_MAX_BYTES };
   const done = spawnSync(command, args, { ...limits, cwd, stdio, env: { ...process.env, ...env } });
   if (done.status === 0) return done.stdout;
   const output = `${done.stdout ?? ''}${done.stderr ?? ''}`;

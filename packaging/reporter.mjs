@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { inspect } from 'node:util';
 
 /** Of what a file has printed, only the end is kept. */
-const OUTPUT_MAX_CHARS = 8000;
+const OUTPUT_MAX_CHARACTERS = 8000;
 /** A line printed by test/remark.ts. */
 const REMARK = /^# (.*)$/gm;
 /**
@@ -46,7 +46,7 @@ export default async function* report(events) {
     const file = data.file && resolve(data.file);
     if (type === 'test:stdout' || type === 'test:stderr') {
       const text = (printed.get(file) ?? '') + data.message;
-      printed.set(file, text.slice(-OUTPUT_MAX_CHARS));
+      printed.set(file, text.slice(-OUTPUT_MAX_CHARACTERS));
       for (const [, name] of data.message.matchAll(REMARK)) yield line({ of: 'remark', file, name });
     }
     const of = kindOf(data);

@@ -10,7 +10,7 @@ import { openRunDirectory } from './leftovers.mjs';
 import { print, showProgress } from './progress.mjs';
 
 const REPORTER = fileURLToPath(new URL('reporter.mjs', import.meta.url));
-const ERRORS_MAX_CHARS = 8000;
+const ERRORS_MAX_CHARACTERS = 8000;
 
 const displayPath = (file) => relative(process.cwd(), file);
 const TEST_FILE = /\.test\.[a-z]+$/;
@@ -115,7 +115,7 @@ export async function runTests({
   const ended = once(child, 'exit');
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text) => {
-    errors = (errors + text).slice(-ERRORS_MAX_CHARS);
+    errors = (errors + text).slice(-ERRORS_MAX_CHARACTERS);
   });
   for await (const line of createInterface({ input: child.stdout })) {
     if (line.startsWith('{')) tally.add(JSON.parse(line));

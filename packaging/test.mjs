@@ -28,7 +28,7 @@ process.chdir(ROOT);
  */
 const FILE_DEADLINE_MS = 24 * 60_000;
 const COMMAND_DEADLINE_MS = 10 * 60_000;
-const OUTPUT_BYTES_MAX = 1 << 24;
+const OUTPUT_MAX_BYTES = 1 << 24;
 /** Test files mostly wait for other processes, so more of them than cores run at once. */
 const AT_ONCE = 4;
 const SLOWEST = 15;
@@ -52,7 +52,7 @@ const MACHINE_DEBIAN = process.env.TONEARM_MACHINE_DEBIAN === '12' ? 12 : 13;
 const tool =
   (...args) =>
   async () => {
-    const limits = { timeout: COMMAND_DEADLINE_MS, maxBuffer: OUTPUT_BYTES_MAX };
+    const limits = { timeout: COMMAND_DEADLINE_MS, maxBuffer: OUTPUT_MAX_BYTES };
     await promisify(execFile)(process.execPath, args, limits).catch(({ stdout, stderr, code, signal }) => {
       throw new Error(`${stdout}${stderr}${args[0]} ended with ${signal ?? `status ${code}`}`);
     });

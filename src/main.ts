@@ -232,10 +232,10 @@ function assemble(settings: Settings, threads: Threads, log: Log) {
   return { supervisor, gateway };
 }
 
-type OnSignal = (signal: NodeJS.Signals) => void;
+type SignalHandler = (signal: NodeJS.Signals) => void;
 
 /** The first signal begins the shutdown, a second one ends it early. Returns the handler of both. */
-function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads, log: Log): OnSignal {
+function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads, log: Log): SignalHandler {
   // process.exit() would wait for a stuck thread and ignore signals. Only SIGKILL ends the process in time.
   const leave = () => (threads.hasStuck ? process.kill(process.pid, 'SIGKILL') : process.exit(EXIT.ok));
   let isEnding = false;
@@ -261,7 +261,7 @@ function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads,
 }
 
 /** SIGHUP reloads the configuration. If the terminal was closed, SIGHUP ends the process. */
-function reloadOnSignal(reload: Reload, end: OnSignal): void {
+function reloadOnSignal(reload: Reload, end: SignalHandler): void {
   const hasTerminal = (): boolean => STANDARD_DESCRIPTORS.some((file) => isatty(file));
   const hadTerminal = hasTerminal();
   process.on('SIGHUP', (signal) => {

@@ -86,7 +86,7 @@ const BREACHES: readonly (readonly [rule: RuleName, path: string, source: string
   ['sentinels stay in the protocol', 'src/actors/audio/a.ts', 'const a = 4_294_967_295;', /4_294/],
   ['sentinels stay in the protocol', 'src/gateway/a.ts', 'const a = -1 >>> 0;', />>> 0/],
   ['only main ends the process', 'src/supervisor/a.ts', 'process.exit(1);', /process\.exit/],
-  ['no other processes', 'src/gateway/a.ts', "const fs = require('node:fs');", /require/],
+  ['no require and no code from texts', 'src/gateway/a.ts', "const fs = require('node:fs');", /require/],
   ['no state of modules', 'src/gateway/a.ts', 'let count = 0;', /let count/],
   ['no state of modules', 'src/gateway/a.ts', 'const cache = new Map<string, string>();', /cache/],
   ['no switched-off checks', 'src/gateway/a.ts', '// biome-ignore lint/style/useConst: no', /biome-ignore/],

@@ -46,12 +46,12 @@ export function parseArguments(argv: readonly string[]): CommandLine {
   return { do: 'run', allowRoot: values['allow-root'] === true, ...configMember };
 }
 
-type Options = NonNullable<ParseArgsConfig['options']>;
+type OptionTable = NonNullable<ParseArgsConfig['options']>;
 
-type Parsed<O extends Options> = ReturnType<typeof parseArgs<{ options: O; tokens: true }>>;
+type Parsed<O extends OptionTable> = ReturnType<typeof parseArgs<{ options: O; tokens: true }>>;
 
 /** The values of `options` in `args`, or the reason why the arguments are wrong. */
-export function readOptions<O extends Options>(
+export function readOptions<O extends OptionTable>(
   args: readonly string[],
   options: O,
 ): Result<Parsed<O>, string> {

@@ -13,7 +13,7 @@ import {
 } from '../host/own-addresses.js';
 import type { Settings } from '../protocol/actor/settings.js';
 
-export interface Machine {
+export interface MachineAddresses {
   /** The best first. */
   readonly interfaces: InterfaceAddresses;
   /** True if an interface of that name exists, also without an address. */
@@ -23,7 +23,7 @@ export interface Machine {
 /** Addresses that `localhost` reaches. */
 const REACHED_BY_LOCALHOST = ['127.0.0.1', '::1', EVERY_ADDRESS, EVERY_IPV4];
 
-export function thisMachine(): Machine {
+export function thisMachine(): MachineAddresses {
   return {
     interfaces: bestFirst(networkInterfaces()),
     hasInterface: (name) => existsSync(`/sys/class/net/${name}`),
@@ -33,7 +33,7 @@ export function thisMachine(): Machine {
 /** The last sentence contains the address to open, if there is one now. */
 export function servedSentences(
   { bind, api: { port } }: Pick<Settings, 'bind' | 'api'>,
-  { interfaces, hasInterface }: Machine,
+  { interfaces, hasInterface }: MachineAddresses,
 ): readonly string[] {
   const { present, missing } = resolveBind(bind, interfaces);
   const absent = missing.map((name) =>

@@ -2,7 +2,7 @@
 
 export { type ConnectOptions, connect, type Live } from './connect.js';
 export type { EventData, EventName, NodeEvent, UpgradeCheck, UpgradeProgress } from './events.js';
-export type { Binary, Fetch, Signal } from './platform.js';
+export type { AbortSignalType as Signal, Binary, Fetch } from './platform.js';
 export { type OwnCode, type ProblemCode, ProblemError } from './problem.js';
 export type * from './records.js';
 export { type CallOptions, type ClientOptions, type Tonearm, tonearm } from './routes.js';

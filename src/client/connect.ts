@@ -4,7 +4,7 @@
 
 import type { EventName, NodeEvent } from './events.js';
 import { NodeClock } from './node-clock.js';
-import type { Signal } from './platform.js';
+import type { AbortSignalType } from './platform.js';
 import { abortedProblem, ownProblem, type ProblemError } from './problem.js';
 import type { Backend, UpgradeRecord } from './records.js';
 import type { Tonearm } from './routes.js';
@@ -36,7 +36,7 @@ export interface ConnectOptions {
    */
   readonly onEvent?: (event: NodeEvent) => void;
   /** Closes the connection when it aborts. */
-  readonly signal?: Signal;
+  readonly signal?: AbortSignalType;
 }
 
 export interface Live {
@@ -174,8 +174,7 @@ class LiveNode implements Live {
     // A snapshot begins. It has a mark of each enabled backend, so all known backends are forgotten.
     if (isMark(event) && this.#isWhole) this.#store.set({ backends: new Map() });
     this.#store.apply(event);
-    if (hasNewId) this.#isWhole = true;
-    else if (isMark(event)) this.#isWhole = false;
+    if (isMark(event) || hasNewId) this.#isWhole = hasNewId;
     if (event.type === 'server.info') this.#onServerInfo(event.data);
     if (event.type === 'player.added' || event.type === 'player.updated')
       this.#clock.noteEvent(event.data.emitted_at);

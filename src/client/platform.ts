@@ -9,7 +9,9 @@ interface SignalLike {
 }
 
 /** `AbortSignal`, if the project has this type. */
-export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer S } } ? S : SignalLike;
+export type AbortSignalType = typeof globalThis extends { AbortSignal: { prototype: infer S } }
+  ? S
+  : SignalLike;
 
 interface BlobLike {
   readonly size: number;

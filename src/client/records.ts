@@ -23,7 +23,7 @@ export type Events = { readonly [T in EventType]: ComponentOf<(typeof EVENTS)[T]
 type Ref = string | number;
 
 /** An editor shows the labels in these tuples as the names of the parameters. */
-interface Arguments {
+interface ReferenceArguments {
   readonly output: [output: Ref];
   readonly input: [input: Ref];
   readonly card: [card: Ref];
@@ -40,7 +40,7 @@ interface Arguments {
  */
 type ArgumentsOf<Path extends string> =
   Path extends `${string}{${infer Name extends ParameterName}}${infer Rest}`
-    ? [...Arguments[Name], ...ArgumentsOf<Rest>]
+    ? [...ReferenceArguments[Name], ...ArgumentsOf<Rest>]
     : [];
 
 /** `{ a: 1 } | { b: 2 }` makes `'a' | 'b'`. */

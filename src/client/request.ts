@@ -9,9 +9,9 @@ import type { Transport } from './transport.js';
  * The longest responses of a node are covers, and the full state of a sound server. A cover has at most
  * 8 MiB (actors/players/cover.ts).
  */
-const RESPONSE_BYTES_MAX = 16 * 1024 * 1024;
+const RESPONSE_MAX_BYTES = 16 * 1024 * 1024;
 
-/** Rejects if the body is larger than `RESPONSE_BYTES_MAX`. */
+/** Rejects if the body is larger than `RESPONSE_MAX_BYTES`. */
 export async function contentOf(response: Response): Promise<Blob> {
   const reader = response.body?.getReader();
   const pieces: Uint8Array<ArrayBuffer>[] = [];
@@ -19,7 +19,7 @@ export async function contentOf(response: Response): Promise<Blob> {
   for (let piece = await reader?.read(); piece?.done === false; piece = await reader?.read()) {
     pieces.push(piece.value);
     size += piece.value.byteLength;
-    if (size > RESPONSE_BYTES_MAX) {
+    if (size > RESPONSE_MAX_BYTES) {
       await reader?.cancel();
       throw ownProblem('not-the-service', 'An answer that does not end', response.status);
     }

@@ -1,7 +1,7 @@
 // Makes one HTTP function for each operation of a node. Nothing is remembered between two calls.
 
 import { BLOBS, PATHS } from './paths.js';
-import type { Fetch, Signal } from './platform.js';
+import type { AbortSignalType, Fetch } from './platform.js';
 import type { Routes } from './records.js';
 import { contentOf, jsonOf, send } from './request.js';
 import type { Transport } from './transport.js';
@@ -17,7 +17,7 @@ export interface ClientOptions {
 
 export interface CallOptions extends Pick<ClientOptions, 'timeoutMs' | 'headers'> {
   /** When it aborts, the requests that are under way end, and reject with the code `aborted`. */
-  readonly signal?: Signal;
+  readonly signal?: AbortSignalType;
 }
 
 const TIMEOUT_MS = 15_000;

@@ -11,12 +11,12 @@ const EVENT_STREAM = 'text/event-stream';
 /** The node sends a sign of life after this much silence. It accepts no smaller value. */
 const KEEPALIVE_S = 10;
 /** The connection counts as lost after this much silence. */
-const SILENCE_MS_MAX = (KEEPALIVE_S + 5) * 1000;
+const SILENCE_MAX_MS = (KEEPALIVE_S + 5) * 1000;
 /** The longest wait after the first failure. A `retry:` of the node replaces this value. */
 const RETRY_MS = 2000;
-const RETRY_MS_MAX = 30_000;
+const RETRY_MAX_MS = 30_000;
 /** A shorter `retry:` of the node counts as this. */
-const RETRY_MS_MIN = 1000;
+const RETRY_MIN_MS = 1000;
 /** Ids such as `mwt7vl6goabn56-437` are sent. `fetch` refuses some other characters in a header. */
 const SENDABLE_ID = /^[!-~]{1,256}$/;
 
@@ -106,7 +106,7 @@ export class ReconnectingStream {
     const markAlive = (): void => {
       clearTimeout(watchdog);
       this.#receivedAtMs = Date.now();
-      watchdog = setTimeout(() => attempt.abort(ownProblem('silent')), SILENCE_MS_MAX);
+      watchdog = setTimeout(() => attempt.abort(ownProblem('silent')), SILENCE_MAX_MS);
     };
     try {
       markAlive();
@@ -142,7 +142,7 @@ export class ReconnectingStream {
       this.#isOpen = true;
       this.#failures = 0;
       this.#passOn(parser, decoder.decode(piece.value, { stream: true }));
-      this.#retryMs = Math.max(RETRY_MS_MIN, parser.retryMs ?? this.#retryMs);
+      this.#retryMs = Math.max(RETRY_MIN_MS, parser.retryMs ?? this.#retryMs);
       onRead();
     }
   }
@@ -167,7 +167,7 @@ export class ReconnectingStream {
    * together.
    */
   #pause(): Promise<void> {
-    const longestMs = Math.min(RETRY_MS_MAX, this.#retryMs * 2 ** this.#failures);
+    const longestMs = Math.min(RETRY_MAX_MS, this.#retryMs * 2 ** this.#failures);
     const ms = longestMs * (1 - Math.random() / 2);
     this.#failures += 1;
     return new Promise((resolve) => {
@@ -190,7 +190,7 @@ export class ReconnectingStream {
     const onVisibilityChange = (): void => {
       if (document?.visibilityState !== 'visible') return;
       // The date is compared, because timers and the monotonic clock may stop while a phone sleeps.
-      if (Date.now() - this.#receivedAtMs > SILENCE_MS_MAX)
+      if (Date.now() - this.#receivedAtMs > SILENCE_MAX_MS)
         this.#attemptController.abort(ownProblem('silent'));
       this.#endPause();
     };

@@ -1,6 +1,6 @@
 // How a node is reached. Types only.
 
-import type { Fetch, Signal } from './platform.js';
+import type { AbortSignalType, Fetch } from './platform.js';
 
 export interface Transport {
   /** Without a trailing slash; empty for the page's own origin. */
@@ -11,5 +11,5 @@ export interface Transport {
   /** Sent with each request. */
   readonly headers: Readonly<Record<string, string>>;
   /** When it aborts, each request under way ends. */
-  readonly signal?: Signal | undefined;
+  readonly signal?: AbortSignalType | undefined;
 }

@@ -26,7 +26,7 @@ const OTHER_NAME_MS = 1000;
 /** Avahi is asked for the names of this many addresses at most. */
 const ADDRESSES_MAX = 8;
 /** A correct answer, which is a name and some words before it, is always shorter. */
-const ANSWER_CHARS_MAX = 512;
+const ANSWER_MAX_CHARACTERS = 512;
 
 interface AvahiAccess {
   /** Addresses of this host, best first. */
@@ -92,7 +92,7 @@ function requestName(address: string, { socketPath, clock }: AvahiAccess): Promi
     socket.on('close', end);
     socket.on('data', (text: string) => {
       answer += text;
-      if (answer.includes('\n') || answer.length > ANSWER_CHARS_MAX) end();
+      if (answer.includes('\n') || answer.length > ANSWER_MAX_CHARACTERS) end();
     });
     socket.write(`RESOLVE-ADDRESS ${address}\n`);
   });

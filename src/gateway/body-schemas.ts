@@ -19,7 +19,7 @@ interface PlainSchema {
 }
 
 /** A longer value is cut in a problem's detail. */
-const QUOTED_CHARACTERS_MAX = 60;
+const QUOTED_MAX_CHARACTERS = 60;
 
 /** One sentence that says why the body does not fit its schema; undefined if it does. */
 export function bodyFault(name: BodyName, json: unknown): string | undefined {
@@ -77,5 +77,5 @@ function quotedValue(value: unknown): string {
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object';
   // A body may have the number 1e400. It is parsed as Infinity, which JSON.stringify would print as null.
   const text = typeof value === 'number' ? String(value) : JSON.stringify(value);
-  return text.length <= QUOTED_CHARACTERS_MAX ? text : `${text.slice(0, QUOTED_CHARACTERS_MAX)}...`;
+  return text.length <= QUOTED_MAX_CHARACTERS ? text : `${text.slice(0, QUOTED_MAX_CHARACTERS)}...`;
 }

@@ -28,7 +28,7 @@ export function peerOf(address: ArrayBuffer): string {
   return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`;
 }
 
-export interface Connection {
+export interface BoundedConnection {
   readonly peer: string;
   /** Each call costs a system call. */
   readonly isOpen: () => boolean;
@@ -48,7 +48,7 @@ interface OpenConnection<C> {
   readonly peer: Peer;
 }
 
-export class Connections<C extends Connection> {
+export class Connections<C extends BoundedConnection> {
   readonly #limits: Omit<ConnectionLimits, 'streams'>;
   /** Oldest first. */
   readonly #open: OpenConnection<C>[] = [];

@@ -19,7 +19,7 @@ const KEPT_ENTRIES_MAX = 1024;
  * The limit for all kept removals together, and for all kept actions together. Without it, 1024 records of
  * 130 kB each would fill a small node's memory.
  */
-const KEPT_BYTES_MAX = 2 * 1024 * 1024;
+const KEPT_MAX_BYTES = 2 * 1024 * 1024;
 
 /** Immutable: a change of the record creates another entry. */
 export interface JournalEntry {
@@ -71,7 +71,7 @@ class BoundedEntries {
 
   /** The oldest entry if the bound is exceeded, else undefined. */
   get excess(): JournalEntry | undefined {
-    if (this.entries.size <= KEPT_ENTRIES_MAX && this.#bytes <= KEPT_BYTES_MAX) return undefined;
+    if (this.entries.size <= KEPT_ENTRIES_MAX && this.#bytes <= KEPT_MAX_BYTES) return undefined;
     return this.entries.values().next().value;
   }
 }

@@ -12,7 +12,7 @@ import { type BindAddress, canChange, hostForClient, resolveBind } from './bind.
  */
 const POLL_EVERY_MS = 8000;
 
-export interface ListeningSocket {
+export interface BoundSocket {
   readonly port: number;
   /** Accepted connections stay open. Call it once, because it frees the socket. */
   close(): void;
@@ -25,7 +25,7 @@ export interface ListeningOptions {
   /** `os.networkInterfaces()`, which may throw. */
   readonly interfaces: () => InterfaceAddresses;
   /** Undefined if the address cannot be listened on. */
-  readonly open: (address: string, port: number) => ListeningSocket | undefined;
+  readonly open: (address: string, port: number) => BoundSocket | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly onListeningChanged: () => void;
@@ -40,7 +40,7 @@ export interface ListeningState {
 export class ListeningSockets {
   readonly #options: ListeningOptions;
   #bind: readonly string[];
-  readonly #open = new Map<string, ListeningSocket>();
+  readonly #open = new Map<string, BoundSocket>();
   #waiting: readonly string[] = [];
   #refused: readonly string[] = [];
   /** The last poll has found these. Only new findings are logged. */

@@ -58,7 +58,7 @@ export interface OperationInput {
  */
 const REMEMBERED_ANSWERS_MAX = 32;
 
-type Reply = HttpReply | Promise<HttpReply>;
+type ReplyOrPromise = HttpReply | Promise<HttpReply>;
 
 export class OperationReplies {
   readonly #parts: ReplyParts;
@@ -87,7 +87,7 @@ export class OperationReplies {
     this.#openapiResponses = new Map();
   }
 
-  reply(operation: Operation, input: OperationInput): Reply {
+  reply(operation: Operation, input: OperationInput): ReplyOrPromise {
     const readsFromBackend = operation.method === 'GET' && 'backend' in operation;
     const firstHealth = readsFromBackend
       ? this.#parts.documents.waitForFirstHealth(operation.backend)
@@ -96,7 +96,7 @@ export class OperationReplies {
     return firstHealth.then(() => this.#replyNow(operation, input));
   }
 
-  #replyNow(operation: Operation, input: OperationInput): Reply {
+  #replyNow(operation: Operation, input: OperationInput): ReplyOrPromise {
     const { params, ifNoneMatch = '', query = '', mayChange } = input;
     const { documents, covers, clock } = this.#parts;
     switch (operation.kind) {

@@ -64,7 +64,7 @@ export function readPageFiles(folder: string): PageFiles {
 }
 
 /** The origins of other nodes that this node's page may speak to. */
-export interface House {
+export interface HouseOrigins {
   readonly origins: readonly string[];
   /** A number that differs after each change. */
   readonly changeNumber: number;
@@ -81,7 +81,7 @@ interface PageParts {
    */
   readonly bootId: string;
   readonly hostname: () => string;
-  readonly house: () => House;
+  readonly house: () => HouseOrigins;
 }
 
 export class Page {

@@ -2,11 +2,11 @@
 
 import { type ChildName, outerNames } from '../protocol/actor/backends.js';
 import {
-  type Need,
   OPERATION_NAMES,
   OPERATIONS,
   type Operation,
   type OperationName,
+  type RequiredKey,
 } from '../protocol/actor/operations.js';
 import type { Params } from '../protocol/actor/parameters.js';
 import { failed, type Result, type Success, success } from '../protocol/actor/result.js';
@@ -65,7 +65,9 @@ export const ROUTES: readonly Route[] = [
 ];
 
 /** The value of each key that a route may need. The key is set if the value is neither false nor empty. */
-const VALUES_OF_KEYS: Readonly<Record<Need, (settings: RouteSettings) => boolean | string | undefined>> = {
+const VALUES_OF_KEYS: Readonly<
+  Record<RequiredKey, (settings: RouteSettings) => boolean | string | undefined>
+> = {
   'api.logs': ({ api }) => api.logs,
   'api.metrics': ({ api }) => api.metrics,
   'api.sse.enabled': ({ api }) => api.sse.enabled,
@@ -77,7 +79,7 @@ const VALUES_OF_KEYS: Readonly<Record<Need, (settings: RouteSettings) => boolean
 
 /** The configuration key that must be set so that a route exists; undefined if the route exists. */
 export function missingKeyFor(
-  { needs, backend }: { readonly needs: readonly Need[]; readonly backend?: ChildName },
+  { needs, backend }: { readonly needs: readonly RequiredKey[]; readonly backend?: ChildName },
   settings: RouteSettings,
 ): string | undefined {
   if (backend !== undefined && !settings[backend].enabled) return `${outerNames(backend).section}.enabled`;

@@ -14,9 +14,9 @@ import {
 } from 'uWebSockets.js';
 import type { Clock } from '../host/clock.js';
 import type { ConnectionLimits } from './connection-limits.js';
-import { type Connection, Connections, peerOf } from './connections.js';
+import { type BoundedConnection, Connections, peerOf } from './connections.js';
 import { Exchange } from './exchange.js';
-import type { ListeningSocket } from './listening.js';
+import type { BoundSocket } from './listening.js';
 
 /**
  * The value of uSockets' LIBUS_LISTEN_EXCLUSIVE_PORT. Without it a port that is in use is shared silently.
@@ -82,8 +82,8 @@ export class HttpServer {
   }
 
   /** Port 0 means any free port. Undefined if the address cannot be listened on. */
-  open(address: string, port: number): ListeningSocket | undefined {
-    let socket: ListeningSocket | undefined;
+  open(address: string, port: number): BoundSocket | undefined {
+    let socket: BoundSocket | undefined;
     // `listen` calls back before it returns.
     this.#app.listen(address, port, EXCLUSIVE_PORT, (listenSocket) => {
       if (listenSocket === false) return;
@@ -187,7 +187,7 @@ class SurplusCloser {
  * The connection then counts as silent for its whole life. If there are too many, it is among the first to
  * be closed.
  */
-class HttpConnection implements Connection {
+class HttpConnection implements BoundedConnection {
   readonly peer: string;
   readonly #response: HttpResponse;
   #hasRequested = false;

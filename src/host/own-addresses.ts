@@ -112,14 +112,14 @@ function readRanking(): Ranking {
   };
 }
 
-interface Route {
+interface DefaultRoute {
   readonly interfaceName: string;
   readonly metric: number;
 }
 
 /** The interfaces of default routes in the text of /proc/net/route, the lowest metric first. */
 export function defaultRoutes(table: string): readonly string[] {
-  const routes: Route[] = [];
+  const routes: DefaultRoute[] = [];
   for (const line of table.split('\n')) {
     const [interfaceName = '', destination, _gateway, flags = '', _references, _uses, metric = '', mask] =
       line.split(/\s+/);
@@ -131,7 +131,7 @@ export function defaultRoutes(table: string): readonly string[] {
 
 /** The interfaces of default routes in the text of /proc/net/ipv6_route, the lowest metric first. */
 export function defaultRoutes6(table: string): readonly string[] {
-  const routes: Route[] = [];
+  const routes: DefaultRoute[] = [];
   for (const line of table.split('\n')) {
     const [
       destination = '',
@@ -156,7 +156,7 @@ function isUsable(hexFlags: string): boolean {
   return (flags & RTF_UP) !== 0 && (flags & RTF_REJECT) === 0;
 }
 
-function byMetric(routes: Route[]): readonly string[] {
+function byMetric(routes: DefaultRoute[]): readonly string[] {
   routes.sort((one, other) => one.metric - other.metric);
   return routes.map(({ interfaceName }) => interfaceName);
 }

@@ -4,7 +4,7 @@ import type { BluetoothRecord, DeviceRecord, NodeState } from '../client/client.
 import { ActionButton, Switch } from './controls.js';
 import { formatPercent, translate } from './language.js';
 import { useNode } from './node.js';
-import { Cards, Empty, ForeignLine, useUnfold } from './parts.js';
+import { Cards, Empty, ForeignText, useUnfold } from './parts.js';
 
 export function Bluetooth({ bluetooth, discovered }: Pick<NodeState, 'bluetooth' | 'discovered'>) {
   if (bluetooth === undefined) return null;
@@ -32,7 +32,7 @@ function Adapter({ adapter }: { readonly adapter: BluetoothRecord }) {
   return (
     <div class="card">
       <div class="row">
-        <ForeignLine class="strong grow">{name}</ForeignLine>
+        <ForeignText class="strong grow">{name}</ForeignText>
         <Switch
           label={translate('bluetooth')}
           isOn={powered}
@@ -64,7 +64,7 @@ function Device({ device, adapter }: Readonly<{ device: DeviceRecord; adapter: B
     <li class="card">
       <div class="row">
         <div class="grow">
-          <ForeignLine class="strong">{name}</ForeignLine>
+          <ForeignText class="strong">{name}</ForeignText>
           <p class="quiet">
             {state}
             {charge === '' ? '' : ` · ${charge}`}

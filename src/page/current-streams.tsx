@@ -5,7 +5,7 @@ import type { NodeState } from '../client/client.js';
 import { translate } from './language.js';
 import { largePlayerButtons } from './large-player-buttons.js';
 import { mainOutput, OutputVolume, soundingStreams } from './main-volume.js';
-import { ForeignLine } from './parts.js';
+import { ForeignText } from './parts.js';
 import { PlayingOn } from './playing-on.js';
 import { Receivers } from './receivers.js';
 import { NoCover } from './transport.js';
@@ -20,11 +20,11 @@ export function CurrentStreams(state: NodeState) {
   return (
     <article class="card hero sounding">
       <div class="cover" aria-hidden="true">
-        <NoCover isLarge={firstStream === undefined} />
+        <NoCover showsLastCover={firstStream === undefined} />
       </div>
       <div class="hero-side">
         <div ref={largePlayerButtons.watch}>
-          <ForeignLine class="title">{firstStream?.name ?? translate('nothingPlays')}</ForeignLine>
+          <ForeignText class="title">{firstStream?.name ?? translate('nothingPlays')}</ForeignText>
           {firstStream === undefined ? (
             <Receivers state={state} />
           ) : (

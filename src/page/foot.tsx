@@ -5,7 +5,7 @@ import { Icon, type IconName } from './icons.js';
 import { translate } from './language.js';
 import { useAreButtonsVisible } from './large-player-buttons.js';
 import { OutputVolume, soundingStreams } from './main-volume.js';
-import { ForeignLine } from './parts.js';
+import { ForeignText } from './parts.js';
 import { PlayButton, titleOf } from './transport.js';
 import type { TabId } from './view.js';
 
@@ -34,7 +34,7 @@ export function Foot({ state, player, output, isNodeAway, tabs, tab, onTab, mark
         {areButtonsVisible ? null : <SmallPlayer state={state} player={player} />}
         {output === undefined ? null : (
           <div class="foot-volume">
-            <ForeignLine class="quiet">{output.label}</ForeignLine>
+            <ForeignText class="quiet">{output.label}</ForeignText>
             <OutputVolume output={output} isMain />
           </div>
         )}
@@ -66,11 +66,11 @@ function SmallPlayer({ state, player }: Pick<FootProps, 'state' | 'player'>) {
   const [firstStream] = soundingStreams(state.clients);
   const streamName = firstStream?.name ?? translate('nothingPlays');
   const name = player === undefined ? streamName : titleOf(player);
-  const label = (what: string): string => translate('ofPlayer', { what, name });
+  const label = (what: string): string => translate('labelWithName', { what, name });
   return (
     <div class="row mini">
       {player === undefined ? null : <PlayButton player={player} label={label} />}
-      <ForeignLine class="strong grow">{name}</ForeignLine>
+      <ForeignText class="strong grow">{name}</ForeignText>
     </div>
   );
 }

@@ -5,7 +5,7 @@ import { Choice, Toggle } from './controls.js';
 import { translate } from './language.js';
 import { useNode } from './node.js';
 import { Balance, PortChoice } from './output-more.js';
-import { Cards, Field, ForeignLine, memoized, useUnfold } from './parts.js';
+import { Cards, Field, ForeignText, memoized, useUnfold } from './parts.js';
 import { UseButton } from './use-button.js';
 import { VolumeSlider } from './volume-slider.js';
 
@@ -29,7 +29,7 @@ const InputCard = memoized(({ input, outputs }: InputProps) => {
   return (
     <li class="card" data-input={input.name}>
       <div class="row">
-        <ForeignLine class="strong grow">{description}</ForeignLine>
+        <ForeignText class="strong grow">{description}</ForeignText>
         <UseButton name={description} isDefault={input.default} send={() => node.setDefaultInput(id)} />
         {unfoldButton}
       </div>

@@ -7,7 +7,7 @@ import { useLater, useRedraw } from './parts.js';
 
 /** The wait after a failure, before the file is tried again. It doubles with each failure. */
 const RETRY_MS = 2_000;
-const RETRY_MS_MAX = 60_000;
+const RETRY_MAX_MS = 60_000;
 
 export type Content<P> = (props: P) => JSX.Element | null;
 
@@ -48,7 +48,7 @@ export function usePart<T>(part: LatePart<T>, isNeeded = true): void {
     loading.then(redraw, redraw);
     reportLoading(loading);
   }, [part, isMissing, attempt, redraw, reportLoading]);
-  const waitMs = Math.min(RETRY_MS * 2 ** (failures - 1), RETRY_MS_MAX);
+  const waitMs = Math.min(RETRY_MS * 2 ** (failures - 1), RETRY_MAX_MS);
   const hasFailed = isMissing && failures > 0;
   // Each failure gives `attempt` another value, so that the effect above loads the file again.
   const tryAgain = (): void => setAttempt(failures);

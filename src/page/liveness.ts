@@ -38,7 +38,7 @@ const RETURN_MS = 1000;
  */
 const FIRST_LATENCY_MS = 1000;
 /** A longer latency counts as this, because the page cannot be used with it anyway. */
-const LATENCY_MS_MAX = 4000;
+const LATENCY_MAX_MS = 4000;
 /** The page is in use for this long after its last input. */
 export const IN_USE_MS = 60_000;
 
@@ -77,13 +77,13 @@ class Latency {
 
   noteAnswer(ms: number): void {
     const previousMs = this.#isKnown ? this.estimateMs : 0;
-    this.estimateMs = Math.min(LATENCY_MS_MAX, Math.max(ms, previousMs / 2));
+    this.estimateMs = Math.min(LATENCY_MAX_MS, Math.max(ms, previousMs / 2));
     this.cautiousMs = this.estimateMs;
     this.#isKnown = true;
   }
 
   noteTimeout(): void {
-    this.cautiousMs = Math.min(LATENCY_MS_MAX, Math.max(ANSWER_MS, this.cautiousMs * 2));
+    this.cautiousMs = Math.min(LATENCY_MAX_MS, Math.max(ANSWER_MS, this.cautiousMs * 2));
   }
 }
 

@@ -12,9 +12,9 @@ export interface Need {
   readonly isBad: boolean;
 }
 
-type Place = Pick<Need, 'tab' | 'section'>;
+type NeedPlace = Pick<Need, 'tab' | 'section'>;
 
-const BACKEND_PLACES: Readonly<Partial<Record<ChildName, Place>>> = {
+const BACKEND_PLACES: Readonly<Partial<Record<ChildName, NeedPlace>>> = {
   audio: { tab: 'sound', section: 'outputs' },
   players: { tab: 'music', section: 'now' },
   bluetooth: { tab: 'sound', section: 'bluetooth' },
@@ -22,7 +22,7 @@ const BACKEND_PLACES: Readonly<Partial<Record<ChildName, Place>>> = {
   upgrade: { tab: 'node', section: 'upgrade' },
 };
 /** The place of all other backends and bridges. */
-const OTHER_PLACE: Place = { tab: 'node', section: 'system' };
+const OTHER_PLACE: NeedPlace = { tab: 'node', section: 'system' };
 
 /** The most urgent needs are first. */
 export function needsOf(state: NodeState): readonly Need[] {
@@ -35,7 +35,7 @@ function backendNeeds({ backends }: NodeState): readonly Need[] {
     if (state === 'up') continue;
     const place = BACKEND_PLACES[name] ?? OTHER_PLACE;
     const words = { what: translate(`backend_${name}`), state: translate(`down_${state}`) };
-    needs.push({ ...place, text: translate('awayNow', words), isBad: true });
+    needs.push({ ...place, text: translate('nameAndState', words), isBad: true });
   }
   return needs;
 }
@@ -44,7 +44,7 @@ function unitNeeds({ units }: NodeState): readonly Need[] {
   const failed = [...units.values()].filter(({ active_state }) => active_state === 'failed');
   return failed.map(({ name, description }) => {
     const words = { what: isolated(description || name), state: translate('failed') };
-    return { tab: 'node', section: 'services', text: translate('awayNow', words), isBad: true };
+    return { tab: 'node', section: 'services', text: translate('nameAndState', words), isBad: true };
   });
 }
 

@@ -7,7 +7,7 @@ import { translate } from './language.js';
 import { OutputVolume } from './main-volume.js';
 import { useNode } from './node.js';
 import { outputIcon } from './output-icon.js';
-import { ForeignLine } from './parts.js';
+import { ForeignText } from './parts.js';
 import { Sheet } from './sheet.js';
 
 interface SheetProps extends Pick<NodeState, 'outputs'> {
@@ -39,7 +39,7 @@ export function OutputSheet({ output: current, outputs, onClose }: SheetProps) {
               }}
             >
               <Icon name={outputIcon(output)} />
-              <ForeignLine class="grow strong">{output.label}</ForeignLine>
+              <ForeignText class="grow strong">{output.label}</ForeignText>
               {output.id === displayed ? <Icon name="tick" /> : null}
             </Button>
             <OutputVolume output={output} />

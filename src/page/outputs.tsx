@@ -8,7 +8,7 @@ import { hasNoSoundCard, OutputMute, OutputSlider } from './main-volume.js';
 import { AnnouncedLevel, Meter } from './meter.js';
 import { useNode } from './node.js';
 import { outputIcon } from './output-icon.js';
-import { Empty, ForeignLine, Missing, memoized, Rows, useUnfold } from './parts.js';
+import { Empty, ForeignText, Missing, memoized, Rows, useUnfold } from './parts.js';
 import { UseButton } from './use-button.js';
 
 const MORE = new LatePart(async () => (await import('./sound-tab.js')).OutputMore);
@@ -30,7 +30,7 @@ export function Outputs(state: NodeState) {
       ))}
       {cardsWithoutOutput.map((card) => (
         <li key={card.name} class="silent" data-card={card.name}>
-          <ForeignLine class="strong">{card.description}</ForeignLine>
+          <ForeignText class="strong">{card.description}</ForeignText>
           <Late part={PROFILE} props={{ card }} />
         </li>
       ))}
@@ -49,7 +49,7 @@ const OutputRow = memoized(({ output, card }: OutputProps) => {
       <div class="output-row">
         <OutputMute output={output} icon={outputIcon(output)} />
         <div class="output-main">
-          <ForeignLine class="strong">{name}</ForeignLine>
+          <ForeignText class="strong">{name}</ForeignText>
           <OutputSlider output={output}>
             <Meter outputId={id} />
           </OutputSlider>

@@ -10,7 +10,7 @@ import { translate } from './language.js';
  * A text that is not the page's own. It has the direction of its script. page.css decides after how many
  * lines it is cut off.
  */
-export function ForeignLine({ children, class: name = '' }: Readonly<{ children: string; class?: string }>) {
+export function ForeignText({ children, class: name = '' }: Readonly<{ children: string; class?: string }>) {
   return (
     <p class={`clip ${name}`} dir="auto" title={children}>
       {children}
@@ -36,7 +36,7 @@ export function toggleWholeText({ target }: Event): void {
  */
 export function Away({ what, state, detail }: BackendInfo & { readonly what?: string | undefined }) {
   const text = stateText(state);
-  const sentence = what === undefined ? text : translate('awayNow', { what, state: text });
+  const sentence = what === undefined ? text : translate('nameAndState', { what, state: text });
   return <Missing detail={detail}>{sentence}</Missing>;
 }
 

@@ -9,7 +9,7 @@ import { Late, LatePart } from './late.js';
 import { OutputVolume } from './main-volume.js';
 import { IfMayChange } from './may-change.js';
 import { useNode } from './node.js';
-import { Field, ForeignLine, useUnfold } from './parts.js';
+import { Field, ForeignText, useUnfold } from './parts.js';
 import { canBePaused, controlsOf, hasTrack, isPlaying } from './player-controls.js';
 import { PlayingOn } from './playing-on.js';
 import { Receivers } from './receivers.js';
@@ -51,10 +51,10 @@ export function Players({ player, output, ...state }: PlayersProps) {
         <Cover player={player} onPicture={setPicture} />
         <div class="hero-side">
           <div>
-            <ForeignLine class="title">{titleOf(player)}</ForeignLine>
-            <ForeignLine class="maker">{artistAndAlbum(player)}</ForeignLine>
+            <ForeignText class="title">{titleOf(player)}</ForeignText>
+            <ForeignText class="maker">{artistAndAlbum(player)}</ForeignText>
             {hasTrack(player) ? (
-              <ForeignLine class="quiet">{player.identity}</ForeignLine>
+              <ForeignText class="quiet">{player.identity}</ForeignText>
             ) : (
               <Receivers state={state} />
             )}
@@ -102,7 +102,7 @@ function PauseAll({ players }: { readonly players: readonly PlayerRecord[] }) {
 }
 
 function labelWithPlayer({ identity }: PlayerRecord, what: string): string {
-  return translate('ofPlayer', { what, name: identity });
+  return translate('labelWithName', { what, name: identity });
 }
 
 interface PlayerProps {
@@ -120,8 +120,8 @@ function PlayerRow({ player, tracklist, state }: PlayerProps) {
       <div class="row player-row">
         <Cover player={player} />
         <div class="grow">
-          <ForeignLine class="strong title">{titleOf(player)}</ForeignLine>
-          <ForeignLine class="quiet">{details}</ForeignLine>
+          <ForeignText class="strong title">{titleOf(player)}</ForeignText>
+          <ForeignText class="quiet">{details}</ForeignText>
         </div>
         <PlayButton player={player} label={label} />
         {unfoldButton}
@@ -174,7 +174,7 @@ function Tracklist({ player, tracklist }: TracklistProps) {
   const name = translate('tracks', { count: truncated ? `${tracks.length}+` : tracks.length });
   return (
     <details class="more" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary aria-label={translate('ofPlayer', { what: name, name: player.identity })}>{name}</summary>
+      <summary aria-label={translate('labelWithName', { what: name, name: player.identity })}>{name}</summary>
       {isOpen ? <Late part={TRACKS} props={{ player, tracklist }} /> : null}
     </details>
   );
@@ -208,7 +208,7 @@ function PlayerMore({ player, tracklist, state }: PlayerProps) {
           {controls.seldomStop === 'absent' ? null : (
             <ActionButton
               icon="stop"
-              label={translate('ofPlayer', { what: translate('stop'), name: identity })}
+              label={translate('labelWithName', { what: translate('stop'), name: identity })}
               disabled={controls.seldomStop === 'disabled'}
               send={() => node.stop(bus_name)}
             >

@@ -3,7 +3,7 @@
 import { type Proportions, proportionsAt, type RoomVolume } from './proportion.js';
 
 /** Rejects if the room refuses the volume. */
-type SetVolume = (volume: number) => Promise<unknown>;
+type VolumeSetter = (volume: number) => Promise<unknown>;
 
 /** Sends a room's volumes, one request at a time. If several volumes wait, only the newest is sent. */
 class NewestVolume {
@@ -14,7 +14,7 @@ class NewestVolume {
    * Resolves when the newest volume has been accepted. Rejects when a volume is refused; a newer volume that
    * waits is then not sent.
    */
-  send(volume: number, set: SetVolume): Promise<void> {
+  send(volume: number, set: VolumeSetter): Promise<void> {
     this.#next = volume;
     this.#sending ??= this.#sendAll(set).finally(() => {
       this.#sending = undefined;
@@ -22,7 +22,7 @@ class NewestVolume {
     return this.#sending;
   }
 
-  async #sendAll(set: SetVolume): Promise<void> {
+  async #sendAll(set: VolumeSetter): Promise<void> {
     while (this.#next !== undefined) {
       const volume = this.#next;
       this.#next = undefined;
@@ -39,7 +39,7 @@ export class RoomVolumes {
    * Sets the loudest room to `volume`, and the others in proportion. Returns each room with a promise. It
    * resolves when the room has accepted its newest volume, and rejects when the room refuses a volume.
    */
-  set<R extends RoomVolume & { readonly setVolume: SetVolume }>(
+  set<R extends RoomVolume & { readonly setVolume: VolumeSetter }>(
     rooms: readonly R[],
     volume: number,
   ): readonly (readonly [room: R, sent: Promise<void>])[] {

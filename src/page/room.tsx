@@ -3,7 +3,7 @@
 import type { NodeState, PlayerRecord } from '../client/client.js';
 import { translate } from './language.js';
 import { mainOutput, OutputVolume, soundingStreams, useCurrentPlayer, withoutHidden } from './main-volume.js';
-import { ForeignLine, stateText } from './parts.js';
+import { ForeignText, stateText } from './parts.js';
 import { hasTrack, isPlaying } from './player-controls.js';
 import { awayBackend } from './sections.js';
 import { artistAndAlbum, Cover, PlayButton, titleOf } from './transport.js';
@@ -40,7 +40,10 @@ export function RoomCard({ room }: { readonly room: NamedRoom }) {
               </div>
             </a>
             {player === undefined ? null : (
-              <PlayButton player={player} label={(what) => translate('ofPlayer', { what, name: label })} />
+              <PlayButton
+                player={player}
+                label={(what) => translate('labelWithName', { what, name: label })}
+              />
             )}
           </div>
           {isKnown ? <RoomVolume state={state} player={player} name={label} /> : null}
@@ -59,8 +62,8 @@ function Playing({ state, player }: PlayingProps) {
   const artist = player !== undefined && hasTrack(player) ? artistAndAlbum(player) : '';
   return (
     <>
-      <ForeignLine>{playingTitle(state, player)}</ForeignLine>
-      {artist === '' ? null : <ForeignLine class="quiet">{artist}</ForeignLine>}
+      <ForeignText>{playingTitle(state, player)}</ForeignText>
+      {artist === '' ? null : <ForeignText class="quiet">{artist}</ForeignText>}
     </>
   );
 }

@@ -41,7 +41,7 @@ function RoomItem({ room }: { readonly room: NamedRoom }) {
       </a>
       {player === undefined || !isLive ? null : (
         <InRoom room={room}>
-          <PlayButton player={player} label={(what) => translate('ofPlayer', { what, name: label })} />
+          <PlayButton player={player} label={(what) => translate('labelWithName', { what, name: label })} />
         </InRoom>
       )}
     </li>

@@ -10,7 +10,7 @@ import { translate } from './language.js';
 import { IfMayChange } from './may-change.js';
 import { useNode } from './node.js';
 import { Reporting, useDismissal } from './notices.js';
-import { Empty, ForeignLine, memoized, Rows, Status, type Tone, useLater, useUnfold } from './parts.js';
+import { Empty, ForeignText, memoized, Rows, Status, type Tone, useLater, useUnfold } from './parts.js';
 import type { TextKey } from './texts/english.js';
 import { UnitLog } from './unit-log.js';
 
@@ -93,7 +93,7 @@ const ServiceCard = memoized(({ service }: { readonly service: ServiceRecord }) 
     <li class="service" data-unit={name}>
       <div class="row">
         <div class="grow">
-          <ForeignLine class="strong">{title}</ForeignLine>
+          <ForeignText class="strong">{title}</ForeignText>
           <p class="quiet">
             <Status tone={tone}>{translate(text)}</Status>
             {scope === 'system' ? ` · ${translate('readOnly')}` : ''}

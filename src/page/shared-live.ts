@@ -30,7 +30,7 @@ const RELAYED_EVENTS: ReadonlySet<string> = new Set(['server.info', 'power.actio
  * The longest silence of a holder. An open stream brings something new every 10 s or sooner. While the
  * stream is lost, an attempt fails every 45 s or sooner (client/stream.ts), and the holder sends this.
  */
-const HOLDER_SILENCE_MS_MAX = { open: 20_000, lost: 60_000 } as const;
+const HOLDER_SILENCE_MAX_MS = { open: 20_000, lost: 60_000 } as const;
 
 type SharedOptions = Required<Pick<ConnectOptions, 'levels' | 'onChange' | 'onEvent'>> &
   Pick<ConnectOptions, 'types'>;
@@ -67,7 +67,7 @@ export class SharedLive implements PageLive {
       onJoin: () => this.#sendAll(),
       onRequest: () => this.#ownConnection?.reconnect(),
       onUpdate: (update) => this.#receive(update),
-      silenceMs: () => HOLDER_SILENCE_MS_MAX[this.#state.connection.status === 'live' ? 'open' : 'lost'],
+      silenceMs: () => HOLDER_SILENCE_MAX_MS[this.#state.connection.status === 'live' ? 'open' : 'lost'],
     });
     this.#ownConnection = this.#connect();
     this.#state = this.#ownConnection.state;

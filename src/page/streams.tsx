@@ -9,7 +9,7 @@ import { translate } from './language.js';
 import { IfMayChange } from './may-change.js';
 import { useNode } from './node.js';
 import { Reporting } from './notices.js';
-import { Empty, ForeignLine, memoized, PageDrawQueue, useGrowing, useRedraw } from './parts.js';
+import { Empty, ForeignText, memoized, PageDrawQueue, useGrowing, useRedraw } from './parts.js';
 import { playerStreams } from './transport.js';
 import { VolumeSlider } from './volume-slider.js';
 
@@ -154,7 +154,7 @@ const StreamRow = memoized(({ stream, machine, options, onDrag }: RowProps) => {
           </button>
         </IfMayChange>
         <div class="grow">
-          <ForeignLine class="strong">{name}</ForeignLine>
+          <ForeignText class="strong">{name}</ForeignText>
           <p class="quiet clip">
             <bdi>{app}</bdi>
             {machine === undefined ? '' : ` · ${translate('fromMachine', { name: machine })}`}

@@ -200,7 +200,7 @@ export function Cover({ player, onPicture }: CoverProps) {
   return (
     <div class={`cover ${isLastCover ? 'past' : ''}`} aria-hidden="true">
       {address === '' ? (
-        <NoCover isLarge={isLargeWithoutTrack} />
+        <NoCover showsLastCover={isLargeWithoutTrack} />
       ) : (
         <img
           src={address}
@@ -213,9 +213,9 @@ export function Cover({ player, onPicture }: CoverProps) {
   );
 }
 
-/** With `isLarge`, the last cover of the browser's tab is drawn, if there is one (last-cover.tsx). */
-export function NoCover({ isLarge }: { readonly isLarge: boolean }) {
-  return isLarge ? <Late part={LAST_COVER} props={{}} /> : <Icon name="note" />;
+/** With `showsLastCover`, the last cover of the browser's tab is drawn, if there is one (last-cover.tsx). */
+export function NoCover({ showsLastCover }: { readonly showsLastCover: boolean }) {
+  return showsLastCover ? <Late part={LAST_COVER} props={{}} /> : <Icon name="note" />;
 }
 
 /** All covers of a player have the same address. This number makes the browser load each new one. */

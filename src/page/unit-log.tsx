@@ -51,7 +51,7 @@ export function UnitLog({ read, state, showsFailure, title, isOffered }: UnitLog
   const failure = showsFailure ? lastFailure(logEntries) : undefined;
   return (
     <details class="more" open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary aria-label={translate('ofPlayer', { what: translate('log'), name: title })}>
+      <summary aria-label={translate('labelWithName', { what: translate('log'), name: title })}>
         {translate('log')}
       </summary>
       <div role="status">

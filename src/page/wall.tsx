@@ -5,7 +5,7 @@ import type { NodeState, OutputRecord, PlayerRecord } from '../client/client.js'
 import { formatClock, translate } from './language.js';
 import { InputWatch } from './liveness.js';
 import { OutputVolume } from './main-volume.js';
-import { ForeignLine, useTicks } from './parts.js';
+import { ForeignText, useTicks } from './parts.js';
 import { hasTrack, isPlaying } from './player-controls.js';
 import { Receivers } from './receivers.js';
 import { artistAndAlbum, Cover, NoCover, PositionBar, TransportButtons, titleOf } from './transport.js';
@@ -38,7 +38,7 @@ export function Wall({ state, player, output, name }: WallProps) {
       <div class="wall-ground">{player === undefined ? null : <Cover player={player} />}</div>
       {player === undefined ? (
         <div class="cover" aria-hidden="true">
-          <NoCover isLarge />
+          <NoCover showsLastCover />
         </div>
       ) : (
         <Cover player={player} onPicture={setPicture} />
@@ -48,10 +48,10 @@ export function Wall({ state, player, output, name }: WallProps) {
           <bdi>{output?.label ?? name}</bdi>
           <Clock />
         </p>
-        <ForeignLine class="wall-title">
+        <ForeignText class="wall-title">
           {player === undefined ? translate('nothingPlays') : titleOf(player)}
-        </ForeignLine>
-        {artist === '' ? null : <ForeignLine>{artist}</ForeignLine>}
+        </ForeignText>
+        {artist === '' ? null : <ForeignText>{artist}</ForeignText>}
         {player === undefined || !hasTrack(player) ? <Receivers state={state} /> : null}
         {player === undefined ? null : (
           <>
@@ -63,7 +63,7 @@ export function Wall({ state, player, output, name }: WallProps) {
         )}
         {output === undefined ? null : <OutputVolume output={output} isMain />}
         {next === undefined ? null : (
-          <ForeignLine class="quiet">{translate('nextTrack', { name: next })}</ForeignLine>
+          <ForeignText class="quiet">{translate('nextTrack', { name: next })}</ForeignText>
         )}
       </div>
     </div>

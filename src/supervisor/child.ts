@@ -13,7 +13,7 @@ import type { ChildSettings } from '../protocol/actor/settings.js';
 import { ChildHealth } from './child-health.js';
 import { Incarnation } from './incarnation.js';
 import { PendingCommands, type PostCommand } from './pending-commands.js';
-import { type ChildSpec, IDLE_MS_MAX, type RestartPolicy, restartAfterDeath } from './policy.js';
+import { type ChildSpec, IDLE_MAX_MS, type RestartPolicy, restartAfterDeath } from './policy.js';
 import { type Death, RETURNED, type Threads } from './threads.js';
 
 export interface ChildContext {
@@ -35,7 +35,7 @@ export interface ChildContext {
  * until the thread has reported a state, and then `running`. After a minute without commands it is `ending`.
  * Every other child is always `running`. Commands reach the thread only while the child is `running`.
  */
-type Phase = 'resting' | 'starting' | 'running' | 'ending';
+type ThreadPhase = 'resting' | 'starting' | 'running' | 'ending';
 
 /** A thread's messages other than changes. */
 type OtherItem = Exclude<ActorItem, Change>;
@@ -49,7 +49,7 @@ export class Child {
   readonly #settings: ChildSettings[ChildName];
   readonly #context: ChildContext;
   readonly #commands: PendingCommands;
-  #phase: Phase = 'running';
+  #phase: ThreadPhase = 'running';
   readonly #health: ChildHealth;
   /** While it is `stopping`, no further thread starts. It is `stopped` when the last thread has ended. */
   #stopState: 'stopping' | 'stopped' | undefined;
@@ -122,7 +122,7 @@ export class Child {
 
   /** Stops the thread after a minute without a command. The minute begins anew with each call. */
   #stopThreadWhenIdle(): void {
-    this.#after(IDLE_MS_MAX, () => {
+    this.#after(IDLE_MAX_MS, () => {
       // A thread that is not `up` must stay, because only it can report the return of its peer.
       const isIdle = this.#commands.isEmpty && this.#health.last?.state === 'up';
       if (!isIdle) return this.#stopThreadWhenIdle();

@@ -177,7 +177,7 @@ export class Incarnation {
     return this.#lastReport;
   }
 
-  get isPongDue(): boolean {
+  get isPongAwaited(): boolean {
     return this.#openPing !== undefined;
   }
 

@@ -35,7 +35,7 @@ const STOP_WITHIN_MS_DEFAULT = 500;
 const ON_DEMAND: readonly ChildName[] = ['power'];
 
 /** After this time without a command, the thread of a child on demand ends, because it takes 5 MB. */
-export const IDLE_MS_MAX = 60_000;
+export const IDLE_MAX_MS = 60_000;
 
 function childSpec(name: ChildName): ChildSpec {
   const isBridge = BRIDGES.some((bridge) => bridge === name);

@@ -20,7 +20,7 @@ import type { Threads } from './threads.js';
  * (bench/FIGURES.md, "The start"). With a tenth of a core the first child needs more than 300 ms for its
  * first message. A long wait costs little, because the first HTTP answer does not need the second child.
  */
-const START_SPACING_MS_MAX = 1000;
+const START_SPACING_MAX_MS = 1000;
 /**
  * A command that has no answer after this time is answered with 504 (docs/http-api.md, "Limits"). Actors
  * have a somewhat shorter deadline, because their fault is more exact, and should come first.
@@ -171,7 +171,7 @@ export class Supervisor implements Backends {
       // A reload may have stopped the child before its turn came.
       if (this.#children.get(child.name) !== child) continue;
       child.start();
-      await within(this.#clock, START_SPACING_MS_MAX, child.firstMessage);
+      await within(this.#clock, START_SPACING_MAX_MS, child.firstMessage);
     }
   }
 
@@ -203,6 +203,6 @@ export class Supervisor implements Backends {
   /** Does nothing while a pong is awaited. Without the deadline a beat has one wake-up less. */
   #cancelPongDeadline(): void {
     const children = [...this.#children.values()];
-    if (!children.some(({ incarnation }) => incarnation?.isPongDue)) this.#timers.cancel('pongs');
+    if (!children.some(({ incarnation }) => incarnation?.isPongAwaited)) this.#timers.cancel('pongs');
   }
 }

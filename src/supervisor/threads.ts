@@ -16,7 +16,7 @@ export interface Death {
 /** The task of the thread has resolved. After a requested stop this is no fault of the actor. */
 export const RETURNED: Death = { reason: 'returned without being asked to' };
 
-const REASON_CHARS_MAX = 200;
+const REASON_MAX_CHARACTERS = 200;
 /**
  * The message of piscina 5.3 for a thread that ended itself, such as `worker exited with code: 1`
  * (docs/development/what-we-learnt.md, "piscina and pino").
@@ -253,7 +253,7 @@ function refusedThread(reason: string): Thread {
 
 function firstLine(text: string): string {
   const line = text.trim().split('\n', 1)[0] ?? '';
-  return line.length > REASON_CHARS_MAX ? `${line.slice(0, REASON_CHARS_MAX)}...` : line;
+  return line.length > REASON_MAX_CHARACTERS ? `${line.slice(0, REASON_MAX_CHARACTERS)}...` : line;
 }
 
 /** `error` may be anything that an actor throws. */

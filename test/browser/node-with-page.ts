@@ -33,7 +33,7 @@ export function output(id: number, more: OutputFields = {}): Change {
 
 export function stream(id: number, more: object = {}): Change {
   return put('audio.clients', String(id), {
-    ...scripted.stream(id, `Stream ${id}`),
+    ...scripted.sinkInput(id, `Stream ${id}`),
     app: 'Music Player Daemon',
     volume: 0.8,
     output: 'output-0',

@@ -19,7 +19,7 @@ import { NodeWithPage } from './node-with-page.js';
 import { startProxy } from './severable-proxy.js';
 
 /** The client reconnects within 5 s; on a busy machine it may need a second attempt. */
-const RETURN_MS_MAX = 30_000;
+const RETURN_MAX_MS = 30_000;
 
 /**
  * A web site on loopback, another origin than the node's. `answer` returns the content for a path: a script
@@ -92,7 +92,7 @@ test('examples/volumes.html in Chromium is live, reconnects after every loss, an
         assert.deepEqual(await displayed(page), expected);
         return true;
       },
-      RETURN_MS_MAX,
+      RETURN_MAX_MS,
     );
   const setKitchen = (percent: number) => sound.pactl('set-sink-volume', 'kitchen', `${percent}%`);
   await pageDisplays('live', 'Living room 1', 'Kitchen 1');

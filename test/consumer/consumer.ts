@@ -7,7 +7,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { type DispatchedEvent, EventStreamParser } from './parser.js';
 import { NameModel, StateModel } from './state-model.js';
 
-const UNTIL_MS_MAX = 15_000;
+const UNTIL_MAX_MS = 15_000;
 
 export class EventConsumer {
   /** The events of all connections, in order. */
@@ -51,7 +51,7 @@ export class EventConsumer {
    * Resolves as soon as `isFulfilled` returns true; it is called after every chunk. Rejects with the last
    * events after `deadlineMs`. The error says that `expected` did not come.
    */
-  until(isFulfilled: (consumer: this) => boolean, expected = 'it', deadlineMs = UNTIL_MS_MAX): Promise<void> {
+  until(isFulfilled: (consumer: this) => boolean, expected = 'it', deadlineMs = UNTIL_MAX_MS): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (): void => {
         clearTimeout(deadline);

@@ -29,7 +29,7 @@ const SIDE_CHANGE_PROBABILITY = 0.2;
  * A connection that is cut is opened again within 5 s. If that fails, the next attempt begins within 10 s
  * (`#pause` in client/stream.ts).
  */
-const RETURN_MS_MAX = 40_000;
+const RETURN_MAX_MS = 40_000;
 
 const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
 
@@ -231,7 +231,7 @@ describe(`client and node (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
       await causeFailure();
       await daemon.untilBackend('audio', 'up');
       await runStorm();
-      await until('every connection has the state of the node', assertAllReceived, RETURN_MS_MAX);
+      await until('every connection has the state of the node', assertAllReceived, RETURN_MAX_MS);
     });
   }
 });

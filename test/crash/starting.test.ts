@@ -9,7 +9,7 @@ import { DEFAULT_SETTINGS } from '../supervisor/config/full.js';
 import { childrenUp, startChildren, THREW_AT_LOAD } from './harness.js';
 
 test('a child starts when the one before it has sent its first message', async (t) => {
-  // The clock stands still, because the wait for a child's first message has a limit (START_SPACING_MS_MAX
+  // The clock stands still, because the wait for a child's first message has a limit (START_SPACING_MAX_MS
   // in supervisor.ts). A busy machine could exceed this limit, and the next child would start too early.
   const clock = new ManualClock();
   const fixtures = { audio: 'obedient', systemd: 'obedient', power: 'obedient' };

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Connection, Connections, LOOPBACK, peerOf } from '../../src/gateway/connections.js';
+import { type BoundedConnection, Connections, LOOPBACK, peerOf } from '../../src/gateway/connections.js';
 
 const ADDRESSES: readonly (readonly [bytes: number[], peer: string, why: string])[] = [
   [[192, 168, 1, 5], '192.168.1.5', 'an IPv4 address'],
@@ -25,7 +25,7 @@ const LIMITS = { connections: 8, spare: 2, reservedPerSide: 2, perPeer: 3 };
  * A connection, written as a letter that names its peer (`l` is loopback). The letter is a capital if the
  * connection has sent a request. A `'` behind the letter means that the connection is idle.
  */
-class SimulatedConnection implements Connection {
+class SimulatedConnection implements BoundedConnection {
   readonly notation: string;
   readonly peer: string;
   isClosed = false;

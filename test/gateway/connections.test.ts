@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
 import { GatewayUnderTest } from './gateway-under-test.js';
 import { RawConnection, statusOf } from './raw-connection.js';
-import { put, stream } from './scripted-backends.js';
+import { put, sinkInput } from './scripted-backends.js';
 
 const gateway = GatewayUnderTest.up().closeAtEndOf({ after });
 const openConnections: RawConnection[] = [];
@@ -171,7 +171,7 @@ test('each event is the end of a chunk of its stream, because some clients wait 
   const consumer = connect().write(getRequest('/events?types=audio.updated'));
   await consumer.until((text) => wholeChunks(text).endsWith('data: "connected"\n\n'));
   for (const id of [17, 18]) {
-    gateway.gateway.listener.changes([put('audio.clients', String(id), stream(id))]);
+    gateway.gateway.listener.changes([put('audio.clients', String(id), sinkInput(id))]);
     const received = await consumer.until((text) => wholeChunks(text).includes(`data: [{"id":${id},`));
     assert.match(wholeChunks(received), /\}\]\n\n$/);
   }

@@ -70,7 +70,7 @@ export function sink(id: number, name = `sink-${id}`) {
   return { id, name, description: name, label: name, default: id === 0, ...values };
 }
 
-export function stream(id: number, name = `player-${id}`) {
+export function sinkInput(id: number, name = `player-${id}`) {
   return { id, name, app: 'player', muted: false, volume: 1, corked: false, backend: 'pulseaudio' };
 }
 
@@ -121,7 +121,7 @@ const WHOLE_STATE: Readonly<Record<Backend, readonly Change[]>> = {
     put('audio.server', '', { kind: 'pulseaudio', default_sink: 'sink-0', volume: 0.5, muted: false }),
     put('audio.outputs', '0', sink(0)),
     put('audio.outputs', '1', sink(1)),
-    put('audio.clients', '7', stream(7)),
+    put('audio.clients', '7', sinkInput(7)),
     put('audio.sleep', '', { active: false }),
   ],
   systemd: [put('systemd.services', 'user/mpd.service', SERVICE)],

@@ -80,7 +80,7 @@ export function forgettingScenarios(node: () => EmulatedNode): void {
 }
 
 /** Scenarios that begin and end with a paired device. */
-export function endingScenarios(node: () => EmulatedNode): void {
+export function outageScenarios(node: () => EmulatedNode): void {
   const { untilAdapterHas, untilBackendIs, untilPeerHas, survivesDeathOfBluetoothd } = bluetoothOf(node);
 
   test('a bluetoothd that dies in pairing mode is back by itself, and nobody may pair then', async () => {

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe } from 'node:test';
-import { BLUETOOTH, endingScenarios, forgettingScenarios, pairingScenarios } from './bluetooth.js';
+import { BLUETOOTH, forgettingScenarios, outageScenarios, pairingScenarios } from './bluetooth.js';
 import { cardScenarios } from './cards.js';
 import { hotPlugScenarios } from './hot-plug.js';
 import { inputScenarios } from './inputs.js';
@@ -32,7 +32,7 @@ describe('the emulated machine', { skip: whyNoMachine() }, () => {
     forgettingScenarios(node);
     pageScenarios(node);
     if (isFullSize) describe('a loudspeaker', () => loudspeakerScenarios(node));
-    if (isFullSize) endingScenarios(node);
+    if (isFullSize) outageScenarios(node);
   });
   if (isFullSize) describe('the set-up', () => setUpScenarios(node));
   if (isFullSize) describe('PulseAudio', () => pulseAudioScenarios(node));

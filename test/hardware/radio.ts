@@ -43,7 +43,7 @@ export function bluetoothOf(node: () => EmulatedNode) {
   const untilBackendIs = (state: string): Promise<void> =>
     node().until(`the backend is ${state}`, () => stateNow() === state);
   /** Resolves when the sound server takes what the other end plays, which is a while after the connection. */
-  const untilSoundIsTakenOf = (address: string): Promise<void> => {
+  const untilSoundIsTakenFrom = (address: string): Promise<void> => {
     const card = { name: `bluez_card.${inObjectNames(address)}`, active_profile: 'audio-gateway' };
     return node().until(`the sound of ${address} is taken`, () =>
       [...node().stream.model.known.cards.values()].some((each) => hasValues(each, card)),
@@ -59,7 +59,13 @@ export function bluetoothOf(node: () => EmulatedNode) {
     await node().until('the backend is away', () => events.some(isAway));
     await untilBackendIs('up');
   };
-  return { untilAdapterHas, untilPeerHas, untilBackendIs, survivesDeathOfBluetoothd, untilSoundIsTakenOf };
+  return {
+    untilAdapterHas,
+    untilPeerHas,
+    untilBackendIs,
+    survivesDeathOfBluetoothd,
+    untilSoundIsTakenOf: untilSoundIsTakenFrom,
+  };
 }
 
 /** Noise through two volumes of 40 %, as WirePlumber makes them, has a peak of 0.006; silence has 0. */

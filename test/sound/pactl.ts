@@ -8,7 +8,7 @@ import type { Environment } from './program.js';
 const run = promisify(execFile);
 
 const DEADLINE_MS = 60_000;
-const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
+const OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
 
 /**
  * An entry of `pactl list` for a sink, a sink input or a source output, as far as tests look at it. Text
@@ -33,7 +33,7 @@ export const percents = ({ volume }: Listed): number[] =>
 
 /** Runs pactl in the given environment and gives what it prints. Rejects when pactl fails. */
 export async function pactl(env: Environment, ...args: readonly string[]): Promise<string> {
-  const limits = { timeout: DEADLINE_MS, maxBuffer: OUTPUT_BYTES_MAX };
+  const limits = { timeout: DEADLINE_MS, maxBuffer: OUTPUT_MAX_BYTES };
   return (await run('pactl', [...args], { env, ...limits })).stdout;
 }
 

@@ -5,7 +5,7 @@
  * for which a set takes more memory.
  */
 export interface ChangedRecords {
-  hasServerChanged: boolean;
+  haveServerOrSinksChanged: boolean;
   haveSinksComeOrGone: boolean;
   /** If true, all inputs are compared with their published records, because inputs are few. */
   mayInputsHaveChanged: boolean;
@@ -16,7 +16,7 @@ export interface ChangedRecords {
 
 export function noChanges(): ChangedRecords {
   return {
-    hasServerChanged: false,
+    haveServerOrSinksChanged: false,
     haveSinksComeOrGone: false,
     mayInputsHaveChanged: false,
     sinks: [],

@@ -5,7 +5,7 @@ import type { AudioTarget } from '../../protocol/actor/commands.js';
 import type { Fault } from '../../protocol/actor/faults.js';
 import type { SinkInputInfo } from '../../protocol/pulse/records.js';
 import { channelPartsOf, loudestOf, rawOf, rawVolumesOf } from '../../protocol/pulse/volume.js';
-import { type Device, NOUNS, planDefault, planPort } from './device-settings.js';
+import { NOUNS, planDefault, planPort, type SoundDevice } from './device-settings.js';
 import type { KnownRecord } from './known-records.js';
 import { hasVolume, howPlayed, passthroughOn } from './passthrough.js';
 import type { ReadRequest } from './refetch.js';
@@ -13,7 +13,7 @@ import {
   channelVolumes,
   NOTHING,
   notFound,
-  type Refusal,
+  type PlanRefusal,
   refuse,
   refuseBecauseOf,
   type SettingPlan,
@@ -24,7 +24,9 @@ import {
 import type { SoundState } from './state.js';
 
 /** A device or a stream, because both have a volume and a mute. */
-type CommandTarget = Device | { readonly kind: 'sink-input'; readonly record: KnownRecord<SinkInputInfo> };
+type CommandTarget =
+  | SoundDevice
+  | { readonly kind: 'sink-input'; readonly record: KnownRecord<SinkInputInfo> };
 
 /** A command that only outputs or inputs have, and no streams. */
 type DeviceCommand = Exclude<
@@ -38,21 +40,21 @@ const REQUESTS = {
   'sink-input': { mute: 'SET_SINK_INPUT_MUTE', volume: 'SET_SINK_INPUT_VOLUME' },
 } as const;
 
-function findOutput(state: SoundState, ref: string): Device | Refusal {
+function findOutput(state: SoundState, ref: string): SoundDevice | PlanRefusal {
   const record = state.findSink(ref);
   return record === undefined ? notFound('output', ref) : { kind: 'sink', record };
 }
 
-function findInput(state: SoundState, ref: string): Device | Refusal {
+function findInput(state: SoundState, ref: string): SoundDevice | PlanRefusal {
   const record = state.sources.find(ref);
   return record === undefined ? notFound('input', ref) : { kind: 'source', record };
 }
 
-function findDevice(state: SoundState, command: DeviceCommand): Device | Refusal {
+function findDevice(state: SoundState, command: DeviceCommand): SoundDevice | PlanRefusal {
   return 'input' in command ? findInput(state, command.input) : findOutput(state, command.output);
 }
 
-function resolveTarget(state: SoundState, target: AudioTarget): CommandTarget | Refusal {
+function resolveTarget(state: SoundState, target: AudioTarget): CommandTarget | PlanRefusal {
   switch (target.kind) {
     case 'output':
       return findOutput(state, target.ref);
@@ -83,7 +85,7 @@ function volumeLimit({ limits }: SoundState, { kind, record }: CommandTarget): n
 }
 
 /** Undefined if the volume of the target can be set. */
-function volumeRefusal(state: SoundState, { kind, record }: CommandTarget): Refusal | undefined {
+function volumeRefusal(state: SoundState, { kind, record }: CommandTarget): PlanRefusal | undefined {
   if (kind === 'source') return undefined;
   if (kind === 'sink') {
     const stream = passthroughOn(state.sinkInputs, record.info.index);
@@ -129,7 +131,7 @@ function planVolumeOrStep(
 /** Lowers `volume` to the output's limit, or to `defaultLimit` if the output has none. */
 function planLimitedVolume(
   state: SoundState,
-  output: Device,
+  output: SoundDevice,
   volume: number,
   defaultLimit: number,
 ): SettingPlan {
@@ -137,12 +139,12 @@ function planLimitedVolume(
   return volumeRefusal(state, output) ?? planVolume(output, Math.min(volume, limit));
 }
 
-function planKeepLimit(state: SoundState, output: Device): SettingPlan {
+function planKeepLimit(state: SoundState, output: SoundDevice): SettingPlan {
   const isAboveLimit = output.kind === 'sink' && state.limits.isExceeded(output.record.info);
   return isAboveLimit ? planVolume(output, volumeLimit(state, output)) : NOTHING;
 }
 
-function planBalance(state: SoundState, device: Device, desired: number): SettingPlan {
+function planBalance(state: SoundState, device: SoundDevice, desired: number): SettingPlan {
   const { kind, record } = device;
   const { index, volume, channelMap } = record.info;
   const balance = channelPartsOf(desired, channelMap);
@@ -188,7 +190,7 @@ function planMove(state: SoundState, clientRef: string, outputRef: string): Sett
   return setPlan({ command: 'MOVE_SINK_INPUT', args: { index, sink: sink.info.index } }, 'sink-input', index);
 }
 
-function planForDevice(state: SoundState, device: Device, command: DeviceCommand): SettingPlan {
+function planForDevice(state: SoundState, device: SoundDevice, command: DeviceCommand): SettingPlan {
   switch (command.do) {
     case 'port':
       return planPort(device, command.port);
@@ -225,7 +227,7 @@ export function planCommand(state: SoundState, command: SoundCommand): SettingPl
 export function deviceChangedBy(
   state: SoundState,
   command: SoundCommand,
-): { readonly kind: Device['kind']; readonly index: number } | undefined {
+): { readonly kind: SoundDevice['kind']; readonly index: number } | undefined {
   if (command.do === 'move' || command.do === 'profile') return undefined;
   if (command.do === 'port' || command.do === 'default') return undefined;
   const target = 'target' in command ? resolveTarget(state, command.target) : findDevice(state, command);

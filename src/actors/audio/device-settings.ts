@@ -8,7 +8,7 @@ import type { KnownSource } from './sources.js';
 import type { SoundState } from './state.js';
 
 /** A sink or source. */
-export type Device =
+export type SoundDevice =
   | { readonly kind: 'sink'; readonly record: KnownRecord<SinkInfo> }
   | { readonly kind: 'source'; readonly record: KnownSource };
 
@@ -20,7 +20,7 @@ const REQUESTS = {
   source: { port: 'SET_SOURCE_PORT', default: 'SET_DEFAULT_SOURCE' },
 } as const;
 
-export function planPort({ kind, record }: Device, port: string): SettingPlan {
+export function planPort({ kind, record }: SoundDevice, port: string): SettingPlan {
   const { index, ports } = record.info;
   const noun = NOUNS[kind];
   const deviceToReadAgain: ReadRequest = { kind, index };
@@ -34,7 +34,7 @@ export function planPort({ kind, record }: Device, port: string): SettingPlan {
 }
 
 /** Refuses a device if another one has the same name, because the request contains only the name. */
-export function planDefault({ sinks, sources }: SoundState, { kind, record }: Device): SettingPlan {
+export function planDefault({ sinks, sources }: SoundState, { kind, record }: SoundDevice): SettingPlan {
   const { index, name } = record.info;
   const devices = kind === 'sink' ? [...sinks.values()] : sources.all;
   const namesake = devices.find(({ info }) => info.name === name && info.index !== index);

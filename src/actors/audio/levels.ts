@@ -35,7 +35,7 @@ type LevelList = 'outputs' | 'inputs';
 /** Levels by the index of their sink, or source. */
 export type Levels = Readonly<Record<LevelList, Map<number, Peaks>>>;
 
-type Capture = Pick<SourceOutputInfo, 'source' | 'corked' | 'props'>;
+type CapturingStream = Pick<SourceOutputInfo, 'source' | 'corked' | 'props'>;
 
 /** An output or input whose level is to be measured. */
 export interface MeteredDevice {
@@ -91,7 +91,7 @@ export function hasAwakeInput({ sources }: Pick<SoundState, 'sources'>): boolean
 }
 
 /** The indices of the sources of these captures. Our own captures and paused ones do not count. */
-export function sourcesCapturedBy(captures: readonly Capture[]): ReadonlySet<number> {
+export function sourcesCapturedBy(captures: readonly CapturingStream[]): ReadonlySet<number> {
   const captured = new Set<number>();
   for (const { source, corked, props } of captures) {
     const isOurs = props['application.name'] === OWN_APPLICATION;

@@ -33,7 +33,7 @@ const BLUETOOTH_NAME = /^bluez_(?:output|sink)\./;
 type WatchedSinks = { readonly card: number } | { readonly root: number };
 
 /** The sinks are checked at each reading until `untilMs`. */
-interface Watch {
+interface LimitWatch {
   readonly sinks: WatchedSinks;
   /** The indices of the sinks that were above their limit before the command. They are left alone. */
   readonly exemptSinks: ReadonlySet<number>;
@@ -50,7 +50,7 @@ interface Watch {
 export class LimitGuard {
   readonly #state: SoundState;
   readonly #now: () => number;
-  #watches: Watch[] = [];
+  #watches: LimitWatch[] = [];
   /** Sinks that were there at the last check; undefined before the first check. */
   #sinksBefore: ReadonlySet<number> | undefined;
   /** Sinks that are being set back now. */
@@ -121,8 +121,8 @@ export class LimitGuard {
     }
   }
 
-  #addWatch(sinks: WatchedSinks, exemptSinks: ReadonlySet<number>, untilMs: number): Watch {
-    const watch: Watch = { sinks, exemptSinks, untilMs, tries: 0 };
+  #addWatch(sinks: WatchedSinks, exemptSinks: ReadonlySet<number>, untilMs: number): LimitWatch {
+    const watch: LimitWatch = { sinks, exemptSinks, untilMs, tries: 0 };
     if (this.#watches.length >= WATCHES_MAX) this.#watches.splice(this.#positionToReplace(), 1);
     this.#watches.push(watch);
     return watch;

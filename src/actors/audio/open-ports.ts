@@ -22,7 +22,7 @@ const NATIVE_MODULE = { name: 'module-native-protocol-tcp', defaultPort: 4713 };
 /** PipeWire may listen for this module, too, but programs for PulseAudio cannot play at its port. */
 const SIMPLE_MODULE = { name: 'module-simple-protocol-tcp', defaultPort: 4711 };
 
-type Arguments = Readonly<Record<string, string>>;
+type ModuleArguments = Readonly<Record<string, string>>;
 
 /** `sockets` are those of the server's process; undefined if the process cannot be read. */
 export function openPorts(
@@ -76,7 +76,7 @@ function addressesAt(sockets: readonly ListeningSocket[], port: number): readonl
 /** Undefined for a port that lets nobody in. */
 function cookieRuleOf(
   kind: SoundServerKind,
-  args: Arguments,
+  args: ModuleArguments,
 ): Pick<OpenPort, 'cookie' | 'allowed'> | undefined {
   if (kind === 'pipewire' || isTrue(args['auth-anonymous'])) return { cookie: 'unused' };
   const allowed = (args['auth-ip-acl'] ?? '').split(';').filter((network) => network !== '');
@@ -88,11 +88,11 @@ function isTrue(text = ''): boolean {
   return /^(?:1|y|yes|t|true|on)$/i.test(text);
 }
 
-function portOf(args: Arguments, { defaultPort }: { readonly defaultPort: number }): number {
+function portOf(args: ModuleArguments, { defaultPort }: { readonly defaultPort: number }): number {
   return Number(args['port'] ?? defaultPort);
 }
 
-function argumentsOf(name: string, modules: readonly LoadedModule[]): readonly Arguments[] {
+function argumentsOf(name: string, modules: readonly LoadedModule[]): readonly ModuleArguments[] {
   return modules.filter((module) => module.name === name).map((module) => moduleArguments(module.argument));
 }
 
@@ -100,7 +100,7 @@ function argumentsOf(name: string, modules: readonly LoadedModule[]): readonly A
 const MODULE_ARGUMENT =
   /(?<key>[\w.-]+)=(?:'(?<singleQuoted>(?:[^'\\]|\\.)*)'|"(?<doubleQuoted>(?:[^"\\]|\\.)*)"|(?<plain>\S*))/gs;
 
-function moduleArguments(argument = ''): Arguments {
+function moduleArguments(argument = ''): ModuleArguments {
   const entries: [string, string][] = [];
   for (const { groups = {} } of argument.matchAll(MODULE_ARGUMENT)) {
     const { key = '', singleQuoted, doubleQuoted, plain = '' } = groups;

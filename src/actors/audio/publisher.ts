@@ -99,7 +99,7 @@ export class SoundPublisher {
     const changed = state.takeChanged();
     for (const id of changed.sinkInputs)
       this.#dropIfGoneOrRenamed('audio.clients', id, state.client(id)?.name);
-    if (changed.hasServerChanged || changed.cards.length > 0)
+    if (changed.haveServerOrSinksChanged || changed.cards.length > 0)
       this.#updateServerCardsAndOutputs(state, server, changed);
     if (changed.mayInputsHaveChanged) this.#updateInputs(state, server);
     const { kind } = state;
@@ -124,7 +124,7 @@ export class SoundPublisher {
       this.#dropIfGoneOrRenamed('audio.outputs', id, state.sinks.get(id)?.info.name);
     for (const id of changed.cards) this.#dropIfGoneOrRenamed('audio.cards', id, state.cards.nameOf(id));
     const defaultSink = state.defaultSink();
-    if (changed.hasServerChanged)
+    if (changed.haveServerOrSinksChanged)
       this.#putServer(JSON.stringify(state.kind), JSON.stringify(audioServerRecord(server, defaultSink)));
     for (const id of changed.cards) {
       const info = state.cards.get(id);

@@ -43,7 +43,7 @@ interface SetPlan {
   readonly balance?: ChannelParts;
 }
 
-export interface Refusal {
+export interface PlanRefusal {
   readonly kind: 'fault';
   readonly fault: Fault;
   /** The record that is the reason. It is read again before the refusal, because it may be out of date. */
@@ -51,19 +51,19 @@ export interface Refusal {
 }
 
 /** `nothing`: the command would change nothing. */
-export type SettingPlan = SetPlan | Refusal | { readonly kind: 'nothing' };
+export type SettingPlan = SetPlan | PlanRefusal | { readonly kind: 'nothing' };
 
 export const NOTHING: SettingPlan = { kind: 'nothing' };
 
-export function refuse(code: FaultCode, detail: string): Refusal {
+export function refuse(code: FaultCode, detail: string): PlanRefusal {
   return { kind: 'fault', fault: { fault: code, detail } };
 }
 
-export function refuseBecauseOf(reason: ReadRequest, code: FaultCode, detail: string): Refusal {
+export function refuseBecauseOf(reason: ReadRequest, code: FaultCode, detail: string): PlanRefusal {
   return { kind: 'fault', fault: { fault: code, detail }, reason };
 }
 
-export function notFound(what: 'output' | 'input' | 'client' | 'card', ref: string): Refusal {
+export function notFound(what: 'output' | 'input' | 'client' | 'card', ref: string): PlanRefusal {
   return refuse(`no-such-${what}`, `There is no ${what} ${JSON.stringify(ref)}`);
 }
 

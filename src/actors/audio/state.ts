@@ -77,7 +77,7 @@ export class SoundState {
   putServer(info: ServerInfo): void {
     this.server = info;
     this.kind = kindOfServer(info);
-    this.#changed.hasServerChanged = true;
+    this.#changed.haveServerOrSinksChanged = true;
     // If the default has changed, the records of two sinks change. All sinks are marked, because they are
     // few.
     for (const index of this.#sinks.keys()) addOnce(this.#changed.sinks, index);
@@ -97,7 +97,7 @@ export class SoundState {
     if (isAwake(info.state)) this.#notToWake.add(info.index);
     addOnce(this.#changed.sinks, info.index);
     // The sink may be the default, whose name and volume are also in the server's record.
-    this.#changed.hasServerChanged = true;
+    this.#changed.haveServerOrSinksChanged = true;
     if (before !== undefined) return;
     this.#changed.haveSinksComeOrGone = true;
     this.#markSinkInputsOf(info.index, info.ownerModule);
@@ -154,7 +154,7 @@ export class SoundState {
     this.#notToWake.delete(index);
     this.#requestedVolumes.delete(index);
     addOnce(this.#changed.sinks, index);
-    this.#changed.hasServerChanged = true;
+    this.#changed.haveServerOrSinksChanged = true;
     this.#changed.haveSinksComeOrGone = true;
     this.#markSinkInputsOf(index);
     this.#markFilters();
@@ -260,7 +260,7 @@ export class SoundState {
       if (!isFilter(info)) continue;
       addOnce(this.#changed.sinks, info.index);
       // The publisher updates outputs only if the server or a card has changed.
-      this.#changed.hasServerChanged = true;
+      this.#changed.haveServerOrSinksChanged = true;
     }
   }
 

@@ -12,7 +12,7 @@ export type OpenLink = (events: LinkEvents) => Link;
 
 type DeviceKind = 'sink' | 'source';
 
-interface Capture {
+interface WakingCapture {
   readonly kind: DeviceKind;
   readonly index: number;
   readonly link: Link;
@@ -45,7 +45,7 @@ export class Waker {
   readonly #limitMs: number;
   readonly #onEnded: () => void;
   /** By the kind and index of the device. */
-  readonly #captures = new Map<string, Capture>();
+  readonly #captures = new Map<string, WakingCapture>();
   readonly devicesBeingWoken: ReadonlyMap<string, unknown> = this.#captures;
 
   /** `onEnded` is called when a device has woken or has failed to wake, after `limitMs` at the latest. */

@@ -9,7 +9,7 @@ import { BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
 import { Turns } from '../turns.js';
 import { bluezRefusal, DEVICE_FAULTS, findBlocker, isError, setAdapterProperty } from './bluez.js';
 import { Connecting, type ConnectingParts } from './connecting.js';
-import type { Adapter, Device } from './objects.js';
+import type { BluetoothAdapter, BluetoothDevice } from './objects.js';
 import { Pairing } from './pairing.js';
 
 interface AdapterCommandParts extends Omit<ConnectingParts, 'pairing'> {
@@ -71,7 +71,7 @@ export class AdapterCommands {
   }
 
   /** Takes over a new adapter: makes it neither discoverable nor pairable; `mustPowerOn` switches it on. */
-  begin({ path, Discoverable, Pairable }: Adapter, mustPowerOn: boolean): Promise<void> {
+  begin({ path, Discoverable, Pairable }: BluetoothAdapter, mustPowerOn: boolean): Promise<void> {
     return this.#turns.run(async () => {
       if (Discoverable === true || Pairable === true) await this.#pairing.end(path);
       if (!mustPowerOn) return;
@@ -82,7 +82,7 @@ export class AdapterCommands {
     });
   }
 
-  switchAdapter(adapter: Adapter, verb: AdapterVerb): Promise<Answer> {
+  switchAdapter(adapter: BluetoothAdapter, verb: AdapterVerb): Promise<Answer> {
     const actions: Readonly<Record<AdapterVerb, () => Promise<Answer>>> = {
       power_up: () => this.#switchPower(adapter.path, 'on'),
       power_down: () => this.#switchPower(adapter.path, 'off'),
@@ -101,7 +101,7 @@ export class AdapterCommands {
   }
 
   /** Switches the adapter off if it is still idle after the commands before this one. */
-  switchOffIfIdle({ path }: Adapter, isIdle: () => boolean): Promise<void> {
+  switchOffIfIdle({ path }: BluetoothAdapter, isIdle: () => boolean): Promise<void> {
     const { publish, onChange } = this.#parts;
     return this.#turns.run(async () => {
       if (!isIdle()) return;
@@ -111,7 +111,11 @@ export class AdapterCommands {
     });
   }
 
-  async commandDevice({ path: adapter }: Adapter, device: Device, verb: DeviceVerb): Promise<Answer> {
+  async commandDevice(
+    { path: adapter }: BluetoothAdapter,
+    device: BluetoothDevice,
+    verb: DeviceVerb,
+  ): Promise<Answer> {
     const { bluez, onChange } = this.#parts;
     const { path, Address: address } = device;
     if (verb === 'connect') {
@@ -129,7 +133,7 @@ export class AdapterCommands {
   }
 
   /** Connects a known device again, without a request of a client. */
-  reconnect(device: Device): Promise<Answer> {
+  reconnect(device: BluetoothDevice): Promise<Answer> {
     return this.#connecting.reconnect(device);
   }
 
@@ -142,7 +146,11 @@ export class AdapterCommands {
    * To be called when a paired device has changed. `wasPaired` is from before the change; undefined if BlueZ
    * did not have the device.
    */
-  pairedDeviceChanged(adapter: Adapter, device: Device, wasPaired: boolean | undefined): void {
+  pairedDeviceChanged(
+    adapter: BluetoothAdapter,
+    device: BluetoothDevice,
+    wasPaired: boolean | undefined,
+  ): void {
     if (wasPaired !== true) this.#onPaired(adapter, device, wasPaired === false);
     const ended = this.#pairing.endAdmission(device);
     // The first device that pairs ends pairing mode, but only after BlueZ was asked to trust the device.
@@ -151,7 +159,7 @@ export class AdapterCommands {
   }
 
   /** `hasJustPaired` is false if the device was paired when it appeared: the pairing may be years old. */
-  #onPaired(adapter: Adapter, device: Device, hasJustPaired: boolean): void {
+  #onPaired(adapter: BluetoothAdapter, device: BluetoothDevice, hasJustPaired: boolean): void {
     const { isActive, until = 0 } = this.#pairing;
     const { path } = device;
     if (!this.#pairing.mayPair(path) && !this.#connecting.isRequestedFor(path)) {
@@ -186,7 +194,7 @@ export class AdapterCommands {
   }
 
   /** To be called when the daemon ends. Ends pairing mode, so that no device finds the node any more. */
-  async stop({ path }: Adapter, withinMs: number): Promise<void> {
+  async stop({ path }: BluetoothAdapter, withinMs: number): Promise<void> {
     this.#timers.cancelAll();
     const pairingEnd = this.#turns.run(async () => {
       // A command before this one may have set the timers again.
@@ -208,7 +216,7 @@ export class AdapterCommands {
     return failure('blocked', detail);
   }
 
-  async #beginPairing(adapter: Adapter): Promise<Answer> {
+  async #beginPairing(adapter: BluetoothAdapter): Promise<Answer> {
     const { pairingTimeout } = this.#parts.settings;
     const powered = await this.#switchPower(adapter.path, 'on');
     if (!powered.ok) return powered;
@@ -219,14 +227,14 @@ export class AdapterCommands {
     return DONE;
   }
 
-  #endPairingIn(adapter: Adapter, ms: number): void {
+  #endPairingIn(adapter: BluetoothAdapter, ms: number): void {
     // A command that is queued when the timer fires may prolong pairing mode, and set the timer again.
     const isDue = () => !this.#timers.has('pairing');
     this.#timers.set('pairing', ms, () => void this.#endPairingIf(adapter, isDue));
   }
 
   /** Ends pairing mode after the commands that are queued already, if `isDue` returns true then. */
-  #endPairingIf(adapter: Adapter, isDue: () => boolean): Promise<void> {
+  #endPairingIf(adapter: BluetoothAdapter, isDue: () => boolean): Promise<void> {
     return this.#turns.run(async () => {
       if (!isDue()) return;
       await this.#stopPairing(adapter);
@@ -238,7 +246,7 @@ export class AdapterCommands {
    * Ends pairing mode, and makes the adapter neither discoverable nor pairable. After a failed
    * attempt, the adapter may still be discoverable or pairable although pairing mode is off.
    */
-  async #stopPairing({ path, Discoverable, Pairable }: Adapter): Promise<Answer> {
+  async #stopPairing({ path, Discoverable, Pairable }: BluetoothAdapter): Promise<Answer> {
     this.#timers.cancel('pairing');
     const isStillOpen = Discoverable === true || Pairable === true;
     if (!this.#pairing.isActive && !isStillOpen) return DONE;

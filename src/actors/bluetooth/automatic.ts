@@ -9,7 +9,7 @@ import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import type { Publisher } from '../runtime.js';
 import type { AdapterCommands } from './adapter-commands.js';
 import { IdleSwitch } from './idle.js';
-import type { Adapter, BluezChange, BluezObjects } from './objects.js';
+import type { BluetoothAdapter, BluezChange, BluezObjects } from './objects.js';
 import { Reconnecting } from './reconnecting.js';
 
 interface AutomaticParts {
@@ -18,7 +18,7 @@ interface AutomaticParts {
   readonly publish: Pick<Publisher, 'log'>;
   readonly commands: AdapterCommands;
   /** The adapter in use; undefined while there is none. */
-  readonly currentAdapter: () => Adapter | undefined;
+  readonly currentAdapter: () => BluetoothAdapter | undefined;
   readonly currentObjects: () => BluezObjects;
 }
 
@@ -59,7 +59,7 @@ export class AutomaticActions {
   }
 
   /** `before` is undefined for an adapter that was not in use before. */
-  adapterChanged(before: Adapter | undefined, adapter: Adapter): void {
+  adapterChanged(before: BluetoothAdapter | undefined, adapter: BluetoothAdapter): void {
     const wasPowered = before?.Powered === true;
     const isPowered = adapter.Powered === true;
     if (isPowered && !wasPowered) {

@@ -13,7 +13,7 @@ import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { AdapterCommands } from './adapter-commands.js';
 import { AutomaticActions } from './automatic.js';
 import { type Bluez, blockedDetail, CALL_DEADLINE_MS } from './bluez.js';
-import { type Adapter, type BluezChange, BluezObjects, type Device } from './objects.js';
+import { type BluetoothAdapter, type BluetoothDevice, type BluezChange, BluezObjects } from './objects.js';
 import { agentAnswer } from './pairing.js';
 import { BluetoothPublisher, IS_CARRIED_OUT } from './publisher.js';
 import { BluezReading } from './reading.js';
@@ -25,7 +25,7 @@ const STOP_MAX_MS = 300;
 type State =
   | { readonly kind: 'unavailable'; readonly reason: string }
   /** `adapter` is the published adapter. `detail` belongs to the status `up` in `/health`. */
-  | { readonly kind: 'up'; readonly adapter: Adapter; readonly detail: string | undefined };
+  | { readonly kind: 'up'; readonly adapter: BluetoothAdapter; readonly detail: string | undefined };
 
 export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   readonly #settings: BluetoothSettings;
@@ -155,11 +155,11 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   }
 
   /** The adapter in use; undefined while there is none. */
-  get #adapter(): Adapter | undefined {
+  get #adapter(): BluetoothAdapter | undefined {
     return this.#state.kind === 'up' ? this.#state.adapter : undefined;
   }
 
-  #devices(): readonly Device[] {
+  #devices(): readonly BluetoothDevice[] {
     const adapter = this.#adapter;
     return adapter === undefined ? [] : this.#objects.devicesOf(adapter.path);
   }
@@ -192,7 +192,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#updateSoon();
   }
 
-  #followPairing(device: Device, before: Device | undefined): void {
+  #followPairing(device: BluetoothDevice, before: BluetoothDevice | undefined): void {
     const adapter = this.#adapter;
     const isOfOurAdapter = adapter !== undefined && device.Adapter === adapter.path;
     if (device.Paired !== true || !isOfOurAdapter) return;
@@ -224,7 +224,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#automatic.recheck();
   }
 
-  #adapterChanged(before: Adapter, adapter: Adapter): void {
+  #adapterChanged(before: BluetoothAdapter, adapter: BluetoothAdapter): void {
     if (this.#state.kind === 'up') this.#state = { ...this.#state, adapter };
     if (before.Powered === true && adapter.Powered !== true) this.#commands.adapterSwitchedOff();
     this.#automatic.adapterChanged(before, adapter);
@@ -234,7 +234,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#publisher.publishSoon();
   }
 
-  #useAdapter(adapter: Adapter): void {
+  #useAdapter(adapter: BluetoothAdapter): void {
     if (this.#state.kind === 'up') this.#becomeUnavailable('another adapter is used from now on');
     const detail = blockedDetail(adapter);
     this.#state = { kind: 'up', adapter, detail };

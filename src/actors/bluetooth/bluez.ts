@@ -11,7 +11,7 @@ import type { VariantValue } from '../../protocol/dbus/method.js';
 import type { Bus } from '../bus/bus.js';
 import { type BusError, type BusResult, busFault } from '../bus/fault.js';
 import type { Publisher } from '../runtime.js';
-import type { Adapter } from './objects.js';
+import type { BluetoothAdapter } from './objects.js';
 
 export type Bluez = Bus<'bluetooth'>['call'];
 
@@ -95,7 +95,7 @@ export async function setAdapterProperty(
 }
 
 /** The detail of the status `up` in `/health`; undefined unless BlueZ reports the adapter as blocked. */
-export function blockedDetail({ PowerState }: Adapter): string | undefined {
+export function blockedDetail({ PowerState }: BluetoothAdapter): string | undefined {
   return PowerState === POWER_BLOCKED ? 'The adapter is blocked by rfkill' : undefined;
 }
 

@@ -8,7 +8,7 @@ import { success } from '../../protocol/actor/result.js';
 import { BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
 import type { BusResult } from '../bus/fault.js';
 import { type BluezParts, bluezRefusal, DEVICE_FAULTS, isError } from './bluez.js';
-import type { Device } from './objects.js';
+import type { BluetoothDevice } from './objects.js';
 import type { Pairing } from './pairing.js';
 
 /**
@@ -56,7 +56,7 @@ export class Connecting {
   }
 
   /** Resolves with the outcome. After 9 s it resolves with `ok`, and an event reports the outcome later. */
-  async connect(device: Device): Promise<Answer> {
+  async connect(device: BluetoothDevice): Promise<Answer> {
     const { path, Address: address = '' } = device;
     if (this.isRequestedFor(path)) return failure('in-progress', `${address} is being connected already`);
     const { clock, publish, onLateOutcome, untilConnected } = this.#parts;
@@ -81,7 +81,7 @@ export class Connecting {
    * Connects a paired device without a request of a client, and without the agent, which only a pairing
    * needs. A client that requests the connection meanwhile gets the same outcome.
    */
-  reconnect(device: Device): Promise<Answer> {
+  reconnect(device: BluetoothDevice): Promise<Answer> {
     return this.#beginOrJoin(device, { isRequested: false });
   }
 
@@ -96,7 +96,7 @@ export class Connecting {
   }
 
   /** Begins an attempt to connect the device, or joins the present attempt. */
-  #beginOrJoin(device: Device, { isRequested }: Pick<Attempt, 'isRequested'>): Promise<Answer> {
+  #beginOrJoin(device: BluetoothDevice, { isRequested }: Pick<Attempt, 'isRequested'>): Promise<Answer> {
     const { path } = device;
     const present = this.#attempts.get(path);
     if (present !== undefined) {
@@ -128,7 +128,7 @@ export class Connecting {
     return answer;
   }
 
-  async #connect(device: Device): Promise<Answer> {
+  async #connect(device: BluetoothDevice): Promise<Answer> {
     const { path, Address: address = '' } = device;
     const connected = await this.#pairAndConnect(device);
     if (connected.ok) return DONE;
@@ -137,7 +137,7 @@ export class Connecting {
     return bluezRefusal(connected.error, `${address} could not be connected`, DEVICE_FAULTS);
   }
 
-  async #pairAndConnect({ path, Paired: isPaired }: Device): Promise<BusResult<undefined>> {
+  async #pairAndConnect({ path, Paired: isPaired }: BluetoothDevice): Promise<BusResult<undefined>> {
     const { bluez, clock } = this.#parts;
     const endMs = clock.monotonic() + CONNECT_MAX_MS;
     /** Both calls share one deadline. */

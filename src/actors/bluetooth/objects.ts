@@ -41,14 +41,14 @@ const PROPERTY_TABLES = {
   [BATTERY_INTERFACE]: BATTERY_PROPERTIES,
 } as const;
 
-type Interface = keyof typeof PROPERTY_TABLES;
-type BluezObject = { readonly [I in Interface]?: PropertyValues<(typeof PROPERTY_TABLES)[I]> };
+type BluezInterface = keyof typeof PROPERTY_TABLES;
+type BluezObject = { readonly [I in BluezInterface]?: PropertyValues<(typeof PROPERTY_TABLES)[I]> };
 
-export interface Adapter extends PropertyValues<typeof ADAPTER_PROPERTIES> {
+export interface BluetoothAdapter extends PropertyValues<typeof ADAPTER_PROPERTIES> {
   readonly path: string;
 }
 
-export interface Device extends PropertyValues<typeof DEVICE_PROPERTIES> {
+export interface BluetoothDevice extends PropertyValues<typeof DEVICE_PROPERTIES> {
   readonly path: string;
   /** In percent. */
   readonly battery: number | undefined;
@@ -64,8 +64,8 @@ export interface Device extends PropertyValues<typeof DEVICE_PROPERTIES> {
  */
 export interface BluezChange {
   readonly path: string;
-  readonly before: Device | undefined;
-  readonly after: Device | undefined;
+  readonly before: BluetoothDevice | undefined;
+  readonly after: BluetoothDevice | undefined;
 }
 
 /** The reply of GetManagedObjects: properties by path, then by interface. */
@@ -89,7 +89,7 @@ export class BluezObjects {
     name: string | undefined,
     presentPath: string | undefined,
     isBusy: boolean,
-  ): Adapter | undefined {
+  ): BluetoothAdapter | undefined {
     const adapters = this.#adapters();
     if (name !== undefined) return adapters.find(({ path }) => path.endsWith(`/${name}`));
     const present = adapters.find(({ path }) => path === presentPath);
@@ -98,20 +98,20 @@ export class BluezObjects {
     return byNumber[0];
   }
 
-  #adapters(): readonly Adapter[] {
-    const adapters: Adapter[] = [];
+  #adapters(): readonly BluetoothAdapter[] {
+    const adapters: BluetoothAdapter[] = [];
     for (const [path, { [ADAPTER_INTERFACE]: adapter }] of this.#objects)
       if (adapter !== undefined) adapters.push({ path, ...adapter });
     return adapters;
   }
 
   /** True while the adapter scans or has a connection. */
-  isInUse({ path, Discovering }: Adapter): boolean {
+  isInUse({ path, Discovering }: BluetoothAdapter): boolean {
     return Discovering === true || this.devicesOf(path).some(({ Connected }) => Connected === true);
   }
 
   /** Undefined if there is no device at the path. */
-  device(path: string): Device | undefined {
+  device(path: string): BluetoothDevice | undefined {
     const { [DEVICE_INTERFACE]: device, [BATTERY_INTERFACE]: battery } = this.#objects.get(path) ?? {};
     if (device === undefined) return undefined;
     return {
@@ -123,11 +123,11 @@ export class BluezObjects {
   }
 
   /** The devices of all adapters. */
-  devices(): readonly Device[] {
+  devices(): readonly BluetoothDevice[] {
     return [...this.#objects.keys()].flatMap((path) => this.device(path) ?? []);
   }
 
-  devicesOf(adapter: string): readonly Device[] {
+  devicesOf(adapter: string): readonly BluetoothDevice[] {
     return this.devices().filter((device) => device.Adapter === adapter);
   }
 
@@ -152,7 +152,7 @@ export class BluezObjects {
   }
 
   #addInterfaces(path: string, interfaces: Readonly<Record<string, PropertyRecord>>): boolean {
-    const used: (readonly [Interface, BluezObject[Interface]])[] = [];
+    const used: (readonly [BluezInterface, BluezObject[BluezInterface]])[] = [];
     for (const [name, record] of Object.entries(interfaces))
       if (isUsedInterface(name))
         used.push([name, readProperties(PROPERTY_TABLES[name], boundedProperties(record))]);
@@ -196,7 +196,7 @@ export class BluezObjects {
   }
 }
 
-function isUsedInterface(name: string): name is Interface {
+function isUsedInterface(name: string): name is BluezInterface {
   return Object.hasOwn(PROPERTY_TABLES, name);
 }
 

@@ -17,7 +17,7 @@ import type { CallVerdict } from '../bus/bus.js';
 import { type BusResult, CLOSED } from '../bus/fault.js';
 import { Turns } from '../turns.js';
 import { type BluezParts, isError, setAdapterProperty } from './bluez.js';
-import type { Adapter, Device } from './objects.js';
+import type { BluetoothAdapter, BluetoothDevice } from './objects.js';
 
 const AGENT_PATH = '/tonearm/agent';
 const ADMITTED_MAX_DEVICES = 16;
@@ -170,7 +170,7 @@ export class Pairing {
    * service. Returns undefined if the device was not admitted, or has not paired. Returns undefined, too,
    * while BlueZ knows neither a sound service nor an input service of the device.
    */
-  endAdmission({ path, UUIDs = [] }: Device): Promise<void> | undefined {
+  endAdmission({ path, UUIDs = [] }: BluetoothDevice): Promise<void> | undefined {
     const hasPaired = this.#admitted.get(path) === true;
     const isInput = UUIDs.some(isInputService);
     const hasDecisiveService = isInput || UUIDs.some(isSoundService);
@@ -194,8 +194,8 @@ export class Pairing {
    * registered for the connection of another device.
    */
   async refuse(
-    adapter: Adapter,
-    { path, Trusted, wasFoundByScan }: Device,
+    adapter: BluetoothAdapter,
+    { path, Trusted, wasFoundByScan }: BluetoothDevice,
     isConnecting: boolean,
   ): Promise<void> {
     // Another program that pairs a device finds it by a scan first, or makes the node discoverable. The scan

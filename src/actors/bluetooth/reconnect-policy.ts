@@ -3,7 +3,7 @@
 
 import type { Clock } from '../../host/clock.js';
 import { INTENDED_REASONS, isPlayingService } from '../../protocol/dbus/bluez.js';
-import type { Device } from './objects.js';
+import type { BluetoothDevice } from './objects.js';
 
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
@@ -54,7 +54,7 @@ export class ReconnectPolicy {
   }
 
   /** To be called when the adapter has come or was switched on, with all its devices. */
-  begin(devices: readonly Device[]): void {
+  begin(devices: readonly BluetoothDevice[]): void {
     this.#attempts.clear();
     const dueAt = this.#clock.monotonic();
     for (const device of devices) {
@@ -68,7 +68,7 @@ export class ReconnectPolicy {
     this.#attempts.clear();
   }
 
-  deviceChanged(path: string, before: Device | undefined, after: Device | undefined): void {
+  deviceChanged(path: string, before: BluetoothDevice | undefined, after: BluetoothDevice | undefined): void {
     if (after === undefined || !this.#shouldReturn(after)) {
       this.#attempts.delete(path);
       return;
@@ -142,7 +142,7 @@ export class ReconnectPolicy {
     return this.#attempts.get(path) ?? { ...NO_ATTEMPTS };
   }
 
-  #shouldReturn({ Paired, Address = '', UUIDs = [], Icon = '' }: Device): boolean {
+  #shouldReturn({ Paired, Address = '', UUIDs = [], Icon = '' }: BluetoothDevice): boolean {
     if (Paired !== true) return false;
     if (typeof this.#wish !== 'boolean') return this.#wish.includes(Address);
     return this.#wish && UUIDs.some(isPlayingService) && !NO_LOUDSPEAKERS.includes(Icon);

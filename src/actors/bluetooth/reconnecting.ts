@@ -4,7 +4,7 @@
 import { type Clock, Timers } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
 import type { Publisher } from '../runtime.js';
-import type { Device } from './objects.js';
+import type { BluetoothDevice } from './objects.js';
 import { ReconnectPolicy, type ReconnectWish } from './reconnect-policy.js';
 
 interface ReconnectingParts {
@@ -31,7 +31,7 @@ export class Reconnecting {
   }
 
   /** To be called when the adapter has come or was switched on, with all its devices. */
-  begin(devices: readonly Device[]): void {
+  begin(devices: readonly BluetoothDevice[]): void {
     this.#policy.begin(devices);
   }
 
@@ -41,7 +41,7 @@ export class Reconnecting {
     this.#timers.cancelAll();
   }
 
-  deviceChanged(path: string, before: Device | undefined, after: Device | undefined): void {
+  deviceChanged(path: string, before: BluetoothDevice | undefined, after: BluetoothDevice | undefined): void {
     this.#policy.deviceChanged(path, before, after);
   }
 

@@ -4,7 +4,7 @@
 import type { ChangeBatch } from '../../protocol/actor/messages.js';
 import type { BluetoothRecord, DeviceRecord, OutputRecord } from '../../protocol/actor/schemas.js';
 import { firstWithin } from '../text.js';
-import type { Adapter, Device } from './objects.js';
+import type { BluetoothAdapter, BluetoothDevice } from './objects.js';
 
 /**
  * The bound for the known devices in the adapter's record, which is one event. The list of all devices needs
@@ -20,8 +20,8 @@ export interface BluetoothRecords {
 
 /** `pairingUntil`: when pairing mode ends, in milliseconds since the epoch; undefined while it is off. */
 export function makeRecords(
-  adapter: Adapter,
-  allDevices: readonly Device[],
+  adapter: BluetoothAdapter,
+  allDevices: readonly BluetoothDevice[],
   outputs: DeviceOutputs,
   pairingUntil: number | undefined,
 ): BluetoothRecords {
@@ -60,7 +60,11 @@ export function makeRecords(
   return { bluetooth, devices };
 }
 
-function deviceRecord(device: Device, isScanning: boolean, output: string | undefined): DeviceRecord {
+function deviceRecord(
+  device: BluetoothDevice,
+  isScanning: boolean,
+  output: string | undefined,
+): DeviceRecord {
   // BlueZ has no `Bonded` before version 5.66.
   const { Address: address = '', Alias, Icon, Paired = false, Bonded = Paired } = device;
   const { Trusted = false, Connected = false, RSSI, battery } = device;

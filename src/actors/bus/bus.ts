@@ -76,13 +76,13 @@ export interface BusOptions extends Partial<Bounds> {
   readonly callDeadlineMs?: number;
 }
 
-export interface CallOptions {
+export interface BusCallOptions {
   /** The path of the object, for methods whose table row has none. */
   readonly path?: string;
   readonly deadlineMs?: number;
 }
 
-export type Caller<E extends Effect> = Pick<Bus<E>, 'call'>;
+export type BusCaller<E extends Effect> = Pick<Bus<E>, 'call'>;
 
 export class Bus<E extends Effect> {
   readonly #effect: E;
@@ -115,7 +115,7 @@ export class Bus<E extends Effect> {
   async call<Args extends readonly unknown[], Result>(
     method: Method<Args, Result, E | 'none'>,
     args: Args,
-    options: CallOptions = {},
+    options: BusCallOptions = {},
   ): Promise<BusResult<Result>> {
     const { effect, member } = method;
     // The compiler refuses a call with another effect, unless the types were evaded.

@@ -43,7 +43,7 @@ export interface ConnectionHooks {
   lost(reason: string): void;
 }
 
-interface Call extends Omit<Signal, 'sender'> {
+interface MethodCall extends Omit<Signal, 'sender'> {
   readonly destination: string;
 }
 
@@ -151,7 +151,7 @@ export class BusConnection {
   }
 
   /** Sends the call, and settles with the reply or after `deadlineMs`. Never rejects. */
-  async call({ values, ...header }: Call, deadlineMs: number): Promise<BusResult<BusReply>> {
+  async call({ values, ...header }: MethodCall, deadlineMs: number): Promise<BusResult<BusReply>> {
     if (!this.#isOpen) return CLOSED;
     if (this.#pending.size >= PENDING_MAX_CALLS) return localError('too many calls without an answer');
     let message: Message;

@@ -20,7 +20,7 @@ import { type BusError, type BusResult, busErrorText } from '../bus/fault.js';
 import type { NodeLink } from '../runtime.js';
 import { SharedWork } from '../turns.js';
 import { SERVICE_TYPE } from './browser.js';
-import { announcedInterfaceNames, announcementPlaces, type Interfaces, type Place } from './places.js';
+import { announcedInterfaceNames, announcementPlaces, type NetworkInterfaces, type Place } from './places.js';
 
 /**
  * Rounds are repeated because nobody reports a new or replaced interface. Its announcement must come within
@@ -39,7 +39,7 @@ const AVAHIS_OWN = '';
 /** The announcer's access to the machine. */
 export interface Machine {
   /** The present interfaces. May throw. */
-  readonly interfaces: () => Interfaces;
+  readonly interfaces: () => NetworkInterfaces;
   readonly clock: Clock;
 }
 
@@ -210,7 +210,7 @@ export class Announcer {
   }
 
   /** Undefined if the system call fails: the announcement then stays, and the next round tries again. */
-  #interfacesNow(): Interfaces | undefined {
+  #interfacesNow(): NetworkInterfaces | undefined {
     const wereReadable = this.#areInterfacesReadable;
     try {
       this.#areInterfacesReadable = true;

@@ -21,7 +21,7 @@ import { Announcer, type Machine } from './announcer.js';
 import { Browser } from './browser.js';
 import type { ConfiguredNodes } from './configured-nodes.js';
 import { KnownNodes } from './known-nodes.js';
-import type { Interface, Interfaces } from './places.js';
+import type { NetworkInterface, NetworkInterfaces } from './places.js';
 
 /** avahi-daemon answers at once, unless it hangs. */
 const CALL_DEADLINE_MS = 4_000;
@@ -149,7 +149,7 @@ export default bridgeThread<'discovery'>(
  * The interfaces on which Avahi announces.
  * @throws if the system call fails, for instance because no descriptor is free
  */
-function externalInterfaces(): Interfaces {
+function externalInterfaces(): NetworkInterfaces {
   const listed = networkInterfaces();
   // An address with a label is listed under its label, not under the name of its interface.
   const names = new Set(Object.keys(listed).map(withoutLabel));
@@ -160,7 +160,7 @@ function externalInterfaces(): Interfaces {
 function externalInterface(
   name: string,
   listed: ReturnType<typeof networkInterfaces>,
-): Interface | undefined {
+): NetworkInterface | undefined {
   const entries = Object.entries(listed).filter(([listedName]) => withoutLabel(listedName) === name);
   const allAddresses = entries.flatMap(([, infos = []]) => infos);
   const addresses = allAddresses.filter(({ internal }) => !internal);

@@ -3,7 +3,7 @@
 
 import { EVERY_INTERFACE, PROTOCOLS } from '../../protocol/dbus/avahi.js';
 
-export interface Interface {
+export interface NetworkInterface {
   readonly name: string;
   readonly index: number;
   readonly addresses: readonly { readonly address: string; readonly family: 'IPv4' | 'IPv6' }[];
@@ -13,7 +13,7 @@ export interface Interface {
  * The interfaces on which Avahi announces: all that are up, and have an address and multicast. Loopback and
  * links to a single peer are left out.
  */
-export type Interfaces = readonly Interface[];
+export type NetworkInterfaces = readonly NetworkInterface[];
 
 /** Where Avahi announces: on one interface or on all, by one protocol or both. */
 export type Place = readonly [index: number, protocol: (typeof PROTOCOLS)[keyof typeof PROTOCOLS]];
@@ -33,7 +33,10 @@ const WILDCARDS: ReadonlyMap<string, Place> = new Map([
  * a record (is_duplicate_entry in avahi-core/announce.c). At the other places the record would stay until
  * its time to live ends.
  */
-export function announcementPlaces(listening: readonly string[], interfaces: Interfaces): readonly Place[] {
+export function announcementPlaces(
+  listening: readonly string[],
+  interfaces: NetworkInterfaces,
+): readonly Place[] {
   if (interfaces.length === 0) return [];
   const wildcards = listening.map((address) => WILDCARDS.get(address));
   const wildcard = wildcards.find((place) => place !== undefined);
@@ -46,9 +49,9 @@ export function announcementPlaces(listening: readonly string[], interfaces: Int
 /** The names of the interfaces on which the node is announced, for people. */
 export function announcedInterfaceNames(
   listening: readonly string[],
-  interfaces: Interfaces,
+  interfaces: NetworkInterfaces,
 ): readonly string[] {
-  const hasWildcardFor = ({ addresses }: Interface): boolean =>
+  const hasWildcardFor = ({ addresses }: NetworkInterface): boolean =>
     listening.includes('::') ||
     (listening.includes('0.0.0.0') && addresses.some(({ family }) => family === 'IPv4'));
   return interfaces
@@ -58,7 +61,7 @@ export function announcedInterfaceNames(
 
 /** Undefined if the node listens at no address of the interface. */
 function interfacePlace(
-  { name, index, addresses }: Interface,
+  { name, index, addresses }: NetworkInterface,
   listening: readonly string[],
 ): Place | undefined {
   // A link-local address in `listening` has the interface's name behind it, as in `fe80::1%eth0`.

@@ -4,7 +4,7 @@
 import { type Failure, failed, type Result, success } from '../../protocol/actor/result.js';
 
 /** The broker refuses these topics, for instance by its access list. The connection goes on. */
-export interface Refusal {
+export interface TopicRefusal {
   readonly kind: 'refused';
   readonly topics: readonly string[];
   /** The name of the reason code, such as `Not authorized`. Several codes give several names. */
@@ -17,7 +17,7 @@ export interface Ended {
 }
 
 /** The broker's answer to a packet that it has to acknowledge. */
-export type Acknowledgement = Result<undefined, Ended | Refusal>;
+export type Acknowledgement = Result<undefined, Ended | TopicRefusal>;
 
 export const ACKNOWLEDGED: Acknowledgement = success(undefined);
 export const ENDED: Failure<Ended> = failed({ kind: 'ended' });
@@ -41,7 +41,7 @@ export function refusalIn(
   topics: readonly string[],
   codes: readonly number[],
   reasonNames: Readonly<Record<number, string>>,
-): Refusal | undefined {
+): TopicRefusal | undefined {
   const refusingCodes = new Set(codes.filter((code) => code >= FIRST_REFUSAL_CODE));
   if (refusingCodes.size === 0) return undefined;
   const refused = topics.filter((_topic, index) => (codes[index] ?? 0) >= FIRST_REFUSAL_CODE);

@@ -6,7 +6,7 @@ import {
   buttonDraft,
   type DisplayedNode,
   type Draft,
-  type Fields,
+  type EntityMembers,
   ifJson,
   UNKNOWN,
   wordSwitchFields,
@@ -79,7 +79,7 @@ function deviceEntities(
   const deviceFilter = `selectattr('address', 'eq', '${address}')`;
   // A forgotten device is not in the list. It counts as not connected.
   const connectedExpression = `(${KNOWN_DEVICES}) | ${deviceFilter} | selectattr('connected') | list | length > 0`;
-  const connectionFields = (connected: string, disconnected: string): Fields => ({
+  const connectionFields = (connected: string, disconnected: string): EntityMembers => ({
     state_topic: topic,
     value_template: ifJson(`'${connected}' if ${connectedExpression} else '${disconnected}'`),
   });

@@ -39,7 +39,7 @@ const CONNECTION_REFUSED = /^Connection refused/;
 /** If more topics are left out for one reason, `/health` and the log name only this many of them. */
 const LEFT_OUT_NAMED_MAX = 3;
 /** UTF-16 units of these names together. A longer text is cut. */
-const LEFT_OUT_CHARS_MAX = 512;
+const LEFT_OUT_MAX_CHARACTERS = 512;
 
 export interface BridgeParts {
   readonly settings: MqttSettings;
@@ -127,7 +127,7 @@ export class MqttBridge implements BridgeActor {
     this.#topics ??= new RetainedTopics(settings, identifier, this.#branch, interfaces);
     const address = await brokerAddress(settings, clock);
     if (!address.ok) return { reason: address.error };
-    const { oddities: passwordOddities } = address.value;
+    const { passwordOddities } = address.value;
     this.#logPasswordOddities(passwordOddities);
     // A slow disk may answer only after `stop`, which can no longer end a new connection.
     if (this.#isStopped) return { reason: '' };
@@ -264,7 +264,7 @@ function leftOutTexts(leftOut: readonly LeftOut[]): readonly string[] {
     topicsByReason.set(reason, topics);
   }
   return [...topicsByReason].map(([reason, topics]) => {
-    const names = clipped(topics.slice(0, LEFT_OUT_NAMED_MAX).join(', '), LEFT_OUT_CHARS_MAX);
+    const names = clipped(topics.slice(0, LEFT_OUT_NAMED_MAX).join(', '), LEFT_OUT_MAX_CHARACTERS);
     const unnamed = topics.length - LEFT_OUT_NAMED_MAX;
     const more = unnamed > 0 ? ` and ${unnamed} more` : '';
     return `${reason}, so left out: ${names}${more}`;

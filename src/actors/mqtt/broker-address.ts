@@ -12,7 +12,7 @@ export interface BrokerAddress {
   readonly username?: string | undefined;
   readonly password?: string | undefined;
   /** For people: what is unusual in the password's file; undefined if nothing is. */
-  readonly oddities?: string | undefined;
+  readonly passwordOddities?: string | undefined;
   /** Trusted certificates in PEM. If undefined, Node's own list is used. */
   readonly ca?: string | undefined;
 }
@@ -22,7 +22,7 @@ export interface BrokerAddress {
  * so it is preferred to Node's own list.
  */
 const SYSTEM_CERTIFICATES_FILE = '/etc/ssl/certs/ca-certificates.crt';
-const FILE_BYTES_MAX = 4 << 20;
+const FILE_MAX_BYTES = 4 << 20;
 /**
  * Group and others could read the password by these mode bits (docs/configuration.md, "MQTT"). The start has
  * checked the mode, but it may have changed since.
@@ -45,8 +45,9 @@ export async function brokerAddress(
   const ca = pem === undefined ? undefined : Buffer.from(pem).toString();
   if (passwordBytes.value === undefined) return success({ url, username, ca });
   const oddityTexts = odditiesOf(passwordBytes.value).join(', ');
-  const oddities = oddityTexts === '' ? undefined : `mqtt.passwordFile: ${passwordFile}: ${oddityTexts}`;
-  return success({ url, username, password: passwordIn(passwordBytes.value), oddities, ca });
+  const passwordOddities =
+    oddityTexts === '' ? undefined : `mqtt.passwordFile: ${passwordFile}: ${oddityTexts}`;
+  return success({ url, username, password: passwordIn(passwordBytes.value), passwordOddities, ca });
 }
 
 /**
@@ -60,7 +61,7 @@ async function readBytes(
   forbiddenModeBits = 0,
 ): Promise<Result<Uint8Array | undefined, string>> {
   if (path === undefined) return success(undefined);
-  const file = await readInTime(clock, readSmallFile(path, FILE_BYTES_MAX));
+  const file = await readInTime(clock, readSmallFile(path, FILE_MAX_BYTES));
   const failure = (problem: string) => failed(`${key}: ${path}: ${problem}`);
   if (!file.ok) return failure(file.error.problem);
   if ((file.value.mode & forbiddenModeBits) !== 0)

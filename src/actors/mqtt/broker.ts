@@ -41,14 +41,14 @@ const IN_FLIGHT_MAX = 16;
  * A node's state is never so large. The broker is informed of this bound. The connection ends if it sends a
  * larger packet all the same.
  */
-const PACKET_BYTES_MAX = 1 << 20;
+const PACKET_MAX_BYTES = 1 << 20;
 /**
  * Node.js reads at most this many bytes at a time. The read in which a packet ends may also contain the
  * beginning of the next packet.
  */
-const READ_BYTES_MAX = 1 << 16;
+const READ_MAX_BYTES = 1 << 16;
 /** A packet has at most this many bytes besides topic, text and correlation data. */
-const PACKET_HEAD_BYTES_MAX = 64;
+const PACKET_HEAD_MAX_BYTES = 64;
 
 export interface BrokerMessage {
   readonly topic: string;
@@ -108,7 +108,7 @@ export class MqttConnection {
       resubscribe: false,
       queueQoSZero: false,
       timerVariant: 'native',
-      properties: { maximumPacketSize: PACKET_BYTES_MAX, receiveMaximum: IN_FLIGHT_MAX },
+      properties: { maximumPacketSize: PACKET_MAX_BYTES, receiveMaximum: IN_FLIGHT_MAX },
       log: () => undefined,
     };
     if (username !== undefined) clientOptions.username = username;
@@ -172,7 +172,7 @@ export class MqttConnection {
   /** True if the broker accepts a message of this size. */
   accepts(topic: string, text: string, correlation?: Uint8Array): boolean {
     const contentBytes = Buffer.byteLength(topic) + Buffer.byteLength(text) + (correlation?.byteLength ?? 0);
-    return PACKET_HEAD_BYTES_MAX + contentBytes <= this.#packetBytesMax;
+    return PACKET_HEAD_MAX_BYTES + contentBytes <= this.#packetBytesMax;
   }
 
   /**
@@ -237,8 +237,8 @@ export class MqttConnection {
     socket.setNoDelay(true);
     socket.on('data', ({ length }: Buffer) => {
       this.#unfinishedBytes += length;
-      if (this.#unfinishedBytes > PACKET_BYTES_MAX + READ_BYTES_MAX)
-        this.cut(`the broker sent a message of more than ${PACKET_BYTES_MAX} bytes`);
+      if (this.#unfinishedBytes > PACKET_MAX_BYTES + READ_MAX_BYTES)
+        this.cut(`the broker sent a message of more than ${PACKET_MAX_BYTES} bytes`);
     });
     // The package passes on only errors that have a code. This listener also keeps the reason of any other
     // error.

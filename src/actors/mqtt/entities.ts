@@ -5,7 +5,7 @@ import type { Backend } from '../../protocol/actor/backends.js';
 import { bluetoothEntities } from './bluetooth-entities.js';
 import { availabilityTemplate, type DisplayedNode, type Draft } from './entity-drafts.js';
 import { displayName } from './entity-names.js';
-import { powerButtons, serviceEntities, unitEntities, upgradeEntities } from './node-entities.js';
+import { daemonEntities, powerButtons, unitEntities, upgradeEntities } from './node-entities.js';
 import { playerEntities } from './player-entities.js';
 import { soundEntities } from './sound-entities.js';
 
@@ -42,7 +42,7 @@ export function backendOf(key: string): Backend | undefined {
 }
 
 export function entitiesOf(node: DisplayedNode): Entities {
-  const drafts = [...ENTITIES_BY_BACKEND.flatMap((row) => row.draftsOf(node)), ...serviceEntities(node)];
+  const drafts = [...ENTITIES_BY_BACKEND.flatMap((row) => row.draftsOf(node)), ...daemonEntities(node)];
   return new Map(drafts.map((draft) => [draft.key, componentOf(node, draft)]));
 }
 

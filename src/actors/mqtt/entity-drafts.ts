@@ -15,7 +15,7 @@ export interface DisplayedNode {
 }
 
 /** Members of an entity, as Home Assistant's MQTT discovery calls them. */
-export type Fields = Readonly<Record<string, unknown>>;
+export type EntityMembers = Readonly<Record<string, unknown>>;
 
 /** An entity without the members that all entities have. These are added by entities.ts. */
 export interface Draft {
@@ -24,7 +24,7 @@ export interface Draft {
   /** The kind of entity in Home Assistant, such as `switch`. */
   readonly platform: string;
   readonly name: string;
-  readonly fields: Fields;
+  readonly fields: EntityMembers;
   /** The entity is available only while this condition holds. */
   readonly availableWhile?: Condition;
 }
@@ -62,7 +62,7 @@ interface Choice {
   readonly stateMember: string;
   /** This member of a command has the new name. */
   readonly commandMember: string;
-  readonly style: Fields;
+  readonly style: EntityMembers;
 }
 
 export function selectDraft({ control }: DisplayedNode, choice: Choice): Draft {
@@ -163,7 +163,7 @@ export function switchDraft({ control }: DisplayedNode, setting: OnOffSetting): 
 /**
  * Members of a switch. Its commands and states are the same two words, such as `power_up` and `power_down`.
  */
-export function wordSwitchFields(commandTopic: string, onWord: string, offWord: string): Fields {
+export function wordSwitchFields(commandTopic: string, onWord: string, offWord: string): EntityMembers {
   return {
     state_on: onWord,
     state_off: offWord,
@@ -178,7 +178,7 @@ interface WordButton {
   readonly name: string;
   readonly commandTopic: string;
   readonly word: string;
-  readonly style: Fields;
+  readonly style: EntityMembers;
 }
 
 export function buttonDraft({ key, name, commandTopic, word, style }: WordButton): Draft {

@@ -5,8 +5,8 @@ import { printable } from '../../printable.js';
 import { capped } from '../text.js';
 
 /** A longer name is cut where it is displayed. */
-const NAME_CHARS_MAX = 100;
-const SLUG_CHARS_MAX = 64;
+const NAME_MAX_CHARACTERS = 100;
+const SLUG_MAX_CHARACTERS = 64;
 const HASH_CHARS = 8;
 
 /**
@@ -29,7 +29,7 @@ export function displayName(name: string): string {
   const wholeCharacters = Buffer.from(name).toString();
   const clean = printable(trimmed(wholeCharacters));
   // The cut may leave a blank at the end.
-  return trimmed(capped(clean, NAME_CHARS_MAX));
+  return trimmed(capped(clean, NAME_MAX_CHARACTERS));
 }
 
 /** A name that is a slug already, such as `kitchen_2`. */
@@ -45,10 +45,10 @@ export function slugOf(name: string, simplePattern = SIMPLE_NAME): string {
   const slug = name.replace(/[^a-zA-Z0-9_-]/g, '_');
   if (simplePattern.test(name)) return slug;
   const hash = createHash('sha256').update(name).digest('hex').slice(0, HASH_CHARS);
-  return `${slug.slice(0, SLUG_CHARS_MAX)}_${hash}`;
+  return `${slug.slice(0, SLUG_MAX_CHARACTERS)}_${hash}`;
 }
 
-interface LabelledThing {
+interface LabelledEntry {
   readonly name: string;
   /** The text for people, which other things may have too. */
   readonly label: string;
@@ -57,7 +57,7 @@ interface LabelledThing {
 }
 
 /** One text for people for each thing, by the thing's name. No two texts are equal. */
-export function distinctLabels(things: readonly LabelledThing[]): ReadonlyMap<string, string> {
+export function distinctLabels(things: readonly LabelledEntry[]): ReadonlyMap<string, string> {
   const displayed = things.map(({ name, label, addition }) => {
     return { name, label: displayName(label) || displayName(name), addition: displayName(addition) };
   });

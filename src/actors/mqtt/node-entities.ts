@@ -136,7 +136,7 @@ function updateEntity({ topic, control }: DisplayedNode): Draft {
   };
 }
 
-export function serviceEntities(node: DisplayedNode): readonly Draft[] {
+export function daemonEntities(node: DisplayedNode): readonly Draft[] {
   const states = node.branch.children.map((child) => childEntity(node, child));
   return node.control ? [...states, refusedCommandEvent(node)] : states;
 }

@@ -5,7 +5,7 @@ import { printable } from '../../printable.js';
 import { clipped } from '../text.js';
 
 /** How much of an unknown payload a refusal quotes. */
-const QUOTED_CHARS_MAX = 64;
+const QUOTED_MAX_CHARACTERS = 64;
 
 export const RETAINED_COMMAND = {
   type: 'urn:tonearm:problem:retained-command',
@@ -16,7 +16,7 @@ export const RETAINED_COMMAND = {
 
 /** The detail lists the words that the topic takes. */
 export function unknownWord(payload: string, words: readonly string[]): object {
-  const quoted = JSON.stringify(printable(clipped(payload, QUOTED_CHARS_MAX)));
+  const quoted = JSON.stringify(printable(clipped(payload, QUOTED_MAX_CHARACTERS)));
   return {
     type: 'urn:tonearm:problem:unknown-word',
     title: 'This topic does not take this word',

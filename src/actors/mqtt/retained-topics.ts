@@ -13,7 +13,7 @@ import { isDefaultOutputUnlisted } from './sound-entities.js';
  * A longer topic is not published. MQTT allows 65 535 bytes (MQTT 5, section 1.5.4), and the topic of a
  * command is a little longer than the topic of its state.
  */
-const TOPIC_BYTES_MAX = 65_000;
+const TOPIC_MAX_BYTES = 65_000;
 
 export const ONLINE = 'online';
 export const OFFLINE = 'offline';
@@ -34,7 +34,7 @@ export interface Differences {
   readonly publications: readonly Publication[];
   /** Topics whose text is larger than the broker accepts. */
   readonly tooLarge: readonly string[];
-  /** Topics that are longer than `TOPIC_BYTES_MAX`. */
+  /** Topics that are longer than `TOPIC_MAX_BYTES`. */
   readonly tooLong: readonly string[];
 }
 
@@ -178,7 +178,7 @@ export class RetainedTopics {
       if (!this.#mustPublish(topic, text)) continue;
       // A device message that is too large is not published, so no topic waits for it.
       if (isDeviceAccepted && this.#mustWaitForDevice(topic, text)) continue;
-      const isTooLong = text !== '' && Buffer.byteLength(topic) > TOPIC_BYTES_MAX;
+      const isTooLong = text !== '' && Buffer.byteLength(topic) > TOPIC_MAX_BYTES;
       const isTooLarge = !isTooLong && !accepts(topic, text);
       if (isTooLong) tooLong.push(topic);
       if (isTooLarge) tooLarge.push(topic);

@@ -44,7 +44,7 @@ export interface ServingParts {
  * The differences of one moment are published as one round. A pause follows each round. `idle`: neither a
  * round nor a pause is under way.
  */
-type Phase =
+type PublishingPhase =
   | { readonly kind: 'idle' }
   | { readonly kind: 'publishing' }
   | { readonly kind: 'pausing'; readonly cancel: () => void };
@@ -62,7 +62,7 @@ export class Serving {
   #tooLong: readonly string[] = [];
   /** The device's owner and the left-out topics at the last call of `onSettled`, as a text to compare. */
   #reportedState: string | undefined;
-  #phase: Phase = { kind: 'idle' };
+  #phase: PublishingPhase = { kind: 'idle' };
   /** True if another round may have something to publish or to report. False when a round begins. */
   #isRoundNeeded = false;
   readonly #passing = new PassingMessages();

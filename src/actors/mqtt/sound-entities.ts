@@ -14,7 +14,7 @@ import {
   buttonDraft,
   type DisplayedNode,
   type Draft,
-  type Fields,
+  type EntityMembers,
   ifJson,
   selectDraft,
   switchDraft,
@@ -36,23 +36,23 @@ export function soundEntities(node: DisplayedNode): readonly Draft[] {
 }
 
 /** An output or input as Home Assistant shows it. Its name and its label are unique. */
-interface LabelledThing {
+interface LabelledDevice {
   readonly name: string;
   readonly label: string;
 }
 
-interface LabelledOutput extends LabelledThing {
+interface LabelledOutputRecord extends LabelledDevice {
   readonly record: OutputRecord;
 }
 
-function outputsOf(branch: Branch): readonly LabelledOutput[] {
+function outputsOf(branch: Branch): readonly LabelledOutputRecord[] {
   const labels = new UniqueNames();
   return branch.namedRecords<OutputRecord>('output').map(({ name, record }) => {
     return { name, label: labels.assign(record.id, displayName(record.label) || displayName(name)), record };
   });
 }
 
-function inputsOf(branch: Branch): readonly LabelledThing[] {
+function inputsOf(branch: Branch): readonly LabelledDevice[] {
   const labels = new UniqueNames();
   return branch.namedRecords<InputRecord>('input').map(({ name, record: { id, description } }) => {
     return { name, label: labels.assign(id, displayName(description) || displayName(name)) };
@@ -63,13 +63,16 @@ function serverOf(branch: Branch): AudioServerRecord | undefined {
   return branch.records<AudioServerRecord>('audio.server')[0];
 }
 
-function defaultOutputOf(branch: Branch): LabelledOutput | undefined {
+function defaultOutputOf(branch: Branch): LabelledOutputRecord | undefined {
   const name = serverOf(branch)?.default_sink;
   return outputsOf(branch).find(({ record }) => record.name === name);
 }
 
 /** True if the published select has no option for the default output, which is new or has a new label. */
-export function isDefaultOutputUnlisted(branch: Branch, published: ReadonlyMap<string, Fields>): boolean {
+export function isDefaultOutputUnlisted(
+  branch: Branch,
+  published: ReadonlyMap<string, EntityMembers>,
+): boolean {
   const label = defaultOutputOf(branch)?.label;
   const options = published.get('default_output')?.['options'];
   return label !== undefined && Array.isArray(options) && !options.includes(label);
@@ -83,7 +86,10 @@ function maxPercentOf(output: OutputRecord | undefined): number {
   return Math.round((output?.volume_limit ?? 1) * 100);
 }
 
-function outputEntities(node: DisplayedNode, { name, label, record }: LabelledOutput): readonly Draft[] {
+function outputEntities(
+  node: DisplayedNode,
+  { name, label, record }: LabelledOutputRecord,
+): readonly Draft[] {
   return volumeAndMute(node, {
     keyPrefix: `output_${slugOf(name)}`,
     relativeTopic: `audio/outputs/${topicLevel(name)}`,
@@ -93,7 +99,7 @@ function outputEntities(node: DisplayedNode, { name, label, record }: LabelledOu
   });
 }
 
-function inputEntities(node: DisplayedNode, { name, label }: LabelledThing): readonly Draft[] {
+function inputEntities(node: DisplayedNode, { name, label }: LabelledDevice): readonly Draft[] {
   return volumeAndMute(node, {
     keyPrefix: `input_${slugOf(name)}`,
     relativeTopic: `audio/inputs/${topicLevel(name)}`,

@@ -21,7 +21,7 @@ export function isPublishable(topic: string): boolean {
 }
 
 /** Bounds of a text from a broker. A body over HTTP has the same (docs/home-assistant.md, "Commands"). */
-const JSON_BYTES_MAX = 65_536;
+const JSON_MAX_BYTES = 65_536;
 const JSON_LEVELS_MAX = 32;
 
 /** A player's bus name without MPRIS' prefix. All players have the prefix, so topics and routes omit it. */
@@ -46,7 +46,7 @@ function percentEncoded(character: string): string {
  * turned into JSON again, because `JSON.stringify` would throw.
  */
 export function boundedJson(text: string): unknown {
-  if (Buffer.byteLength(text) > JSON_BYTES_MAX) return undefined;
+  if (Buffer.byteLength(text) > JSON_MAX_BYTES) return undefined;
   try {
     const value: unknown = JSON.parse(text);
     return hasAtMostLevels(value, JSON_LEVELS_MAX) ? value : undefined;
@@ -69,7 +69,7 @@ const HASH_PURPOSE = 'tonearm: node identifier';
 
 const IDENTIFIER_CHARS = 16;
 const TOPIC_HASH_CHARS = 6;
-const NAME_CHARS_MAX = 64;
+const NAME_MAX_CHARACTERS = 64;
 
 /**
  * Hexadecimal digits, which stay the same when the node's name or address changes. Each user of a machine is
@@ -103,11 +103,11 @@ export function clientIdOf(identifier: string, topic: string): string {
 export function ownerText(node: string, identifier: string): string {
   if (node === identifier)
     return 'this branch belongs to another tonearm on this machine, or on a clone of it: their /etc/machine-id is the same';
-  return `this branch belongs to another node, ${clipped(node, NAME_CHARS_MAX)}: set mqtt.topic to a different value`;
+  return `this branch belongs to another node, ${clipped(node, NAME_MAX_CHARACTERS)}: set mqtt.topic to a different value`;
 }
 
 /** For people: why Home Assistant has no device of this node. `branch`: the branch of the other owner. */
 export function cloneText(branch: string): string {
-  const other = clipped(branch, NAME_CHARS_MAX);
+  const other = clipped(branch, NAME_MAX_CHARACTERS);
   return `Home Assistant shows the node of the branch ${other}, whose /etc/machine-id is the same: give this machine an id of its own`;
 }

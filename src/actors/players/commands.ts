@@ -7,7 +7,7 @@ import type { Failure } from '../../protocol/actor/result.js';
 import type { PlayerRecord } from '../../protocol/actor/schemas.js';
 import type { VariantValue } from '../../protocol/dbus/method.js';
 import { NO_TRACK, PLAYER_INTERFACE, PLAYER_PATH, playerMethods } from '../../protocol/dbus/mpris.js';
-import type { Caller } from '../bus/bus.js';
+import type { BusCaller } from '../bus/bus.js';
 import { type BusResult, busFault, isAbsence } from '../bus/fault.js';
 import { capabilitiesOf, NOTHING_KNOWN, withPlayerProperties } from './facts.js';
 import type { Metadata } from './metadata.js';
@@ -19,8 +19,8 @@ export type PlayerCommand = Exclude<PlayersCommand, { readonly do: 'cover' | 'pa
 type TrackCommand = Extract<PlayersCommand, { readonly do: 'goto' | 'remove' | 'add' }>;
 type PositionCommand = Extract<PlayersCommand, { readonly do: 'position' }>;
 type PlainCommand = Exclude<PlayerCommand, TrackCommand | PositionCommand>;
-type PlayersBus = Caller<'players'>;
-type Refusal = Failure<Fault>;
+type PlayersBus = BusCaller<'players'>;
+type CommandFailure = Failure<Fault>;
 
 /** The capability that a command needs, by default `can_control`. `neededCapability` has an exception. */
 const NEEDED_CAPABILITIES: Partial<
@@ -64,13 +64,13 @@ function answerOf(player: Player, command: PlayerCommand, reply: BusResult<undef
 }
 
 /** `question` ends the sentence "PLAYER did not answer". */
-function refusalWithoutReply({ busName, readings }: Player, question: string): Refusal {
+function refusalWithoutReply({ busName, readings }: Player, question: string): CommandFailure {
   if (readings.isStopped) return failure('no-such-player', `${busName} has left`);
   return failure('timeout', `${busName} did not answer ${question}`);
 }
 
 /** Undefined if the known facts of the player allow the command. */
-function refusalOf(player: Player, command: PlayerCommand): Refusal | undefined {
+function refusalOf(player: Player, command: PlayerCommand): CommandFailure | undefined {
   const capability = neededCapability(player, command);
   if (!capabilitiesOf(player.facts)[capability])
     return failure('not-able', `${player.busName} does not allow this: ${capability} is false`);
@@ -89,7 +89,7 @@ function neededCapability({ isPlaying }: Player, command: PlayerCommand): keyof 
 function positionRefusalOf(
   { trackId, texts, lengthUs }: Metadata,
   { position, track_id: requestedId }: PositionCommand,
-): Refusal | undefined {
+): CommandFailure | undefined {
   // A client may send an id that the record has, but that the player's methods do not accept.
   const currentId = trackId ?? texts['mpris:trackid'] ?? NO_TRACK;
   if (requestedId !== undefined && requestedId !== currentId)
@@ -100,7 +100,7 @@ function positionRefusalOf(
   return failure('bad-value', `position: the track ends at ${lengthUs} microseconds`);
 }
 
-function trackRefusalOf(player: Player, command: TrackCommand): Refusal | undefined {
+function trackRefusalOf(player: Player, command: TrackCommand): CommandFailure | undefined {
   const { tracklist, busName } = player;
   const { newestReading } = tracklist;
   if (newestReading === undefined) return failure('no-tracklist', `${busName} has no tracklist`);
@@ -113,7 +113,7 @@ function trackRefusalOf(player: Player, command: TrackCommand): Refusal | undefi
 }
 
 /** Refuses a URI if the player does not list its scheme, which is `file` for `file:///music/song.ogg`. */
-function uriRefusalOf({ facts, busName }: Player, uri: string): Refusal | undefined {
+function uriRefusalOf({ facts, busName }: Player, uri: string): CommandFailure | undefined {
   const schemes = facts.root.SupportedUriSchemes ?? [];
   const ownScheme = /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1]?.toLowerCase();
   const isSupported = schemes.some((scheme) => scheme.toLowerCase() === ownScheme);

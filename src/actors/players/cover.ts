@@ -10,7 +10,7 @@ import type { Answer, CoverAnswer } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { success } from '../../protocol/actor/result.js';
 import { PLAYER_INTERFACE, PLAYER_PATH, playerMethods } from '../../protocol/dbus/mpris.js';
-import type { Caller } from '../bus/bus.js';
+import type { BusCaller } from '../bus/bus.js';
 import { percentDecoded } from '../text.js';
 import { Turns } from '../turns.js';
 import { isDataUrl } from './metadata.js';
@@ -62,7 +62,7 @@ type CoverPlayer = Pick<Player, 'facts' | 'owner'>;
 export type FetchCover = (url: string) => Promise<ImageAnswer | undefined>;
 
 export class CoverReader {
-  readonly #bus: Caller<'players'>;
+  readonly #bus: BusCaller<'players'>;
   readonly #clock: Clock;
   readonly #webCovers: WebCovers | undefined;
   /**
@@ -73,7 +73,7 @@ export class CoverReader {
   #openRequests = 0;
 
   /** `fetch`: undefined if the node fetches no covers, and redirects clients to the web instead. */
-  constructor(bus: Caller<'players'>, clock: Clock, fetch?: FetchCover) {
+  constructor(bus: BusCaller<'players'>, clock: Clock, fetch?: FetchCover) {
     this.#bus = bus;
     this.#clock = clock;
     this.#webCovers = fetch === undefined ? undefined : new WebCovers(clock, fetch);
@@ -164,7 +164,7 @@ class WebCovers {
 }
 
 /** The facts keep no long URL, because it contains the image itself (`data:`). So each request reads it. */
-async function readLongUrl(bus: Caller<'players'>, { owner }: CoverPlayer): Promise<string | undefined> {
+async function readLongUrl(bus: BusCaller<'players'>, { owner }: CoverPlayer): Promise<string | undefined> {
   const options = { path: PLAYER_PATH, deadlineMs: ANSWER_MAX_MS };
   const properties = await bus.call(playerMethods(owner).getAll, [PLAYER_INTERFACE], options);
   const metadata: unknown = properties.ok ? properties.value['Metadata'] : undefined;

@@ -28,7 +28,7 @@ import {
 import { PlayerPublisher } from './player-publisher.js';
 import { PlayerSignals } from './player-signals.js';
 import { ReckonedPosition } from './position.js';
-import { CALL_OPTIONS, fetchProperties, isStandIn } from './properties.js';
+import { CALL_OPTIONS, fetchProperties, isPlayerctld } from './properties.js';
 import { RepeatedReading } from './repeated-reading.js';
 import { Tracklist } from './tracklist.js';
 
@@ -48,7 +48,7 @@ const LOGGED_AFTER_FAILURES = 2;
 const POSITION_PROPERTIES = ['Metadata', 'PlaybackStatus'] as const;
 
 /** A player's connection to the bus. */
-interface Connection {
+interface PlayerConnection {
   readonly busName: string;
   /** The connection's unique name. */
   readonly owner: string;
@@ -94,7 +94,7 @@ export class Player {
   #hasBegunToPlay = false;
 
   constructor(
-    { busName, owner, pid, isOlderThanBackend }: Connection,
+    { busName, owner, pid, isOlderThanBackend }: PlayerConnection,
     bus: Pick<Bus<'players'>, 'call' | 'watch' | 'unwatch'>,
     clock: Clock,
     publish: Pick<Publisher, 'put' | 'drop'>,
@@ -236,7 +236,7 @@ export class Player {
   }
 
   async #stopIfPlayerctld(): Promise<void> {
-    if (!(await isStandIn(this.#bus, this.#methods))) return;
+    if (!(await isPlayerctld(this.#bus, this.#methods))) return;
     this.stop();
     this.isKnown = false;
     this.published.drop();

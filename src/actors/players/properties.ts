@@ -9,7 +9,7 @@ import {
   PLAYERCTLD_PROPERTIES,
   type playerMethods,
 } from '../../protocol/dbus/mpris.js';
-import type { Caller } from '../bus/bus.js';
+import type { BusCaller } from '../bus/bus.js';
 import { type BusError, type BusResult, isAbsence } from '../bus/fault.js';
 import { withoutPrototype } from '../text.js';
 
@@ -30,7 +30,7 @@ export function isWithoutReply(error: BusError): boolean {
  * read, or if the player stops answering.
  */
 export async function fetchProperties(
-  bus: Caller<'players'>,
+  bus: BusCaller<'players'>,
   methods: Methods,
   iface: string,
   table: PropertyTable,
@@ -48,7 +48,7 @@ export async function fetchProperties(
 }
 
 /** True for playerctld, which repeats the state of another player, even after the other player has gone. */
-export async function isStandIn(bus: Caller<'players'>, methods: Methods): Promise<boolean> {
+export async function isPlayerctld(bus: BusCaller<'players'>, methods: Methods): Promise<boolean> {
   const answer = await bus.call(methods.getAll, [PLAYERCTLD_INTERFACE], CALL_OPTIONS);
   return answer.ok && readProperties(PLAYERCTLD_PROPERTIES, answer.value).PlayerNames !== undefined;
 }

@@ -11,7 +11,7 @@ import {
   TRACKLIST_INTERFACE,
   TRACKLIST_PROPERTIES,
 } from '../../protocol/dbus/mpris.js';
-import type { Caller } from '../bus/bus.js';
+import type { BusCaller } from '../bus/bus.js';
 import type { BusResult } from '../bus/fault.js';
 import { isTrackId, metadataOf } from './metadata.js';
 import { CALL_OPTIONS, fetchProperties, isWithoutReply } from './properties.js';
@@ -42,7 +42,7 @@ interface TracklistReading {
 }
 
 export class Tracklist {
-  readonly #bus: Caller<'players'>;
+  readonly #bus: BusCaller<'players'>;
   readonly #methods: ReturnType<typeof playerMethods>;
   readonly #onChange: () => void;
   readonly readings: RepeatedReading;
@@ -55,7 +55,7 @@ export class Tracklist {
   readonly #announcedIds = new Set<string>();
 
   /** `onChange`: called when the record of a reading differs from the record before. */
-  constructor(owner: string, bus: Caller<'players'>, clock: Clock, onChange: () => void) {
+  constructor(owner: string, bus: BusCaller<'players'>, clock: Clock, onChange: () => void) {
     this.#bus = bus;
     this.#methods = playerMethods(owner);
     this.#onChange = onChange;

@@ -117,7 +117,7 @@ export interface FollowedUnit {
   readonly isKnown: boolean;
 }
 
-interface UnitEntry {
+interface FollowedUnitEntry {
   unit: FollowedUnit;
   path: string;
   /** Counts signals about the run, so that a reading can find out whether a signal has overtaken it. */
@@ -131,7 +131,7 @@ interface UnitEntry {
 
 export class UnitTable {
   readonly names: readonly string[];
-  readonly #entries: ReadonlyMap<string, UnitEntry>;
+  readonly #entries: ReadonlyMap<string, FollowedUnitEntry>;
 
   constructor(names: readonly string[]) {
     this.names = names;
@@ -211,7 +211,7 @@ export class UnitTable {
   }
 
   #applySignal(
-    isAbout: (entry: UnitEntry) => boolean,
+    isAbout: (entry: FollowedUnitEntry) => boolean,
     change: (facts: UnitFacts) => UnitFacts,
   ): readonly FollowedUnit[] {
     const entries = [...this.#entries.values()].filter(isAbout);
@@ -224,7 +224,7 @@ export class UnitTable {
 }
 
 /** Returns false, and replaces nothing, if this reading was requested before the present one. */
-function replaceFile(entry: UnitEntry, file: FileReading): boolean {
+function replaceFile(entry: FollowedUnitEntry, file: FileReading): boolean {
   if (file.requestNumber < entry.unit.file.requestNumber) return false;
   entry.unit = { ...entry.unit, file };
   return true;

@@ -3,13 +3,13 @@
 import { editDistance } from '../../edit-distance.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { type WrongUsage, wrongUsage } from '../arguments.js';
-import { COMMANDS, type Command } from './commands.js';
+import { COMMANDS, type CtlCommand } from './commands.js';
 import { SHELLS, type Shell } from './completions.js';
 import { commandHelp, ctlHelp } from './help.js';
 import { eventTypes } from './watch.js';
-import { type Call, readWords } from './words.js';
+import { type RequestArguments, readWords } from './words.js';
 
-export interface Options {
+export interface CtlOptions {
   readonly node?: string | undefined;
   readonly json: boolean;
 }
@@ -18,13 +18,13 @@ export type CtlRequest =
   | { readonly do: 'print'; readonly text: string }
   | { readonly do: 'version' }
   | { readonly do: 'completion'; readonly shell: Shell }
-  | { readonly do: 'watch'; readonly options: Options; readonly types: readonly string[] }
+  | { readonly do: 'watch'; readonly options: CtlOptions; readonly types: readonly string[] }
   | {
       readonly do: 'call';
-      readonly options: Options;
+      readonly options: CtlOptions;
       readonly name: string;
-      readonly command: Command;
-      readonly call: Call;
+      readonly command: CtlCommand;
+      readonly call: RequestArguments;
     }
   | WrongUsage;
 
@@ -84,7 +84,7 @@ function helpFor(name: string | undefined): CtlRequest {
   return { do: 'print', text: commandHelp(name, command) };
 }
 
-function watchRequest(words: readonly string[], options: Options): CtlRequest {
+function watchRequest(words: readonly string[], options: CtlOptions): CtlRequest {
   const types = eventTypes(words);
   return types.ok
     ? { do: 'watch', options, types: types.value }
@@ -98,11 +98,11 @@ function completionRequest([word, ...others]: readonly string[]): CtlRequest {
 }
 
 /** Undefined also for a name that every object has, such as `constructor`. */
-function findCommand(name: string): Command | undefined {
+function findCommand(name: string): CtlCommand | undefined {
   return Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
 }
 
-function commandNamed(name: string): Result<Command, string> {
+function commandNamed(name: string): Result<CtlCommand, string> {
   const command = findCommand(name);
   if (command !== undefined) return success(command);
   return failed(`there is no operation ${JSON.stringify(name)}; near it: ${similarNames(name).join(', ')}`);

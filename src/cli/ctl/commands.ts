@@ -13,7 +13,7 @@ import { allowedValues, documentedPath, LOG_LINES, parametersOf } from '../../pr
 import { BODIES, type ComponentName } from '../../protocol/actor/schemas.js';
 
 /** A member of the body, or of the query of a log. */
-export interface Field {
+export interface CommandField {
   readonly name: string;
   readonly type: 'number' | 'integer' | 'boolean' | 'string';
   /** All allowed values, if they are a closed list. */
@@ -23,21 +23,21 @@ export interface Field {
   readonly description?: string | undefined;
 }
 
-export interface Parameter {
+export interface CommandParameter {
   readonly name: string;
   /** All allowed values; undefined if the parameter is a name. */
   readonly values?: readonly string[] | undefined;
 }
 
-export interface Command {
+export interface CtlCommand {
   readonly operation: OperationName;
   readonly section: string;
   readonly summary: string;
   /** The method and the path, such as `POST /audio/outputs/{output}/volume`. */
   readonly route: string;
-  readonly parameters: readonly Parameter[];
+  readonly parameters: readonly CommandParameter[];
   /** Words without a name are the values of the fields in this order. */
-  readonly fields: readonly Field[];
+  readonly fields: readonly CommandField[];
   /** Lists of names. In each list, one of the named fields must have a value. */
   readonly required: readonly (readonly string[])[];
   /** True if a call without a field toggles what the field would set, such as a mute. */
@@ -69,7 +69,7 @@ const SECTIONS: Readonly<Partial<Record<ChildName, string>>> = {
 };
 const NODE_SECTION = 'The node';
 
-const LINES_FIELD: Field = {
+const LINES_FIELD: CommandField = {
   name: 'lines',
   type: 'integer',
   minimum: LOG_LINES.minimum,
@@ -83,15 +83,15 @@ function commandName(operation: OperationName): string {
   return words.replace(/^set-/, '');
 }
 
-function fieldOf([name, schema]: readonly [string, BodySchema]): Field {
+function fieldOf([name, schema]: readonly [string, BodySchema]): CommandField {
   // Only a field for an id or a name has `anyOf`. It is a text here, because the node takes both as a text.
   const type = schema.anyOf === undefined ? (schema.type ?? 'string') : 'string';
   const { minimum, maximum, description } = schema;
-  return { name, type: type as Field['type'], values: schema.enum, minimum, maximum, description };
+  return { name, type: type as CommandField['type'], values: schema.enum, minimum, maximum, description };
 }
 
 /** The schema of a body is an object, or a choice of several objects. */
-function fieldsOf(operation: Operation): Pick<Command, 'fields' | 'required'> {
+function fieldsOf(operation: Operation): Pick<CtlCommand, 'fields' | 'required'> {
   if (operation.method === 'GET')
     return { fields: operation.kind === 'log' ? [LINES_FIELD] : [], required: [] };
   if (operation.body === undefined) return { fields: [], required: [] };
@@ -103,7 +103,7 @@ function fieldsOf(operation: Operation): Pick<Command, 'fields' | 'required'> {
   return { fields, required: isChoice ? [requiredNames] : requiredNames.map((name) => [name]) };
 }
 
-function commandOf(operation: OperationName): Command {
+function commandOf(operation: OperationName): CtlCommand {
   const row: Operation = OPERATIONS[operation];
   const isChange = row.method === 'POST';
   const backendSection = 'backend' in row ? SECTIONS[row.backend] : undefined;
@@ -120,7 +120,7 @@ function commandOf(operation: OperationName): Command {
 }
 
 /** By name, in the order of the table. */
-export const COMMANDS: Readonly<Record<string, Command>> = Object.fromEntries(
+export const COMMANDS: Readonly<Record<string, CtlCommand>> = Object.fromEntries(
   OPERATION_NAMES.map((operation) => [commandName(operation), commandOf(operation)]),
 );
 

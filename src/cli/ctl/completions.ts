@@ -2,7 +2,7 @@
 // not among them, because no node is asked while somebody types. Pure.
 
 import { TOGGLE_WORD } from '../../protocol/actor/plain-values.js';
-import { COMMANDS, type Command, EVENT_TYPES } from './commands.js';
+import { COMMANDS, type CtlCommand, EVENT_TYPES } from './commands.js';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
@@ -45,7 +45,7 @@ function completedOperations(): readonly CompletedOperation[] {
   return [...operations, watch, completion];
 }
 
-function wordsAfter({ parameters, fields, toggles }: Command): readonly string[] {
+function wordsAfter({ parameters, fields, toggles }: CtlCommand): readonly string[] {
   const fieldNames = fields.map(({ name }) => `${name}=`);
   const allowedValues = [...parameters, ...fields].flatMap(({ values = [] }) => values);
   const hasSwitch = fields.some(({ type }) => type === 'boolean');

@@ -1,6 +1,6 @@
 // The texts of `tonearm ctl --help` and `tonearm ctl OPERATION --help`, from the table of operations. Pure.
 
-import { COMMANDS, type Command, type Field } from './commands.js';
+import { COMMANDS, type CommandField, type CtlCommand } from './commands.js';
 import { EXIT, type ExitName, MEANINGS } from './statuses.js';
 import { placeholder } from './words.js';
 
@@ -41,14 +41,14 @@ export function ctlHelp(): string {
   return HEAD + lists.join('') + statusLines();
 }
 
-function commandLine(name: string, command: Command): string {
+function commandLine(name: string, command: CtlCommand): string {
   const signature = signatureOf(name, command);
   const gap = signature.length > SIGNATURE_COLUMNS ? `\n${' '.repeat(SIGNATURE_COLUMNS + 2)}` : '';
   return `  ${signature.padEnd(SIGNATURE_COLUMNS)}${gap}  ${command.summary}\n`;
 }
 
 /** `output-volume OUTPUT VOLUME|DELTA`. */
-function signatureOf(name: string, { parameters, fields, required }: Command): string {
+function signatureOf(name: string, { parameters, fields, required }: CtlCommand): string {
   const optional = fields.filter((field) => !required.flat().includes(field.name));
   return [
     name,
@@ -64,7 +64,7 @@ function statusLines(): string {
   return `\nExit status:\n${rows.join('')}`;
 }
 
-export function commandHelp(name: string, command: Command): string {
+export function commandHelp(name: string, command: CtlCommand): string {
   const { parameters, fields, toggles, summary, route } = command;
   const words: readonly (readonly [string, string])[] = [
     ...parameters.map(({ name, values }) => [name, values?.join(' or ') ?? 'a name'] as const),
@@ -79,7 +79,7 @@ export function commandHelp(name: string, command: Command): string {
 const isRealBound = (bound: number | undefined): boolean =>
   bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER;
 
-function fieldText(field: Field, toggles: boolean): string {
+function fieldText(field: CommandField, toggles: boolean): string {
   const { name, type, values, minimum, maximum, description } = field;
   const switchWords = toggles ? 'on, off or toggle' : 'on or off';
   const kindByType = {

@@ -7,7 +7,7 @@ import type { OperationName } from '../../protocol/actor/operations.js';
 import type { ParameterName } from '../../protocol/actor/parameters.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { askNode } from './ask.js';
-import type { Call } from './words.js';
+import type { RequestArguments } from './words.js';
 
 /** A record of any list. */
 type ListedRecord = Readonly<Record<string, unknown>>;
@@ -54,7 +54,7 @@ const ID = /^\d+$/;
 const CANDIDATES_MAX = 12;
 
 export interface NamedCall {
-  readonly call: Call;
+  readonly call: RequestArguments;
   /**
    * For each word that fits nothing, a text that names the existing things. It is for people, and printed
    * only if the node knows no such thing.
@@ -66,7 +66,10 @@ export interface NamedCall {
  * Replaces the words of a call by the names that the node knows. Fails if a word fits several things; the
  * error names these. Rejects with a `ProblemError` if the node does not list the things.
  */
-export async function resolveNames(node: Tonearm, call: Call): Promise<Result<NamedCall, string>> {
+export async function resolveNames(
+  node: Tonearm,
+  call: RequestArguments,
+): Promise<Result<NamedCall, string>> {
   const notes: string[] = [];
   const params: Record<string, string> = { ...call.params };
   const body: Record<string, unknown> = { ...call.body };

@@ -7,9 +7,9 @@ import { errorText, printable } from '../../printable.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { VERSION } from '../../version.js';
 import { lines, writeOut } from '../output.js';
-import { type CtlRequest, type Options, parseCtl } from './arguments.js';
+import { type CtlOptions, type CtlRequest, parseCtl } from './arguments.js';
 import { askNode } from './ask.js';
-import type { Command } from './commands.js';
+import type { CtlCommand } from './commands.js';
 import { completions } from './completions.js';
 import { resolveNames } from './names.js';
 import { addressHere, addressOf, type NodeAddress } from './node-address.js';
@@ -42,7 +42,7 @@ function run(request: CtlRequest): ExitName | Promise<ExitName> {
   }
 }
 
-async function nodeFor(options: Options): Promise<Result<Tonearm, Ending>> {
+async function nodeFor(options: CtlOptions): Promise<Result<Tonearm, Ending>> {
   const name = options.node ?? process.env['TONEARM_NODE'] ?? '';
   if (name === '') {
     const here = await addressHere();
@@ -79,7 +79,7 @@ async function callNode({ name, command, call, options }: CallRequest): Promise<
 
 /** An operation that only changes something prints nothing. */
 async function printAnswer(
-  { operation, route, answerSchema }: Command,
+  { operation, route, answerSchema }: CtlCommand,
   answer: unknown,
   json: boolean,
 ): Promise<ExitName> {

@@ -12,7 +12,7 @@ const LEVELS = 'audio.level';
 /** The node sends this event when the stream begins, after each silence, and when the daemon ends. */
 const GREETING = 'server.info';
 
-export interface WatchRequest {
+export interface WatchOptions {
   /** Empty for all types except the levels and the greeting. */
   readonly types: readonly string[];
   readonly json: boolean;
@@ -42,18 +42,18 @@ function isNamedBy(name: string, type: string): boolean {
 }
 
 /** Resolves when `request.over` aborts, or with the problem if the first attempt fails. */
-export function watch(transport: Transport, request: WatchRequest): Promise<ProblemError | undefined> {
-  return new Promise((resolve) => new Watch(transport, request, resolve));
+export function watch(transport: Transport, request: WatchOptions): Promise<ProblemError | undefined> {
+  return new Promise((resolve) => new EventWatch(transport, request, resolve));
 }
 
-class Watch {
-  readonly #request: WatchRequest;
+class EventWatch {
+  readonly #request: WatchOptions;
   readonly #stream: ReconnectingStream;
   readonly #end: (problem: ProblemError | undefined) => void;
   #wasOpen = false;
   #isLost = false;
 
-  constructor(transport: Transport, request: WatchRequest, end: (problem: ProblemError | undefined) => void) {
+  constructor(transport: Transport, request: WatchOptions, end: (problem: ProblemError | undefined) => void) {
     this.#request = request;
     this.#end = end;
     this.#stream = new ReconnectingStream({

@@ -3,9 +3,9 @@
 
 import { numberIn, SWITCH_WORDS, TOGGLE_WORD } from '../../protocol/actor/plain-values.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
-import type { Command, Field } from './commands.js';
+import type { CommandField, CtlCommand } from './commands.js';
 
-export interface Call {
+export interface RequestArguments {
   readonly params: Readonly<Record<string, string>>;
   /** Undefined if there is no field. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
@@ -32,7 +32,7 @@ const MICROSECONDS: ReadonlyMap<string, number> = new Map([
 const TIME = /^(.*?)(ms|s|m)$/;
 
 /** The error names the field and what is wrong with it. */
-export function readWords(command: Command, words: readonly string[]): Result<Call, string> {
+export function readWords(command: CtlCommand, words: readonly string[]): Result<RequestArguments, string> {
   const { parameters } = command;
   // The first words are the parameters, in order. If there are two words, a third parameter has none.
   const missing = parameters[words.length];
@@ -54,7 +54,7 @@ export function placeholder(name: string): string {
 }
 
 /** Each word is the value of the next field, or has the form `field=value`. */
-function readFields(command: Command, words: readonly string[]): Result<Call['body'], string> {
+function readFields(command: CtlCommand, words: readonly string[]): Result<RequestArguments['body'], string> {
   const isToggle = words.length === 1 && words[0]?.toLowerCase() === TOGGLE_WORD;
   if (command.toggles && isToggle) return success(undefined);
   const body: Record<string, unknown> = {};
@@ -72,12 +72,12 @@ function readFields(command: Command, words: readonly string[]): Result<Call['bo
 }
 
 interface FieldText {
-  readonly field: Field;
+  readonly field: CommandField;
   readonly text: string;
 }
 
 /** The field that a word is for, and the text of its value. */
-function fieldFor(command: Command, word: string, body: object): Result<FieldText, string> {
+function fieldFor(command: CtlCommand, word: string, body: object): Result<FieldText, string> {
   const [, name = '', value = ''] = NAMED_WORD.exec(word) ?? [];
   const namedField = command.fields.find((field) => field.name === name);
   if (namedField !== undefined && Object.hasOwn(body, name)) return failed(`${name} is there twice`);
@@ -94,17 +94,17 @@ function fieldFor(command: Command, word: string, body: object): Result<FieldTex
 }
 
 /** True if neither the field nor a field that excludes it has a value yet. */
-function isFreeField({ required }: Command, name: string, body: object): boolean {
+function isFreeField({ required }: CtlCommand, name: string, body: object): boolean {
   const alternatives = required.find((names) => names.includes(name)) ?? [name];
   return !alternatives.some((alternative) => Object.hasOwn(body, alternative));
 }
 
 /** A word with a sign is a change, and fits only a field that may be negative: `+5%` is a `delta`. */
-function fitsField({ type, minimum = Number.NEGATIVE_INFINITY }: Field, word: string): boolean {
+function fitsField({ type, minimum = Number.NEGATIVE_INFINITY }: CommandField, word: string): boolean {
   return type === 'string' || minimum < 0 || !SIGNED_WORD.test(word);
 }
 
-function fieldValue(field: Field, text: string): Result<unknown, string> {
+function fieldValue(field: CommandField, text: string): Result<unknown, string> {
   if (field.type === 'boolean') return switchIn(text);
   if (field.type !== 'string') return numberValue(field, text);
   const { values } = field;
@@ -118,7 +118,7 @@ function switchIn(text: string): Result<boolean, string> {
   return value === undefined ? failed(`${quoted(text)} is neither on nor off`) : success(value);
 }
 
-function numberValue({ description = '' }: Field, text: string): Result<number, string> {
+function numberValue({ description = '' }: CommandField, text: string): Result<number, string> {
   // In schemas.ts, the description of a field for a time begins with the unit.
   const time = description.startsWith('microseconds') ? TIME.exec(text) : null;
   const [, digits = text, unit = ''] = time ?? [];

@@ -20,7 +20,7 @@ import type { EventQuery } from './query.js';
  * A portion ends with the event that reaches this size, because bytes that the kernel does not accept stay
  * in user memory.
  */
-const PORTION_BYTES_MAX = 64 * 1024;
+const PORTION_MAX_BYTES = 64 * 1024;
 
 export interface CursorContext {
   readonly journal: Journal;
@@ -66,7 +66,7 @@ export class Cursor {
         if (entry.sequence <= readUpTo) this.#noteIntroduction(entry, knownUpTo);
       this.#items = this.#changesAfter(readUpTo, knownUpTo);
     }
-    this.#joiner = new Joiner(context.bootId, PORTION_BYTES_MAX);
+    this.#joiner = new Joiner(context.bootId, PORTION_MAX_BYTES);
   }
 
   /**
@@ -93,12 +93,12 @@ export class Cursor {
   }
 
   /**
-   * Joins the texts of events until they have about `PORTION_BYTES_MAX` together, or until `#items` ends.
+   * Joins the texts of events until they have about `PORTION_MAX_BYTES` together, or until `#items` ends.
    * Returns '' if `#items` ends without an event.
    */
   #readPortion(): string {
     let text = '';
-    while (text.length < PORTION_BYTES_MAX) {
+    while (text.length < PORTION_MAX_BYTES) {
       const item = this.#items.next().value;
       const event = this.#joiner.eventBefore(item);
       text += event?.text ?? '';
@@ -122,7 +122,7 @@ export class Cursor {
     this.#readUpTo = undefined;
     this.#introduced.clear();
     this.#items = this.#snapshot(readUpTo, journal.newestSequence);
-    this.#joiner = new Joiner(bootId, PORTION_BYTES_MAX);
+    this.#joiner = new Joiner(bootId, PORTION_MAX_BYTES);
   }
 
   /** Changes that arrive during the iteration are appended to the journal, so they are read, too. */

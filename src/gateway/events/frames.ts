@@ -15,8 +15,8 @@ import type { JournalEntry } from '../journal.js';
 import { DATA_MAX_BYTES, shortenedData, tracklistData } from './line-length.js';
 
 /** `retry:` is random in this range, so that not all clients reconnect at once after a restart. */
-const RETRY_MS_MIN = 2000;
-const RETRY_MS_MAX = 5000;
+const RETRY_MIN_MS = 2000;
+const RETRY_MAX_MS = 5000;
 
 /**
  * Each type of event has one kind, but `backend.updated` has one for each child, and `server.info` has none.
@@ -116,7 +116,7 @@ export const BYE_EVENT = frame('server.info', '"bye"');
 export function firstLines(chance: number, unknownNames: readonly string[] = []): string {
   const remark =
     unknownNames.length === 0 ? '' : `: ignored, as unknown here: ${JSON.stringify(unknownNames)}\n`;
-  const retryMs = RETRY_MS_MIN + Math.floor(chance * (RETRY_MS_MAX - RETRY_MS_MIN + 1));
+  const retryMs = RETRY_MIN_MS + Math.floor(chance * (RETRY_MAX_MS - RETRY_MIN_MS + 1));
   return `${remark}retry: ${retryMs}\n${frame('server.info', '"connected"')}`;
 }
 

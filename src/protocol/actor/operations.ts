@@ -7,7 +7,7 @@ import type { Params, ParamsOf } from './parameters.js';
 import type { BodyName, BodyOf, ComponentName } from './schemas.js';
 
 /** A key of the configuration that a route needs besides its backend. It must be true, or have a value. */
-export type Need =
+export type RequiredKey =
   | 'api.logs'
   | 'api.metrics'
   | 'api.sse.enabled'
@@ -48,7 +48,7 @@ interface OperationRow<Path extends string> {
   /** Parameters are in braces. Every path is served with and without a trailing slash. */
   readonly path: Path;
   readonly summary: string;
-  readonly needs: readonly Need[];
+  readonly needs: readonly RequiredKey[];
 }
 
 /** Any command. The table decides which commands there are. */
@@ -103,7 +103,7 @@ type AnySource = JsonSource<AnyCommand> | BytesSource<AnyCommand>;
 function read<
   Path extends string,
   Schema extends ComponentName | undefined,
-  const Source extends AnySource & { readonly needs?: readonly Need[] },
+  const Source extends AnySource & { readonly needs?: readonly RequiredKey[] },
 >(path: Path, summary: string, schema: Schema, source: Source): ReadRow<Path, Schema> & Source {
   return { method: 'GET', path, summary, schema, needs: [], ...source };
 }
@@ -136,7 +136,7 @@ interface ChangeOptions<PathParams, Body extends BodyName | undefined, Command> 
    * Used in place of a missing body. A row with a `body` but without this refuses a request without a body.
    */
   readonly defaultBody?: BodyFor<Body>;
-  readonly needs?: readonly Need[];
+  readonly needs?: readonly RequiredKey[];
   readonly mqtt?: readonly MqttName[];
   /** By default the command is the verb, with the parameters and the members of the body. */
   readonly command?: (params: PathParams, body: BodyFor<Body>) => Command;

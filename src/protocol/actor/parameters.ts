@@ -51,7 +51,7 @@ export type ParameterKind = 'id or name' | 'name' | readonly string[];
 export type ParameterName = keyof typeof PARAMETERS;
 
 /** The type of a parameter's value: `scope` makes `'user' | 'system'`, any other makes `string`. */
-type ValueOf<Name extends ParameterName> = Name extends 'scope' ? UnitScope : string;
+type ParameterValue<Name extends ParameterName> = Name extends 'scope' ? UnitScope : string;
 
 /** The parameters of a path: `/services/{scope}/{unit}` makes `'scope' | 'unit'`. */
 type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer PathAfterName}`
@@ -60,7 +60,7 @@ type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infe
 
 /** `/services/{scope}/{unit}` makes `{ scope: 'user' | 'system', unit: string }`. */
 export type ParamsOf<Path extends string> = {
-  readonly [Name in NamesIn<Path> & ParameterName]: ValueOf<Name>;
+  readonly [Name in NamesIn<Path> & ParameterName]: ParameterValue<Name>;
 };
 
 /** The values of the query `lines`, which requests the newest lines of a log. */

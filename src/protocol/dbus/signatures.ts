@@ -6,7 +6,7 @@ type Long = number | bigint;
 /** A dictionary of variants. Each variant is only its value, without its signature. */
 type Variants = Readonly<Record<string, unknown>>;
 /** The interfaces of an object, each with its properties. */
-type Interfaces = Readonly<Record<string, Variants>>;
+type ObjectInterfaces = Readonly<Record<string, Variants>>;
 /** A change of a unit file: its kind, the file, and the target if the file is a link. */
 type UnitFileChange = readonly [string, string, string];
 /** An inhibitor of logind: what, who, why, mode, user id, process id. */
@@ -31,7 +31,7 @@ interface Signatures {
   ay: readonly [Uint8Array];
   'a{sv}': readonly [Variants];
   'aa{sv}': readonly [readonly Variants[]];
-  'a{oa{sa{sv}}}': readonly [Readonly<Record<string, Interfaces>>];
+  'a{oa{sa{sv}}}': readonly [Readonly<Record<string, ObjectInterfaces>>];
   '(uo)': readonly [readonly [number, string]];
   'a(sss)': readonly [readonly UnitFileChange[]];
   'a(ssssuu)': readonly [readonly Inhibitor[]];
@@ -42,7 +42,7 @@ interface Signatures {
   so: readonly [string, string];
   ss: readonly [string, string];
   'ba(sss)': readonly [boolean, readonly UnitFileChange[]];
-  'oa{sa{sv}}': readonly [string, Interfaces];
+  'oa{sa{sv}}': readonly [string, ObjectInterfaces];
   oas: readonly [string, readonly string[]];
   asb: readonly [readonly string[], boolean];
   asbb: readonly [readonly string[], boolean, boolean];

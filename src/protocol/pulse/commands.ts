@@ -36,7 +36,7 @@ import type { Writer } from './writer.js';
  * Arguments in wire order, by name. The type is `Writable<never>`, because every `Writable` can be assigned
  * to it.
  */
-export type Arguments = Readonly<Record<string, Writable<never>>>;
+export type CommandArguments = Readonly<Record<string, Writable<never>>>;
 /** The type that an argument is written from: `typeof u32` makes `number`. */
 type ArgumentOf<Kind> = Kind extends Writable<infer Value> ? Value : never;
 
@@ -44,16 +44,16 @@ type ArgumentOf<Kind> = Kind extends Writable<infer Value> ? Value : never;
  * The values of arguments: `{ index: typeof u32, muted: typeof bool }` makes
  * `{ index: number, muted: boolean }`.
  */
-type ArgsOf<Args extends Arguments> = { readonly [Name in keyof Args]: ArgumentOf<Args[Name]> };
+type ArgsOf<Args extends CommandArguments> = { readonly [Name in keyof Args]: ArgumentOf<Args[Name]> };
 
 interface RequestSpec<Args, Value> {
   readonly code: number;
-  readonly args: Arguments;
+  readonly args: CommandArguments;
   readonly reply: Readable<Value>;
   write(writer: Writer, args: Args): void;
 }
 
-function request<const Args extends Arguments, Value>(
+function request<const Args extends CommandArguments, Value>(
   code: number,
   args: Args,
   reply: Readable<Value>,

@@ -88,11 +88,11 @@ export function since<T>(version: 33 | 34 | 35, kind: Readable<T>): Readable<T |
 type FieldTable = Readonly<Record<string, Readable<unknown>>>;
 
 /** The type that a field is read as: `typeof volume` makes `number`. */
-type ValueOf<Field> = Field extends Readable<infer Value> ? Value : never;
+type FieldValue<Field> = Field extends Readable<infer Value> ? Value : never;
 
 /** Fields that may be missing: `{ name: typeof text, ports: Readable<Port[] | undefined> }` has `'ports'`. */
 type OptionalNames<F extends FieldTable> = {
-  [K in keyof F]: undefined extends ValueOf<F[K]> ? K : never;
+  [K in keyof F]: undefined extends FieldValue<F[K]> ? K : never;
 }[keyof F];
 
 /**
@@ -100,9 +100,9 @@ type OptionalNames<F extends FieldTable> = {
  * `{ name: string, mute: boolean }`. Fields that may be missing on the wire are optional.
  */
 export type RecordOf<F extends FieldTable> = {
-  readonly [K in Exclude<keyof F, OptionalNames<F>>]: ValueOf<F[K]>;
+  readonly [K in Exclude<keyof F, OptionalNames<F>>]: FieldValue<F[K]>;
 } & {
-  readonly [K in OptionalNames<F>]?: ValueOf<F[K]> | undefined;
+  readonly [K in OptionalNames<F>]?: FieldValue<F[K]> | undefined;
 };
 
 /** The fields of a table in one protocol version. Made once per table, not once per record, to save time. */

@@ -23,7 +23,7 @@ export interface ConfigEntry {
 }
 
 /** A longer text from a file is cut in messages. */
-const QUOTED_CHARS_MAX = 60;
+const QUOTED_MAX_CHARACTERS = 60;
 
 /** A key in another section counts this many edits more: people mistype a key more often than its section. */
 const OTHER_SECTION_PENALTY = 1;
@@ -37,13 +37,13 @@ const USER_INFORMATION = /\/\/\S*@/g;
 /** The text in quotes on one line, without passwords. */
 export function quoted(text: string): string {
   const masked = text.replace(USER_INFORMATION, '//...@');
-  const cut = masked.length > QUOTED_CHARS_MAX ? `${masked.slice(0, QUOTED_CHARS_MAX)}...` : masked;
+  const cut = masked.length > QUOTED_MAX_CHARACTERS ? `${masked.slice(0, QUOTED_MAX_CHARACTERS)}...` : masked;
   return printable(JSON.stringify(cut));
 }
 
 /** The path of a key in `parent` ('' at the top). */
 export function keyPath(parent: string, name: string): string {
-  const printedName = /^[\w-]+$/.test(name) && name.length <= QUOTED_CHARS_MAX ? name : quoted(name);
+  const printedName = /^[\w-]+$/.test(name) && name.length <= QUOTED_MAX_CHARACTERS ? name : quoted(name);
   return parent === '' ? printedName : `${parent}.${printedName}`;
 }
 

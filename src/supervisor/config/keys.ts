@@ -110,7 +110,7 @@ export const KEYS = {
   discovery: {
     enabled: key(false, readers.flag),
     name: key(
-      ({ hostname }) => cutBytes(`tonearm on ${hostname}`, texts.SERVICE_NAME_BYTES_MAX),
+      ({ hostname }) => cutBytes(`tonearm on ${hostname}`, texts.SERVICE_NAME_MAX_BYTES),
       readers.checkedText('a name', texts.serviceName),
     ),
     nodes: key(

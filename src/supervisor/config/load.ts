@@ -13,7 +13,7 @@ import { type ConfigFile, type Configuration, resolve, type WrongConfiguration }
 const SYSTEM_CONFIG = '/etc/tonearm/config.yaml';
 
 /** This limit also bounds the cost of parsing: 64 KiB of brackets take about a second and 60 MB. */
-const FILE_BYTES_MAX = 64 * 1024;
+const FILE_MAX_BYTES = 64 * 1024;
 
 /** A folder `conf.d` has at most this many files. */
 const DROP_INS_MAX = 256;
@@ -39,7 +39,7 @@ export interface LoadedConfiguration extends Configuration {
 }
 
 /** The error is a line for people that says why the file cannot be read. */
-type FileResult = Result<ConfigFile, string>;
+type ConfigFileResult = Result<ConfigFile, string>;
 
 /** If a file is wrong or cannot be read, the result has failed. Rejects only by a fault of ours. */
 export async function loadSettings(request: LoadRequest): Promise<LoadResult> {
@@ -67,13 +67,13 @@ export async function loadSettings(request: LoadRequest): Promise<LoadResult> {
  * The user's file, else the system's; undefined if neither exists. A user's file that cannot be read is a
  * problem, and is not skipped.
  */
-function firstExisting(directory: string | undefined, systemConfig: string): FileResult | undefined {
+function firstExisting(directory: string | undefined, systemConfig: string): ConfigFileResult | undefined {
   const usersFile = directory === undefined ? undefined : readConfig(`${directory}/tonearm/config.yaml`);
   return usersFile ?? readConfig(systemConfig);
 }
 
 /** Sorted by the names of the files. Hidden files are left out. */
-function dropIns(folder: string): readonly FileResult[] {
+function dropIns(folder: string): readonly ConfigFileResult[] {
   try {
     const names = fs.readdirSync(folder).filter((name) => /^[^.].*\.ya?ml$/s.test(name));
     if (names.length > DROP_INS_MAX)
@@ -88,14 +88,14 @@ function dropIns(folder: string): readonly FileResult[] {
 }
 
 /** Undefined if there is no such file. */
-function readConfig(path: string): FileResult | undefined {
+function readConfig(path: string): ConfigFileResult | undefined {
   const failedBecause = (text: string, line?: number) => failed(problemAt(path, text, line));
   try {
     const result = readBounded(path);
     if (!result.ok) return failedBecause(result.error);
     const bytes = result.value;
-    if (bytes.length > FILE_BYTES_MAX)
-      return failedBecause(`document: is larger than ${FILE_BYTES_MAX} bytes`, 1);
+    if (bytes.length > FILE_MAX_BYTES)
+      return failedBecause(`document: is larger than ${FILE_MAX_BYTES} bytes`, 1);
     // A TextDecoder is not used, because the first one costs 5 ms of CPU. It would remove a byte order mark,
     // but the parser does so, too.
     const text = bytes.toString();
@@ -132,7 +132,7 @@ function readBounded(path: string): Result<Buffer, string> {
     // A device is allowed because of /dev/null: a link to it masks a file of conf.d.
     if (!stats.isFile() && !stats.isCharacterDevice())
       return failed(`cannot be read: it is ${kindOfFile(stats)}`);
-    const bytes = Buffer.alloc(FILE_BYTES_MAX + 1);
+    const bytes = Buffer.alloc(FILE_MAX_BYTES + 1);
     return success(bytes.subarray(0, fs.readSync(handle, bytes)));
   } finally {
     fs.closeSync(handle);
@@ -160,7 +160,7 @@ function kindOfFile(stats: fs.Stats): string {
 
 const BROKEN_LINK = 'cannot be read: it is, or is behind, a broken link';
 
-function missingFile(path: string): FileResult {
+function missingFile(path: string): ConfigFileResult {
   return failed(problemAt(path, 'cannot be read: no such file or directory'));
 }
 

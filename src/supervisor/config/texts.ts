@@ -28,7 +28,7 @@ const doesNotMatch = (pattern: RegExp) => (text: string) => !pattern.test(text);
 const isLongerThan = (maxBytes: number) => (text: string) => Buffer.byteLength(text) > maxBytes;
 
 /** IFNAMSIZ of linux/if.h is one more, because it counts the terminating zero. */
-const INTERFACE_BYTES_MAX = 15;
+const INTERFACE_MAX_BYTES = 15;
 
 /**
  * The rules are stricter than the kernel's (dev_valid_name in net/core/dev.c). The kernel also allows names
@@ -38,8 +38,8 @@ const INTERFACE_BYTES_MAX = 15;
 const interfaceName = acceptUnless(
   ['it is not a whole IPv4 address', /^[0-9]*\.[0-9.]*$/],
   ['it is not an IPv6 address (write it without brackets and port)', /[:[\]]/],
-  [`an interface name has 1 to ${INTERFACE_BYTES_MAX} bytes`, /^$/],
-  [`an interface name has 1 to ${INTERFACE_BYTES_MAX} bytes`, isLongerThan(INTERFACE_BYTES_MAX)],
+  [`an interface name has 1 to ${INTERFACE_MAX_BYTES} bytes`, /^$/],
+  [`an interface name has 1 to ${INTERFACE_MAX_BYTES} bytes`, isLongerThan(INTERFACE_MAX_BYTES)],
   [
     'an interface name has only letters, digits and . _ -, and does not begin with . or -',
     doesNotMatch(/^\w[\w.-]*$/),
@@ -47,7 +47,7 @@ const interfaceName = acceptUnless(
 );
 
 /** The limit of RFC 1035, section 2.3.4, for the form with dots. */
-const HOST_CHARS_MAX = 253;
+const HOST_MAX_CHARACTERS = 253;
 
 /** Labels of RFC 1123 with dots between them, such as `node.lan`. Home networks also use the underscore. */
 const HOST = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/i;
@@ -86,11 +86,11 @@ export function hostName(text: string): CheckResult {
 }
 
 function isHostName(text: string): boolean {
-  return HOST.test(text) && text.length <= HOST_CHARS_MAX;
+  return HOST.test(text) && text.length <= HOST_MAX_CHARACTERS;
 }
 
 function hostFault(host: string): string {
-  if (host.length > HOST_CHARS_MAX) return `a host name has at most ${HOST_CHARS_MAX} characters`;
+  if (host.length > HOST_MAX_CHARACTERS) return `a host name has at most ${HOST_MAX_CHARACTERS} characters`;
   if (/[^\0-\x7f]/.test(host)) return 'write an international host name in its xn-- form';
   return 'a host name has parts of 1 to 63 letters, digits, - and _ with dots between them, and no scheme, port or path';
 }
@@ -108,33 +108,34 @@ export function bluetoothAddress(text: string): CheckResult {
 }
 
 /** The limit of the D-Bus specification. */
-const BUS_NAME_BYTES_MAX = 255;
+const BUS_NAME_MAX_BYTES = 255;
 
 /** A player's name on the bus, with or without the prefix of MPRIS. `*` stands for any characters. */
 export const playerPattern = acceptUnless(
   ['it is empty', /^$/],
-  [`it is longer than ${BUS_NAME_BYTES_MAX} bytes`, isLongerThan(BUS_NAME_BYTES_MAX)],
+  [`it is longer than ${BUS_NAME_MAX_BYTES} bytes`, isLongerThan(BUS_NAME_MAX_BYTES)],
   ['a name on the bus has only letters, digits and . _ -, and * stands for anything', /[^\w.*-]/],
 );
 
 /** The limit of a DNS label (RFC 6763, section 4.1.1). */
-export const SERVICE_NAME_BYTES_MAX = 63;
+export const SERVICE_NAME_MAX_BYTES = 63;
 
 /** The name of the node's service on the network. */
 export function serviceName(text: string): CheckResult {
   const bytes = Buffer.byteLength(text);
-  if (bytes === 0 || bytes > SERVICE_NAME_BYTES_MAX)
-    return failed(`it has ${bytes} bytes, 1 to ${SERVICE_NAME_BYTES_MAX} are allowed`);
+  if (bytes === 0 || bytes > SERVICE_NAME_MAX_BYTES)
+    return failed(`it has ${bytes} bytes, 1 to ${SERVICE_NAME_MAX_BYTES} are allowed`);
   return /\p{Cc}/u.test(text) ? failed('it holds a control character') : success(text);
 }
 
-const LABEL_CHARS_MAX = 64;
+const LABEL_MAX_CHARACTERS = 64;
 
 /** The label of an output or a group. */
 export function outputLabel(text: string): CheckResult {
   const count = [...text].length;
-  const bounds = `1 to ${LABEL_CHARS_MAX} are allowed, and at least one is no blank`;
-  if (text.trim() === '' || count > LABEL_CHARS_MAX) return failed(`it has ${count} characters, ${bounds}`);
+  const bounds = `1 to ${LABEL_MAX_CHARACTERS} are allowed, and at least one is no blank`;
+  if (text.trim() === '' || count > LABEL_MAX_CHARACTERS)
+    return failed(`it has ${count} characters, ${bounds}`);
   return /\p{Cc}/u.test(text) ? failed('it holds a control character') : success(text);
 }
 
@@ -205,11 +206,11 @@ function hasPortZero(text: string): boolean {
 }
 
 /** MQTT allows 65 535 bytes for a topic. This text only begins topics, so it must be shorter. */
-const TOPIC_BYTES_MAX = 256;
+const TOPIC_MAX_BYTES = 256;
 
 /** The beginning of the node's topics. Topics with `$` belong to the broker (MQTT 5, section 4.7.2). */
 export const mqttTopic = acceptUnless(
-  [`it is longer than ${TOPIC_BYTES_MAX} bytes`, isLongerThan(TOPIC_BYTES_MAX)],
+  [`it is longer than ${TOPIC_MAX_BYTES} bytes`, isLongerThan(TOPIC_MAX_BYTES)],
   ['it holds a wildcard, + or #', /[+#]/],
   ['it holds a control character', /[\p{Cc}\p{Noncharacter_Code_Point}\p{Cs}]/u],
   ['topics that begin with $ belong to the broker', /^\$/],
@@ -217,38 +218,38 @@ export const mqttTopic = acceptUnless(
 );
 
 /** The record of a unit is one event of the stream, so the address in it needs a bound. */
-const URL_BYTES_MAX = 4096;
+const URL_MAX_BYTES = 4096;
 
 /** The address in a unit's record. It may have any scheme, and is published as it is written. */
 export const url = acceptUnless(
   ['it is empty', /^$/],
-  [`it is longer than ${URL_BYTES_MAX} bytes`, isLongerThan(URL_BYTES_MAX)],
+  [`it is longer than ${URL_MAX_BYTES} bytes`, isLongerThan(URL_MAX_BYTES)],
 );
 
 /** The limit of MQTT for a text. */
-const MQTT_TEXT_BYTES_MAX = 65_535;
+const MQTT_TEXT_MAX_BYTES = 65_535;
 
 export const userName = acceptUnless(
   ['it is empty', /^$/],
   ['it is too long, or holds a control character', /\p{Cc}/u],
-  ['it is too long, or holds a control character', isLongerThan(MQTT_TEXT_BYTES_MAX)],
+  ['it is too long, or holds a control character', isLongerThan(MQTT_TEXT_MAX_BYTES)],
 );
 
 /** PATH_MAX of linux/limits.h is one more, because it counts the terminating zero. */
-const PATH_BYTES_MAX = 4095;
+const PATH_MAX_BYTES = 4095;
 
 /**
  * sun_path of a sockaddr_un (unix(7)) has room for 107 bytes and the terminating zero. The limit is 98
  * bytes, as promised to users (docs/configuration.md, "Keys"). It leaves room to make the socket in a
  * temporary folder. The daemon needs no such folder today (actors/upgrade/progress-socket.ts).
  */
-const SOCKET_PATH_BYTES_MAX = 107 - '.xxxxxx/s'.length;
+const SOCKET_PATH_MAX_BYTES = 107 - '.xxxxxx/s'.length;
 
 /** The result is absolute: the home directory replaces a leading `~`. */
-export const filePath = pathUpTo(PATH_BYTES_MAX);
+export const filePath = pathUpTo(PATH_MAX_BYTES);
 
 /** Like `filePath`, but short enough for a Unix socket. */
-export const socketPath = pathUpTo(SOCKET_PATH_BYTES_MAX);
+export const socketPath = pathUpTo(SOCKET_PATH_MAX_BYTES);
 
 function pathUpTo(maxBytes: number): TextCheck {
   return (text, home) => {
@@ -266,7 +267,7 @@ function pathUpTo(maxBytes: number): TextCheck {
 }
 
 /** UNIT_NAME_MAX of systemd is one more, because it counts the terminating zero. */
-const UNIT_NAME_BYTES_MAX = 255;
+const UNIT_NAME_MAX_BYTES = 255;
 
 /** The types of units (systemd.unit(5)), in the order of enum UnitType. */
 const UNIT_SUFFIX = /\.(?:service|mount|swap|socket|target|device|automount|timer|path|slice|scope)$/;
@@ -280,7 +281,7 @@ const UNIT_STEM = /^[0-9A-Za-z:\-_.\\@]+$/;
  */
 export const unitName = acceptUnless(
   ['it is empty', /^$/],
-  [`it is longer than ${UNIT_NAME_BYTES_MAX} bytes`, isLongerThan(UNIT_NAME_BYTES_MAX)],
+  [`it is longer than ${UNIT_NAME_MAX_BYTES} bytes`, isLongerThan(UNIT_NAME_MAX_BYTES)],
   ['it has no suffix such as .service', (name) => !UNIT_SUFFIX.test(name)],
   ['it has nothing before the suffix', (name) => stemOf(name) === ''],
   ['only letters, digits and : - _ . \\ @ are allowed', (name) => !UNIT_STEM.test(stemOf(name))],

@@ -19,7 +19,7 @@ import {
   rawOf,
   rememberChannelParts,
 } from '../../../src/protocol/pulse/volume.js';
-import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
+import { serverInfo, sinkInfo, sinkInputInfo } from './sound-records.js';
 
 const FULL = RAW_NORM;
 const HALF = RAW_NORM / 2;
@@ -33,11 +33,11 @@ function stateWithSound(): SoundState {
   state.putSink(sinkInfo(1, 'kitchen', { volume: [FULL, HALF] }));
   state.putSink(sinkInfo(2, 'desk', { ports: [{ ...PORT, name: 'speaker' }], volume: [0, 0] }));
   state.putSink(sinkInfo(3, 'mono', { channelMap: [0], volume: [FULL] }));
-  state.putSinkInput(inputInfo(5, 'News', { volume: [FULL, HALF] }));
-  state.putSinkInput(inputInfo(6, 'Pass', { hasVolume: false, sink: 3 }));
+  state.putSinkInput(sinkInputInfo(5, 'News', { volume: [FULL, HALF] }));
+  state.putSinkInput(sinkInputInfo(6, 'Pass', { hasVolume: false, sink: 3 }));
   state.putSink(sinkInfo(4, 'cinema'));
-  state.putSinkInput(inputInfo(7, 'Film', { sink: 4, format: { encoding: 2, props: {} } }));
-  state.putSinkInput(inputInfo(8, 'Filter', { volumeWritable: false, sink: 1 }));
+  state.putSinkInput(sinkInputInfo(7, 'Film', { sink: 4, format: { encoding: 2, props: {} } }));
+  state.putSinkInput(sinkInputInfo(8, 'Filter', { volumeWritable: false, sink: 1 }));
   state.putSink(sinkInfo(10, 'twin'));
   state.putSink(sinkInfo(11, 'twin'));
   return state;

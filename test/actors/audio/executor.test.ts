@@ -13,7 +13,7 @@ import type { ClosedReason, RequestError } from '../../../src/protocol/pulse/out
 import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { inputInfo, serverInfo, sinkInfo, sourceInfo } from './sound-records.js';
+import { serverInfo, sinkInfo, sinkInputInfo, sourceInfo } from './sound-records.js';
 
 /** A test that does not end must fail. */
 const DEADLINE = { timeout: 60_000 };
@@ -25,8 +25,8 @@ function stateWithSound(): SoundState {
   const state = new SoundState();
   state.putServer(serverInfo());
   state.putSink(sinkInfo(0, 'living'));
-  state.putSinkInput(inputInfo(5, 'News'));
-  state.putSinkInput(inputInfo(6, 'Pass', { hasVolume: false, sink: 9 }));
+  state.putSinkInput(sinkInputInfo(5, 'News'));
+  state.putSinkInput(sinkInputInfo(6, 'Pass', { hasVolume: false, sink: 9 }));
   return state;
 }
 
@@ -128,10 +128,10 @@ describe('a change of the default output that also moves the streams', () => {
     const state = stateWithSound();
     state.putSink(sinkInfo(1, 'group', { ownerModule: GROUP_MODULE }));
     state.putSinkInput(
-      inputInfo(7, 'Simultaneous output', { sink: 9, client: undefined, ownerModule: GROUP_MODULE }),
+      sinkInputInfo(7, 'Simultaneous output', { sink: 9, client: undefined, ownerModule: GROUP_MODULE }),
     );
-    state.putSinkInput(inputInfo(8, 'Show', { sink: 1 }));
-    state.putSinkInput(inputInfo(9, 'Phone', { sink: 9, client: undefined, ownerModule: 8 }));
+    state.putSinkInput(sinkInputInfo(8, 'Show', { sink: 1 }));
+    state.putSinkInput(sinkInputInfo(9, 'Phone', { sink: 9, client: undefined, ownerModule: 8 }));
     const moved: (number | undefined)[] = [];
     const send: CommandConnection['send'] = async ({ command, args }) => {
       if (command !== 'MOVE_SINK_INPUT') return { ok: true, value: undefined };
@@ -156,10 +156,10 @@ describe('a change of the default output that also moves the streams', () => {
   test('moves no passthrough stream to an output with a limit', async () => {
     const state = new SoundState({ outputs: {}, volumeLimit: { living: 0.5 } });
     state.putSink(sinkInfo(0, 'living'));
-    state.putSinkInput(inputInfo(5, 'Film', { sink: 9, hasVolume: false }));
+    state.putSinkInput(sinkInputInfo(5, 'Film', { sink: 9, hasVolume: false }));
     assert.deepEqual(streamMoves(state, 'living'), []);
 
-    state.putSinkInput(inputInfo(5, 'Film', { sink: 9 }));
+    state.putSinkInput(sinkInputInfo(5, 'Film', { sink: 9 }));
     assert.equal(streamMoves(state, 'living').length, 1);
   });
 });
@@ -170,7 +170,7 @@ test('a command that would be refused is decided again after the record has been
   const reads: ReadRequest[] = [];
   const readAgain: CommandConnection['readAgain'] = async (request) => {
     reads.push(request);
-    if (reads.length > 1) state.putSinkInput(inputInfo(6, 'Pass'));
+    if (reads.length > 1) state.putSinkInput(sinkInputInfo(6, 'Pass'));
   };
   const executor = new Executor(connectionWith({ state, readAgain }), TIMING, systemClock);
 

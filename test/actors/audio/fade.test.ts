@@ -8,7 +8,7 @@ import { fadeOfDefault } from '../../../src/actors/audio/fade.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import { Turns } from '../../../src/actors/turns.js';
 import { ManualClock } from '../../manual-clock.js';
-import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
+import { serverInfo, sinkInfo, sinkInputInfo } from './sound-records.js';
 
 const RAW_FULL = 0x1_0000;
 
@@ -20,7 +20,7 @@ test('a volume that somebody sets during a step is set again, and ends the fade'
     state.putSink(sinkInfo(0, 'living', { volume: [volume * RAW_FULL, volume * RAW_FULL] }));
   state.server = serverInfo({ defaultSink: 'living' });
   readVolume(0.5);
-  state.putSinkInput(inputInfo(1, 'music', { sink: 0, corked: false }));
+  state.putSinkInput(sinkInputInfo(1, 'music', { sink: 0, corked: false }));
 
   const setVolumes: number[] = [];
   const fade = fadeOfDefault({

@@ -12,7 +12,7 @@ import {
 } from '../../../src/actors/audio/levels.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import type { SinkInfo, SinkInputInfo } from '../../../src/protocol/pulse/records.js';
-import { inputInfo, sinkInfo, sourceInfo } from './sound-records.js';
+import { sinkInfo, sinkInputInfo, sourceInfo } from './sound-records.js';
 
 function stateWith(sinks: readonly SinkInfo[], inputs: readonly SinkInputInfo[]): SoundState {
   const state = new SoundState();
@@ -24,7 +24,7 @@ function stateWith(sinks: readonly SinkInfo[], inputs: readonly SinkInputInfo[])
 const SUSPENDED = 2;
 const LIVING = sinkInfo(3, 'living');
 const KITCHEN = sinkInfo(1, 'kitchen');
-const NEWS = inputInfo(7, 'News', { sink: 3 });
+const NEWS = sinkInputInfo(7, 'News', { sink: 3 });
 
 describe('the playing outputs are listed', () => {
   const BOTH = [LIVING, KITCHEN];
@@ -34,7 +34,7 @@ describe('the playing outputs are listed', () => {
     inputs: readonly SinkInputInfo[],
     expected: number[],
   ])[] = [
-    ['in the order of the indices', BOTH, [NEWS, inputInfo(8, 'Song', { sink: 1 })], [1, 3]],
+    ['in the order of the indices', BOTH, [NEWS, sinkInputInfo(8, 'Song', { sink: 1 })], [1, 3]],
     ['without outputs that are not known yet', [], [NEWS], []],
     ['without outputs that sleep', [{ ...LIVING, state: SUSPENDED }, KITCHEN], [NEWS], []],
   ];

@@ -9,7 +9,7 @@ import type { Setting, SoundCommand } from '../../../src/actors/audio/setting-pl
 import { SoundState } from '../../../src/actors/audio/state.js';
 import type { SinkInfo } from '../../../src/protocol/pulse/records.js';
 import { RAW_NORM } from '../../../src/protocol/pulse/volume.js';
-import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
+import { serverInfo, sinkInfo, sinkInputInfo } from './sound-records.js';
 
 const FULL = [RAW_NORM, RAW_NORM];
 const HALF = [RAW_NORM / 2, RAW_NORM / 2];
@@ -47,9 +47,9 @@ function stateWithFilters(): SoundState {
   state.putSink(filter(QUIET, 'quiet', 'card', { volume: [0, 0] }));
   state.putSink(sinkInfo(LOUD, 'loud', { volume: FULL }));
   state.putSink(sinkInfo(FREE, 'free', { volume: HALF, flags: FLAT }));
-  state.putSinkInput(inputInfo(20, 'News', { sink: CARD, volume: HALF }));
-  state.putSinkInput(inputInfo(21, 'Music', { sink: ECHO, volume: HALF }));
-  state.putSinkInput(inputInfo(TALK, 'Talk', { sink: LOUD, volume: HALF }));
+  state.putSinkInput(sinkInputInfo(20, 'News', { sink: CARD, volume: HALF }));
+  state.putSinkInput(sinkInputInfo(21, 'Music', { sink: ECHO, volume: HALF }));
+  state.putSinkInput(sinkInputInfo(TALK, 'Talk', { sink: LOUD, volume: HALF }));
   return state;
 }
 
@@ -95,17 +95,17 @@ describe('a filter', () => {
   test('a filter whose own stream was moved to another output has the limit of that output in its record', () => {
     const state = stateWithFilters();
     const echoStream = { ownerModule: moduleOfFilter(ECHO), client: undefined };
-    state.putSinkInput(inputInfo(30, 'Echo stream', { ...echoStream, sink: CARD }));
+    state.putSinkInput(sinkInputInfo(30, 'Echo stream', { ...echoStream, sink: CARD }));
     assert.equal(limitOf(state, UPPER), 0.5);
     state.takeChanged();
 
-    state.putSinkInput(inputInfo(30, 'Echo stream', { ...echoStream, sink: FREE }));
+    state.putSinkInput(sinkInputInfo(30, 'Echo stream', { ...echoStream, sink: FREE }));
 
     assert.equal(limitOf(state, UPPER), undefined);
     // Any filter may own the moved stream, so state.ts marks all filters. It also marks the server, because
     // the publisher would not update outputs otherwise.
-    const { sinks, hasServerChanged } = state.takeChanged();
-    assert.deepEqual([sinks, hasServerChanged], [[ECHO, UPPER, QUIET], true]);
+    const { sinks, haveServerOrSinksChanged } = state.takeChanged();
+    assert.deepEqual([sinks, haveServerOrSinksChanged], [[ECHO, UPPER, QUIET], true]);
   });
 });
 
@@ -129,7 +129,7 @@ describe('a command for a stream', () => {
 
   test('a command that moves passthrough to an output with a limit is refused', () => {
     const state = stateWithFilters();
-    state.putSinkInput(inputInfo(23, 'Film', { sink: LOUD, hasVolume: false }));
+    state.putSinkInput(sinkInputInfo(23, 'Film', { sink: LOUD, hasVolume: false }));
     const planMove = (output: string) => planCommand(state, { do: 'move', client: 'Film', output });
     assert.equal(planMove('card').kind, 'fault');
     assert.equal(planMove('free').kind, 'set');

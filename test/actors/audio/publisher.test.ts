@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { SoundPublisher } from '../../../src/actors/audio/publisher.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import type { OutputRecord } from '../../../src/protocol/actor/schemas.js';
-import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
+import { serverInfo, sinkInfo, sinkInputInfo } from './sound-records.js';
 
 function setUp() {
   const published: string[] = [];
@@ -21,7 +21,7 @@ function setUp() {
   });
   state.putServer(serverInfo());
   state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen')], new Set());
-  state.replaceSinkInputs([inputInfo(5, 'News')], new Set());
+  state.replaceSinkInputs([sinkInputInfo(5, 'News')], new Set());
   /** Publishes the state, and returns what was published since the last call. */
   const update = () => {
     publisher.update(state);
@@ -32,22 +32,22 @@ function setUp() {
 
 test('records that are read again unchanged are not published, also with properties in another order', () => {
   const { state, update } = setUp();
-  state.putSinkInput(inputInfo(5, 'News', { props: { a: '1', b: '2' } }));
+  state.putSinkInput(sinkInputInfo(5, 'News', { props: { a: '1', b: '2' } }));
   update();
 
   state.putServer(serverInfo());
   state.replaceSinks([sinkInfo(0, 'living', { latency: 17 }), sinkInfo(1, 'kitchen')], new Set());
-  state.replaceSinkInputs([inputInfo(5, 'News', { props: { b: '2', a: '1' } })], new Set());
+  state.replaceSinkInputs([sinkInputInfo(5, 'News', { props: { b: '2', a: '1' } })], new Set());
 
   assert.deepEqual(update(), []);
 });
 
 test('two clients that swap names are both removed before either is published with its new name', () => {
   const { state, update } = setUp();
-  state.putSinkInput(inputInfo(6, 'Weather'));
+  state.putSinkInput(sinkInputInfo(6, 'Weather'));
   update();
 
-  state.replaceSinkInputs([inputInfo(5, 'Weather'), inputInfo(6, 'News')], new Set());
+  state.replaceSinkInputs([sinkInputInfo(5, 'Weather'), sinkInputInfo(6, 'News')], new Set());
 
   const expected = [
     'drop audio.clients 5',
@@ -82,7 +82,7 @@ test('too many records are logged once, and again only after half of them have g
   const warningsAt = (count: number) => {
     const sinks = Array.from({ length: count }, (_, index) => sinkInfo(index, `sink ${index}`));
     state.replaceSinks(sinks, new Set());
-    const inputs = Array.from({ length: count }, (_, index) => inputInfo(index, `stream ${index}`));
+    const inputs = Array.from({ length: count }, (_, index) => sinkInputInfo(index, `stream ${index}`));
     state.replaceSinkInputs(inputs, new Set());
     return update().filter((line) => line.startsWith('warn'));
   };
@@ -113,8 +113,8 @@ test('a record has no properties if control characters would make its JSON too l
   state.putServer(serverInfo());
   const eightProps = (text: string) =>
     Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8].map((key) => [`${key}`, text]));
-  state.putSinkInput(inputInfo(5, 'Long', { props: eightProps('x'.repeat(1000)) }));
-  state.putSinkInput(inputInfo(6, 'Wild', { props: eightProps('\u0001'.repeat(1000)) }));
+  state.putSinkInput(sinkInputInfo(5, 'Long', { props: eightProps('x'.repeat(1000)) }));
+  state.putSinkInput(sinkInputInfo(6, 'Wild', { props: eightProps('\u0001'.repeat(1000)) }));
 
   publisher.update(state);
   const records = published.map((json) => JSON.parse(json) as { name: string; props: object });

@@ -12,8 +12,11 @@ export const serverInfo = (fields: Partial<ServerInfo> = {}): ServerInfo =>
 export const sinkInfo = (index: number, name: string, fields: Partial<SinkInfo> = {}): SinkInfo =>
   Object.assign(decode('GET_SINK_INFO', bytesOf.sink(index, name, { state: 1 })), fields);
 
-export const inputInfo = (index: number, name: string, fields: Partial<SinkInputInfo> = {}): SinkInputInfo =>
-  Object.assign(decode('GET_SINK_INPUT_INFO', bytesOf.input(index, name)), fields);
+export const sinkInputInfo = (
+  index: number,
+  name: string,
+  fields: Partial<SinkInputInfo> = {},
+): SinkInputInfo => Object.assign(decode('GET_SINK_INPUT_INFO', bytesOf.input(index, name)), fields);
 
 export const sourceInfo = (index: number, name: string, fields: SourceBytes = {}): SourceInfo =>
   decode('GET_SOURCE_INFO', source({ index, name, ...fields }));

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { SoundState } from '../../../src/actors/audio/state.js';
-import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
+import { serverInfo, sinkInfo, sinkInputInfo } from './sound-records.js';
 
 function stateWithSound(): SoundState {
   const state = new SoundState();
   state.putServer(serverInfo());
   state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen', { card: 3 })], new Set());
-  state.replaceSinkInputs([inputInfo(5, 'News'), inputInfo(6, 'Music', { sink: 1 })], new Set());
+  state.replaceSinkInputs([sinkInputInfo(5, 'News'), sinkInputInfo(6, 'Music', { sink: 1 })], new Set());
   state.takeChanged();
   return state;
 }
@@ -24,14 +24,14 @@ test('a new sink with the index of a removed one does not get its balance', () =
 test('a stream keeps its balance through volume 0', () => {
   const state = stateWithSound();
   for (const leftRaw of [0x10000, 0])
-    state.putSinkInput(inputInfo(5, 'News', { volume: [leftRaw, leftRaw / 2] }));
+    state.putSinkInput(sinkInputInfo(5, 'News', { volume: [leftRaw, leftRaw / 2] }));
   assert.deepEqual(state.sinkInputs.get(5)?.balance, [1, 0.5]);
 });
 
 describe('a list of streams', () => {
   test('does not bring back a record that was removed after the list was made', () => {
     const state = stateWithSound();
-    state.replaceSinkInputs([inputInfo(5, 'News'), inputInfo(6, 'Music')], new Set([6]));
+    state.replaceSinkInputs([sinkInputInfo(5, 'News'), sinkInputInfo(6, 'Music')], new Set([6]));
     assert.deepEqual([...state.sinkInputs.keys()], [5]);
     state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen')], new Set([0]));
     assert.deepEqual([...state.sinks.keys()], [1]);
@@ -39,14 +39,14 @@ describe('a list of streams', () => {
 
   test('in any order gives a name that two streams want to the older one', () => {
     const state = new SoundState();
-    state.replaceSinkInputs([inputInfo(9, 'A'), inputInfo(3, 'A')], new Set());
+    state.replaceSinkInputs([sinkInputInfo(9, 'A'), sinkInputInfo(3, 'A')], new Set());
     assert.deepEqual([state.sinkInputs.get(3)?.name, state.sinkInputs.get(9)?.name], ['A', 'A #9']);
   });
 
   test('frees the names of ended streams before it gives names to new ones', () => {
     const state = new SoundState();
-    state.replaceSinkInputs([inputInfo(3, 'A')], new Set());
-    state.replaceSinkInputs([inputInfo(9, 'A')], new Set());
+    state.replaceSinkInputs([sinkInputInfo(3, 'A')], new Set());
+    state.replaceSinkInputs([sinkInputInfo(9, 'A')], new Set());
     assert.equal(state.sinkInputs.get(9)?.name, 'A');
   });
 });
@@ -62,7 +62,7 @@ describe('a name that its stream gives up is given to another stream', () => {
     test(what, () => {
       const state = new SoundState();
       for (const names of [before, after]) {
-        const infos = names.split(',').map((name, index) => inputInfo(index + 1, name));
+        const infos = names.split(',').map((name, index) => sinkInputInfo(index + 1, name));
         state.replaceSinkInputs(infos, new Set());
       }
       assert.equal([1, 2].map((id) => state.sinkInputs.get(id)?.name).join(), expected);
@@ -72,9 +72,9 @@ describe('a name that its stream gives up is given to another stream', () => {
 
 describe('a reference', () => {
   const state = stateWithSound();
-  state.putSinkInput(inputInfo(7, '6'));
-  state.putSinkInput(inputInfo(8, '99'));
-  state.putSinkInput(inputInfo(10, 'News'));
+  state.putSinkInput(sinkInputInfo(7, '6'));
+  state.putSinkInput(sinkInputInfo(8, '99'));
+  state.putSinkInput(sinkInputInfo(10, 'News'));
   const rows: readonly (readonly [what: string, ref: string, index: number | undefined])[] = [
     ['is an id rather than a name', '6', 6],
     ['may be a name of digits that is no id', '99', 8],
@@ -93,13 +93,16 @@ test('a new connection to another server forgets names and balances', () => {
   state.putServer(serverInfo({ cookie: 1 }));
   state.putSink(sinkInfo(0, 'living', { volume: [0x10000, 0x8000] }));
   state.putSink(sinkInfo(0, 'living', { volume: [0, 0] }));
-  state.replaceSinkInputs([inputInfo(5, 'Song'), inputInfo(6, 'Song'), inputInfo(7, 'News')], new Set());
+  state.replaceSinkInputs(
+    [sinkInputInfo(5, 'Song'), sinkInputInfo(6, 'Song'), sinkInputInfo(7, 'News')],
+    new Set(),
+  );
 
   state.enterLife(2);
   assert.deepEqual([state.server, state.sinks.size, state.sinkInputs.size], [undefined, 0, 0]);
 
   state.replaceSinks([sinkInfo(0, 'living', { volume: [0, 0] })], new Set());
-  state.replaceSinkInputs([inputInfo(6, 'Song'), inputInfo(7, 'Song')], new Set());
+  state.replaceSinkInputs([sinkInputInfo(6, 'Song'), sinkInputInfo(7, 'Song')], new Set());
 
   const names = [5, 6, 7, 8].map((id) => state.sinkInputs.get(id)?.name);
   assert.deepEqual(names, [undefined, 'Song', 'Song #7', undefined]);
@@ -108,17 +111,17 @@ test('a new connection to another server forgets names and balances', () => {
 
 test('only the first 512 streams are known, and when one ends another one can be known', () => {
   const state = new SoundState();
-  for (let index = 0; index < 600; index += 1) state.putSinkInput(inputInfo(index, 'one of many'));
+  for (let index = 0; index < 600; index += 1) state.putSinkInput(sinkInputInfo(index, 'one of many'));
   assert.deepEqual(
     [state.sinkInputs.size, state.sinkInputs.has(511), state.sinkInputs.has(512)],
     [512, true, false],
   );
 
-  state.putSinkInput(inputInfo(511, 'another'));
+  state.putSinkInput(sinkInputInfo(511, 'another'));
   assert.equal(state.sinkInputs.get(511)?.info.name, 'another');
 
   state.remove('sink-input', 0);
-  state.putSinkInput(inputInfo(600, 'a late one'));
+  state.putSinkInput(sinkInputInfo(600, 'a late one'));
   assert.equal(state.sinkInputs.has(600), true);
 
   for (let index = 0; index < 600; index += 1) state.putSink(sinkInfo(index, `sink ${index}`));

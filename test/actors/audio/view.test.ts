@@ -16,7 +16,7 @@ import {
 import type { OutputWish } from '../../../src/actors/audio/wishes.js';
 import { AudioServerRecord, ClientRecord, OutputRecord } from '../../../src/protocol/actor/schemas.js';
 import type { SinkInfo, SinkInputInfo } from '../../../src/protocol/pulse/records.js';
-import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
+import { serverInfo, sinkInfo, sinkInputInfo } from './sound-records.js';
 
 const knownSink = (info: SinkInfo, balance?: readonly number[]) => ({ info, balance });
 
@@ -48,7 +48,7 @@ const IN_LIVING = { kind: 'pipewire', name: 'News #9', output: 'living' } as con
 function client(fields: Partial<SinkInputInfo>) {
   return checkRecord(
     ClientRecord,
-    clientRecord(inputInfo(9, 'News', fields), IN_LIVING, new PropertyCache()),
+    clientRecord(sinkInputInfo(9, 'News', fields), IN_LIVING, new PropertyCache()),
   );
 }
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Device } from '../../../src/actors/bluetooth/objects.js';
+import type { BluetoothDevice } from '../../../src/actors/bluetooth/objects.js';
 import { ReconnectPolicy, type ReconnectWish } from '../../../src/actors/bluetooth/reconnect-policy.js';
 import { ManualClock } from '../../manual-clock.js';
 import { A2DP_SINK, A2DP_SOURCE, PHONE, pathOf, SPEAKER } from './scripted-bluez.js';
@@ -10,7 +10,7 @@ import { A2DP_SINK, A2DP_SOURCE, PHONE, pathOf, SPEAKER } from './scripted-bluez
 const HEADSET = '00001108-0000-1000-8000-00805f9b34fb';
 const SECOND_MS = 1_000;
 
-function device(facts: Partial<Device> = {}): Device {
+function device(facts: Partial<BluetoothDevice> = {}): BluetoothDevice {
   const knownSpeaker = { path: pathOf(SPEAKER), Address: SPEAKER, Paired: true, UUIDs: [A2DP_SINK] };
   return { battery: undefined, wasFoundByScan: false, ...knownSpeaker, ...facts };
 }
@@ -19,7 +19,7 @@ const DISCONNECTED = device({ Connected: false });
 const CONNECTED = device({ Connected: true });
 const SPEAKER_PATH = DISCONNECTED.path;
 
-function policyFor(wish: ReconnectWish, ...devices: readonly Device[]) {
+function policyFor(wish: ReconnectWish, ...devices: readonly BluetoothDevice[]) {
   const clock = new ManualClock();
   const policy = new ReconnectPolicy(wish, clock);
   policy.begin(devices);
@@ -31,7 +31,12 @@ function policyFor(wish: ReconnectWish, ...devices: readonly Device[]) {
   return { clock, policy, secondsUntilDue };
 }
 
-type StartRow = readonly [what: string, wish: ReconnectWish, facts: Partial<Device>, isConnected: boolean];
+type StartRow = readonly [
+  what: string,
+  wish: ReconnectWish,
+  facts: Partial<BluetoothDevice>,
+  isConnected: boolean,
+];
 const START_ROWS: readonly StartRow[] = [
   ['a loudspeaker', true, {}, true],
   ['a headset', true, { UUIDs: [HEADSET], Icon: 'audio-headset' }, true],

@@ -3,11 +3,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Device } from '../../../src/actors/bluetooth/objects.js';
+import type { BluetoothDevice } from '../../../src/actors/bluetooth/objects.js';
 import { DeviceOutputs, makeRecords } from '../../../src/actors/bluetooth/records.js';
 
 const ADDRESS = '00:00:00:00:00:01';
-const ROWS: readonly (readonly [what: string, facts: Partial<Device>, isKnown: boolean])[] = [
+const ROWS: readonly (readonly [what: string, facts: Partial<BluetoothDevice>, isKnown: boolean])[] = [
   ['found by a scan', {}, false],
   ['paired', { Paired: true }, true],
   ['trusted', { Trusted: true }, true],
@@ -15,7 +15,7 @@ const ROWS: readonly (readonly [what: string, facts: Partial<Device>, isKnown: b
 ];
 for (const [what, facts, isKnown] of ROWS) {
   test(`a device that is ${what} is ${isKnown ? '' : 'not '}among the known ones`, () => {
-    const device: Device = {
+    const device: BluetoothDevice = {
       path: '/1',
       Address: ADDRESS,
       battery: undefined,
@@ -36,7 +36,7 @@ const DEVICE_COUNT = 512;
 const LIST_MAX_BYTES = 80 * 1024;
 
 test('if one line cannot hold all known devices, it holds the first ones and the connected ones', () => {
-  const allDevices = Array.from({ length: DEVICE_COUNT }, (_, index): Device => {
+  const allDevices = Array.from({ length: DEVICE_COUNT }, (_, index): BluetoothDevice => {
     // The device with the index 258 has the address `00:00:00:00:01:02`.
     const Address = `00:00:00:00:0${Math.floor(index / 256)}:${(index % 256).toString(16).padStart(2, '0')}`;
     const isOfLastTwo = index >= DEVICE_COUNT - 2;

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Discovery } from '../../../src/actors/discovery/bridge.js';
-import type { Interfaces } from '../../../src/actors/discovery/places.js';
+import type { NetworkInterfaces } from '../../../src/actors/discovery/places.js';
 import { systemClock } from '../../../src/host/clock.js';
 import { AVAHI_BROWSER, AVAHI_RESOLVER, LOCAL_FLAG } from '../../../src/protocol/dbus/avahi.js';
 import { put } from '../../gateway/scripted-backends.js';
@@ -24,7 +24,7 @@ const AVAHI = ':1.9';
 /** The path of every scripted signal. */
 const SIGNALS_AT = '/some/where';
 const ADDRESS = { address: '192.0.2.1', family: 'IPv4' } as const;
-const INTERFACES: Interfaces = [{ name: 'eth0', index: 2, addresses: [ADDRESS] }];
+const INTERFACES: NetworkInterfaces = [{ name: 'eth0', index: 2, addresses: [ADDRESS] }];
 
 type SpecialAnswer = (socket: Socket, received: ReceivedCall) => boolean;
 

@@ -6,10 +6,10 @@ import { test } from 'node:test';
 import {
   announcedInterfaceNames,
   announcementPlaces,
-  type Interface,
+  type NetworkInterface,
 } from '../../../src/actors/discovery/places.js';
 
-function networkInterface(name: string, index: number, ...addresses: readonly string[]): Interface {
+function networkInterface(name: string, index: number, ...addresses: readonly string[]): NetworkInterface {
   const familyOf = (address: string) => (address.includes(':') ? 'IPv6' : 'IPv4');
   return { name, index, addresses: addresses.map((address) => ({ address, family: familyOf(address) })) };
 }

@@ -67,7 +67,7 @@ for (const [content, oddities] of CONTENTS) {
     writeFileSync(path, content, { mode: 0o600 });
     const address = await addressWith(path);
     const expected = oddities === '' ? undefined : `mqtt.passwordFile: ${path}: ${oddities}`;
-    assert.equal(address.ok ? address.value.oddities : 'cannot be read', expected);
+    assert.equal(address.ok ? address.value.passwordOddities : 'cannot be read', expected);
   });
 }
 

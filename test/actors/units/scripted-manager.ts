@@ -3,7 +3,7 @@
 // It sends a signal only when a test calls `sendChange` or a similar method.
 
 import { setImmediate as turn } from 'node:timers/promises';
-import type { BusOwner, CallOptions } from '../../../src/actors/bus/bus.js';
+import type { BusCallOptions, BusOwner } from '../../../src/actors/bus/bus.js';
 import type { BusResult } from '../../../src/actors/bus/fault.js';
 import { PROPERTIES_CHANGED } from '../../../src/protocol/dbus/daemon.js';
 import type { Match, Method, SignalRow } from '../../../src/protocol/dbus/method.js';
@@ -65,7 +65,7 @@ export class ScriptedManager {
   async call<Args extends readonly unknown[], Result>(
     { member }: Method<Args, Result, 'none'>,
     args: Args,
-    { path }: CallOptions = {},
+    { path }: BusCallOptions = {},
   ): Promise<BusResult<Result>> {
     if (this.#callsUnderWay >= CALLS_MAX_AT_ONCE) {
       return { ok: false, error: { kind: 'local', detail: 'too many calls without an answer' } };

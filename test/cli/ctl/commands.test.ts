@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Check } from 'typebox/value';
 import { parseCtl } from '../../../src/cli/ctl/arguments.js';
-import { COMMANDS, type Command, type Field } from '../../../src/cli/ctl/commands.js';
+import { COMMANDS, type CommandField, type CtlCommand } from '../../../src/cli/ctl/commands.js';
 import { commandHelp } from '../../../src/cli/ctl/help.js';
 import { exitFor } from '../../../src/cli/ctl/statuses.js';
 import { ProblemError } from '../../../src/client/problem.js';
@@ -21,7 +21,7 @@ function callOf(line: string) {
 }
 
 /** A word that the schema of the field accepts. */
-function wordFor({ type, values, minimum = 0, name }: Field): string {
+function wordFor({ type, values, minimum = 0, name }: CommandField): string {
   if (values !== undefined) return values[0] ?? '';
   if (type === 'boolean') return 'on';
   if (name === 'address') return 'AA:BB:CC:DD:EE:FF';
@@ -33,7 +33,7 @@ function wordFor({ type, values, minimum = 0, name }: Field): string {
  * A line with the required words; with `hasAllFields` also with those of the optional fields. The fields in
  * one list of `required` exclude each other, such as volume and delta. Only the first of them has a word.
  */
-function lineFor(name: string, { parameters, fields, required }: Command, hasAllFields: boolean): string {
+function lineFor(name: string, { parameters, fields, required }: CtlCommand, hasAllFields: boolean): string {
   const params = parameters.map(({ values = ['thing'] }) => values[0] ?? '');
   const requiredFields = required.flatMap(([firstName]) => {
     const firstField = fields.find((field) => field.name === firstName);

@@ -8,7 +8,7 @@ import { DEVICE_INTERFACE } from '../../../src/protocol/dbus/bluez.js';
 import { A2DP_SINK, device, PHONE, SPEAKER } from '../../actors/bluetooth/scripted-bluez.js';
 import { until } from '../../until.js';
 import type { Driver } from './driver.js';
-import { type House, SECOND_ADAPTER, SECOND_ADDRESS, THIRD_ADAPTER, wasCalled } from './house.js';
+import { assertCalled, type House, SECOND_ADAPTER, SECOND_ADDRESS, THIRD_ADAPTER } from './house.js';
 import type { Row } from './row.js';
 
 const untilRecord = (driver: Driver, values: Partial<BluetoothRecord>): Promise<boolean> =>
@@ -34,9 +34,9 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
     drives: ['key bluetooth.powerOnStart', 'key bluetooth.idleTimeout'],
     title: 'powerOnStart switches the adapter on, and idleTimeout switches it off again',
     run: async ({ plain, bluez }) => {
-      wasCalled(bluez, 'Set Powered=true');
+      assertCalled(bluez, 'Set Powered=true');
       await until('the adapter is off', () => bluez.adapter(SECOND_ADAPTER)['Powered'] === false);
-      wasCalled(bluez, 'Set Powered=false');
+      assertCalled(bluez, 'Set Powered=false');
       await untilRecord(plain, { powered: false });
     },
   },
@@ -70,7 +70,7 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
     run: async ({ cards, bluez }) => {
       await cards.post('/bluetooth/pairing_mode');
       // `cards` has a pairingTimeout of 17 s (house.ts).
-      wasCalled(bluez, 'Set DiscoverableTimeout=17');
+      assertCalled(bluez, 'Set DiscoverableTimeout=17');
       await untilRecord(cards, { pairing_active: false, discoverable: false });
     },
   },
@@ -84,13 +84,13 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
     title: 'a scan finds a device, and ends',
     run: async ({ house, bluez }) => {
       await house.post('/bluetooth/scan');
-      wasCalled(bluez, 'StartDiscovery');
+      assertCalled(bluez, 'StartDiscovery');
       bluez.addDevice(PHONE, { RSSI: -60, Icon: 'phone' });
       await house.untilEvent('bluetooth.discovered', (data) => data.includes(PHONE));
       const devices = await house.read<readonly DeviceRecord[]>('/bluetooth/devices');
       assert.ok(devices.some(({ address }) => address === PHONE));
       await house.post('/bluetooth/scan/stop');
-      wasCalled(bluez, 'StopDiscovery');
+      assertCalled(bluez, 'StopDiscovery');
     },
   },
   {
@@ -136,7 +136,7 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
     title: 'a device is forgotten',
     run: async ({ house, bluez }) => {
       await house.post('/bluetooth/forget', { address: SPEAKER });
-      wasCalled(bluez, 'RemoveDevice');
+      assertCalled(bluez, 'RemoveDevice');
       await house.untilRead<BluetoothRecord>('/bluetooth', ({ known_devices: known = [] }) =>
         known.every(({ address }) => address !== SPEAKER),
       );

@@ -195,10 +195,10 @@ export async function startHouse(t: Ending): Promise<House> {
   };
 }
 
-export const text = (value: string): Variant => new Variant('s', value);
+export const textVariant = (value: string): Variant => new Variant('s', value);
 export const flagVariant = (value: boolean): Variant => new Variant('b', value);
 
 /** Demands that the call has arrived at the scripted service. */
-export function wasCalled({ calls }: { readonly calls: readonly string[] }, call: string): void {
+export function assertCalled({ calls }: { readonly calls: readonly string[] }, call: string): void {
   assert.ok(calls.includes(call), `${call} is not among ${calls.slice(-12).join(' | ')}`);
 }

@@ -9,14 +9,14 @@ import { ROOT_INTERFACE, TRACKLIST_INTERFACE } from '../../../src/protocol/dbus/
 import { metadata, type Properties, ScriptedPlayer } from '../../actors/players/scripted-player.js';
 import { COVER } from '../../players/tones.js';
 import { until } from '../../until.js';
-import { flagVariant, type House, text, wasCalled } from './house.js';
+import { assertCalled, flagVariant, type House, textVariant } from './house.js';
 import type { Row } from './row.js';
 
 const TRACK = '/t/1';
 const JUMP_US = 30_000_000;
 const PLAYER_PROPERTIES: Properties = {
   Metadata: metadata({ 'mpris:trackid': new Variant('o', TRACK), 'xesam:title': 'Song' }),
-  LoopStatus: text('None'),
+  LoopStatus: textVariant('None'),
   Shuffle: flagVariant(false),
 };
 
@@ -102,7 +102,7 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
       withPlayer(node, async (player) => {
         for (const [command, method] of Object.entries(METHOD_BY_COMMAND)) {
           await node.house.post(`/players/one/${command}`);
-          wasCalled(player, method);
+          assertCalled(player, method);
         }
       }),
   },
@@ -111,9 +111,9 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
     title: 'POST /players/pause pauses a player that plays',
     run: (node) =>
       withPlayer(node, async (player) => {
-        player.change({ PlaybackStatus: text('Playing') });
+        player.change({ PlaybackStatus: textVariant('Playing') });
         await node.house.post('/players/pause');
-        wasCalled(player, 'Pause');
+        assertCalled(player, 'Pause');
       }),
   },
   {
@@ -127,7 +127,7 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
         records.filter(({ playback_status: status }) => status === 'Playing').length === count;
       await plain.untilRead<readonly PlayerRecord[]>('/players', ({ length }) => length === 2);
       for (const [index, player] of players.entries()) {
-        player.change({ PlaybackStatus: text('Playing') });
+        player.change({ PlaybackStatus: textVariant('Playing') });
         await plain.untilRead('/players', arePlaying(index + 1));
       }
       const [first, second] = players;
@@ -155,7 +155,7 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
           ['shuffle', { shuffle: true }, 'Set Shuffle true'],
         ] as const) {
           await node.house.post(`/players/one/${command}`, body);
-          wasCalled(player, call);
+          assertCalled(player, call);
         }
       }),
   },
@@ -192,11 +192,11 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
           [TRACK],
         );
         await house.post('/players/one/tracklist/goto/1');
-        wasCalled(player, `GoTo ${TRACK}`);
+        assertCalled(player, `GoTo ${TRACK}`);
         await house.post('/players/one/tracklist/add', { uri: 'http://radio/' });
-        wasCalled(player, `AddTrack http://radio/ ${TRACK} false`);
+        assertCalled(player, `AddTrack http://radio/ ${TRACK} false`);
         await house.post('/players/one/tracklist/remove/1');
-        wasCalled(player, `RemoveTrack ${TRACK}`);
+        assertCalled(player, `RemoveTrack ${TRACK}`);
         const longer = { Tracks: new Variant('ao', [TRACK, '/t/2']), CanEditTracks: flagVariant(true) };
         player.properties[TRACKLIST_INTERFACE] = longer;
         player.emit(TRACKLIST_INTERFACE, 'TrackListReplaced', 'aoo', [[TRACK, '/t/2'], TRACK]);

@@ -14,7 +14,7 @@ import type {
 import { ScriptedPlayer } from '../../actors/players/scripted-player.js';
 import { freePort } from '../../tools/free-port.js';
 import { until } from '../../until.js';
-import { COOKIE, HASTENED_SLEEP_MINUTES, type House, text, wasCalled } from './house.js';
+import { assertCalled, COOKIE, HASTENED_SLEEP_MINUTES, type House, textVariant } from './house.js';
 import type { Row } from './row.js';
 
 const readOutput = async ({ house }: House, name: string): Promise<OutputRecord> => {
@@ -70,12 +70,12 @@ export const SOUND_ROWS: readonly Row<House>[] = [
       await house.post('/audio/sleep/stop');
       await untilActive(false);
       const player = await ScriptedPlayer.start(ending, userBus, 'lullaby', {
-        PlaybackStatus: text('Playing'),
+        PlaybackStatus: textVariant('Playing'),
       });
       await house.untilRead<readonly unknown[]>('/players', ({ length }) => length === 1);
       await house.post('/audio/sleep', { minutes: HASTENED_SLEEP_MINUTES });
       await untilActive(false);
-      wasCalled(player, 'Pause');
+      assertCalled(player, 'Pause');
       player.leave();
       assert.equal(await bare.statusOf('/audio/sleep'), 404);
     },

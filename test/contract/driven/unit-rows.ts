@@ -7,7 +7,7 @@ import { connect } from 'node:net';
 import type { ServiceRecord, UpgradeRecord } from '../../../src/protocol/actor/schemas.js';
 import { until } from '../../until.js';
 import { ENTRY } from '../daemon.js';
-import { type House, wasCalled } from './house.js';
+import { assertCalled, type House } from './house.js';
 import type { Row } from './row.js';
 
 const PLAYER_UNIT = '/services/user/player.service';
@@ -65,7 +65,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
       await node.house.post(`${PLAYER_UNIT}/start`);
       await untilPlayerUnit(node, { running: true });
       await node.house.post(`${PLAYER_UNIT}/restart`);
-      wasCalled(node.userUnits, 'RestartUnit player.service replace');
+      assertCalled(node.userUnits, 'RestartUnit player.service replace');
       await node.house.post(`${PLAYER_UNIT}/stop`);
       await untilPlayerUnit(node, { active_state: 'inactive' });
     },
@@ -107,7 +107,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
     run: async ({ house, plain, logind }) => {
       assert.equal((await plain.send('POST', '/power/power_off')).status, 403);
       await house.post('/power/power_off');
-      wasCalled(logind, 'PowerOff false');
+      assertCalled(logind, 'PowerOff false');
       await house.untilEvent('power.action', (data) => data.includes('poweroff'));
     },
   },
@@ -117,7 +117,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
     run: async ({ house, plain, logind }) => {
       assert.equal((await plain.send('POST', '/power/reboot')).status, 403);
       await house.post('/power/reboot');
-      wasCalled(logind, 'Reboot false');
+      assertCalled(logind, 'Reboot false');
       await house.untilEvent('power.action', (data) => data.includes('reboot'));
     },
   },
@@ -137,7 +137,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
     title: 'a check starts upgrade.checkUnit, and its beginning is an event',
     run: async ({ house, plain, userUnits }) => {
       await house.post('/upgrade/check');
-      wasCalled(userUnits, 'StartUnit check.service replace');
+      assertCalled(userUnits, 'StartUnit check.service replace');
       await house.untilEvent('upgrade.check', (data) => data.includes('"state":"running"'));
       await house.untilRead<UpgradeRecord>('/upgrade', ({ check }) => check?.state === 'running');
       userUnits.endRun('check.service');
@@ -150,7 +150,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
     title: 'an upgrade runs upgrade.upgradeUnit, and is remembered in upgrade.stateFile',
     run: async ({ house, plain, userUnits, path }) => {
       await house.post('/upgrade/start');
-      wasCalled(userUnits, 'StartUnit upgrade.service replace');
+      assertCalled(userUnits, 'StartUnit upgrade.service replace');
       await house.untilEvent('upgrade.info', (data) => data.includes('"state":"running"'));
       await until('the state file exists', () => existsSync(path('state.json')));
       assert.match(readFileSync(path('state.json'), 'utf8'), /running/);

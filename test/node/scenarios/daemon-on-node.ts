@@ -57,7 +57,7 @@ export class DaemonOnNode {
   }
 
   /** Waits until the backend is up, and its detail matches. By default, any detail matches. */
-  async isUp(name: string, detail = /(?:)/): Promise<void> {
+  async untilUp(name: string, detail = /(?:)/): Promise<void> {
     await until(`${name} is up ${detail}`, async () => {
       const health = (await this.node.read<Health>('/health')).backends[name];
       assert.ok(health?.state === 'up' && detail.test(health.detail ?? ''), JSON.stringify(health));

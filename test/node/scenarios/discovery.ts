@@ -173,7 +173,7 @@ export function discoveryScenarios(node: () => Node): void {
     const found = await daemon.untilFoundAt('lan0 IPv4');
     const txt = ['api=tonearm', 'path=/ui', `version=${await version()}`];
     assert.deepEqual(found, { at: 'lan0 IPv4', name: SERVICE_NAME, port: '8018', txt });
-    await daemon.isUp('discovery', new RegExp(`^announced as ${SERVICE_NAME} on lan0$`));
+    await daemon.untilUp('discovery', new RegExp(`^announced as ${SERVICE_NAME} on lan0$`));
     const { backends } = await node().read<{ backends: { zeroconf: boolean } }>('/server');
     assert.equal(backends.zeroconf, true);
     await daemon.end('TERM');
@@ -210,9 +210,9 @@ export function discoveryScenarios(node: () => Node): void {
     );
     await node().shell('ip addr add 10.7.7.1/24 dev quiet0');
     await daemon.begin('[lo, quiet0]');
-    await daemon.isUp('discovery', /^nothing to announce: .* no interface that has multicast$/);
+    await daemon.untilUp('discovery', /^nothing to announce: .* no interface that has multicast$/);
     await daemon.begin('[lo, lan0, quiet0]');
-    await daemon.isUp('discovery', new RegExp(`^announced as ${SERVICE_NAME} on lan0$`));
+    await daemon.untilUp('discovery', new RegExp(`^announced as ${SERVICE_NAME} on lan0$`));
     await daemon.untilFoundAt('lan0 IPv4');
     await node().shell('ip link del quiet0');
   });
@@ -222,13 +222,13 @@ export function discoveryScenarios(node: () => Node): void {
     const endNeighbour = await daemon.startNeighbour(SERVICE_NAME);
     await daemon.begin('[lo, lan0]');
     assert.equal((await daemon.untilFoundAt('lan0 IPv4'))?.name, `${SERVICE_NAME} #2`);
-    await daemon.isUp('discovery', new RegExp(`^announced as ${SERVICE_NAME} #2 on lan0$`));
+    await daemon.untilUp('discovery', new RegExp(`^announced as ${SERVICE_NAME} #2 on lan0$`));
     await endNeighbour();
   });
 
   test('nodes of the network are listed as they come and go, with this node marked, and printers are not listed', async () => {
     await daemon.begin('all', 'kitchen');
-    await daemon.isUp('discovery', /^announced as kitchen on (.*, )?lan0\b/);
+    await daemon.untilUp('discovery', /^announced as kitchen on (.*, )?lan0\b/);
     await daemon.nodesAre(await ownNode());
     const received = await daemon.listen('?types=node.updated,node.removed');
     const endAttic = await daemon.startNeighbour('attic', 'path=/ui', 'api=odio-api', 'version=2.1');
@@ -255,7 +255,7 @@ export function discoveryScenarios(node: () => Node): void {
 
   test('the nodes leave with avahi-daemon, and come back with it', async () => {
     await daemon.begin('[lo, lan0]', 'kitchen');
-    await daemon.isUp('discovery', /^announced as kitchen on lan0$/);
+    await daemon.untilUp('discovery', /^announced as kitchen on lan0$/);
     const endAttic = await daemon.startNeighbour('attic', 'api=odio-api');
     await daemon.nodesAre(await ownNode(), ATTIC);
     const received = await daemon.listen('?types=node.updated,node.removed&snapshot=1');

@@ -14,7 +14,7 @@ export class SystemdDaemon extends DaemonOnNode {
    */
   async begin(lists: string): Promise<void> {
     await this.launch(`systemd: ${lists}\n`);
-    await this.isUp('systemd');
+    await this.untilUp('systemd');
   }
 
   /** Writes a user unit without a reload. */

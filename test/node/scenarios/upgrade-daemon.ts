@@ -60,11 +60,11 @@ export class UpgradeDaemon extends DaemonOnNode {
   /** Starts the daemon if it does not run, and waits until the backend is connected. */
   async up(): Promise<void> {
     await this.systemctl('start', 'tonearm.service');
-    await this.answers();
+    await this.readUpgrade();
   }
 
   /** Waits until `GET /upgrade` is answered, and resolves with the answer. */
-  answers(): Promise<UpgradeRecord> {
+  readUpgrade(): Promise<UpgradeRecord> {
     return this.waitFor('GET /upgrade', () => true);
   }
 

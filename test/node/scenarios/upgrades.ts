@@ -54,7 +54,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     await daemon.logHas("up.service: Failed with result 'exit-code'.");
     daemon.stopListening();
     await daemon.systemctl('restart', 'tonearm.service');
-    assert.deepEqual((await daemon.answers()).run, failed.run);
+    assert.deepEqual((await daemon.readUpgrade()).run, failed.run);
   });
 
   test('only one of many starts at the same time is accepted', async () => {
@@ -104,12 +104,12 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
    * was.
    */
   const mustNotRun = async (why: RegExp) => {
-    const before = (await daemon.answers()).run;
+    const before = (await daemon.readUpgrade()).run;
     const received = await daemon.listen();
     const reply = await daemon.ask('POST', '/upgrade/start');
     assert.equal(reply.status, 502, reply.text);
     assert.match(JSON.parse(reply.text).detail, why);
-    assert.deepEqual((await daemon.answers()).run, before);
+    assert.deepEqual((await daemon.readUpgrade()).run, before);
     assert.deepEqual(states(received), []);
     daemon.stopListening();
   };
@@ -166,7 +166,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
       await daemon.openGate();
       await daemon.unitEnds();
       await daemon.up();
-      const { run } = await daemon.answers();
+      const { run } = await daemon.readUpgrade();
       assert.deepEqual([run.state, run.started_at], [verdict, before.started_at]);
     });
   }
@@ -178,7 +178,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     await daemon.systemctl('stop', 'up.service');
     assert.equal(await daemon.node.property('Result', 'up.service'), 'success');
     await daemon.up();
-    assert.equal((await daemon.answers()).run.state, 'failed');
+    assert.equal((await daemon.readUpgrade()).run.state, 'failed');
   });
 
   test('a daemon killed during a run finds that the run goes on, and later that it ends', async () => {
@@ -186,7 +186,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     const { run: before } = await daemon.untilRun('running');
     await daemon.kill();
     await daemon.up();
-    assert.deepEqual((await daemon.answers()).run, before);
+    assert.deepEqual((await daemon.readUpgrade()).run, before);
     await daemon.openGate();
     assert.equal((await daemon.untilRun('idle')).run.started_at, before.started_at);
   });

@@ -35,9 +35,9 @@ export const format = (encoding: number, ...entries: Bytes[]): Bytes => [
  */
 export function framed(
   payload: Bytes,
-  { length = payload.length, channel = 0xffffffff, offset = 0, flags = 0 } = {},
+  { length = payload.length, channel = 0xffffffff, offset: upperOffset = 0, flags = 0 } = {},
 ): Uint8Array {
-  const header = [length, channel, offset, 0, flags];
+  const header = [length, channel, upperOffset, 0, flags];
   return Uint8Array.from([...header.flatMap(word), ...payload]);
 }
 

@@ -5,7 +5,7 @@ import { Chunk, HEADER_BYTES } from '../frame.js';
 import { Reader } from '../reader.js';
 import type { TextCache } from '../text-cache.js';
 import { NEWEST_VERSION, NONE, OLDEST_VERSION, TYPE_TAG, WireError } from '../wire.js';
-import { type Field, type Fields, MESSAGES, recordFields } from './messages.js';
+import { MESSAGES, type MessageField, type MessageFields, recordFields } from './messages.js';
 import { readTypedValue, type TypedValue, type Value } from './values.js';
 
 export type Side = 'client' | 'server';
@@ -190,7 +190,7 @@ function withoutSecrets(auth: DecodedMessage): DecodedMessage {
 }
 
 /** Decodes the values behind code and tag, up to the first one that cannot be read. */
-function decode(reader: Reader, named: Fields, version: number) {
+function decode(reader: Reader, named: MessageFields, version: number) {
   const fields: Record<string, Value> = {};
   const unnamed: TypedValue[] = [];
   try {
@@ -209,7 +209,12 @@ function decode(reader: Reader, named: Fields, version: number) {
 }
 
 /** Reads the fields of a record into `values`. After an error, `values` has the fields before it. */
-function readRecord(reader: Reader, fields: Fields, version: number, values: Record<string, Value> = {}) {
+function readRecord(
+  reader: Reader,
+  fields: MessageFields,
+  version: number,
+  values: Record<string, Value> = {},
+) {
   for (const field of fields) {
     if (version < (field.since ?? 0)) continue;
     if (reader.isAtEnd && field.list !== '+')
@@ -220,13 +225,13 @@ function readRecord(reader: Reader, fields: Fields, version: number, values: Rec
   return values;
 }
 
-function plainValue(reader: Reader, { naming }: Field): Value {
+function plainValue(reader: Reader, { naming }: MessageField): Value {
   const { value } = readTypedValue(reader);
   return naming !== undefined && typeof value === 'number' ? naming(value) : value;
 }
 
 /** Reads a list. A count that is too large causes a WireError, at the latest at the frame's end. */
-function listValue(reader: Reader, field: Field, version: number): Value[] {
+function listValue(reader: Reader, field: MessageField, version: number): Value[] {
   const isToEnd = field.list === '+';
   const count = isToEnd ? Number.POSITIVE_INFINITY : readTypedValue(reader).value;
   if (typeof count !== 'number') throw new WireError(`${field.name} is a list without its count`);

@@ -14,7 +14,7 @@ export type TraceItem =
 export type TraceLine = { readonly seconds: number; readonly connection: number } & TraceItem;
 
 /** Lines for people cut longer texts. */
-const TEXT_MAX_CHARS = 160;
+const TEXT_MAX_CHARACTERS = 160;
 const TIME_CHARS = 11;
 /**
  * Characters that a terminal may obey and JSON does not escape: DEL, C1 controls, marks of direction, ends
@@ -79,7 +79,7 @@ function valueText(value: Value | undefined): string {
  * A text in quotes if it could be mistaken for something else. `5` and `a b` get quotes, `mono` gets none.
  */
 function quotedIfUnclear(text: string): string {
-  const isClear = /^[A-Za-z][\w.@:/-]*$/.test(text) && text.length <= TEXT_MAX_CHARS;
+  const isClear = /^[A-Za-z][\w.@:/-]*$/.test(text) && text.length <= TEXT_MAX_CHARACTERS;
   return isClear ? text : inQuotes(text);
 }
 
@@ -89,8 +89,8 @@ function nameText(name: string): string {
 }
 
 function inQuotes(text: string): string {
-  const inside = escapeUnprintable(JSON.stringify(text.slice(0, TEXT_MAX_CHARS)));
-  return text.length > TEXT_MAX_CHARS ? `${inside}...` : inside;
+  const inside = escapeUnprintable(JSON.stringify(text.slice(0, TEXT_MAX_CHARACTERS)));
+  return text.length > TEXT_MAX_CHARACTERS ? `${inside}...` : inside;
 }
 
 function escapeUnprintable(text: string): string {

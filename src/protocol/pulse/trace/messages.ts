@@ -2,12 +2,12 @@
 // replies (PulseAudio 17: PROTOCOL, native-common.h, protocol-native.c). Types are not needed, because the
 // wire has them.
 
-import { type Arguments, COMMANDS, type CommandName } from '../commands.js';
+import { COMMANDS, type CommandArguments, type CommandName } from '../commands.js';
 import { byIndex } from '../fields.js';
 import * as records from '../records.js';
 import { NAMINGS, type Naming } from './values.js';
 
-export interface Field {
+export interface MessageField {
   readonly name: string;
   /** The protocol version that introduced the field. Absent if all versions have it. */
   readonly since?: number;
@@ -19,7 +19,7 @@ export interface Field {
   readonly itemRecord?: string | undefined;
 }
 
-export type Fields = readonly Field[];
+export type MessageFields = readonly MessageField[];
 
 /**
  * How a field is written in the texts below:
@@ -31,7 +31,7 @@ export type Fields = readonly Field[];
  */
 const FIELD = /^(\w+)(?::(\w+))?(?:([*+])([A-Z_]*))?$/;
 
-function parseFields(text: string): Fields {
+function parseFields(text: string): MessageFields {
   return (text.match(/\S+/g) ?? []).flatMap((word) => {
     if (/^[A-Z_]+$/.test(word)) return recordFields(word);
     const [, name = word, namingName = '', list, itemRecord] = FIELD.exec(word) ?? [];
@@ -40,7 +40,10 @@ function parseFields(text: string): Fields {
 }
 
 /** The fields of one of the daemon's tables. `details` are those fields that have a naming or are a list. */
-function fieldsOfTable(table: Arguments | Readonly<Record<string, object>>, details = ''): Fields {
+function fieldsOfTable(
+  table: CommandArguments | Readonly<Record<string, object>>,
+  details = '',
+): MessageFields {
   const detailedFields = parseFields(details);
   return Object.entries(table).flatMap(([name, kind]) => {
     const since = 'since' in kind && typeof kind.since === 'number' ? { since: kind.since } : {};
@@ -54,7 +57,7 @@ function fieldsOfTable(table: Arguments | Readonly<Record<string, object>>, deta
 }
 
 /** Named groups of fields, which are the items of lists or belong to several commands. */
-const RECORDS: Readonly<Record<string, Fields>> = {
+const RECORDS: Readonly<Record<string, MessageFields>> = {
   OBJECT: parseFields('index name'),
   /**
    * Its `cookie` is no secret, but a random number that distinguishes one life of the server from the next.
@@ -80,7 +83,7 @@ const RECORDS: Readonly<Record<string, Fields>> = {
 };
 
 /** The fields of a record; none for an unknown name. */
-export const recordFields = (name: string): Fields => RECORDS[name] ?? [];
+export const recordFields = (name: string): MessageFields => RECORDS[name] ?? [];
 
 /**
  * A line for each command, in the order of their numbers: its name, its fields, and after the arrow the
