@@ -78,7 +78,7 @@ export class ListenKeeper {
   }
 
   async #keepPairs(): Promise<void> {
-    const { pairs, setRemark } = this.#context;
+    const { pairs, latencyMs, setRemark } = this.#context;
     const observed = await this.#observe();
     if (this.#schedule.hasEnded) return;
     if (observed === undefined) {
@@ -87,7 +87,7 @@ export class ListenKeeper {
     }
     pairs.observe(observed);
     const problems: string[] = [];
-    for (const step of listenSteps(pairs.desired, pairs.ended, observed)) {
+    for (const step of listenSteps(pairs.desired, pairs.ended, observed, latencyMs)) {
       const problem = await this.#carryOut(step, observed);
       if (this.#schedule.hasEnded) return;
       if (problem !== undefined) problems.push(problem);
@@ -103,10 +103,12 @@ export class ListenKeeper {
     if (input === undefined) return noSuchInput(inputRef);
     const output = state.findSink(outputRef)?.info.name;
     if (output === undefined) return noSuchOutput(outputRef);
-    const pair: ListenPair = { input, output, origin: 'command' };
     const observed = await this.#observe();
     if (observed === undefined) return this.#notObservedAnswer();
     pairs.observe(observed);
+    const requested: ListenPair = { input, output, origin: 'command' };
+    // A pair of the configuration stays one, and its loopback has the mark of one.
+    const pair = pairs.desired.find((desired) => isSamePair(desired, requested)) ?? requested;
     const refusal = this.#pairRefusal(pair, observed);
     if (refusal !== undefined) return refusal;
     const loopbacks = loopbacksIn(observed).filter((loopback) => isSamePair(loopback.pair, pair));
@@ -114,7 +116,7 @@ export class ListenKeeper {
     if (!isConnected) {
       for (const { module } of loopbacks) await this.#unload(module);
       const problem = await this.#make(pair, observed);
-      if (problem !== undefined) return failure('refused', problem);
+      if (problem !== undefined) return this.#unloadLater(pair, problem);
     }
     pairs.add(pair);
     return DONE;
@@ -147,11 +149,19 @@ export class ListenKeeper {
     if (observed === undefined) return this.#notObservedAnswer();
     pairs.observe(observed);
     pairs.endPairs(isToStop);
-    for (const { module } of loopbacksIn(observed).filter(({ pair }) => isToStop(pair))) {
+    for (const { module, pair } of loopbacksIn(observed)) {
+      if (!isToStop(pair)) continue;
       const problem = await this.#unload(module);
-      if (problem !== undefined) return failure('refused', problem);
+      if (problem !== undefined) return this.#unloadLater(pair, problem);
     }
     return DONE;
+  }
+
+  /** The sound server may still have a loopback of the pair, because it may have refused to unload it. */
+  #unloadLater(pair: ListenPair, problem: string): Answer {
+    this.#context.pairs.unloadUnlessDesired(pair);
+    this.#schedule.onChange();
+    return failure('refused', problem);
   }
 
   #notObservedAnswer(): Answer {

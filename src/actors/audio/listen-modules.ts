@@ -41,6 +41,7 @@ export type LoopbackEnds = 'right' | 'wrong' | 'loose';
 export interface Loopback {
   readonly module: ModuleInfo;
   readonly pair: ListenPair;
+  readonly latencyMs: number;
   readonly ends: LoopbackEnds;
 }
 
@@ -57,10 +58,10 @@ export const LOOPBACK = 'module-loopback';
 const PLAIN_NAME = /^[^\s\p{Cc}"'\\]+$/u;
 /**
  * Matches what `loopbackArgument` writes, by a mark that other programs do not write. An example:
- * `source=mic sink=tv … tonearm.listen=mic tonearm.listen_by=command"`
+ * `source=mic sink=tv latency_msec=100 … tonearm.listen=mic tonearm.listen_by=command"`
  */
 const OWN_ARGUMENT = new RegExp(
-  `^source=(?<input>\\S+) sink=(?<output>\\S+) .*${LISTEN_MARK}=\\k<input> ${LISTEN_MARK}_by=(?<origin>\\w+)"$`,
+  `^source=(?<input>\\S+) sink=(?<output>\\S+) latency_msec=(?<latency>\\d+) .*${LISTEN_MARK}=\\k<input> ${LISTEN_MARK}_by=(?<origin>\\w+)"$`,
   's',
 );
 const DESCRIPTION_MAX_CHARACTERS = 64;
@@ -86,19 +87,20 @@ export function loopbackArgument(pair: ListenPair, description: string, latencyM
 export function loopbacksIn(observed: ObservedLoopbacks): readonly Loopback[] {
   const loopbacks: Loopback[] = [];
   for (const module of observed.modules) {
-    const pair = module.name === LOOPBACK ? pairIn(module.argument ?? '') : undefined;
-    if (pair !== undefined) loopbacks.push({ module, pair, ends: endsOf(observed, module.index, pair) });
+    const made = module.name === LOOPBACK ? madeWith(module.argument ?? '') : undefined;
+    if (made !== undefined)
+      loopbacks.push({ module, ...made, ends: endsOf(observed, module.index, made.pair) });
   }
   return loopbacks;
 }
 
 /** Undefined if another program has written the argument. */
-function pairIn(argument: string): ListenPair | undefined {
+function madeWith(argument: string): Pick<Loopback, 'pair' | 'latencyMs'> | undefined {
   const groups = OWN_ARGUMENT.exec(argument)?.groups;
   if (groups === undefined) return undefined;
   const { input = '', output = '' } = groups;
   const origin = groups['origin'] === 'configuration' ? 'configuration' : 'command';
-  return { input, output, origin };
+  return { pair: { input, output, origin }, latencyMs: Number(groups['latency']) };
 }
 
 function endsOf(observed: ObservedLoopbacks, module: number, { input, output }: ListenPair): LoopbackEnds {
@@ -113,22 +115,25 @@ function endsOf(observed: ObservedLoopbacks, module: number, { input, output }: 
 /**
  * The modules to unload come first, then the loopbacks to make. A pair whose input or output is missing gets
  * no loopback. `ended` has the pairs that were desired earlier, but are not now. A loopback of another pair
- * may be another tonearm's, and stays.
+ * may be another tonearm's, and stays. A loopback is made anew if the configuration has another latency now,
+ * or if it names the pair of a command: the mark of the loopback then says that it ends with the key.
  */
 export function listenSteps(
   desired: readonly ListenPair[],
   ended: readonly ListenPair[],
   observed: ObservedLoopbacks,
+  latencyMs: number,
 ): readonly ListenStep[] {
   const kept: Loopback[] = [];
   const steps: ListenStep[] = [];
   for (const loopback of loopbacksIn(observed)) {
-    const { module, pair, ends } = loopback;
-    const isDesired = desired.some((other) => isSamePair(other, pair));
+    const { module, pair } = loopback;
+    const desiredPair = desired.find((other) => isSamePair(other, pair));
     const hasEnded = ended.some((other) => isSamePair(other, pair));
     const isFirst = !kept.some((other) => isSamePair(other.pair, pair));
-    if (isDesired && isFirst && ends === 'right') kept.push(loopback);
-    else if (isDesired || hasEnded) steps.push({ do: 'unload', module });
+    const isAsDesired = pair.origin === desiredPair?.origin && loopback.latencyMs === latencyMs;
+    if (isAsDesired && isFirst && loopback.ends === 'right') kept.push(loopback);
+    else if (desiredPair !== undefined || hasEnded) steps.push({ do: 'unload', module });
   }
   for (const pair of desired) {
     const isKept = kept.some((other) => isSamePair(other.pair, pair));
@@ -147,6 +152,7 @@ export function pairIndices(
   return source === undefined || sink === undefined ? undefined : `${source.index} ${sink.index}`;
 }
 
+/** True if input and output are the same. The origin may differ. */
 export function isSamePair(one: ListenPair, other: ListenPair): boolean {
   return one.input === other.input && one.output === other.output;
 }

@@ -65,6 +65,12 @@ export class ListenPairs {
       this.#desiredPairs.push({ pair, indices: undefined });
   }
 
+  /** Has the loopbacks of the pair unloaded at the next work, unless the pair is desired. */
+  unloadUnlessDesired(pair: ListenPair): void {
+    const isKnown = [...this.desired, ...this.#ended].some((other) => isSamePair(other, pair));
+    if (!isKnown) this.#ended = this.#ended.concat(pair);
+  }
+
   endPairs(isToEnd: (pair: ListenPair) => boolean): void {
     this.#ended = this.#ended.concat(this.desired.filter(isToEnd));
     this.#desiredPairs = this.#desiredPairs.filter(({ pair }) => !isToEnd(pair));
@@ -94,9 +100,7 @@ export class ListenPairs {
    */
   #adopt(found: readonly ListenPair[]): void {
     this.hasAdopted = true;
-    const begunByCommand = found.filter(({ origin }) => origin === 'command');
-    const roomLeft = PAIRS_MAX - this.#desiredPairs.length;
-    for (const pair of begunByCommand.slice(0, roomLeft)) this.add(pair);
+    for (const pair of found) if (pair.origin === 'command' && !this.isFull) this.add(pair);
     const isDesired = (pair: ListenPair): boolean =>
       this.desired.some((desired) => isSamePair(desired, pair));
     this.#ended = found.filter((pair) => !isDesired(pair));

@@ -9,7 +9,7 @@ import {
   loopbackArgument,
   type ObservedLoopbacks,
 } from '../../../src/actors/audio/listen-modules.js';
-import { ListenPairs } from '../../../src/actors/audio/listen-pairs.js';
+import { ListenPairs, PAIRS_MAX } from '../../../src/actors/audio/listen-pairs.js';
 import type { ModuleInfo } from '../../../src/protocol/pulse/records.js';
 
 const pair = (input: string, output: string, origin: ListenPair['origin'] = 'command'): ListenPair => {
@@ -22,9 +22,12 @@ const SOURCES = ['mike', 'line'].map((name, index) => ({ index: 10 + index, name
 const KITCHEN_INDEX = 1;
 const LINE_INDEX = 11;
 
+const LATENCY_MS = 100;
+
 /** A loaded loopback. By default it has the ends and the argument that the daemon gives to this pair. */
 interface Loopback {
   readonly pair: ListenPair;
+  readonly latencyMs?: number;
   /** The sink to which its stream plays. */
   readonly sink?: number | 'nowhere';
   /** The source that its other stream reads. */
@@ -41,7 +44,8 @@ function observedLoopbacks(...loopbacks: readonly Loopback[]): ObservedLoopbacks
     chosen === 'nowhere' ? undefined : (chosen ?? usual);
   return {
     modules: loopbacks.map((loopback, index): ModuleInfo => {
-      const argument = loopback.argument ?? loopbackArgument(loopback.pair, 'Microphone', 100);
+      const argument =
+        loopback.argument ?? loopbackArgument(loopback.pair, 'Microphone', loopback.latencyMs ?? LATENCY_MS);
       return { index, name: LOOPBACK, argument, used: undefined, props: {} };
     }),
     sinks: SINKS,
@@ -92,6 +96,20 @@ const ROWS: readonly (readonly [
     'unload 0',
     'make mike living',
   ],
+  [
+    'a loopback with another latency than the configuration has now is made anew',
+    [MIKE],
+    observedLoopbacks({ pair: MIKE, latencyMs: 300 }),
+    'unload 0',
+    'make mike living',
+  ],
+  [
+    'the loopback of a command is made anew when the configuration names its pair, so that it ends with the key',
+    [pair('mike', 'living', 'configuration')],
+    observedLoopbacks({ pair: MIKE }),
+    'unload 0',
+    'make mike living',
+  ],
   ['a pair without its input waits', [pair('phono', 'living')], observedLoopbacks()],
   ['a pair without its output waits', [pair('mike', 'attic')], observedLoopbacks()],
   [
@@ -110,7 +128,7 @@ const ROWS: readonly (readonly [
 ];
 for (const [what, desired, sound, ...steps] of ROWS)
   test(what, () => {
-    const actual = listenSteps(desired, [], sound).map((step) =>
+    const actual = listenSteps(desired, [], sound, LATENCY_MS).map((step) =>
       step.do === 'make' ? `make ${step.pair.input} ${step.pair.output}` : `unload ${step.module.index}`,
     );
     assert.deepEqual(actual, steps);
@@ -119,16 +137,16 @@ for (const [what, desired, sound, ...steps] of ROWS)
 test('the loopback of a pair that has ended is unloaded, and that of another tonearm stays', () => {
   const sound = observedLoopbacks({ pair: MIKE }, { pair: pair('line', 'living') });
   assert.deepEqual(
-    listenSteps([], [MIKE], sound).map((step) => step.do === 'unload' && step.module.index),
+    listenSteps([], [MIKE], sound, LATENCY_MS).map((step) => step.do === 'unload' && step.module.index),
     [0],
   );
 });
 
 test('a description with quotes cannot end the argument early', () => {
-  const argument = loopbackArgument(MIKE, `Bob's "new"\\ mike\n${'x'.repeat(100)}`, 100);
+  const argument = loopbackArgument(MIKE, `Bob's "new"\\ mike\n${'x'.repeat(100)}`, LATENCY_MS);
   // Only the argument's own quotes are left, around its two lists of properties and the name in each.
   assert.equal(argument.match(/['"\\\n]/g)?.join(''), `"''""''"`);
-  assert.deepEqual(listenSteps([MIKE], [], observedLoopbacks({ pair: MIKE, argument })), []);
+  assert.deepEqual(listenSteps([MIKE], [], observedLoopbacks({ pair: MIKE, argument }), LATENCY_MS), []);
 });
 
 test('a restart of the daemon keeps the pairs of commands, and ends those of an earlier configuration', () => {
@@ -139,6 +157,17 @@ test('a restart of the daemon keeps the pairs of commands, and ends those of an 
     ['line kitchen', 'mike living'],
   );
   assert.deepEqual(pairs.ended, [pair('mike', 'kitchen', 'configuration')]);
+});
+
+test('a restart of the daemon keeps all pairs of commands that there is room for, also if the first is configured', () => {
+  const outputs = Array.from({ length: PAIRS_MAX }, (_, room) => `room${room}`);
+  const pairs = new ListenPairs({ mike: 'room0' });
+  pairs.observe(observedLoopbacks(...outputs.map((output) => ({ pair: pair('mike', output) }))));
+  assert.deepEqual(
+    pairs.desired.map(({ output }) => output),
+    outputs,
+  );
+  assert.deepEqual(pairs.ended, []);
 });
 
 test('a pair of a command ends when its output goes, but not when the sound server restarts', () => {
