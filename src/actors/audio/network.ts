@@ -2,7 +2,7 @@
 // and kernel are read at each request, because the kernel does not announce opened or closed ports.
 
 import { networkInterfaces } from 'node:os';
-import { bestFirst, reachableAt } from '../../host/own-addresses.js';
+import { bestFirst } from '../../host/own-addresses.js';
 import type { Answer } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { success } from '../../protocol/actor/result.js';
@@ -11,7 +11,7 @@ import type { AudioSettings } from '../../protocol/actor/settings.js';
 import { computerCommands } from './computer-lines.js';
 import type { SoundConnection } from './connection.js';
 import { listeningSockets } from './listening-sockets.js';
-import { openPorts } from './open-ports.js';
+import { openPorts, reachedAddresses } from './open-ports.js';
 
 type CookieSettings = Pick<AudioSettings, 'serveCookie' | 'apiPort'>;
 
@@ -31,7 +31,7 @@ export async function networkAnswer(
   const interfaces = bestFirst(networkInterfaces());
   const ports = openPorts(kind, modules.value, await listeningSockets(socketPath)).map((openPort) => ({
     openPort,
-    addresses: reachableAt(openPort.addresses, interfaces).map(({ info }) => info.address),
+    addresses: reachedAddresses(openPort, interfaces),
   }));
   // The record has only one port. A port that other machines can reach is the best one.
   const reachable = ports.find(({ addresses }) => addresses.length > 0);

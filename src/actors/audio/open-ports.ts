@@ -2,7 +2,7 @@
 // Pure. docs/development/what-we-learnt.md, "PulseAudio and PipeWire", says how both read the arguments of
 // their modules.
 
-import { EVERY_ADDRESS } from '../../host/own-addresses.js';
+import { EVERY_ADDRESS, EVERY_IPV4, type InterfaceAddresses, reachableAt } from '../../host/own-addresses.js';
 import type { NetworkRecord, SoundServerKind } from '../../protocol/actor/schemas.js';
 import type { ModuleInfo } from '../../protocol/pulse/records.js';
 import type { ListeningSocket } from './listening-sockets.js';
@@ -51,10 +51,31 @@ function portsOfModules(
     const cookieRule = cookieRuleOf(kind, args);
     if (cookieRule === undefined) continue;
     const port = portOf(args, NATIVE_MODULE);
-    const addresses = sockets === undefined ? [args['listen'] ?? EVERY_ADDRESS] : addressesAt(sockets, port);
+    const addresses = sockets === undefined ? listenedAddresses(args) : addressesAt(sockets, port);
     ports.push({ port, addresses, ...cookieRule });
   }
   return ports;
+}
+
+/** Without the argument, both servers listen at every address of IPv4 and of IPv6. */
+function listenedAddresses({ listen }: ModuleArguments): readonly string[] {
+  if (listen === undefined) return [EVERY_IPV4, EVERY_ADDRESS];
+  // PipeWire wants brackets around an address of IPv6.
+  return [listen.replace(/^\[(.*)\]$/, '$1')];
+}
+
+/**
+ * Returns the addresses at which other machines reach the port. A socket of a sound server at `::` accepts no
+ * IPv4, unlike a socket of the daemon (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
+ */
+export function reachedAddresses({ addresses }: OpenPort, interfaces: InterfaceAddresses): string[] {
+  return reachableAt(addresses, interfaces)
+    .map(({ info }) => info)
+    .filter(
+      ({ address, family }) =>
+        family === 'IPv6' || addresses.includes(EVERY_IPV4) || addresses.includes(address),
+    )
+    .map(({ address }) => address);
 }
 
 /** Used for PipeWire, which lists no module for the ports that its configuration opens. */

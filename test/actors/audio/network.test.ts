@@ -2,6 +2,8 @@
 // the lines that a computer needs.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import type { NetworkRecord } from '../../../src/protocol/actor/schemas.js';
 import type { SoundServer } from '../../sound/server.js';
@@ -11,6 +13,16 @@ import { until } from '../../until.js';
 import { DEADLINE, startBackend } from './backed.js';
 
 const HOUSE_ADDRESS = '10.9.0.1';
+
+async function isReached(host: string, port: number): Promise<boolean> {
+  const client = connect({ host, port });
+  const hasConnected = await once(client, 'connect').then(
+    () => true,
+    () => false,
+  );
+  client.destroy();
+  return hasConnected;
+}
 
 inOwnNetwork(import.meta.url, () => {
   ip('link', 'add', 'house0', 'type', 'bridge');
@@ -56,6 +68,16 @@ inOwnNetwork(import.meta.url, () => {
 
         await sound.pactl('unload-module', module.trim());
         assert.equal((await network()).enabled, false);
+      });
+
+      test('a port at every address of IPv6 is not reached by IPv4', DEADLINE, async (t) => {
+        const { sound, network } = await startOnNetwork(t);
+        const everyAddress = kind === 'pulseaudio' ? '::' : '[::]';
+        await openPort(sound, `listen=${everyAddress}`, 'port=4803');
+        assert.equal(await isReached(HOUSE_ADDRESS, 4803), false);
+
+        const { enabled, addresses, port, commands } = await network();
+        assert.deepEqual([enabled, addresses, port, commands], [true, [], 4803, []]);
       });
 
       // PipeWire tells no client about such a port. The daemon finds it in the kernel's tables

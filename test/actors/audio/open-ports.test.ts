@@ -63,10 +63,12 @@ test('a port that listens on loopback only is not open to other machines', () =>
 
 test('the addresses are those of the modules where the sockets of the process are unknown', () => {
   const listen = (address: string) => [`${NATIVE} listen=${address} port=4714`];
-  assert.deepEqual(openPortsText('pulseaudio', [NATIVE]), ['4713 required ::']);
+  assert.deepEqual(openPortsText('pulseaudio', [NATIVE]), [OPEN_WITH_COOKIE]);
   assert.deepEqual(openPortsText('pulseaudio', listen('10.0.0.9')), ['4714 required 10.0.0.9']);
   assert.deepEqual(openPortsText('pulseaudio', listen('127.0.0.1')), []);
   assert.deepEqual(openPortsText('pipewire', listen('10.0.0.9')), ['4714 unused 10.0.0.9']);
+  assert.deepEqual(openPortsText('pipewire', listen('[::]')), ['4714 unused ::']);
+  assert.deepEqual(openPortsText('pipewire', listen('[::1]')), []);
   assert.deepEqual(openPortsText('pipewire', []), []);
 });
 
