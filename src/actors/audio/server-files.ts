@@ -58,10 +58,10 @@ export const COOKIE_BYTES = 256;
  * the paths from the environment are left.
  */
 export function cookiePaths(env: Variables, home: string): readonly string[] {
-  const config = env['XDG_CONFIG_HOME'] || join(home, '.config');
-  const paths = [join(config, 'pulse', 'cookie'), join(home, '.pulse-cookie')];
+  const config = join(env['XDG_CONFIG_HOME'] || join(home, '.config'), 'pulse');
+  const paths = [join(config, 'cookie'), join(home, '.pulse-cookie')];
   const chosen = env['PULSE_COOKIE'];
-  // libpulse takes a relative name below the configuration directory.
+  // libpulse takes a relative name below its own folder of the configuration directory.
   if (chosen) paths.unshift(isAbsolute(chosen) ? chosen : join(config, chosen));
   // A path that is still relative would depend on the directory in which the daemon was started.
   return paths.filter((path) => isAbsolute(path));

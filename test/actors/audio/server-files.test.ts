@@ -100,10 +100,10 @@ describe('the cookie is searched for', () => {
   test('in the configuration directory, then in the home directory', () =>
     assert.deepEqual(cookiePaths({}, '/pi'), ['/pi/.config/pulse/cookie', '/pi/.pulse-cookie']));
 
-  test('first at PULSE_COOKIE, which may be relative to the configuration directory', () => {
+  test('first at PULSE_COOKIE, which may be relative to the directory of the usual cookie', () => {
     const env = { XDG_CONFIG_HOME: '/etc/pi' };
     assert.equal(cookiePaths({ ...env, PULSE_COOKIE: '/c' }, '/h')[0], '/c');
-    assert.equal(cookiePaths({ ...env, PULSE_COOKIE: 'c' }, '/h')[0], '/etc/pi/c');
+    assert.equal(cookiePaths({ ...env, PULSE_COOKIE: 'c' }, '/h')[0], '/etc/pi/pulse/c');
     assert.equal(cookiePaths(env, '/h')[0], '/etc/pi/pulse/cookie');
   });
 
