@@ -1,0 +1,22 @@
+// Tests when the work of a keeper begins. The keepers themselves have group-keeper.test.ts and
+// listen-keeper.test.ts.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { KeeperSchedule } from '../../../src/actors/audio/keeper-schedule.js';
+import { ManualClock } from '../../manual-clock.js';
+
+test('a refusal does not delay the work that a later change waits for', () => {
+  const clock = new ManualClock();
+  const begunAtMs: number[] = [];
+  const schedule = new KeeperSchedule(clock, () => void begunAtMs.push(clock.monotonic()));
+
+  schedule.onChange();
+  clock.advance(1_000);
+  // The work takes a while. An output comes meanwhile, and then the server refuses something.
+  schedule.onChange();
+  schedule.onRefusal();
+  clock.advance(10_000);
+
+  assert.deepEqual(begunAtMs, [1_000, 2_000]);
+});
