@@ -28,13 +28,14 @@ const SAME_SIGNAL_MS = 400;
 const STOP_DEADLINE_MS = 8000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 /** Arguments with which src/main.ts does not run as a daemon. */
-const BRIEF = ['--help', '-h', '--version', '--check-config', 'progress', 'bench', 'trace'];
+const BRIEF = ['--help', '-h', '--version', '--check-config', 'ctl', 'progress', 'bench', 'trace'];
 
 function buildIfStale() {
   // build.mjs gives this file the time at which it began to read the sources. `find` compares folders, too,
   // because a deleted file changes its folder.
   const stamp = join(ROOT, 'dist/package.json');
-  const sources = ['src', 'package.json', 'package-lock.json', 'packaging/build.mjs'];
+  // The build imports or reads many files of packaging/, so it is repeated after any change there.
+  const sources = ['src', 'package.json', 'package-lock.json', 'packaging'];
   const find = ['find', [...sources, '-newer', stamp, '-print', '-quit'], { cwd: ROOT, encoding: 'utf8' }];
   if (existsSync(MAIN) && existsSync(stamp) && spawnSync(...find).stdout === '') return;
   const args = [join(ROOT, 'packaging/build.mjs'), '--dist-only'];

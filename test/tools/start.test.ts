@@ -190,11 +190,17 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     assert.deepEqual(started.temporaryFiles(), []);
   });
 
-  test('npm start starts no sound server to print the version', async (t) => {
-    const started = await start(t, ['--version']);
-    assert.deepEqual(await started.ended, [0, null]);
-    assert.doesNotMatch(started.printed.text, /sound server/);
-  });
+  const withoutDaemon: readonly (readonly [what: string, args: readonly string[]])[] = [
+    ['to print the version', ['--version']],
+    ['for a command of tonearm ctl', ['ctl', 'completion', 'bash']],
+  ];
+  for (const [what, args] of withoutDaemon) {
+    test(`npm start starts no sound server ${what}, and adds no argument`, async (t) => {
+      const started = await start(t, args, { config: null });
+      assert.deepEqual(await started.ended, [0, null], started.printed.text);
+      assert.doesNotMatch(started.printed.text, /sound server|--allow-root is added/);
+    });
+  }
 });
 
 describe('npm start looks for a sound server where the daemon does', () => {
