@@ -126,6 +126,19 @@ test('a message on a topic that is no command of this node does nothing', async 
   assert.equal(node.state, 'up');
 });
 
+test('where mqtt.control is false, no command is carried out, even if the broker sends one without a subscription', async (t) => {
+  const broker = new ScriptedBroker();
+  const node = await startServing(t, broker, { settings: { topic: BRANCH, control: false } });
+  broker.deliver(...LAST_COMMAND);
+
+  const published = broker.published.length;
+  broker.deliver(`${BRANCH}/who`, 'attic');
+  await until('the question after the command is answered', () =>
+    broker.published.slice(published).includes(`${BRANCH}/status`),
+  );
+  assert.deepEqual(node.commands, []);
+});
+
 const retainedMessage = (topic: string): BrokerMessage => ({ topic, text: '{}', retained: true });
 
 test('a retained topic of another branch is not emptied, even if the broker sends it without a subscription', async (t) => {
