@@ -132,8 +132,15 @@ for (const [what, answer, expected] of FAILING_ANSWERS) {
   });
 }
 
-for (const [place, bytes] of Object.entries({ 'its first 16 bytes': 7, 'its header fields': 30 })) {
-  test(`a connection on which a message stops within ${place} is closed; its calls fail, and the next connection works`, async (t) => {
+/** Where a message stops, and the number of bytes before that. A negative number counts from the end. */
+const STOPS = {
+  'within its first 16 bytes': 7,
+  'after its first 16 bytes': 16,
+  'within its header fields': 30,
+  'within its body': -2,
+};
+for (const [where, bytes] of Object.entries(STOPS)) {
+  test(`a connection on which a message stops ${where} is closed; its calls fail, and the next connection works`, async (t) => {
     const incomplete: Script = {
       call: (socket, { serial }) => socket.write(ownerReply(serial).subarray(0, bytes)),
     };
