@@ -85,6 +85,8 @@ describe('a command for a volume waits', () => {
   }
 });
 
+const NAMES = ['living', 'kitchen', 'hall'];
+
 /**
  * Starts a backend on a server that accepts everything. All outputs sleep, except `kitchen`. `answerCapture`
  * answers the capture of a monitor.
@@ -94,20 +96,28 @@ async function startWithSleepingOutputs(
   answerCapture: Handler,
   timing: Partial<Timing> = {},
 ) {
-  const sinks = ['living', 'kitchen', 'hall'].map((name, index) => {
-    return bytesOf.sink(index, name, { state: name === 'kitchen' ? RUNNING : SUSPENDED });
-  });
+  const awake = new Set(['kitchen']);
+  const sinks = () =>
+    NAMES.map((name, index) => bytesOf.sink(index, name, { state: awake.has(name) ? RUNNING : SUSPENDED }));
   // The index begins at byte 1, because a byte with its type is before it.
   const answerSink: Handler = ({ tag, fields }, { reply }) =>
-    reply(tag, sinks[fields.readUInt32BE(1)] ?? assert.fail());
+    reply(tag, sinks()[fields.readUInt32BE(1)] ?? assert.fail());
   const handler = ordinaryExcept({
     [COMMAND.createRecordStream]: answerCapture,
     [COMMAND.getSink]: answerSink,
-    [COMMAND.getSinks]: sinks.flat(),
+    [COMMAND.getSinks]: ({ tag }, { reply }) => reply(tag, sinks().flat()),
     [COMMAND.getServerInfo]: bytesOf.server({ packageName: PIPEWIRE }),
   });
   const started = await startOnScriptedServer(t, handler, { timing });
-  return { ...started, captures: () => started.server.count(COMMAND.createRecordStream) };
+  const { server } = started;
+  return {
+    ...started,
+    captures: () => server.count(COMMAND.createRecordStream),
+    wakeUp: (name: string): void => {
+      awake.add(name);
+      server.responder.send(event('sinkChange', NAMES.indexOf(name)), 0);
+    },
+  };
 }
 
 describe('a sleeping output', DEADLINE, () => {
@@ -156,6 +166,21 @@ describe('a sleeping output', DEADLINE, () => {
       await until('the captures have ended', () => server.openConnections() === 1);
     });
   }
+
+  test('a sleeping output delays no other sleeping output that wakes before it', async (t) => {
+    const answerCapture: Handler = ({ tag }, { reply }) => reply(tag, bytesOf.capture());
+    const { backend, wakeUp, captures } = await startWithSleepingOutputs(t, answerCapture, {
+      wakeMs: 60_000,
+    });
+    const livingAnswer = backend.handle(mute('living'));
+    const hallAnswer = backend.handle(mute('hall'));
+    await until('both outputs are captured', () => captures() === 2);
+
+    wakeUp('hall');
+    assert.deepEqual(await hallAnswer, OK);
+    await backend.stop();
+    assert.equal(faultOf(await livingAnswer), 'unavailable', 'the first output has not woken');
+  });
 
   test('a sleeping output that is removed while it is captured delays no command', async (t) => {
     const removeOutput: Handler = ({ tag }, { reply, send }) => {
