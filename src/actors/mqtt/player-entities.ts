@@ -69,11 +69,10 @@ function playersOf(branch: Branch): readonly DisplayedPlayer[] {
 const METADATA = '(value_json.metadata | default({}))';
 
 /**
- * An expression for the seconds of a member in microseconds. Its value is `none` if the member is missing.
+ * The track's length in seconds; `none` if it is unknown or 0. All values of metadata are texts. A player may
+ * give a text that is no number, for which Home Assistant's `float` without an argument raises an error.
  */
-function secondsOf(microseconds: string): string {
-  return `${microseconds} / 1000000 if ${microseconds} is defined else none`;
-}
+const DURATION = `(${METADATA}['mpris:length'] | default(0) | float(0) / 1000000) or none`;
 
 /**
  * `position` is the position at `position_updated_at`: while a track plays on, the topic is not published
@@ -83,8 +82,8 @@ const TRACK_ATTRIBUTES = [
   `'title': ${METADATA}['xesam:title'] | default('')`,
   `'artist': ${METADATA}['xesam:artist'] | default('')`,
   `'album': ${METADATA}['xesam:album'] | default('')`,
-  `'duration': ${secondsOf(`${METADATA}['mpris:length']`)}`,
-  `'position': ${secondsOf('value_json.position')}`,
+  `'duration': ${DURATION}`,
+  "'position': value_json.position / 1000000 if value_json.position is defined else none",
   "'position_updated_at': value_json.position_updated_at | default('')",
 ].join(', ');
 

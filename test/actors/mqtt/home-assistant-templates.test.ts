@@ -2,6 +2,7 @@
 // entity is available.
 
 import assert from 'node:assert/strict';
+import { NOTHING_KNOWN, playerRecord, withPlayerProperties } from '../../../src/actors/players/facts.js';
 import { AnnouncedNode, PLAYER } from '../../broker/announced-node.js';
 import { areOffered, rendered, TEMPLATES_NEED } from '../../broker/home-assistant-templates.js';
 import { CARD, health, output, put, WHOLE_NODE } from '../../broker/simulated-node.js';
@@ -67,17 +68,28 @@ test('a player has its track and its position among its attributes', () => {
     health('players', 'up'),
     put('players', PLAYER.bus_name, PLAYER),
   ]).message();
-  const times = { position: 61_500_000, position_updated_at: '2026-01-02T03:04:05.678Z' };
-  const metadata = { 'xesam:title': 'It is "new"', 'mpris:length': 180_000_000 };
-  const withoutTrack = { ...PLAYER, position: undefined, metadata: undefined };
-  const states = [{ ...PLAYER, ...times, metadata }, withoutTrack];
-  const [full, empty] = rendered(components['player_mpv_state']?.['json_attributes_template'], states);
+  const date = Date.parse('2026-01-02T03:04:05.678Z');
+  /** The record that the daemon publishes of a player with these properties. */
+  const recordWith = (properties: Readonly<Record<string, unknown>>, positionUs?: number) => {
+    const facts = withPlayerProperties(NOTHING_KNOWN, properties);
+    const anchor = { positionUs, moment: { date, monotonic: 0 } };
+    return playerRecord(PLAYER.bus_name, facts, anchor, { hasTracklist: false });
+  };
+  // A radio's length is 0.
+  const unknownLengths = ['long', 0];
+  const records = [
+    recordWith({ Metadata: { 'xesam:title': 'It is "new"', 'mpris:length': 180_000_000 } }, 61_500_000),
+    recordWith({}),
+    ...unknownLengths.map((length) => recordWith({ Metadata: { 'mpris:length': length } }, 0)),
+  ];
+  const texts = rendered(components['player_mpv_state']?.['json_attributes_template'], records);
+  const [full, empty, ...withoutLength] = texts.map((text) => JSON.parse(text));
 
-  const { position_updated_at } = times;
+  const position_updated_at = '2026-01-02T03:04:05.678Z';
   const track = { title: 'It is "new"', artist: '', album: '' };
-  assert.deepEqual(JSON.parse(full ?? ''), { ...track, duration: 180, position: 61.5, position_updated_at });
-  const { duration, position } = JSON.parse(empty ?? '');
-  assert.deepEqual([duration, position], [null, null]);
+  assert.deepEqual(full, { ...track, duration: 180, position: 61.5, position_updated_at });
+  assert.deepEqual([empty.duration, empty.position], [null, null]);
+  for (const { duration, position } of withoutLength) assert.deepEqual([duration, position], [null, 0]);
 });
 
 const DEVICE = { address: 'AA:BB:CC:DD:EE:FF', name: 'Phone', connected: true };
