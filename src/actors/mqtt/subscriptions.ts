@@ -1,5 +1,6 @@
 // Makes the subscriptions of one connection, and decides which refusals of them are reported.
 
+import type { TopicRefusal } from './acknowledgement.js';
 import type { BrokerConnection } from './broker.js';
 import type { LeftOut } from './retained-topics.js';
 
@@ -38,10 +39,13 @@ export class Subscriptions {
     const answer = await this.#connection.subscribe(filters, options);
     if (answer.ok) return true;
     if (answer.error.kind === 'ended') return false;
-    const { topics, reason } = answer.error;
+    this.#addRefusal(answer.error, options);
+    return true;
+  }
+
+  #addRefusal({ topics, reason }: TopicRefusal, options: SubscribeOptions): void {
     for (const filter of topics) this.#refused.set(filter, { reason, options });
     this.#onChange();
-    return true;
   }
 
   /** Requests the refused subscriptions once more, because the broker's access list may have changed. */
@@ -64,8 +68,10 @@ export class Subscriptions {
   }
 
   async #subscribeToStatus(status: string): Promise<void> {
-    await this.subscribe([status], { qos: 1 });
-    // If this status is no longer watched, its refusal is forgotten.
-    if (status !== this.#watchedStatus) this.#refused.delete(status);
+    const options = { qos: 1 } as const;
+    const answer = await this.#connection.subscribe([status], options);
+    const isRefused = !answer.ok && answer.error.kind === 'refused';
+    // A refusal matters to nobody if the status is no longer watched.
+    if (isRefused && status === this.#watchedStatus) this.#addRefusal(answer.error, options);
   }
 }
