@@ -230,13 +230,18 @@ function isNamedThing(parameter: string): parameter is NamedThing {
   return parameter === 'output' || parameter === 'input' || parameter === 'card';
 }
 
+/**
+ * Settings of the whole node, which several topics set: the default output and the default input. Their
+ * commands replace each other, whatever their topics.
+ */
+const SETTINGS_OF_NODE: readonly string[] = ['default', 'default input'];
+
 /** `setting`: what the request sets at the topic; undefined if it replaces no other request. */
 function queuedRequest(topic: string, request: BridgeRequest, setting: string | undefined): QueuedRequest {
   // The audio backend runs commands one after another, and their order across outputs matters: first a new
   // default, then its volume.
   const queue = topic.startsWith('audio/') ? 'audio' : topic;
   if (setting === undefined) return { request, queue };
-  // Commands at several topics set the one default output, so they replace each other.
-  const settingOfNode = setting === 'default' ? setting : `${topic} ${setting}`;
-  return { request, queue, setting: settingOfNode };
+  const isOfNode = SETTINGS_OF_NODE.includes(setting);
+  return { request, queue, setting: isOfNode ? setting : `${topic} ${setting}` };
 }

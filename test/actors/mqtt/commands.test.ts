@@ -172,6 +172,9 @@ test('settings of one thing replace each other, whatever their topic; deltas and
     requestsOf(topic, payload).map(({ setting }) => setting);
   const defaultOutput = settingsOf('audio/server/set', '{"output":"a"}');
   assert.deepEqual(defaultOutput, settingsOf('audio/outputs/b/set', '{"default":true}'));
+  const defaultInput = settingsOf('audio/inputs/a/set', '{"default":true}');
+  assert.deepEqual(defaultInput, settingsOf('audio/inputs/b/set', '{"default":true}'));
+  assert.notDeepEqual(defaultInput, defaultOutput);
   assert.deepEqual(settingsOf('audio/server/set', '{"delta":0.1}'), [undefined]);
   assert.deepEqual(settingsOf('audio/server/mute/set', 'toggle'), [undefined]);
   const plainVolume = settingsOf('audio/outputs/a/volume/set', '40%');
