@@ -69,10 +69,12 @@ const ENTITY_COLLECTIONS: readonly Collection[] = [
 ];
 
 /**
- * Entities are made from these members of records, at any depth, and from `id` and `scope`, which never
- * change in a record.
+ * Entities are made from these members of records, at any depth. `id` and `scope` never change in a record,
+ * but a record may come in the place of another one that has the same name.
  */
 const ENTITY_MEMBERS = [
+  'id',
+  'scope',
   'name',
   'description',
   'label',

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Change } from '../../../src/protocol/actor/messages.js';
 import { AnnouncedNode } from '../../broker/announced-node.js';
-import { drop, health, output, put } from '../../broker/simulated-node.js';
+import { drop, health, output, put, service } from '../../broker/simulated-node.js';
 
 const BRANCH = 'tonearm/living';
 const KITCHEN = `${BRANCH}/audio/outputs/kitchen`;
@@ -140,4 +140,17 @@ test('the default output is published again after the device message if it was r
 
   const once = ['audio/outputs/kitchen; device: Parlour,Larder'];
   assert.deepEqual(publishInRounds(node, renamed(2, 'kitchen', 'Larder')), once);
+});
+
+test('the device message follows if a unit of the system comes while a unit of the user with its name goes', () => {
+  const node = publishedNode(true);
+  const rounds = publishInRounds(
+    node,
+    drop('systemd.services', 'user/mpd.service'),
+    put('systemd.services', 'system/mpd.service', service('system', 'mpd.service')),
+  );
+  assert.deepEqual(rounds, [
+    'services/system/mpd.service; device: Living room,Kitchen',
+    'no services/user/mpd.service; device: Living room,Kitchen',
+  ]);
 });
