@@ -66,8 +66,8 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   /** The log has a warning that these bus names cannot be read. */
   readonly #loggedUnreadable = new Set<string>();
   /**
-   * Names whose owner has changed while `up` asks for the owners. The replies for these names are ignored,
-   * because they may be older than the change. Undefined at any other time.
+   * Names whose owner has changed while `up` finds out which players run already. The replies for these names
+   * are ignored, because they may be older than the change. Undefined at any other time.
    */
   #changedNames: Set<string> | undefined;
   /** Why the backend is not up; undefined while it is. */
@@ -107,8 +107,8 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     };
     await Promise.all(names.map(readOwner));
     if (losses !== this.#losses) return;
-    this.#changedNames = undefined;
     this.#updatePlayers();
+    this.#changedNames = undefined;
     const firstAttempts = [...this.#playersByOwner.values()].map(({ readings }) => readings.firstAttempt);
     await within(this.#clock, FIRST_READING_MAX_MS, Promise.all(firstAttempts));
     if (losses !== this.#losses) return;
@@ -267,8 +267,8 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       busName: name,
       owner,
       pid: pid === 'unknown' ? undefined : pid,
-      // Players that are added before `up` has ended count as older than the backend.
-      isOlderThanBackend: this.#unavailableReason !== undefined,
+      // `up` may still wait for the first readings when a newer player is added.
+      isOlderThanBackend: this.#changedNames !== undefined,
     };
     const listener = {
       onUnreadable: (reason: string) => this.#logUnreadable(name, reason),

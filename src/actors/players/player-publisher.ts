@@ -31,7 +31,7 @@ export class PlayerPublisher {
     this.#publish = publish;
   }
 
-  /** True if the last published record says that the player plays. */
+  /** True if the published record says that the player plays. False while there is none. */
   get isPlaying(): boolean {
     return this.#published?.isPlaying === true;
   }
@@ -50,9 +50,10 @@ export class PlayerPublisher {
       this.#publish.put('players.position', this.#busName, JSON.stringify(position));
   }
 
-  /** To be called when the player has gone. */
+  /** To be called when the player has gone, or is found to be playerctld. */
   drop(): void {
     if (this.#published === undefined) return;
+    this.#published = undefined;
     for (const collection of ['players', 'players.position', 'players.tracklist'] as const)
       this.#publish.drop(collection, this.#busName);
   }

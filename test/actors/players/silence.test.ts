@@ -4,12 +4,14 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { Variant } from 'dbus-next';
-import { PLAYER_INTERFACE } from '../../../src/protocol/dbus/mpris.js';
+import { type Clock, systemClock } from '../../../src/host/clock.js';
+import { PLAYER_INTERFACE, PLAYERCTLD_INTERFACE } from '../../../src/protocol/dbus/mpris.js';
+import { ManualClock } from '../../manual-clock.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import type { PrivateBus } from '../bus/private-bus.js';
 import { faultOf } from '../recorder.js';
-import { startBackend } from './backend-under-test.js';
+import { startBackend, startHungPlayer } from './backend-under-test.js';
 import { type Properties, ScriptedPlayer } from './scripted-player.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
@@ -121,4 +123,41 @@ test('a player that cannot be silenced is named in the log', async (t) => {
   await until('the log names the player', () =>
     recorder.logs.includes('warn: a player plays on beside another one'),
   );
+});
+
+test('a player that begins to play while the start waits for a player that hangs silences the others', async (t) => {
+  const manual = new ManualClock();
+  // The start waits a second. This timer does not move, so the start does not end.
+  const after: Clock['after'] = (ms, callback) => (ms < 1_000 ? systemClock : manual).after(ms, callback);
+  const players: ScriptedPlayer[] = [];
+  const { start, recorder } = await startBackend(
+    t,
+    async (bus) => {
+      await startHungPlayer(t, bus);
+      players.push(await ScriptedPlayer.start(t, bus, 'one', PLAYING));
+    },
+    {
+      clock: { ...systemClock, after },
+      settings: { exclusive: true },
+      untilUp: (early) => early.until('one is published', 'one', () => true),
+    },
+  );
+  await start('two', PLAYING);
+  await until('one is paused', () => players.map(playbackCalls).join() === 'Pause');
+  assert.ok(!recorder.published.includes('up'));
+});
+
+test('playerctld is not silenced, even if it is recognized only after it was published', async (t) => {
+  const { bus, recorder, start } = await startBackend(t, undefined, { settings: { exclusive: true } });
+  const repeater = await ScriptedPlayer.connect(t, bus);
+  repeater.hungInterface = PLAYERCTLD_INTERFACE;
+  Object.assign(repeater.properties[PLAYER_INTERFACE] ?? {}, PLAYING);
+  await repeater.requestName('repeater');
+  await recorder.until('playerctld is published', 'repeater', () => true);
+  repeater.answerHung({ PlayerNames: new Variant('as', []) });
+  await until('playerctld is removed', () => recorder.record('repeater') === undefined);
+
+  await start('one', PLAYING);
+  await start('two', PLAYING);
+  assert.equal(playbackCalls(repeater), '', 'it would pass the command on to the player that has just begun');
 });
