@@ -8,6 +8,8 @@ import { percentDecodedText } from '../text.js';
 /** The paths of sockets, in the order in which they are tried; or the reason why there are none. */
 export type BusPaths = Result<readonly string[], string>;
 
+/** Stands for the socket `bus` in the runtime folder, whose path is not percent-encoded. */
+const RUNTIME_ADDRESS = 'unix:runtime=yes';
 const SYSTEM_BUS_PATH = '/var/run/dbus/system_bus_socket';
 /** dbus-next splits an address at these characters, and does not decode it. No path may contain them. */
 const UNUSABLE_IN_PATH = /[,:;=]/;
@@ -20,13 +22,16 @@ function parseAddress(address: string, runtimeFolder: string): Result<string, st
   const matches = options.matchAll(/([^,=]*)=?([^,]*)/g);
   const pairs = new Map(Array.from(matches, ([, key = '', value]) => [key, value] as const));
   if (pairs.has('abstract')) return failed(`${address}: abstract sockets are not supported`);
-  // `unix:runtime=yes` stands for the socket `bus` in the runtime folder.
-  const isInRuntimeFolder = pairs.get('runtime') === 'yes';
-  const encodedPath = isInRuntimeFolder ? `${runtimeFolder}/bus` : pairs.get('path');
+  if (pairs.get('runtime') === 'yes') return usablePath(`${runtimeFolder}/bus`);
+  const encodedPath = pairs.get('path');
   if (encodedPath === undefined || encodedPath === '') return failed(`${address}: it has no path`);
   const path = percentDecodedText(encodedPath);
   if (path === undefined) return failed(`${address}: a percent escape is broken`);
-  if (UNUSABLE_IN_PATH.test(path)) return failed(`${address}: a path with , : ; or = is not supported`);
+  return usablePath(path);
+}
+
+function usablePath(path: string): Result<string, string> {
+  if (UNUSABLE_IN_PATH.test(path)) return failed(`${path}: a path with , : ; or = is not supported`);
   return success(path);
 }
 
@@ -49,7 +54,7 @@ function parseAddresses(list: string, runtimeFolder: string): BusPaths {
  */
 export function userBusPaths(env: Variables, uid: number): BusPaths {
   const runtimeFolder = runtimeDirectory(env, uid);
-  const addresses = env['DBUS_SESSION_BUS_ADDRESS'] || `unix:path=${runtimeFolder}/bus`;
+  const addresses = env['DBUS_SESSION_BUS_ADDRESS'] || RUNTIME_ADDRESS;
   const session = parseAddresses(addresses, runtimeFolder);
   if (!session.ok) return session;
   const system = systemBusPaths(env, uid);

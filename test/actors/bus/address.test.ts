@@ -22,6 +22,10 @@ function testRows(find: typeof userBusPaths, rows: readonly Row[]): void {
 testRows(userBusPaths, [
   [{}, ['/run/user/1000/bus']],
   [{ XDG_RUNTIME_DIR: '/r' }, ['/r/bus']],
+  [{ XDG_RUNTIME_DIR: '/a%20b' }, ['/a%20b/bus']],
+  [{ XDG_RUNTIME_DIR: '/a%' }, ['/a%/bus']],
+  [{ XDG_RUNTIME_DIR: '/a;b' }, /^\/a;b\/bus: a path with , : ; or = is not supported$/],
+  [{ DBUS_SESSION_BUS_ADDRESS: 'unix:runtime=yes', XDG_RUNTIME_DIR: '/a%20b' }, ['/a%20b/bus']],
   [{ XDG_RUNTIME_DIR: '', DBUS_SESSION_BUS_ADDRESS: '' }, ['/run/user/1000/bus']],
   [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/a/b' }, ['/a/b']],
   [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/a/b,guid=00ff' }, ['/a/b']],
