@@ -2,7 +2,7 @@
 // protocol/pulse/trace have malformed messages.
 
 import assert from 'node:assert/strict';
-import { statSync, symlinkSync } from 'node:fs';
+import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -141,3 +141,25 @@ test(
     );
   },
 );
+
+/** Relative to the folder of `startPeers`. No socket can be made there. */
+const UNUSABLE_FOLDERS = [
+  ['does not exist', 'missing'],
+  ['is a file', 'capture.json'],
+] as const;
+
+for (const [what, folder] of UNUSABLE_FOLDERS) {
+  test(`a capture is not overwritten if the folder of the socket ${what}`, TIME_LIMIT, async (t) => {
+    const { env, directory } = await startPeers(t);
+    const capture = join(directory, 'capture.json');
+    writeFileSync(capture, 'earlier');
+    const variables = {
+      ...env,
+      XDG_RUNTIME_DIR: join(directory, folder),
+      PULSE_SERVER: 'unix:/nowhere/native',
+    };
+    const tracer = spawnTrace(t, variables, '--raw', capture, '--', 'true');
+    assert.equal(await tracer.ended, 69);
+    assert.equal(readFileSync(capture, 'utf8'), 'earlier');
+  });
+}

@@ -2,7 +2,7 @@
 // files and their frames (like test/golden/manifest.json). Cookies, which are secrets of the sound server,
 // are stored as zeros. All functions may throw system errors.
 
-import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { appendFileSync, closeSync, openSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { CONTROL_CHANNEL, HEADER_BYTES } from '../../protocol/pulse/frame.js';
 import {
@@ -50,14 +50,19 @@ export class CaptureFile {
 
 export class Capture {
   readonly #stem: string;
-  readonly #listFile: number;
+  readonly #listPath: string;
   #fileCount = 0;
 
-  /** `path` is that of the list, with or without `.json`. */
+  /** `path` is that of the list, with or without `.json`. Nothing is written before `begin`. */
   constructor(path: string) {
     this.#stem = path.replace(/\.json$/, '');
-    this.#listFile = openSync(`${this.#stem}.json`, 'w', 0o600);
-    writeFileSync(this.#listFile, `{\n "note": ${JSON.stringify(NOTE)},\n "files": [`);
+    this.#listPath = `${this.#stem}.json`;
+  }
+
+  /** Begins the list. A file with its name is overwritten. */
+  begin(): void {
+    const beginning = `{\n "note": ${JSON.stringify(NOTE)},\n "files": [`;
+    writeFileSync(this.#listPath, beginning, { mode: 0o600 });
   }
 
   /** Opens the file of one direction of a connection. */
@@ -72,13 +77,12 @@ export class Capture {
     const description = `connection ${connection}, from the ${from}`;
     const versions = { offered_version, negotiated_version };
     const entry = { file: basename(file.path), description, ...versions, bytes, frame_count, frames };
-    writeFileSync(this.#listFile, `${this.#fileCount === 0 ? '' : ','}\n${JSON.stringify(entry)}`);
+    appendFileSync(this.#listPath, `${this.#fileCount === 0 ? '' : ','}\n${JSON.stringify(entry)}`);
     this.#fileCount += 1;
   }
 
-  /** Ends the list, and closes it. */
+  /** Ends the list. */
   end(): void {
-    writeFileSync(this.#listFile, '\n ]\n}\n');
-    closeSync(this.#listFile);
+    appendFileSync(this.#listPath, '\n ]\n}\n');
   }
 }

@@ -100,8 +100,7 @@ export async function runTrace(
   const places = found.value;
   if (places.addressProblem !== undefined) return { end: 'cannotListen', message: places.addressProblem };
   const output = new Output(stdout);
-  const capture = output.attempt(() => (task.raw === undefined ? undefined : new Capture(task.raw)));
-  if (output.failure !== undefined) return { end: 'cannotWrite', message: output.failure };
+  const capture = task.raw === undefined ? undefined : new Capture(task.raw);
   const proxy = new TraceProxy({
     serverPaths: () => places.paths,
     writeLine: (line) => output.write(`${task.json ? jsonLine(line) : textLine(line)}\n`),
@@ -120,6 +119,12 @@ export async function runTrace(
     await proxy.listen(path);
   } catch (error) {
     return { end: 'cannotListen', message: `cannot listen there: ${errorText(error)}` };
+  }
+  // An earlier capture is overwritten only by a trace that can listen.
+  output.attempt(() => capture?.begin());
+  if (output.failure !== undefined) {
+    proxy.end();
+    return { end: 'cannotWrite', message: output.failure };
   }
   const address = `unix:${path}`;
   let end: TraceEnd = { end: 'ok' };
