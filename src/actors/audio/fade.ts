@@ -58,8 +58,9 @@ export class Fade {
    * round volumes.
    */
   #expectedVolume: number;
-  /** True after `putBack` and `end`, after a failed command, and if somebody else has set the volume. */
+  /** True when the volume is put back, after `end`, and if somebody else has set the volume. */
   isOver = false;
+  #isFadingOut = false;
 
   constructor(context: FadeContext, sink: SinkInfo) {
     this.#context = context;
@@ -71,25 +72,32 @@ export class Fade {
 
   /**
    * Lowers the volume to 0 in `ms` milliseconds, and resolves then. Resolves earlier if `isOver` becomes
-   * true.
+   * true, or if the volume is to be put back. A step that fails is left out.
    */
   async fadeOut(ms: number): Promise<void> {
     const { clock } = this.#context;
     const beginMs = clock.monotonic();
     let shareLeft = 1;
-    while (shareLeft > 0 && !this.isOver) {
+    this.#isFadingOut = true;
+    while (shareLeft > 0 && this.#isFadingOut && !this.isOver) {
       await this.#wait(Math.min(STEP_MS, ms));
       shareLeft = Math.max(0, 1 - (clock.monotonic() - beginMs) / ms);
       const volume = shareLeft * this.#volumeBefore;
-      await this.#context.turns.run(() => this.#step(volume));
+      await this.#context.turns.run(async () => {
+        if (this.#isFadingOut) await this.#step(volume);
+      });
     }
   }
 
-  /** Sets the volume from before the fade, unless somebody else has set one. Ends the fade. */
+  /**
+   * Sets the volume from before the fade, unless somebody else has set one. The fade is over then. It is not
+   * over if the output is missing, or if the command fails.
+   */
   putBack(): Promise<void> {
+    this.#isFadingOut = false;
     return this.#context.turns.run(async () => {
-      await this.#step(this.#volumeBefore);
-      this.isOver = true;
+      const isSet = await this.#step(this.#volumeBefore);
+      if (isSet) this.isOver = true;
     });
   }
 
@@ -97,30 +105,40 @@ export class Fade {
    * Puts the volume back when nothing plays to the output any more. Resolves earlier if somebody else sets
    * the volume.
    */
-  async putBackWhenSilent(): Promise<void> {
+  putBackWhenSilent(): Promise<void> {
+    return this.#putBackWhen((sink) => !isPlayedTo(this.#context.state, sink));
+  }
+
+  /** Puts the volume back when the output is there. Resolves earlier if somebody else sets the volume. */
+  putBackWhenThere(): Promise<void> {
+    return this.#putBackWhen(() => true);
+  }
+
+  async #putBackWhen(isTime: (sink: SinkInfo) => boolean): Promise<void> {
     let pauseMs = FIRST_CHECK_MS;
     while (!this.isOver) {
       await this.#wait(pauseMs);
       pauseMs = Math.min(2 * pauseMs, CHECK_MAX_MS);
       const sink = this.#findSink();
-      if (sink !== undefined && !isPlayedTo(this.#context.state, sink)) await this.putBack();
+      if (sink !== undefined && isTime(sink)) await this.putBack();
       else this.#endIfChanged(sink);
     }
   }
 
   /**
-   * Gives the fade up, and leaves the volume as it is. A promise of `fadeOut` or `putBackWhenSilent` that
-   * waits for its timer never resolves then.
+   * Gives the fade up, and leaves the volume as it is. A promise of `fadeOut`, `putBackWhenSilent` or
+   * `putBackWhenThere` that waits for its timer never resolves then.
    */
   end(): void {
     this.isOver = true;
     this.#timers.cancelAll();
   }
 
-  async #step(volume: number): Promise<void> {
+  /** Resolves with true if the sound server has set the volume. */
+  async #step(volume: number): Promise<boolean> {
     const sink = this.#findSink();
     this.#endIfChanged(sink);
-    if (this.isOver || sink === undefined) return;
+    if (this.isOver || sink === undefined) return false;
     // During the step, readings have the old or the new volume. Any other volume comes from somebody else.
     const lowest = Math.min(volume, this.#expectedVolume) - MIXER_DEVIATION_MAX;
     const highest = Math.max(volume, this.#expectedVolume) + MIXER_DEVIATION_MAX;
@@ -131,22 +149,24 @@ export class Fade {
       const isForeign = readVolume < lowest || readVolume > highest;
       if (info.name === this.sinkName && isForeign) foreignVolume = readVolume;
     };
-    await this.#set(sink, volume);
+    const isSet = await this.#set(sink, volume);
     state.onSinkRead = undefined;
     const sinkAfterStep = this.#findSink();
-    if (sinkAfterStep === undefined) return;
+    if (sinkAfterStep === undefined) return false;
     this.#expectedVolume = volumeOf(sinkAfterStep);
     // A large difference means that somebody else has set the volume between the step and its reading.
-    if (Math.abs(this.#expectedVolume - volume) > MIXER_DEVIATION_MAX) this.isOver = true;
-    if (foreignVolume === undefined) return;
+    const isFarOff = Math.abs(this.#expectedVolume - volume) > MIXER_DEVIATION_MAX;
+    if (isSet && isFarOff) this.isOver = true;
+    if (foreignVolume === undefined) return isSet;
     // The step may have undone the volume that somebody else has set meanwhile.
     this.isOver = true;
     if (this.#expectedVolume !== foreignVolume) await this.#set(sinkAfterStep, foreignVolume);
+    return false;
   }
 
-  async #set({ index }: SinkInfo, volume: number): Promise<void> {
+  async #set({ index }: SinkInfo, volume: number): Promise<boolean> {
     const answer = await this.#context.run({ do: 'fade', output: String(index), volume });
-    if (!answer.ok) this.isOver = true;
+    return answer.ok;
   }
 
   /** The fade is over if somebody else has set the volume. */

@@ -80,24 +80,25 @@ export class Sleep {
         this.#begin(plan, leftMs > 0 ? leftMs : BACKENDS_START_MS);
         return;
       }
-      node.log('info', 'a sleep of an earlier process is over');
+      const outcome = isTooLate ? 'over' : 'dropped, because it is too long';
+      node.log('info', `a sleep of an earlier process is ${outcome}`);
     }
     await this.#clear();
   }
 
   /** Begins a sleep, in the place of an earlier one. */
   async start(minutes: number, fadeS = FADE_S): Promise<Answer> {
-    await this.#abort();
+    const aborted = this.#abort();
     const delayMs = minutes * MINUTE_MS;
     const plan = { untilMs: this.#context.clock.date() + delayMs, fadeS };
+    // The sleep begins before the volume is put back, because a later command must find it.
     this.#begin(plan, delayMs);
-    await this.#write(`${JSON.stringify(jsonOf(plan))}\n`);
+    await Promise.all([aborted, this.#write(`${JSON.stringify(jsonOf(plan))}\n`)]);
     return DONE;
   }
 
   async stop(): Promise<Answer> {
-    await this.#abort();
-    await this.#clear();
+    await Promise.all([this.#abort(), this.#clear()]);
     return DONE;
   }
 
@@ -130,7 +131,10 @@ export class Sleep {
     if (this.#plan !== plan) return;
     this.#isFading = false;
     await this.#pausePlayers();
-    if (fade !== undefined) this.#putBackLater(fade);
+    if (fade !== undefined) {
+      this.#keepWaiting(fade);
+      void fade.putBackWhenSilent();
+    }
     // A client may have begun another sleep meanwhile.
     if (this.#plan === plan) await this.#clear();
   }
@@ -143,20 +147,26 @@ export class Sleep {
     node.log('warn', 'not all players could be paused for the sleep', { reason: body });
   }
 
-  /** Cancels the sleep, so that it pauses nobody. Puts the volume back if a fade is under way. */
+  /**
+   * Cancels the sleep at once, so that it pauses nobody. Puts the volume back if a fade is under way. If that
+   * fails, the volume is put back later.
+   */
   async #abort(): Promise<void> {
     this.#timers.cancelAll();
     this.#plan = undefined;
     if (!this.#isFading) return;
     this.#isFading = false;
-    await this.#fade?.putBack();
+    const fade = this.#fade;
+    await fade?.putBack();
+    if (fade === undefined || fade.isOver) return;
+    this.#keepWaiting(fade);
+    void fade.putBackWhenThere();
   }
 
-  #putBackLater(fade: Fade): void {
+  #keepWaiting(fade: Fade): void {
     const waiting = this.#waitingFades.filter(({ isOver }) => !isOver);
     if (waiting.length === WAITING_MAX_FADES) waiting.shift()?.end();
     this.#waitingFades = [...waiting, fade];
-    void fade.putBackWhenSilent();
   }
 
   async #clear(): Promise<void> {

@@ -1,0 +1,129 @@
+// Tests commands for a sleep while its output fades, when the sound server is slow, refuses, or has lost the
+// output. No test on a real server can time that. sleep.test.ts has real ones.
+
+import assert from 'node:assert/strict';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { Sleep } from '../../../src/actors/audio/sleep.js';
+import { SoundState } from '../../../src/actors/audio/state.js';
+import type { Answer } from '../../../src/protocol/actor/commands.js';
+import type { SleepRecord } from '../../../src/protocol/actor/schemas.js';
+import { Deferred } from '../../deferred.js';
+import { ManualClock } from '../../manual-clock.js';
+import { temporaryFolder } from '../../temporary-folder.js';
+import { Recorder } from '../recorder.js';
+import { serverInfo, sinkInfo, sinkInputInfo } from './sound-records.js';
+
+const RAW_FULL = 0x1_0000;
+const REFUSED: Answer = { ok: false, error: { fault: 'refused', detail: 'not now' } };
+
+/** Begins a sleep, and returns while the output, which had the volume 0.5, is fading. */
+async function startFading(t: TestContext) {
+  const clock = new ManualClock();
+  const state = new SoundState();
+  const recorder = new Recorder();
+  const path = join(temporaryFolder(t), 'sleep.json');
+  const putOutput = (volume: number): void =>
+    state.putSink(sinkInfo(0, 'living', { volume: [volume * RAW_FULL, volume * RAW_FULL] }));
+  state.server = serverInfo({ defaultSink: 'living' });
+  putOutput(0.5);
+  state.putSinkInput(sinkInputInfo(1, 'music', { sink: 0, corked: false }));
+
+  const setVolumes: number[] = [];
+  /** The test sets how the sound server answers the next commands. */
+  const server = { refusesAll: false, isReady: Promise.resolve() };
+  const sleep = new Sleep({
+    path,
+    state,
+    clock,
+    node: recorder,
+    run: async (command) => {
+      await server.isReady;
+      assert.ok(command.do === 'fade');
+      if (server.refusesAll) return REFUSED;
+      setVolumes.push(command.volume);
+      putOutput(command.volume);
+      return { ok: true, value: {} };
+    },
+  });
+  t.after(() => sleep.leave());
+  const pass = async (ms: number): Promise<void> => {
+    clock.advance(ms);
+    for (let turn = 0; turn < 4; turn += 1) await setImmediate();
+  };
+  const record = () => recorder.newest<SleepRecord>('audio.sleep');
+
+  await sleep.start(1, 10);
+  await pass(60_000);
+  await pass(5_000);
+  assert.deepEqual(setVolumes, [0.25]);
+  return { clock, state, sleep, server, setVolumes, putOutput, pass, record, path };
+}
+
+test('a sleep that is stopped while an earlier command still puts the volume back stays stopped', async (t) => {
+  const { sleep, server, record, path } = await startFading(t);
+  const ready = new Deferred<void>();
+  server.isReady = ready.promise;
+  const started = sleep.start(30);
+  const stopped = sleep.stop();
+  ready.resolve();
+  await Promise.all([started, stopped]);
+  assert.deepEqual(record(), { active: false });
+  assert.ok(!existsSync(path));
+});
+
+test('the last of two sleeps counts that begin while the volume is put back', async (t) => {
+  const { clock, sleep, server, record } = await startFading(t);
+  const ready = new Deferred<void>();
+  server.isReady = ready.promise;
+  const started = [sleep.start(30), sleep.start(90)];
+  ready.resolve();
+  await Promise.all(started);
+  assert.equal(record()?.until, new Date(clock.date() + 90 * 60_000).toISOString());
+});
+
+test('the volume is put back when the output comes again, if it went before the sleep was stopped', async (t) => {
+  const { state, sleep, setVolumes, putOutput, pass } = await startFading(t);
+  state.remove('sink', 0);
+  await sleep.stop();
+  await pass(500);
+  assert.deepEqual(setVolumes, [0.25]);
+
+  putOutput(0.25);
+  await pass(30_000);
+  assert.deepEqual(setVolumes, [0.25, 0.5]);
+});
+
+test('a refused step does not end the fade', async (t) => {
+  const { server, setVolumes, pass } = await startFading(t);
+  server.refusesAll = true;
+  await pass(250);
+  server.refusesAll = false;
+  await pass(2_250);
+  assert.deepEqual(setVolumes, [0.25, 0.125]);
+});
+
+test('the volume is put back later if the sound server refuses at first', async (t) => {
+  const { sleep, server, setVolumes, pass } = await startFading(t);
+  server.refusesAll = true;
+  await sleep.stop();
+  server.refusesAll = false;
+  await pass(500);
+  assert.deepEqual(setVolumes, [0.25, 0.5]);
+});
+
+test('a sleep in the file that ends later than any sleep may is dropped, and the log does not call it over', async (t) => {
+  const clock = new ManualClock();
+  const recorder = new Recorder();
+  const path = join(temporaryFolder(t), 'sleep.json');
+  const inTwoDays = new Date(clock.date() + 2 * 24 * 3_600_000).toISOString();
+  writeFileSync(path, JSON.stringify({ until: inTwoDays, fade: 20 }));
+  const run = async () => REFUSED;
+  const sleep = new Sleep({ path, state: new SoundState(), clock, node: recorder, run });
+
+  await sleep.recall();
+  assert.deepEqual(recorder.newest('audio.sleep'), { active: false });
+  assert.deepEqual(recorder.logs, ['info: a sleep of an earlier process is dropped, because it is too long']);
+});
