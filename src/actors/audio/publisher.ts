@@ -192,7 +192,9 @@ export class SoundPublisher {
     if (count <= RECORDS_MAX / 2) this.#kindsLoggedAsFull.delete(kind);
     if (count < RECORDS_MAX || this.#kindsLoggedAsFull.has(kind)) return;
     this.#kindsLoggedAsFull.add(kind);
-    this.#receiver.log('warn', `too many ${kind}: some are left out`, { most: RECORDS_MAX });
+    this.#receiver.log('warn', `there is room for no more ${kind}: further ones are left out`, {
+      most: RECORDS_MAX,
+    });
   }
 
   #putServer(kind: string, server: string): void {

@@ -77,7 +77,7 @@ test('the label of an output has its name added while another output has the sam
   assert.deepEqual(updatedLabels(), ['kitchen: Hall']);
 });
 
-test('too many records are logged once, and again only after half of them have gone', () => {
+test('a lack of room for records is logged once, and again only after half of them have gone', () => {
   const { state, update } = setUp();
   const warningsAt = (count: number) => {
     const sinks = Array.from({ length: count }, (_, index) => sinkInfo(index, `sink ${index}`));
@@ -87,7 +87,7 @@ test('too many records are logged once, and again only after half of them have g
     return update().filter((line) => line.startsWith('warn'));
   };
   const full = ['outputs', 'streams'].map(
-    (records) => `warn too many ${records}: some are left out {"most":512}`,
+    (records) => `warn there is room for no more ${records}: further ones are left out {"most":512}`,
   );
   const rows: readonly (readonly [count: number, warnings: readonly string[]])[] = [
     [511, []],
