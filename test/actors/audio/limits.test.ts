@@ -111,8 +111,8 @@ describe('a filter', () => {
 
 describe('a command for a stream', () => {
   /** The volume that the command sets, or the kind of a plan that sets none. */
-  const plannedVolume = (command: SoundCommand) => {
-    const plan = planCommand(stateWithFilters(), command);
+  const plannedVolume = (command: SoundCommand, state = stateWithFilters()) => {
+    const plan = planCommand(state, command);
     return plan.kind === 'set' && 'volume' in plan.setting.args ? plan.setting.args.volume : plan.kind;
   };
   const stream = (ref: string) => ({ kind: 'client', ref }) as const;
@@ -123,8 +123,16 @@ describe('a command for a stream', () => {
     assert.equal(plannedVolume({ do: 'delta', target: stream('News'), delta: 0.1 }), 'nothing');
   });
 
-  test('has no limit if its output has neither a limit nor flat volumes', () => {
-    assert.deepEqual(plannedVolume({ do: 'volume', target: stream('Talk'), volume: 1 }), FULL);
+  test('has no limit if its output has none', () => {
+    const state = stateWithFilters();
+    state.putSinkInput(sinkInputInfo(TALK, 'Talk', { sink: FREE, volume: HALF }));
+    assert.deepEqual(plannedVolume({ do: 'volume', target: stream('Talk'), volume: 1 }, state), FULL);
+  });
+
+  test('has no limit if its output has one, but no flat volumes', () => {
+    const state = stateWithFilters();
+    state.putSink(sinkInfo(CARD, 'card', { volume: HALF, flags: 0, card: SOUND_CARD }));
+    assert.deepEqual(plannedVolume({ do: 'volume', target: stream('News'), volume: 1 }, state), FULL);
   });
 
   test('a command that moves passthrough to an output with a limit is refused', () => {
