@@ -31,7 +31,7 @@ const INVOKER_VARIABLES = ['SUDO_UID', 'PKEXEC_UID'] as const;
  * if the environment names a runtime directory that is not root's.
  */
 export function invokingUser({ env, uid }: Caller): number | undefined {
-  // Without variables, this is the directory that logind makes for the user.
+  // Without variables, this is the directory that logind makes for the user of this process.
   const defaultDirectory = runtimeDirectory({}, uid);
   const mayBeInvoked = uid === 0 && runtimeDirectory(env, uid) === defaultDirectory;
   // The id is that of a user other than root, such as `1000`.

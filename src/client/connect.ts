@@ -157,8 +157,8 @@ class LiveNode implements Live {
   }
 
   /**
-   * The node sends `audio.level` only if `types` names it. If there is neither `types` nor `backend`, the
-   * list must then name all other events, too.
+   * The node sends `audio.level` only if `types` names it. But a node that gets `types` or `backend` sends
+   * only the events that these select. So if the options have neither, `types` names all other events, too.
    */
   #query(): URLSearchParams {
     const { types, backend, exclude } = this.#options;
@@ -178,7 +178,7 @@ class LiveNode implements Live {
     if (event.type === 'server.info') this.#onServerInfo(event.data);
     if (event.type === 'player.added' || event.type === 'player.updated')
       this.#clock.noteEvent(event.data.emitted_at);
-    // A clock may have been set since the last estimate. The new events of a snapshot give a new one.
+    // A clock may have been set since the last estimate. The events of the snapshot give a new estimate.
     if (isMark(event)) this.#clock.forget();
     safely(() => this.#options.onEvent?.(event));
   }
@@ -239,7 +239,7 @@ class LiveNode implements Live {
       for (const listener of this.#listeners.get(slice) ?? []) safely(() => listener(state[slice] as never));
   }
 
-  /** Only a node without enabled backends and bridges sends no snapshot. */
+  /** The first snapshot fills `backends`. A node without enabled backends and bridges sends no snapshot. */
   #isReady(): boolean {
     const { connection, backends, server } = this.#published;
     if (connection.status !== 'live' || !this.#isServerRequestOver) return false;
@@ -253,7 +253,10 @@ class LiveNode implements Live {
     this.#notify();
   }
 
-  /** Fetches what the stream lacks, if an event has reported since `before` that its backend is up. */
+  /**
+   * Fetches what the stream lacks of a backend when an event reports that the backend is up. `before` is the
+   * state before this event.
+   */
   #fetchUnstreamed({ backends: before }: NodeState): void {
     const mustFetch = (name: Backend): boolean => {
       const info = this.state.backends.get(name);

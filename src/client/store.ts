@@ -58,7 +58,10 @@ export interface NodeState {
   readonly upgrade: Partial<records.UpgradeRecord> | undefined;
   /** The adapter and its known devices. While the backend is not up, this is the last known value. */
   readonly bluetooth: records.BluetoothRecord | undefined;
-  /** By address. The present or the last scan has found these devices. Known devices are among them. */
+  /**
+   * By address. The present or the last scan has found these devices, or has seen them change. Known devices
+   * can be among them.
+   */
   readonly discovered: ReadonlyMap<string, records.DeviceRecord>;
   /**
    * The allowed actions. They are fetched at each snapshot and start of the backend: no event reports them.

@@ -33,7 +33,7 @@ interface Feed {
 }
 
 interface UnsentEntries {
-  /** True if `entries` has all records that there are. */
+  /** True if `entries` has all records except those with `keeps` (protocol/actor/collections.ts). */
   readonly isWhole: boolean;
   readonly entries: readonly JournalEntry[];
 }
@@ -87,8 +87,8 @@ export class BridgeFeeds {
   }
 
   /**
-   * A new thread gets all records. So does a thread that has missed a removal or action, because the journal
-   * has forgotten it. Such a thread also gets the unread actions that the journal still has.
+   * A new thread gets all records. If the journal lacks a removal or action that a thread has not read, this
+   * thread gets all records again. It also gets the unread actions that the journal still has.
    */
   #sendUnread(subscriber: Subscriber, feed: Feed): void {
     const { sentUpTo } = feed;
@@ -101,6 +101,7 @@ export class BridgeFeeds {
     this.#send(subscriber, feed, { isWhole, entries });
   }
 
+  /** Collections with `keeps` are left out, as in the snapshots of event streams. */
   #allRecords(): readonly JournalEntry[] {
     const collections = COLLECTION_NAMES.filter((name) => COLLECTION_SPECS[name].keeps === undefined);
     return collections.flatMap((name) => [...this.#journal.records(name)]);

@@ -27,7 +27,7 @@ export class Documents {
    * changed later.
    */
   readonly #upSince = new Map<ChildName, LastChange>();
-  /** With each response, the last change that its records had when it was made. */
+  /** Each response is stored with the last change that its records had when it was made. */
   readonly #cached = new Map<Resource, LastChange & { readonly response: CachedResponse }>();
   /** A response is cached while the journal has the entry of its tracklist. */
   readonly #tracklists = new WeakMap<JournalEntry, CachedResponse>();

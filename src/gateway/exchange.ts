@@ -1,9 +1,9 @@
 // One request and its response. Besides server.ts, only this file and response-stream.ts use the objects of
-// uWebSockets.js. No other file has to follow its rules (docs/development/what-we-learnt.md,
-// "uWebSockets.js"):
+// uWebSockets.js. No other file has to follow its rules. Its package has these in docs/index.d.ts:
 // - A request is invalid when its handler has returned.
 // - A response must not be used after an abort.
 // - Writes outside the handler must be corked.
+// Other rules are in docs/development/what-we-learnt.md, "uWebSockets.js".
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Clock } from '../host/clock.js';

@@ -38,8 +38,9 @@ type Recolour = (red: number, green: number, blue: number) => readonly number[];
 
 /**
  * Parts of a colour are 0..255. The vector (red, green, blue) is rotated around the axis (1, 1, 1), so a
- * grey stays as it is. Each new part is the weighted sum of its own old part and the two parts that follow
- * it. Red follows blue. The three weights are the same for every part.
+ * grey stays as it is. Each new part is a weighted sum of three old parts: the same part, the next one and
+ * the last one. Red follows blue: for green, the next part is blue, and the last one is red. The three
+ * weights are the same for every new part.
  */
 function rotation(degrees: number): Recolour {
   const radians = (degrees * Math.PI) / 180;
@@ -68,7 +69,7 @@ function recolouredText(text: string, degrees: number): string {
 }
 
 const SIGNATURE_BYTES = 8;
-/** A chunk has the length of its data, its type, the data, and a check sum (PNG, section 5.3). */
+/** A chunk consists of the length of its data, its type, the data, and a check sum (PNG, section 5.3). */
 const LENGTH_BYTES = 4;
 /** Length and type. */
 const HEAD_BYTES = 8;

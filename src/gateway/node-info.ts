@@ -16,7 +16,7 @@ export interface NodeInfo {
   readonly platform: string;
   /** PRETTY_NAME of os-release, for people. */
   readonly osVersion: string;
-  /** The process's limit of open files and sockets; absent if unknown. */
+  /** The process's limit of open files and sockets; infinite or absent if it is unknown. */
   readonly descriptorsMax?: number;
 }
 

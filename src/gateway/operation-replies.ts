@@ -66,9 +66,9 @@ export class OperationReplies {
   readonly #startedAt: number;
   readonly #startedMonotonicMs: number;
   /**
-   * The newest response to each question, which is a backend with a command. The question that was answered
-   * last is the last one of the map. An answer with an equal text gets the same response, with the same tag
-   * and time.
+   * The newest response to each question. A question is a text such as `audio {"do":"network"}`: a backend
+   * and a command. The question that was answered last is the last one of the map. An answer with an equal
+   * text gets the same response, with the same tag and time.
    */
   readonly #rememberedAnswers = new Map<string, CachedResponse>();
   /** By `mayChange`. */
@@ -111,8 +111,8 @@ export class OperationReplies {
         return this.#ask(operation.backend, operation.command, ifNoneMatch);
       case 'log': {
         const lines = logLines(query);
-        const fault = parameterProblem(params);
-        if (fault !== undefined) return problemReply(fault);
+        const badParameter = parameterProblem(params);
+        if (badParameter !== undefined) return problemReply(badParameter);
         if (lines === undefined) return problemReply(BAD_LINES);
         return this.#ask(operation.backend, operation.command(params, lines), ifNoneMatch);
       }
@@ -132,8 +132,8 @@ export class OperationReplies {
   async #change(operation: ChangeOperation, { params, json }: OperationInput): Promise<HttpReply> {
     const body = await checkBody(operation, json);
     if (!body.ok) return problemReply(body.error);
-    const fault = parameterProblem(params);
-    if (fault !== undefined) return problemReply(fault);
+    const badParameter = parameterProblem(params);
+    if (badParameter !== undefined) return problemReply(badParameter);
     const command = operation.command(params, body.value);
     const answer = await this.#parts.backends.ask(operation.backend, command);
     return answer.ok ? ACCEPTED : problemReply(answer.error);

@@ -1,5 +1,5 @@
-// Decides by its headers whether a request is trusted (docs/http-api.md, "Host and Origin"), and which CORS
-// headers the reply has. Pure.
+// Decides whether a request is trusted (docs/http-api.md, "Host and Origin"), and which CORS headers the
+// reply has. Pure.
 
 import { isIP } from 'node:net';
 import type { ControlChoice, Settings } from '../protocol/actor/settings.js';
@@ -133,8 +133,8 @@ export function originProblem(
   if (method === 'GET' || method === 'HEAD') return undefined;
   if (standing === 'foreign') return foreignOrigin(origin);
   if (method === 'OPTIONS' || standing === 'allowed') return undefined;
-  // Browsers treat the http page and the https page of one host as two sites. For `isSameOrigin` they are
-  // one, because `Host` has no scheme to compare with that of `Origin`.
+  // `isSameOrigin` does not compare schemes, because `Host` has none. Behind a proxy that adds https, the
+  // http page of the same host thus has the standing `same`. Browsers call this page `cross-site`.
   if (secFetchSite.toLowerCase() !== 'cross-site') return undefined;
   return problem('foreign-origin', 'A page of another site sent this request');
 }
@@ -160,8 +160,9 @@ export function controlProblem(
 }
 
 /**
- * The paths that the pages of other nodes may use (docs/http-api.md, "The house"): players, sound, and the
- * node's own records. It matches `/audio` and `/audio/outputs`, but not `/audiobooks`.
+ * The paths that the pages of other nodes may use (docs/http-api.md, "The house"): players, sound, the
+ * events, the list of nodes, and `/server`. The pattern matches `/audio` and `/audio/outputs`, but not
+ * `/audiobooks`.
  */
 const OPEN_TO_HOUSE = /^\/(?:server|nodes|events|audio|players)(?:\/|$)/;
 const COOKIE = '/audio/cookie';

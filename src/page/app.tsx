@@ -23,8 +23,8 @@ const WALL = new LatePart(async () => (await import('./wall.js')).Wall);
 const PAIRING = new LatePart(async () => (await import('./sheets.js')).Pairing);
 
 /**
- * A silence of the node that is shorter than this does not disable the controls. A lost connection does so
- * at once.
+ * The controls stay usable during a silence of the node that is shorter than this. A lost connection
+ * disables them at once.
  */
 const INTERRUPTION_MS = 1500;
 

@@ -36,9 +36,9 @@ export function HouseView({ isAway }: { readonly isAway: boolean }) {
 }
 
 /**
- * A URL of this page with an announced address or host name of its node. Other nodes trust those that are
- * private, or below `.local` (docs/http-api.md, "The house"). Undefined if the page has such a URL already,
- * or if none is known.
+ * The URL of this page at its node's first announced address, or else at the announced host name. Other
+ * nodes trust the page there if the address is private, or the name is below `.local` (docs/http-api.md,
+ * "The house"). Undefined if the page has an announced address or name already, or if none is known.
  */
 function urlForHouse(nodes: NodeState['nodes']): string | undefined {
   const ownNode = [...nodes.values()].find(({ self }) => self);

@@ -44,8 +44,8 @@ export class House {
 
   /**
    * Connects to the nodes that are new in the list. A node that has left the list stays as a room that is
-   * away, if it was ever connected. It does not stay if another node has its address, because it is then only
-   * renamed.
+   * away, if it was ever connected. It does not stay if a node in the list has its address, because that is
+   * the same node under a new name.
    */
   update(nodes: NodeState['nodes']): void {
     const present = [...nodes.values()].filter(isControllable);

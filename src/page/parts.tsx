@@ -148,9 +148,10 @@ export function memoized<P extends object>(View: (props: P) => JSX.Element | nul
   };
 }
 
-/** The wait in each frame before a piece is drawn: a little less than a frame at 60 Hz. */
+/** A piece is drawn this long after the beginning of a frame. A frame at 60 Hz is a little longer. */
 const WAIT_IN_FRAME_MS = 15;
 
+/** Draws some new or changed entries of a list. */
 type DrawPiece = () => void;
 
 /** A piece waits before or behind all pieces that wait already. */
@@ -198,7 +199,8 @@ export function useGrowing(total: number, step: number, place: QueuePlace = 'fir
   // A layout effect runs within the drawing. So with the place `first`, the list's next piece is queued at
   // once, in front of the pieces of all other lists.
   useLayoutEffect(() => {
-    // If a list becomes shorter and then longer again, at most `step` of its things appear at once.
+    // Without this limit, a list that becomes shorter and then longer again would draw all its new things in
+    // one frame.
     if (drawn > total + step) setDrawn(total + step);
     return drawn < total ? queue.add(() => setDrawn(drawn + step), place) : undefined;
   }, [drawn, total, step, place, queue]);

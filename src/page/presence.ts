@@ -28,7 +28,7 @@ export class Presence {
   absence: AnnouncedAbsence | undefined;
   #connectionStatus = 'connecting';
 
-  /** Calls `draw` at each change. Lives as long as the page. */
+  /** Calls `draw` at each change except those of levels. Lives as long as the page. */
   constructor(node: Tonearm, draw: () => void) {
     this.#node = node;
     this.#draw = draw;

@@ -9,7 +9,10 @@ import { awayBackend } from './sections.js';
 import { artistAndAlbum, Cover, PlayButton, titleOf } from './transport.js';
 import { InRoom, type NamedRoom, STATUS_TEXTS } from './use-house.js';
 
-/** The title of the player's track, or else the name of the first stream that is not paused. */
+/**
+ * The title of the player's track, also of a paused one. Without a track the name of the first stream that
+ * is not paused, or else that nothing plays.
+ */
 export function playingTitle({ clients }: NodeState, player: PlayerRecord | undefined): string {
   if (player !== undefined && hasTrack(player)) return titleOf(player);
   return soundingStreams(clients)[0]?.name ?? translate('nothingPlays');
@@ -22,12 +25,13 @@ export function RoomCard({ room }: { readonly room: NamedRoom }) {
   const player = useCurrentPlayer([...players]);
   /** Why the room cannot be controlled; undefined if it can. */
   const obstacle = STATUS_TEXTS[status];
+  // The state has backends once the node has sent its first events.
   const isKnown = state !== undefined && state.backends.size > 0;
-  const isPlayingNow = player !== undefined && status === 'live' && isPlaying(player);
+  const isPlayingNow = player !== undefined && obstacle === undefined && isPlaying(player);
   return (
     <li class={`card room ${obstacle === undefined ? '' : 'away'}`} data-playing={isPlayingNow}>
       <InRoom room={room}>
-        <fieldset disabled={status !== 'live'}>
+        <fieldset disabled={obstacle !== undefined}>
           <div class="row">
             <a class="row grow" href={href}>
               {player === undefined ? null : <Cover player={player} />}

@@ -23,7 +23,7 @@ interface PointerOptions {
 const THUMB_WIDTH_REM = 1.375;
 /** An unsteady finger moves less than this, sideways or up and down. */
 const MOVEMENT_PX_MIN = 8;
-/** A notch of a mouse wheel scrolls a little more than this. A touchpad sends smaller amounts. */
+/** This much scrolling counts as one notch. A touchpad sends smaller amounts, which are added up. */
 const NOTCH_PX = 50;
 /** The height of a line, because some browsers count the wheel in lines. */
 const LINE_PX = 16;

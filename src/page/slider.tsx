@@ -113,7 +113,8 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
           disabled={more.disabled}
           onKeyDown={({ currentTarget: field }) => {
             // While the slider moves by itself, the native slider has the announced step, which may be
-            // outdated. If it has another step, a key has set that step since the last drawing.
+            // outdated. A key must start from the current step. If the native slider has another step, an
+            // earlier key has set it since the last drawing, so it stays.
             if (isMovingByItself && field.valueAsNumber === announcedStep) field.valueAsNumber = currentStep;
             stepBeforeKey.current = field.valueAsNumber;
           }}

@@ -31,9 +31,10 @@ export interface ChildContext {
 }
 
 /**
- * A child on demand has a thread only when commands need one. It is `resting` without a thread, `starting`
- * until the thread has reported a state, and then `running`. After a minute without commands it is `ending`.
- * Every other child is always `running`. Commands reach the thread only while the child is `running`.
+ * A child on demand has a thread only when commands need one. It is `resting` until a command comes,
+ * `starting` until the thread has reported a state, and then `running`. After a minute without commands it is
+ * `ending`. After a death it is `starting` as soon as the next thread starts. Every other child is always
+ * `running`. Commands reach the thread only while the child is `running`.
  */
 type ThreadPhase = 'resting' | 'starting' | 'running' | 'ending';
 

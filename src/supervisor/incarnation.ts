@@ -236,8 +236,8 @@ export function needsPing(
 
 /**
  * The reason why a thread whose pong is late must be killed; undefined if it gets more time. `utilization` is
- * that of its event loop since the ping or the last verdict, 0..1; undefined for a task that never got a
- * thread. `missed` counts earlier verdicts on the same ping.
+ * that of its event loop since the ping, or since the last call for this ping, 0..1; undefined for a task
+ * that never got a thread. `missed` counts the earlier calls for this ping.
  *
  * A thread with a busy loop hangs. If the loop is idle, the pong may be unread, because the whole process or
  * the main thread was suspended. So the thread gets the same time once more. If there is no pong then, the

@@ -75,8 +75,8 @@ export class Supervisor implements Backends {
   }
 
   /**
-   * Stops the children whose settings differ from the present ones, in reverse order, and returns their
-   * names. Some of them may not be enabled any more. Never rejects.
+   * Takes new settings, and stops the children whose own settings have changed, in reverse order. Returns
+   * the names of these children. Some of them may not be enabled any more. Never rejects.
    */
   async stopChanged(settings: Settings): Promise<readonly ChildName[]> {
     const before = this.#settings;
@@ -159,9 +159,11 @@ export class Supervisor implements Backends {
     const children = [...this.#children.values()].reverse();
     // No child may restart while another child is stopping.
     for (const child of children) child.preventStart();
-    const stopTimesMs = children.map(({ spec }) => spec.stopWithinMs);
-    for (const [index, child] of children.entries())
-      await child.stop(stopTimeMs(stopTimesMs.slice(index), deadline - this.#clock.monotonic()));
+    const ownTimesMs = children.map(({ spec }) => spec.stopWithinMs);
+    for (const [index, child] of children.entries()) {
+      const leftMs = deadline - this.#clock.monotonic();
+      await child.stop(stopTimeMs(ownTimesMs.slice(index), leftMs));
+    }
     await this.#options.threads.whenNoneIsStuck();
   }
 

@@ -240,7 +240,9 @@ export class Threads {
   async #terminate(actorFile: string, worker: Worker | undefined): Promise<void> {
     if (worker === undefined) return;
     const end = worker.terminate().then(() => this.#living.delete(worker));
-    if ((await within(this.#clock, GONE_WITHIN_MS, end)) !== undefined) return;
+    // `end` resolves with a boolean. So `within` resolves with undefined only if the thread takes too long.
+    const hasEnded = (await within(this.#clock, GONE_WITHIN_MS, end)) !== undefined;
+    if (hasEnded) return;
     this.#stuck.set(end, actorFile);
     void end.then(() => this.#stuck.delete(end));
   }

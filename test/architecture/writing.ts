@@ -1,5 +1,6 @@
-// The rules of how sources are written: no line is squeezed, comments end where code ends, names are words of
-// the field, titles of tests have a subject, state is in classes, and measurements can be found.
+// The rules of how sources are written: literals are not spread to save lines, comments are no wider than
+// code, names are words of the glossary, titles of tests have a subject, state is in classes, and
+// measurements can be found.
 
 import { lineAt, type SourceFile } from './source-file.js';
 
@@ -9,8 +10,8 @@ type Check = (files: readonly SourceFile[]) => readonly string[];
 const WIDTH_COLUMNS = 110;
 
 /**
- * Words that could mean anything. A pending request, a published record, a received text and a desired state
- * have names of their own (ARCHITECTURE.md, "Glossary").
+ * Words that could mean anything. Write `pending` or `published` instead of `held`, `received` instead of
+ * `heard`, `desired` instead of `wanted` (ARCHITECTURE.md, "Glossary").
  */
 const VAGUE = [
   'told held given shown asked wanted seen heard said say says',
@@ -18,7 +19,7 @@ const VAGUE = [
   'utterance utterances distrust scene trouble troubles',
 ].flatMap((words) => words.split(' '));
 
-/** Names that others have chosen: functions of node:assert, and an error of BlueZ (`BLUEZ_ERRORS`). */
+/** Names that others have chosen: an error of BlueZ (`BLUEZ_ERRORS`), and three functions of node:assert. */
 const FOREIGN = ['doesNotExist', 'doesNotMatch', 'doesNotReject', 'doesNotThrow'];
 
 const wordsOf = (name: string): readonly string[] =>
@@ -47,22 +48,23 @@ const writtenOut: Check = (files) =>
 
 const commentWidth: Check = (files) =>
   files.flatMap((file) => {
-    const firstLines = file.comments.map(({ start }) => lineAt(file.text, start));
     const lines = file.text.split('\n');
-    return file.comments.flatMap(({ start, end }, at) =>
-      file.text
-        .slice(start, end)
-        .split('\n')
-        .map((_, offset) => (firstLines[at] ?? 0) + offset)
-        .filter((line) => (lines[line - 1] ?? '').length > WIDTH_COLUMNS)
-        .map((line) => `${file.path}:${line}: a comment ends at column ${WIDTH_COLUMNS}`),
-    );
+    const isTooWide = (line: number): boolean => (lines[line - 1] ?? '').length > WIDTH_COLUMNS;
+    return file.comments.flatMap(({ start, end }) => {
+      const firstLine = lineAt(file.text, start);
+      const lineCount = file.text.slice(start, end).split('\n').length;
+      const commentLines = Array.from({ length: lineCount }, (_, offset) => firstLine + offset);
+      return commentLines
+        .filter(isTooWide)
+        .map((line) => `${file.path}:${line}: a comment ends at column ${WIDTH_COLUMNS}`);
+    });
   });
 
 const wordsOfTheField: Check = (files) =>
   files.flatMap((file) => {
     const vague = file.names.filter(({ name }) => isVague(name));
     return complaints(file, vague, (start) => {
+      // The name as it is written: a private one with its `#`, which `name` lacks.
       const name = /^#?\w+/.exec(file.text.slice(start))?.[0];
       return `${name}: could mean anything; the glossary of ARCHITECTURE.md has words`;
     });

@@ -19,8 +19,8 @@ const isFullSize = process.env['TONEARM_LEAKS'] === 'full';
 const ROUNDS = 12;
 const QUARTER = ROUNDS / 4;
 /**
- * The heap varies by 500 kB by chance. Half of the repetitions lie between the two quarters. So a leak is
- * found if half of the repetitions leave this much behind.
+ * The heap varies by 500 kB by chance. Half of the repetitions lie between the middles of the two quarters. A
+ * leak is found if these repetitions leave more than this behind.
  */
 const HEAP_SLACK_BYTES = 1024 * 1024;
 /** The bound for buffers outside of the heap, which Node allocates in pools. */
@@ -64,11 +64,11 @@ export interface Repeated {
   readonly full: number;
   /** The number of repetitions in `npm test`. */
   readonly part: number;
-  /** Repeats what is tested so many times. */
+  /** Repeats the tested action `times` times. */
   readonly round: (times: number) => Promise<void>;
 }
 
-/** A round that calls `once` so many times, and then empties `lists`, in which the test records things. */
+/** A round that calls `once` `times` times, and then empties `lists`, in which the test has recorded. */
 export const repeating =
   (once: () => Promise<void>, ...lists: readonly unknown[][]): Repeated['round'] =>
   async (times) => {
@@ -87,13 +87,16 @@ export async function staysFlat(t: TestContext, { full, part, round }: Repeated)
     const before = measured.at(-1);
     const resourcesAtRest = async (): Promise<Resources | false> => {
       const now = await measureResources();
-      const { handles, descriptors } = before ?? now;
-      const isAtRest = now.handles.length <= handles.length && now.descriptors === descriptors;
+      if (before === undefined) return now;
+      const haveHandlesEnded = now.handles.length <= before.handles.length;
+      const isAtRest = haveHandlesEnded && now.descriptors === before.descriptors;
       return isAtRest ? now : false;
     };
-    // If the process still has more than before at the deadline, the checks below find that.
+    // At the deadline the resources are measured anyway, and the checks below compare them.
     measured.push(
-      await until('the process is at rest', resourcesAtRest, SETTLED_WITHIN_MS).catch(measureResources),
+      await until('the process is at rest', resourcesAtRest, SETTLED_WITHIN_MS).catch(() =>
+        measureResources(),
+      ),
     );
   }
   const early = measured.slice(QUARTER, 2 * QUARTER);
@@ -112,8 +115,8 @@ export async function staysFlat(t: TestContext, { full, part, round }: Repeated)
   );
   assert.equal(growthOf('descriptors'), 0, 'descriptors');
   assert.equal(growthOf('listeners'), 0, 'listeners');
-  // A measurement may see one handle more, because a timer that ends by itself was still running. A handle
-  // that is left behind is in every late measurement, so the least of these is compared.
+  // A measurement may also count a timer that ends by itself. A handle that is left behind is in every late
+  // measurement. So the lowest late number is compared with the highest early one.
   const leastLate = Math.min(...late.map(({ handles }) => handles.length));
   const mostEarly = Math.max(...early.map(({ handles }) => handles.length));
   assert.ok(leastLate <= mostEarly, `timers and handles: ${early[0]?.handles} have become ${last?.handles}`);

@@ -21,8 +21,8 @@ export interface NodeToReach {
 const RECONNECT_MS = 5_000;
 
 /**
- * A tunnel of PipeWire takes its cookie only from this file. The lines may replace the file, because
- * PipeWire itself does not need it.
+ * A tunnel of PipeWire takes its cookie only from this file. The commands may overwrite the file, because
+ * PipeWire asks its own clients for no cookie.
  */
 const PIPEWIRE_COOKIE_FILE = '~/.config/pulse/cookie';
 

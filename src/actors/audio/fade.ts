@@ -12,8 +12,8 @@ import type { SoundState } from './state.js';
 const STEP_MS = 250;
 /**
  * The pause before the first check whether the output is silent. Each further pause is twice as long,
- * because the checks may go on for hours. A stream that belongs to no player cannot be paused, and plays on
- * at volume 0.
+ * because the checks may go on for hours. They go on while a stream that belongs to no player plays at
+ * volume 0. Such a stream cannot be paused.
  */
 const FIRST_CHECK_MS = 500;
 const CHECK_MAX_MS = 30_000;

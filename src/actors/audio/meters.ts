@@ -22,13 +22,15 @@ import type { OpenLink } from './wake.js';
 /** The most devices that are measured at a time, outputs before inputs. Further devices have no level. */
 const METERS_MAX_DEVICES = 32;
 /**
- * The pause after a changed level has been sent. The key is the value of `#pace` when it is sent:
- * - `quiet`: it is the first level after a time without changes. It often mixes old and new sound, so the
- *   next level comes soon.
- * - `first`: it is the second level. Its pause is longer, so that the first two pauses take 100 ms on
- *   average. docs/events.md, "Levels", allows 10 levels in a second.
- * - `busy`: it is any later level. 8 levels are sent in a second. So clients get at most 10, even if the
- *   network delivers delayed levels together. Two outputs take about 1 % of a core (bench/FIGURES.md).
+ * The pause after a changed level has been sent. The key is the value of `#pace` when the level is sent:
+ * - `quiet`: The level is the first one after a time without changes. This level often mixes old and new
+ *   sound, so the next level comes soon.
+ * - `first`: Only the first level was sent before, so the level is the second one. Its pause is longer, so
+ *   that the first two pauses take 100 ms on average. docs/events.md, "Levels", allows 10 levels in a
+ *   second.
+ * - `busy`: The level is any later one. With this pause, 8 levels are sent in a second. So clients get at
+ *   most 10, even if the network delivers delayed levels together. Two outputs take about 1 % of a core
+ *   (bench/FIGURES.md).
  */
 const PAUSES_MS = { quiet: 50, first: 150, busy: 120 } as const;
 /** The pause if the second level equals the first one, so that it is not sent. */
@@ -45,8 +47,8 @@ interface Meter {
   /** The index of the stream; absent until the stream has been created, and after a failure. */
   stream?: number;
   /**
-   * True if `#onFragment` has stored peaks since `#sendNow` last ran. A level that equals the sent one
-   * counts as sent.
+   * True if `#onFragment` has stored peaks since `#sendNow` last ran. `#sendNow` makes it false even if the
+   * level equals the last one and is not published.
    */
   isUnsent: boolean;
   hasFailed: boolean;
@@ -243,6 +245,7 @@ export class Meters {
     const isUnchanged = oldPeaks !== undefined && areSamePeaks(oldPeaks, newPeaks);
     // While levels are quiet, the link is not paused. Then 20 fragments of each device arrive in a second.
     if (this.#pace === 'quiet' && isUnchanged) return;
+    // The next level has the highest sample since the last level (docs/events.md, "Levels").
     const unsentPeaks = meter.isUnsent ? oldPeaks : undefined;
     const peaks = unsentPeaks === undefined ? newPeaks : louderPeaks(unsentPeaks, newPeaks);
     this.#levels[list].set(index, peaks);

@@ -23,13 +23,14 @@ import {
 import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
 
 /**
- * A record whose JSON has more UTF-16 units than this is shortened. Long lists make it so long, or texts
- * with many control characters, which take six units each (`\u0001`).
+ * A record whose JSON has more UTF-16 units than this is shortened. Such a record has long lists, or texts
+ * with many control characters. JSON writes most control characters as six units (`\u0001`).
  */
 const JSON_MAX_UNITS = 16 * 1024;
 /**
  * A list in a shortened record has at most this much JSON, besides the active port or profile. The record
- * then fits into a line of the stream.
+ * may still be longer than `JSON_MAX_UNITS`, but it fits into a line of the stream (`LINE_MAX_BYTES` in
+ * gateway/events/line-length.ts).
  */
 const LIST_MAX_BYTES = 64 * 1024;
 

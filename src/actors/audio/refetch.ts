@@ -5,7 +5,7 @@ import type { Reply } from '../../protocol/pulse/commands.js';
 import type { RecordKind, SoundState } from './state.js';
 
 /**
- * At most this many records of one kind are due, or are being read one by one. If there are more, the whole
+ * At most this many records of one kind are due or being read, counted together. If there are more, the whole
  * list is read instead, which costs about as much as this many single reads.
  */
 export const BURST_MAX_RECORDS = 16;
@@ -78,14 +78,14 @@ export const LIST_READS: { readonly [K in ReadKind]: ListRead<K> } = {
 const NO_READS: readonly ReadRequest[] = [];
 
 /**
- * The reads of one kind. Except for removals, an event only causes a read, because PipeWire drops and merges
- * events.
+ * The reads of one kind. A removal is applied at once. Every other event only causes a read, because PipeWire
+ * drops and merges events.
  *
  * A list is never read at the same time as single records. PipeWire may reply to both out of order, and an
  * older record would then replace one of a newer list.
  *
- * A record that is being read is not read again after an event. PulseAudio and PipeWire keep events and
- * replies about one record in order. So a reply that comes after the event contains the change.
+ * If an event comes while its record is being read, the record is not read again. PulseAudio and PipeWire
+ * keep events and replies about one record in order. So the reply, which comes later, contains the change.
  */
 export class Refetch {
   readonly #kind: ReadKind;
@@ -101,7 +101,10 @@ export class Refetch {
   #listState: 'not due' | 'due' | 'under way' = 'not due';
   /** True if the list must be read once more after the present reply. */
   #isListStale = false;
-  /** The record that is not to be read, because a command changes it now and reads it afterwards. */
+  /**
+   * The record that is not to be read by itself, because a command changes it now and reads it afterwards. A
+   * read of the whole list may still contain it.
+   */
   #onHold: number | undefined;
 
   constructor(kind: ReadKind) {
@@ -130,7 +133,7 @@ export class Refetch {
     this.#onHold = undefined;
   }
 
-  /** Makes the record due for a request that begins after this call. */
+  /** Makes the record due, even if it is being read now: the next read begins after this call. */
   markRecord(index: number): void {
     if (this.#listState === 'due' || this.#isListStale) return;
     if (!this.#dueRecords.includes(index)) this.#dueRecords.push(index);
@@ -204,7 +207,10 @@ export class ReadWaiters {
     return new Promise((resolve) => this.#waiters.push({ read, resolve }));
   }
 
-  /** Returns the waiters that a read settles. A list settles all waiters of its kind. */
+  /**
+   * To be called when a read begins. Returns the waiters to resolve at its reply. A list settles all waiters
+   * of its kind.
+   */
   take({ kind, index }: ReadRequest): readonly ReadWaiter[] {
     if (this.#waiters.length === 0) return NO_WAITERS;
     const settled = this.#waiters.filter(({ read }) => {

@@ -25,7 +25,7 @@ const LATE_MAX_MS = 10 * MINUTE_MS;
  * come up first.
  */
 const BACKENDS_START_MS = 5_000;
-/** The longest sleep that a command may begin. A plan in the file that ends later is dropped. */
+/** The longest sleep that a command may begin. If the plan in the file has a later end, it is dropped. */
 const SLEEP_MAX_MS = 720 * MINUTE_MS;
 /** The backend's stop waits at most this long until the volume is put back. */
 const LEAVE_MAX_MS = 300;
@@ -102,7 +102,10 @@ export class Sleep {
     return DONE;
   }
 
-  /** To be called when the backend stops. Puts the volume back, and keeps the file for the next thread. */
+  /**
+   * To be called when the backend stops. Puts the volume back if a fade is under way, and keeps the file for
+   * the next thread.
+   */
   async leave(): Promise<void> {
     await within(this.#context.clock, LEAVE_MAX_MS, this.#abort());
     this.#fade?.end();

@@ -174,8 +174,8 @@ export class SoundState {
     const removeOne = (index: number): void => this.remove('sink-input', index);
     const present = removeUnlisted(list, removed, this.#sinkInputs, removeOne);
     present.sort((a, b) => a.index - b.index);
-    // Names that their streams no longer prefer are freed first. Then the oldest stream that prefers such a
-    // name gets it.
+    // The streams whose preferred name has changed free their old names first. Otherwise an older stream
+    // that now prefers such a name would get it with a number.
     for (const { index, name, props } of present) this.#names.vacate(index, preferredName(name, props));
     for (const info of present) this.putSinkInput(info);
   }
@@ -259,7 +259,7 @@ export class SoundState {
     for (const { info } of this.#sinks.values()) {
       if (!isFilter(info)) continue;
       addOnce(this.#changed.sinks, info.index);
-      // The publisher updates outputs only if the server or a card has changed.
+      // The publisher updates outputs only if this is true, or if a card has changed.
       this.#changed.haveServerOrSinksChanged = true;
     }
   }

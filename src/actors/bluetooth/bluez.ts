@@ -23,8 +23,8 @@ export interface BluezParts {
 }
 
 /**
- * If BlueZ hangs, the first call of a command fails after this time. So the client gets the command's own
- * answer, and not the timeout that it would get after 10 s.
+ * The deadline of each call, which backend.ts sets on the bus. The supervisor's is 10 s for a whole command.
+ * So if BlueZ hangs, the client gets the answer of the command, and not the supervisor's.
  */
 export const CALL_DEADLINE_MS = 8_000;
 
@@ -76,8 +76,8 @@ export function bluezRefusal(
 
 /**
  * Sets a property of the adapter. After the answer "busy", the call is repeated. BlueZ gives this answer
- * while it is already changing the property. It also does that by itself: it switches on an adapter that
- * comes (`AutoEnable`).
+ * while it is already changing the property. It may change one without our call: with `AutoEnable` it
+ * switches on a new adapter.
  */
 export async function setAdapterProperty(
   { bluez, clock }: BluezParts,
@@ -94,7 +94,7 @@ export async function setAdapterProperty(
   }
 }
 
-/** The detail of the status `up` in `/health`; undefined unless BlueZ reports the adapter as blocked. */
+/** A blocked adapter still has the status `up`. Its detail in `/health` says that it is blocked. */
 export function blockedDetail({ PowerState }: BluetoothAdapter): string | undefined {
   return PowerState === POWER_BLOCKED ? 'The adapter is blocked by rfkill' : undefined;
 }

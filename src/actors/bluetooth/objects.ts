@@ -22,8 +22,8 @@ import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { capped } from '../text.js';
 
 /**
- * Further objects are ignored. A scan in a house full of radios finds some hundred devices. BlueZ itself
- * forgets them after half a minute.
+ * Objects beyond this number are ignored. A scan in a house with many Bluetooth devices finds a few hundred
+ * of them. BlueZ itself forgets them after half a minute.
  */
 const OBJECTS_MAX = 512;
 

@@ -245,11 +245,11 @@ export class Bus<E extends Effect> {
     // The bus reports to each connection the names of that connection, even if nobody has subscribed.
     const isAboutOwnName = signal.member === 'NameAcquired' || signal.member === 'NameLost';
     if (isFromBus && isAboutOwnName) return;
-    if (isFromBus) this.#updateOwner(signal);
+    if (isFromBus) this.#updateOwnerOfName(signal);
     this.#owner.signal(signal);
   }
 
-  #updateOwner(signal: Signal): void {
+  #updateOwnerOfName(signal: Signal): void {
     const [name = '', , owner = ''] = signalValues(NAME_OWNER_CHANGED, signal) ?? [];
     const isWatched = this.#watches.setOwner(name, owner);
     if (isWatched) this.#owner.ownerChanged?.(name, owner !== '');

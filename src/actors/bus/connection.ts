@@ -192,7 +192,7 @@ export class BusConnection {
    */
   #onError(reason: string): void {
     if (this.#isGreeted) return;
-    // When the bus closes the connection, either one of these errors or the event `end` comes first. Both
+    // When the bus closes the connection, either EPIPE, ECONNRESET or the event `end` comes first. All three
     // get the same reason.
     const hasBusClosed = /EPIPE|ECONNRESET/.test(reason);
     this.lose(hasBusClosed ? BUS_CLOSED : reason);

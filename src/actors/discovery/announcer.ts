@@ -1,5 +1,6 @@
 // Decides what Avahi announces for this node. A round compares the announced service with the desired one.
-// Changes of addresses, avahi-daemon and name request a round; one round runs at a time.
+// A timer requests rounds. Changes of the served addresses, of avahi-daemon and of the name do so, too. Only
+// one round runs at a time.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import { errorText } from '../../printable.js';
@@ -264,13 +265,12 @@ export class Announcer {
   }
 
   async #withdraw(): Promise<StepResult> {
-    const group = this.#group;
-    const path = group?.path;
+    const path = this.#group?.path;
     const freed = path === undefined ? DONE : await this.#bus.call(AVAHI_METHODS.free, [], { path });
-    // A group that could not be freed is still announced, and the next round tries to free it again.
+    // A group that could not be freed is still announced. If a round was requested meanwhile, it tries to
+    // free the group again. Otherwise the connection ends (`#rounds`), and Avahi withdraws the group.
     if (!freed.ok) return freed;
-    // During the call `beginAnew` may have been called, and another group made.
-    if (this.#group === group) this.#group = undefined;
+    this.#group = undefined;
     return DONE;
   }
 }

@@ -79,7 +79,7 @@ export class Discovery implements BridgeActor, BusOwner {
 
   async up(): Promise<void> {
     // The bus does not call `down` again for the same reason (bus.ts, `BusOwner`). So `down` was perhaps not
-    // called for the last connection.
+    // called when the last connection was lost.
     this.#beginAnew(undefined);
     const watched = WATCHED_INTERFACES.map((iface) =>
       this.#bus.watch({ sender: AVAHI_NAME, interface: iface }),

@@ -106,8 +106,8 @@ function deviceEntities(
 
 /** `deviceFilter`: the filter of Jinja2 that selects the device in the list of known devices. */
 function batteryEntity(key: string, label: string, topic: string, deviceFilter: string): Draft {
-  const batteriesOfDevices = "selectattr('battery', 'defined') | map(attribute='battery') | list";
-  const batteries = `(${KNOWN_DEVICES} | ${deviceFilter} | ${batteriesOfDevices})`;
+  const batteryFilters = "selectattr('battery', 'defined') | map(attribute='battery') | list";
+  const batteries = `(${KNOWN_DEVICES} | ${deviceFilter} | ${batteryFilters})`;
   return {
     key,
     platform: 'sensor',

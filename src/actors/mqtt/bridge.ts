@@ -147,10 +147,7 @@ export class MqttBridge implements BridgeActor {
     const { settings, node, clock } = this.#parts;
     /** When the first round on this connection ended, in monotonic ms. */
     let settledAtMs = Number.POSITIVE_INFINITY;
-    /**
-     * These items of reports were logged on this connection: left-out topics, and the text about the device's
-     * other owner.
-     */
+    /** The left-out topics, and the text about the device's other owner, that this connection has logged. */
     const loggedItems = new Set<string>();
     this.#serving = new Serving({
       node,

@@ -34,7 +34,7 @@ const ACK_DEADLINE_MS = 20_000;
 const KEEPALIVE_S = 30;
 /** The broker has this time to close the connection after our DISCONNECT. */
 const END_DEADLINE_MS = 200;
-/** How many of our messages may wait for acknowledgement. A broker may ask for fewer. */
+/** How many messages may wait for acknowledgement in each direction. A broker may ask for fewer of ours. */
 const IN_FLIGHT_MAX = 16;
 
 /**

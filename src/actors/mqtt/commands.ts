@@ -73,6 +73,7 @@ function namedOperations(operation: OperationName): readonly NamedOperation[] {
   return change.kind === 'command' ? change.mqtt.map((name) => ({ ...name, operation, change })) : [];
 }
 
+/** With `by: 'level'`, the name is the last level of the topic (`MqttName` in operations.ts). */
 function templateOf({ by, name, topic, change }: NamedOperation): string {
   return by === 'level' ? `${change.topic}/${name}` : (topic ?? change.topic);
 }
@@ -155,8 +156,8 @@ function plainValueRequest(
 /**
  * One request for each member of the object. One operation gets the whole payload instead in two cases:
  * - The payload is no object, has no member, or has an unknown member. The operation refuses it.
- * - Two members ask for the same operation. It accepts `minutes` with `fade`, but refuses `volume` with
- *   `delta`.
+ * - Two members ask for the same operation. `startSleep` accepts `minutes` with `fade`, but
+ *   `setOutputVolume` refuses `volume` with `delta`.
  */
 function memberRequests(matched: MatchedTopic, json: unknown, payload: string): readonly QueuedRequest[] {
   const { topic, params } = matched;
@@ -218,12 +219,12 @@ export function withReferences(
       ? [parameter, referenceTo(parameter, name)]
       : [parameter, name],
   );
-  const withIds = { ...request, params: Object.fromEntries(params) };
+  const withParams = { ...request, params: Object.fromEntries(params) };
   const { body } = request;
-  if (typeof body !== 'object' || body === null || !('output' in body)) return withIds;
+  if (typeof body !== 'object' || body === null || !('output' in body)) return withParams;
   const { output } = body;
-  if (typeof output !== 'string') return withIds;
-  return { ...withIds, body: { ...body, output: referenceTo('output', output) } };
+  if (typeof output !== 'string') return withParams;
+  return { ...withParams, body: { ...body, output: referenceTo('output', output) } };
 }
 
 function isNamedThing(parameter: string): parameter is NamedThing {

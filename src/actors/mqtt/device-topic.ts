@@ -77,8 +77,9 @@ export class DeviceTopic {
   }
 
   /**
-   * To be called when the retained message has changed, or the node's addresses may have. The message
-   * depends on both, but the branch's fingerprint has neither. No event reports a change of the addresses.
+   * To be called when the retained message has changed, or when the node's addresses may have changed. The
+   * message depends on both, but the branch's fingerprint has neither. No event reports a change of the
+   * addresses.
    */
   rebuildLater(): void {
     this.#builtFromFingerprint = undefined;

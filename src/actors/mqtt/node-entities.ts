@@ -78,10 +78,11 @@ export function powerButtons({ topic, control, branch }: DisplayedNode): readonl
 
 /**
  * Home Assistant compares the installed and the latest version by AwesomeVersion, and decides by itself
- * whether there is an upgrade. This template sets `latest` to a text with which it decides as the node does.
- * If the node has no upgrade, `latest` is the installed version. If the node has one, but AwesomeVersion
- * finds none, ` (upgrade)` follows the version. Home Assistant offers each version that AwesomeVersion
- * cannot compare. `version` is Home Assistant's function that makes an AwesomeVersion of a text.
+ * whether there is an upgrade. If AwesomeVersion cannot compare the two, Home Assistant offers any version
+ * that differs from the installed one. This template sets `latest` to a text with which it decides as the
+ * node does. If the node has no upgrade, `latest` is the installed version. If the node has one that Home
+ * Assistant would not offer, ` (upgrade)` follows the version, so that AwesomeVersion cannot compare it.
+ * `version` is Home Assistant's function that makes an AwesomeVersion of a text.
  */
 const LATEST_VERSION_TEMPLATE = [
   '{% set old = version(value_json.current) %}{% set new = version(value_json.latest) %}',
@@ -98,7 +99,7 @@ const UPDATE_FIELDS = [
   "'update_percentage': value_json.run.percent | default(none)",
 ].join(', ');
 
-/** The current version is '' while there is no result file. */
+/** The current version is '' before the first valid result file (docs/upgrades.md, "The result file"). */
 const HAS_RESULT = 'value_json is defined and value_json.current';
 
 export function upgradeEntities(node: DisplayedNode): readonly Draft[] {

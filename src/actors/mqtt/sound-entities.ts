@@ -35,7 +35,9 @@ export function soundEntities(node: DisplayedNode): readonly Draft[] {
   ];
 }
 
-/** An output or input as Home Assistant shows it. Its name and its label are unique. */
+/**
+ * An output or input as Home Assistant shows it. Its label and its name in topics (branch.ts) are unique.
+ */
 interface LabelledDevice {
   readonly name: string;
   readonly label: string;
@@ -64,8 +66,9 @@ function serverOf(branch: Branch): AudioServerRecord | undefined {
 }
 
 function defaultOutputOf(branch: Branch): LabelledOutputRecord | undefined {
-  const name = serverOf(branch)?.default_sink;
-  return outputsOf(branch).find(({ record }) => record.name === name);
+  // The sound server knows an output by its record's name, which may differ from the name in topics.
+  const recordName = serverOf(branch)?.default_sink;
+  return outputsOf(branch).find(({ record }) => record.name === recordName);
 }
 
 /** True if the published select has no option for the default output, which is new or has a new label. */

@@ -20,7 +20,10 @@ export function isPublishable(topic: string): boolean {
   return topic !== '' && !UNFIT_IN_TOPIC.test(topic);
 }
 
-/** Bounds of a text from a broker. A body over HTTP has the same (docs/home-assistant.md, "Commands"). */
+/**
+ * Bounds of a text from a broker (docs/home-assistant.md, "Commands"). A body over HTTP has the same bound
+ * of bytes, but none of levels (gateway/body.ts).
+ */
 const JSON_MAX_BYTES = 65_536;
 const JSON_LEVELS_MAX = 32;
 

@@ -90,7 +90,8 @@ function positionRefusalOf(
   { trackId, texts, lengthUs }: Metadata,
   { position, track_id: requestedId }: PositionCommand,
 ): CommandFailure | undefined {
-  // A client may send an id that the record has, but that the player's methods do not accept.
+  // The record may have an id that is no valid track id (metadata.ts). A client may send it back, so it
+  // counts as the current id.
   const currentId = trackId ?? texts['mpris:trackid'] ?? NO_TRACK;
   if (requestedId !== undefined && requestedId !== currentId)
     return failure('other-track', `track_id: the current track is not ${requestedId} but ${currentId}`);

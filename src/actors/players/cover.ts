@@ -19,10 +19,11 @@ import type { Player } from './player.js';
 /** The time from the request to the answer. A fetch from the web has a deadline of its own after that. */
 const ANSWER_MAX_MS = 4_000;
 /**
- * There are at most 32 players, and the gateway sends one request for each at a time (gateway/covers.ts).
- * More requests wait only while a disk or a player does not answer.
+ * There are at most 32 players, and the gateway sends one request for each at a time (gateway/covers.ts). A
+ * request stays open until its reading ends, even if it was answered with a timeout. So there are more open
+ * requests only while a disk or a player does not answer.
  */
-const WAITING_MAX = 32;
+const OPEN_REQUESTS_MAX = 32;
 
 /** Fetches from the web at one time. Each may keep a whole cover in memory. */
 const FETCHES_MAX = 4;
@@ -93,7 +94,7 @@ export class CoverReader {
     const { artUrl, hasLongArtUrl } = player.facts.metadata;
     if (artUrl === undefined && !hasLongArtUrl) return NO_COVER;
     const timeout = failure('timeout', 'The cover cannot be read now');
-    if (this.#openRequests >= WAITING_MAX) return timeout;
+    if (this.#openRequests >= OPEN_REQUESTS_MAX) return timeout;
     this.#openRequests += 1;
     const reading = this.#turns
       .run(() => this.#read(player, artUrl, cachedTag))

@@ -15,8 +15,8 @@ export function ignoredBy(patterns: readonly string[]): (busName: string) => boo
 }
 
 function expressionOf(pattern: string): RegExp {
-  // A dot is the only character of bus names that has a meaning in an expression. The pattern `vlc.i*`
-  // becomes `^vlc\.i.*$`.
+  // The configuration accepts only letters, digits and `. _ - *` in a pattern. Of these, only the dot and `*`
+  // have a meaning in an expression. The pattern `vlc.i*` becomes `^vlc\.i.*$`.
   const withEscapedDots = pattern.replaceAll('.', '\\.');
   return new RegExp(`^${withEscapedDots.replaceAll('*', '.*')}$`);
 }

@@ -82,8 +82,8 @@ export class Player {
   #facts: PlayerFacts = NOTHING_KNOWN;
   readonly #reckonedPosition: ReckonedPosition;
   /**
-   * Resolves when the player does not count as playerctld (properties.ts), or when playerctld has been
-   * stopped.
+   * Resolves when it is decided whether the player is playerctld, which only repeats other players
+   * (properties.ts). If it is playerctld, this object is stopped first.
    */
   readonly #playerctldCheck: Promise<void>;
   readonly #listener: PlayerListener;
@@ -195,6 +195,7 @@ export class Player {
     const seeked = signalValues(SEEKED, signal);
     const changed = signalValues(PROPERTIES_CHANGED, signal);
     if (seeked === undefined && changed === undefined) return;
+    // Nobody knows whether the reading under way is older than this signal, so another reading follows.
     if (this.readings.isUnderWay) this.readings.request();
     if (seeked !== undefined) this.#reckonedPosition.applyJump(positionIn({ Position: seeked[0] }));
     if (changed !== undefined) this.#applyChangedProperties(...changed);

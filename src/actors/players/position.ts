@@ -8,8 +8,8 @@ import { type Anchor, anchorAt, isJump, type Moment, reckonPosition, wasDateSet 
 
 /**
  * When a player has begun to play, or has changed its track or rate, its position is read. It is read once
- * more after this time, because it may be 2 s ahead at first: an idle output takes so much sound at once
- * (what-we-learnt.md, "Players").
+ * more after this time, because it may be 2 s ahead at first. An output that was idle takes up to 2 s of
+ * sound at once (what-we-learnt.md, "Players").
  */
 const SETTLED_MS = 3_000;
 /**

@@ -89,7 +89,8 @@ function responseOf(url: URL, addresses: readonly string[], signal: AbortSignal)
   // Node.js needs all addresses here: `autoSelectFamily` tries one after the other.
   const lookup: LookupFunction = (_host, _options, callback) => callback(null, withFamilies);
   const request = url.protocol === 'https:' ? secureRequest : plainRequest;
-  // The types of a request lack these options, so they have a variable of their own.
+  // The type of a request's options lacks some of these. TypeScript accepts them if they are spread from a
+  // variable, but not in the literal below.
   const socketOptions = {
     lookup,
     rejectUnauthorized: true,

@@ -16,8 +16,8 @@ import { commandUnit } from './commands.js';
 import { ServicePublisher, serviceRecord, type WatchedUnit } from './service-publisher.js';
 
 /**
- * The watched units in the order of the configuration, units of the system first. Internal units are left out
- * (docs/configuration.md, "Upgrades").
+ * The watched units in the order of the configuration, units of the system first. Internal units, which are
+ * those of the upgrade backend, are left out (docs/configuration.md, "Upgrades").
  */
 export function watchedUnits(settings: Omit<SystemdSettings, 'enabled'>): readonly WatchedUnit[] {
   const units = (['system', 'user'] as const).flatMap((scope) =>

@@ -68,9 +68,9 @@ export async function commandUnit(
   const leftMs = (): number => Math.max(1, deadline - clock.monotonic());
   const factsNow = (): UnitFacts | undefined => table.unit(name)?.facts;
   const refusal = (error: BusError): Answer => busFault(error, `The ${noun} of ${name} failed`);
-  // If the name is an alias, disabling removes its link, although the unit may still run. The unit is read
-  // before, because the job then needs the primary name. An earlier reading is not enough, because the alias
-  // may be newer.
+  // If the name is an alias, disabling removes the alias, although the unit may still run. The job that
+  // stops the unit then needs the primary name. So the unit is read before it is disabled. An earlier
+  // reading is not enough, because the alias may be newer.
   if (linkChange === 'disable') {
     const read = await follower.refresh([name]);
     if (!read.ok) return refusal(read.error);

@@ -87,7 +87,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   ): Promise<BusResult<undefined>> {
     const epoch = this.#epoch;
     const result = await reading;
-    // If `#begin` was called meanwhile, it reports all units anyway.
+    // A changed epoch means that `down`, `stop` or `#begin` was called. When `#begin` has read all units, it
+    // calls `up`, so these units need no report of their own.
     if (epoch !== this.#epoch) return result;
     const readUnits = this.table.units().filter(({ name }) => names.includes(name));
     this.#reportUnits(readUnits);
@@ -153,8 +154,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     // facts are complete only after both.
     if (iface !== UNIT_INTERFACE) return;
     this.#reportUnits(units);
-    // A unit that did not exist before is read again when it is at work. This causes no further signals,
-    // because the unit is loaded.
+    // A unit that was not found, but is no longer inactive, may exist now. It is read again, because only a
+    // reading brings its load state. A reading of a loaded unit causes no signals (unit-reader.ts).
     for (const { name, facts } of units)
       if (facts.loadState === 'not-found' && facts.activeState !== 'inactive') void this.refresh([name]);
   }

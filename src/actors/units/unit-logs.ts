@@ -48,7 +48,8 @@ export class UnitLogs {
   }
 
   /**
-   * True if systemd has logged that the unit was stopped during this run, before its start was done. False
+   * True if systemd has logged that the unit was stopped during this run, and not that its start was done.
+   * The start of a oneshot unit is done when its script has ended, so a later stop does not count. False
    * also if the journal cannot be read, or has nothing about the run.
    */
   async wasStopped(invocation: string): Promise<boolean> {

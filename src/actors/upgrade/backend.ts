@@ -62,7 +62,8 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     const resultRead = this.#resultFile?.read() ?? recalled;
     /** Resolves when all files and the socket were tried once. From then on the records are complete. */
     const ready = Promise.all([recalled, within(clock, READ_MAX_MS, resultRead), this.#socket.attempted]);
-    // The keeper gets no other reading in this case. NOTHING_RAN ends a run of systemd from the state file.
+    // Without an upgrade unit, the keeper gets no reading from systemd. NOTHING_RAN takes its place, and ends
+    // a saved run of systemd.
     if (upgradeUnit === undefined)
       void recalled.then(() => this.#keeper.applyReading(NOTHING_RAN, circumstances));
     const hasUnits = checkUnit !== undefined || upgradeUnit !== undefined;

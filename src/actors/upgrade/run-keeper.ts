@@ -53,8 +53,8 @@ export class RunKeeper {
     const { boot } = this.#circumstances;
     this.#circumstances = saved.circumstances;
     this.#run = initialRun(saved.record);
-    // No script outlives a reboot. This input ends a run of the socket. The first `applyReading` ends a run
-    // of systemd.
+    // No script outlives a reboot. The input `abandoned` ends a run of the socket. The first `applyReading`
+    // ends a run of systemd.
     const wasRebooted = saved.circumstances.boot !== boot;
     if (wasRebooted) this.applyInput({ kind: 'abandoned' });
     this.#setQuietTimer();

@@ -90,7 +90,7 @@ export function beginsSocketRun(run: Run, content: ProgressEvent, isLeftover: bo
   return run.state !== 'running' && !isLeftover && content.event !== 'end';
 }
 
-/** The run after `input`; the same object if nothing has changed. `nowMs` is since the epoch. */
+/** The run after `input`. If it is the same object, nothing has changed. `nowMs` is since the epoch. */
 export function nextRun(run: Run, input: RunInput, nowMs: number): Run {
   switch (input.kind) {
     case 'accepted':
@@ -187,7 +187,7 @@ function continuedRun(run: Run, nowMs: number): Run {
 function withInvocation(run: Run): Run {
   const next = { ...run, invocationBefore: undefined };
   if (run.invocation === undefined) return { ...next, invocation: run.facts.invocation };
-  // The run ends as the last try ends.
+  // Only the last try decides the verdict, so a bad result of an earlier job does not count any more.
   return { ...next, badJobResult: undefined, ...invocationFields(run.facts) };
 }
 

@@ -82,7 +82,7 @@ export function sampleWork() {
   return {
     streams: list.length,
     decode,
-    // Records that the cache knows are encoded faster. Each call measures new records, so its cache is new.
+    // Records that the cache knows are encoded faster. Each call has a new cache, which knows none of them.
     encode: () => {
       const cache = new PropertyCache();
       return list.map((info) => JSON.stringify(clientRecord(info, context, cache)));

@@ -71,6 +71,7 @@ async function callNode({ name, command, call, options }: CallRequest): Promise<
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
     const exit = exitFor(error);
+    // The notes name the things that exist (names.ts). They help only if the node has not found the thing.
     const hints = exit === 'notFound' ? notes : [];
     const texts = [`${name}: ${problemText(error, node)}`, ...hints];
     return fail({ exit, messages: [texts.join('; ')] });

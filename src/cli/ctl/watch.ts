@@ -81,7 +81,8 @@ class EventWatch {
   }
 
   #lost(problem: ProblemError): void {
-    // If the first attempt fails, the problem ends the watch, because a wrong name or a refusal stays.
+    // If the first attempt fails, the problem ends the watch. It may be a wrong name or a refusal, against
+    // which further attempts would not help.
     if (!this.#wasOpen) {
       this.#close(problem);
       return;

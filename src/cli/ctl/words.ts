@@ -34,7 +34,7 @@ const TIME = /^(.*?)(ms|s|m)$/;
 /** The error names the field and what is wrong with it. */
 export function readWords(command: CtlCommand, words: readonly string[]): Result<RequestArguments, string> {
   const { parameters } = command;
-  // The first words are the parameters, in order. If there are two words, a third parameter has none.
+  // The first words are the parameters, in order. With only two words, the third parameter is missing.
   const missing = parameters[words.length];
   if (missing !== undefined) return failed(`${placeholder(missing.name)} is missing`);
   const params: Record<string, string> = {};
@@ -99,7 +99,7 @@ function isFreeField({ required }: CtlCommand, name: string, body: object): bool
   return !alternatives.some((alternative) => Object.hasOwn(body, alternative));
 }
 
-/** A word with a sign is a change, and fits only a field that may be negative: `+5%` is a `delta`. */
+/** A word with a sign is a change: `+5%` is a `delta`. It fits no number field that cannot be negative. */
 function fitsField({ type, minimum = Number.NEGATIVE_INFINITY }: CommandField, word: string): boolean {
   return type === 'string' || minimum < 0 || !SIGNED_WORD.test(word);
 }

@@ -34,7 +34,7 @@ type WriteItem = (item: TraceItem) => void;
 export class TraceProxy {
   readonly #parts: TraceProxyParts;
   readonly #server: Server;
-  /** The clients, each with the end of its connection. */
+  /** The clients, each with a promise that resolves when its connection has ended. */
   readonly #openClients = new Map<Socket, Promise<void>>();
   readonly #texts = new TextCache();
   readonly #startedAt = systemClock.monotonic();
@@ -125,8 +125,8 @@ export class TraceProxy {
         }
         attempt(() => file?.keep(frame, channel));
       };
-      // If a socket closes early, `pipeline` destroys the other socket and rejects. Connections also end in
-      // this way, so only a malformed frame gets a note of its own.
+      // If a socket closes early, `pipeline` destroys the other socket and rejects. A connection without any
+      // fault may end in this way, too, so only a malformed frame gets a note of its own.
       await pipeline(source, (chunks) => framesIn(chunks, read), target).catch((error: unknown) => {
         if (error instanceof WireError)
           write({ from, note: `malformed: ${error.message}; the connection is ended` });

@@ -49,10 +49,10 @@ export class Cursor {
 
   /**
    * The client has all events up to `readUpTo`, a sequence number of this run of the daemon. If it is
-   * undefined, the client gets a snapshot. The client knows all records up to `knownUpTo`. This number is
-   * smaller than `readUpTo` if the client fell behind in the middle of a delivery. A record that was first
-   * put between the two numbers may be unknown to the client. If it was put again in the same batch, its
-   * only event comes after `readUpTo`.
+   * undefined, the client gets a snapshot. The client knows all records whose first number is at most
+   * `knownUpTo`. This number is smaller than `readUpTo` if the client fell behind in the middle of a batch.
+   * For example, a batch puts a record with number 5 and again with number 9, and `readUpTo` is 7. The
+   * record has only the event of number 9, so the client does not know it yet.
    */
   constructor(context: CursorContext, filter: Filter, readUpTo: number | undefined, knownUpTo = readUpTo) {
     this.#context = context;
@@ -183,7 +183,10 @@ export class Cursor {
     }
   }
 
-  /** A record that is newer than `newest` is a change after the snapshot. */
+  /**
+   * Records with `keeps` are in no snapshot (protocol/actor/collections.ts). A record that is newer than
+   * `newest` is a change after the snapshot.
+   */
   *#recordsOf(backend: string, newest: number): Iterable<StreamItem> {
     for (const collection of COLLECTION_NAMES) {
       const spec = COLLECTION_SPECS[collection];

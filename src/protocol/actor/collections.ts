@@ -62,7 +62,7 @@ export interface CollectionSpec {
   readonly isPart?: true;
   /**
    * The JSON of its events. By default it is the record. Else:
-   * - `list`: an array of records that changed one after the other.
+   * - `list`: an array of one or more records. Changes that directly follow each other may share one event.
    * - `player`: `{data, emitted_at}` with the record as `data`; for a removal only the bus name, which is
    *   the key.
    * - `tracklist`: the record with the bus name, which is the key, as its first member.
@@ -194,7 +194,8 @@ function single(backend: ChildName, collection: Collection): ResourceSpec {
 const jsonArray = (texts: readonly string[]): string => `[${texts.join(',')}]`;
 
 /**
- * The collections behind each `GET` of the kind `document`, and behind each MQTT topic of the same state.
+ * The collections behind each `GET` whose kind is `document` (operations.ts), and behind each MQTT topic of
+ * the same state.
  */
 export const RESOURCES = {
   audio: {

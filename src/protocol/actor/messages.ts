@@ -50,7 +50,8 @@ export type ActorItem =
   | { readonly kind: 'log'; readonly level: LogLevel; readonly message: string; readonly fields?: LogFields }
   | { readonly kind: 'pong'; readonly id: number; readonly thread: ThreadReport }
   /**
-   * A subscriber has applied all received changes. `isFirst` is true if its thread is new, without records.
+   * A subscriber has applied all received changes, and asks for those that have come since. `isFirst` is
+   * true if its thread is new, without records.
    */
   | { readonly kind: 'pull'; readonly isFirst: boolean }
   /** From a bridge, or from a backend that needs an operation of another backend. */
@@ -153,8 +154,8 @@ export interface BridgeReply {
 }
 
 /**
- * One end of a port. It sends `Out` and receives `In`. Received messages are not checked, because both
- * ends are this program in the same version.
+ * One end of the channel between the main thread and an actor's thread. It sends `Out` and receives `In`.
+ * Received messages are not checked, because both ends are this program in the same version.
  */
 export interface Port<Out, In> {
   send(message: Out): void;

@@ -28,8 +28,8 @@ export interface MqttName {
   readonly by: 'word' | 'member' | 'level';
   readonly name: string;
   /**
-   * Used in place of the `topic` of `ChangeRow`. If the path has a parameter that this topic lacks, the
-   * member with the name of the parameter has its value.
+   * Used in place of the `topic` of `ChangeRow`. The topic may lack a parameter of the path. Then the
+   * payload's member with the parameter's name has the value: `{"output": "kitchen"}` at `audio/server`.
    */
   readonly topic?: string;
   /** For `member`: the member of the body that gets the value. By default it has the same name. */

@@ -107,8 +107,9 @@ export const AGENT_INTERFACE = 'org.bluez.Agent1';
 export const AGENT_CAPABILITY = 'NoInputNoOutput';
 
 /**
- * BlueZ's calls to an agent. The first value, where there is one, is the device's path. The second one is a
- * number to compare, or the UUID of a service.
+ * BlueZ's calls to an agent. Their rows are those of signals, because a received call has the form of a
+ * signal (`Signal` in method.ts). The first value, where there is one, is the device's path. The second one
+ * is a number to compare, or the UUID of a service.
  */
 export const AGENT_CALLS = {
   requestConfirmation: signalRow(AGENT_INTERFACE, 'RequestConfirmation', 'ou'),

@@ -65,8 +65,8 @@ const CHECKS = {
   u: isInteger,
   y: isInteger,
   n: isInteger,
-  // A value of `x` or `t` is a bigint if a number would not be exact (actors/bus/values.ts). Only `t` may be
-  // a bigint, because `x` is a player's position, and JSON has no bigint.
+  // A received value of `x` or `t` is a bigint if a number would not be exact (actors/bus/values.ts). The
+  // check of `x` refuses a bigint, because the only `x` is a player's position, and JSON has no bigint.
   x: isInteger,
   t: (value: unknown): boolean => isInteger(value) || typeof value === 'bigint',
   // Any number except NaN and infinity, which JSON lacks. A whole number is valid, too.

@@ -82,7 +82,8 @@ export const UNIT_PROPERTIES = {
 } as const satisfies PropertyTable;
 
 /**
- * Properties of the interface Service: the result of the last run, and how often `Restart=` has started it.
+ * Properties of the interface Service: the result of the last run, and how often `Restart=` has started the
+ * service again.
  */
 export const SERVICE_PROPERTIES = { Result: 's', NRestarts: 'u' } as const satisfies PropertyTable;
 

@@ -214,8 +214,9 @@ export const FROM_SERVER = {
 } as const;
 
 /**
- * Other messages that the server may send. The daemon only records, and the playback stream of
- * `tonearm bench` is always corked. So these messages do not matter to either.
+ * Other messages that the server may send. The daemon has only record streams. It needs their audio data and
+ * `RECORD_STREAM_KILLED`, but no other message about them. The playback stream of `tonearm bench` is always
+ * corked, so its messages do not matter.
  */
 export const IGNORED_FROM_SERVER: ReadonlySet<number> = new Set(
   Object.values({

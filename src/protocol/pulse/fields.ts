@@ -16,7 +16,7 @@ export interface Writable<T> {
   write(writer: Writer, value: T): void;
 }
 
-/** A kind of field that is only read. */
+/** A kind of field that is only read. `ValueTypes` in reader.ts explains the kinds, such as `ownIndex`. */
 function readableKind<K extends keyof ValueTypes>(name: K): Readable<ValueTypes[K]> {
   // The type of `Reader.value` cannot express that its result belongs to the kind.
   return { read: (reader) => reader.value(name) as ValueTypes[K] };

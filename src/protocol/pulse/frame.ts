@@ -7,7 +7,9 @@ import { WireError } from './wire.js';
 export const HEADER_BYTES = 20;
 /** The channel of commands. Any other channel is the index of a stream, and has its audio data. */
 export const CONTROL_CHANNEL = 0xffffffff;
-/** PulseAudio, PipeWire and libpulse end a connection with a longer payload. 200 sink inputs have 0.3 MB. */
+/**
+ * After a longer payload, PulseAudio, PipeWire and libpulse end the connection. 200 sink inputs have 0.3 MB.
+ */
 export const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
 /**
  * The smallest buffer for a frame that comes in pieces, once the header is complete. A shorter frame gets a
@@ -38,7 +40,9 @@ interface FrameHeader {
 }
 
 /**
- * Receives a frame's payload, which is [start, end) of the chunk. The chunk is valid during the call only.
+ * Receives a frame's payload, which is [start, end) of the chunk. A chunk may share the memory of the bytes
+ * that `push` takes. If the next read overwrites this memory (actors/dial.ts), the chunk is valid during the
+ * call only.
  */
 type Deliver = (chunk: Chunk, start: number, end: number, channel: number) => void;
 
@@ -105,7 +109,7 @@ export class Framer {
     }
     const { channel } = this.#header;
     const staged = new Chunk(this.#staging);
-    // `deliver` may still read this buffer when the next frame comes, so it is not used again.
+    // The next frame gets another buffer, because `deliver` may keep this one (cli/trace/proxy.ts).
     this.#staging = NOTHING;
     this.#stagedBytes = 0;
     this.#header = undefined;

@@ -71,7 +71,7 @@ export class Session {
   #pending: PendingRequest[] = [];
   /** The tags of requests that have timed out. A tag is used again only after its late reply. */
   readonly #timedOutTags = new Set<number>();
-  /** The newest request's tag. After NONE - 1 tags begin again at 0, so the first request gets 0. */
+  /** The newest request's tag. The tag 0 follows the tag NONE - 1, so the first request gets 0. */
   #lastTag = NONE - 1;
   #state: SessionState = { kind: 'new' };
   #version = NEWEST_VERSION;

@@ -20,7 +20,10 @@ const WORD_BYTES = 4;
 const GOLDEN_FACTOR = 0x9e3779b1;
 /** This factor, like the one above, is a prime of xxHash. */
 const PRIME_FACTOR = 0x85ebca77;
-/** Leaves the highest bits of a product, because only these depend on all bits of its factors. */
+/**
+ * A product is shifted to the right by this number. Its highest bits stay, because only these depend on all
+ * bits of its factors.
+ */
 const SLOT_SHIFT = 32 - Math.log2(TEXT_SLOTS);
 
 /**

@@ -101,8 +101,8 @@ export function oneOfWords<const W extends string>(words: readonly W[]): ValueRe
 export function checkedText(kind: string, check: TextCheck, secret?: 'secret'): ValueReader<string> {
   return (entry, context) => {
     const { valueAt, key, content } = entry;
-    // `reportExpected` displays a number, which may be a password. A secret value is always checked as a
-    // text, because `check` does not display it.
+    // A secret value of any type is checked as a text, because `reportExpected` would display a number. The
+    // errors of `check` do not quote the text.
     if (typeof content !== 'string' && secret === undefined) return reportExpected(kind, entry, context);
     const text = String(content);
     const checked = check(text, context.home);

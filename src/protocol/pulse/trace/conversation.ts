@@ -93,6 +93,7 @@ export class Conversation {
     const isError = from === 'server' && code === ERROR;
     const request = isReply || isError ? this.#requests.get(tag) : undefined;
     const namedFields = isReply ? MESSAGES[request ?? NONE]?.reply : MESSAGES[code]?.fields;
+    // The reader's version has no effect here, because `readTypedValue` reads each value by its type tag.
     const reader = new Reader(new Chunk(frame), NEWEST_VERSION, this.#texts, HEADER_BYTES);
     const { fields, unnamed, problem } = decode(reader, namedFields ?? [], this.#namingVersion);
     if (request !== undefined) this.#requests.delete(tag);
@@ -217,7 +218,9 @@ function readRecord(
 ) {
   for (const field of fields) {
     if (version < (field.since ?? 0)) continue;
-    if (reader.isAtEnd && field.list !== '+')
+    // A list that goes to the end of the frame (`+` in messages.ts) takes no bytes if it is empty.
+    const isListToEnd = field.list === '+';
+    if (reader.isAtEnd && !isListToEnd)
       throw new WireError(`${field.name} is missing: this is the end of the frame`);
     values[field.name] =
       field.list === undefined ? plainValue(reader, field) : listValue(reader, field, version);

@@ -13,7 +13,7 @@ export type TraceItem =
 /** `seconds` is the time since the trace began. The first connection is 1. */
 export type TraceLine = { readonly seconds: number; readonly connection: number } & TraceItem;
 
-/** Lines for people cut longer texts. */
+/** Longer texts are cut in the lines for people, but not in JSON. */
 const TEXT_MAX_CHARACTERS = 160;
 const TIME_CHARS = 11;
 /**
@@ -76,7 +76,8 @@ function valueText(value: Value | undefined): string {
 }
 
 /**
- * A text in quotes if it could be mistaken for something else. `5` and `a b` get quotes, `mono` gets none.
+ * A text in quotes, unless it is one short word that begins with a letter. `5` and `a b` get quotes; `mono`
+ * and `true` get none.
  */
 function quotedIfUnclear(text: string): string {
   const isClear = /^[A-Za-z][\w.@:/-]*$/.test(text) && text.length <= TEXT_MAX_CHARACTERS;

@@ -45,6 +45,7 @@ const ENCODINGS = [
  */
 const READERS: Readonly<Record<string, (reader: Reader) => Value>> = {
   text: (reader) => fields.excerpt.read(reader) ?? null,
+  /** 0xffffffff mostly means "none", as with indices. It becomes null. */
   u32: (reader) => fields.index.read(reader) ?? null,
   u8: fields.u8.read,
   /** An integer of 64 bits without a sign: a number if a number is exact, else the digits as a text. */
@@ -59,6 +60,7 @@ const READERS: Readonly<Record<string, (reader: Reader) => Value>> = {
   },
   /** Only the number of bytes, because the bytes may be a secret. */
   bytes: (reader) => {
+    // The type tag, then four bytes with the length. `takeBytes` throws if the frame ends before them.
     const unread = reader.unreadBytes();
     const length = unread.length < 5 ? 0 : unread.readUInt32BE(1);
     reader.takeBytes(TYPE_TAG.bytes, 4 + length);
@@ -68,6 +70,7 @@ const READERS: Readonly<Record<string, (reader: Reader) => Value>> = {
   /** In seconds, since the epoch or since another moment. */
   time: (reader) => {
     const words = reader.takeBytes(TYPE_TAG.time, 8);
+    // The sum of microseconds is exact, so only the division rounds.
     return (words.readUInt32BE(0) * 1e6 + words.readUInt32BE(4)) / 1e6;
   },
   usec: fields.usec.read,
@@ -81,7 +84,7 @@ const READERS: Readonly<Record<string, (reader: Reader) => Value>> = {
   },
 };
 
-/** Type tags that are whole values, without bytes after them, each with the type of its value. */
+/** These type tags are the whole value: no bytes follow them. `yes` and `no` are values of `bool`. */
 const VALUE_TAG_TYPES: Readonly<Record<string, string>> = { noText: 'text', yes: 'bool', no: 'bool' };
 
 /** Reads the next value. Throws WireError at the end of the frame, and at an unknown type tag. */
