@@ -244,7 +244,6 @@ export class Gateway {
 
   #configuredParts(): ConfiguredParts {
     const { api } = this.#settings;
-    const journal = this.#journal;
     if (api.ui.enabled) this.#pageFiles ??= this.#options.readPage();
     return {
       router: new Router(ROUTES, this.#settings),
@@ -252,11 +251,12 @@ export class Gateway {
       page: new Page({
         files: this.#pageFiles ?? new Map(),
         corsOrigins: api.cors.origins,
+        configuredAt: this.#options.clock.monotonic(),
         bootId: this.#bootId,
         hostname: () => this.#identity.hostname(),
         house: () => ({
-          origins: [...journal.records('nodes.origins')].map(({ key }) => key),
-          changeNumber: journal.lastChange('nodes.origins').changeNumber,
+          origins: [...this.#journal.records('nodes.origins')].map(({ key }) => key),
+          changeNumber: this.#journal.lastChange('nodes.origins').changeNumber,
         }),
       }),
     };

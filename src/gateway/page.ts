@@ -74,6 +74,8 @@ interface PageParts {
   readonly files: PageFiles;
   /** `api.cors.origins`, already checked; `*` allows every origin. */
   readonly corsOrigins: readonly string[];
+  /** When the gateway took over `corsOrigins`: monotonic, in milliseconds. */
+  readonly configuredAt: number;
   /**
    * Differs for each start, and is part of the tags. A hash of the file could be the tag instead, but then
    * Node would load its cryptography. This takes 7 ms of CPU (docs/development/what-we-learnt.md, "Node and
@@ -122,12 +124,14 @@ export class Page {
 
   /**
    * Each encoding has its own tag, because a strong tag means equal bytes (RFC 9110, section 8.8.1). Each
-   * policy has its own tag, because after a 304 WebKit keeps the policy of the stored document.
+   * policy has its own tag, because after a 304 WebKit keeps the policy of the stored document. A reload of
+   * the configuration, and a change of the house, may change the policy.
    */
   #documentReply(coding: string, body: Buffer, ifNoneMatch: string): HttpReply {
-    const { bootId, house } = this.#parts;
+    const { bootId, house, configuredAt } = this.#parts;
     const { origins, changeNumber } = house();
-    const etag = `"${bootId}-${changeNumber.toString(36)}-${coding}"`;
+    const policyVersion = `${Math.floor(configuredAt).toString(36)}-${changeNumber.toString(36)}`;
+    const etag = `"${bootId}-${policyVersion}-${coding}"`;
     const policy: HeaderPair = ['Content-Security-Policy', securityPolicy(origins, this.#frameAncestors)];
     const headers: HttpReply['headers'] = [...COMMON_HEADERS, REVALIDATE, policy, ['ETag', etag]];
     if (isMatch(ifNoneMatch, etag)) return { status: 304, headers };

@@ -120,6 +120,19 @@ describe('the sites that may frame the page', () => {
   }
 });
 
+test('a page that a client has stored is sent anew after a reload that changes who may frame it', async (context) => {
+  const under = GatewayUnderTest.up().closeAtEndOf(context);
+  const storedTag = (await under.fetch({ path: '/ui' })).headers.etag ?? '';
+  const api = { ...SETTINGS.api, cors: { origins: ['https://home.example'] } };
+  under.gateway.reconfigure({ ...SETTINGS, api, bind: ['127.0.0.1'] }, []);
+  const revalidated = await under.fetch({ path: '/ui', headers: { 'If-None-Match': storedTag } });
+  assert.equal(revalidated.status, 200);
+  assert.match(
+    String(revalidated.headers['content-security-policy']),
+    /frame-ancestors 'self' https:\/\/home\.example$/,
+  );
+});
+
 const FIREFOX = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 const CHROMIUM = `${FIREFOX.replace('*/*', 'image/avif,image/webp,*/*')},application/signed-exchange;q=0.7`;
 
