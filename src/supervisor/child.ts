@@ -12,6 +12,7 @@ import type { ActorItem, Change, ChildListener, FromActor, Log } from '../protoc
 import type { ChildSettings } from '../protocol/actor/settings.js';
 import { ChildHealth } from './child-health.js';
 import { Incarnation } from './incarnation.js';
+import { Milestone } from './milestone.js';
 import { PendingCommands, type PostCommand } from './pending-commands.js';
 import { type ChildSpec, IDLE_MAX_MS, type RestartPolicy, restartAfterDeath } from './policy.js';
 import { type Death, RETURNED, type Threads } from './threads.js';
@@ -59,19 +60,9 @@ export class Child {
   /** The present thread; undefined if there is none. */
   #incarnation: Incarnation | undefined;
   #cancelTimer: () => void = () => undefined;
-  #onStopped: () => void = () => undefined;
-  #resolveFirstMessage: (() => void) | undefined;
-  /**
-   * Resolves when the first thread has sent a message or has ended. For a child on demand it resolves when
-   * the child rests.
-   */
-  readonly firstMessage = new Promise<void>((resolve) => {
-    this.#resolveFirstMessage = () => {
-      // A further call of `resolve` would do nothing, but Node would report it (`multipleResolves`).
-      this.#resolveFirstMessage = undefined;
-      resolve();
-    };
-  });
+  /** Reached when the child is `stopped`. */
+  readonly #stopped = new Milestone();
+  readonly #firstMessage = new Milestone();
 
   constructor(spec: ChildSpec, settings: ChildSettings[ChildName], context: ChildContext) {
     this.name = spec.name;
@@ -82,8 +73,19 @@ export class Child {
     this.#commands = new PendingCommands(spec.name, context.clock, context.askWithinMs);
   }
 
-  /** Call it once. A child on demand has no thread before its first command. */
+  /**
+   * Resolves when the first thread has sent a message or has ended, or when no thread will start. For a child
+   * on demand it resolves when the child rests.
+   */
+  get firstMessage(): Promise<void> {
+    return this.#firstMessage.reached;
+  }
+
+  /**
+   * Call it once. A child on demand has no thread before its first command. Does nothing after `preventStart`.
+   */
   start(): void {
+    if (this.#stopState !== undefined) return;
     if (this.spec.isOnDemand) this.#rest();
     else this.#startThread();
   }
@@ -111,7 +113,7 @@ export class Child {
   #rest(): void {
     this.#phase = 'resting';
     this.#health.report({ state: 'up', restarts: this.#health.restarts, detail: 'started on demand' });
-    this.#resolveFirstMessage?.();
+    this.#firstMessage.reach();
   }
 
   /** To be called when the thread of a child on demand has reported its first state. */
@@ -141,17 +143,18 @@ export class Child {
 
   /** To be called before `stop`. No further thread starts. A present thread runs until `stop`. */
   preventStart(): void {
-    this.#stopState = 'stopping';
+    this.#stopState ??= 'stopping';
     if (this.#incarnation === undefined) this.#finishStop();
   }
 
-  /** Resolves when the thread has ended. It is killed after `withinMs`. Call it once. */
+  /**
+   * Resolves when the thread has ended. It is killed after `withinMs`. If a reload is stopping the child when
+   * the daemon ends, there are two calls, and the time of the later one counts.
+   */
   stop(withinMs = this.spec.stopWithinMs): Promise<void> {
-    return new Promise((resolve) => {
-      this.#onStopped = resolve;
-      if (this.#incarnation === undefined) return this.#finishStop();
-      this.#stopThread(withinMs);
-    });
+    if (this.#incarnation === undefined) this.#finishStop();
+    else this.#stopThread(withinMs);
+    return this.#stopped.reached;
   }
 
   #stopThread(stopWithinMs: number): void {
@@ -162,7 +165,8 @@ export class Child {
   #finishStop(): void {
     this.#cancelTimer();
     this.#stopState = 'stopped';
-    this.#onStopped();
+    this.#stopped.reach();
+    this.#firstMessage.reach();
   }
 
   /** An action that is still waiting is cancelled. */
@@ -216,7 +220,7 @@ export class Child {
     }
     // A death has changed the health already, so a client that gets the fault finds the reason in `/health`.
     this.#commands.settleAll(this.#unavailable());
-    this.#resolveFirstMessage?.();
+    this.#firstMessage.reach();
   }
 
   #died({ reason, stack }: Death): void {
@@ -246,7 +250,7 @@ export class Child {
       }
     }
     if (changes.length > 0) listener.changes(changes);
-    this.#resolveFirstMessage?.();
+    this.#firstMessage.reach();
   };
 
   /** `K` ties the item to the handler of its kind. For a plain union the compiler would refuse the call. */

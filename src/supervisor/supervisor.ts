@@ -86,6 +86,8 @@ export class Supervisor implements Backends {
     );
     for (const child of changed) child.preventStart();
     for (const child of changed.toReversed()) {
+      // `#stopAll` stops all children that are left, each within a shorter time.
+      if (this.#stopping !== undefined) break;
       await child.stop();
       this.#children.delete(child.name);
     }

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Supervisor } from '../../src/supervisor/supervisor.js';
+import { DEFAULT_SETTINGS } from '../supervisor/config/full.js';
 import { childrenUp, type Fixtures, type ReportRecorder, startChildren } from './harness.js';
 
 /** The log line with which the fixture `obedient` stops. */
@@ -100,6 +101,29 @@ test('a child that dies while another stops is not started again', async (t) => 
   assert.equal((await exiting).ok, false);
   assert.deepEqual(recorder.statesOf('audio'), ['connecting', 'up']);
 });
+
+/** With these settings the supervisor of `childrenUp` has to stop `audio` and `power`. */
+const CHANGED_SETTINGS = {
+  ...DEFAULT_SETTINGS,
+  audio: { ...DEFAULT_SETTINGS.audio, serveCookie: !DEFAULT_SETTINGS.audio.serveCookie },
+  power: { ...DEFAULT_SETTINGS.power, enabled: !DEFAULT_SETTINGS.power.enabled },
+};
+type Step = (supervisor: Supervisor) => Promise<unknown>;
+const stopAll: Step = (supervisor) => supervisor.stop();
+const stopChanged: Step = (supervisor) => supervisor.stopChanged(CHANGED_SETTINGS);
+const ORDERS: readonly (readonly [what: string, first: Step, second: Step])[] = [
+  ['a reload that begins while all children stop', stopAll, stopChanged],
+  ['a reload that is stopping children when all have to stop', stopChanged, stopAll],
+];
+for (const [what, first, second] of ORDERS) {
+  test(`${what} does not keep the supervisor from stopping, and each child stops once`, async (t) => {
+    const fixtures: Fixtures = { audio: 'obedient', systemd: 'obedient', power: 'obedient' };
+    const { supervisor, recorder } = await childrenUp(t, fixtures);
+    await Promise.all([first(supervisor), second(supervisor)]);
+    const stopped = recorder.lines.filter(({ message }) => message === CLEAN_STOP);
+    assert.deepEqual(stopped.map(({ fields }) => fields['backend']).sort(), ['audio', 'power', 'systemd']);
+  });
+}
 
 test('commands that wait when the supervisor stops are answered, and later commands are refused at once', async (t) => {
   const { supervisor, ask } = await childrenUp(t, { audio: 'obedient' });
