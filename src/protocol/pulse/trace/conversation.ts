@@ -162,12 +162,18 @@ export function audioBlockOf(frame: Buffer, channel: number): AudioBlock {
 
 /**
  * Returns a copy of a frame of AUTH without the cookie, and any other frame itself. In the copy everything
- * is 0 from the cookie's bytes on. If the cookie is not in its place, everything after the version is 0.
+ * is 0 from the cookie's bytes on.
  */
 export function withoutCookie(frame: Buffer): Buffer {
   if (commandAndTagOf(frame).command !== AUTH) return frame;
-  const secretStart = frame[COOKIE_START] === TYPE_TAG.bytes ? COOKIE_BYTES_START : COOKIE_START;
-  return Buffer.from(frame).fill(0, secretStart);
+  return Buffer.from(frame).fill(0, secretStart(frame));
+}
+
+/** The place of the cookie's bytes in AUTH. After a value that is not in its place, any byte may be secret. */
+function secretStart(auth: Buffer): number {
+  if (wordAt(auth, TAG_START) === undefined) return TAG_START;
+  if (wordAt(auth, VERSION_START) === undefined) return VERSION_START;
+  return auth[COOKIE_START] === TYPE_TAG.bytes ? COOKIE_BYTES_START : COOKIE_START;
 }
 
 /** Clears the flags of shared memory in the frame's version, and returns the names of those that were set. */

@@ -17,10 +17,10 @@ export type TraceLine = { readonly seconds: number; readonly connection: number 
 const TEXT_MAX_CHARACTERS = 160;
 const TIME_CHARS = 11;
 /**
- * Characters that a terminal may obey and JSON does not escape: DEL, C1 controls, marks of direction, ends
- * of lines, and characters without a width.
+ * Characters that a terminal may obey: controls, marks of direction, ends of lines, and characters without a
+ * width. JSON itself escapes only the first 32 controls.
  */
-const UNPRINTABLE = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+const UNPRINTABLE = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu;
 
 export function jsonLine(line: TraceLine): string {
   return escapeUnprintable(JSON.stringify(line, withoutEmptyLists));

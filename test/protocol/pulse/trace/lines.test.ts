@@ -83,6 +83,11 @@ test('control characters are escaped, also in keys', () => {
   assert.deepEqual(fields, { name: HOSTILE, props: { [HOSTILE]: HOSTILE } });
 });
 
+test('control characters of a note are escaped, such as those in the path of a socket', () => {
+  const line: TraceLine = { ...TIME_AND_CONNECTION, note: `no sound server: connect ENOENT /${HOSTILE}` };
+  for (const text of [textLine(line), jsonLine(line)]) assert.match(text, /^[\u0020-\u007e]*$/);
+});
+
 test('a long text is whole in JSON, and cut in the line', () => {
   const line = lineOf({ fields: { name: 'x'.repeat(1000) } });
   assert.match(textLine(line), / name="x{160}"\.\.\.$/);
