@@ -21,9 +21,6 @@ const DROP_INS_MAX = 256;
 /** The bits of a file's mode by which its group and all others may read it. */
 const READ_BY_OTHERS = 0o044;
 
-/** Node decodes bytes that are not UTF-8 as this character. */
-const REPLACEMENT_CHARACTER = '\ufffd';
-
 export interface LoadRequest extends Environment {
   /** The argument of `--config`. It replaces the user's and the system's file. */
   readonly configPath?: string | undefined;
@@ -98,10 +95,11 @@ function readConfig(path: string): ConfigFileResult | undefined {
       return failedBecause(`document: is larger than ${FILE_MAX_BYTES} bytes`, 1);
     // A TextDecoder is not used, because the first one costs 5 ms of CPU. It would remove a byte order mark,
     // but the parser does so, too.
-    const text = bytes.toString();
-    if (isUtf8(bytes)) return success({ path, text });
-    const beforeBadBytes = text.slice(0, text.indexOf(REPLACEMENT_CHARACTER));
-    return failedBecause('syntax: is not UTF-8', beforeBadBytes.split('\n').length);
+    if (isUtf8(bytes)) return success({ path, text: bytes.toString() });
+    // Latin-1 has a character for each byte, so that the lines keep their bytes.
+    const lines = bytes.toString('latin1').split('\n');
+    const badLine = lines.findIndex((line) => !isUtf8(Buffer.from(line, 'latin1')));
+    return failedBecause('syntax: is not UTF-8', badLine + 1);
   } catch (error) {
     const { code, text } = systemFault(error);
     if (code === 'ENOENT' && isDanglingLink(path)) return failedBecause(BROKEN_LINK);

@@ -178,6 +178,7 @@ testInFolder(
   'bytes that are no configuration are refused',
   {
     latin1: Buffer.from('bind: lo\n# h\xe4user\nlogLevel: info\n', 'latin1'),
+    behind: Buffer.from('bind: lo\n# \xef\xbf\xbd\n# h\xe4user\n', 'latin1'),
     tail: Buffer.from('bind: lo\n\xc3', 'latin1'),
     utf16: Buffer.from('\ufeffbind: lo', 'utf16le'),
     huge: Buffer.alloc(64 * 1024 + 1, '#'),
@@ -185,6 +186,7 @@ testInFolder(
   },
   async ({ problems }) => {
     assert.deepEqual(await problems('latin1'), ['latin1:2:1: syntax: is not UTF-8']);
+    assert.deepEqual(await problems('behind'), ['behind:3:1: syntax: is not UTF-8']);
     assert.deepEqual(await problems('tail'), ['tail:2:1: syntax: is not UTF-8']);
     assert.deepEqual(await problems('utf16'), ['utf16:1:1: syntax: is not UTF-8']);
     assert.deepEqual(await problems('huge'), ['huge:1:1: document: is larger than 65536 bytes']);
