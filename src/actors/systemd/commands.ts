@@ -1,9 +1,10 @@
 // Carries out commands to units of the user, and decides whether they have succeeded. The calls compile only
 // with a follower on the user's bus.
 
-import type { Clock } from '../../host/clock.js';
+import { type Clock, within } from '../../host/clock.js';
 import { type Answer, DONE, type UnitVerb } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
+import { failed } from '../../protocol/actor/result.js';
 import { SYSTEMD_ERRORS, SYSTEMD_METHODS } from '../../protocol/dbus/systemd.js';
 import type { Bus } from '../bus/bus.js';
 import { type BusError, type BusResult, busFault } from '../bus/fault.js';
@@ -67,20 +68,24 @@ export async function commandUnit(
   const deadline = clock.monotonic() + COMMAND_MAX_MS;
   const leftMs = (): number => Math.max(1, deadline - clock.monotonic());
   const factsNow = (): UnitFacts | undefined => table.unit(name)?.facts;
+  // The readings that the follower makes have a deadline of their own, which may be later than this one.
+  const refresh = async (): Promise<BusResult<undefined>> =>
+    (await within(clock, leftMs(), follower.refresh([name]))) ?? failed({ kind: 'timeout' });
   const refusal = (error: BusError): Answer => busFault(error, `The ${noun} of ${name} failed`);
   // If the name is an alias, disabling removes the alias, although the unit may still run. The job that
   // stops the unit then needs the primary name. So the unit is read before it is disabled. An earlier
   // reading is not enough, because the alias may be newer.
   if (linkChange === 'disable') {
-    const read = await follower.refresh([name]);
+    const read = await refresh();
     if (!read.ok) return refusal(read.error);
   }
   const before = factsNow();
   if (linkChange !== undefined) {
     const changed = await changeLinks(bus, linkChange, name, leftMs);
     // The unit is read also after a failure, because some links may have been changed.
-    await follower.refresh([name]);
+    const read = await refresh();
     if (!changed.ok) return refusal(changed.error);
+    if (!read.ok) return refusal(read.error);
   }
   const hasLostAlias = linkChange === 'disable' && before?.id !== factsNow()?.id;
   // A lost alias does not name the unit any more, so the job gets the unit's primary name.
@@ -96,7 +101,7 @@ export async function commandUnit(
   if (end.kind === 'away') return refusal({ kind: 'closed' });
   // All signals that the job causes came before its end. But a lost alias gets no signals of its former unit,
   // so it is read.
-  if (hasLostAlias) await follower.refresh([name]);
+  if (hasLostAlias) await refresh();
   const unit = table.unit(name);
   const hasBegun =
     unit !== undefined && isRunningService(unit) && unit.facts.invocation !== before?.invocation;

@@ -11,17 +11,30 @@ import { ManualClock } from '../../manual-clock.js';
 import { faultOf } from '../recorder.js';
 import { JOB_PATH, ScriptedManager, settle } from '../units/scripted-manager.js';
 
-/** Sends the command that starts a unit. Its job ends, and the unit has the properties `stateAfterJob`. */
-async function startUnit(t: TestContext, name: string, stateAfterJob: Readonly<Record<string, unknown>>) {
-  const clock = new ManualClock();
+/** Follows units of a scripted manager, which has what `prepare` gives it. */
+async function followUnits(
+  t: TestContext,
+  clock: ManualClock,
+  names: readonly string[],
+  prepare: (manager: ScriptedManager) => void = () => undefined,
+) {
   const owner = { up: () => undefined, down: () => undefined, changed: () => undefined };
-  const plan = { names: [name], interest: 'state', clock } as const;
   const manager = new ScriptedManager();
+  const plan = { names, interest: 'runs', clock } as const;
   // The scripted manager replaces the user's bus.
   const follower = new UnitFollower<Bus<'units'>>(plan, owner, manager.busOf as never);
   t.after(() => follower.stop());
-  manager.setUnit(name, { ActiveState: 'inactive', SubState: 'dead', InvocationID: Uint8Array.of(1) });
+  prepare(manager);
   await follower.up();
+  return { manager, follower };
+}
+
+/** Sends the command that starts a unit. Its job ends, and the unit has the properties `stateAfterJob`. */
+async function startUnit(t: TestContext, name: string, stateAfterJob: Readonly<Record<string, unknown>>) {
+  const clock = new ManualClock();
+  const { manager, follower } = await followUnits(t, clock, [name], (scripted) =>
+    scripted.setUnit(name, { ActiveState: 'inactive', SubState: 'dead', InvocationID: Uint8Array.of(1) }),
+  );
   const answers: string[] = [];
   void commandUnit(follower, clock, 'start', name).then((answer) =>
     answers.push(answer.ok ? 'ok' : answer.error.detail),
@@ -69,13 +82,7 @@ for (const [what, name, stateAfterJob] of ANSWERED_AT_ONCE) {
 
 test('disable stops the real unit of an alias that is newer than the last reading', async (t) => {
   const clock = new ManualClock();
-  const owner = { up: () => undefined, down: () => undefined, changed: () => undefined };
-  const manager = new ScriptedManager();
-  const plan = { names: ['alias.service'], interest: 'runs', clock } as const;
-  // The scripted manager replaces the user's bus.
-  const follower = new UnitFollower<Bus<'units'>>(plan, owner, manager.busOf as never);
-  t.after(() => follower.stop());
-  await follower.up();
+  const { manager, follower } = await followUnits(t, clock, ['alias.service']);
   const aliased = { Id: 'real.service', Names: ['real.service', 'alias.service'], ActiveState: 'active' };
   manager.setUnit('alias.service', aliased);
   manager.effects.set('DisableUnitFiles', () => manager.units.delete('alias.service'));
@@ -86,6 +93,20 @@ test('disable stops the real unit of an alias that is newer than the last readin
 
   assert.deepEqual([await answer, manager.stopCalls], [{ ok: true, value: {} }, ['real.service']]);
 });
+
+for (const verb of ['enable', 'disable'] as const) {
+  test(`${verb} is answered after 9 s, although systemd does not answer the readings of the unit`, async (t) => {
+    const clock = new ManualClock();
+    const { manager, follower } = await followUnits(t, clock, ['x.service']);
+    manager.pauseReadings();
+
+    const answer = commandUnit(follower, clock, verb, 'x.service');
+    await settle();
+    clock.advance(9_000);
+    assert.equal(faultOf(await answer), 'timeout');
+    assert.deepEqual([clock.timers, manager.stopCalls], [0, []]);
+  });
+}
 
 type Aim = 'started' | 'stopped';
 type JobRow = readonly [aim: Aim, jobResult: string | undefined, facts: Partial<UnitFacts>, refusal?: RegExp];
