@@ -3,7 +3,7 @@
 
 import { errorText } from '../printable.js';
 import type { ChildName } from '../protocol/actor/backends.js';
-import type { Log } from '../protocol/actor/messages.js';
+import type { Log, LogFields } from '../protocol/actor/messages.js';
 import type { Settings } from '../protocol/actor/settings.js';
 import { KEYS, type KeyValues, pathsIn, settingsOf } from './config/keys.js';
 import type { LoadResult } from './config/load.js';
@@ -18,7 +18,7 @@ export interface ReloadParts {
   /** The gateway takes the settings after `stopChanged` and before `startMissing`. */
   readonly supervisor: {
     stopChanged(settings: Settings): Promise<readonly ChildName[]>;
-    startMissing(): void;
+    startMissing(): readonly ChildName[];
   };
   readonly gateway: { reconfigure(settings: Settings, stopped: readonly ChildName[]): void };
   /** Called when the last requested reading has ended, also if it has failed. */
@@ -71,23 +71,32 @@ export class Reload {
     const settings = settingsOf(withStartKeys(values, this.#valuesAtStart));
     const changed = changedKeys(this.#lastValues, values).filter((key) => !NEED_RESTART.includes(key));
     this.#lastValues = values;
-    const stopped = await this.#apply(settings);
+    const childFields = await this.#apply(settings);
     for (const key of changedKeys(this.#valuesAtStart, values))
       if (NEED_RESTART.includes(key)) log('warn', `${key} takes effect with the next start`);
     const changedText = changed.length > 0 ? changed.join(' ') : 'nothing';
-    const stoppedIfAny = stopped.length > 0 ? { restarted: stopped.join(' ') } : {};
-    log('info', 'the configuration was read again', { changed: changedText, ...stoppedIfAny });
+    log('info', 'the configuration was read again', { changed: changedText, ...childFields });
   }
 
-  /** Returns the children that were stopped. Those that are still enabled start again. */
-  async #apply(settings: Settings): Promise<readonly ChildName[]> {
+  /** Returns what the log says of the children. */
+  async #apply(settings: Settings): Promise<LogFields> {
     const { setLogLevel, supervisor, gateway } = this.#parts;
     setLogLevel(settings.logLevel);
     const stopped = await supervisor.stopChanged(settings);
     gateway.reconfigure(settings, stopped);
-    supervisor.startMissing();
-    return stopped;
+    return childFieldsOf(stopped, supervisor.startMissing());
   }
+}
+
+/** A child that was stopped and started again counts as restarted. A list without children is left out. */
+function childFieldsOf(stopped: readonly ChildName[], started: readonly ChildName[]): LogFields {
+  const lists = {
+    restarted: stopped.filter((name) => started.includes(name)),
+    started: started.filter((name) => !stopped.includes(name)),
+    stopped: stopped.filter((name) => !started.includes(name)),
+  };
+  const withChildren = Object.entries(lists).filter(([, names]) => names.length > 0);
+  return Object.fromEntries(withChildren.map(([field, names]) => [field, names.join(' ')]));
 }
 
 /** The keys of `NEED_RESTART` keep their values of the start. */

@@ -94,18 +94,20 @@ export class Supervisor implements Backends {
     return changed.map(({ name }) => name);
   }
 
-  /** Makes and starts the enabled children that do not exist yet, in order. */
-  startMissing(): void {
+  /** Makes and starts the enabled children that do not exist yet, in order. Returns their names. */
+  startMissing(): readonly ChildName[] {
     const { children = CHILDREN } = this.#options;
-    if (this.#stopping !== undefined) return;
+    if (this.#stopping !== undefined) return [];
     const existing = new Map(this.#children);
     // The map is filled anew, because it must be in start order.
     this.#children.clear();
     const enabled = children.filter((spec) => spec.isEnabled(this.#settings));
     for (const spec of enabled)
       this.#children.set(spec.name, existing.get(spec.name) ?? this.#newChild(spec));
-    void this.#startAll([...this.#children.values()].filter(({ name }) => !existing.has(name)));
+    const missing = [...this.#children.values()].filter(({ name }) => !existing.has(name));
+    void this.#startAll(missing);
     if (this.#children.size > 0 && !this.#timers.has('beat')) this.#armBeat();
+    return missing.map(({ name }) => name);
   }
 
   #newChild(spec: ChildSpec): Child {

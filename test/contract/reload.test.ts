@@ -155,17 +155,17 @@ describe('the configuration of a daemon that runs', {
 
   test('a reload adds and removes backends with their routes, also for clients that are connected', async () => {
     const { daemon } = audible;
-    await reload(`${AUDIO_ONLY}bluetooth: {enabled: true}\n`);
+    assert.match(await reload(`${AUDIO_ONLY}bluetooth: {enabled: true}\n`), /"started":"bluetooth"/);
     await until('the client knows bluetooth', () => live.state.backends.has('bluetooth'));
     assert.equal(await statusOf('/players'), 404);
     assert.notEqual(await statusOf('/bluetooth'), 404);
     const { backends } = live.state;
     assert.deepEqual([...backends.keys()], ['audio', 'bluetooth']);
-    assert.match(await reload(AUDIO_ONLY), /"restarted":"bluetooth"/);
+    assert.match(await reload(AUDIO_ONLY), /"stopped":"bluetooth"/);
     await until('the client has removed bluetooth', () => !live.state.backends.has('bluetooth'));
     assert.ok(live.state.outputs.size > 0);
     assert.equal(await statusOf('/bluetooth'), 404);
-    assert.match(await reload(NO_BACKENDS), /"restarted":"audio"/);
+    assert.match(await reload(NO_BACKENDS), /"stopped":"audio"/);
     await until('the client has removed the outputs', () => live.state.outputs.size === 0);
     assert.equal(await statusOf('/audio'), 404);
     assert.deepEqual((await readHealth()).backends, {});
