@@ -9,6 +9,8 @@ import { isIP, type LookupFunction } from 'node:net';
 const LOOKUP_MAX_MS = 10_000;
 /** Enough for a name with hundreds of addresses. */
 const OUTPUT_MAX_BYTES = 64 * 1024;
+/** With this code of Node's error, the output is whole up to the bound, and the program was killed. */
+const OUTPUT_TOO_LONG = 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER';
 /** Names of this machine, such as `localhost` and `a.localhost.`, which Node finds without a name server. */
 const LOCALHOST = /^(?:.*\.)?localhost\.?$/i;
 
@@ -70,8 +72,8 @@ export class NameLookup {
       const child = execFile(this.#program, ['ahosts', name], options, (error, stdout) => {
         // The code is a text if the program could not run (an errno name), or if its output was too long. If
         // the program finds no such name, the code is its exit status, a number.
-        const isOutputUnusable = typeof error?.code === 'string';
-        if (isOutputUnusable) reject(error);
+        const couldNotRun = typeof error?.code === 'string' && error.code !== OUTPUT_TOO_LONG;
+        if (couldNotRun) reject(error);
         else resolve(stdout);
       });
       const ended = new Promise((resolve) => child.once('close', resolve).once('error', resolve));
@@ -83,9 +85,11 @@ export class NameLookup {
 
 /**
  * A line of the output begins with an address. Each address has several lines, one for each kind of socket.
+ * The last line is left out, because it is empty, or cut off where the output was too long.
  */
 function addressesIn(output: string): readonly Address[] {
-  const firstWords = output.split('\n').map((line) => line.slice(0, line.search(/\s/)));
+  const lines = output.split('\n').slice(0, -1);
+  const firstWords = lines.map((line) => line.slice(0, line.search(/\s/)));
   return [...new Set(firstWords)]
     .map((address) => ({ address, family: isIP(address) }))
     .filter(({ family }) => family !== 0);

@@ -48,6 +48,12 @@ const ANSWERS: readonly (readonly [what: string, script: string, wantsAll: boole
     ],
   ],
   ['the first address', TWO_ADDRESSES, false, ['10.0.0.7', 4]],
+  [
+    'more addresses than it can read, and a last line that is cut off,',
+    'echo "10.0.0.7 STREAM"; head -c 65511 /dev/zero | tr "\\0" "\\n"; printf "10.0.0.123 STREAM"',
+    true,
+    [{ address: '10.0.0.7', family: 4 }],
+  ],
   ['no such name', 'exit 2', true, 'ENOTFOUND'],
   ['nothing', ':', false, 'ENOTFOUND'],
 ];
