@@ -113,8 +113,15 @@ export class ProgressSocket {
     } finally {
       socket.destroy();
       this.#sockets.delete(socket);
-      if (!this.#isStopped) this.#owner.onConnections(this.#sockets.size);
+      if (!this.#isStopped) this.#reportEnd();
     }
+  }
+
+  #reportEnd(): void {
+    this.#owner.onConnections(this.#sockets.size);
+    // The end of a connection makes room for another one, and frees a descriptor. Without a server the problem
+    // is another one.
+    if (this.#server !== undefined) this.#owner.onProblem(undefined);
   }
 
   async #deliver(bytes: Uint8Array, connectedMs: number): Promise<void> {
