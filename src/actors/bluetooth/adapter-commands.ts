@@ -105,8 +105,9 @@ export class AdapterCommands {
     const { publish, onChange } = this.#parts;
     return this.#turns.run(async () => {
       if (!isIdle()) return;
-      publish.log('info', 'the Bluetooth adapter is switched off: nobody used it');
-      await this.#switchPower(path, 'off');
+      const answer = await this.#switchPower(path, 'off');
+      if (answer.ok) publish.log('info', 'the Bluetooth adapter is switched off: nobody used it');
+      else publish.log('warn', 'the adapter could not be switched off', { reason: answer.error.detail });
       onChange();
     });
   }

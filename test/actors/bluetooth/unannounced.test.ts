@@ -112,8 +112,12 @@ test('an adapter that could not be switched off is switched off after another id
   clock.advance(IDLE_MS);
   await until('BlueZ has refused to switch the adapter off', () => bluez.calls.includes('Set Powered=false'));
   await sendCommand({ do: 'disconnect', address: PHONE });
+  const isOffInLog = (line: string) => line.includes('is switched off: nobody used it');
+  assert.ok(recorder.logs.some((line) => line.includes('could not be switched off')));
+  assert.ok(!recorder.logs.some(isOffInLog), 'the log says nothing untrue');
 
   bluez.misbehaviours.clear();
   clock.advance(IDLE_MS);
   await until('the adapter is off', () => recorder.record?.powered === false);
+  await until('the log says so', () => recorder.logs.some(isOffInLog));
 });
