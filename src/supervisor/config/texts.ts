@@ -212,7 +212,8 @@ const TOPIC_MAX_BYTES = 256;
 export const mqttTopic = acceptUnless(
   [`it is longer than ${TOPIC_MAX_BYTES} bytes`, isLongerThan(TOPIC_MAX_BYTES)],
   ['it holds a wildcard, + or #', /[+#]/],
-  ['it holds a control character', /[\p{Cc}\p{Noncharacter_Code_Point}\p{Cs}]/u],
+  // MQTT 5, section 1.5.4
+  ['it holds a control or another character that MQTT forbids', /[\p{Cc}\p{Noncharacter_Code_Point}\p{Cs}]/u],
   ['topics that begin with $ belong to the broker', /^\$/],
   ['one of its levels is empty', (text) => text.split('/').includes('')],
 );
@@ -231,19 +232,15 @@ const MQTT_TEXT_MAX_BYTES = 65_535;
 
 export const userName = acceptUnless(
   ['it is empty', /^$/],
-  ['it is too long, or holds a control character', /\p{Cc}/u],
-  ['it is too long, or holds a control character', isLongerThan(MQTT_TEXT_MAX_BYTES)],
+  ['it holds a control character', /\p{Cc}/u],
+  [`it is longer than ${MQTT_TEXT_MAX_BYTES} bytes`, isLongerThan(MQTT_TEXT_MAX_BYTES)],
 );
 
 /** PATH_MAX of linux/limits.h is one more, because it counts the terminating zero. */
 const PATH_MAX_BYTES = 4095;
 
-/**
- * sun_path of a sockaddr_un (unix(7)) has room for 107 bytes and the terminating zero. The limit is 98
- * bytes, as promised to users (docs/configuration.md, "Keys"). It leaves room to make the socket in a
- * temporary folder. The daemon needs no such folder today (actors/upgrade/progress-socket.ts).
- */
-const SOCKET_PATH_MAX_BYTES = 107 - '.xxxxxx/s'.length;
+/** sun_path of a sockaddr_un (unix(7)) has room for one byte more, which is the terminating zero. */
+const SOCKET_PATH_MAX_BYTES = 107;
 
 /** The result is absolute: the home directory replaces a leading `~`. */
 export const filePath = pathUpTo(PATH_MAX_BYTES);

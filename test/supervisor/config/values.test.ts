@@ -256,9 +256,9 @@ for (const key of ['upgrade.resultFile', 'upgrade.progressSocket', 'upgrade.stat
   refuses(key, '"/\\0"', `"/\\u0000" ${PATH}: it holds a zero character`);
   refuses(key, '', 'must be an absolute path, not nothing');
 }
-accepts('upgrade.progressSocket', `/${'s'.repeat(97)}`, `/${'s'.repeat(97)}`);
-const LONG_SOCKET = `"/${'s'.repeat(59)}..." ${PATH}: it has 99 bytes, at most 98 are allowed`;
-refuses('upgrade.progressSocket', `/${'s'.repeat(98)}`, LONG_SOCKET);
+accepts('upgrade.progressSocket', `/${'s'.repeat(106)}`, `/${'s'.repeat(106)}`);
+const LONG_SOCKET = `"/${'s'.repeat(59)}..." ${PATH}: it has 108 bytes, at most 107 are allowed`;
+refuses('upgrade.progressSocket', `/${'s'.repeat(107)}`, LONG_SOCKET);
 
 for (const key of ['upgrade.checkUnit', 'upgrade.upgradeUnit']) {
   accepts(key, 'a.service', 'a.service');
@@ -369,5 +369,9 @@ for (const [topic, why] of [
 ] as const) {
   refuses('mqtt.topic', `"${topic}"`, `"${topic}" is not a topic: ${why}`);
 }
+for (const character of ['\\t', '\\ufdd0', '\\ud800'])
+  refusesLike('mqtt.topic', `"a${character}"`, /is not a topic: it holds a control or another character/);
 refusesYaml('mqtt:\n  enabled: true', '2:12: mqtt.url: is required when mqtt.enabled is true');
 refuses('mqtt.username', '""', '"" is not a user name: it is empty');
+refuses('mqtt.username', '"a\\tb"', '"a\\tb" is not a user name: it holds a control character');
+refusesLike('mqtt.username', 'u'.repeat(65_536), /is not a user name: it is longer than 65535 bytes/);
