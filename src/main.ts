@@ -18,7 +18,7 @@ import { systemClock } from './host/clock.js';
 import { logWarnings } from './host/node-warnings.js';
 import { reportReady } from './host/readiness.js';
 import { homeDirectory } from './host/user-directories.js';
-import { errorText } from './printable.js';
+import { errorText, printable } from './printable.js';
 import type { Log } from './protocol/actor/messages.js';
 import type { Settings } from './protocol/actor/settings.js';
 import { type LoadResult, loadSettings } from './supervisor/config/load.js';
@@ -144,7 +144,7 @@ async function trace(args: readonly string[]): Promise<ExitStatus> {
     for (const signal of TRACE_END_SIGNALS) process.on(signal, callback);
   };
   const { end, message } = await runTrace(request, onSignal, printError);
-  if (message !== undefined) printError(`tonearm: trace: ${message}\n`);
+  if (message !== undefined) printError(`tonearm: trace: ${printable(message)}\n`);
   // Output that nobody reads would keep the process alive, so the process is ended here.
   return process.exit(typeof end === 'number' ? end : EXIT[end]);
 }

@@ -162,7 +162,7 @@ async function* framesIn(chunks: AsyncIterable<Buffer>, read: (frame: Buffer, ch
 
 /**
  * The socket of the first server that accepts the connection, or the error of the last server. There is no
- * deadline, because local sockets answer at once.
+ * deadline, because the kernel answers at once, also if no server accepts the connection (EAGAIN).
  */
 async function dial(paths: readonly string[]): Promise<Result<Socket, string>> {
   let problem = 'no address of one is known';
