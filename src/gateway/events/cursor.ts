@@ -98,10 +98,12 @@ export class Cursor {
    */
   #readPortion(): string {
     let text = '';
-    while (text.length < PORTION_MAX_BYTES) {
+    let bytes = 0;
+    while (bytes < PORTION_MAX_BYTES) {
       const item = this.#items.next().value;
       const event = this.#joiner.eventBefore(item);
       text += event?.text ?? '';
+      bytes += Buffer.byteLength(event?.text ?? '');
       this.#readUpTo = event?.upTo ?? this.#readUpTo;
       const haveItemsEnded = item === undefined;
       if (haveItemsEnded) {

@@ -57,22 +57,26 @@ for (const [name, batches, expected] of CONFLATIONS) {
   });
 }
 
-test('a snapshot has its id only at its end, and a large one waits in memory only in small portions', () => {
-  const node = new NodeUnderTest();
-  for (let id = 0; id < 20; id += 1) node.publish([node.world.putClients({ id, pad: 'x'.repeat(100_000) })]);
-  const consumer = node.consumer('snapshot=1', { capacity: 0 });
-  while (consumer.connection.buffered > 0) {
-    assert.ok(consumer.connection.buffered < 200_000, 'portions are small');
-    consumer.read();
-  }
+/** The second text has 3 bytes for each character. */
+const LARGE_TEXTS = { ASCII: 'x'.repeat(100_000), Japanese: '\u65e5'.repeat(30_000) };
+for (const [script, pad] of Object.entries(LARGE_TEXTS)) {
+  test(`a snapshot of ${script} records has its id only at its end, and waits in memory only in small portions`, () => {
+    const node = new NodeUnderTest();
+    for (let id = 0; id < 20; id += 1) node.publish([node.world.putClients({ id, pad })]);
+    const consumer = node.consumer('snapshot=1', { capacity: 0 });
+    while (consumer.connection.buffered > 0) {
+      assert.ok(consumer.connection.buffered < 200_000, 'portions are small');
+      consumer.read();
+    }
 
-  const ids = consumer.events.slice(1).map(({ lastEventId }) => lastEventId);
-  const idsBeforeEnd = new Set(ids.slice(0, -1));
-  assert.equal(idsBeforeEnd.size, 1);
-  assert.equal(ids[0], '');
-  assert.match(ids.at(-1) ?? '', /^b-/);
-  assert.deepEqual(consumer.model.state(), node.world.expectedState());
-});
+    const ids = consumer.events.slice(1).map(({ lastEventId }) => lastEventId);
+    const idsBeforeEnd = new Set(ids.slice(0, -1));
+    assert.equal(idsBeforeEnd.size, 1);
+    assert.equal(ids[0], '');
+    assert.match(ids.at(-1) ?? '', /^b-/);
+    assert.deepEqual(consumer.model.state(), node.world.expectedState());
+  });
+}
 
 test('a snapshot makes a slow consumer forget a record whose removal the journal has forgotten', () => {
   const node = new NodeUnderTest();
