@@ -1,15 +1,19 @@
 // Reads the body of an answer to one of the node's own HTTP requests, up to a size.
 
 import type { IncomingMessage } from 'node:http';
+import { failed, type Result, success } from '../protocol/actor/result.js';
 
-/** The whole body; empty if it is larger than `maxBytes` or was cut off. Rejects if the connection fails. */
-export async function bodyWithin(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
+/** The whole body. Rejects if the connection fails. */
+export async function bodyWithin(
+  response: IncomingMessage,
+  maxBytes: number,
+): Promise<Result<Buffer, 'too large' | 'cut off'>> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > maxBytes) return Buffer.alloc(0);
+    if (size > maxBytes) return failed('too large');
     chunks.push(chunk);
   }
-  return response.complete ? Buffer.concat(chunks) : Buffer.alloc(0);
+  return response.complete ? success(Buffer.concat(chunks)) : failed('cut off');
 }

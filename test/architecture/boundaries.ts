@@ -68,7 +68,7 @@ export const BOUNDARIES: readonly Boundary[] = [
     builtins: 'child_process dns net',
   },
   // It reads the body of an answer to a request of the daemon.
-  { files: 'src/actors/response-body.ts', mayImport: [], builtins: 'http' },
+  { files: 'src/actors/response-body.ts', mayImport: ['src/protocol/actor/result.ts'], builtins: 'http' },
   // It fetches covers from the web. No other actor speaks HTTP to strangers.
   {
     files: 'src/actors/players/web-cover.ts',

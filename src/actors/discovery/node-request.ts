@@ -56,7 +56,8 @@ async function readAnswer(
     const { localAddress, remoteAddress = '' } = response.socket;
     if (response.statusCode !== 200) return failed(`GET /server was answered with ${response.statusCode}`);
     const body = await bodyWithin(response, ANSWER_MAX_BYTES);
-    const server = jsonObject(body.toString());
+    if (!body.ok) return failed(`the answer to GET /server is ${body.error}`);
+    const server = jsonObject(body.value.toString());
     const software = server?.['api_sw'];
     if (typeof software !== 'string') return failed('GET /server was not answered as a node does it');
     const version = server?.['api_version'];

@@ -65,7 +65,10 @@ async function fetchImage(
   const response = await responseOf(url, addresses, signal);
   try {
     const { statusCode = 0, headers } = response;
-    if (statusCode === 200) return imageOf(await bodyWithin(response, COVER_MAX_BYTES));
+    if (statusCode === 200) {
+      const body = await bodyWithin(response, COVER_MAX_BYTES);
+      return body.ok ? imageOf(body.value) : undefined;
+    }
     const location = REDIRECT_STATUSES.includes(statusCode) ? headers.location : undefined;
     if (location === undefined || redirectsLeft === 0) return undefined;
     const target = new URL(location, url);

@@ -97,7 +97,7 @@ const BAD_ANSWERS: readonly (readonly [what: string, answer: RequestListener, re
   [
     'more bytes than are read',
     (_, response) => response.end(`{"api_sw":"${'x'.repeat(70_000)}"}`),
-    /not answered as a node/,
+    /the answer to GET \/server is too large/,
   ],
   ['the end of the connection', (request) => request.socket.destroy(), /socket hang up|ECONNRESET/],
 ];
