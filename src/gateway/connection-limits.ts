@@ -27,7 +27,10 @@ const SPARE_CONNECTIONS = 1024;
  * number is reserved for all other peers.
  */
 const RESERVED_ONE_IN = 8;
-/** The bound for one peer is at least this, which is enough for several pages in one browser. */
+/**
+ * The bound for one peer is at least this, which is enough for several pages in one browser. All devices of a
+ * house may be one peer, because they may share one /64 of IPv6.
+ */
 const PER_PEER_MIN = 32;
 
 export interface ConnectionLimits {
@@ -52,7 +55,7 @@ export function connectionLimits(configuredStreams: number, descriptorsMax: numb
     connections,
     spare: Math.min(SPARE_CONNECTIONS, Math.max(0, descriptorsMax - OTHER_DESCRIPTORS - connections)),
     reservedPerSide: Math.floor(connections / RESERVED_ONE_IN),
-    // One peer must not be able to take all streams, unless there are only a few.
+    // One peer must not be able to take all streams, unless there are at most `PER_PEER_MIN`.
     perPeer: Math.max(PER_PEER_MIN, Math.floor(streams / 2)),
     streams,
   };

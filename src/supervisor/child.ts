@@ -82,7 +82,8 @@ export class Child {
   }
 
   /**
-   * Call it once. A child on demand has no thread before its first command. Does nothing after `preventStart`.
+   * Call it once. A child on demand has no thread before its first command. After `preventStart` this does
+   * nothing.
    */
   start(): void {
     if (this.#stopState !== undefined) return;

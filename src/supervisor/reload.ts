@@ -78,7 +78,7 @@ export class Reload {
     log('info', 'the configuration was read again', { changed: changedText, ...childFields });
   }
 
-  /** Returns what the log says of the children. */
+  /** Returns the fields of the log for the children that were stopped or started. */
   async #apply(settings: Settings): Promise<LogFields> {
     const { setLogLevel, supervisor, gateway } = this.#parts;
     setLogLevel(settings.logLevel);

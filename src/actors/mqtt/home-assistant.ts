@@ -1,4 +1,4 @@
-// Builds the device message for Home Assistant's MQTT discovery (tested with 2026.6), and decides how
+// Builds the device message by the rules of Home Assistant's MQTT discovery (2026.6), and decides how
 // entities are removed from it. The entities come from entities.ts. Pure.
 
 import { isIP } from 'node:net';

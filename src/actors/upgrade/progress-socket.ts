@@ -119,8 +119,8 @@ export class ProgressSocket {
 
   #reportEnd(): void {
     this.#owner.onConnections(this.#sockets.size);
-    // The end of a connection makes room for another one, and frees a descriptor. Without a server the problem
-    // is another one.
+    // The end of a connection makes room for another one, and frees a descriptor. Without a server there is
+    // another problem, which stays.
     if (this.#server !== undefined) this.#owner.onProblem(undefined);
   }
 

@@ -169,7 +169,9 @@ export function withoutCookie(frame: Buffer): Buffer {
   return Buffer.from(frame).fill(0, secretStart(frame));
 }
 
-/** The place of the cookie's bytes in AUTH. After a value that is not in its place, any byte may be secret. */
+/**
+ * The place of the cookie's bytes in AUTH. If a value before them is not in its place, they may be there.
+ */
 function secretStart(auth: Buffer): number {
   if (wordAt(auth, TAG_START) === undefined) return TAG_START;
   if (wordAt(auth, VERSION_START) === undefined) return VERSION_START;
