@@ -81,6 +81,11 @@ export class AutomaticActions {
     if (reason !== undefined) this.#reconnecting.disconnected(signal.path, reason);
   }
 
+  /** To be called when the daemon disconnects the device, by its path, to end an attempt. */
+  attemptAbandoned(device: string): void {
+    this.#reconnecting.attemptAbandoned(device);
+  }
+
   /** To be called when a client has disconnected the device, by its path. */
   leaveDisconnected(device: string): void {
     this.#reconnecting.leaveDisconnected(device);

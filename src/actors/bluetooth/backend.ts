@@ -67,6 +67,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
         this.#publisher.publishOutcome();
         this.#update();
       },
+      onAbandoned: (device) => this.#automatic.attemptAbandoned(device),
       untilConnected: (address) =>
         this.#publisher.untilPublished(({ devices }) => devices.get(address)?.connected === true),
     });

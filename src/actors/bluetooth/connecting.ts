@@ -25,6 +25,8 @@ export interface ConnectingParts extends BluezParts {
   readonly untilConnected: (address: string) => Promise<void>;
   /** Called when an attempt to connect has ended after its client was answered. */
   readonly onLateOutcome: () => void;
+  /** Called when the device, by its path, is disconnected only to end an attempt. */
+  readonly onAbandoned: (device: string) => void;
 }
 
 /** An attempt to connect a device, from its beginning to its outcome. */
@@ -87,7 +89,13 @@ export class Connecting {
 
   /** Ends an attempt, unless a client has requested the connection. */
   giveUp(path: string): void {
-    if (!this.isRequestedFor(path)) void this.#parts.bluez(BLUEZ_METHODS.disconnect, [], { path });
+    if (!this.isRequestedFor(path)) this.#disconnect(path);
+  }
+
+  #disconnect(path: string): void {
+    const { bluez, onAbandoned } = this.#parts;
+    onAbandoned(path);
+    void bluez(BLUEZ_METHODS.disconnect, [], { path });
   }
 
   /** Ends all attempts, because BlueZ may never answer calls to the devices of an adapter that is gone. */
@@ -133,7 +141,7 @@ export class Connecting {
     const connected = await this.#pairAndConnect(device);
     if (connected.ok) return DONE;
     // Without this call BlueZ would go on trying to connect.
-    if (connected.error.kind === 'timeout') void this.#parts.bluez(BLUEZ_METHODS.disconnect, [], { path });
+    if (connected.error.kind === 'timeout') this.#disconnect(path);
     return bluezRefusal(connected.error, `${address} could not be connected`, DEVICE_FAULTS);
   }
 

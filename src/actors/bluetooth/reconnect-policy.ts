@@ -2,7 +2,7 @@
 // itself"). It connects no device and sets no timer.
 
 import type { Clock } from '../../host/clock.js';
-import { INTENDED_REASONS, isPlayingService } from '../../protocol/dbus/bluez.js';
+import { INTENDED_REASONS, isPlayingService, LOCAL_REASON } from '../../protocol/dbus/bluez.js';
 import type { BluetoothDevice } from './objects.js';
 
 const FIRST_PAUSE_MS = 5_000;
@@ -27,6 +27,8 @@ interface Attempts {
   connectedAt: number | undefined;
   /** True if somebody has disconnected the device on purpose, even if BlueZ still has it as connected. */
   isLeftDisconnected: boolean;
+  /** True if the daemon has abandoned an attempt since the device was last connected. */
+  isAbandoned: boolean;
 }
 
 interface DueAttempt {
@@ -40,6 +42,7 @@ const NO_ATTEMPTS: Attempts = {
   dueAt: undefined,
   connectedAt: undefined,
   isLeftDisconnected: false,
+  isAbandoned: false,
 };
 
 export class ReconnectPolicy {
@@ -81,7 +84,17 @@ export class ReconnectPolicy {
 
   /** To be called with BlueZ's reason for a disconnection, before or after the device's change. */
   disconnected(path: string, reason: string): void {
-    if (INTENDED_REASONS.includes(reason)) this.leaveDisconnected(path);
+    const isByDaemon = reason === LOCAL_REASON && this.#attempts.get(path)?.isAbandoned === true;
+    if (INTENDED_REASONS.includes(reason) && !isByDaemon) this.leaveDisconnected(path);
+  }
+
+  /**
+   * To be called when the daemon disconnects the device to end an attempt. If the link was up already, BlueZ
+   * gives the same reason as for a disconnection that somebody has wished.
+   */
+  attemptAbandoned(path: string): void {
+    const attempts = this.#attempts.get(path);
+    if (attempts !== undefined) attempts.isAbandoned = true;
   }
 
   /** To be called when somebody has disconnected the device. It stays so until somebody connects it. */

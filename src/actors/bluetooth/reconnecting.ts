@@ -50,6 +50,11 @@ export class Reconnecting {
     this.#policy.disconnected(path, reason);
   }
 
+  /** To be called when the daemon disconnects the device to end an attempt, of a client or of its own. */
+  attemptAbandoned(path: string): void {
+    this.#policy.attemptAbandoned(path);
+  }
+
   /** To be called when a client has disconnected the device. */
   leaveDisconnected(path: string): void {
     this.#policy.leaveDisconnected(path);

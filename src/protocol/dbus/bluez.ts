@@ -52,8 +52,11 @@ export const BLUEZ_SIGNALS = {
   disconnected: signalRow(DEVICE_INTERFACE, 'Disconnected', 'ss'),
 } as const;
 
+/** The reason in `disconnected` for a connection that a program on the node has ended. */
+export const LOCAL_REASON = 'org.bluez.Reason.Local';
+
 /** The reasons in `disconnected` for a connection that somebody has ended, on the node or on the device. */
-export const INTENDED_REASONS: readonly string[] = ['org.bluez.Reason.Local', 'org.bluez.Reason.Remote'];
+export const INTENDED_REASONS: readonly string[] = [LOCAL_REASON, 'org.bluez.Reason.Remote'];
 
 export const BLUEZ_ERRORS = {
   alreadyExists: 'org.bluez.Error.AlreadyExists',

@@ -83,6 +83,14 @@ const ENDS: readonly (readonly [
   ['lost, and BlueZ gives no reason', true, () => undefined],
   ['ended here', false, (policy) => policy.disconnected(SPEAKER_PATH, 'org.bluez.Reason.Local')],
   ['ended at the device', false, (policy) => policy.disconnected(SPEAKER_PATH, 'org.bluez.Reason.Remote')],
+  [
+    'given up by the daemon',
+    true,
+    (policy) => {
+      policy.attemptAbandoned(SPEAKER_PATH);
+      policy.disconnected(SPEAKER_PATH, 'org.bluez.Reason.Local');
+    },
+  ],
   ['ended by a client', false, (policy) => policy.leaveDisconnected(SPEAKER_PATH)],
 ];
 
@@ -106,6 +114,15 @@ test('a device that somebody disconnected and connected again is due after its c
   policy.deviceChanged(SPEAKER_PATH, DISCONNECTED, CONNECTED);
   policy.deviceChanged(SPEAKER_PATH, CONNECTED, DISCONNECTED);
   assert.equal(secondsUntilDue(), 5);
+});
+
+test('an attempt that was given up does not count as the reason for the end of a later connection', () => {
+  const { policy, secondsUntilDue } = policyFor(true, DISCONNECTED);
+  policy.attemptAbandoned(SPEAKER_PATH);
+  policy.deviceChanged(SPEAKER_PATH, DISCONNECTED, CONNECTED);
+  policy.disconnected(SPEAKER_PATH, 'org.bluez.Reason.Local');
+  policy.deviceChanged(SPEAKER_PATH, CONNECTED, DISCONNECTED);
+  assert.equal(secondsUntilDue(), undefined);
 });
 
 test('failures are counted from 1 after each connection, even after a short one', () => {

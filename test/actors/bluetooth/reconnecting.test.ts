@@ -146,6 +146,27 @@ for (const [begin, end] of [
   });
 }
 
+test('an attempt whose link is up already is given up during a scan, and tried again after it', async (t) => {
+  const { bluez, recorder, clock, sendCommand } = await startBackend(t, RECONNECTING, (bluez) => {
+    withSpeaker(bluez);
+    bluez.misbehaviours.set('Connect', 'hang');
+    bluez.onCall.set('Disconnect', () => bluez.endConnection(SPEAKER, 'Local'));
+  });
+  await untilAttempted(bluez, 1);
+  bluez.changeDevice(SPEAKER, { Connected: true });
+  await until('the link is published', () => recorder.device(SPEAKER)?.connected);
+
+  await sendCommand({ do: 'scan' });
+  await until('the attempt has ended', () => bluez.calls.includes('Disconnect'));
+  bluez.misbehaviours.clear();
+  bluez.answerHung('org.bluez.Error.Canceled');
+  await until('the end is published', () => recorder.device(SPEAKER)?.connected === false);
+  await sendCommand({ do: 'scan/stop' });
+  clock.advance(5_000);
+  await untilConnected(bluez);
+  assert.equal(attemptCount(bluez), 2);
+});
+
 test('an attempt also waits for the scan of another program', async (t) => {
   const { bluez, recorder } = await startBackend(t, RECONNECTING, (bluez) => {
     withSpeaker(bluez);
