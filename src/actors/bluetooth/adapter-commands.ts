@@ -144,15 +144,15 @@ export class AdapterCommands {
   }
 
   /**
-   * To be called when a paired device has changed. `wasPaired` is from before the change; undefined if BlueZ
-   * did not have the device.
+   * To be called when a paired device has changed. `before`: the device before the change; undefined if BlueZ
+   * did not have it.
    */
   pairedDeviceChanged(
     adapter: BluetoothAdapter,
     device: BluetoothDevice,
-    wasPaired: boolean | undefined,
+    before: BluetoothDevice | undefined,
   ): void {
-    if (wasPaired !== true) this.#onPaired(adapter, device, wasPaired === false);
+    if (before?.Paired !== true) this.#onPaired(adapter, device, before !== undefined);
     const ended = this.#pairing.endAdmission(device);
     // The first device that pairs ends pairing mode, but only after BlueZ was asked to trust the device.
     // Otherwise the agent would refuse the device's sound, which may come at once.

@@ -197,8 +197,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     const adapter = this.#adapter;
     const isOfOurAdapter = adapter !== undefined && device.Adapter === adapter.path;
     if (device.Paired !== true || !isOfOurAdapter) return;
-    const wasPaired = before === undefined ? undefined : before.Paired === true;
-    this.#commands.pairedDeviceChanged(adapter, device, wasPaired);
+    this.#commands.pairedDeviceChanged(adapter, device, before);
   }
 
   /** Calls `#update` once for all signals that are read together. */
