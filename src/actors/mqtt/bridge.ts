@@ -52,13 +52,18 @@ export interface BridgeParts {
 }
 
 interface EndOfAttempt {
+  /**
+   * `steady`: the branch was served for `STEADY_MS` or longer, and the next attempt is made at once.
+   * `occupied`: another node owns the branch.
+   * `failed`: anything else. The pause grows with each failure.
+   */
+  readonly kind: 'steady' | 'occupied' | 'failed';
   /** For people: why the bridge is not connected. */
   readonly reason: string;
-  /**
-   * The pause before the next attempt. If absent, the attempt counts as a failure, and the pause grows with
-   * each failure.
-   */
-  readonly waitMs?: number;
+}
+
+function failedFor(reason: string): EndOfAttempt {
+  return { kind: 'failed', reason };
 }
 
 export class MqttBridge implements BridgeActor {
@@ -112,35 +117,41 @@ export class MqttBridge implements BridgeActor {
   async #attemptUntilStopped(): Promise<void> {
     let failures = 0;
     while (!this.#isStopped) {
-      const { reason, waitMs } = await this.#attempt();
+      const { kind, reason } = await this.#attempt();
       if (this.#isStopped) return;
       this.#reportAway(reason);
-      failures = waitMs === undefined ? failures + 1 : 0;
-      await this.#wait(waitMs ?? backoffMs(failures, this.#parts.clock.random()));
+      failures = kind === 'failed' ? failures + 1 : 0;
+      const pausesMs = {
+        steady: 0,
+        occupied: OCCUPIED_PAUSE_MS,
+        failed: backoffMs(failures, this.#parts.clock.random()),
+      };
+      await this.#wait(pausesMs[kind]);
     }
   }
 
   async #attempt(): Promise<EndOfAttempt> {
     const { settings, interfaces, clock } = this.#parts;
     const identifier = this.#parts.identifier();
-    if (identifier === undefined) return { reason: 'the machine has no id in /etc/machine-id' };
+    if (identifier === undefined) return failedFor('the machine has no id in /etc/machine-id');
     this.#topics ??= new RetainedTopics(settings, identifier, this.#branch, interfaces);
     const address = await brokerAddress(settings, clock);
-    if (!address.ok) return { reason: address.error };
+    if (!address.ok) return failedFor(address.error);
     const { passwordOddities } = address.value;
     this.#logPasswordOddities(passwordOddities);
     // A slow disk may answer only after `stop`, which can no longer end a new connection.
-    if (this.#isStopped) return { reason: '' };
+    if (this.#isStopped) return failedFor('the service ends');
     const clientId = clientIdOf(identifier, settings.topic);
-    const probed = await probe(this.#topics, clock, this.#dialler(address.value, `${clientId}-look`));
+    const probed = await probe(this.#topics, clock, this.#dialler(address.value, `${clientId}-probe`));
     if (!probed.ok) {
       const { kind, reason } = probed.error;
-      if (kind === 'occupied') return { reason, waitMs: OCCUPIED_PAUSE_MS };
+      if (kind === 'occupied') return { kind, reason };
       const isPasswordSuspect = passwordOddities !== undefined && CONNECTION_REFUSED.test(reason);
-      return { reason: isPasswordSuspect ? `${reason} (${passwordOddities})` : reason };
+      return failedFor(isPasswordSuspect ? `${reason} (${passwordOddities})` : reason);
     }
     this.#topics.beginConnection(probed.value.retained, probed.value.otherDeviceOwner);
-    return this.#isStopped ? { reason: '' } : this.#serve(this.#topics, address.value, clientId);
+    if (this.#isStopped) return failedFor('the service ends');
+    return this.#serve(this.#topics, address.value, clientId);
   }
 
   async #serve(topics: RetainedTopics, address: BrokerAddress, clientId: string): Promise<EndOfAttempt> {
@@ -165,7 +176,7 @@ export class MqttBridge implements BridgeActor {
     this.#serving = undefined;
     this.#timers.cancel('poll');
     const wasSteady = clock.monotonic() - settledAtMs >= STEADY_MS;
-    return wasSteady ? { reason, waitMs: 0 } : { reason };
+    return { kind: wasSteady ? 'steady' : 'failed', reason };
   }
 
   /** A function that dials, and keeps the connection so that `stop` can end it. */

@@ -21,7 +21,10 @@ const TOO_MUCH_REASON = 'the branch holds more than a node publishes';
 const ANSWER_MS = 5_000;
 
 export interface RetainedState {
-  /** The texts of the branch and the device message, by topic. */
+  /**
+   * The texts of the branch and the device message, by topic. If the message names another branch, `node` and
+   * `status` of that branch are among them.
+   */
   readonly retained: ReadonlyMap<string, string>;
   /** The branch of another living node that publishes the device of this identifier. */
   readonly otherDeviceOwner: string | undefined;

@@ -129,7 +129,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     await until('the other topics are current', async () =>
       (await retained(broker.url, `${OUTPUTS}#`)).get(`${OUTPUTS}kitchen`)?.includes('0.9'),
     );
-    // The client id of a connection for the probe has `-look` at its end, and does not match.
+    // The client id of a connection for the probe has `-probe` at its end, and does not match.
     const connections = broker.log().match(/New client connected .* as tonearm-\w+-\w+ /g) ?? [];
     assert.equal(connections.length, 1, 'the connection has lasted');
   });
