@@ -115,7 +115,8 @@ test('the audio thread is notified of listeners to its meters: at its start, for
 
   await ask('audio', 'exit');
   await recorder.untilState('audio', 'up', 2);
-  // If power were notified, its line would have come before this answer.
+  // A line that is one too many would have come before the answer of its thread.
+  await ask('audio', 'who');
   await ask('power', 'who');
 
   const actual = levelLines().map(({ message, fields }) => `${fields['backend']} ${message}`);
