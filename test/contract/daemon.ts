@@ -10,7 +10,7 @@ import { Conformance } from '../gateway/openapi-conformance.js';
 import { type Environment, type Program, startProgram } from '../sound/program.js';
 import { freePort } from '../tools/free-port.js';
 import { type HttpAnswer, send } from '../tools/http.js';
-import { until } from '../until.js';
+import { Hopeless, until } from '../until.js';
 
 /** The shipped bundle, as `npm run build` leaves it beside the compiled tests. */
 export const ENTRY = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
@@ -179,14 +179,13 @@ export class Daemon {
   };
 
   async #untilAnswering(withinMs?: number): Promise<void> {
-    await until(
-      `the daemon answers\n${this.log}`,
-      async () => {
-        if (!this.#program.alive()) throw new Error(`the daemon has ended\n${this.log}`);
-        return (await this.get('/server')).status === 200;
-      },
-      withinMs,
-    );
+    const isAnswering = async (): Promise<boolean> => {
+      if (!this.#program.alive()) throw new Hopeless('the daemon has ended');
+      return (await this.get('/server')).status === 200;
+    };
+    await until('the daemon answers', isAnswering, withinMs).catch((cause: Error) => {
+      throw new Error(`${cause.message}\n${this.log}`, { cause });
+    });
   }
 }
 
