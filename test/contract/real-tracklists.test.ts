@@ -70,14 +70,18 @@ describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
     await node.change(VLC, 'tracklist/add', { uri });
     const { tracks } = await untilTracksAre(`${firstTitle},${secondTitle},${secondTitle}`);
     const firstId = tracks[0]?.track_id ?? '';
-    const uriOfFirst = `file://${encodeURI(node.session.fileOf(firstTitle))}`;
-    await node.change(VLC, 'tracklist/add', { uri: uriOfFirst, after_track: firstId, set_as_current: true });
-    const longer = await untilTracksAre(`${firstTitle},${firstTitle},${secondTitle},${secondTitle}`);
+    // A player that is paused does not go on to its next track by itself.
+    await node.change(VLC, 'pause');
+    await node.player(VLC, 'paused', ({ playback_status }) => playback_status === 'Paused');
+    await untilPlaying(firstTitle);
+    await node.change(VLC, 'tracklist/add', { uri, after_track: firstId, set_as_current: true });
+    await untilPlaying(secondTitle);
+    const longer = await untilTracksAre(`${firstTitle},${secondTitle},${secondTitle},${secondTitle}`);
     const ids = longer.tracks.map(({ track_id }) => track_id);
     assert.deepEqual(ids, await trackIds(node.session));
     for (const { track_id } of longer.tracks.slice(2))
       await node.change(VLC, `tracklist/remove/${encodeURIComponent(track_id)}`);
-    await untilTracksAre(`${firstTitle},${firstTitle}`);
+    await untilTracksAre(`${firstTitle},${secondTitle}`);
     assert.equal((await trackIds(node.session)).length, 2);
   });
 

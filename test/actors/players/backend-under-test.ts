@@ -15,9 +15,13 @@ import { type Properties, ScriptedPlayer } from './scripted-player.js';
 /** Records players by a short name: `vlc` for `org.mpris.MediaPlayer2.vlc`. */
 export class PlayersRecorder extends Recorder {
   readonly positions: PlayerPosition[] = [];
+  /** The players that have been published as playing, in the order in which each of them was so first. */
+  readonly begun = new Set<string>();
 
   override put(collection: Collection, key: string, json: string): void {
-    super.put(collection, key.slice(PLAYER_NAME_PREFIX.length), json);
+    const name = key.slice(PLAYER_NAME_PREFIX.length);
+    super.put(collection, name, json);
+    if (collection === 'players' && this.record(name)?.playback_status === 'Playing') this.begun.add(name);
     if (collection === 'players.position') this.positions.push(JSON.parse(json));
   }
 

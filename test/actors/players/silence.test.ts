@@ -94,15 +94,18 @@ test('players that play at the start play on until another player begins to play
   assert.deepEqual([one, quiet].map(playbackCalls), ['Pause', '']);
 });
 
-test('if three players begin to play at once, two of them are paused', async (t) => {
-  const { start } = await startExclusive(t);
-  const players = [await start('one'), await start('two'), await start('three')];
-  for (const player of players) player.change(PLAYING);
-  const pausedCount = (): number => players.filter((player) => playbackCalls(player) !== '').length;
-  await until('two players are paused', () => pausedCount() === 2);
+test('if three players begin to play at once, only the last that is published as playing plays on', async (t) => {
+  const { start, recorder } = await startExclusive(t);
+  const players = new Map<string, ScriptedPlayer>();
+  for (const name of ['one', 'two', 'three']) players.set(name, await start(name));
+  for (const player of players.values()) player.change(PLAYING);
+  const silenced = (): readonly string[] =>
+    [...recorder.begun].filter((name) => playbackCalls(players.get(name) as ScriptedPlayer) !== '');
+  await until('two players are paused', () => silenced().length === 2);
   // A third pause would arrive while this player starts.
   const lastStarted = await start('probe');
-  assert.equal(pausedCount(), 2, players.map(playbackCalls).join());
+  assert.equal(recorder.begun.size, 3);
+  assert.deepEqual(silenced(), [...recorder.begun].slice(0, 2));
   assert.equal(playbackCalls(lastStarted), '');
 });
 

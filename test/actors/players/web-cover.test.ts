@@ -123,20 +123,32 @@ test('a name is looked up once: its address cannot change between the check and 
   assert.equal(lookups, 1);
 });
 
-test('a URL with a user and password, or another port, is not fetched', async (t) => {
-  let requests = 0;
-  const { fetch } = await startWeb(
-    t,
-    (_, response) => {
-      requests += 1;
-      response.end(PNG);
-    },
-    { isAllowedPort: (port) => port === '' },
-  );
-  assert.equal(await fetch(), undefined);
-  assert.equal(await fetch('/', 'me:secret@covers.example'), undefined);
-  assert.equal(requests, 0);
-});
+/** Why a URL is not fetched, its host with what stands before it, and the ports that are allowed. */
+const REFUSED_URLS: readonly (readonly [
+  what: string,
+  host: string,
+  isAllowedPort: WebAccess['isAllowedPort'],
+])[] = [
+  ['another port', 'covers.example', (port) => port === ''],
+  ['a user and a password', 'me:secret@covers.example', () => true],
+  ['a user', 'me@covers.example', () => true],
+  ['a password', ':secret@covers.example', () => true],
+];
+for (const [what, host, isAllowedPort] of REFUSED_URLS) {
+  test(`a URL with ${what} is not fetched`, async (t) => {
+    let requests = 0;
+    const { fetch } = await startWeb(
+      t,
+      (_, response) => {
+        requests += 1;
+        response.end(PNG);
+      },
+      { isAllowedPort },
+    );
+    assert.equal(await fetch('/', host), undefined);
+    assert.equal(requests, 0);
+  });
+}
 
 for (const [what, answer] of [
   ['does not answer', () => undefined],
