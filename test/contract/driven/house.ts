@@ -1,6 +1,7 @@
 // Starts the daemons that most rows of the table share: four built daemons on private buses and sound
 // servers. `house` has every backend. `plain` has the same backends, and their keys have the default or
-// other values. `bare` has no backend, and `cards` has a scripted sound server with a card.
+// other values. `bare` has no backend. `cards` has a scripted sound server with a card, and a unit whose log
+// is not served.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -98,7 +99,7 @@ bluetooth: {enabled: true, adapter: hci1, powerOnStart: true, idleTimeout: ${HAS
 
 /** `cards` has an adapter of its own, so that its short durations do not end the scans of `house`. */
 const CARDS_CONFIG = `
-systemd: {enabled: false}
+systemd: {user: [player.service]}
 bluetooth: {enabled: true, adapter: hci2, reconnect: true, pairingTimeout: ${HASTENED_S.pairingTimeout}s, scanTimeout: ${HASTENED_S.scanTimeout}s}
 `;
 
@@ -171,11 +172,11 @@ export async function startHouse(t: Ending): Promise<House> {
     Driver.start(t, { ...hastenedOptions, config: houseConfig(path) }, '?snapshot=1', '?types=audio.level'),
     Driver.start(t, { ...hastenedOptions, config: plainConfig(path), api: PLAIN_API }),
     Driver.start(t, { env, config: NO_BACKENDS, api: BARE_API }),
-    Driver.start(t, { ...hastenedOptions, env: cardEnv, config: CARDS_CONFIG }, ''),
+    Driver.start(t, { ...hastenedOptions, env: cardEnv, config: CARDS_CONFIG, api: 'logs: false' }, ''),
   ]);
   await untilUp(house, 'audio', 'systemd', 'power', 'upgrade', 'players', 'bluetooth');
   await untilUp(plain, 'audio', 'systemd', 'power', 'upgrade', 'players', 'bluetooth');
-  await untilUp(cards, 'audio', 'bluetooth');
+  await untilUp(cards, 'audio', 'systemd', 'bluetooth');
   return {
     house,
     plain,

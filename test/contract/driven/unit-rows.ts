@@ -83,13 +83,16 @@ export const UNIT_ROWS: readonly Row<House>[] = [
   {
     drives: ['key api.logs', 'operation unitLog'],
     title: "a unit's log is what journalctl prints, unless api.logs is false",
-    run: async ({ house, bare }) => {
+    run: async ({ house, cards }) => {
       const [line] = await house.read<readonly { message: string; priority: number }[]>(
         `${PLAYER_UNIT}/log?lines=7`,
       );
       assert.equal(line?.priority, 5);
       assert.match(line?.message ?? '', /--lines=7 .*player\.service/);
-      const { paths } = await bare.read<{ readonly paths: object }>('/openapi.json');
+      const [unit] = await cards.read<readonly ServiceRecord[]>('/services');
+      assert.equal(unit?.name, 'player.service');
+      assert.equal(await cards.statusOf(`${PLAYER_UNIT}/log`), 404);
+      const { paths } = await cards.read<{ readonly paths: object }>('/openapi.json');
       assert.ok(Object.keys(paths).every((path) => !path.endsWith('/log')));
     },
   },
