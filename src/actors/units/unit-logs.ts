@@ -29,22 +29,36 @@ export interface LogQuery {
   readonly lines: number;
 }
 
+/** The folders in which a file that this user may not read may have messages of a unit. */
+export type JournalFolders = Readonly<Record<UnitScope, readonly string[]>>;
+
+/**
+ * An ordinary user may read the logs of his own units on the disk (docs/http-api.md, "Logs of units"), so the
+ * disk is checked only for units of the system.
+ */
+const JOURNAL_FOLDERS: JournalFolders = {
+  user: ['/run/log/journal'],
+  system: ['/run/log/journal', '/var/log/journal'],
+};
+
 /** The output of the program, and Node's error if the program did not end well. */
 type JournalctlEnd = Partial<ExecFileException> & { readonly stdout: string; readonly stderr: string };
 
 export class UnitLogs {
   readonly #clock: Clock;
   readonly #program: string;
+  readonly #journalFolders: JournalFolders;
   readonly #runningReadings = new Map<ChildProcess, Promise<JournalctlEnd>>();
 
-  constructor(clock: Clock, program = 'journalctl') {
+  constructor(clock: Clock, program = 'journalctl', journalFolders = JOURNAL_FOLDERS) {
     this.#clock = clock;
     this.#program = program;
+    this.#journalFolders = journalFolders;
   }
 
   async read(query: LogQuery): Promise<Answer> {
     const end = await this.#run(logArguments(query));
-    return end.ok ? answerTo(query.scope, end.value) : end;
+    return end.ok ? answerTo(end.value, this.#journalFolders[query.scope]) : end;
   }
 
   /**
@@ -125,7 +139,8 @@ function logArguments({ scope, unit, lines }: LogQuery): readonly string[] {
   ];
 }
 
-async function answerTo(scope: UnitScope, end: JournalctlEnd): Promise<Answer> {
+/** `folders` are the folders whose files may have messages of the unit. */
+async function answerTo(end: JournalctlEnd, folders: readonly string[]): Promise<Answer> {
   const { code, signal, message, stdout, stderr } = end;
   // `code` is an exit status or a text. The text is Node's name for output that is too long, or the system's
   // reason why the program was not started.
@@ -135,7 +150,7 @@ async function answerTo(scope: UnitScope, end: JournalctlEnd): Promise<Answer> {
   const hasEndedWell = message === undefined;
   const text = hasEndedWell || isCut ? logText(stdout) : NO_ENTRIES;
   if (text !== NO_ENTRIES) return success({ text });
-  const isForbidden = hasEndedWell ? await hasHiddenFile(scope) : FORBIDDEN.test(stderr);
+  const isForbidden = hasEndedWell ? await hasHiddenFile(folders) : FORBIDDEN.test(stderr);
   if (isForbidden) return NOT_READABLE;
   if (hasEndedWell) return success({ text });
   if (isCut) return failure('refused', `The newest message has more than ${OUTPUT_MAX_BYTES} bytes`);
@@ -154,14 +169,9 @@ const NOT_READABLE = failure(
 );
 
 /**
- * True if this user may not read a file that may have messages of the unit. journalctl 252 does not always
- * report that.
+ * True if this user may not read a file in one of these folders. journalctl 252 does not always report that.
  */
-async function hasHiddenFile(scope: UnitScope): Promise<boolean> {
-  // An ordinary user may read the logs of his own units on the disk (docs/http-api.md, "Logs of units"), so
-  // the disk is checked only for units of the system.
-  const folders = ['/run/log/journal'];
-  if (scope === 'system') folders.push('/var/log/journal');
+async function hasHiddenFile(folders: readonly string[]): Promise<boolean> {
   const machine = (await readFile('/etc/machine-id', 'utf8').catch(() => '')).trim();
   const readErrorOf = (folder: string): Promise<string | undefined> =>
     access(`${folder}/${machine}/system.journal`, constants.R_OK).then(
