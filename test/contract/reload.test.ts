@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { connect, type Live } from '../../src/client/connect.js';
@@ -36,6 +36,14 @@ describe('the configuration of a daemon that runs', {
   });
   after(() => live.close());
 
+  /** Replaces the file in one step, because the daemon may be reading it. */
+  function writeConfig(config: string, apiKeys = ''): void {
+    const { directory, port } = audible.daemon;
+    const file = join(directory, 'config.yaml');
+    writeFileSync(`${file}.new`, `api: {port: ${port}${apiKeys}}\n${config}`);
+    renameSync(`${file}.new`, file);
+  }
+
   /**
    * Writes the configuration, with further keys of `api`, and has it read. Returns the lines logged
    * meanwhile.
@@ -44,7 +52,7 @@ describe('the configuration of a daemon that runs', {
     const { daemon } = audible;
     const from = daemon.log.length;
     const lines = (): string => daemon.log.slice(from);
-    writeFileSync(join(daemon.directory, 'config.yaml'), `api: {port: ${daemon.port}${apiKeys}}\n${config}`);
+    writeConfig(config, apiKeys);
     daemon.signal('SIGHUP');
     await until('the configuration was read', () => done.test(lines()));
     assert.equal(stream.ended, false);
@@ -176,11 +184,17 @@ describe('the configuration of a daemon that runs', {
     assert.equal(live.state.connection.status, 'live');
   });
 
-  test('a daemon that gets many SIGHUPs in succession reads its configuration again, and restarts nothing', async () => {
+  test('a daemon that gets many SIGHUPs in succession has the configuration of the last one in the end, and restarts nothing', async () => {
     const { daemon } = audible;
     const healthBefore = await readAudioHealth();
-    for (let count = 0; count < 20; count += 1) daemon.signal('SIGHUP');
-    await reload(AUDIO_ONLY);
+    const readStep = async () => (JSON.parse((await get('/server')).text) as ServerRecord).volume_step;
+    // Most of these signals arrive while the configuration is being read.
+    for (let count = 0; count < 20; count += 1) {
+      writeConfig(AUDIO_ONLY, ', ui: {volumeStep: 2}');
+      daemon.signal('SIGHUP');
+    }
+    await reload(AUDIO_ONLY, ', ui: {volumeStep: 3}');
+    await until('the last configuration has its effect', async () => (await readStep()) === 0.03);
     assert.equal(await readAudioHealth(), healthBefore, daemon.log.slice(-6000));
     assert.equal(stream.ended, false);
   });
