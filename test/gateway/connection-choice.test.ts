@@ -98,6 +98,8 @@ test('a connection that closes makes room for one other connection of its peer',
     connections.add(arrived);
     return arrived;
   };
+  // With this connection there are more than one peer may have, so the peers are counted.
+  arrive('B');
   const leaving = arrive('A');
   arrive('A');
   arrive('A');

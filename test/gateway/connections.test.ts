@@ -77,8 +77,12 @@ describe('one connection', () => {
     assert.deepEqual(statuses(text), ['202', '200', '200']);
   });
 
-  for (const request of [muteRequest(''), UNMUTE_REQUEST, getRequest('/power/')]) {
-    test(`a client that has ended its sending side gets its answer: ${request.slice(0, 18)}`, async () => {
+  for (const [what, request] of [
+    ['a POST without a body', muteRequest('')],
+    ['a POST with a body', UNMUTE_REQUEST],
+    ['a GET', getRequest('/power/')],
+  ] as const) {
+    test(`a client that has ended its sending side gets its answer to ${what}`, async () => {
       const answer = gateway.backends.hold();
       const connection = connect().write(request).end();
       await gateway.backends.untilRequested(1);

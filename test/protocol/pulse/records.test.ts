@@ -241,7 +241,13 @@ const sinkInputWithProperty = (...value: Bytes[]): Bytes =>
 const TOO_LONG = sinkInputWithProperty(wire.u32(1e9), [0x78, 0x3b, 0x9a, 0xca, 0]);
 const WRONG_TYPE = sinkInputWithProperty([0x56, 0, 0, 0, 1], wire.blob([97]), [0x4e]);
 const TWO_LENGTHS = sinkInputWithProperty(wire.u32(2), wire.blob([97]), [0x4e]);
-const PORTS_WITHOUT_END = wire.sink().slice(0, -16).concat(wire.u32(0xffffffff));
+/** These bytes follow the number of ports in a sink: no active port, and a list with one format. */
+const AFTER_PORTS = [wire.text(null), wire.u8(1), wire.format(1)].flat();
+const TOO_MANY_PORTS = [
+  wire.sink().slice(0, -(wire.u32(0).length + AFTER_PORTS.length)),
+  wire.u32(0xffffffff),
+  AFTER_PORTS,
+].flat();
 
 const VIOLATIONS: readonly (readonly [what: string, RequestName, payload: Bytes, detail: RegExp])[] = [
   ['a wrong tag', 'GET_SINK_INPUT_INFO', SINK_INPUT.with(0, 0x42), /byte 0 .*expected u32, got u8/],
@@ -258,7 +264,7 @@ const VIOLATIONS: readonly (readonly [what: string, RequestName, payload: Bytes,
   ['a property longer than the frame', 'GET_SINK_INPUT_INFO', TOO_LONG, /ends within/],
   ['a property whose length is no u32', 'GET_SINK_INPUT_INFO', WRONG_TYPE, /expected u32, got volume/],
   ['a property with two lengths', 'GET_SINK_INPUT_INFO', TWO_LENGTHS, /announced/],
-  ['4 billion ports', 'GET_SINK_INFO', PORTS_WITHOUT_END, /expected/],
+  ['4 billion ports, of which none comes', 'GET_SINK_INFO', TOO_MANY_PORTS, /expected text, got noText/],
 ];
 for (const [what, command, payload, detail] of VIOLATIONS) {
   test(`${what} is a violation`, () =>
