@@ -39,6 +39,8 @@ export interface ServerSockets {
 export type FoundServer = Result<ServerSockets, string>;
 
 const SYSTEM_SOCKET = '/run/pulse/native';
+/** The first of these files that exists counts. libpulse does not look at `XDG_CONFIG_HOME` for them. */
+const USER_CONFIGURATIONS = ['.pulse/client.conf', '.config/pulse/client.conf'];
 const SYSTEM_CONFIGURATION = '/etc/pulse/client.conf';
 const CONFIGURATION_MAX_BYTES = 64 * 1024;
 /** At most this many files of client.conf.d are read: the first ones by name. */
@@ -133,8 +135,7 @@ function userSockets({ env, uid, home, machineId }: ServerContext): readonly str
  * folder add to the file.
  */
 async function readDefaultServer(env: Variables, home: string): Promise<ConfiguredServer | undefined> {
-  const config = configurationHome(env, home);
-  const userFiles = config === undefined ? [] : [join(config, 'pulse/client.conf')];
+  const userFiles = isAbsolute(home) ? USER_CONFIGURATIONS.map((file) => join(home, file)) : [];
   const onlyFile = env['PULSE_CLIENTCONFIG'];
   const candidates = onlyFile ? [onlyFile] : userFiles.concat(SYSTEM_CONFIGURATION);
   for (const file of candidates) {

@@ -158,6 +158,11 @@ describe('client.conf', () => {
       },
       ['/c'],
     ],
+    [
+      'is also in the older folder, which comes first',
+      { '.pulse/client.conf': 'default-server = /a', [CONF]: 'default-server = /b' },
+      ['/a'],
+    ],
     ['is missing beside its folder', { [`${CONF}.d/10.conf`]: 'default-server = /b' }],
     ['does not mention a server', { [CONF]: 'autospawn = no\n' }],
   ];
@@ -184,6 +189,22 @@ describe('client.conf', () => {
       assert.deepEqual(await addressesTriedByPactl(env), named ?? [runtime, SYSTEM_SOCKET]);
     });
   }
+
+  test('client.conf is read in the home directory, also where XDG_CONFIG_HOME is another one', {
+    skip: lacks({ programs: ['pactl'] }),
+  }, async (t) => {
+    const home = temporaryFolder(t);
+    const config = join(home, 'other');
+    write(join(home, CONF), 'default-server = /a');
+    write(join(config, 'pulse/client.conf'), 'default-server = /b');
+    const env = { HOME: home, XDG_RUNTIME_DIR: home, XDG_CONFIG_HOME: config };
+
+    const found = await findServer(context(env, home));
+    const linked = join(config, 'pulse/m1-runtime/native');
+    const paths = [join(home, 'pulse/native'), linked, '/a', SYSTEM_SOCKET];
+    assert.deepEqual(found, success({ paths }));
+    assert.deepEqual(await addressesTriedByPactl(env), ['/a']);
+  });
 
   test('the file of PULSE_CLIENTCONFIG replaces the usual one, and PULSE_SERVER comes before both', async (t) => {
     const home = temporaryFolder(t);
