@@ -127,11 +127,11 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
   }
 
   async #startUnit(units: UpgradeUnits): Promise<Answer> {
-    const { count: countBefore, facts: factsBefore } = this.#keeper.run;
+    const { begunRuns: begunBefore, facts: factsBefore } = this.#keeper.run;
     const started = await units.startUpgrade();
     if (!started.ok) return started;
     const invocationBefore = factsBefore.invocation;
-    this.#keeper.applyInput({ ...started.value, kind: 'accepted', countBefore, invocationBefore });
+    this.#keeper.applyInput({ ...started.value, kind: 'accepted', begunBefore, invocationBefore });
     await this.#store.whenWritten();
     return DONE;
   }

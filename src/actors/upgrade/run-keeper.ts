@@ -77,7 +77,7 @@ export class RunKeeper {
     const { boot, manager, unit } = this.#circumstances;
     const isSameManager = boot === present.boot && manager === present.manager && unit === present.unit;
     this.#circumstances = present;
-    this.applyInput({ kind: 'read', facts, isSameManager, wasStopped });
+    this.applyInput({ kind: 'facts-after-gap', facts, isSameManager, wasStopped });
   }
 
   /** Gives the input to the state machine, and saves and reports what it changes. */
@@ -88,7 +88,7 @@ export class RunKeeper {
     this.#run = run;
     const hasEnded = before.state === 'running' && run.state !== 'running';
     if (hasEnded && before.origin === 'systemd') this.#systemdEndedMs = this.#clock.monotonic();
-    const hasBegun = run.count !== before.count;
+    const hasBegun = run.begunRuns !== before.begunRuns;
     const hasNewInvocation = run.invocation !== before.invocation;
     const isTransition = hasBegun || hasNewInvocation || hasEnded;
     if (isTransition) this.#owner.save({ record: run, circumstances: this.#circumstances });
@@ -116,7 +116,7 @@ export class RunKeeper {
       // The unit is read first, because its script may send a line before the signal of the unit's start has
       // come. Without the bus, the known facts must be enough.
       const facts = await this.#owner.readUnit();
-      if (facts !== undefined && isAtWork(facts)) this.applyInput({ kind: 'unit', facts });
+      if (facts !== undefined && isAtWork(facts)) this.applyInput({ kind: 'facts', facts });
     }
     this.applyInput({ kind: 'line', content, isLeftover: isLeftover() });
   }
@@ -128,7 +128,7 @@ export class RunKeeper {
   async #confirm(): Promise<void> {
     const facts = await this.#owner.readUnit();
     if (!this.#run.isDoubtful || this.#isStopped) return;
-    if (facts !== undefined) this.applyInput({ kind: 'confirmed', facts });
+    if (facts !== undefined) this.applyInput({ kind: 'facts-after-doubt', facts });
     else this.#timers.set('confirm', CONFIRM_AGAIN_MS, () => void this.#confirm());
   }
 

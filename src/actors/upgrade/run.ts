@@ -33,7 +33,7 @@ export interface Run extends RunRecord {
   readonly percent?: number;
   readonly step?: string;
   /** How many runs have begun since the daemon's start, to find out whether a run began during a call. */
-  readonly count: number;
+  readonly begunRuns: number;
   /**
    * The result of `startJob` if that job has ended, but not with `done`. The run then fails, unless systemd
    * restarts the unit (Restart=).
@@ -43,7 +43,7 @@ export interface Run extends RunRecord {
   readonly job: string;
   /**
    * True for a systemd run that seems to have failed. systemd may still be about to restart the unit, so a
-   * reading of the unit decides (`confirmed`).
+   * reading of the unit decides (`facts-after-doubt`).
    */
   readonly isDoubtful: boolean;
   readonly facts: RunFacts;
@@ -53,8 +53,8 @@ export type RunInput =
   /** systemd accepted our StartUnit or RestartUnit. */
   | {
       readonly kind: 'accepted';
-      /** The run's `count` before the call. */
-      readonly countBefore: number;
+      /** The run's `begunRuns` before the call. */
+      readonly begunBefore: number;
       /** The unit's last invocation before the call. */
       readonly invocationBefore: string;
       /** The path of the start job. */
@@ -63,10 +63,10 @@ export type RunInput =
       readonly jobResult?: string;
     }
   /** A signal brought the unit's properties, or they were read before a line was applied. */
-  | { readonly kind: 'unit'; readonly facts: RunFacts }
+  | { readonly kind: 'facts'; readonly facts: RunFacts }
   /** The unit was read after signals may have been missed. */
   | {
-      readonly kind: 'read';
+      readonly kind: 'facts-after-gap';
       readonly facts: RunFacts;
       /** True if the run began under the present manager, for the same unit. No run outlives its manager. */
       readonly isSameManager: boolean;
@@ -74,7 +74,7 @@ export type RunInput =
       readonly wasStopped?: boolean;
     }
   /** The unit was read because the run was doubtful. */
-  | { readonly kind: 'confirmed'; readonly facts: RunFacts }
+  | { readonly kind: 'facts-after-doubt'; readonly facts: RunFacts }
   | { readonly kind: 'job-ended'; readonly job: string; readonly result: string }
   /** A valid line. `isLeftover`: it may belong to a systemd run that is over, so it begins no run. */
   | { readonly kind: 'line'; readonly content: ProgressEvent; readonly isLeftover: boolean }
@@ -82,7 +82,7 @@ export type RunInput =
   | { readonly kind: 'abandoned' };
 
 export function initialRun(record: RunRecord = { state: 'idle' }): Run {
-  return { ...record, count: 0, job: '', isDoubtful: false, facts: NOTHING_RAN };
+  return { ...record, begunRuns: 0, job: '', isDoubtful: false, facts: NOTHING_RAN };
 }
 
 /** True if this line begins a run of the socket, provided that the unit is not at work. */
@@ -95,12 +95,12 @@ export function nextRun(run: Run, input: RunInput, nowMs: number): Run {
   switch (input.kind) {
     case 'accepted':
       return afterAcceptance(run, input, nowMs);
-    case 'unit':
+    case 'facts':
       return withVerdict(afterFacts(run, input.facts, nowMs), nowMs);
-    case 'read':
-      return afterReading(run, input, nowMs);
-    case 'confirmed':
-      return afterConfirmation(run, input.facts, nowMs);
+    case 'facts-after-gap':
+      return afterGap(run, input, nowMs);
+    case 'facts-after-doubt':
+      return afterDoubt(run, input.facts, nowMs);
     case 'job-ended':
       return afterJob(run, input.job, input.result, nowMs);
     case 'line':
@@ -115,19 +115,19 @@ function isRunning(run: Run, origin: Origin): boolean {
 }
 
 function startedRun(run: Run, origin: Origin, startedMs: number): Run {
-  const { count, facts } = run;
-  return { state: 'running', origin, startedMs, count: count + 1, job: '', isDoubtful: false, facts };
+  const { begunRuns, facts } = run;
+  return { state: 'running', origin, startedMs, begunRuns: begunRuns + 1, job: '', isDoubtful: false, facts };
 }
 
 function finishedRun(run: Run, outcome: 'succeeded' | 'failed', nowMs: number): Run {
-  const { origin, startedMs, invocation, count, facts } = run;
+  const { origin, startedMs, invocation, begunRuns, facts } = run;
   return {
     state: outcome === 'succeeded' ? 'idle' : 'failed',
     origin,
     startedMs,
     finishedMs: nowMs,
     invocation,
-    count,
+    begunRuns,
     job: '',
     isDoubtful: false,
     facts,
@@ -135,9 +135,9 @@ function finishedRun(run: Run, outcome: 'succeeded' | 'failed', nowMs: number): 
 }
 
 function afterAcceptance(run: Run, input: RunInput & { readonly kind: 'accepted' }, nowMs: number): Run {
-  const { countBefore, invocationBefore, job, jobResult } = input;
+  const { begunBefore, invocationBefore, job, jobResult } = input;
   // Signals may overtake the reply, so the run that was started may be known already, or even be over.
-  if (run.count !== countBefore || isRunning(run, 'systemd')) return run;
+  if (run.begunRuns !== begunBefore || isRunning(run, 'systemd')) return run;
   const accepted: Run = { ...startedRun(run, 'systemd', nowMs), invocationBefore, startJob: job, job };
   const { invocation } = run.facts;
   // The unit may have been so quick that no signal and no reading has found it at work.
@@ -201,7 +201,7 @@ function withVerdict(run: Run, nowMs: number): Run {
   return hasSucceeded(run) ? finishedRun(run, 'succeeded', nowMs) : { ...run, isDoubtful: true };
 }
 
-function afterConfirmation(run: Run, facts: RunFacts, nowMs: number): Run {
+function afterDoubt(run: Run, facts: RunFacts, nowMs: number): Run {
   const next = withVerdict(afterFacts(run, facts, nowMs), nowMs);
   return next.isDoubtful ? finishedRun(next, 'failed', nowMs) : next;
 }
@@ -222,7 +222,7 @@ function afterJob(run: Run, job: string, result: string, nowMs: number): Run {
   return withVerdict(next, nowMs);
 }
 
-function afterReading(run: Run, input: RunInput & { readonly kind: 'read' }, nowMs: number): Run {
+function afterGap(run: Run, input: RunInput & { readonly kind: 'facts-after-gap' }, nowMs: number): Run {
   const { facts, isSameManager, wasStopped = false } = input;
   if (!isRunning(run, 'systemd')) return afterFacts(run, facts, nowMs);
   const withFacts: Run = { ...run, facts, job: facts.job, isDoubtful: false };

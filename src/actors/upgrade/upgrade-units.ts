@@ -150,7 +150,7 @@ export class UpgradeUnits implements FollowerOwner {
       if (name === settings.checkUnit) publisher.setCheck(facts);
       if (name !== settings.upgradeUnit) continue;
       this.#noteInvocation(facts);
-      keeper.applyInput({ kind: 'unit', facts });
+      keeper.applyInput({ kind: 'facts', facts });
     }
   }
 

@@ -70,7 +70,7 @@ const STEPS: Readonly<Record<string, (tested: KeeperUnderTest, argument: string)
     return settle();
   },
   signal: (tested, argument) =>
-    tested.keeper.applyInput({ kind: 'unit', facts: FACTS[argument] ?? assert.fail(argument) }),
+    tested.keeper.applyInput({ kind: 'facts', facts: FACTS[argument] ?? assert.fail(argument) }),
   answer: (tested, argument) => tested.answer(FACTS[argument]),
   read: (tested, argument) =>
     tested.keeper.applyReading(FACTS[argument] ?? assert.fail(argument), CIRCUMSTANCES),
@@ -127,8 +127,8 @@ test('after a systemd run, no run begins with a line of its connection or with a
   const { keeper, clock, answer } = createKeeper(t);
   const connectedBeforeEndMs = clock.monotonic();
   clock.advance(1);
-  keeper.applyInput({ kind: 'unit', facts: AT_WORK });
-  keeper.applyInput({ kind: 'unit', facts: AT_REST });
+  keeper.applyInput({ kind: 'facts', facts: AT_WORK });
+  keeper.applyInput({ kind: 'facts', facts: AT_REST });
   const connectedAfterEndMs = clock.monotonic();
 
   clock.advance(999);

@@ -38,7 +38,7 @@ function factsOf(text: string): RunFacts {
   return Object.assign({ ...NOTHING_RAN, activeState, subState: activeState, invocation }, ...changes);
 }
 
-const accepted = { kind: 'accepted', countBefore: 0, invocationBefore: '', job: '/job/1' } as const;
+const accepted = { kind: 'accepted', begunBefore: 0, invocationBefore: '', job: '/job/1' } as const;
 const begin = { kind: 'line', content: { event: 'begin', total: 1 }, isLeftover: false } as const;
 const end = { kind: 'line', isLeftover: false } as const;
 const progress: RunInput & { readonly kind: 'line' } = {
@@ -76,9 +76,9 @@ function inputOf(text: string): RunInput {
   if (/^job\d$/.test(firstWord)) {
     return { kind: 'job-ended', job: firstWord.replace('job', '/job/'), result: rest.join(' ') };
   }
-  if (!['read', 'elsewhere', 'stopped'].includes(firstWord)) return { kind: 'unit', facts: factsOf(text) };
+  if (!['read', 'elsewhere', 'stopped'].includes(firstWord)) return { kind: 'facts', facts: factsOf(text) };
   const circumstances = { isSameManager: firstWord !== 'elsewhere', wasStopped: firstWord === 'stopped' };
-  return { kind: 'read', facts: factsOf(rest.join(' ')), ...circumstances };
+  return { kind: 'facts-after-gap', facts: factsOf(rest.join(' ')), ...circumstances };
 }
 
 /** `story` is inputs, separated by semicolons. */
@@ -104,11 +104,12 @@ function testRows(name: string, rows: readonly Row[]): void {
     for (const [what, from, story, expected] of rows) {
       test(what, () => {
         const followed = follow(from, story);
-        const confirmed = { kind: 'confirmed', facts: { ...followed.facts, job: '' } } as const;
+        const confirmed = { kind: 'facts-after-doubt', facts: { ...followed.facts, job: '' } } as const;
         const run = followed.isDoubtful ? nextRun(followed, confirmed, NOW_MS) : followed;
         if (expected === 'same') assert.deepEqual(publishedRun(run), publishedRun(from));
         else assert.equal(`${run.state} ${run.origin ?? '-'}`, expected);
-        const hasEnded = run.state !== 'running' && (from.state === 'running' || run.count > from.count);
+        const hasEnded =
+          run.state !== 'running' && (from.state === 'running' || run.begunRuns > from.begunRuns);
         assert.equal(run.finishedMs, hasEnded ? NOW_MS : undefined);
       });
     }
@@ -171,7 +172,7 @@ testRows('a run that was going on when the daemon ended', [
 test('a run that was going on keeps its start, and another run has its own start', () => {
   assert.equal(follow(saved, 'read activating A at-7-s').startedMs, 5000);
   const next = follow(saved, 'read activating B at-7-s');
-  assert.deepEqual([next.invocation, next.startedMs, next.count], [B, 7000, 1]);
+  assert.deepEqual([next.invocation, next.startedMs, next.begunRuns], [B, 7000, 1]);
   assert.equal(follow(saved, 'elsewhere activating A at-7-s').startedMs, 7000);
   assert.equal(follow(idle, 'read activating A at-7-s').startedMs, 7000);
 });
@@ -251,12 +252,16 @@ testRows('a unit that systemd starts again by itself', [
 test('a run that systemd tries several times is one run, and has failed only when this is confirmed', () => {
   const doubtful = follow(running, FAILS);
   assert.deepEqual([doubtful.state, doubtful.isDoubtful], ['running', true]);
-  const confirmed = nextRun(doubtful, { kind: 'confirmed', facts: factsOf('activating A bad') }, NOW_MS);
+  const confirmed = nextRun(
+    doubtful,
+    { kind: 'facts-after-doubt', facts: factsOf('activating A bad') },
+    NOW_MS,
+  );
   assert.deepEqual([confirmed.state, confirmed.isDoubtful], ['running', false]);
 
   const retried = follow(running, NEXT);
-  assert.deepEqual([retried.count, retried.startedMs, retried.invocation], [1, running.startedMs, B]);
-  assert.equal(follow(running, `${TRIED}; activating B`).count, 2);
+  assert.deepEqual([retried.begunRuns, retried.startedMs, retried.invocation], [1, running.startedMs, B]);
+  assert.equal(follow(running, `${TRIED}; activating B`).begunRuns, 2);
 });
 
 test('a percentage is shown as a number from 0 to 100', () => {
@@ -284,6 +289,6 @@ test('a run is shown with its times in UTC, in whole seconds, and with its start
 
 test('the answer to a trigger that comes after its run has ended begins no second run', () => {
   const ended = follow(idle, 'activating A job1; inactive A job1; job1 done');
-  assert.deepEqual([ended.state, ended.count], ['idle', 1]);
+  assert.deepEqual([ended.state, ended.begunRuns], ['idle', 1]);
   assert.deepEqual(nextRun(ended, accepted, NOW_MS), ended);
 });
