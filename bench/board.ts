@@ -15,9 +15,10 @@ import { type Context, measurement } from './support/measurement.js';
 import type { Row } from './support/rows.js';
 import { SmallBoard, whyNoBoard } from './support/small-board.js';
 
-const STREAMS = 20;
+const STREAMS = 16;
 const GETS = 100;
-const CHANGES = 400;
+/** An odd number for each stream, so that its last state is not its first. */
+const CHANGES = 25 * STREAMS;
 const EVERY_MS = 50;
 const CAUGHT_UP_MS = 20_000;
 const START_ROUNDS = 5;
@@ -115,7 +116,7 @@ async function measureRunning(
   for (let change = 0; change < ms(CHANGES); change += 1) {
     const changed = streams[change % STREAMS];
     if (changed === undefined) continue;
-    const isCorked = change % 3 === 0;
+    const isCorked = corked.get(changed.id) !== true;
     corked.set(changed.id, isCorked);
     await changed.cork(isCorked);
     await pause(EVERY_MS);
@@ -149,8 +150,6 @@ await measurement(async (context) => {
   const rows: Row[] = [];
   for (const [at, launch] of LAUNCHES.entries()) {
     const board = new SmallBoard(String(at));
-    // The board can only be removed when it is empty. Unless a measurement fails, all programs in it have
-    // ended at the exit.
     process.once('exit', () => board.remove());
     rows.push(
       ...(await measureStarts(launch, board, context)),

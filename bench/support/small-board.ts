@@ -1,13 +1,17 @@
 // Makes a cgroup with a tenth of one core and 96 MB, in which a process starts. It works with both versions
 // of cgroups, and needs root.
 
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const CGROUPS = '/sys/fs/cgroup';
 const MEMORY_BYTES = 96 * 1024 * 1024;
 const PERIOD_US = 100_000;
 const QUOTA_US = 10_000;
+const REMOVAL_DEADLINE_MS = 5000;
+/** Removes the cgroup that is its argument. One that is not empty cannot be removed. */
+const REMOVAL = `until rmdir "$1"; do kill -KILL $(cat "$1/cgroup.procs"); sleep 0.02; done`;
 
 interface Setting {
   /** Below `/sys/fs/cgroup`; '' for the one hierarchy of version 2. */
@@ -65,8 +69,15 @@ export class SmallBoard {
     return Number(THROTTLED.exec(stat)?.[1]);
   }
 
-  /** Call it only when nothing runs inside any more. */
+  /**
+   * Kills what still runs inside, as after a failure, and waits until it has ended. It blocks, because it is
+   * called when the process ends. @throws if the cgroup cannot be removed within REMOVAL_DEADLINE_MS
+   */
   remove(): void {
-    for (const folder of this.#folders) rmdirSync(folder);
+    for (const folder of this.#folders) {
+      const command = ['-c', REMOVAL, 'sh', folder];
+      const { status } = spawnSync('sh', command, { stdio: 'ignore', timeout: REMOVAL_DEADLINE_MS });
+      if (status !== 0) throw new Error(`${folder} cannot be removed`);
+    }
   }
 }
