@@ -136,6 +136,8 @@ interface BareNode {
 function startBareNode({ what, flags, env }: Launch, ...loaded: readonly string[]): BareNode {
   const arguments_ = [...flags, fileURLToPath(BARE), String(THREADS), ...loaded];
   const child = spawn(process.execPath, arguments_, { env: { ...process.env, ...env }, stdio: 'ignore' });
+  // A measurement that is not done in time ends without its `finally`.
+  process.once('exit', () => child.kill('SIGKILL'));
   const name = loaded.length === 0 ? BARE_NODE : `${BARE_NODE} with our code`;
   return { resting: { what: name, node: what, pid: child.pid ?? 0 }, child };
 }

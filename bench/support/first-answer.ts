@@ -74,11 +74,17 @@ export interface Started {
   end(): Promise<void>;
 }
 
-/** Resolves with true when `GET /audio` is answered with 200 now. */
+/**
+ * Resolves with true when `GET /audio` is answered with 200 now. Resolves with false if the connection fails,
+ * or is closed without an answer.
+ */
 function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
-    socket.on('error', () => resolve(false));
+    socket.setTimeout(DEADLINE_MS, () => socket.destroy());
+    // Every failure closes the connection.
+    socket.on('error', () => undefined);
+    socket.on('close', () => resolve(false));
     socket.on('data', (head) => {
       resolve(head.toString('latin1').startsWith('HTTP/1.1 200 '));
       socket.destroy();
@@ -89,8 +95,8 @@ function answers(port: number): Promise<boolean> {
 
 /**
  * Starts a program, and sends a request every `pollMs` until it answers. Requests cost work, also while the
- * daemon listens but cannot answer yet.
- * @throws {Error} if there is no answer within DEADLINE_MS
+ * daemon listens but cannot answer yet. The program is killed at the latest when this process ends.
+ * @throws {Error} if the program ends without an answer, or there is none within DEADLINE_MS
  */
 export async function firstAnswer(
   [program = '', ...args]: readonly string[],
@@ -100,15 +106,20 @@ export async function firstAnswer(
 ): Promise<Started> {
   const begun = performance.now();
   const child = spawn(program, args, { env, stdio: 'ignore' });
+  const exit = once(child, 'exit');
+  const kill = (): void => void child.kill('SIGKILL');
+  process.once('exit', kill);
   const end = async (): Promise<void> => {
-    const exit = once(child, 'exit');
-    child.kill('SIGKILL');
+    kill();
     await exit;
+    process.off('exit', kill);
   };
   while (!(await answers(port))) {
-    if (performance.now() - begun > DEADLINE_MS) {
+    const hasEnded = child.exitCode !== null || child.signalCode !== null;
+    const isLate = performance.now() - begun > DEADLINE_MS;
+    if (hasEnded || isLate) {
       await end();
-      throw new Error('no answer');
+      throw new Error(hasEnded ? 'the program has ended without an answer' : 'no answer');
     }
     await pause(pollMs);
   }

@@ -55,8 +55,13 @@ export class Forked {
 
 type Deed = (value: number) => number | undefined | Promise<number>;
 
-/** The process's side: sends `first`, then carries out orders by name; each may answer with a number. */
+/**
+ * The process's side: sends `first`, then carries out orders by name; each may answer with a number. Ends
+ * with the measurement.
+ */
 export function obey(first: number, orders: Readonly<Record<string, Deed>>): void {
+  // Otherwise a process that listens, or has a timer, would go on for ever.
+  process.once('disconnect', () => process.exit());
   const send = (value: number): void => void process.send?.(value);
   process.on('message', (order: Order) => {
     const act = orders[order.do];

@@ -1,0 +1,23 @@
+// Programs that never answer, as the measurements of starts meet them if the daemon fails.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { firstAnswer } from '../../bench/support/first-answer.js';
+import { freePort } from '../tools/free-port.js';
+
+const POLL_MS = 5;
+/** Closes its first connection without an answer, and ends. */
+const CLOSING = `
+  const server = require('node:net').createServer((socket) => { socket.end(); server.close(); });
+  server.listen(Number(process.argv[1]), '127.0.0.1');`;
+
+for (const [what, code] of Object.entries({
+  'ends at once': '',
+  'closes the connection without an answer, and ends': CLOSING,
+})) {
+  test(`a measured program that ${what} is an error`, { timeout: 60_000 }, async () => {
+    const port = await freePort();
+    const started = firstAnswer([process.execPath, '-e', code, String(port)], {}, port, POLL_MS);
+    await assert.rejects(started, { message: 'the program has ended without an answer' });
+  });
+}

@@ -1,0 +1,34 @@
+// The processes that measurements fork.
+
+import { existsSync } from 'node:fs';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { spawned } from '../tools/spawned.js';
+import { until } from '../until.js';
+
+const FORK = new URL('../../bench/support/fork.js', import.meta.url).href;
+const CONSTANT = new URL('../../bench/support/http-constant.js', import.meta.url).href;
+/** Stands in for a measurement: forks a process that listens, prints its pid and its port, and goes on. */
+const MEASUREMENT = `import(process.argv[1]).then(async ({ Forked }) => {
+  const constant = JSON.stringify({ headers: [], body: '' });
+  const { forked, firstValue } = await Forked.start(new URL(process.argv[2]), constant);
+  console.log('forked', forked.pid, firstValue);
+})`;
+
+const isListenedAt = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(true));
+    socket.on('connect', () => socket.destroy()).on('error', () => resolve(false));
+  });
+
+test('a forked process ends when its measurement has been killed', async (t) => {
+  const measurement = spawned(t, process.env, [process.execPath, '-e', MEASUREMENT, FORK, CONSTANT]);
+  const [pid, port] = await until('the process is forked', () => {
+    const [, pidText, portText] = /forked (\d+) (\d+)\n/.exec(measurement.out()) ?? [];
+    return portText !== undefined && ([Number(pidText), Number(portText)] as const);
+  });
+  t.after(() => existsSync(`/proc/${pid}`) && process.kill(pid, 'SIGKILL'));
+
+  measurement.child.kill('SIGKILL');
+  await until('nothing listens any more', async () => !(await isListenedAt(port)));
+});
