@@ -60,7 +60,6 @@ function pack({ tree, form, architecture, version, epochS, out, compress, report
   const control = join(tree, 'DEBIAN');
   mkdirSync(control);
   chmodSync(control, 0o755);
-  chmodSync(tree, 0o755);
   writeWithMode(
     join(control, 'control'),
     controlText({ form, version, architecture, installedKiB: sizeKiB }),

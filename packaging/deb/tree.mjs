@@ -81,6 +81,7 @@ export function layOut(plan) {
   if (form.isPortable) layOutInstaller(place);
   else if (form.isRpm) layOutLicences(place, 'share/licenses/tonearm');
   else layOutForDebian(place);
+  chmodSync(into, 0o755);
   for (const entry of readdirSync(into, { recursive: true, withFileTypes: true })) {
     if (entry.isDirectory()) chmodSync(join(entry.parentPath ?? entry.path, entry.name), 0o755);
   }

@@ -303,7 +303,9 @@ describe('the packages', { skip }, () => {
     assert.deepEqual(missing, []);
   });
 
-  test('the same sources and time give the same bytes', async (t) => {
+  test('the same sources and time give the same bytes, also with another umask', async (t) => {
+    const umask = process.umask(0o077);
+    t.after(() => process.umask(umask));
     const secondFolder = temporaryFolder(t);
     await buildPackage('--arch', 'armhf', '--compress', 'none', '--out', secondFolder);
     assert.equal(digest(packageIn(secondFolder, 'tonearm', 'armhf')), digest(packageOf('armhf')));

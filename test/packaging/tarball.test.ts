@@ -79,7 +79,9 @@ describe('the tarballs', { skip: lacks({ programs: ['tar', 'gzip', 'npm'] }) }, 
     );
   });
 
-  test('the same sources and time give the same bytes', async (t) => {
+  test('the same sources and time give the same bytes, also with another umask', async (t) => {
+    const umask = process.umask(0o077);
+    t.after(() => process.umask(umask));
     const secondFolder = temporaryFolder(t);
     await buildTarball('--fast', '--arch', 'amd64', '--out', secondFolder);
     assert.equal(digest(join(secondFolder, `${nameOf('x64')}.tar.gz`)), digest(fileOf('x64')));
