@@ -7,7 +7,7 @@ cd "$(dirname -- "$0")/.."
 minutes=${1:-10}
 case $minutes in *[!0-9]* | 0) echo 'usage: npm run soak [-- MINUTES [NAME...]]' >&2; exit 64 ;; esac
 [ $# -eq 0 ] || shift
-# All faults take this long on a quiet machine.
+# All faults take twelve minutes on a quiet machine, and this long at most: then the file is ended (FILE_DEADLINE_MS in test.mjs).
 faults_s=1440
 now() { date +%s; }
 end=$(($(now) + minutes * 60))
