@@ -132,10 +132,10 @@ const ONE_DEBIAN =
   /^(browser\/|hardware\/|contract\/(idle-connections|metrics|proxies|real-(silent-players|tracklists))|node\/house|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-bare|installed-repository|installed-rpm|package|tarball))/;
 
 /**
- * These unit tests depend on the Debian. The other unit tests do not run on Debian 13. All except
- * OTHER_PROGRAMS run on three versions of Node.
+ * These unit tests depend on the Debian: on its sound servers, its bus, its sudo, or its Node. The other unit
+ * tests do not run on Debian 13. All except OTHER_PROGRAMS run on three versions of Node.
  */
-const DEBIAN_UNITS = /^(actors\/(bus|players|units)|crash|supervisor)\//;
+const DEBIAN_UNITS = /^(actors\/(audio|bus|players|units)\/|cli\/invoking-user|crash\/|supervisor\/)/;
 const onBothDebians = () => [
   ...testFiles('unit', 'load').filter((file) => DEBIAN_UNITS.test(file)),
   ...testFiles('daemon', 'long', 'brokers', 'packages', 'nodes'),
