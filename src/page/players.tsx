@@ -175,7 +175,8 @@ function Tracklist({ player, tracklist }: TracklistProps) {
   return (
     <details class="more" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary aria-label={translate('labelWithName', { what: name, name: player.identity })}>{name}</summary>
-      {isOpen ? <Late part={TRACKS} props={{ player, tracklist }} /> : null}
+      {/* The key makes a new list for another player, because the list keeps tracks and removals. */}
+      {isOpen ? <Late key={player.bus_name} part={TRACKS} props={{ player, tracklist }} /> : null}
     </details>
   );
 }

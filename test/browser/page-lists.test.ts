@@ -10,18 +10,21 @@ import { bluetooth, discoveredNode, PAIRED_PHONE, player } from './node-with-pag
 import { commandsAre, node, openTab, PHONE, page, pageForEach } from './pages.js';
 
 const VLC = 'org.mpris.MediaPlayer2.vlc';
+const MPD = 'org.mpris.MediaPlayer2.mpd';
 const TRACKS = ['One', 'Two'].map((title, index) => ({
   track_id: `/list/${index}`,
   metadata: { 'xesam:title': title, 'xesam:artist': 'Somebody' },
 }));
 /** A list whose event would be longer than the stream allows. */
-const LONG_LIST = {
+const longList = (title: string) => ({
   can_edit_tracks: false,
   tracks: Array.from({ length: 60 }, (_, index) => ({
     track_id: `/list/${index}`,
-    metadata: { 'xesam:title': `Long ${index}`, 'xesam:comment': 'x'.repeat(4_000) },
+    metadata: { 'xesam:title': `${title} ${index}`, 'xesam:comment': 'x'.repeat(4_000) },
   })),
-};
+});
+/** The name of a tracklist of which the page knows only the first tracks. */
+const LONG_LIST_NAME = /^Tracks \(\d+\+\)$/;
 const SPEAKER = { ...PAIRED_PHONE, address: 'AA:BB:CC:DD:EE:02', name: 'Speaker', paired: false };
 
 describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
@@ -116,13 +119,33 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
   });
 
   test('fetches the tracks that do not fit into the stream, once the list is open', async () => {
-    const { tracks } = LONG_LIST;
+    const list = longList('Long');
     node.up({ players: [player('vlc', { tracklist_supported: true })] });
-    node.change(put('players.tracklist', VLC, LONG_LIST));
+    node.change(put('players.tracklist', VLC, list));
     await page.goto(node.url);
-    await page.getByText(/^Tracks \(\d+\+\)$/).click();
+    await page.getByText(LONG_LIST_NAME).click();
     const buttons = page.getByRole('button', { name: /^Play Long/ });
-    await until('all tracks are there', async () => (await buttons.count()) === tracks.length);
+    await until('all tracks are there', async () => (await buttons.count()) === list.tracks.length);
+  });
+
+  test('shows the tracks of the large player, also while another large player follows and its tracks are fetched', async () => {
+    const vlc = { identity: 'VLC', tracklist_supported: true };
+    const mpd = { identity: 'MPD', tracklist_supported: true };
+    node.up({ players: [player('vlc', vlc)] });
+    node.change(put('players.tracklist', VLC, longList('Old')));
+    node.change(put('players.tracklist', MPD, longList('New')));
+    await page.clock.install();
+    await page.goto(node.url);
+    await page.getByText(LONG_LIST_NAME).click();
+    await page.getByRole('button', { name: 'Play Old 59' }).waitFor();
+
+    // This request gets no answer.
+    await page.route(`**/${MPD}/tracklist`, () => undefined);
+    // The large player changes once nobody has touched it for a while.
+    await page.clock.runFor(5000);
+    node.change(player('vlc', { ...vlc, playback_status: 'Paused' }), player('mpd', mpd));
+    await page.getByRole('article', { name: 'MPD' }).waitFor();
+    assert.match((await page.locator('.tracks').textContent()) ?? '', /New 0/);
   });
 
   const bluetoothCard = (): Locator => page.locator('#bluetooth');
