@@ -10,8 +10,8 @@ interface PointerOptions {
   readonly thumbAt: number;
   /** Called when a mouse button is pressed, and when a finger or a button is lifted. */
   readonly takeFocus: () => void;
-  /** Called with the notches of the wheel, positive upwards. If undefined, the wheel scrolls the page. */
-  readonly onWheel: ((notches: number) => void) | undefined;
+  /** Called for each notch of the wheel, with 1 upwards. If undefined, the wheel scrolls the page. */
+  readonly onWheel: ((direction: number) => void) | undefined;
   readonly onGrab: () => void;
   readonly onMove: (position: number) => void;
   readonly onTap: (position: number) => void;
@@ -23,10 +23,10 @@ interface PointerOptions {
 const THUMB_WIDTH_REM = 1.375;
 /** An unsteady finger moves less than this, sideways or up and down. */
 const MOVEMENT_PX_MIN = 8;
-/** This much scrolling counts as one notch. A touchpad sends smaller amounts, which are added up. */
-const NOTCH_PX = 50;
-/** The height of a line, because some browsers count the wheel in lines. */
-const LINE_PX = 16;
+/**
+ * A notch of a mouse wheel scrolls by 53 to 120 px. A touchpad sends smaller amounts, which are added up.
+ */
+const NOTCH_MIN_PX = 50;
 
 /**
  * Follows the pointers on `field`, a native slider. A finger sets nothing until it has moved sideways, or
@@ -56,11 +56,13 @@ export function usePointer(
     if (latest.current.onWheel !== undefined)
       slider?.addEventListener('wheel', (event) => {
         event.preventDefault();
-        const unitPx = event.deltaMode === WheelEvent.DOM_DELTA_PIXEL ? 1 : LINE_PX;
+        // Firefox reports a notch in lines, often three. A touchpad's movements are always in pixels.
+        const unitPx = event.deltaMode === WheelEvent.DOM_DELTA_PIXEL ? 1 : NOTCH_MIN_PX;
         rolledPx += event.deltaY * unitPx;
-        const notches = Math.trunc(rolledPx / NOTCH_PX);
-        rolledPx -= notches * NOTCH_PX;
-        if (notches !== 0) latest.current.onWheel?.(-notches);
+        if (Math.abs(rolledPx) < NOTCH_MIN_PX) return;
+        // A notch is one step, however far it would scroll the page.
+        latest.current.onWheel?.(rolledPx < 0 ? 1 : -1);
+        rolledPx = 0;
       });
     slider?.addEventListener('mousedown', (event) => {
       // The browser would set a value and the focus by itself. This file decides both instead.

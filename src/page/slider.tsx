@@ -78,7 +78,7 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
       steps.grab();
     },
     onWheel: hasWheel
-      ? (notches) => setWhileMoving(clamp(currentStep + notches * stepsPerKey(), maxStep))
+      ? (direction) => setWhileMoving(clamp(currentStep + direction * stepsPerKey(), maxStep))
       : undefined,
     onMove: (position) => setWhileMoving(stepAt(position)),
     onTap: (position) => {

@@ -255,13 +255,38 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.setViewportSize(DESK.viewport);
     assert.equal(await page.locator('.foot').isVisible(), false);
     await page.getByRole('slider', { name: 'Volume on Kitchen' }).hover({ force: true });
-    // 100 pixels are two notches (`NOTCH_PX` in src/page/slider-pointer.ts), of one step each.
     await page.mouse.wheel(0, -100);
-    await commandsAre({ do: 'volume', target: KITCHEN, volume: 0.4 });
+    await commandsAre({ do: 'volume', target: KITCHEN, volume: 0.35 });
     await page.getByRole('slider', { name: 'Volume of Kitchen' }).hover({ force: true });
     await page.mouse.wheel(0, 100);
     await page.locator('.player').getByRole('button', { name: 'Quieter' }).click();
     await commandsAre({ do: 'delta', target: KITCHEN, delta: -0.05 });
+  });
+
+  test('each notch of any mouse wheel is one step, and small movements on a touchpad add up to a step', async () => {
+    const { DOM_DELTA_PIXEL, DOM_DELTA_LINE } = { DOM_DELTA_PIXEL: 0, DOM_DELTA_LINE: 1 };
+    await open();
+    await page.setViewportSize(DESK.viewport);
+    const slider = page.getByRole('slider', { name: 'Volume on Kitchen' });
+    for (const [device, deltaMode, ...deltas] of [
+      ['Chromium on older systems', DOM_DELTA_PIXEL, 53],
+      ['Chromium on Windows', DOM_DELTA_PIXEL, 100],
+      ['Chromium on Linux', DOM_DELTA_PIXEL, 120],
+      ['Firefox', DOM_DELTA_LINE, 3],
+      ['Firefox with one line per notch', DOM_DELTA_LINE, 1],
+      ['a touchpad', DOM_DELTA_PIXEL, 20, 20, 20, 20],
+    ] as const) {
+      for (const deltaY of deltas)
+        await slider.dispatchEvent('wheel', { deltaMode, deltaY, cancelable: true });
+      await until(`${device} sends one step`, () => commands().length > 0);
+      assert.deepEqual(commands(), [{ do: 'volume', target: KITCHEN, volume: 0.25 }], device);
+      // The node takes the volume over, and somebody else sets the first volume again.
+      node.change(output(1, { description: 'Kitchen', volume: 0.25 }));
+      await slider.and(page.locator('[aria-valuetext="25%"]')).waitFor();
+      node.change(output(1, { description: 'Kitchen', volume: 0.3 }));
+      await slider.and(page.locator('[aria-valuetext="30%"]')).waitFor();
+      node.backends.requests.length = 0;
+    }
   });
 
   test('?view=now shows a large player, and dims it while nobody uses the page', async () => {
