@@ -1,5 +1,6 @@
 // Sets the volumes of several rooms as one, in proportion. A slow room delays no other room.
 
+import { SETTLE_MS } from './control.js';
 import { type Proportions, proportionsAt, type RoomVolume } from './proportion.js';
 
 /** Rejects if the room refuses the volume. */
@@ -7,26 +8,36 @@ type VolumeSetter = (volume: number) => Promise<unknown>;
 
 /** Sends a room's volumes, one request at a time. If several volumes wait, only the newest is sent. */
 class NewestVolume {
-  #next: number | undefined;
+  #next: { readonly volume: number; readonly set: VolumeSetter } | undefined;
   #sending: Promise<void> | undefined;
+  /** When the last request has ended, in milliseconds since the epoch. */
+  #sentAt = 0;
 
-  /**
-   * Resolves when the newest volume has been accepted. Rejects when a volume is refused; a newer volume that
-   * waits is then not sent.
-   */
+  /** Until this is false, the room may not have reported the last volume that was sent. */
+  get isSettling(): boolean {
+    return this.#sending !== undefined || Date.now() - this.#sentAt < SETTLE_MS;
+  }
+
+  /** Resolves when the newest volume has been accepted, and rejects when it is refused. */
   send(volume: number, set: VolumeSetter): Promise<void> {
-    this.#next = volume;
-    this.#sending ??= this.#sendAll(set).finally(() => {
+    this.#next = { volume, set };
+    this.#sending ??= this.#sendAll().finally(() => {
       this.#sending = undefined;
+      this.#sentAt = Date.now();
     });
     return this.#sending;
   }
 
-  async #sendAll(set: VolumeSetter): Promise<void> {
+  async #sendAll(): Promise<void> {
     while (this.#next !== undefined) {
-      const volume = this.#next;
+      const { volume, set } = this.#next;
       this.#next = undefined;
-      await set(volume);
+      try {
+        await set(volume);
+      } catch (error) {
+        // The refusal of an older volume does not matter, because the room may accept the newest.
+        if (this.#next === undefined) throw error;
+      }
     }
   }
 }
@@ -37,18 +48,29 @@ export class RoomVolumes {
 
   /**
    * Sets the loudest room to `volume`, and the others in proportion. Returns each room with a promise. It
-   * resolves when the room has accepted its newest volume, and rejects when the room refuses a volume.
+   * resolves when the room has accepted its newest volume, and rejects when the room refuses that volume.
    */
   set<R extends RoomVolume & { readonly setVolume: VolumeSetter }>(
     rooms: readonly R[],
     volume: number,
   ): readonly (readonly [room: R, sent: Promise<void>])[] {
-    this.#proportions = proportionsAt(rooms, volume, this.#proportions);
+    const settledRooms = rooms.map((room) => this.#settled(room));
+    this.#proportions = proportionsAt(settledRooms, volume, this.#proportions);
     return rooms.map((room) => {
       const sender = this.#senders.get(room.key) ?? new NewestVolume();
       this.#senders.set(room.key, sender);
       const newVolume = this.#proportions.get(room.key)?.lastSet ?? room.volume;
       return [room, sender.send(newVolume, room.setVolume)];
     });
+  }
+
+  /**
+   * The room with the volume that was set here last, if its record may still be older. Otherwise the older
+   * volume would count as somebody else's change.
+   */
+  #settled(room: RoomVolume): RoomVolume {
+    const lastSet = this.#proportions.get(room.key)?.lastSet;
+    const isSettling = this.#senders.get(room.key)?.isSettling === true;
+    return isSettling && lastSet !== undefined ? { ...room, volume: lastSet } : room;
   }
 }

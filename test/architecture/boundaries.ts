@@ -232,6 +232,7 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/page/presence.ts': 'notes when the node said that it leaves, and waits until nobody is at the page',
   'src/page/parts.tsx':
     'has things shown again as time passes, ends what lasts a while, and shows long lists piece by piece',
+  'src/page/room-volumes.ts': 'believes the volume of a room once the room has had time to report it',
   'src/page/slider.tsx': 'raises a volume step by step',
   'src/page/slider-pointer.ts': 'waits until the browser has set its own value',
   'src/page/notices.tsx': 'ends a notice that is old',

@@ -1,9 +1,11 @@
 // Tests one volume for several rooms (docs/guides/rooms.md): its arithmetic, and the requests to each room.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mock, test } from 'node:test';
+import { SETTLE_MS } from '../../src/page/control.js';
 import { loudest, type Proportions, proportionsAt, type RoomVolume } from '../../src/page/proportion.js';
 import { RoomVolumes } from '../../src/page/room-volumes.js';
+import { Deferred } from '../deferred.js';
 
 const roomsWith = (...volumes: readonly number[]): RoomVolume[] =>
   volumes.map((volume, index) => ({ key: `room ${index}`, volume, limit: 1 }));
@@ -70,4 +72,48 @@ test('a slow room gets only the newest of the volumes that waited for it, and de
   release?.();
   await Promise.all(volumes.set(both, 0.1).map(([, done]) => done));
   assert.deepEqual(sent.slice(4).sort(), ['quick 0.1', 'slow 0.1']);
+});
+
+test('a room gets the volume that waits for it although it has refused the one before, and by the newest function', async () => {
+  const [room] = roomsWith(0.5);
+  assert.ok(room);
+  const firstAnswer = new Deferred<'accepted' | 'refused'>();
+  const sent: string[] = [];
+  const roomWith = (output: string, answer: (typeof firstAnswer)['promise']) => ({
+    ...room,
+    setVolume: async (volume: number) => {
+      sent.push(`${output} ${volume}`);
+      if ((await answer) === 'refused') throw new Error('refused');
+    },
+  });
+  const volumes = new RoomVolumes();
+  volumes.set([roomWith('older output', firstAnswer.promise)], 0.4);
+  const [[, accepted] = []] = volumes.set([roomWith('newer output', Promise.resolve('accepted'))], 0.3);
+  firstAnswer.resolve('refused');
+  await accepted;
+  assert.deepEqual(sent, ['older output 0.4', 'newer output 0.3']);
+
+  const [[, refused] = []] = volumes.set([roomWith('newer output', Promise.resolve('refused'))], 0.2);
+  await assert.rejects(async () => refused, /refused/);
+});
+
+test('a room whose record comes late keeps its proportion, until the room has had the time to report', async (t) => {
+  mock.timers.enable({ apis: ['Date'], now: 0 });
+  t.after(() => mock.timers.reset());
+  const volumes = new RoomVolumes();
+  const set = async (volume: number, ...known: readonly number[]): Promise<readonly number[]> => {
+    const sent: number[] = [];
+    const rooms = roomsWith(...known).map((room) => ({
+      ...room,
+      setVolume: async (newVolume: number) => void sent.push(newVolume),
+    }));
+    await Promise.all(volumes.set(rooms, volume).map(([, accepted]) => accepted));
+    return sent;
+  };
+
+  assert.deepEqual(await set(0.4, 0.8, 0.4), [0.4, 0.2]);
+  assert.deepEqual(await set(0.2, 0.4, 0.4), [0.2, 0.1]);
+  assert.deepEqual(await set(0.4, 0.2, 0.2), [0.4, 0.2]);
+  mock.timers.tick(SETTLE_MS);
+  assert.deepEqual(await set(0.8, 0.4, 0.8), [0.8, 0.8], 'somebody else has set the second room');
 });
