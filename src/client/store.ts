@@ -151,7 +151,10 @@ const RULES: Rules = {
     levels: drop(levels, gone.map(idOf)),
   }),
   'audio.input.updated': ({ inputs }, changed) => ({ inputs: put(inputs, changed, idOf) }),
-  'audio.input.removed': ({ inputs }, gone) => ({ inputs: drop(inputs, gone.map(idOf)) }),
+  'audio.input.removed': ({ inputs, inputLevels }, gone) => ({
+    inputs: drop(inputs, gone.map(idOf)),
+    inputLevels: drop(inputLevels, gone.map(idOf)),
+  }),
   'audio.card.updated': ({ cards }, changed) => ({ cards: put(cards, changed, idOf) }),
   'audio.card.removed': ({ cards }, gone) => ({ cards: drop(cards, gone.map(idOf)) }),
   'audio.sleep': (_state, sleep) => ({ sleep }),
@@ -218,7 +221,10 @@ export class Store {
   }
 
   set(changes: Partial<OwnSlices>): void {
-    const defaultOutput = changes.outputs ? defaultOf(changes.outputs) : this.#state.defaultOutput;
+    const { outputs } = changes;
+    const defaultOutput = outputs
+      ? [...outputs.values()].find((output) => output.default)
+      : this.#state.defaultOutput;
     this.#state = { ...this.#state, ...changes, defaultOutput };
   }
 
@@ -250,13 +256,8 @@ export function positionOf(player: records.PlayerRecord, now: number): number | 
   const { position, position_updated_at: updatedAt, playback_status: status, rate = 1, metadata } = player;
   if (position === undefined || status !== 'Playing') return position;
   const positionNow = position + (now - Date.parse(updatedAt)) * 1000 * rate;
-  const length = Number(metadata?.['mpris:length']) || Number.POSITIVE_INFINITY;
+  const length = Number(metadata?.['mpris:length']) || positionNow;
   return Math.max(0, Math.min(length, positionNow));
-}
-
-function defaultOf(outputs: NodeState['outputs']): records.OutputRecord | undefined {
-  for (const output of outputs.values()) if (output.default) return output;
-  return undefined;
 }
 
 function put<K, R>(records: ReadonlyMap<K, R>, changed: readonly R[], keyOf: (record: R) => K) {

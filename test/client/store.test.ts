@@ -75,8 +75,13 @@ describe('an event', () => {
     assert.deepEqual([...store.state.levels.keys()], [2]);
   });
 
-  test('an event of levels replaces those of the inputs, too', () => {
+  test('an event of levels replaces those of the inputs, too, and a removed input takes its level along', () => {
     const inputs = [{ id: 5, peak: [0.5, 0.25] }];
+    const storeWithoutInput = storeAfter(
+      ['audio.level', { outputs: [], inputs }],
+      ['audio.input.removed', [record(5)]],
+    );
+    assert.equal(storeWithoutInput.state.inputLevels.size, 0);
     const store = storeAfter(['audio.level', { outputs: [], inputs }]);
     assert.deepEqual([...store.state.inputLevels], [[5, [0.5, 0.25]]]);
     store.apply({ type: 'audio.level', data: { outputs: [] } } as unknown as NodeEvent);
