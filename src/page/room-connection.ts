@@ -182,7 +182,10 @@ export class RoomConnection {
     const isOutdated = urls !== this.#urls || status === 'live' || status === 'closed';
     if (isOutdated) return;
     const answering = urls.find((_, index) => answers[index]);
-    if (answering !== undefined && answering !== this.#url) this.#moveTo(answering);
+    if (answering !== undefined && answering !== this.#url) {
+      this.#moveTo(answering);
+      return;
+    }
     // The status is `lost` if this connection was live before. The node is then not shut, but only starting
     // again.
     this.#isShut = answering !== undefined && status === 'connecting';

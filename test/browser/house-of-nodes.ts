@@ -85,6 +85,14 @@ export class HouseOfNodes {
     this.announce();
   }
 
+  /** Announces an address of the node before its others. */
+  addAddress(name: string, address: string): void {
+    const record = this.#records.get(name);
+    if (record === undefined) throw new Error(`There is no ${name}`);
+    this.#records.set(name, { ...record, addresses: [address, ...record.addresses] });
+    this.announce();
+  }
+
   /** Makes the node `by` forget the node `forgotten`. */
   forget(forgotten: string, by: string): void {
     const node = this.room(by);

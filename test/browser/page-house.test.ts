@@ -12,7 +12,7 @@ import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type OpenBrowser, openChromium } from './chromium.js';
 import { THUMB_PX } from './finger.js';
-import { HouseOfNodes, makeHouse } from './house-of-nodes.js';
+import { addressOf, HouseOfNodes, makeHouse } from './house-of-nodes.js';
 import { AXE_TAGS, findings, misfits } from './looked-at-states.js';
 import { type NodeWithPage, output, player } from './node-with-page.js';
 import { PHONE } from './pages.js';
@@ -162,6 +162,21 @@ inOwnNetwork(import.meta.url, () => {
       assert.equal(await card('Attic').getByRole('link').getAttribute('href'), house.room('Attic').url);
       await card('Attic').getByRole('button', { name: 'Mute Attic' }).click();
       await until('the attic is muted', () => commandsOf(house.room('Attic')).length === 1);
+    });
+
+    test('a room whose first address is dead is not shown as shut while its next address connects', async () => {
+      house = new HouseOfNodes(...THREE);
+      house.addAddress('Attic', NEW_ADDRESS);
+      // This stream is never answered.
+      await page.route(`http://${addressOf(2)}:*/events*`, () => undefined);
+      const streamRequest = page.waitForRequest(`http://${addressOf(2)}:*/events*`);
+      await page.goto(`${house.room('Living room').url}?view=house`);
+      await streamRequest;
+      const attic = card('tonearm on attic');
+      await until('the link has the next address', async () => {
+        return (await attic.getByRole('link').getAttribute('href')) === house.room('Attic').url;
+      });
+      assert.equal(await attic.getByText('Can only be controlled on its own page').count(), 0);
     });
 
     test('a renamed room is still one room, with its new name', async () => {
