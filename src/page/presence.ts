@@ -27,6 +27,7 @@ export class Presence {
   /** The reason that the node has announced for its absence; undefined once the node is back. */
   absence: AnnouncedAbsence | undefined;
   #connectionStatus = 'connecting';
+  #wasLive = false;
 
   /** Calls `draw` at each change except those of levels. Lives as long as the page. */
   constructor(node: Tonearm, draw: () => void) {
@@ -39,8 +40,9 @@ export class Presence {
         // A stream may also be opened again while the node is there. The status then stays `live`.
         const isNewlyLive = status === 'live' && this.#connectionStatus !== 'live';
         if (isNewlyLive) this.absence = undefined;
-        // A page that has just been loaded was `connecting` before. It is the newest page itself.
-        if (isNewlyLive && this.#connectionStatus === 'lost') void this.loadNewerPage();
+        // A page that is live for the first time has just been loaded. It is the newest page itself.
+        if (isNewlyLive && this.#wasLive) void this.loadNewerPage();
+        if (isNewlyLive) this.#wasLive = true;
         this.#connectionStatus = status;
         if (changed.some((slice) => !LEVEL_SLICES.includes(slice))) draw();
       },

@@ -3,7 +3,7 @@
 // nobody uses it, its focus, and its forced colours.
 
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, test } from 'node:test';
+import { afterEach, beforeEach, describe, type TestContext, test } from 'node:test';
 import { readPageFiles } from '../../src/gateway/page.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
 import { put } from '../gateway/scripted-backends.js';
@@ -91,7 +91,8 @@ describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }
     await waitForConnected();
   });
 
-  test('shows that the node has a newer page, and loads it once no question is open', async (t) => {
+  /** A node whose page is the same, but has another script, as after an upgrade. */
+  const startUpgradedNode = (t: TestContext) => {
     const files = readPageFiles(PAGE_FOLDER);
     const document = files.get('index.html')?.identity.toString() ?? '';
     const script = /app-[\w-]{10}\.js/.exec(document)?.[0] ?? '';
@@ -100,7 +101,25 @@ describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }
       .set('app-0123456789.js', files.get(script) ?? { identity: Buffer.from('') });
     const upgradedNode = new NodeWithPage({}, newerFiles).up();
     t.after(() => upgradedNode.close());
+    return { upgradedNode, script };
+  };
 
+  test('loads the newer page of the node also when the browser brings back a page that was left', async (t) => {
+    const { upgradedNode } = startUpgradedNode(t);
+    // Playwright's Chromium keeps no page that was left.
+    const dispatch = (name: string): Promise<unknown> =>
+      page.evaluate(`dispatchEvent(new PageTransitionEvent('${name}', { persisted: true }))`);
+    await dispatch('pagehide');
+    await page.getByText('Connecting').first().waitFor();
+    await proxy.close();
+    await reopenProxy(upgradedNode.port);
+    await dispatch('pageshow');
+    await page.locator('script[src*="0123456789"]').waitFor({ state: 'attached' });
+    await waitForConnected();
+  });
+
+  test('shows that the node has a newer page, and loads it once no question is open', async (t) => {
+    const { upgradedNode, script } = startUpgradedNode(t);
     await page.getByRole('button', { name: 'Switch off' }).click();
     await page.getByRole('dialog').waitFor();
     await proxy.close();
