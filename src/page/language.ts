@@ -11,6 +11,8 @@ const { language, formatTag } = chooseLanguage(navigator.languages);
 class Words {
   /** Empty for English, and until the browser's language has come. */
   #texts: Texts = {};
+  /** The language of dates and times, which is always that of the texts. */
+  #formatTag = formatTag;
   #timeFormat: Intl.DateTimeFormat | undefined;
 
   /** Resolves with the language of the page's texts. Never rejects. */
@@ -18,7 +20,10 @@ class Words {
     if (language === 'en') return language;
     const timeout = new Promise<undefined>((resolve) => setTimeout(resolve, LOAD_MAX_MS));
     const loaded = await Promise.race([LOADERS[language](), timeout]).catch(() => undefined);
-    if (loaded === undefined) return 'en';
+    if (loaded === undefined) {
+      this.#formatTag = 'en';
+      return 'en';
+    }
     this.#texts = loaded.default;
     return language;
   }
@@ -33,7 +38,10 @@ class Words {
 
   // The format is made late, because a browser needs 20 ms for it, and a slow phone 100 ms.
   get timeFormat(): Intl.DateTimeFormat {
-    this.#timeFormat ??= new Intl.DateTimeFormat(formatTag, { dateStyle: 'medium', timeStyle: 'short' });
+    this.#timeFormat ??= new Intl.DateTimeFormat(this.#formatTag, {
+      dateStyle: 'medium',
+      timeStyle: 'short',
+    });
     return this.#timeFormat;
   }
 }

@@ -55,6 +55,7 @@ describe('the page in the language of the browser', { skip: lacks({ programs: ['
     await openPage();
     await page.getByRole('heading', { name: 'Outputs', exact: true }).waitFor();
     assert.equal(await page.locator('html').getAttribute('lang'), 'en');
+    await page.locator('#upgrade').getByText('Jan 1, 2026').waitFor();
     assert.equal(node.backends.requests.length, 0);
   });
 });
