@@ -26,7 +26,7 @@ for (const locale of ['en-GB', 'de-DE']) {
       test(`holds the page of ?only=${part}`, async () => {
         node.up();
         const prepareStates = [
-          () => undefined,
+          () => node.health('power', 'up'),
           () => node.health('power', 'failed', 'Interactive authentication required'),
         ];
         for (const width of WIDTHS_PX) {
