@@ -1,8 +1,8 @@
 // Measures the daemon inside a tenth of one core and 96 MB, with a real sound server outside: how long its
-// start takes, how fast it answers, and how many events many changes cause. It fails if the last state is
-// not the true one. The start is compared with that of a bare program: uWebSockets.js with one thread, or
-// with one thread per backend. The first answer of the bare program waits for its threads, as the daemon's
-// waits for the sound server.
+// start takes, how fast it answers, and how many events it sends for many changes. It fails if the last
+// state is not the true one. The start is compared with that of a bare program: uWebSockets.js with one
+// thread, or with one thread per backend. The first answer of the bare program waits for its threads, as the
+// daemon's waits for the sound server.
 //   node build/bench/board.js [--quick] [--json]       (needs root and cgroups)
 
 import { Daemon } from '../test/contract/daemon.js';
@@ -44,7 +44,7 @@ async function startPlaying() {
 
 /**
  * Starts the daemon, the least program with one thread, and the least program with all threads. They take
- * turns, because a board holds one program at a time.
+ * turns, because programs that run together would share the CPU and the memory of the board.
  */
 async function measureStarts(
   { what, flags, env }: Launch,

@@ -33,7 +33,10 @@ const HEAP_ROUNDS = 5;
 /** Bytes for each record, a figure per round. */
 type Samples = Readonly<Record<'allocated' | 'kept', Readonly<Record<'ours' | 'theirs', number[]>>>>;
 
-/** A task, with a function of each codec that can do it. It gives nanoseconds for one record or command. */
+/**
+ * A task, with a function of each codec that can do it. Each function gives nanoseconds for one record or
+ * command.
+ */
 interface Work {
   readonly what: string;
   readonly ours: () => number;

@@ -21,7 +21,7 @@ const OUTPUTS = ['living', 'kitchen'];
 const WARM_UP_MS = 20_000;
 const WATCHED_MS = 15_000;
 const TOGGLES = 40;
-/** This time is no divisor of any timer's period, so that toggles do not fall in step with one. */
+/** This time is a prime number, so that toggles do not fall in step with a timer. */
 const BETWEEN_TOGGLES_MS = 373;
 const STREAMS = 20;
 const SOON = { of: 'result', atMost: 150 } as const;
@@ -58,6 +58,7 @@ function soundFile(directory: string, amplitude: (second: number) => number): st
       samples.writeInt16LE(sample >> channel, (frame * CHANNELS + channel) * BYTES_PER_SAMPLE);
     }
   }
+  // The file has the name of the function, `swelling` or `falling`.
   const path = join(directory, amplitude.name);
   writeFileSync(path, samples);
   return path;

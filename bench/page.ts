@@ -25,8 +25,8 @@ const DISPLAYED_MAX_MS = 300;
 const FOLLOWED_MAX_MS = 100;
 const FLOOR = 'an empty page, before its script';
 /**
- * All parts share one row of collections, because the browser may begin one in any part. A collection takes
- * longer with more on the page.
+ * All parts share one row of garbage collections, because the browser may begin one in any part. A garbage
+ * collection takes longer if the page has more on it.
  */
 const COLLECTIONS = 'full collections of garbage';
 /** Each storm of changes is repeated this often. */
@@ -36,8 +36,8 @@ const PRESSES = 90;
 const BETWEEN_PRESSES_MS = 100;
 
 /**
- * With this step a key moves a volume as far as the browser's own slider does. So the value of the `input`
- * event on one page becomes the text on the other.
+ * With this step an arrow key moves a volume by 1 %, as it moves the browser's own slider. So the value of
+ * the `input` event on one page is the text that the other page shows then.
  */
 const STEP_OF_ONE = 'ui: {volumeStep: 1}';
 
@@ -58,7 +58,10 @@ const EMPTY_PAGE = new Map([
 /** The first four records are the sound server's kind and state, the sleep timer, and one output. */
 const AUDIO = [...ORDINARY.audio.slice(0, 4), ...IDS.map((id) => stream(id))];
 
-/** Runs in the page: notes each text of the first `within` that shows a volume, and when it was shown. */
+/**
+ * A script that runs in the page. It notes each text that shows a volume in the first element that matches
+ * the selector `within`, and when the text was shown.
+ */
 const watchText = (within: string): string => `
   window.shown = [];
   new MutationObserver(() => window.shown.push([document.querySelector('${within} .slider-text').textContent, Date.now()]))
@@ -95,9 +98,9 @@ async function measureEmptyPage(slowed: number): Promise<readonly Task[]> {
 }
 
 /**
- * Measures one page at one speed. Other programs on the machine lengthen the time by the clock. The CPU time
- * is a task's own work, but only at full speed. So the rows show the CPU time at full speed, multiplied by
- * six.
+ * Measures one page at one speed. The rows show the longest task of each part, by the clock and by CPU time.
+ * The time by the clock is that of the slowed page, and other programs on the machine lengthen it. The CPU
+ * time is a task's own work, but only at full speed. So it is measured at full speed, and multiplied by six.
  */
 async function measurePage(
   slowed: number,

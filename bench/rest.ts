@@ -29,9 +29,9 @@ const FIRST_PORT = 8018;
 /** One for each of the four backends: audio, systemd, power and upgrade. */
 const THREADS = 4;
 /**
- * Each variant enables one more section of the configuration, which has its name. Its function gives the
- * section's other settings. The variant `''` has the four backends alone. Each daemon has its own branch of
- * topics.
+ * Each variant has the four backends, and enables one more section of the configuration. The variant's name
+ * is the name of this section, and its function gives the section's other settings. The variant `''` has the
+ * four backends alone. Each daemon has its own branch of topics.
  */
 const VARIANT_SETTINGS: Readonly<Record<string, (port: number) => string>> = {
   '': () => '',

@@ -52,7 +52,8 @@ async function functionsCalled(): Promise<readonly string[]> {
   await until('both threads have written', () => {
     if (writtenFiles().length < THREADS) return Promise.resolve(false);
     const texts = writtenFiles().map((name) => readFileSync(join(folder, name), 'utf8'));
-    if (texts.some((text) => !text.endsWith(']'))) return Promise.resolve(false);
+    const areComplete = texts.every((text) => text.endsWith(']'));
+    if (!areComplete) return Promise.resolve(false);
     scripts.push(...texts.flatMap((text) => JSON.parse(text) as Profiler.ScriptCoverage[]));
     return Promise.resolve(true);
   });

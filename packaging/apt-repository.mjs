@@ -24,7 +24,8 @@ const poolOf = (suite, { name }) => join('pool', suite, name);
  */
 function packagesOf(form, packages) {
   const suffixes = Object.values(FORMS).map(({ versionSuffix }) => versionSuffix);
-  // Every version ends with the suffix ''. Sorted, it stands before the others, and the last one counts.
+  // Every version ends with the suffix '', and some also end with a longer one, such as `~deb12`. The longer
+  // one counts: `sort` puts '' first, and `at(-1)` takes the last.
   const suffixOf = (file) =>
     suffixes
       .filter((suffix) => file.split('_')[1].endsWith(suffix))

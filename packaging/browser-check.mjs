@@ -92,7 +92,8 @@ function isAtLeast(version, needed) {
   const [have, want] = [version, needed].map((text) => text.split('.').map(Number));
   const at = have.findIndex((part, index) => part !== (want[index] ?? 0));
   if (at >= 0) return have[at] > (want[at] ?? 0);
-  // All parts of `version` are equal. It is older if `needed` goes on with a part, as 15.4 does after 15.
+  // All parts of `version` equal those of `needed`. `version` is older if `needed` has one more part that is
+  // not 0, as 15.4 has one more than 15.
   return (want[have.length] ?? 0) === 0;
 }
 
@@ -216,6 +217,8 @@ function platformNames() {
 }
 
 function readPlatformNames() {
+  // The libraries are in the compiler's package for this machine, such as
+  // `@typescript/typescript-linux-x64`.
   const packages = dirname(dirname(require.resolve('typescript/package.json')));
   const scope = join(packages, '@typescript');
   const folder = join(scope, readdirSync(scope).find((name) => name.startsWith('typescript-')) ?? '', 'lib');

@@ -100,8 +100,12 @@ function styleRow(feature) {
   if (feature.startsWith(':')) return oldest([css.selectors[feature.slice(1)]]);
   const [property, word] = feature.split(': ');
   if (word !== undefined) return wordRow(property, word);
-  if (feature.endsWith('()'))
-    return oldest([typeNamed(feature.slice(0, -2)), typeNamed(feature.slice(0, -2).replace(/^.*-/, ''))]);
+  if (feature.endsWith('()')) {
+    const name = feature.slice(0, -2);
+    // Example: `gradient` of `linear-gradient`.
+    const lastWord = name.replace(/^.*-/, '');
+    return oldest([typeNamed(name), typeNamed(lastWord)]);
+  }
   return oldest([css.properties[feature], typeNamed(feature)]);
 }
 

@@ -61,7 +61,10 @@ const CLIENT_PACKAGE = {
   ...repositoryOf('src/client'),
 };
 
-/** The `repository` of a package.json for the sources in a folder; empty outside a public repository. */
+/**
+ * The `repository` of a package.json for the sources in a folder; empty if git's `origin` has no address
+ * that begins with `https://` or `git@`.
+ */
 function repositoryOf(directory) {
   const { stdout = '' } = spawnSync('git', ['config', '--get', 'remote.origin.url'], {
     cwd: ROOT,

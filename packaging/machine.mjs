@@ -79,7 +79,8 @@ Gateway=10.0.2.2`;
 /**
  * The loopback card gets a few of its fifty profiles, because each program that finds the card reads all of
  * them, which takes seconds on the emulated machine. A rule of udev names a card's set of profiles, and each
- * sound server has its own copy of the sets.
+ * sound server has its own copy of the sets. LOOPBACK_PROFILES matches the headings of the sections that the
+ * set keeps, such as `[Mapping analog-stereo]`.
  */
 const LOOPBACK_RULE =
   'SUBSYSTEM=="sound", KERNEL=="card*", DEVPATH=="*/snd_aloop.*", ENV{ACP_PROFILE_SET}="loopback.conf", ENV{PULSE_PROFILE_SET}="loopback.conf"';
@@ -110,8 +111,8 @@ table.insert(bluez_monitor.rules, {
   },
 };
 /**
- * docs/bluetooth.md, "Who may pair", has this setting with two plugins (`input`, `network`), for a node that
- * is for sound alone.
+ * docs/bluetooth.md, "Who may pair", recommends `--noplugin=input,network` for a node that is for sound
+ * alone. This machine does without two more plugins, `sap` and `hog`.
  */
 const BLUETOOTHD = `[Service]
 ExecStart=

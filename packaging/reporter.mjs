@@ -1,11 +1,11 @@
-// Reporter for node --test: one line of JSON for each test that has ended and for each file, which
-// packaging/test-run.mjs prints for people. Node's own reporters show neither why a test was left out nor how
-// long a file took.
+// A reporter for node --test. It writes one line of JSON for each test or file that has ended, and for each
+// remark (test/remark.ts). packaging/test-run.mjs prints these lines for people. Node's own reporters show
+// neither why a test was left out nor how long a file took.
 
 import { resolve } from 'node:path';
 import { inspect } from 'node:util';
 
-/** Of what a file has printed, only the end is kept. */
+/** Only the end of a file's output is kept. */
 const OUTPUT_MAX_CHARACTERS = 8000;
 /** A line printed by test/remark.ts. */
 const REMARK = /^# (.*)$/gm;

@@ -39,6 +39,7 @@ function noteDeclaration(features, part) {
   if (property === undefined) throw new Error(`Not a declaration: ${part}`);
   if (!property.startsWith('--')) features.add(property);
   for (const [, name] of value.matchAll(/([a-z-]+)\(/g)) features.add(`${name}()`);
+  // A unit follows a number, as `s` does in `1.5s`. The colour `#1ab` has no unit.
   for (const [, unit] of value.matchAll(/(?<![\w#-])[+-]?[\d.]+([a-z]+)/g)) features.add(unit);
   if (NAMING.test(property)) return;
   // Colours such as `#fff` and functions such as `min()` are no words.

@@ -116,6 +116,7 @@ function mayMake(source, name) {
  */
 export async function matching(names) {
   const all = testFiles();
+  // Example: `./build/test/gateway/trust.test.js` becomes `gateway/trust.test.ts`.
   const asPath = (name) => name.replace(/^\.?\/?((build\/)?test\/)?/, '').replace(/\.js$/, '.ts');
   const found = names.map((name) => all.filter((file) => (file + ENDING).includes(asPath(name))));
   const titles = names.filter((_, at) => found[at].length === 0);

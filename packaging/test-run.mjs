@@ -57,9 +57,9 @@ class Tally {
   reportCancelled() {
     const unreported = [];
     for (const cancelled of this.cancelled) {
-      const isOwn = TEST_FILE.test(cancelled.file);
-      const isReported = isOwn ? this.#failing.has(cancelled.file) : this.failed > 0;
-      if (isReported) unreported.push(cancelled.name);
+      const isInTestFile = TEST_FILE.test(cancelled.file);
+      const hasPrintedFailure = isInTestFile ? this.#failing.has(cancelled.file) : this.failed > 0;
+      if (hasPrintedFailure) unreported.push(cancelled.name);
       else this.#report(cancelled);
     }
     if (unreported.length > 0)

@@ -24,7 +24,8 @@ process.chdir(ROOT);
 
 /**
  * The longest files (all faults, and leaks in full) take twelve minutes on a quiet machine. On a busy
- * machine a file may take ten times as long. Only files of up to two minutes have the time for that.
+ * machine a file may take ten times as long. The deadline allows that only to files that take up to two
+ * minutes on a quiet machine.
  */
 const FILE_DEADLINE_MS = 24 * 60_000;
 const COMMAND_DEADLINE_MS = 10 * 60_000;
@@ -48,7 +49,7 @@ const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 /** The Debian of the emulated machine. */
 const MACHINE_DEBIAN = process.env.TONEARM_MACHINE_DEBIAN === '12' ? 12 : 13;
 
-/** A stage that runs a tool on Node, whose output is shown when it fails. */
+/** A stage that runs a tool on Node. The tool's output is shown when the tool fails. */
 const tool =
   (...args) =>
   async () => {
@@ -93,7 +94,7 @@ function leftOut(problem) {
 const OTHER_PROGRAMS = /^actors\/mqtt\/home-assistant-templates$/;
 const unitsOfNode = () => testFiles('unit').filter((file) => !OTHER_PROGRAMS.test(file));
 
-/** These tests run on a second Node, too, because it keeps memory and ends threads in another way. */
+/** These tests run on Node 24, too, because it keeps memory and ends threads in another way. */
 const NODE_LOAD = /^(leaks\/|crash\/)/;
 
 /**
@@ -132,8 +133,9 @@ const ONE_DEBIAN =
   /^(browser\/|hardware\/|contract\/(idle-connections|metrics|proxies|real-(silent-players|tracklists))|node\/house|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-bare|installed-repository|installed-rpm|package|tarball))/;
 
 /**
- * These unit tests depend on the Debian: on its sound servers, its bus, its sudo, or its Node. The other unit
- * tests do not run on Debian 13. All except OTHER_PROGRAMS run on three versions of Node.
+ * These unit tests, and the load test crash/deaths, depend on the Debian: on its sound servers, its bus, its
+ * sudo, or its Node. The other unit tests do not run on Debian 13. All unit tests except OTHER_PROGRAMS run on
+ * three versions of Node.
  */
 const DEBIAN_UNITS = /^(actors\/(audio|bus|players|units)\/|cli\/invoking-user|crash\/|supervisor\/)/;
 const onBothDebians = () => [
@@ -163,22 +165,22 @@ async function machineDisk() {
 }
 
 /**
- * Runs tests with the Node and the servers of Debian 13. Tests that boot a node run outside of that Debian,
- * because only their node needs it, and boots from its root.
+ * Runs tests with the Node and the servers of Debian 13. Tests that boot a node run outside of that Debian.
+ * Only their node needs it: the node boots from the root of that Debian.
  */
 async function onDebian13(place, files, titles = []) {
   const { problem, home, root } = await debian13();
   if (problem !== undefined) return leftOut(problem);
-  const there = files.filter((file) => !ONE_DEBIAN.test(file));
-  const booting = there.filter((file) => kindOf(file) === 'nodes');
-  const inside = there.filter((file) => kindOf(file) !== 'nodes');
-  const tallied = [];
+  const suitable = files.filter((file) => !ONE_DEBIAN.test(file));
+  const booting = suitable.filter((file) => kindOf(file) === 'nodes');
+  const inside = suitable.filter((file) => kindOf(file) !== 'nodes');
+  const texts = [];
   // Without any file, `runFiles` throws that no test matches.
   if (inside.length > 0 || booting.length === 0)
-    tallied.push(await runFiles(place, inside, { titles, ...insideDebian13(home, ROOT, ['/usr/bin/node']) }));
+    texts.push(await runFiles(place, inside, { titles, ...insideDebian13(home, ROOT, ['/usr/bin/node']) }));
   if (booting.length > 0)
-    tallied.push(await runFiles(place, booting, { titles, env: { TONEARM_NODE_ROOT: root } }));
-  return tallied.join('; booted: ');
+    texts.push(await runFiles(place, booting, { titles, env: { TONEARM_NODE_ROOT: root } }));
+  return texts.join('; booted: ');
 }
 
 /** Lane, name and work of each stage: those of one lane run one after the other, lanes at the same time. */
@@ -251,11 +253,11 @@ async function stage(name, work) {
 /** Runs all stages, also after a failure. Resolves with the names of those that failed. */
 async function inLanes(stages) {
   const failed = [];
-  const through = async (lane) => {
-    for (const [, name, work] of stages.filter(([of]) => of === lane))
+  const runLane = async (lane) => {
+    for (const [, name, work] of stages.filter(([stageLane]) => stageLane === lane))
       if (!(await stage(name, work))) failed.push(name);
   };
-  await Promise.all([...new Set(stages.map(([lane]) => lane))].map(through));
+  await Promise.all([...new Set(stages.map(([lane]) => lane))].map(runLane));
   return failed;
 }
 
@@ -274,8 +276,8 @@ function printLeftOut() {
   printReasons(lacking, `that need more programs: ${installCommand(packages)}`);
   const root = all.filter(([reason]) => reason === 'needs root');
   printReasons(root, `that need root: ${rootCommand('npm test')}`);
-  for (const each of all.filter((reason) => !lacking.includes(reason) && !root.includes(reason)))
-    printReasons([each], `(${each[0]})`);
+  const others = all.filter((entry) => !lacking.includes(entry) && !root.includes(entry));
+  for (const [reason, count] of others) printReasons([[reason, count]], `(${reason})`);
   if (!isChosen && !chosenOptions.all)
     print(
       'left out: long tests, load, booted nodes, brokers, packages, other Nodes, a second Debian, an emulated machine: npm test -- --all',

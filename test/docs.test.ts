@@ -198,7 +198,7 @@ function fieldsOf({ properties = {}, required = [] }: PlainSchema, path = ''): r
 }
 
 for (const component of RECORDS) {
-  test(`the fields of ${component} in docs are those of its schema, with those that may be absent`, () => {
+  test(`the fields of ${component} in docs are those of its schema, and the same ones may be absent`, () => {
     const rows = rowsIn(linesBelow('docs/http-api.md', headingFor(component)), 4);
     const listed = rows.map(([field, , absent]) => `${codeIn(field)}${absent === '' ? '' : '?'}`);
     assert.deepEqual(listed.toSorted(), fieldsOf(COMPONENTS[component] as PlainSchema).toSorted());

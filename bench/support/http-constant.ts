@@ -60,12 +60,14 @@ function closeBeyond(keptConnectionsMax: number): void {
     const [oldest] = open;
     if (open.size <= keptConnectionsMax || oldest === undefined) return;
     open.delete(oldest);
+    // `close` calls the filter below before it returns, for a connection that is no longer in `open`.
     isClosing = true;
     oldest.close();
     isClosing = false;
   };
   const leave = (closed: HttpResponse): void => {
-    if (closed.getWriteOffset() > 0) return;
+    const wasAnswered = closed.getWriteOffset() > 0;
+    if (wasAnswered) return;
     for (const connection of open) {
       if (addressOf(connection) !== '') continue;
       open.delete(connection);

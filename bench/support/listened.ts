@@ -15,10 +15,10 @@ import type { Launch } from './launch-flags.js';
 import type { Context } from './measurement.js';
 
 /**
- * The number of levels. A stream's next level always differs from its last, because no measurement has a
- * multiple of 97 streams. Without a difference the server would send no event.
+ * The number of different volumes. A stream's next volume always differs from its last, because no
+ * measurement has a multiple of 97 streams. Without a difference the server would send no event.
  */
-const LEVELS = 97;
+const VOLUMES = 97;
 const CHANGE_DEADLINE_MS = 10_000;
 const BARE = new URL('./bare-change.js', import.meta.url);
 
@@ -28,8 +28,8 @@ const BARE = new URL('./bare-change.js', import.meta.url);
  */
 const REST_MS = 10_000;
 /**
- * V8 compiles the code of a change within 1500 changes. It compiles some of that code again when everything
- * is read for the first time, because that uses the same code for other records.
+ * V8 compiles the code of a change within 1500 changes. It compiles some of that code again at the first
+ * `readAgain`, because that uses the same code for other records.
  */
 const WARM_UP = { parts: 3, changes: 2000, everyMs: 2 } as const;
 
@@ -52,7 +52,7 @@ const PROPS = {
 export interface Changes {
   /** CPU time of the program for each change. */
   readonly cpuMs: number;
-  /** From the server's event, as the other program gets it, to the listener's bytes. */
+  /** From the server's event, as the mixer gets it, to the listener's bytes. */
   readonly delaysMs: readonly number[];
 }
 
@@ -62,7 +62,7 @@ export interface Listened {
    * arrived.
    */
   change(count: number, everyMs: number): Promise<Changes>;
-  /** Has the program read everything again, as the daemon does each minute. */
+  /** Makes the daemon read everything again, as it does each minute. The bare program reads nothing then. */
   readAgain(): Promise<void>;
   end(): Promise<void>;
 }
@@ -160,7 +160,7 @@ export async function startListened(
   const changeOne = async (): Promise<number> => {
     made += 1;
     current = new Change();
-    await mixer.setStreamVolume(opened[made % streams]?.id ?? 0, (made % LEVELS) / LEVELS);
+    await mixer.setStreamVolume(opened[made % streams]?.id ?? 0, (made % VOLUMES) / VOLUMES);
     return current.done;
   };
   return {
@@ -174,7 +174,8 @@ export async function startListened(
       }
       return { cpuMs: (cpuMs(program.pid) - before) / count, delaysMs };
     },
-    // A sink that comes and goes makes the program read everything again.
+    // The daemon reads everything when a sink comes or goes. The bare program subscribes to streams alone
+    // (bare-change.ts).
     readAgain: async () => {
       await sound.addSink('passing');
       await sound.removeSink('passing');

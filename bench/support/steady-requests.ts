@@ -1,6 +1,6 @@
 // Measures how long answers take. The requests are due at a steady rate, and are sent one at a time. If a
-// request had to wait for the answer to the previous one, its time begins when it was due. Otherwise one slow
-// answer would count once, and not for each request that it delays.
+// request had to wait for the answer to the previous one, its time begins when it was due. If its time began
+// only when it was sent, one slow answer would count once, and not for each request that it delays.
 
 import type { Clock } from '../../src/host/clock.js';
 

@@ -66,9 +66,9 @@ export function layOut(plan) {
       .replaceAll('@NODE_FLAGS@', NODE_FLAGS.join(' '))
       .replaceAll('@VERSION@', version)
       .replaceAll('@DATE@', dayOf(epochS));
-  const place = { ...plan, under, source, put, filled };
+  const context = { ...plan, under, source, put, filled };
 
-  layOutProgram(place);
+  layOutProgram(context);
   if (ownNode !== undefined) put('lib/tonearm/node', readFileSync(ownNode.node), 0o755);
   put('bin/tonearm', filled(source('packaging/deb/tonearm')), 0o755);
   put('lib/tonearm/wait-listening', source('packaging/deb/wait-listening'), 0o755);
@@ -77,10 +77,10 @@ export function layOut(plan) {
   put('lib/systemd/user/tonearm-mpris-proxy.service', source('packaging/tonearm-mpris-proxy.service'));
   put('share/tonearm/config.example.yaml', source('packaging/config.example.yaml'));
   put('share/tonearm/polkit/tonearm.rules.in', source('packaging/polkit/tonearm.rules.in'));
-  layOutDocuments(place);
-  if (form.isPortable) layOutInstaller(place);
-  else if (form.isRpm) layOutLicences(place, 'share/licenses/tonearm');
-  else layOutForDebian(place);
+  layOutDocuments(context);
+  if (form.isPortable) layOutInstaller(context);
+  else if (form.isRpm) layOutLicences(context, 'share/licenses/tonearm');
+  else layOutForDebian(context);
   chmodSync(into, 0o755);
   for (const entry of readdirSync(into, { recursive: true, withFileTypes: true })) {
     if (entry.isDirectory()) chmodSync(join(entry.parentPath ?? entry.path, entry.name), 0o755);
@@ -105,15 +105,15 @@ function layOutForDebian({ root, dist, under, form, ownNode, source, put, filled
 }
 
 /** Lays out the top of the folder: install.sh and the licence texts. */
-function layOutInstaller(place) {
-  const { form, ownNode, architecture, source, put } = place;
+function layOutInstaller(context) {
+  const { form, ownNode, architecture, source, put } = context;
   const machine = ownNode === undefined ? '' : ARCHITECTURES[architecture].machine;
   const installer = source('packaging/portable/install.sh')
     .replace('@USER_MANAGERS@', source('packaging/deb/user-managers.sh').trimEnd())
     .replace('@MACHINE@', machine)
     .replace('@GLIBC@', form.glibc);
   put('install.sh', installer, 0o755);
-  layOutLicences(place, '.');
+  layOutLicences(context, '.');
 }
 
 /** Lays out the licence texts for machines without Debian's places for them. */

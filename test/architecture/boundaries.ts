@@ -1,16 +1,20 @@
 // Tables of the allowed imports. ARCHITECTURE.md has the reasons; rules.ts does the checks.
 
 export interface Boundary {
-  /** Which files: a prefix, in which one `*` stands for a name. The first row that fits a file applies. */
+  /**
+   * The prefix of the row's files, in which one `*` stands for a name. The first row that fits a file
+   * applies.
+   */
   readonly files: string;
   /**
-   * Patterns of the project's files that they may import; `*` stands for any name. They may also import each
-   * other. If `files` has a `*`, this holds only for files that have the same name in its place.
+   * Patterns of the project's files that the row's files may import; `*` stands for any name. The row's
+   * files may also import each other. If `files` has a `*`, this holds only for files that have the same
+   * name in its place.
    */
   readonly mayImport: readonly string[];
-  /** Which files of the project they may import only types from. */
+  /** Patterns of the project's files from which the row's files may import only types. */
   readonly mayImportTypes?: readonly string[];
-  /** Modules of Node that they may import: their names, without `node:`. */
+  /** Modules of Node that the row's files may import: their names, without `node:`. */
   readonly builtins: string;
 }
 
@@ -96,7 +100,7 @@ export const BOUNDARIES: readonly Boundary[] = [
     mayImport: [...SHARED, 'src/protocol/', 'src/actors/*.ts'],
     builtins: 'fs fs/promises net path worker_threads',
   },
-  // `vm` has V8's measurement of memory, which idle-heap.ts uses because it collects garbage.
+  // `vm` has V8's measurement of memory. idle-heap.ts uses it, because a measurement also collects garbage.
   { files: 'src/host/', mayImport: ['src/protocol/actor/'], builtins: 'fs net os vm' },
   // The build runs this file, and replaces it by the result.
   { files: 'src/client/paths.ts', mayImport: ['src/protocol/actor/operations.ts'], builtins: '' },
@@ -157,7 +161,7 @@ export const BOUNDARIES: readonly Boundary[] = [
 export interface PackageHolders {
   /** Prefixes of the files that may import it. */
   readonly in: readonly string[];
-  /** At most so many files. */
+  /** The largest number of files that may import it; no limit if absent. */
   readonly files?: number;
 }
 

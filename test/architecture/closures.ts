@@ -15,8 +15,8 @@ const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFu
 const isFunction = ({ type }: SyntaxNode): boolean => FUNCTIONS.has(type);
 
 /**
- * A function directly inside such a node is part of the result. A call is not in this set, because its
- * result need not contain its arguments.
+ * Nodes through which a function is returned, such as the object in `return { f: () => a }`. A call is none,
+ * because its result need not contain its arguments.
  */
 const HANDS_OUT = new Set([
   'ReturnStatement',
@@ -48,11 +48,13 @@ const allNodes = (node: SyntaxNode): readonly SyntaxNode[] => [node, ...children
 const nameOf = (node: SyntaxNode): string =>
   'name' in node && typeof node.name === 'string' ? node.name : '';
 
-/** The names that the function itself declares by `let`. */
+/** The names that the function itself declares by `let`, except those in a pattern (`let [a] = b`). */
 function lets(outer: SyntaxNode): ReadonlySet<string> {
   const declarations = ownNodes(outer).filter((node) => 'kind' in node && node.kind === 'let');
-  const patterns = declarations.flatMap(childrenOf).flatMap((declarator) => childrenOf(declarator)[0] ?? []);
-  return new Set(patterns.map(nameOf));
+  const declarators = declarations.flatMap(childrenOf);
+  // The first child of a declarator is what it declares: `a` in `a = 1`.
+  const declared = declarators.flatMap((declarator) => childrenOf(declarator)[0] ?? []);
+  return new Set(declared.map(nameOf));
 }
 
 /** The functions that a `return` hands out, alone or as members of an object or array. */

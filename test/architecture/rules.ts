@@ -86,8 +86,8 @@ const holders: Check = eachFile('src/', (file) =>
 );
 
 /**
- * Complains about each class that extends Bus, and about each bus whose effect is not its folder's or no
- * literal. In `new Bus('power', {}, owner)` the effect is `power`.
+ * Complains about each class that extends Bus. Also complains about each bus whose effect is no literal, or
+ * one that its folder may not use (`BUSES`). In `new Bus('power', {}, owner)` the effect is `power`.
  */
 const buses: Check = eachFile('src/', ({ path, code, text }) =>
   [...code.matchAll(/\b(?:new|extends) Bus\b(?:<[^>]*>)?\(?/g)]

@@ -75,8 +75,8 @@ const NO_SUBJECT = /^(?:what|who|whose|whoever|whatever|of|how|so|that|and|not)\
 
 const titlesHaveSubjects: Check = (files) =>
   files.flatMap((file) => {
-    const riddles = file.titles.filter(({ text }) => NO_SUBJECT.test(text));
-    return complaints(file, riddles, () => 'a title is a sentence with a subject');
+    const withoutSubject = file.titles.filter(({ text }) => NO_SUBJECT.test(text));
+    return complaints(file, withoutSubject, () => 'a title is a sentence with a subject');
   });
 
 /** A remark in brackets that begins or ends with `measured`. A reader cannot find the measurement by it. */

@@ -151,7 +151,8 @@ describe('a page whose node is there', { skip: lacks({ programs: ['chromium'] })
     await page.goto(node.url);
     await page.getByText('Connected', { exact: true }).waitFor();
     await until('a request has come', () => checks > 0);
-    // A stream without a byte for this time counts as lost, so the page reconnects by itself.
+    // In these 61 s of the page's clock the stream brings nothing. So it counts as lost
+    // (src/client/stream.ts), and the page reconnects by itself.
     await page.clock.fastForward(61_000);
     await page.getByText('Connected', { exact: true }).waitFor();
     let before = 0;

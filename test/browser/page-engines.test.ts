@@ -1,5 +1,6 @@
-// Tests in Firefox and WebKit what people do with the page on a phone, at a desk and on a wall. This file has
-// only what an engine may do in its own way; the other files of this folder test everything in Chromium.
+// Tests in Firefox and WebKit what people do with the page on a phone, at a desk and on a wall. This file
+// has only what an engine may do in its own way; the other files `page-*.test.ts` test everything in
+// Chromium.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -190,7 +191,7 @@ for (const engine of ENGINES)
       await displayedVolumeIs('70%');
     });
 
-    test('a hidden page has no levels measured, and is up to date when it is shown', async () => {
+    test('no levels are measured for a hidden page, and the page is up to date when it is shown again', async () => {
       const levelsAre = (state: 'measured' | 'not measured') =>
         until(`the levels are ${state}`, () => node.backends.watched.at(-1) === (state === 'measured'));
       await open(DESK);

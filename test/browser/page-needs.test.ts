@@ -1,5 +1,5 @@
-// Tests how the page names what needs a person: a line in the header that leads there, and a mark on the tab.
-// Also tests that one touch in the sheet Play on moves the music to another output.
+// Tests how the page shows that something needs a person: by a line in the header, which leads to it, and by
+// a mark on its tab. Also tests that one touch in the sheet Play on moves the music to another output.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -34,6 +34,7 @@ describe('the header line for what needs a person', { skip: lacks({ programs: ['
     await headerLine()
       .getByText(/AirPlay receiver.*: Failed/)
       .waitFor();
+    // The other problem is the upgrade that an ordinary node offers (`ORDINARY` in node-with-page.ts).
     await headerLine().getByText('and 1 more').waitFor();
     // Only the tab Node is marked. Its text is `NodeNeeds attention`, because the mark has a hidden text.
     assert.match((await markedTabs()).join(), /^Node[^,]*$/);

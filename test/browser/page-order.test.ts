@@ -137,7 +137,7 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     assert.ok(letter > (left + right) / 2 && letter < right, `${left} ${letter} ${right}`);
   });
 
-  test('a running position is announced to screen readers on focus, not each second', async () => {
+  test('the text of a running position for screen readers stays while its slider has the focus, and changes again afterwards', async () => {
     await openPage();
     const slider = page.getByRole('slider', { name: /^Position in/ });
     const announced = (): Promise<string | null> => slider.getAttribute('aria-valuetext');

@@ -186,7 +186,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
         isDeepStrictEqual(receivedCommands(), [expected]),
       );
     };
-    /** The node takes the volume over, because the page gives up a volume that no event confirms. */
+    /** The node then publishes the volume, because the page gives up a volume that no event confirms. */
     const setsVolume = async (volume: number, act: () => Promise<unknown>): Promise<void> => {
       await sendsCommand({ do: 'volume', target: KITCHEN, volume }, act);
       preciseNode.change(output(1, { description: 'Kitchen', volume }));

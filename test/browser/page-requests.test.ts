@@ -132,10 +132,13 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await dialog.waitFor({ state: 'hidden' });
   });
 
-  test('shows the first eight of many streams until a button shows all, and keeps that over a loss', async () => {
+  test('shows the first eight of many streams until a button shows all, and shows all again after an outage of the sound server', async () => {
     const streamsAre = (count: number) =>
       until(`${count} streams are shown`, async () => (await page.locator('.stream').count()) === count);
-    /** Browsers make `window.streams` of the element with this id. It is undefined without the section. */
+    /**
+     * The height of the streams, and the left edge of the services, which shows their column. Browsers make
+     * `window.streams` of the element with this id. It is undefined without the section.
+     */
     const layout = (): Promise<unknown[]> =>
       page.evaluate("[window.streams?.offsetHeight, document.querySelector('#services').offsetLeft]");
 
@@ -197,6 +200,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const card = page.locator('.service').filter({ hasText: 'Bluetooth service' });
     await card.getByRole('button', { name: 'More of Bluetooth service' }).click();
     await card.getByText('bluetooth.service').waitFor();
+    // The only button is the one that was clicked above.
     assert.equal(await card.getByRole('button').count(), 1);
     assert.equal(await card.getByRole('link').count(), 0);
     assert.equal(await card.getByText('View only').count(), 1);

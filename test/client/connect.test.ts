@@ -75,7 +75,7 @@ describe('the client connects', () => {
     ['for all events, with a snapshot and a keep-alive every 10 s', {}, '', ''],
     ['for some events', { types }, '', `&types=${types}`],
     ['for some backends', { ...audio, exclude: types }, `backend=audio&exclude=${types}&`, ''],
-    ['for all events by name with levels', { levels: true }, '', `&types=${everyType},audio.level`],
+    ['for all events, each by name, with levels', { levels: true }, '', `&types=${everyType},audio.level`],
     ['for one backend with levels', { ...audio, levels: true }, 'backend=audio&', '&types=audio.level'],
     ['for some events with levels', { levels: true, types }, '', `&types=${types},audio.level`],
   ];
@@ -206,13 +206,13 @@ describe('the client notifies', () => {
     assert.equal(client.live.nodeTime(), 500_000, 'a snapshot has the time of now');
   });
 
-  for (const [whose, deviceMs, nodeMs] of [
+  for (const [clockChange, deviceMs, nodeMs] of [
     ["this device's clock was set back", -3_600_000, 0],
     ["this device's clock was set forward", 3_600_000, 0],
     ["the node's clock was set back", 0, -3_600_000],
     ["the node's clock was set forward", 0, 3_600_000],
   ] as const) {
-    test(`the client knows the node's time after ${whose}, at the next event of a player`, async (t) => {
+    test(`the client knows the node's time after ${clockChange}, at the next event of a player`, async (t) => {
       const client = await openLiveClient(t);
       t.mock.timers.setTime(10_000_000);
       await sendPlayerEvent(client, 20_000_000);
@@ -326,7 +326,7 @@ describe('the connection is lost', () => {
   for (const [what, id] of [
     ['has characters that no header may have', 'b-\u20ac'],
     ['holds a control character', 'b-\u0007'],
-    ["is larger than a request's head", 'b'.repeat(20_000)],
+    ["is larger than a request's head may be", 'b'.repeat(20_000)],
   ] as const) {
     test(`a lost connection is made again with a snapshot if its id ${what}`, async (t) => {
       const client = await openLiveClient(t);

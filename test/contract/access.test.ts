@@ -51,9 +51,11 @@ function clientAt(host: Address, port: number) {
 const isOpen = (address: Address, port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect(port, address);
-    socket.on('connect', () => resolve(true));
+    socket.on('connect', () => {
+      resolve(true);
+      socket.destroy();
+    });
     socket.on('error', () => resolve(false));
-    socket.on('connect', () => socket.destroy());
   });
 
 /** A gateway whose backends can answer every route. */
@@ -98,7 +100,7 @@ const ASKERS: readonly {
   readonly strangers: readonly Stranger[];
   readonly methods: (row: Row) => readonly string[];
   readonly status: (row: Row, method: string) => number;
-  /** Unless this is true, no header may let a page read the answer. */
+  /** If this is true, the headers that let a page read the answer are not checked. */
   readonly mayBeReadable?: boolean;
 }[] = [
   {

@@ -1,5 +1,5 @@
-// Real interfaces and addresses appear and vanish under the built daemon (docs/configuration.md,
-// "Addresses"), in a network of its own.
+// Real interfaces and addresses appear and vanish while the built daemon runs (docs/configuration.md,
+// "Addresses"). The tests have a network of their own.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -102,7 +102,7 @@ inOwnNetwork(import.meta.url, () => {
     await assertServed('10.6.0.3');
   });
 
-  test('people see the address of the default route, and that of an older interface of containers only after it', async (t) => {
+  test('--check-config names the address of the default route before that of an older interface of containers, and the page for an unknown host names it, too', async (t) => {
     addInterfaces(t);
     ip('route', 'add', 'default', 'via', '10.5.0.1');
     const { daemon } = await startBound(t, 'all');
@@ -126,7 +126,7 @@ inOwnNetwork(import.meta.url, () => {
     assert.ok(device.includes(`"configuration_url":"http://10.5.0.2:${daemon.port}/ui"`), device);
   });
 
-  test('without a default route a device comes before interfaces that software has made', async (t) => {
+  test('without a default route --check-config names the address of a device before those of interfaces that software has made', async (t) => {
     addInterfaces(t);
     const { daemon } = await startBound(t, 'all');
     // The interfaces of this network are no devices. The kernel's files of a device are imitated here.

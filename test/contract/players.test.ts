@@ -23,6 +23,7 @@ const pngOf = (paddingBytes: number): Buffer => Buffer.concat([PNG, Buffer.alloc
 /** Starts a daemon and a player without a cover. `path` is the path of a file for a cover. */
 async function withPlayer(t: TestContext) {
   const bus = await privateBus(t);
+  // `mpris` is another name of `players` (docs/configuration.md, "Other names of sections").
   const config = `mpris: {enabled: true}\n${NO_BACKENDS}`;
   const daemon = await Daemon.start({ config, env: { DBUS_SESSION_BUS_ADDRESS: bus.address } }, t);
   const player = await ScriptedPlayer.start(t, bus, 'scripted.instance123');

@@ -158,8 +158,8 @@ test('a daemon waits while no address of bind exists, logs the missing entries, 
   const { child, out: log } = spawned(context, ENV, [...NODE, '--allow-root', '--config', config]);
   const waiting = /waiting for nowhere7 of bind[\s\S]*waiting for 192\.0\.2\.1 of bind/;
   await until('the log names the missing entries', () => waiting.test(log()) || child.exitCode !== null);
-  // The program installs its handler of SIGHUP last. SIGTERM cannot show this: Node itself catches it from
-  // the beginning, and ends.
+  // The program installs its handler of SIGHUP last. A handler of SIGTERM would prove nothing, because Node
+  // itself has one from the beginning.
   await until('the daemon handles signals', () => handlesSignal(child.pid ?? 0, constants.signals.SIGHUP));
   child.kill();
   assert.deepEqual(await once(child, 'exit'), [0, null], log());

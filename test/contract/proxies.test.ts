@@ -146,7 +146,7 @@ for (const [name, proxy] of Object.entries(PROXIES)) {
     }
 
     for (const path of ['/', PROXY_PATH]) {
-      test(`at ${path} the page loads with its late parts, is live, and a button of it works`, async () => {
+      test(`at ${path} the page and the parts that it imports later load, changes appear, and a button works`, async () => {
         const { sound } = audible;
         const page = await open(path);
         assert.equal(page.url(), `${runningProxy.origin}${path}ui`);

@@ -18,6 +18,8 @@ const OTHER_NEIGHBOUR = '10.9.0.2';
 const OTHER_NEIGHBOUR_V6 = 'fd00:9:0:1::2';
 /** Addresses of one /64 network, because one device may have many of these. */
 const CROWD_V6 = Array.from({ length: 40 }, (_, index) => `fd00:9:0:2::${index + 1}`);
+/** Another address of that /64, from which no silent connection comes. */
+const UNUSED_BY_CROWD_V6 = 'fd00:9:0:2::9999';
 const CROWD = '10.9.0.3';
 const LISTENERS = consecutiveAddresses('10.9.0.20', 8);
 const REQUESTS = 15;
@@ -25,7 +27,10 @@ const REQUESTS = 15;
 const CONNECTIONS_MAX = 256 + 512 + 1024;
 /** Besides connections, the process may open this many descriptors during the test. */
 const OTHER_DESCRIPTORS_MAX = 16;
-/** So many connections needed 46 MB in this test, with the garbage of the connections that were closed. */
+/**
+ * In this test `CONNECTIONS_MAX` connections needed 46 MB, with the garbage of the connections that were
+ * closed.
+ */
 const GROWTH_MAX_MB = 64;
 const MAX_CLIENTS = 256;
 /** The beginning of an answer to a request that is served. */
@@ -73,7 +78,7 @@ const ROWS: readonly Row[] = [
     to: NODE_V6,
     count: 800,
     closings: 200,
-    requesters: [['fd00:9:0:2::1', NODE_V6], ['fd00:9:0:2::9999', NODE_V6], V6, V4, LOCAL],
+    requesters: [['fd00:9:0:2::1', NODE_V6], [UNUSED_BY_CROWD_V6, NODE_V6], V6, V4, LOCAL],
   },
   {
     what: '800 silent connections of programs on the node',
@@ -108,7 +113,7 @@ async function openStream(from: string, port: number): Promise<RawConnection> {
 inOwnNetwork(import.meta.url, () => {
   for (const address of [NODE, OTHER_NEIGHBOUR, CROWD, ...LISTENERS])
     ip('addr', 'add', `${address}/24`, 'dev', 'lo');
-  for (const address of [NODE_V6, OTHER_NEIGHBOUR_V6, 'fd00:9:0:2::9999', ...CROWD_V6])
+  for (const address of [NODE_V6, OTHER_NEIGHBOUR_V6, UNUSED_BY_CROWD_V6, ...CROWD_V6])
     ip('addr', 'add', `${address}/64`, 'dev', 'lo', 'nodad');
 
   const startNode = (t: TestContext): Promise<Daemon> =>

@@ -48,7 +48,7 @@ async function startWithClient(t: TestContext, { env, serverSockets }: Peers, ..
   return { tracer, client, server };
 }
 
-/** Resolves when the connection has ended, in order or not. */
+/** Resolves when the connection has ended, also after an error. */
 const untilClosed = (socket: Socket): Promise<unknown> =>
   new Promise((resolve) => socket.resume().once('close', resolve));
 

@@ -1,6 +1,6 @@
-// `tonearm trace` on real sound servers with common clients. The clients work as they do without it, and it
-// names every field of every message. Its capture decodes to the printed lines, and the cookie appears
-// nowhere.
+// `tonearm trace` on real sound servers with common clients. The clients work as they do without it. The
+// trace names every message, and every value except those for a module (EXTENSION). Its capture decodes to
+// the printed lines, and the cookie appears nowhere.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -76,8 +76,8 @@ function removeVarying(text: string): string {
 }
 
 /**
- * The test does not check the status of a command, because a server refuses some without a trace, too. One
- * reason is a name that does not exist, such as `no-such`.
+ * The test does not check the status of these commands. A server also refuses some of them if no tracer is
+ * in between, for example because the name `no-such` does not exist.
  */
 const commands = (sinkInput: string, sourceOutput: string, wav: string): readonly (readonly string[])[] => [
   ...commandLines(`

@@ -17,7 +17,8 @@ const CANNOT_RUN_HERE = 126;
 const HELP = /^Usage: tonearm \[--config PATH\]/;
 
 /**
- * Each machine has the line of the preloaded file that imitates it, and the text that the program must print.
+ * The preloaded file has the line `script`, which imitates the machine. The line that the program prints
+ * must match `line`.
  */
 const MACHINES: readonly (readonly [what: string, script: string, line: RegExp])[] = [
   [

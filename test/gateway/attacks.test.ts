@@ -42,25 +42,25 @@ describe('an ambiguous request', () => {
     ['a length and chunks', `${OWN_HOST}Content-Length: 2\r\n${CHUNKED}`],
     ['another coding than chunked', `${OWN_HOST}Transfer-Encoding: gzip\r\n`],
     ['another coding before chunked', `${OWN_HOST}Transfer-Encoding: gzip, chunked\r\n`, '0\r\n\r\n'],
-    ['chunked twice', OWN_HOST + CHUNKED + CHUNKED, '0\r\n\r\n'],
+    ['the coding chunked twice', OWN_HOST + CHUNKED + CHUNKED, '0\r\n\r\n'],
     ['another coding and a length', `${OWN_HOST}Transfer-Encoding: gzip\r\nContent-Length: 2\r\n`, '{}'],
-    ['a header without a name in front', `: z\r\n${OWN_HOST}`],
+    ['a first header that has no name', `: z\r\n${OWN_HOST}`],
     ['a length that is no number', `${OWN_HOST}Content-Length: x\r\n`],
     // This request has another header, because uWebSockets.js does not answer a request without any. It
     // waits for more, and closes after its own time-out.
     ['no host', 'Accept: x\r\n'],
     ['an empty host', 'Host:\r\n', '', 403],
     [
-      'an absolute target, which is no path',
+      'an absolute target, which is no path,',
       OWN_HOST,
       '',
       505,
       'POST http://127.0.0.1/power/reboot HTTP/1.1\r\n',
     ],
-    ['a method in lower case, which is not POST', OWN_HOST, '', 405, 'post /power/reboot HTTP/1.1\r\n'],
+    ['a method in lower case, which is not POST,', OWN_HOST, '', 405, 'post /power/reboot HTTP/1.1\r\n'],
   ];
   for (const [what, headers, body = '', status = 400, requestLine = REBOOT_LINE] of rows)
-    test(`${what}: ${status}`, async () => {
+    test(`a request with ${what} gets ${status}`, async () => {
       assert.equal(await statusOf(under.port, `${requestLine}${headers}\r\n${body}`), status);
       assert.deepEqual(under.backends.requests, []);
     });
@@ -82,6 +82,6 @@ describe('an ambiguous request', () => {
   const FOREIGN_HOST = 'Host: evil.example\r\n';
   for (const method of ['GET', 'HEAD', 'OPTIONS'])
     for (const hosts of [OWN_HOST + FOREIGN_HOST, FOREIGN_HOST + OWN_HOST, OWN_HOST + OWN_HOST])
-      test(`a ${method} with ${JSON.stringify(hosts)}: 400`, async () =>
+      test(`a ${method} with ${JSON.stringify(hosts)} gets 400`, async () =>
         assert.equal(await statusOf(under.port, `${method} /audio HTTP/1.1\r\n${hosts}\r\n`), 400));
 });

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { checkBody, contentTypeProblem, type ParsedBody, parseBody } from '../../src/gateway/body.js';
 import type { BodyName } from '../../src/protocol/actor/schemas.js';
 
-/** The fields of a row in the table of operations that `checkBody` reads. */
+/** `checkBody` reads only these fields of a row in the table of operations. */
 const operationWith = (body: BodyName | undefined, isBodyRequired = true) => ({
   body,
   isBodyRequired,

@@ -209,7 +209,7 @@ describe('a bridge', () => {
     const formerBatches: ChangeBatch[] = [];
     node.feeds.continueFeed('mqtt', true, (batch) => formerBatches.push(batch));
     node.feeds.continueFeed('mqtt', false, (batch) => formerBatches.push(batch));
-    // The thread has ended. The feed learns of the next thread only by this thread's first request.
+    // The thread has ended. The feed learns of the next thread only when that one sends its first request.
     node.change(output(1));
     node.change(output(2));
     assert.equal(node.batches.length, 0);

@@ -44,7 +44,7 @@ test('the content types have no wildcard, and those of a cover are all that the 
   for (const type of typesOfCovers) assert.ok(texts.includes(`"${type}":{}`), type);
 });
 
-/** The whole document, with a line per path and per schema: everybody sees a change of the interface. */
+/** The whole document, with a line per path and per schema, so that a diff shows each change of it. */
 const GOLDEN = new URL('../../../test/golden/openapi.json', import.meta.url);
 
 const membersText = (members: object): string =>

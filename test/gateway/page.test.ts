@@ -1,6 +1,6 @@
 // Tests the page's routes (docs/http-api.md, "The page") over real HTTP: the bytes that a client gets, how
 // long the client may keep them, and which sites may frame the page. Also tests the answer to a request by a
-// name that is not the node's. Refusals: test/contract/access.test.ts.
+// name that is not the node's. test/contract/access.test.ts tests which requests are refused.
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
@@ -32,7 +32,7 @@ describe('the page', () => {
   /** Pairs of a prefix and the path. A proxy may put the prefix before the path; '' stands for no proxy. */
   const withPrefixes = (path: string) => ['', '/kitchen'].map((prefix) => [prefix, path] as const);
   for (const [prefix, path] of [...withPrefixes('/'), ...withPrefixes('/ui/')]) {
-    test(`GET ${path}, seen by a browser as ${prefix}${path}, leads to ${prefix}/ui for good`, async () => {
+    test(`GET ${path}, seen by a browser as ${prefix}${path}, is permanently redirected to ${prefix}/ui`, async () => {
       const { status, headers } = await gateway.fetch({ path });
       assert.equal(status, 308);
       const { pathname } = new URL(headers.location ?? '', `http://node${prefix}${path}`);
@@ -78,7 +78,7 @@ describe('the page', () => {
     });
   }
 
-  test('the policy of the page loads nothing from elsewhere, and runs no text as a script', async () => {
+  test('the policy lets the page load nothing from elsewhere, and run no text as a script', async () => {
     const policy = await policyOf(gateway);
     assert.match(policy, /default-src 'none';.*script-src 'self';.*require-trusted-types-for 'script'/);
     assert.doesNotMatch(policy, /unsafe-|\*|https?:|data:/);

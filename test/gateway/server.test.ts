@@ -14,7 +14,8 @@ import { RawConnection } from './raw-connection.js';
 test("a port that another gateway listens on is refused, not shared, with the kernel's reason", async (context) => {
   const first = GatewayUnderTest.up().closeAtEndOf(context);
   const second = GatewayUnderTest.up().closeAtEndOf(context);
-  // Only a port that is requested by its number can be shared. This port is still free at 127.0.0.2.
+  // The kernel has chosen the port that each gateway has at 127.0.0.1, and such a port is never shared. So
+  // both now request one port by its number, at another address, where it is still free.
   const { port } = first;
   assert.deepEqual(first.gateway.listen(['127.0.0.2'], port).refused, []);
   assert.deepEqual(second.gateway.listen(['127.0.0.2'], port), { port, refused: ['127.0.0.2'] });

@@ -1,4 +1,5 @@
-// Tests the pure checks of trust: a row per line of docs/http-api.md, "Host and Origin" and per known attack.
+// Tests the pure checks of trust. There are rows for the rules of docs/http-api.md, "Host and Origin", and
+// for each known attack.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -34,13 +35,14 @@ const REFUSED = `
   127.0.0.1:99999 [127.0.0.1] 127.0.0.1:80a localhost.. . evil.example:8018
   evil.example. radio.lan.evil.example evil-radio.lan 0x7f000001 evil.example@127.0.0.1 127.0.0.1@evil.example
   127.0.0.1#evil.example 127.0.0.1:80:80`;
-const ODD = ['', '127.0.0.1, evil.example', 'evil.example 127.0.0.1'];
+/** These are refused, too. `words` would drop the empty one, and split the others at their spaces. */
+const EMPTY_OR_WITH_SPACES = ['', '127.0.0.1, evil.example', 'evil.example 127.0.0.1'];
 const words = (text: string): string[] => text.trim().split(/\s+/);
 
 describe('Host', () => {
   for (const header of words(TRUSTED))
     test(`${header} is trusted`, () => assert.ok(isTrustedHost(header, rules)));
-  for (const header of [...words(REFUSED), ...ODD])
+  for (const header of [...words(REFUSED), ...EMPTY_OR_WITH_SPACES])
     test(`${JSON.stringify(header)} is refused`, () => assert.ok(!isTrustedHost(header, rules)));
 
   test('a full hostname is also known by its first label, alone and below the suffixes of a home', () => {
@@ -92,7 +94,7 @@ describe('Origin', () => {
     ['rubbish', 'kitchen:8018', 'foreign'],
   ];
   for (const [origin, host, standing] of rows) {
-    test(`${JSON.stringify(origin)} at ${host} is ${standing}`, () =>
+    test(`the origin ${JSON.stringify(origin)} of a request to "${host}" is ${standing}`, () =>
       assert.equal(originStanding(origin, host, rules), standing));
   }
 

@@ -13,7 +13,10 @@ export const BLUETOOTH = `bluetooth: {adapter: hci0, pairingTimeout: ${PAIRING_S
 
 /** Pairs with the node's address without a scan, as a phone may try at any time. */
 const PHONE_PAIRS_UNASKED = `timeout 60 btmgmt --index 1 pair -c 3 -t 0 ${NODE}`;
-/** Has the phone scan until it knows the node's class of device, and prints this class. */
+/**
+ * Makes the phone scan until it knows the node's class of device, and prints this class. The loop writes
+ * commands for bluetoothctl, once a second, until busctl can read the class.
+ */
 const PHONE_FINDS_NODE = `class='busctl get-property org.bluez ${NODE_AT_PEER} Class'
 (until $class > /dev/null; do echo select ${PEER}; echo scan bredr; sleep 1; done) 2> /dev/null | bluetoothctl > /dev/null
 $class`;
@@ -91,7 +94,7 @@ export function outageScenarios(node: () => EmulatedNode): void {
     assert.match(await node().machine.root(SHOW_NODE), /Discoverable: no\n[\s\S]*Pairable: no/);
   });
 
-  test('controllers that go are reported, and paired devices are known when they come back', async () => {
+  test('controllers that go are reported, and when they come back, the paired devices are still known', async () => {
     await node().machine.root('systemctl stop btvirt');
     await untilBackendIs('connecting');
     assert.equal((await node().post('/bluetooth/power_up')).status, 503);

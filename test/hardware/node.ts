@@ -127,7 +127,7 @@ export class EmulatedNode {
     return [...this.stream.model.known.outputs.values()].some((output) => output.name === name);
   }
 
-  /** The stream of that name, once it plays to that output. */
+  /** The client of that name, once it plays to that output. */
   untilClient(name: string, output: string): Promise<Client> {
     return this.#untilRecord(({ clients }) => clients, { name, output });
   }
@@ -144,8 +144,8 @@ export class EmulatedNode {
   }
 
   /**
-   * Waits until the event stream and the routes have the same cards, outputs and streams, and the sound
-   * server itself has the same outputs, default and streams.
+   * Waits until the event stream and the routes have the same cards, outputs and clients, and the sound
+   * server itself has the same outputs, default output and clients.
    */
   async untilAllAgree(): Promise<void> {
     const doAgree = async (): Promise<true> => {

@@ -1,6 +1,6 @@
-// Two emulated Bluetooth controllers on one radio. The first is the node's. The second is the phone's, and
-// one bluetoothd and one sound server then serve both. For the loudspeaker, a second machine gets the second
-// controller (other-end.ts).
+// Two emulated Bluetooth controllers on one radio. The first is the node's. The second is the phone's in the
+// scenarios of a phone. There, one bluetoothd and one sound server serve both controllers. In the scenarios
+// of a loudspeaker, a second machine gets the second controller (other-end.ts).
 
 import type { DispatchedEvent } from '../consumer/parser.js';
 import { hasValues } from '../contract/audio-node.js';
@@ -49,7 +49,7 @@ export function bluetoothOf(node: () => EmulatedNode) {
       [...node().stream.model.known.cards.values()].some((each) => hasValues(each, card)),
     );
   };
-  /** Has bluetoothd killed, and resolves when the backend is up again. */
+  /** Kills bluetoothd, and resolves when the backend has been away and is up again. */
   const survivesDeathOfBluetoothd = async (): Promise<void> => {
     const { events } = node().stream;
     const from = events.length;

@@ -7,7 +7,10 @@ import { nodeUrl } from '../../src/actors/mqtt/home-assistant.js';
 import { defaultRoutes, defaultRoutes6, rankedBy, reachableAt } from '../../src/host/own-addresses.js';
 import { v4, v6 } from '../gateway/interfaces.js';
 
-/** docker0 and wg0 come first, as after a restart of the house's network. */
+/**
+ * docker0 and wg0 are listed before wlan0 and eth0, as after a restart of the house's network. The system
+ * lists interfaces by their age.
+ */
 const HOUSE = {
   lo: [v4('127.0.0.1'), v6('::1')],
   docker0: [v4('172.17.0.1')],
@@ -21,7 +24,7 @@ const isPhysical = (name: string): boolean => ['wlan0', 'eth0'].includes(name);
 const ORDERS: readonly (readonly [what: string, onDefaultRoutes: string[], addresses: string])[] = [
   ['the default route', ['eth0'], '192.168.1.5 fd00::2 192.168.1.6 192.168.1.7 172.17.0.1 10.10.0.1'],
   [
-    'the metrics of two default routes',
+    'the order of two default routes',
     ['wlan0', 'eth0'],
     '192.168.1.7 192.168.1.5 fd00::2 192.168.1.6 172.17.0.1 10.10.0.1',
   ],
@@ -55,7 +58,7 @@ test("Home Assistant's link to the page has the first address, or the node's nam
   assert.equal(nodeUrl('kitchen', served, withLinkLocalOnly), 'http://kitchen.local:8018');
 });
 
-test('the default routes of IPv4 are read by their metrics', () => {
+test('the default routes of IPv4 are read in the order of their metrics', () => {
   const table = `Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT
 wlan0\t00000000\t0101A8C0\t0003\t0\t0\t600\t00000000\t0\t0\t0
 eth0\t00000000\t0101A8C0\t0003\t0\t0\t100\t00000000\t0\t0\t0
@@ -67,7 +70,7 @@ down0\t00000000\t0101A8C0\t0002\t0\t0\t1\t00000000\t0\t0\t0
   assert.deepEqual(defaultRoutes(''), []);
 });
 
-test('the default routes of IPv6 are read by their metrics, without routes that refuse packets', () => {
+test('the default routes of IPv6 are read in the order of their metrics, without routes that refuse packets', () => {
   const zeros = '0'.repeat(32);
   const gateway = 'fe800000000000000000000000000001';
   const row = (destination: string, prefix: string, metric: string, flags: string, name: string): string =>

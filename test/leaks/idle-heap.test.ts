@@ -12,8 +12,8 @@ import { until } from '../until.js';
 
 const RECORDS = 300_000;
 /**
- * The heap may stay this much larger. It grows by some 50 MB. The young generation alone can keep 32 MB of
- * these, which is more than this bound.
+ * The heap may stay this much larger. It grows by some 50 MB, and the young generation alone can keep 32 MB
+ * of these. So the heap gets below this bound only after the young generation has shrunk, too.
  */
 const LEFT_BYTES = 16 * 1024 * 1024;
 /** V8 begins each collection after 7 to 12 s, and two are needed. */
@@ -63,6 +63,7 @@ test('an actor that is pinged gives back the memory of many records that it no l
   };
   await until('the heap is small again', isSmall, COLLECTED_MS);
   assert.ok(measurement.callCount() > 0, 'V8 was asked to collect');
+  // This warning proves that warnings reach the log. It must be the only one.
   process.emitWarning('too many listeners', 'MaxListenersExceededWarning');
   await until('the warning is a line of the log', async () => warnings.length > 0);
   assert.deepEqual(warnings, ['MaxListenersExceededWarning']);

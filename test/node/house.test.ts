@@ -176,8 +176,9 @@ inOwnNetwork(import.meta.url, () => {
       await announce('last', LAST_ANNOUNCEMENT);
       // Only the last announcement makes this text, because its node has another interface (odio-api).
       await inEveryEngine((page) => page.sees('Opens its own page'));
-      // The policy of a page is made of what is announced when the page is loaded. The new policy permits
-      // `far.local`, so the room of this false host is away, no longer blocked.
+      // The policy of a page permits the nodes that are known when the page is loaded. The first policy
+      // blocked requests to `far.local`, and the new one permits them. So the page now shows the room of
+      // this false host as away.
       await inEveryEngine(async (page) => {
         await open(page);
         await page.sees(AWAY_TEXT);

@@ -14,10 +14,10 @@
 //   not outlive the node, nor meet those of another nspawn.
 // - CAP_SYS_RESOURCE is not needed, because systemd in a container ignores that it may not lower OOM scores.
 //
-// The test process holds the keeper's standard input. However the test process ends (close, crash, SIGKILL,
-// Ctrl-C), this pipe ends with it. The keeper then kills the PID namespace and removes the cgroup. If the
-// keeper itself is killed, the parent-death signal ends the PID namespace, and all mounts vanish with the
-// last process. Only in this case an empty folder and an empty cgroup stay behind.
+// The test process holds the keeper's standard input. This pipe ends with the test process, no matter how
+// that ends (close, crash, SIGKILL, Ctrl-C). The keeper then kills the PID namespace and removes the cgroup.
+// If the keeper itself is killed, the parent-death signal ends the PID namespace, and all mounts vanish with
+// the last process. Only in this case an empty folder and an empty cgroup stay behind.
 
 /**
  * Runs inside the keeper's namespaces. Reads `boot` lines on descriptor 4, writes `ended STATUS` to

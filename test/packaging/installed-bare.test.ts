@@ -87,6 +87,7 @@ for (const debian of ['12', '13']) {
   describe(`the tarball on a bare Debian ${debian}`, { skip: whyNoNode('debootstrap') }, () => {
     let booted: Node | undefined;
     const node = (): Node => booted ?? assert.fail('the node has not booted');
+    /** Runs a script as ann. The outer `sh -c` gets the script as the argument that it calls `$0`. */
     const tryAsAnn = (script: string): Promise<Ran> =>
       node().root('sh', '-c', `exec ${AS_ANN} sh -euc "$0"`, script);
 

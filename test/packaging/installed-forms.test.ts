@@ -52,6 +52,7 @@ describe('the forms of the package', { skip: whyNoNode() }, () => {
     assert.equal(await node().shell(PRINT_SETUP), before);
   });
 
+  // Late parts are loaded only when they are used (test/contract/late-parts.ts).
   test('the form with Node loads late parts of commands, gateway and players', () => loadsLateParts(node()));
 
   test('purging the replaced form removes nothing of the new one', async () => {

@@ -208,11 +208,11 @@ describe('the packages', { skip }, () => {
     assert.deepEqual(wrong, []);
   });
 
-  // A sound server is only suggested, so that apt installs little.
   for (const [form, architecture, contained, absent] of [
     ['tonearm', 'arm64', /^Architecture: arm64$/m, /npm|gyp|gcc|make|ARMv7/],
     ['tonearm', 'arm64', /^Depends: nodejs \(>= 20\), nodejs \(<< 25\), libc6 \(>= 2\.28\), /m],
     ['tonearm', 'armhf', /^Depends: nodejs \(>= 20\), nodejs \(<< 23\), /m],
+    // A sound server is only suggested, so that apt installs little.
     ['tonearm', 'arm64', /^Recommends: polkitd\nSuggests: pipewire-pulse \| pulseaudio, /m],
     ['tonearm', 'amd64', /^Conflicts: tonearm-with-node\nReplaces: tonearm-with-node$/m],
     ['tonearm', 'armhf', /^ It needs an ARMv7 processor/m],
@@ -236,7 +236,7 @@ describe('the packages', { skip }, () => {
   // This machine has no such processor. A `uname` that prints its name stands in for it, and a `node` that
   // prints its arguments stands in for Node.
   for (const [machine, runs] of MACHINES) {
-    test(`on ${machine} armhf ${runs ? 'starts' : 'does not start, and says why in one line'}`, async () => {
+    test(`on ${machine} the armhf package ${runs ? 'starts' : 'does not start, and says why in one line'}`, async () => {
       const programs = join(await treeOf('armhf'), `programs-${machine}`);
       mkdirSync(programs);
       for (const [name, text] of Object.entries({ uname: `echo ${machine}`, node: 'echo "$@"' }))

@@ -21,37 +21,41 @@ const ELF_MACHINE_OFFSET = 18;
 const EXPECTED_FILES =
   'LICENSE bin/tonearm install.sh lib/systemd/user/tonearm.service lib/tonearm/main.js lib/tonearm/node sbin/tonearm-setup share/doc/tonearm/docs/install.md share/bash-completion/completions/tonearm share/fish/vendor_completions.d/tonearm.fish share/man/man1/tonearm-ctl.1 share/man/man1/tonearm.1 share/man/man8/tonearm-setup.8 share/tonearm/config.example.yaml share/tonearm/polkit/tonearm.rules.in share/zsh/site-functions/_tonearm third-party-notices.txt';
 
-const nameOf = (node: string): string => `tonearm-${VERSION}-linux-${node}`;
+/** `processor` is the processor's name in Node, here and below. */
+const nameOf = (processor: string): string => `tonearm-${VERSION}-linux-${processor}`;
 const digest = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
 
 describe('the tarballs', { skip: lacks({ programs: ['tar', 'gzip', 'npm'] }) }, () => {
   const folder = temporaryFolder({ after });
-  const fileOf = (node: string): string => join(folder, `${nameOf(node)}.tar.gz`);
-  const treeOf = (node: string): string => join(folder, nameOf(node));
+  const fileOf = (processor: string): string => join(folder, `${nameOf(processor)}.tar.gz`);
+  const treeOf = (processor: string): string => join(folder, nameOf(processor));
 
   before(async () => {
     await buildTarball('--fast', '--arch', 'all', '--out', folder);
-    for (const node of Object.keys(ELF_MACHINES)) await run('tar', ['-C', folder, '-xzf', fileOf(node)]);
+    for (const processor of Object.keys(ELF_MACHINES))
+      await run('tar', ['-C', folder, '-xzf', fileOf(processor)]);
   });
 
-  for (const [node, machine] of Object.entries(ELF_MACHINES)) {
-    test(`the tarball for ${node} has one folder, which belongs to root, with Node and all binaries that this Node needs`, async () => {
-      const lines = (await output('tar', '-tvzf', fileOf(node))).trimEnd().split('\n');
+  for (const [processor, machine] of Object.entries(ELF_MACHINES)) {
+    test(`the tarball for ${processor} has one folder, which belongs to root, with Node and all binaries that this Node needs`, async () => {
+      const lines = (await output('tar', '-tvzf', fileOf(processor))).trimEnd().split('\n');
       const wrong = lines.filter((line) => !/^(?:-rw[x-]r-[x-]r-[x-]|drwxr-xr-x) 0\/0 /.test(line));
       assert.deepEqual(wrong, []);
       const paths = lines.map((line) => line.split(' ').at(-1) ?? '');
-      const outside = paths.filter((path) => !path.startsWith(`${nameOf(node)}/`));
+      const outside = paths.filter((path) => !path.startsWith(`${nameOf(processor)}/`));
       assert.deepEqual(outside, []);
 
-      const files = paths.map((path) => path.slice(nameOf(node).length + 1));
+      const files = paths.map((path) => path.slice(nameOf(processor).length + 1));
       const missing = EXPECTED_FILES.split(' ').filter((file) => !files.includes(file));
       assert.deepEqual(missing, []);
       assert.deepEqual(
         files.filter((file) => file.endsWith('.node')),
-        ['newer', 'older'].map((age) => `lib/tonearm/uws-${age}/uws_linux_${node}_${MODULE_VERSION}.node`),
+        ['newer', 'older'].map(
+          (age) => `lib/tonearm/uws-${age}/uws_linux_${processor}_${MODULE_VERSION}.node`,
+        ),
       );
       assert.equal(
-        readFileSync(join(treeOf(node), 'lib/tonearm/node')).readUInt16LE(ELF_MACHINE_OFFSET),
+        readFileSync(join(treeOf(processor), 'lib/tonearm/node')).readUInt16LE(ELF_MACHINE_OFFSET),
         machine,
       );
     });

@@ -1,5 +1,5 @@
 // Tests a control of the page: it displays no echo of an older value, sends one request at a time, and always
-// sends the last value.
+// sends the last value. An echo is a value of the control that the node reports back.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -12,7 +12,7 @@ const isSame = (left: number, right: number): boolean => Math.abs(left - right) 
 type Input = Parameters<typeof advance<number>>[1];
 const known = (value: number): Input => ({ kind: 'known', value });
 const set = (value: number): Input => ({ kind: 'set', value });
-/** `settled`: an accepted value has waited for its echo as long as it may (`SETTLE_MS` of control.ts). */
+/** `settled`: the control has waited for an echo as long as it may (`SETTLE_MS` of control.ts). */
 const [grab, release, accepted, refused, settled] = (
   ['grab', 'release', 'accepted', 'refused', 'settled'] as const
 ).map((kind): Input => ({ kind })) as [Input, Input, Input, Input, Input];
@@ -80,7 +80,7 @@ const ROWS: readonly Row[] = [
     sent: [0.6],
   },
   {
-    title: 'displays newer values only some time after the finger on it has left',
+    title: 'displays a newer value of the node only some time after the finger has left the control',
     inputs: [grab, known(0.9), release, settled],
     displayed: [0.5, 0.5, 0.5, 0.9],
     sent: [],

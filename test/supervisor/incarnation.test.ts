@@ -85,8 +85,9 @@ for (const [isKilled, title] of [
     post(batchOf('a'));
     await until('the first text is handed on', () => delivered.length > 0);
     post(batchOf('b'), batchOf('c'));
-    // The clock stands still, so b and c count as a storm, which is delivered at the end of its turn. When
-    // the callback runs, b and c have arrived, but their turn has not ended. d has not arrived at `close`.
+    // The clock stands still, so b and c count as a storm, and wait for the end of the turn in which they
+    // arrive. The callback runs earlier in this turn. The incarnation has not received d when `close` is
+    // called, so `close` reads d from the port.
     const lastItems = await new Promise<FromActor[]>((resolve) => {
       setImmediate(() => {
         post(batchOf('d'));

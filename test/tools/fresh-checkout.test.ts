@@ -14,7 +14,7 @@ const NOT_IN_CLONE = ['./.git', './node_modules', './build*', './dist*', './*.de
 const NPM = '9.2.0';
 /** The Node of Debian 12, and a Node for which no package on the registry has a binary. */
 const NODES = ['18', '26'];
-/** This Node cannot even read the bundles. */
+/** This Node cannot read the bundles, so main.js loads old-node.js instead (packaging/build.mjs). */
 const OLD_NODE = '12';
 const NODE_PACKAGE = `node-linux-${process.arch}`;
 

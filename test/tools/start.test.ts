@@ -214,6 +214,7 @@ describe('npm start looks for a sound server where the daemon does', () => {
   }
 
   const machine = readMachineId() ?? '';
+  /** `%h` stands for the home directory, and `%m` for the machine's id. */
   const rows: readonly (readonly [where: string, socket: string, env: Readonly<Record<string, string>>])[] = [
     ['in PULSE_SERVER', 'named', { PULSE_SERVER: '{%m}unix:%h/named' }],
     ['in PULSE_RUNTIME_PATH', 'own/native', { PULSE_RUNTIME_PATH: '%h/own' }],

@@ -219,7 +219,7 @@ describe('events', DEADLINE, () => {
 });
 
 describe('commands', DEADLINE, () => {
-  /** Each server sends its event before it answers this request. */
+  /** Each kind of server sends the event about a command before it answers this request. */
   const eventBefore = { PipeWire: COMMAND.setInputVolume, PulseAudio: COMMAND.getInput };
   for (const [kind, command] of Object.entries(eventBefore)) {
     test(`the record that a command changes is read only once, though the server sends an event about it, as ${kind} does`, async (t) => {
@@ -249,7 +249,8 @@ describe('commands', DEADLINE, () => {
 
       const answer = backend.handle(VOLUME);
       await until('the command is sent', () => server.count(COMMAND.setInputVolume) === 1);
-      // The request that follows this event shows that the backend has read the reply before it.
+      // The backend requests the server's info after this event. By then it has read the reply, because the
+      // server sent the reply before the event.
       server.responder.send(event('serverChange', 0xffffffff));
       await until('the reply is processed', () => server.count(COMMAND.getServerInfo) === 2);
 

@@ -43,7 +43,7 @@ const IS_OUTPUT = 1;
 const NO_LATENCY_OFFSET = [0x72, 0, 0, 0, 0, 0, 0, 0, 0];
 
 /** The answer to GET_CARD_INFO. */
-const cardFields = (activeProfile: string, unplugged: readonly string[]): Bytes =>
+const cardFields = (activeProfile: string, unusable: readonly string[]): Bytes =>
   [
     u32(CARD),
     text('dac'),
@@ -56,7 +56,7 @@ const cardFields = (activeProfile: string, unplugged: readonly string[]): Bytes 
       u32(sinks),
       u32(NO_SOURCES),
       u32(PRIORITY),
-      u32(unplugged.includes(profile) ? 0 : 1),
+      u32(unusable.includes(profile) ? 0 : 1),
     ]),
     text(activeProfile),
     props(textProp('device.description', 'The card')),
@@ -84,8 +84,8 @@ class World {
     .set(1, ['kitchen', {}]);
   cards: readonly number[] = [CARD];
   profile = 'stereo';
-  /** The profiles for which nothing is plugged in. */
-  unplugged: readonly string[] = ['hdmi'];
+  /** The profiles that the server reports as unusable now. */
+  unusable: readonly string[] = ['hdmi'];
   defaultSink = 'stereo';
   /** The index of the sink to which the stream plays. */
   streamSink = 0;
@@ -113,13 +113,13 @@ class World {
     [COMMAND.getInput]: this.#input,
     [COMMAND.getCards]: ({ tag }, responder) =>
       Buffer.concat([
-        responder.reply(tag, ...this.cards.map(() => cardFields(this.profile, this.unplugged))),
+        responder.reply(tag, ...this.cards.map(() => cardFields(this.profile, this.unusable))),
         ...this.onListed(),
       ]),
     [COMMAND.getCard]: ({ tag, fields }, responder) => {
       const isThere = this.cards.includes(fields.readUInt32BE(1));
       return isThere
-        ? responder.reply(tag, cardFields(this.profile, this.unplugged))
+        ? responder.reply(tag, cardFields(this.profile, this.unusable))
         : responder.error(tag, ERROR.noEntity);
     },
     [COMMAND.setCardProfile]: ({ tag }, responder) =>
@@ -139,7 +139,7 @@ const serverChanged = event('serverChange', NOWHERE);
 const PATIENT = { switchMs: 3_600_000, commandMs: 3_600_000 };
 
 describe('a card', DEADLINE, () => {
-  test('is published with what the server reports of each profile, and its output has the id of the card', async (t) => {
+  test('is published with what the server reports of each profile, and its output has the name of the card', async (t) => {
     const { recorder } = await startNode(t);
     const profileRecord = (name: string, outputs: number, available: string) => {
       return { name, description: `Profile ${name}`, available, outputs, inputs: 0 };
@@ -184,7 +184,7 @@ describe('a card', DEADLINE, () => {
     assert.equal(faultOf(await backend.handle(profile('hdmi'))), 'profile-unavailable');
     assert.equal(available(), 'no');
 
-    world.unplugged = [];
+    world.unusable = [];
     world.onProfile = () => {
       world.profile = 'hdmi';
       return [];

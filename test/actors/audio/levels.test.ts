@@ -46,7 +46,7 @@ describe('the playing outputs are listed', () => {
   }
 });
 
-test('a playing output has its measured level, if there is one; any other known output has 0, and an unknown one none', () => {
+test('a playing output has its measured level, or none if it was not measured; other known outputs have 0, and unknown ones have none', () => {
   const textOf = (...measured: (readonly [sink: number, peak: readonly number[]])[]) => {
     const levels = { outputs: new Map(measured), inputs: new Map() };
     return levelText(currentLevels(stateWith([LIVING, KITCHEN], [NEWS]), new Set(), levels));

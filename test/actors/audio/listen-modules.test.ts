@@ -113,7 +113,7 @@ const ROWS: readonly (readonly [
   ['a pair without its input waits', [pair('phono', 'living')], observedLoopbacks()],
   ['a pair without its output waits', [pair('mike', 'attic')], observedLoopbacks()],
   [
-    'a loopback that has lost both ends is unloaded, and its pair waits',
+    'a loopback whose output no longer exists is unloaded, and its pair waits',
     [pair('mike', 'attic')],
     observedLoopbacks({ pair: pair('mike', 'attic') }),
     'unload 0',

@@ -58,7 +58,8 @@ describe('the name of a client', () => {
 describe('names of live clients', () => {
   /**
    * `ID WISH -> NAME`: a client prefers the name WISH, and gets NAME. `ID leaves for WISH`: the client now
-   * prefers WISH, so its present name is freed. A name with a number is kept, and so is WISH itself.
+   * prefers WISH, so its present name is freed. It keeps the present name if this has a number, or is WISH
+   * already.
    */
   const rows: readonly (readonly [what: string, ...steps: string[]])[] = [
     ['that are taken get a number', '1 A -> A', '2 A -> A #2', '3 A -> A #3'],

@@ -5,8 +5,10 @@ import { test } from 'node:test';
 import { BURST_MAX_RECORDS, REMOVALS_MAX_RECORDS, Refetch } from '../../../src/actors/audio/refetch.js';
 
 /**
- * The words of the steps. `reply` is the valid reply of a single read, `lateReply` one that a removal has
- * made invalid. `list` is the reply of the list, `listWithout` one from which this record must be left out.
+ * The words of the steps. `hold` keeps a record from being read while a command changes it, until `release`.
+ * `end` is the event of a removal, `all` makes the whole list due. `reply` is the valid reply of a single
+ * read, `lateReply` one that a removal has made invalid. `list` is the reply of the list, `listWithout` one
+ * from which this record must be left out.
  */
 const ACTIONS: Readonly<Record<string, (refetch: Refetch, index: number) => unknown>> = {
   event: (refetch, index) => refetch.onChanged(index),
@@ -21,7 +23,7 @@ const ACTIONS: Readonly<Record<string, (refetch: Refetch, index: number) => unkn
   listWithout: (refetch, index) => assert.deepEqual([...refetch.settleList()], [index]),
 };
 
-/** After the colon of a step is the reading that is due then: a record, the `list`, or `-` for none. */
+/** A step may end with a colon and the reading that is due then: a record, the `list`, or `-` for none. */
 const ROWS: readonly (readonly [what: string, steps: string])[] = [
   [
     'an event during a reading requests no further reading, because the reply is newer',

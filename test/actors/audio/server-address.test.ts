@@ -166,7 +166,7 @@ describe('client.conf', () => {
     ['is missing beside its folder', { [`${CONF}.d/10.conf`]: 'default-server = /b' }],
     ['does not mention a server', { [CONF]: 'autospawn = no\n' }],
   ];
-  /** The sockets of a user who has this home, and this runtime directory. */
+  /** The sockets of a user whose home is also the runtime directory. */
   const userSockets = (home: string) => [
     join(home, 'pulse/native'),
     join(home, CONF, '../m1-runtime/native'),

@@ -35,7 +35,7 @@ const DEVICE_COUNT = 512;
  */
 const LIST_MAX_BYTES = 80 * 1024;
 
-test('if one line cannot hold all known devices, it holds the first ones and the connected ones', () => {
+test('if one line of the event stream cannot hold all known devices, it holds the first ones and the connected ones', () => {
   const allDevices = Array.from({ length: DEVICE_COUNT }, (_, index): BluetoothDevice => {
     // The device with the index 258 has the address `00:00:00:00:01:02`.
     const Address = `00:00:00:00:0${Math.floor(index / 256)}:${(index % 256).toString(16).padStart(2, '0')}`;

@@ -27,7 +27,7 @@ function options(...paths: readonly string[]) {
   };
 }
 
-/** Starts the daemon's side of a bus, which dials until the test ends. */
+/** Starts the daemon's side of a bus. This side dials the bus until the test ends. */
 function startBus(t: TestContext, options: Options) {
   const owner = new NotingOwner();
   const link = new Bus('units', options, owner);
@@ -47,7 +47,7 @@ async function startConnectedBus(
   return { bus, owner, link };
 }
 
-const askOwner = (link: Bus<'units'>) => link.call(BUS_METHODS.getNameOwner, ['a.b']);
+const callGetNameOwner = (link: Bus<'units'>) => link.call(BUS_METHODS.getNameOwner, ['a.b']);
 const ANSWER = { ok: true, value: ':1.9' };
 const CLOSED = { ok: false, error: { kind: 'closed' } };
 /** The reply to GetNameOwner. */
@@ -80,7 +80,7 @@ for (const [what, script, reason] of FAILING_GREETINGS) {
     assert.match(owner.notes[down] ?? '', reason);
 
     await owner.waitForNote(/^up/, down);
-    assert.deepEqual(await askOwner(link), ANSWER);
+    assert.deepEqual(await callGetNameOwner(link), ANSWER);
   });
 }
 
@@ -97,7 +97,7 @@ test('a missing socket is reported once as the reason, and the bus is tried agai
   await fifthAttempt;
 
   assert.equal(owner.notes.length, 1);
-  assert.deepEqual(await askOwner(link), CLOSED);
+  assert.deepEqual(await callGetNameOwner(link), CLOSED);
 });
 
 const ANOTHER_SIGNATURE = "GetNameOwner answered with the signature 'g'";
@@ -126,8 +126,8 @@ for (const [what, answer, expected] of FAILING_ANSWERS) {
       },
     }));
 
-    assert.deepEqual(await askOwner(link), { ok: false, error: expected });
-    assert.deepEqual(await askOwner(link), ANSWER);
+    assert.deepEqual(await callGetNameOwner(link), { ok: false, error: expected });
+    assert.deepEqual(await callGetNameOwner(link), ANSWER);
     assert.equal(bus.connections(), 1);
   });
 }
@@ -151,10 +151,10 @@ for (const [where, bytes] of Object.entries(STOPS)) {
       deadlines,
     );
 
-    assert.deepEqual(await askOwner(link), CLOSED);
+    assert.deepEqual(await callGetNameOwner(link), CLOSED);
     const down = await owner.waitForNote(/^down: a message did not end within 1000 ms/);
     await owner.waitForNote(/^up/, down);
-    assert.deepEqual(await askOwner(link), ANSWER);
+    assert.deepEqual(await callGetNameOwner(link), ANSWER);
   });
 }
 
@@ -170,7 +170,7 @@ test('a connection on which a message pauses, but is completed, stays open', asy
 
   const { bus, owner, link } = await startConnectedBus(t, () => pausing, { callDeadlineMs: NEVER_MS });
   for (let count = 0; count < 3; count += 1) {
-    const answer = askOwner(link);
+    const answer = callGetNameOwner(link);
     await until('the bus has got the call', () => bus.received.length > count);
     complete();
     assert.deepEqual(await answer, ANSWER);
@@ -181,11 +181,12 @@ test('a connection on which a message pauses, but is completed, stays open', asy
 test('a message that makes dbus-next throw does not delay the answer behind it, even if no more bytes come', async (t) => {
   const { owner, link } = await startConnectedBus(t, () => ({
     call: (socket, { serial }) => {
+      // The type `h` is a file descriptor. dbus-next throws at a message that has one (stream-guard.ts).
       socket.write(Buffer.concat([signal(':1.66', 'a.b', 'C', 'h', 0), ownerReply(serial)]));
     },
   }));
 
-  assert.deepEqual(await askOwner(link), ANSWER);
+  assert.deepEqual(await callGetNameOwner(link), ANSWER);
   assert.deepEqual(owner.notes, ['up']);
 });
 
@@ -202,7 +203,7 @@ test('the compiler and the bus refuse a method that changes something on the sys
   assert.equal(bus.received.length, 0);
 });
 
-test('if an owner fails when the bus is up, the connection is closed, and another one is made', async (t) => {
+test('if the actor that owns a bus fails when the bus is up, the connection is closed, and another one is made', async (t) => {
   const bus = await scriptedBus(() => HONEST, t);
   const { owner } = startBus(t, options(bus.path));
   owner.onUp = () => {
@@ -269,21 +270,21 @@ test('a bus that is stopped before it is connected reports nothing more', async 
   while (bus.connections() === 0) await new Promise((resolve) => setImmediate(resolve));
 
   link.stop();
-  assert.deepEqual(await askOwner(link), CLOSED);
+  assert.deepEqual(await callGetNameOwner(link), CLOSED);
   assert.deepEqual(owner.notes, []);
 });
 
 test('at most 256 calls wait for an answer, and further calls are refused', async (t) => {
   const { link } = await startConnectedBus(t, () => ({ call: () => undefined }));
 
-  const calls = Array.from({ length: 300 }, () => askOwner(link));
+  const calls = Array.from({ length: 300 }, () => callGetNameOwner(link));
   const kinds = (await Promise.all(calls)).map((outcome) => (outcome.ok ? 'ok' : outcome.error.kind));
 
   assert.equal(kinds.filter((kind) => kind === 'timeout').length, 256);
   assert.equal(kinds.filter((kind) => kind === 'local').length, 44);
 });
 
-test('the second of two addresses is tried when the first does not answer', async (t) => {
+test('the second of two addresses is tried when the first has no socket', async (t) => {
   const bus = await scriptedBus(() => HONEST, t);
   const { owner } = startBus(t, options(`${bus.path}-absent`, bus.path));
   await owner.waitForNote(/^up/);

@@ -152,7 +152,7 @@ export class ScriptedBus {
 
 /**
  * Listens in a folder of its own, until `close` or the end of the test. `scriptOf` returns the script of each
- * connection, which are counted from 1.
+ * connection. The first connection has the number 1.
  */
 export async function scriptedBus(
   scriptOf: (connection: number) => Script,

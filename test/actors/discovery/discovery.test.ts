@@ -154,7 +154,8 @@ test('a service that is no node takes no place in the list; services beyond the 
   const bus = await startAvahi(t, (socket, { serial, text }) => {
     peer = socket;
     const isAttic = text.includes('ServiceResolverNew') && text.includes('attic');
-    // The service is found before the path of its resolver is known.
+    // The service is found before the path of its resolver is known. The resolver has the path of the
+    // scripted signals, so that the signal `Failure` below comes from this resolver.
     const foundFirst = Buffer.concat([foundSignal('attic', 'api=tonearm'), reply(serial, 'o', SIGNALS_AT)]);
     if (isAttic) socket.write(foundFirst);
     return isAttic;

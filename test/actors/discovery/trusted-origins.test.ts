@@ -99,7 +99,8 @@ test('no announcement gives trust to a name of the web or to a public address', 
     const address = random.pick([...UNTRUSTED_ADDRESSES, ...TRUSTED_ADDRESSES]);
     const host = random.pick([strangeHost, `${strangeHost}.local`, address]);
     const service = { name: 'x', host, address, port: 8018 };
-    const sighting = parseSighting(service, [Buffer.from('api=tonearm')], random.below(2) === 0);
+    const isLocal = random.below(2) === 0;
+    const sighting = parseSighting(service, [Buffer.from('api=tonearm')], isLocal);
     const node = sighting && announcedNode([sighting], undefined);
     if (node === undefined) continue;
     for (const origin of trustedOrigins(node)) {

@@ -42,7 +42,10 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   after(() => broker.stop());
   let nodeCount = 0;
 
-  /** Starts a node with its own branch and all kinds of records, and a spy on the branch. */
+  /**
+   * Starts a node with its own branch and all kinds of records, and a spy on the branch. If `options` give
+   * the node another topic, the spy does not receive the messages of that branch.
+   */
   async function startNode(t: TestContext, options: Partial<NodeOptions> = {}) {
     nodeCount += 1;
     const topic = `house/${nodeCount}`;

@@ -10,7 +10,7 @@ import { commanded } from '../../broker/simulated-node.js';
 
 /**
  * A request is its operation, with the values of its parameters, and its body. `none` stands for a request
- * without an operation.
+ * without an operation, and `?` for a parameter whose level in the topic cannot be decoded, such as `a%zz`.
  */
 type ExpectedRequest = readonly [what: string, body?: unknown];
 type Row = readonly [topic: string, payload: string, ...expected: readonly ExpectedRequest[]];
@@ -254,7 +254,7 @@ test('a flood of commands, each with its own queue, is refused beyond the bound'
   assert.equal(begun.length, RUNNING_MAX);
 });
 
-test('after a flood as many commands may wait as before', async () => {
+test('after a flood of commands has ended, as many commands may wait as before it', async () => {
   const { add, finish } = manualQueues();
   for (let round = 0; round < 3; round += 1) {
     const settings = Array.from({ length: 100 }, () => add(waitingRequest('v', 'v')));

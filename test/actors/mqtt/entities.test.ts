@@ -7,7 +7,7 @@ import type { InterfaceAddresses } from '../../../src/host/own-addresses.js';
 import { AnnouncedNode, PLAYER } from '../../broker/announced-node.js';
 import { CARD, health, output, put, WHOLE_NODE } from '../../broker/simulated-node.js';
 
-test('the default output is chosen by the names that volumes have, and each name is unique', () => {
+test('the choice of the default output has the same names as the volumes of the outputs, and each name is unique', () => {
   const records = ['Hall (sink-0)', 'Hall', 'Hall', 'Say "}}" \\ %}'].map((label, i) =>
     put('audio.outputs', `${10 + i}`, output(10 + i, `sink-${i}`, { label })),
   );
@@ -54,7 +54,7 @@ test('an output whose limit is 0 has a sensor instead of a slider', () => {
   assert.equal(components['output_dac_mute']?.['platform'], 'switch');
 });
 
-test('the later of two outputs or cards with the same name has its id in its key, name and option', () => {
+test('the later of two outputs or cards with the same name has its id in its topic, name and option, and no unique id occurs twice', () => {
   const outputsOfOneName = [7, 8].map((id) =>
     put('audio.outputs', `${id}`, output(id, 'hall', { description: 'Hall' })),
   );

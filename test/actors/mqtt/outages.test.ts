@@ -98,7 +98,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     assert.ok(!lines[0]?.includes('wrong'), 'the log does not have the password');
   });
 
-  test('is connecting, with a reason, while its broker allows it to publish nothing', async (t) => {
+  test('is connecting, with a reason, while its broker refuses everything that it publishes', async (t) => {
     const files = { acl: 'topic read #\ntopic write nothing\n' };
     const broker = await startTestBroker(t, { files, lines: ['acl_file DIR/acl'] });
     const node = simulatedNode(t, { url: broker.url });

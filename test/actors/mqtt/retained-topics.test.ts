@@ -115,6 +115,8 @@ function publishInRounds(node: AnnouncedNode, ...changes: readonly Change[]): re
 
 test('the device message comes before the removal of an output, and before a default output that has returned', () => {
   const node = publishedNode(true);
+  // The first device message has only the `platform` of the removed entities, and the second one does not
+  // have them (home-assistant.ts).
   const removal = ['device: Living room', 'no audio/outputs/kitchen; device: Living room'];
   assert.deepEqual(publishInRounds(node, drop('audio.outputs', '2')), removal);
 

@@ -84,6 +84,7 @@ test('a topic that changes all the time is published at most once per interval, 
     if (nowMs <= 1000)
       node.publishRecords(put('audio.outputs', '2', output(2, 'kitchen', { volume: nowMs / 1000 })));
     clock.advance(10);
+    // The scripted broker acknowledges a message one turn later, so the bridge needs more than one turn.
     for (let turn = 0; turn < 4; turn += 1) await new Promise(setImmediate);
   }
 

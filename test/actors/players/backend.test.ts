@@ -118,7 +118,8 @@ test('two connections of a process are one player only if the second name is the
   players.get('vlc')?.leave();
   await until('the connection with the long name is a player', () => recorder.names.includes(longName));
   assert.deepEqual(recorder.names, [...others, longName].sort());
-  // The last two lines are the end of `vlc` and the record that is expected.
+  // The last two lines drop the record of `vlc` and put the record of the long name. No earlier line may put
+  // the long name, because the two connections were one player.
   const earlierLines = recorder.published.slice(0, -2);
   assert.ok(!earlierLines.includes(`put players ${longName}`), recorder.published.join());
 
@@ -154,6 +155,7 @@ test('changes are read from signals, and properties that a signal invalidates ar
   );
   assert.equal(reread.loop_status, undefined, 'a property that is missing in a reading no longer exists');
   assert.equal(reread.capabilities.can_play, false);
+  // A player without the property `Identity` is called by its name on the bus (facts.ts).
   assert.deepEqual([reread.identity, reread.can_quit], ['scripted', undefined]);
 
   player.announce({ Identity: new Variant('s', 'Renamed') }, [], ROOT_INTERFACE);
@@ -304,7 +306,7 @@ test('each D-Bus error of a player becomes the fault that belongs to it', async 
   }
 });
 
-test('each command is one call, and a player is never sent what it cannot do', async (t) => {
+test('each command becomes the call that belongs to it, and a player is never sent what it cannot do', async (t) => {
   const { backend, recorder, start } = await startBackend(t);
   const track = metadata({ 'mpris:trackid': new Variant('o', '/t/1') });
   const player = await start('scripted', { Metadata: track });

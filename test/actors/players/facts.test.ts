@@ -1,4 +1,5 @@
-// From a player's properties to records, metadata as text, and extrapolated positions.
+// Tests how a player's properties become its record, how metadata become texts, and how positions are
+// extrapolated.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -150,7 +151,7 @@ test('a clock that is set changes no position, and is noticed', () => {
   assert.deepEqual(anchorAt(anchorOf(0), motion, later), { positionUs: 1_000_000, moment: later });
 });
 
-test('a reading is a jump if it differs from the extrapolated position', () => {
+test('a reading is a jump if it differs by more than half a second from the extrapolated position, or has no position any more', () => {
   const motion = { rate: 1, lengthUs: undefined };
   assert.ok(!isJump(anchorOf(0), motion, 1_200_000, momentAfter(1_000)));
   assert.ok(isJump(anchorOf(0), motion, 1_600_000, momentAfter(1_000)));

@@ -81,7 +81,7 @@ test('the position is read once when a track should have ended, and again when t
     manual.advance(1);
     await until(`the position is read at the end of round ${round}`, () => readingCount() === before + 1);
     await untilAt(1);
-    // Like at the start, the position is 3 s then.
+    // At the end of these 2 s the position is 3 s again, and 12 s of the track are left.
     manual.advance(2_000);
   }
 });
@@ -105,7 +105,7 @@ const TRACK_IDS: readonly (readonly [what: string, more: object])[] = [
   ['always the same id', { 'mpris:trackid': new Variant('o', '/track') }],
 ];
 for (const [what, more] of TRACK_IDS) {
-  test(`the next track of a player with ${what} begins at its beginning`, async (t) => {
+  test(`the next track of a player whose tracks have ${what} begins at its beginning`, async (t) => {
     const { manual, player, recorder } = await startPlaying(t, { Metadata: trackMetadata('One', 240, more) });
     manual.advance(221_000);
     // From now on the player answers no reading. An earlier answer may still arrive after the first signal,
@@ -118,7 +118,7 @@ for (const [what, more] of TRACK_IDS) {
     });
     assert.ok((next.position ?? 0) < SECOND_US, `the position is ${next.position}`);
   });
-  test(`the next track of a player with ${what}, if it is as long as the track before, has the position that is read`, async (t) => {
+  test(`the next track of a player whose tracks have ${what}, if it is as long as the track before, has the position that is read`, async (t) => {
     const { manual, player, untilAt, moveTo } = await startPlaying(t, {
       Metadata: trackMetadata('One', 240, more),
     });

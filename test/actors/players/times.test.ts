@@ -43,7 +43,7 @@ test('positions are sent only when they cannot be extrapolated', async (t) => {
 
 test('the position is read again 3 s after playing began, because an idle output takes 2 s of sound at once', async (t) => {
   const manual = new ManualClock();
-  // The test moves only the timer of the second reading.
+  // The test moves only the timer of the second reading (`SETTLED_MS` in position.ts).
   const after: Clock['after'] = (ms, callback) =>
     (ms > 2_000 && ms <= 3_000 ? manual : systemClock).after(ms, callback);
   const monotonic = () => systemClock.monotonic() + manual.monotonic();
@@ -198,7 +198,7 @@ test('a burst of 20 000 changes costs few events; its last state and the changes
   );
   assert.equal(last.volume, 0.99);
 
-  // The limit is 200 signals and one reading in each second.
+  // In each second at most 200 signals are applied (player-signals.ts), and the player is read once.
   const events = recorder.published.length - publishedBefore;
   assert.ok(events < 400, `${events} events`);
   const readings = flooder.calls.length;

@@ -36,7 +36,7 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
       const services = recorder.all<ServiceRecord>('systemd.services');
       return names.length - services.filter((service) => service.active_state === state).length;
     },
-    /** Advances the clock, and lets promises settle that wait for nothing outside. */
+    /** Advances the clock, and then lets promises settle, except those that wait for another process. */
     pass: async (ms: number) => {
       clock.advance(ms);
       await settle();

@@ -1,4 +1,4 @@
-// From the facts of a unit to its Service record; which changes of units are published, and when.
+// Tests how the facts of a unit become its Service record, which changes of units are published, and when.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -163,7 +163,7 @@ const ROWS: readonly Row[] = [
     fieldsOf('failed', 'failed'),
   ],
   [
-    'the newer state refreshing is published as reloading',
+    'the state `refreshing` is published as `reloading`',
     factsOf('refreshing', 'running'),
     undefined,
     fieldsOf('reloading', 'running'),

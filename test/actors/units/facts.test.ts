@@ -18,8 +18,11 @@ const PATH = unitPath(NAME);
 const RUNNING = { activeState: 'active', subState: 'running', invocation: 'ab', job: '/job/1' };
 const FACTS_BEFORE = { ...unknownUnit(NAME), ...RUNNING, result: 'signal' };
 
-/** A reset (`reset-failed`) changes the time of the state, but not InactiveEnterTimestamp (facts.ts). */
-const INACTIVE_SINCE_7 = { ActiveState: 'inactive', StateChangeTimestamp: 7n };
+/**
+ * An inactive unit whose state changed at 7. A reset (`reset-failed`) changes this time, but not
+ * InactiveEnterTimestamp (facts.ts).
+ */
+const INACTIVE_CHANGED_AT_7 = { ActiveState: 'inactive', StateChangeTimestamp: 7n };
 const RESET = { activeState: 'inactive', wasReset: true };
 
 const CHANGES: readonly (readonly [properties: object, change: Partial<RunFacts>])[] = [
@@ -32,8 +35,8 @@ const CHANGES: readonly (readonly [properties: object, change: Partial<RunFacts>
   [{ NRestarts: 2 }, { restarts: 2 }],
   [{ InactiveExitTimestamp: 5_999n }, { startedMs: 5 }],
   [{ InactiveExitTimestamp: 0n }, {}],
-  [{ ...INACTIVE_SINCE_7, InactiveEnterTimestamp: 5n }, RESET],
-  [{ ...INACTIVE_SINCE_7, InactiveEnterTimestamp: 7n }, { activeState: 'inactive' }],
+  [{ ...INACTIVE_CHANGED_AT_7, InactiveEnterTimestamp: 5n }, RESET],
+  [{ ...INACTIVE_CHANGED_AT_7, InactiveEnterTimestamp: 7n }, { activeState: 'inactive' }],
   [{ StateChangeTimestamp: 7n, InactiveEnterTimestamp: 5n }, {}],
   [{ ConditionResult: false, ConditionTimestamp: 5 }, { isConditionMet: false }],
   [{ ConditionResult: false, ConditionTimestamp: 5n }, { isConditionMet: false }],

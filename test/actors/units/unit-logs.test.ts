@@ -57,7 +57,7 @@ test('a journalctl that is missing, or must not be started, is named in the answ
   assert.match(await readLog(folder), /^refused: journalctl cannot be started: .*EACCES/);
 });
 
-test('a run counts as stopped only where systemd has logged its stop, and not that its start was done', async () => {
+test('a run counts as stopped if systemd has logged its stop, unless systemd has also logged that its start was done', async () => {
   const logStart = `echo '{"JOB_TYPE":"start"}'`;
   const logStop = `echo '{"JOB_TYPE":"stop"}'`;
   const rows: readonly (readonly [text: string, wasStopped: boolean])[] = [
@@ -100,7 +100,7 @@ function remainingChildren(): readonly string[] {
     });
 }
 
-test('a reading whose journalctl hangs ends with `timeout`; it counts until journalctl has ended, and no process is left', async () => {
+test('a reading whose journalctl hangs ends with `timeout`, but takes one of four places until journalctl has ended; no process is left', async () => {
   const clock = new ManualClock();
   // Each journalctl adds a line of two bytes when it starts.
   const marks = join(folder, 'marks');

@@ -17,7 +17,7 @@ const B = 'b'.repeat(32);
 const NOW_MS = 1_000_000;
 
 const INVOCATIONS: Readonly<Record<string, string>> = { A, B, '-': '' };
-/** The changes of the facts of the unit, by the word of a story. */
+/** The words of a story (`follow`), and the change of the unit's facts that each word stands for. */
 const WORDS: Readonly<Record<string, Partial<RunFacts>>> = {
   job1: { job: '/job/1' },
   job2: { job: '/job/2' },
@@ -66,8 +66,9 @@ const INPUTS: Readonly<Record<string, RunInput>> = {
 };
 
 /**
- * `text` is a key of `INPUTS`, or `jobN RESULT` for the end of a job, or the facts of the unit for a signal.
- * A reading is `read FACTS`; from another manager `elsewhere FACTS`; of a stopped unit `stopped FACTS`.
+ * `text` is a key of `INPUTS`, or the end of a job (`job1 done`), or facts of the unit (`active A`). Facts
+ * alone are a signal. After the word `read` they are a reading. `elsewhere` is a reading from another
+ * manager, and `stopped` a reading of a unit that somebody has stopped.
  */
 function inputOf(text: string): RunInput {
   const namedInput = INPUTS[text];
@@ -137,7 +138,7 @@ testRows('the table of runs', [
   ['socket: end with success', socketRun, 'end well', 'idle socket'],
   ['socket: end with failure', socketRun, 'end badly', 'failed socket'],
   ['socket: silence', socketRun, 'silence', 'failed socket'],
-  ['systemd: silence is nothing', running, 'silence', 'same'],
+  ['systemd: silence decides nothing', running, 'silence', 'same'],
   ["the daemon's start: the unit is activating", idle, 'read activating A', GOES],
   ["the daemon's start: the unit is active, no oneshot", idle, 'read active A running', GOES],
   ["the daemon's start: a oneshot has exited and stays active", idle, 'read active A exited', 'same'],
@@ -184,7 +185,7 @@ const acceptedAgain = initialRun({ ...queued, invocationBefore: B });
 testRows('a run of which only the acceptance was seen when the daemon ended', [
   ['goes on while the invocation before it stops', acceptedAgain, 'read deactivating B', 'same'],
   ['has ended well and is remembered', acceptedFirst, 'read active A exited', WELL],
-  ['has failed and been reset, and is loaded', acceptedAgain, 'read inactive A reset', BAD],
+  ['has failed if its unit, which is still loaded, was reset', acceptedAgain, 'read inactive A reset', BAD],
   ['has failed if only the invocation before it ran', acceptedAgain, 'read active B exited', BAD],
   ['has failed if no invocation of the unit is known', initialRun(queued), 'read inactive -', BAD],
 ]);
@@ -212,7 +213,7 @@ testRows('signals and replies of systemd come in any order', [
   ['its invocation is known before the reply', idle, `inactive A job1; ${SERVICE}; failed A bad`, BAD],
   ['a condition is false, and the reply comes last', idle, 'accepted over its end', BAD],
   ['a condition is false after a reset', failed, 'inactive B reset; accepted over B; job1 done', BAD],
-  ['so quick that its work was never seen', failed, 'inactive A; accepted over B and its end', WELL],
+  ['no signal finds the quick unit at work', failed, 'inactive A; accepted over B and its end', WELL],
   ['the job times out, the unit works on', running, 'job1 timeout; activating A', GOES],
   ['the job times out, and the unit ends', running, 'job1 timeout; inactive A', BAD],
   ["somebody else's job times out", idle, 'activating A job1; job1 timeout; inactive A', BAD],
@@ -224,10 +225,10 @@ testRows('signals and replies of systemd come in any order', [
     [`${state}: what remained before is no run`, idle, `${REMAINS}; ${state} A job1; ${state} A`, 'same'],
     [`${state}: this state at the daemon's start is no run`, idle, `read ${state} A; ${state} A`, 'same'],
   ]),
-  ['a reload fails, others started it, it ends well', idle, `active A running job1; ${RELOAD}`, WELL],
-  ['not over while its unit has another job', idle, `${SERVICE}; inactive A job2; job3 canceled`, GOES],
+  ['others start a run, a reload fails, the run ends well', idle, `active A running job1; ${RELOAD}`, WELL],
+  ['a run goes on while its unit has a job', idle, `${SERVICE}; inactive A job2; job3 canceled`, GOES],
   ['the unit starts during a run of the socket', socketRun, 'activating A', GOES],
-  ['a line while the unit works, no run yet', { ...idle, facts: factsOf('activating -') }, 'begin', 'same'],
+  ['a line begins no run if the unit works', { ...idle, facts: factsOf('activating -') }, 'begin', 'same'],
   ['a second begin begins nothing', socketRun, 'begin', 'same'],
 ]);
 

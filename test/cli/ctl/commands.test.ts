@@ -1,5 +1,5 @@
-// Every operation is a command of `tonearm ctl` whose words become the request that the table asks for, and a
-// wrong line is refused with the operation, the field and the problem.
+// Every operation has a command of `tonearm ctl`. The words of a line become the request that the table of
+// operations asks for. A wrong line is refused with the operation, the field and the problem.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -54,7 +54,8 @@ test('every operation has one command, and no command is called watch or complet
 });
 
 for (const [name, command] of Object.entries(COMMANDS)) {
-  test(`the help of ${name} omits a bound that only keeps a number exact`, () =>
+  // Such a bound only keeps a number exact (`EXACT_INTEGERS` in schemas.ts).
+  test(`the help of ${name} names no bound of ten or more digits`, () =>
     assert.doesNotMatch(commandHelp(name, command), /\d{10}/));
 
   for (const hasAllFields of [false, true]) {
@@ -161,7 +162,7 @@ test('events are chosen by name or by the beginning of their names, but levels o
   assert.deepEqual(typesOf('watch audio.level'), ['audio.level']);
 });
 
-test('every problem of the node has an exit status of its kind', () => {
+test('problems of the node have the exit status of their kind', () => {
   const kinds = Object.entries(PROBLEMS).map(([code, { status, title }]) => {
     const type = `urn:tonearm:problem:${code}`;
     return [code, exitFor(new ProblemError({ type, title, status, detail: '' }))];

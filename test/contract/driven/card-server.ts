@@ -41,7 +41,14 @@ export type CardServer = Awaited<ReturnType<typeof startCardServer>>;
 
 export async function startCardServer(t: Ending) {
   const state = { profile: 'stereo', port: 'speakers', inputPort: 'rear', hasCard: true };
-  const inputPorts = ['rear', 'front'].map((name) => [text(name), text(null), u32(0), u32(2)].flat());
+  const inputPorts = ['rear', 'front'].map((name) =>
+    [
+      text(name),
+      text(null), // description
+      u32(0), // priority
+      u32(2), // available
+    ].flat(),
+  );
   const input = () => source({ name: 'line-in', ports: inputPorts, activePort: state.inputPort });
   const sink = () => bytesOf.sink(0, 'living', { card: CARD, ports: PORTS, activePort: state.port });
   /** The last text of the fields. Each text stands between `t` and a zero byte, such as `tsurround\0`. */

@@ -57,7 +57,7 @@ export interface House extends DrivenNode {
   readonly logind: BusService;
   readonly bluez: ScriptedBluez;
   readonly userBus: { readonly address: string };
-  /** The path of a file in the folder that the daemons share, such as those of the upgrade. */
+  /** The path of a file in the folder that the daemons share, such as `result.json`. */
   readonly path: (name: string) => string;
   readonly tone: string;
   readonly ending: Ending;

@@ -40,7 +40,10 @@ export interface NetworkNode extends DrivenNode {
   readonly house: Driver;
   /** A node without any of the keys that these rows drive. */
   readonly plain: Driver;
-  /** A node that knows `plain`, as `house` does, but trusts the page of no other node. */
+  /**
+   * A node that knows `plain`, as `house` does, but trusts the page of no other node. Its environment names
+   * no bus, so it is without Avahi.
+   */
   readonly wary: Driver;
   readonly avahi: BusService;
   /** Requests that the web server has got. */
@@ -165,16 +168,16 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
         const policy = String(page.headers['content-security-policy']);
         return {
           status: command.status,
-          commandFor: command.headers['access-control-allow-origin'],
-          readFor: read.headers['access-control-allow-origin'],
+          commandOrigin: command.headers['access-control-allow-origin'],
+          readOrigin: read.headers['access-control-allow-origin'],
           mayConnect: policy.includes(`connect-src 'self' ${origin};`),
         };
       };
-      const refused = { status: 403, commandFor: undefined, readFor: undefined };
+      const refused = { status: 403, commandOrigin: undefined, readOrigin: undefined };
       assert.deepEqual(await accessOf(house, origin), {
         status: 202,
-        commandFor: origin,
-        readFor: origin,
+        commandOrigin: origin,
+        readOrigin: origin,
         mayConnect: true,
       });
       // This origin lacks the port, so it is not that of the known node.

@@ -60,7 +60,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['operation sleep', 'operation startSleep', 'operation stopSleep', 'event audio.sleep'],
-    title: 'a sleep ends the music and pauses all players at its time, unless the sleep is stopped before',
+    title: 'a sleep pauses a player at its time, and a sleep that is stopped is no longer active',
     run: async ({ house, userBus, ending, bare }) => {
       const untilActive = (expected: boolean) =>
         house.untilRead<SleepRecord>('/audio/sleep', ({ active }) => active === expected);

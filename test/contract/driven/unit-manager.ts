@@ -23,7 +23,7 @@ interface Unit {
   state: readonly [active: string, sub: string];
   fileState: string;
   result: string;
-  /** The number of runs so far, of which the invocation's id is made. */
+  /** The number of runs so far. The invocation's id is made of this number. */
   runs: number;
   job: number;
 }
@@ -81,6 +81,7 @@ export class UnitManager {
 
   #answers(): BusAnswers {
     const done = (): BusAnswer => [''];
+    // `EnableUnitFiles` and `DisableUnitFiles` begin with a list of names, other calls with one name.
     const nameIn = ({ values: [first] }: BusCall): string => String(Array.isArray(first) ? first[0] : first);
     const setFileState = (fileState: string, answer: BusAnswer) => (call: BusCall) => {
       this.#unit(nameIn(call)).fileState = fileState;

@@ -1,4 +1,4 @@
-// The hub from the side of its streams: a test per sentence of docs/events.md that is not about HTTP.
+// Tests the hub by what its streams receive (docs/events.md), except for what concerns HTTP.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -96,7 +96,7 @@ const PLAYERS: readonly (readonly [what: string, deliveries: WorldChange[][], ev
   ['comes and changes in one delivery', [[putPlayer(1), putPlayer(2)]], [addedEvent(2)]],
   ['changes later', [[putPlayer(1), putPlayer(2)], [putPlayer(3)]], [addedEvent(2), updatedEvent(3)]],
   [
-    'comes and changes around another',
+    'comes and changes in one delivery, with another player in between',
     [[putPlayer(1), putOtherPlayer, putPlayer(2)], [putPlayer(3)]],
     [addedEvent(2), updatedEvent(3)],
   ],

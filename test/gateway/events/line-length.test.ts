@@ -1,4 +1,4 @@
-// No line of the stream is longer than clients on aiohttp before 3.14 take (docs/events.md, "Long lines").
+// No line of the stream is too long for clients on aiohttp before 3.14 (docs/events.md, "Long lines").
 // Lists of records, tracklists and single records are tried, as events and in a snapshot.
 
 import assert from 'node:assert/strict';
@@ -13,7 +13,7 @@ const VLC = 'org.mpris.MediaPlayer2.vlc';
 /** The length of the line that has the event's data. */
 const lineBytes = ({ data }: { readonly data: string }): number => Buffer.byteLength(`data: ${data}`);
 
-test('a long list is sent as several events, none longer than a line, which together have all records', () => {
+test('a long list is sent as several events that together have all records, and none is too long for a line', () => {
   for (const character of ['x', 'é', '\u{1f3b5}', '\u0001']) {
     const node = new NodeUnderTest();
     const live = node.consumer('snapshot=1');
@@ -90,7 +90,7 @@ test('a tracklist that fits is whole, and a longer one has its first tracks and 
   }
 });
 
-test('a track alone that is longer than a line leaves a list without tracks', () => {
+test('a first track that is too long for a line leaves a list without tracks', () => {
   const list = {
     can_edit_tracks: true,
     tracks: [{ track_id: '/1', metadata: { title: 'x'.repeat(130_000) } }],
@@ -101,7 +101,7 @@ test('a track alone that is longer than a line leaves a list without tracks', ()
 
 const COLLECTIONS_OF_EVENTS = COLLECTION_NAMES.filter((name) => COLLECTION_SPECS[name].updated !== undefined);
 
-/** Members of every shape that a record may have. Half of them are longer than a line. */
+/** Members of every shape that a record may have. Half of them are too long for a line. */
 const LONG_MEMBERS = {
   bus_name: VLC,
   backend: 'mqtt',
@@ -114,7 +114,7 @@ const LONG_MEMBERS = {
 };
 
 for (const collection of COLLECTIONS_OF_EVENTS) {
-  test(`an event of ${collection} keeps within a line, whatever its record holds`, () => {
+  test(`an event of ${collection} is not too long for a line, whatever its record has`, () => {
     const node = new NodeUnderTest();
     const live = node.consumer();
     if (collection.startsWith('players.'))

@@ -95,7 +95,8 @@ test('an event that is published while the last portion waits is sent after that
   const node = new NodeUnderTest();
   const consumer = node.consumer('', { capacity: 0 });
   node.publishProgress(1, { pad: LONG });
-  // The first lines of the stream are read, so the portion is written.
+  // The consumer reads the first lines of the stream, so the hub writes the event. The event is the last
+  // portion, and waits to be read.
   consumer.read(consumer.connection.buffered);
   node.publishProgress(1);
   consumer.readAll();

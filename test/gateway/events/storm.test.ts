@@ -42,7 +42,10 @@ interface ChangeOptions {
   readonly burstSize: number;
   /** The chance of more removals than the journal keeps. */
   readonly flood: number;
-  /** True if the journal can keep all removals during an absence; otherwise only a snapshot's marks help. */
+  /**
+   * True if the journal keeps all removals that happen during an absence. Otherwise only the marks of a
+   * snapshot make a consumer forget the removed records.
+   */
   readonly isRemembered: boolean;
   /** Actions of an absence that the journal keeps for certain. */
   readonly actionsKept: number;
@@ -77,8 +80,8 @@ function nameOf(key: string, usedNames: Map<string, string>, random: SeededRando
 }
 
 /**
- * Clients get other names, also each other's: the old ones are removed first (docs/http-api.md, "Names of
- * clients").
+ * Some clients get other names, perhaps each other's. Their records are removed under the old names first
+ * (docs/http-api.md, "Names of clients").
  */
 function renaming(world: NodeWorld, options: ChangeOptions): readonly Change[] {
   const renamed = [...world.records('audio.clients').keys()].filter(() => options.random.chance(0.4));
@@ -227,6 +230,7 @@ function runRound(seed: number, kind: Omit<ChangeOptions, 'random'>): number {
   const sorted = [...sequences].sort((a, b) => a - b);
   // The events of a snapshot have no id of their own: they repeat the one before.
   assert.deepEqual(sequences, sorted, 'ids never go back');
+  // `snapshots` counts marks, and each snapshot has one mark per backend.
   return slow.filter(({ model }) => model.snapshots > BACKENDS.length).length;
 }
 

@@ -179,8 +179,9 @@ systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} smal
   }
 
   /**
-   * Starts the witness, a program of PipeWire's own that listens as the daemon does, and that systemd starts
-   * again whenever PipeWire's restart ends it. PulseAudio needs none.
+   * Starts the witness. It is a program of PipeWire's own, and listens for changes of the default output, as
+   * the daemon does. When a restart of PipeWire ends the witness, systemd starts it again. PulseAudio needs
+   * no witness.
    */
   async watchSound(): Promise<void> {
     if (this.soundUnit !== 'pipewire-pulse.service') return;
@@ -191,9 +192,9 @@ systemd-run --user --quiet --collect --unit=${WITNESS} -p Restart=always -p Rest
   }
 
   /**
-   * Restarts PipeWire if it is locked, deaf, forgetful or bare, and resolves with true if it was. Otherwise
-   * PipeWire is left alone. The daemon causes none of these states. All were seen with PipeWire's and
-   * PulseAudio's own programs alone, with PipeWire 0.3.65 and 1.4.2:
+   * Restarts wireplumber and pipewire-pulse if PipeWire is locked, deaf, forgetful or bare, and resolves
+   * with true in this case. Otherwise it restarts nothing. The daemon causes none of these states. All were
+   * seen with PipeWire's and PulseAudio's own programs alone, with PipeWire 0.3.65 and 1.4.2:
    * - Locked: when the connection of a stream binds the metadata of a new session manager, PipeWire reads
    *   nothing from this connection until the session manager has answered. When the session manager sets up
    *   a stream, PipeWire reads nothing from the session manager until the stream's connection has answered.

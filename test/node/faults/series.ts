@@ -123,8 +123,9 @@ export class Series {
     } catch (error) {
       // The check itself may have made PipeWire deaf, too. The true state of an mpv that hangs cannot be
       // read.
-      const hasRestarted = [await freeSound(), await this.#faultedNode.restartHungPlayer()];
-      if (!hasRestarted.includes(true)) throw error;
+      const hasRestartedSound = await freeSound();
+      const hasRestartedPlayer = await this.#faultedNode.restartHungPlayer();
+      if (!hasRestartedSound && !hasRestartedPlayer) throw error;
       remark(`asked once more for the truth: ${String(error instanceof Error ? error.cause : error)}`);
       await this.#allIsUp(RTKIT_MS);
       await this.#allKnowTheTruth();
@@ -141,8 +142,8 @@ export class Series {
   }
 
   /**
-   * Waits until the daemon takes no more than when its process was first measured. After a fault that makes
-   * another process, that process is measured.
+   * Waits until the daemon takes no more than when its process was first measured. After a fault that ends
+   * the process, `step` measures the new process. Later usage is then compared with this measurement.
    */
   async takesNoMoreThanBefore(): Promise<void> {
     const before = this.#usageBefore ?? assert.fail('nothing was measured');

@@ -68,8 +68,8 @@ const NETWORK: readonly GroupedFault[] = [
 
 /**
  * Limits the daemon's descriptors. `limit` is a word of the shell, in which PID stands for the daemon's
- * process id. pi changes the limit of pi's own process, because root may do so only where it is root of the
- * machine.
+ * process id. pi changes the limit of pi's own process, because the node's root may not be able to. For
+ * processes of other users, root needs CAP_SYS_RESOURCE, which a node may lack (launch-script.ts).
  */
 const limitDescriptors =
   (limit: string): Step =>
@@ -226,8 +226,8 @@ function inPairs(random: SeededRandom, rows: readonly Fault[]): Fault[] {
 
 /**
  * Returns the faults in the order in which they are caused. If `selection` is empty, there is one fault of
- * each part. `all` means every row, some of them in pairs. Any other `selection` lists parts of names,
- * separated by commas.
+ * each part, and none that is slow. `all` means every row, some of them in pairs. Any other `selection`
+ * lists texts, separated by commas, and selects the faults whose names contain one of them.
  */
 export function chooseFaults(
   random: SeededRandom,

@@ -9,7 +9,7 @@ import type { Listed } from '../../sound/pactl.js';
 import { type FaultedNode, STATE } from './faulted-node.js';
 import type { Routes } from './streams.js';
 
-/** Volumes are published with two decimals, so that they may differ from the true ones by this. */
+/** A little more than one step of the two decimals to which published volumes are rounded. */
 const VOLUME_STEP = 0.011;
 const NORMAL_VOLUME = 65_536;
 const PLAYER = 'org.mpris.MediaPlayer2';

@@ -244,6 +244,7 @@ export function installScenarios(node: () => Node): void {
       assert.equal(refused.status, 73, `${refused.stdout}${refused.stderr}`);
       const output = `tonearm-setup: ${CONFIG}/${path} is not a regular file of pi or root: move it away first\n`;
       assert.equal(refused.stderr, output);
+      // Only the set-up is refused, not the removal.
       const undone = await node().setUp('--uninstall', '--user', 'pi', '--dry-run');
       assert.equal(undone.status, 0, undone.stderr);
     });

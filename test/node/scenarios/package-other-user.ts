@@ -100,6 +100,7 @@ export function otherUserScenarios(node: () => Node): void {
     const listens = await node().shell(
       `ss --no-header --listening --processes --tcp --udp --unix | grep 'pid=${pid},' | awk '{print $1, $5}'`,
     );
+    // `tcp 127.0.0.1:8018` becomes `tcp 8018`. Lines of UNIX sockets stay as they are.
     const addresses = listens
       .trim()
       .split('\n')

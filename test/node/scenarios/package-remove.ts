@@ -9,8 +9,8 @@ import { until } from '../../until.js';
 import { CONFIG, type Node } from '../node.js';
 
 /**
- * install.sh in a copy of the checkout. The node may not have the project's folder, because it has its own
- * /tmp, and perhaps another Debian's root.
+ * install.sh in a copy of the checkout. The node may lack the project's folder, because it has its own /tmp,
+ * and perhaps another Debian's root.
  */
 const INSTALL_SCRIPT = '/opt/checkout/packaging/install.sh';
 /**
@@ -131,7 +131,8 @@ export function removeScenarios(node: () => Node): void {
     assert.equal(await node().property('ActiveState'), 'inactive');
     assert.equal(await node().shell('ls -d "/run/user/$(id -u bob)/tonearm" 2> /dev/null || true'), '');
     await node().apt('purge', 'tonearm');
-    // logind keeps a runtime directory for ten seconds after the user's last service, also of a removed user.
+    // logind keeps a user's runtime directory for ten seconds after the user's last service has ended. It
+    // does so even if the user is removed in the meantime.
     const isOnlyPis = async () => (await node().shell('ls /run/user')) === `${node().uid}\n`;
     await until("logind has removed the others' runtime directories", isOnlyPis);
     assert.equal(await node().shell(FIND_LEFT), `/home/bob/.config/tonearm\n${CONFIG}\n`);
@@ -139,7 +140,7 @@ export function removeScenarios(node: () => Node): void {
     assert.equal(await node().shell('ls /var/lib/systemd/linger'), 'pi\n', 'pi lingered before');
   });
 
-  test('install.sh installs from a checkout below /usr/local, and removes it again', async () => {
+  test('install.sh in a checkout installs tonearm below /usr/local, and removes it again', async () => {
     await installCheckout(node());
     const before = await node().shell(FIND_LEFT);
     const dryRun = await node().root(INSTALL_SCRIPT, '--user', 'pi', '--dry-run');

@@ -27,8 +27,9 @@ async function mustRefuse(node: Node, path: string, status: number, detail: RegE
 }
 
 /**
- * Lets pi take block locks, because a lock of the daemon's own user forbids a power action, too
- * (actors/power/backend.ts). Otherwise a user without a session may not take them.
+ * Lets pi take block locks. Without this rule, a user without a session may not take them. The scenarios
+ * need a lock of pi, because a lock of the daemon's own user forbids a power action, too
+ * (actors/power/backend.ts).
  */
 const MAY_INHIBIT = `polkit.addRule(function (action, subject) {
   if (action.id === "org.freedesktop.login1.inhibit-block-shutdown" && subject.user === "pi") return polkit.Result.YES;

@@ -1,5 +1,6 @@
-// Scenarios of units that no client changes, and of their events: others change the user's units by
-// systemctl and by files, and no request changes a unit of the system.
+// Scenarios of changes that no client of the daemon makes, and of the events that follow. Others change the
+// user's units by systemctl and by files, and units of the system by systemctl. No request changes a unit of
+// the system.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

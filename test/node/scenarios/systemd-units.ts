@@ -34,6 +34,10 @@ export const UNITS: Readonly<Record<string, string>> = {
   'aliased.service': `[Service]\n${SLEEP}ExecStop=sleep 1\n[Install]\nAlias=other-name.service\n`,
 };
 
+/**
+ * The user's units in the configuration. The template, real.service and aliased.service are in it only by
+ * other names, and unlisted.service is not in it.
+ */
 export const USER_UNITS = [
   ...Object.keys(UNITS).filter(
     (name) => !['tpl@.service', 'unlisted.service', 'real.service', 'aliased.service'].includes(name),

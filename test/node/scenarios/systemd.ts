@@ -112,14 +112,15 @@ export function systemdScenarios(node: () => Node): void {
       const isRepeated = texts.some((text, index) => text === texts[index - 1]);
       assert.equal(isRepeated, false, 'two events in a row are the same');
       assert.ok(events.length <= (isCrashLoop ? LOOP_EVENTS_MAX : EVENTS_MAX), `${events.length} events`);
-      // The final record must not come earlier, too. A crash loop is `failed` after each of its starts.
+      // Only the last event may have the final record, except in a crash loop, which is `failed` after each
+      // of its starts.
       const finals = texts.filter((text) => text === JSON.stringify(final));
       if (!isCrashLoop) assert.ok(finals.length <= 1, `${finals.length} events have the final record`);
     });
   }
 
-  // None of the units stays `failed`: a unit with ExecStopPost= first runs that program, and a unit with
-  // Restart= waits for its next start.
+  // The answer names the failure, although none of these units is `failed` then. A unit with ExecStopPost=
+  // first runs that program, and a unit with Restart= waits for its next start.
   for (const [unit, state] of [
     ['lingering.service', 'deactivating stop-post'],
     ['lingering-again.service', 'deactivating stop-post'],
@@ -134,7 +135,7 @@ export function systemdScenarios(node: () => Node): void {
     });
   }
 
-  test('the answer to a start names a failure after the end of its job, at least sometimes', () =>
+  test('at least one answer to a start has named a failure that came after the end of the start job', () =>
     assert.ok(failuresAfterJobAnswered > 0));
 
   test('disable with an alias stops the unit behind it', async () => {

@@ -17,8 +17,9 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
   const UNITS = ['tonearm-detect.service', 'tonearm-detect.timer', 'tonearm-upgrade.service'];
 
   /**
-   * Sets the environment of the examples' units, such as the package that they upgrade. They have no limit
-   * of starts, because systemd refuses the sixth start within 10 s, which a quick machine makes here.
+   * Sets the environment of the examples' units, such as the package that they upgrade. It also removes the
+   * limit of their starts. A quick machine starts them here more than five times within 10 s, and systemd
+   * would refuse the sixth start.
    */
   const setEnvironment = async (variables: string) => {
     const settings = `[Unit]\nStartLimitIntervalSec=0\n[Service]\nEnvironment=${variables}\n`;
@@ -124,7 +125,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
       await daemon.logHas(/not all package lists could be read: going on/);
     });
 
-    test('an upgrade fails where the broken repository may have the package', async () => {
+    test('an upgrade fails if the readable repositories have nothing newer, because the broken one may have it', async () => {
       await repository.publish(4, 'deb [trusted=yes] file:/nowhere ./');
       await daemon.start();
       await daemon.untilRun('failed');

@@ -44,7 +44,8 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     await daemon.beginWith(script);
     const received = await daemon.listen();
     await daemon.start();
-    // journald learns the unit of a script from its first line, and only while the script runs.
+    // journald finds the unit of a script when it reads its first line, and only if the script still runs.
+    // So the gate opens only after this line is in the log.
     await daemon.logHas('unpacking');
     await daemon.openGate();
     const failed = await daemon.untilRun('failed');
@@ -191,7 +192,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     assert.equal((await daemon.untilRun('idle')).run.started_at, before.started_at);
   });
 
-  test('the progress socket may be directly in the runtime directory, although the user can create nothing beside that directory', async () => {
+  test('the progress socket may be directly in the runtime directory, although the user cannot write to the parent of that directory', async () => {
     const socket = `/run/user/${daemon.node.uid}/upgrade.sock`;
     await daemon.begin(READ_ONLY.replace('}', `, progressSocket: ${socket}}`));
     await daemon.shell(`tonearm progress begin --total 1 --socket ${socket}`);

@@ -128,7 +128,7 @@ const BAD_ARGUMENTS: readonly (readonly [what: string, row: readonly [RequestNam
   ['a name with a NUL', ['SET_DEFAULT_SINK', { name: 'a\0b' }]],
   ['no channel', ['SET_SINK_VOLUME', { index: 1, volume: [] }]],
   ['33 channels', ['SET_SINK_VOLUME', { index: 1, volume: new Array(33).fill(1) }]],
-  ['a volume that no server should see', ['SET_SINK_VOLUME', { index: 1, volume: [0xffffffff] }]],
+  ['a volume above the largest one of the protocol', ['SET_SINK_VOLUME', { index: 1, volume: [0xffffffff] }]],
   ['a channel position over a byte', ['CREATE_RECORD_STREAM', { ...PEAKS, channelMap: [256] }]],
   ['a sample spec without a rate', ['CREATE_RECORD_STREAM', { ...PEAKS, sampleSpec: { format: 5 } }]],
   ['a volume with a fraction', ['SET_SINK_VOLUME', { index: 1, volume: [0.5] }]],
@@ -178,7 +178,7 @@ for (const [answered, expected] of Object.entries(VERSIONS)) {
     assert.equal(negotiate(Number(answered)), expected));
 }
 
-test('a code that is in no table is an error, too', () => {
+test('an error code that is in no table has the name UNLISTED', () => {
   for (const code of [27, 0xffffffff])
     assert.deepEqual(serverFault(code), { code, name: 'UNLISTED', meaning: `error ${code}` });
 });

@@ -50,7 +50,7 @@ test('frames are delivered whole, each with its channel, also when the stream is
     assert.deepEqual(framesIn(STREAM.subarray(0, cut), STREAM.subarray(cut)), EXPECTED, `cut at ${cut}`);
 });
 
-test('a large frame is the same from chunks of any size, and after a first chunk with any part of the small frame before it', () => {
+test('a large frame is delivered unchanged in chunks of any size, also if the first chunk ends within the small frame before it', () => {
   const payload = Array.from({ length: 10_000 }, (_, index) => index % 251);
   const smallFrame = framed([1, 2, 3]);
   const stream = join(smallFrame, framed(payload));

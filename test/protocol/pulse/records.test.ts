@@ -58,7 +58,7 @@ const FIELDS: readonly (readonly [what: string, wire.SinkInputBytes, field: Part
   ['a null name', { name: null }, { name: undefined }],
   ['an empty name, which is not a missing one', { name: '' }, { name: '' }],
   [
-    'a name of which the beginning is kept',
+    'a long name, whose beginning is kept,',
     { name: LONG_TEXT },
     { name: LONG_TEXT.slice(0, TEXT_MAX_BYTES) },
   ],

@@ -232,7 +232,7 @@ hasProblems(
   'a:4:14: upgrade.stateFile: upgrade.stateFile and upgrade.progressSocket are the same file',
 );
 hasProblems(
-  'a result file is not the default state file',
+  'a result file that is the default state file is refused',
   ['upgrade: {resultFile: ~/.local/state/tonearm/upgrade-run.json}'],
   'a:1:23: upgrade.resultFile: upgrade.stateFile and upgrade.resultFile are the same file',
 );
