@@ -40,13 +40,13 @@ export async function startSpy(url: string, filter = '#', credentials: object = 
     texts: (topic: string): readonly string[] =>
       received.filter((message) => message.topic === topic).map(({ text }) => text),
     /** Waits until the last text of the topic fits, and resolves with it. */
-    holds: (topic: string, fits: (text: string) => boolean = () => true): Promise<string> =>
+    untilHolds: (topic: string, fits: (text: string) => boolean = () => true): Promise<string> =>
       until(`${topic} holds the expected value`, () => {
         const text = tree().get(topic);
         return text !== undefined && fits(text) ? text : undefined;
       }),
     /** Waits until the topic has no text, or was emptied. */
-    empty: (topic: string) => until(`${topic} is empty`, () => !tree().has(topic)),
+    untilEmpty: (topic: string) => until(`${topic} is empty`, () => !tree().has(topic)),
     end: () => client.endAsync(true),
   };
 }

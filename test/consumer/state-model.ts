@@ -14,7 +14,7 @@ export class StateModel {
   /** `power.action` and `upgrade.progress`, as [type, data]. */
   readonly actions: (readonly [type: string, data: string])[] = [];
   /** How often a backend's part of a snapshot has begun. */
-  snapshots = 0;
+  marks = 0;
   readonly #store = new Store(0);
 
   apply({ type, data }: ParsedEvent): void {
@@ -23,7 +23,7 @@ export class StateModel {
       isPossible(this.known, event),
       `an event that is not possible in this state: ${type} ${data.slice(0, 200)}`,
     );
-    if (event.type === 'backend.updated' && event.data.detail === 'snapshot') this.snapshots += 1;
+    if (event.type === 'backend.updated' && event.data.detail === 'snapshot') this.marks += 1;
     if (event.type === 'power.action' || event.type === 'upgrade.progress') this.actions.push([type, data]);
     // The event has the position at its own time, the record at `position_updated_at`. Both are right but
     // differ. Tests compare the players with the records of `GET /players`, so the event is not applied.

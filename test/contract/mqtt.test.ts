@@ -89,20 +89,20 @@ describe('a daemon on a sound server with a broker', { skip }, () => {
 
   test('the will of a daemon that is killed says that it is offline, and a restarted daemon removes the topic of an output that has gone', async () => {
     await sound.addSink('cellar');
-    await spy.holds(`${OUTPUTS}/cellar`);
+    await spy.untilHolds(`${OUTPUTS}/cellar`);
     daemon.signal('SIGKILL');
-    await spy.holds(`${TOPIC}/status`, (text) => text === 'offline');
+    await spy.untilHolds(`${TOPIC}/status`, (text) => text === 'offline');
     await sound.removeSink('cellar');
     await daemon.restart();
-    await spy.holds(`${TOPIC}/status`, (text) => text === 'online');
-    await spy.empty(`${OUTPUTS}/cellar`);
+    await spy.untilHolds(`${TOPIC}/status`, (text) => text === 'online');
+    await spy.untilEmpty(`${OUTPUTS}/cellar`);
   });
 
   test('a daemon that ends publishes that it is offline by itself, without its will', async () => {
     const logStart = broker.log().length;
     const logSince = (): string => broker.log().slice(logStart);
     daemon.signal('SIGTERM');
-    await spy.holds(`${TOPIC}/status`, (text) => text === 'offline');
+    await spy.untilHolds(`${TOPIC}/status`, (text) => text === 'offline');
     // The words are those with which mosquitto logs the end of a connection.
     await until('the connection has ended', () => /Client tonearm\S* (disconnected|closed)/.test(logSince()));
     assert.match(logSince(), /Received PUBLISH from tonearm\S* \(.*'house\/living\/status'/);

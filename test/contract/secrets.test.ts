@@ -87,7 +87,7 @@ describe('the output of a daemon with secrets', { skip }, () => {
   test('no secret is in the output when everything works', async () => {
     await untilMqtt('up', /^$/);
     await daemon.untilBackend('audio', 'up');
-    assert.match(await spy.holds('t/status'), /online/);
+    assert.match(await spy.untilHolds('t/status'), /online/);
     await assertNoSecretAnywhere();
   });
 

@@ -85,7 +85,7 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
       await until('the daemon knows the last volume', async () =>
         /"name":"kitchen".*?"volume":0.23/.test((await daemon.get('/audio/outputs')).text),
       );
-      await node.spy.holds(`${TOPIC}/audio/outputs/kitchen`, (text) => JSON.parse(text).volume === 0.23);
+      await node.spy.untilHolds(`${TOPIC}/audio/outputs/kitchen`, (text) => JSON.parse(text).volume === 0.23);
     });
   }
 });

@@ -128,7 +128,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       ['twin %2358', 58],
       ['57', 9],
     ] as const) {
-      await spy.holds(`${outputs}/${level}`, (text) => JSON.parse(text).id === id);
+      await spy.untilHolds(`${outputs}/${level}`, (text) => JSON.parse(text).id === id);
       await spy.publish(`${outputs}/${level}/set`, { volume: 0.2 });
     }
 
@@ -146,8 +146,8 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     ]);
 
     node.publishRecords(drop('audio.outputs', '57'));
-    await spy.empty(`${outputs}/twin`);
-    await spy.holds(`${outputs}/twin %2358`);
+    await spy.untilEmpty(`${outputs}/twin`);
+    await spy.untilHolds(`${outputs}/twin %2358`);
   });
 
   test('publishes events, and the reason why a command was refused', async (t) => {
@@ -157,12 +157,12 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
         : ordinary(request);
     const { node, spy } = await startNode(t, { answer });
     node.publishRecords(put('power.action', '', { action: 'reboot' }));
-    const event = await spy.holds(`${node.topic}/event`);
+    const event = await spy.untilHolds(`${node.topic}/event`);
     assert.deepEqual(JSON.parse(event), { event: 'power.action', data: { action: 'reboot' } });
 
     const topic = `${node.topic}/audio/outputs/nosuch/set`;
     await spy.publish(topic, { volume: 0.5 });
-    const error = JSON.parse(await spy.holds(`${node.topic}/error`));
+    const error = JSON.parse(await spy.untilHolds(`${node.topic}/error`));
     assert.deepEqual(error, { ...JSON.parse(problemDocument(404, 'no-such-output')), topic });
     const tree = await retained(broker.url, `${node.topic}/#`);
     assert.ok(!tree.has(`${node.topic}/event`), 'the event is not retained');
@@ -179,7 +179,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     for (const [topicBelow, payload, detail] of rows) {
       const topic = `${node.topic}/${topicBelow}/set`;
       await spy.publish(topic, payload);
-      const text = await spy.holds(`${node.topic}/error`, (error) => JSON.parse(error).topic === topic);
+      const text = await spy.untilHolds(`${node.topic}/error`, (error) => JSON.parse(error).topic === topic);
       assert.match(JSON.parse(text).detail, detail);
     }
     assert.deepEqual(node.commands, []);
@@ -227,9 +227,9 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
           ? { status: 200, body: `{"reboot":${isRebootAllowed},"power_off":false}` }
           : ordinary(request),
     });
-    await spy.holds(`${node.topic}/power`, (text) => text === '{"reboot":false,"power_off":false}');
+    await spy.untilHolds(`${node.topic}/power`, (text) => text === '{"reboot":false,"power_off":false}');
     isRebootAllowed = true;
-    await spy.holds(`${node.topic}/power`, (text) => text === '{"reboot":true,"power_off":false}');
+    await spy.untilHolds(`${node.topic}/power`, (text) => text === '{"reboot":true,"power_off":false}');
   });
 
   test('publishes an error if too many commands wait', async (t) => {
@@ -246,7 +246,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       'the other commands are refused',
       () => spy.texts(`${node.topic}/error`).length === COMMANDS - ACCEPTED_COMMANDS,
     );
-    const error = JSON.parse(await spy.holds(`${node.topic}/error`));
+    const error = JSON.parse(await spy.untilHolds(`${node.topic}/error`));
     assert.deepEqual([error.status, error.topic], [503, topic]);
 
     carryOut();
@@ -259,7 +259,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     const topic = 'house/retained/audio/server/set';
     await spy.publish(topic, { volume: 0.1 }, { retain: true });
     const { node } = await startNode(t, { settings: { topic: 'house/retained' } });
-    const error = JSON.parse(await spy.holds('house/retained/error'));
+    const error = JSON.parse(await spy.untilHolds('house/retained/error'));
     assert.deepEqual(
       [error.type, error.status, error.topic],
       ['urn:tonearm:problem:retained-command', 400, topic],

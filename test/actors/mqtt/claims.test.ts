@@ -92,9 +92,9 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       await spy.publish(`${topic}/node`, identifier, { retain: true });
       await spy.publish(`${topic}/status`, 'online', { retain: true });
       await nodeOn(t, topic, 'me', { clock: HASTY }).up();
-      await spy.holds(`${topic}/node`, (text) => text === 'me');
+      await spy.untilHolds(`${topic}/node`, (text) => text === 'me');
       assert.deepEqual(spy.texts(`${topic}/who`), ['me']);
-      await spy.holds(`${topic}/audio/outputs/alsa`);
+      await spy.untilHolds(`${topic}/audio/outputs/alsa`);
     });
   }
 

@@ -292,7 +292,7 @@ test('the event "love" has the id of events that the filter excludes, so that th
   filtered.open('');
   filtered.readAll();
   assert.equal(filtered.events.at(-1)?.data, '{"n":1}');
-  assert.equal(filtered.model.snapshots, 0);
+  assert.equal(filtered.model.marks, 0);
 });
 
 test('an event postpones the next "love"', () => {

@@ -94,11 +94,11 @@ export class SimulatedConsumer {
 
   #receive(event: DispatchedEvent): void {
     this.events.push(event);
-    const { snapshots: snapshotsBefore, actions } = this.model;
+    const { marks: snapshotsBefore, actions } = this.model;
     const actionsBefore = actions.length;
     this.model.apply(event);
     this.names.apply(event);
-    const isMark = this.model.snapshots > snapshotsBefore;
+    const isMark = this.model.marks > snapshotsBefore;
     const isAction = actions.length > actionsBefore;
     // The missed actions come before the marks, so every action from here on is new.
     if (isMark) this.#nextAction ??= this.#actionsAtOpen + 1;

@@ -231,7 +231,7 @@ function runRound(seed: number, kind: Omit<ChangeOptions, 'random'>): number {
   // The events of a snapshot have no id of their own: they repeat the one before.
   assert.deepEqual(sequences, sorted, 'ids never go back');
   // `snapshots` counts marks, and each snapshot has one mark per backend.
-  return slow.filter(({ model }) => model.snapshots > BACKENDS.length).length;
+  return slow.filter(({ model }) => model.marks > BACKENDS.length).length;
 }
 
 /** Returns the number of slow consumers in all rounds that got a second snapshot. */
