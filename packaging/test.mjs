@@ -134,8 +134,8 @@ const ONE_DEBIAN =
 
 /**
  * These unit tests, and the load test crash/deaths, depend on the Debian: on its sound servers, its bus, its
- * sudo, or its Node. The other unit tests do not run on Debian 13. All unit tests except OTHER_PROGRAMS run on
- * three versions of Node.
+ * sudo, or its Node. The other unit tests do not run on Debian 13. All unit tests except OTHER_PROGRAMS run
+ * on three versions of Node.
  */
 const DEBIAN_UNITS = /^(actors\/(audio|bus|players|units)\/|cli\/invoking-user|crash\/|supervisor\/)/;
 const onBothDebians = () => [

@@ -5,6 +5,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../temporary-folder.js';
 import { Hopeless, until } from '../until.js';
+import { loadNullSink, type SinkSpec } from './null-sink.js';
 import { type Listed, list, pactl } from './pactl.js';
 import { type Environment, type Program, startProgram } from './program.js';
 import { StreamClient } from './streams.js';
@@ -12,12 +13,6 @@ import { StreamClient } from './streams.js';
 const LOG_TAIL_CHARS = 2000;
 
 export type Kind = 'pulseaudio' | 'pipewire';
-
-export interface SinkSpec {
-  readonly name: string;
-  /** If absent, the name is the description. It has no quotes: `sinkArguments` writes it between quotes. */
-  readonly description?: string;
-}
 
 export interface PlayOptions {
   /** `application.name`. */
@@ -43,13 +38,6 @@ export interface Recipe {
    * socket, because `kill` and `freeze` act on it.
    */
   bringUp(directory: string, start: (...command: readonly string[]) => void): Promise<void> | void;
-}
-
-/**
- * The single quotes hold the list of properties together, and the double quotes the value of one property.
- */
-function sinkArguments({ name, description = name }: SinkSpec): string[] {
-  return [`sink_name=${name}`, `sink_properties='device.description="${description}"'`];
 }
 
 function environment(directory: string, socketPath: string): Environment {
@@ -118,7 +106,7 @@ export class SoundServer {
   async addSink(name: string, description = name): Promise<void> {
     const sink = { name, description };
     this.#sinks.set(name, sink);
-    await this.#loadSink(sink);
+    await loadNullSink(this.env, sink);
   }
 
   /**
@@ -252,7 +240,7 @@ export class SoundServer {
       if (dead !== undefined) throw new Hopeless(`${dead.name} has ended`);
       return this.pactl('info');
     });
-    for (const sink of this.#sinks.values()) await this.#loadSink(sink);
+    for (const sink of this.#sinks.values()) await loadNullSink(this.env, sink);
     const [first] = this.#sinks.keys();
     if (first === undefined) return;
     await until('the first sink can be made the default', async () => {
@@ -271,11 +259,6 @@ export class SoundServer {
     this.#players.clear();
     for (const program of this.#programs.toReversed()) await program.end();
     this.#programs = [];
-  }
-
-  async #loadSink(sink: SinkSpec): Promise<void> {
-    await this.pactl('load-module', 'module-null-sink', ...sinkArguments(sink));
-    await until(`sink ${sink.name} is listed`, async () => (await this.#sinkNames()).includes(sink.name));
   }
 
   /** Unloads the module that has made a sink or source. */

@@ -5,7 +5,8 @@ import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { type Kind, type Recipe, type SinkSpec, SoundServer } from './server.js';
+import type { SinkSpec } from './null-sink.js';
+import { type Kind, type Recipe, SoundServer } from './server.js';
 
 interface ServerOptions {
   /** The first sink becomes the default. Unless given, the sinks are `living` and `kitchen`. */

@@ -1,0 +1,39 @@
+// Makes a null sink of a sound server, for a test.
+
+import { until } from '../until.js';
+import { list, pactl } from './pactl.js';
+import type { Environment } from './program.js';
+
+export interface SinkSpec {
+  readonly name: string;
+  /** If absent, the name is the description. It has no quotes: `sinkArguments` writes it between quotes. */
+  readonly description?: string;
+}
+
+/**
+ * The single quotes hold the list of properties together, and the double quotes the value of one property.
+ */
+function sinkArguments({ name, description = name }: SinkSpec): string[] {
+  return [`sink_name=${name}`, `sink_properties='device.description="${description}"'`];
+}
+
+/** Returns the index of the module. */
+async function loadModule(env: Environment, sink: SinkSpec): Promise<string> {
+  return (await pactl(env, 'load-module', 'module-null-sink', ...sinkArguments(sink))).trim();
+}
+
+/**
+ * Resolves when the sink is listed. While the daemon makes a group, a stand-in may have the sink's name for
+ * some milliseconds. PulseAudio then gives the sink another name, so the sink is loaded again.
+ */
+export async function loadNullSink(env: Environment, sink: SinkSpec): Promise<void> {
+  let module = await loadModule(env, sink);
+  await until(`sink ${sink.name} is listed`, async () => {
+    const sinks = await list(env, 'sinks');
+    const loaded = sinks.find(({ owner_module }) => `${owner_module}` === module);
+    if (loaded === undefined || loaded.name === sink.name) return loaded !== undefined;
+    await pactl(env, 'unload-module', module);
+    module = await loadModule(env, sink);
+    return false;
+  });
+}
