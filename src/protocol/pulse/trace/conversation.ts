@@ -162,20 +162,20 @@ export function audioBlockOf(frame: Buffer, channel: number): AudioBlock {
 
 /**
  * Returns a copy of a frame of AUTH without the cookie, and any other frame itself. In the copy everything
- * is 0 from the cookie's bytes on.
+ * is 0 from the cookie's bytes on, or from the first value that is not what it should be.
  */
 export function withoutCookie(frame: Buffer): Buffer {
   if (commandAndTagOf(frame).command !== AUTH) return frame;
   return Buffer.from(frame).fill(0, secretStart(frame));
 }
 
-/**
- * The place of the cookie's bytes in AUTH. If a value before them is not in its place, they may be there.
- */
+/** The place where the cookie's bytes begin, or may begin: at the first value that is not as it should be. */
 function secretStart(auth: Buffer): number {
   if (wordAt(auth, TAG_START) === undefined) return TAG_START;
   if (wordAt(auth, VERSION_START) === undefined) return VERSION_START;
-  return auth[COOKIE_START] === TYPE_TAG.bytes ? COOKIE_BYTES_START : COOKIE_START;
+  const hasLength = auth[COOKIE_START] === TYPE_TAG.bytes && auth.length >= COOKIE_BYTES_START;
+  const length = hasLength ? auth.readUInt32BE(COOKIE_START + 1) : undefined;
+  return length === auth.length - COOKIE_BYTES_START ? COOKIE_BYTES_START : COOKIE_START;
 }
 
 /** Clears the flags of shared memory in the frame's version, and returns the names of those that were set. */

@@ -117,11 +117,13 @@ test('a cookie is not kept, and neither are other bytes in its place', () => {
   assert.deepEqual(frame, authFrame(35));
   const cookieAsText = [0x74, ...COOKIE, 0];
   const cookieAsBytes = [0x78, 0, 0, 1, 0, ...COOKIE];
+  const cookieWithoutLength = [0x78, ...COOKIE];
   for (const malformed of [
     wire.command(AUTH, 0, wire.u32(35), cookieAsText),
     wire.command(AUTH, 0, wire.text('x'), cookieAsText),
     wire.command(AUTH, 0, cookieAsText, wire.u32(35)),
     wire.command(AUTH, 0, cookieAsBytes, wire.u32(35)),
+    wire.command(AUTH, 0, wire.u32(35), cookieWithoutLength),
     wire.framed([...wire.u32(AUTH), ...cookieAsText]),
   ]) {
     const kept = trace.withoutCookie(Buffer.from(malformed));
