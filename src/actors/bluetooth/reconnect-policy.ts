@@ -93,8 +93,7 @@ export class ReconnectPolicy {
    * gives the same reason as for a disconnection that somebody has wished.
    */
   attemptAbandoned(path: string): void {
-    const attempts = this.#attempts.get(path);
-    if (attempts !== undefined) attempts.isAbandoned = true;
+    this.#attempts.set(path, { ...this.#attemptsFor(path), isAbandoned: true });
   }
 
   /** To be called when somebody has disconnected the device. It stays so until somebody connects it. */

@@ -116,6 +116,14 @@ test('a device that somebody disconnected and connected again is due after its c
   assert.equal(secondsUntilDue(), 5);
 });
 
+test('a device whose attempt was given up is due, also if it was connected from the beginning', () => {
+  const { policy, secondsUntilDue } = policyFor(true, CONNECTED);
+  policy.attemptAbandoned(SPEAKER_PATH);
+  policy.disconnected(SPEAKER_PATH, 'org.bluez.Reason.Local');
+  policy.deviceChanged(SPEAKER_PATH, CONNECTED, DISCONNECTED);
+  assert.equal(secondsUntilDue(), 5);
+});
+
 test('an attempt that was given up does not count as the reason for the end of a later connection', () => {
   const { policy, secondsUntilDue } = policyFor(true, DISCONNECTED);
   policy.attemptAbandoned(SPEAKER_PATH);
