@@ -17,7 +17,11 @@ export const TEMPLATES_NEED = {
   },
 };
 
-/** `is_offered` decides as homeassistant/components/update/__init__.py, `UpdateEntity.state`, does. */
+/**
+ * `is_offered` decides as homeassistant/components/update/__init__.py, `UpdateEntity.state`, does. Home
+ * Assistant's filter `float` fails for a text that is no number, unless a default is given. That of Jinja2
+ * does not fail.
+ */
 const PROGRAM = `
 import json, sys
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -26,6 +30,16 @@ from awesomeversion import AwesomeVersion, AwesomeVersionCompareException
 environment = ImmutableSandboxedEnvironment()
 environment.globals["version"] = lambda text: AwesomeVersion(text)
 environment.filters["to_json"] = json.dumps
+
+def float_filter(value, *default):
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        if not default:
+            raise
+        return default[0]
+
+environment.filters["float"] = float_filter
 
 def render(template, value):
     return environment.from_string(template).render(value_json=value).strip()

@@ -68,11 +68,13 @@ function playersOf(branch: Branch): readonly DisplayedPlayer[] {
 
 const METADATA = '(value_json.metadata | default({}))';
 
+/** All values of metadata are texts. For a text that is no number, `float` without an argument fails. */
+const LENGTH_S = `${METADATA}['mpris:length'] | default(0) | float(0) / 1000000`;
 /**
- * The track's length in seconds; `none` if it is unknown or 0. All values of metadata are texts. A player may
- * give a text that is no number, for which Home Assistant's `float` without an argument raises an error.
+ * The track's length in seconds. `none` if it is unknown, or not positive, or of a stream without an end, for
+ * which players give the largest number.
  */
-const DURATION = `(${METADATA}['mpris:length'] | default(0) | float(0) / 1000000) or none`;
+const DURATION = `([${LENGTH_S}] | select('gt', 0) | select('lt', 9007199254) | first | default(none))`;
 
 /**
  * `position` is the position at `position_updated_at`: while a track plays on, the topic is not published

@@ -75,8 +75,8 @@ test('a player has its track and its position among its attributes', () => {
     const anchor = { positionUs, moment: { date, monotonic: 0 } };
     return playerRecord(PLAYER.bus_name, facts, anchor, { hasTracklist: false });
   };
-  // A radio's length is 0.
-  const unknownLengths = ['long', 0];
+  // The length of a radio is 0, -1 or the largest number, as its player likes.
+  const unknownLengths = ['long', 0, -1, 9223372036854775807n];
   const records = [
     recordWith({ Metadata: { 'xesam:title': 'It is "new"', 'mpris:length': 180_000_000 } }, 61_500_000),
     recordWith({}),
