@@ -6,20 +6,37 @@ import { type Proportions, proportionsAt, type RoomVolume } from './proportion.j
 /** Rejects if the room refuses the volume. */
 type VolumeSetter = (volume: number) => Promise<unknown>;
 
+const percentOf = (volume: number): number => Math.round(volume * 100);
+
 /** Sends a room's volumes, one request at a time. If several volumes wait, only the newest is sent. */
 class NewestVolume {
+  /**
+   * In percent: the volumes that the room's record may have while it is older than the last request. These
+   * are the volumes of the record at each `send`, and those that were sent.
+   */
+  readonly #olderPercents = new Set<number>();
   #next: { readonly volume: number; readonly set: VolumeSetter } | undefined;
   #sending: Promise<void> | undefined;
   /** When the last request has ended, in milliseconds since the epoch. */
   #sentAt = 0;
 
-  /** Until this is false, the room may not have reported the last volume that was sent. */
-  get isSettling(): boolean {
-    return this.#sending !== undefined || Date.now() - this.#sentAt < SETTLE_MS;
+  /** True if a record with this volume may be older than the last request. */
+  mayBeOlder(volume: number): boolean {
+    return this.#isSettling && this.#olderPercents.has(percentOf(volume));
   }
 
-  /** Resolves when the newest volume has been accepted, and rejects when it is refused. */
-  send(volume: number, set: VolumeSetter): Promise<void> {
+  /** Until this is false, the room may not have reported the last volume that was sent. */
+  get #isSettling(): boolean {
+    return this.#sending !== undefined || Math.abs(Date.now() - this.#sentAt) < SETTLE_MS;
+  }
+
+  /**
+   * Resolves when the newest volume has been accepted, and rejects when it is refused. `reported` is the
+   * volume of the room's record.
+   */
+  send(volume: number, reported: number, set: VolumeSetter): Promise<void> {
+    if (!this.#isSettling) this.#olderPercents.clear();
+    this.#olderPercents.add(percentOf(reported)).add(percentOf(volume));
     this.#next = { volume, set };
     this.#sending ??= this.#sendAll().finally(() => {
       this.#sending = undefined;
@@ -60,7 +77,7 @@ export class RoomVolumes {
       const sender = this.#senders.get(room.key) ?? new NewestVolume();
       this.#senders.set(room.key, sender);
       const newVolume = this.#proportions.get(room.key)?.lastSet ?? room.volume;
-      return [room, sender.send(newVolume, room.setVolume)];
+      return [room, sender.send(newVolume, room.volume, room.setVolume)];
     });
   }
 
@@ -70,7 +87,7 @@ export class RoomVolumes {
    */
   #settled(room: RoomVolume): RoomVolume {
     const lastSet = this.#proportions.get(room.key)?.lastSet;
-    const isSettling = this.#senders.get(room.key)?.isSettling === true;
-    return isSettling && lastSet !== undefined ? { ...room, volume: lastSet } : room;
+    const mayBeOlder = this.#senders.get(room.key)?.mayBeOlder(room.volume) === true;
+    return mayBeOlder && lastSet !== undefined ? { ...room, volume: lastSet } : room;
   }
 }

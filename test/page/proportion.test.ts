@@ -114,6 +114,7 @@ test('a room whose record comes late keeps its proportion, until the room has ha
   assert.deepEqual(await set(0.4, 0.8, 0.4), [0.4, 0.2]);
   assert.deepEqual(await set(0.2, 0.4, 0.4), [0.2, 0.1]);
   assert.deepEqual(await set(0.4, 0.2, 0.2), [0.4, 0.2]);
+  assert.deepEqual(await set(0.2, 0.4, 0.6), [0.2, 0.15], 'somebody else has set the second room just now');
   mock.timers.tick(SETTLE_MS);
-  assert.deepEqual(await set(0.8, 0.4, 0.8), [0.8, 0.8], 'somebody else has set the second room');
+  assert.deepEqual(await set(0.8, 0.2, 0.8), [0.8, 0.8], 'somebody else has set the second room');
 });
