@@ -9,12 +9,12 @@ import { useLive } from './node.js';
 import { useTicks } from './parts.js';
 import { RoomCard } from './room.js';
 import { nodeUrls } from './room-connection.js';
-import { type NamedRoom, useRooms, withLabels } from './use-house.js';
+import { type NamedRoom, useNamedRooms } from './use-house.js';
 
 /** `isAway`: the node that served this page is away. */
 export function HouseView({ isAway }: { readonly isAway: boolean }) {
   const { nodes } = useLive().state;
-  const rooms = withLabels(useRooms(isAway));
+  const rooms = useNamedRooms(isAway);
   useFreshPolicy(rooms);
   const isShutOut = rooms.some(({ status }) => status === 'shut');
   const betterUrl = isShutOut ? urlForHouse(nodes) : undefined;

@@ -6,11 +6,11 @@ import { withoutHidden } from './main-volume.js';
 import { isPlaying } from './player-controls.js';
 import { playingTitle } from './room.js';
 import { PlayButton } from './transport.js';
-import { InRoom, type NamedRoom, STATUS_TEXTS, useRooms, withLabels } from './use-house.js';
+import { InRoom, type NamedRoom, STATUS_TEXTS, useNamedRooms } from './use-house.js';
 
 /** `isAway`: the node that served this page is away. */
 export function RoomMenu({ isAway }: { readonly isAway: boolean }) {
-  const rooms = withLabels(useRooms(isAway));
+  const rooms = useNamedRooms(isAway);
   return (
     <ul class="card lines room-menu">
       <li>

@@ -2,7 +2,7 @@
 // the menu of rooms.
 
 import type { ComponentChildren } from 'preact';
-import { useContext, useEffect, useState } from 'preact/hooks';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { House, type Room } from './house.js';
 import { translate } from './language.js';
 import { mainOutput, withoutHidden } from './main-volume.js';
@@ -14,7 +14,14 @@ import { ownScript } from './presence.js';
 import type { TextKey } from './texts/english.js';
 
 /** Connects the page to the rooms while the component is drawn. `isAway`: this node is away. */
-export function useRooms(isAway: boolean): readonly Room[] {
+export function useNamedRooms(isAway: boolean): readonly NamedRoom[] {
+  const rooms = useRooms(isAway);
+  /** The label of each room's main output, as it was last known, by the key of the room. */
+  const lastLabels = useRef(new Map<string, string>());
+  return withLabels(rooms, lastLabels.current);
+}
+
+function useRooms(isAway: boolean): readonly Room[] {
   const ownLive = useLive();
   const redraw = useRedraw();
   const [house] = useState(() => new House(ownScript(), redraw));
@@ -30,10 +37,11 @@ export type NamedRoom = Room & { readonly label: string };
  * A room's label is that of its main output. If several rooms have the same label, it also contains the name
  * of the host. Until a room's state is known, its label is the name under which its node is announced.
  */
-export function withLabels(rooms: readonly Room[]): readonly NamedRoom[] {
-  const labels = rooms.map(ownLabel);
-  return rooms.map((room) => {
-    const label = ownLabel(room);
+function withLabels(rooms: readonly Room[], lastLabels: Map<string, string>): readonly NamedRoom[] {
+  for (const [key] of lastLabels) if (!rooms.some((room) => room.key === key)) lastLabels.delete(key);
+  const labels = rooms.map((room) => ownLabel(room, lastLabels));
+  return rooms.map((room, index) => {
+    const label = labels[index] ?? room.name;
     const host = room.live?.state.server?.hostname ?? room.name;
     const isUnique = labels.filter((other) => other === label).length === 1;
     const needsHost = !isUnique && label !== host;
@@ -41,10 +49,14 @@ export function withLabels(rooms: readonly Room[]): readonly NamedRoom[] {
   });
 }
 
-function ownLabel({ live, name }: Room): string {
-  if (live === undefined) return name;
-  const output = mainOutput(withoutHidden(live.state));
-  return output?.label ?? live.state.server?.hostname ?? name;
+/** Also keeps the label of the output in `lastLabels`. */
+function ownLabel({ key, live, name, status }: Room, lastLabels: Map<string, string>): string {
+  const output = live && mainOutput(withoutHidden(live.state));
+  if (output !== undefined) lastLabels.set(key, output.label);
+  // A node that is switched off may lose its outputs before the connection ends. A room that has moved has no
+  // state at first.
+  const lastLabel = status === 'live' ? undefined : lastLabels.get(key);
+  return output?.label ?? lastLabel ?? live?.state.server?.hostname ?? name;
 }
 
 /** Why a room cannot be controlled now; undefined if it can. */

@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import axe from 'axe-core';
 import type { Locator, Page } from 'playwright-core';
 import type { NodeRecord } from '../../src/protocol/actor/schemas.js';
+import { drop } from '../gateway/scripted-backends.js';
 import { inOwnNetwork } from '../tools/own-network.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
@@ -162,6 +163,15 @@ inOwnNetwork(import.meta.url, () => {
       assert.equal(await card('Attic').getByRole('link').getAttribute('href'), house.room('Attic').url);
       await card('Attic').getByRole('button', { name: 'Mute Attic' }).click();
       await until('the attic is muted', () => commandsOf(house.room('Attic')).length === 1);
+    });
+
+    test('a room that loses its output and then goes away keeps the name of its output', async () => {
+      await openHouse(...THREE);
+      // The sound server of a machine that is switched off may end first.
+      house.room('Attic').change(drop('audio.outputs', '0'));
+      await card('Attic').waitFor({ state: 'detached' });
+      await house.close('Attic');
+      await card('Attic').getByText('Not there right now').waitFor();
     });
 
     test('a room whose first address is dead is not shown as shut while its next address connects', async () => {
