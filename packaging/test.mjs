@@ -164,6 +164,10 @@ async function machineDisk() {
   return problem === undefined ? home : leftOut(problem);
 }
 
+/** This test puts a fetched Node into a package. Debian 13 has no npm here, so Node is fetched before. */
+const PACKS_NODE = 'packaging/form-with-node';
+const PACKED_NODE = 24;
+
 /**
  * Runs tests with the Node and the servers of Debian 13. Tests that boot a node run outside of that Debian.
  * Only their node needs it: the node boots from the root of that Debian.
@@ -174,6 +178,10 @@ async function onDebian13(place, files, titles = []) {
   const suitable = files.filter((file) => !ONE_DEBIAN.test(file));
   const booting = suitable.filter((file) => kindOf(file) === 'nodes');
   const inside = suitable.filter((file) => kindOf(file) !== 'nodes');
+  if (inside.some((file) => file.startsWith(PACKS_NODE))) {
+    const fetched = fetchedNode(ROOT, PACKED_NODE);
+    if (fetched.problem !== undefined) return leftOut(fetched.problem);
+  }
   const texts = [];
   // Without any file, `runFiles` throws that no test matches.
   if (inside.length > 0 || booting.length === 0)

@@ -133,7 +133,7 @@ test('a player that begins to play while the start waits for a player that hangs
   // The start waits a second. This timer does not move, so the start does not end.
   const after: Clock['after'] = (ms, callback) => (ms < 1_000 ? systemClock : manual).after(ms, callback);
   const players: ScriptedPlayer[] = [];
-  const { start, recorder } = await startBackend(
+  const { start } = await startBackend(
     t,
     async (bus) => {
       await startHungPlayer(t, bus);
@@ -147,7 +147,6 @@ test('a player that begins to play while the start waits for a player that hangs
   );
   await start('two', PLAYING);
   await until('one is paused', () => players.map(playbackCalls).join() === 'Pause');
-  assert.ok(!recorder.published.includes('up'));
 });
 
 test('playerctld is not silenced, even if it is recognized only after it was published', async (t) => {

@@ -111,8 +111,11 @@ export function serviceScenarios(node: () => Node): void {
     assert.equal((await node().ask('GET', '/bluetooth')).status, 404);
     await node().writeFile(added, 'api: {control: nobody}\n');
     assert.notEqual((await reload()).status, 0, 'systemctl reports that the reload has failed');
-    const log = await node().userShell('journalctl --user --unit tonearm --output cat --lines 20');
-    assert.match(log, /99-added\.yaml:1:16: api\.control: must be true, false or local/);
+    // journald may write the line of a process that has ended after those of systemd.
+    await until('the log names the problem', async () => {
+      const log = await node().userShell('journalctl --user --unit tonearm --output cat --lines 20');
+      return /99-added\.yaml:1:16: api\.control: must be true, false or local/.test(log);
+    });
     assert.equal((await node().ask('POST', '/audio/server/mute')).status, 403);
     assert.equal(await node().property('MainPID'), pid);
     assert.equal(await node().property('ActiveState'), 'active');
