@@ -2,10 +2,7 @@
 
 import type { FaultCode, ProblemRecord } from './records.js';
 
-/**
- * The client finds these problems itself, such as no response in time, or a response that does not come from
- * tonearm.
- */
+/** The client finds these problems itself (docs/client.md has a table of them). */
 export type OwnCode = 'unreachable' | 'silent' | 'offline' | 'bye' | 'not-the-service' | 'aborted';
 
 /** The gateway has further codes (`not-found`, `bad-body`, ...). */
@@ -22,7 +19,10 @@ const OWN_TITLES: Readonly<Record<OwnCode, string>> = {
   aborted: 'It was ended from here',
 };
 
-/** The error of a request that fails. Its message is the problem's detail, or else the problem's title. */
+/**
+ * The error of a request that fails. Its message is the problem's detail, or else the problem's title. The
+ * document of another program may have neither.
+ */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
   /** The node's problem document. If the node has sent none, the client has made one of the same form. */

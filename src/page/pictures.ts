@@ -1,4 +1,5 @@
-// Exports what uses the pixels of covers, as one file that is loaded late.
+// Joins the two modules that read the pixels of covers, so that the browser loads both as one file, and only
+// when it displays a cover (late.tsx).
 
 export { colourPage } from './colour-page.js';
 export { keepCover, LastCover } from './last-cover.js';

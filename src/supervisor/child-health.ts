@@ -10,7 +10,7 @@ export type ReportedHealth = Omit<BackendHealth, 'since' | 'detail'> & {
   readonly detail: string | undefined;
 };
 
-/** A longer detail is cut. It may quote another program, or the error that ended a thread. */
+/** A longer detail is cut, because it may quote another program, or the error that ended a thread. */
 const DETAIL_MAX_CHARACTERS = 4096;
 
 const LEVEL_OF_STATE = { connecting: 'info', up: 'info', restarting: 'warn', failed: 'error' } as const;

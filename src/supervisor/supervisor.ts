@@ -86,7 +86,7 @@ export class Supervisor implements Backends {
     );
     for (const child of changed) child.preventStart();
     for (const child of changed.toReversed()) {
-      // `#stopAll` stops all children that are left, each within a shorter time.
+      // `#stopAll` stops all children that are left, and may give each less time.
       if (this.#stopping !== undefined) break;
       await child.stop();
       this.#children.delete(child.name);

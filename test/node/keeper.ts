@@ -11,7 +11,7 @@ const CLOSE_DEADLINE_MS = 30_000;
 const CONSOLE_CHARACTERS = 16_384;
 
 export class Keeper {
-  /** The process whose descendants are the node. */
+  /** The id of the keeper's child in whose namespaces the node runs. Its descendants are the node. */
   readonly holder: Promise<number>;
   /** The end of what the console showed. */
   console = '';
@@ -36,6 +36,7 @@ export class Keeper {
       });
     }
     this.#orders = this.#child.stdio[4] as Writable;
+    // Nobody reads orders after the end. The failure itself is reported by `#failure`.
     this.#orders.on('error', (error) => this.#orders.destroy(error));
     const lines = createInterface({ input: this.#child.stdio[3] as Readable });
     let fail: (error: Error) => void = () => undefined;
@@ -44,11 +45,13 @@ export class Keeper {
     });
     this.#child.on('error', fail);
     lines.on('close', () => fail(new Error('the node ended unasked')));
-    // This handler is for the time after a close, when perhaps nobody waits for the failure any more.
+    // Nobody may be waiting when the promise rejects, for instance after `close`. Without this handler the
+    // rejection would end the tests.
     this.#failure.catch(() => undefined);
     this.holder = new Promise((resolve) => {
       lines.on('line', (line) => {
         const [word, number] = line.split(' ');
+        // The only other report is `ended STATUS`.
         if (word === 'keeper') resolve(Number(number));
         else if (this.#onEnded !== undefined) this.#onEnded(Number(number));
         else fail(new Error(`the node ended unasked, with status ${number}`));

@@ -18,12 +18,15 @@ export class Captures {
   /** The indices of the sources that others capture; none until the first read. */
   capturedSources: ReadonlySet<number> = new Set();
 
-  /** `onRead` is called after each read. */
+  /** `onRead` is called after each read that succeeds. */
   constructor(onRead: () => void) {
     this.#onRead = onRead;
   }
 
-  /** Subscribes before it reads, because a change between reading and subscribing would be missed. */
+  /**
+   * Subscribes before it reads, because a change between reading and subscribing would be missed. If the
+   * server refuses, no source counts as captured.
+   */
   begin(link: CaptureLink): void {
     if (this.#link === link) return;
     this.#link = link;

@@ -1,4 +1,5 @@
-// Decides which streams are moved together with the default output (docs/http-api.md, "Routes"). Pure.
+// Decides which streams are moved to an output that becomes the default (docs/http-api.md, "The default
+// output"). Pure.
 
 import type { SinkInputInfo } from '../../protocol/pulse/records.js';
 import { isPlayedByModule } from './marks.js';
@@ -17,7 +18,7 @@ export function streamMoves(state: SoundState, output: string): readonly StreamM
     [...state.sinkInputs.values()]
       .filter(({ info }) => info.sink !== target.index)
       .filter(({ info }) => !playsForSink(state, info))
-      // A passthrough stream would set a limited output to 100 %.
+      // Only passthrough streams have no volume. They would set a limited output to 100 %.
       .filter(({ info }) => !isLimited || hasVolume(info))
       .map(({ info }) => ({ command: 'MOVE_SINK_INPUT', args: { index: info.index, sink: target.index } }))
   );

@@ -1,5 +1,5 @@
-// Records of a sound server, for tests that need no server: what the daemon reads from the scripted server,
-// with the fields that the test sets.
+// Makes records of a sound server without a connection. They are decoded from the bytes that the scripted
+// server would send. Sources are decoded from bytes of this file's own.
 
 import type { ServerInfo, SinkInfo, SinkInputInfo, SourceInfo } from '../../../src/protocol/pulse/records.js';
 import { type SourceBytes, source } from '../../protocol/pulse/bytes.js';
@@ -9,6 +9,7 @@ import { bytesOf } from './scripted-server.js';
 export const serverInfo = (fields: Partial<ServerInfo> = {}): ServerInfo =>
   Object.assign(decode('GET_SERVER_INFO', bytesOf.server()), fields);
 
+/** The sink is idle (`state: 1`). */
 export const sinkInfo = (index: number, name: string, fields: Partial<SinkInfo> = {}): SinkInfo =>
   Object.assign(decode('GET_SINK_INFO', bytesOf.sink(index, name, { state: 1 })), fields);
 
@@ -18,5 +19,6 @@ export const sinkInputInfo = (
   fields: Partial<SinkInputInfo> = {},
 ): SinkInputInfo => Object.assign(decode('GET_SINK_INPUT_INFO', bytesOf.input(index, name)), fields);
 
+/** `fields` replace parts of the bytes, and not fields of the decoded record. */
 export const sourceInfo = (index: number, name: string, fields: SourceBytes = {}): SourceInfo =>
   decode('GET_SOURCE_INFO', source({ index, name, ...fields }));

@@ -1,7 +1,7 @@
 // Starts the daemons that most rows of the table share: four built daemons on private buses and sound
-// servers. `house` has every backend. `plain` has the same backends, and their keys have the default or
-// other values. `bare` has no backend. `cards` has a scripted sound server with a card, and a unit whose log
-// is not served.
+// servers. `house` has every backend. `plain` has the same backends. Their keys have the default there, or
+// another value than in `house`. `bare` has no backend. `cards` has a scripted sound server with a card, a
+// unit whose log is not served, and Bluetooth.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -26,12 +26,12 @@ export const HOUSE_PROGRAMS = ['pulseaudio', 'pactl', 'pacat', 'dbus-daemon'];
 export const COOKIE = 'c'.repeat(256);
 /**
  * Durations of the configuration, in seconds. Each of them is over at once, because hasten.ts shortens timers
- * of exactly these lengths.
+ * of exactly these lengths. No other timer of the daemon is as long, and no key allows much less.
  */
 const HASTENED_S = { scanTimeout: 11, pairingTimeout: 17, idleTimeout: 61 } as const;
 /**
- * A sleep of this length is over at once, too. hasten.ts shortens only timers of exactly this length, so the
- * number is one that a double holds exactly.
+ * A sleep of this length is over at once, too. It is no whole number, so no other timer is as long. In binary
+ * it is exact, and hasten.ts compares exact lengths.
  */
 export const HASTENED_SLEEP_MINUTES = 1.25;
 const HASTEN_URL = new URL('./hasten.js', import.meta.url).href;
@@ -112,6 +112,7 @@ function startLogind(t: Ending, address: string): Promise<BusService> {
     CanReboot: () => ['s', 'yes'],
     CanPowerOff: () => ['s', 'yes'],
     ListInhibitors: () => ['a(ssssuu)', []],
+    // An empty signature: the answer has no value.
     Reboot: () => [''],
     PowerOff: () => [''],
   });
