@@ -35,7 +35,7 @@ function buildIfStale() {
   // because a deleted file changes its folder.
   const stamp = join(ROOT, 'dist/package.json');
   // The build imports or reads many files of packaging/, so it is repeated after any change there.
-  const sources = ['src', 'package.json', 'package-lock.json', 'packaging'];
+  const sources = ['src', 'tsconfig.json', 'package.json', 'package-lock.json', 'packaging'];
   const find = ['find', [...sources, '-newer', stamp, '-print', '-quit'], { cwd: ROOT, encoding: 'utf8' }];
   if (existsSync(MAIN) && existsSync(stamp) && spawnSync(...find).stdout === '') return;
   const args = [join(ROOT, 'packaging/build.mjs'), '--dist-only'];

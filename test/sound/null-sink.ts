@@ -17,23 +17,17 @@ function sinkArguments({ name, description = name }: SinkSpec): string[] {
   return [`sink_name=${name}`, `sink_properties='device.description="${description}"'`];
 }
 
-/** Returns the index of the module. */
-async function loadModule(env: Environment, sink: SinkSpec): Promise<string> {
-  return (await pactl(env, 'load-module', 'module-null-sink', ...sinkArguments(sink))).trim();
-}
-
 /**
  * Resolves when the sink is listed. While the daemon makes a group, a stand-in may have the sink's name for
  * some milliseconds. PulseAudio then gives the sink another name, so the sink is loaded again.
  */
 export async function loadNullSink(env: Environment, sink: SinkSpec): Promise<void> {
-  let module = await loadModule(env, sink);
-  await until(`sink ${sink.name} is listed`, async () => {
+  const module = (await pactl(env, 'load-module', 'module-null-sink', ...sinkArguments(sink))).trim();
+  const loaded = await until(`sink ${sink.name} is listed`, async () => {
     const sinks = await list(env, 'sinks');
-    const loaded = sinks.find(({ owner_module }) => `${owner_module}` === module);
-    if (loaded === undefined || loaded.name === sink.name) return loaded !== undefined;
-    await pactl(env, 'unload-module', module);
-    module = await loadModule(env, sink);
-    return false;
+    return sinks.find(({ owner_module }) => `${owner_module}` === module) ?? false;
   });
+  if (loaded.name === sink.name) return;
+  await pactl(env, 'unload-module', module);
+  await loadNullSink(env, sink);
 }

@@ -23,6 +23,7 @@ function makeBuiltCheckout(t: TestContext): string {
     'packaging/build.mjs': 'process.exitCode = 1;',
     'src/page/slider.tsx': '',
     'package-lock.json': '{}',
+    'tsconfig.json': '{}',
     'package.json': '{}',
     'dist/main.js': "console.log('it runs');",
     'dist/package.json': '{}',
@@ -54,6 +55,7 @@ test('npm start builds nothing if nothing has changed since the last build', asy
 const CHANGED = [
   'src/page/slider.tsx',
   'src/page',
+  'tsconfig.json',
   'package.json',
   'package-lock.json',
   'packaging/build.mjs',
