@@ -18,10 +18,20 @@ const STEP_MS = 250;
 const FIRST_CHECK_MS = 500;
 const CHECK_MAX_MS = 30_000;
 /**
+ * The longest pause before a check whether a missing output is there. It is short, because music may play
+ * there at the lowered volume.
+ */
+const CHECK_THERE_MAX_MS = 1_000;
+/**
  * The largest difference between the requested volume and the volume that a coarse mixer sets, 1 = 100 %. A
  * larger difference means that somebody else has set the volume.
  */
 const MIXER_DEVIATION_MAX = 0.1;
+/**
+ * The same for a step whose volume is read late. It is smaller, because the volume that is read then may be
+ * that of somebody else.
+ */
+const LATE_DEVIATION_MAX = 0.03;
 
 export interface FadeContext {
   readonly state: SoundState;
@@ -58,6 +68,12 @@ export class Fade {
    * round volumes.
    */
   #expectedVolume: number;
+  /**
+   * The requested volume of the first step after that one, until the volume of a step is read. The sound
+   * server may have set it. Further steps do not replace it, because steps are not sent while there is no
+   * connection.
+   */
+  #unreadVolume: number | undefined;
   /** True when the volume is put back, after `end`, and if somebody else has set the volume. */
   isOver = false;
   #isFadingOut = false;
@@ -106,19 +122,19 @@ export class Fade {
    * the volume.
    */
   putBackWhenSilent(): Promise<void> {
-    return this.#putBackWhen((sink) => !isPlayedTo(this.#context.state, sink));
+    return this.#putBackWhen((sink) => !isPlayedTo(this.#context.state, sink), CHECK_MAX_MS);
   }
 
   /** Puts the volume back when the output is there. Resolves earlier if somebody else sets the volume. */
   putBackWhenThere(): Promise<void> {
-    return this.#putBackWhen(() => true);
+    return this.#putBackWhen(() => true, CHECK_THERE_MAX_MS);
   }
 
-  async #putBackWhen(isTime: (sink: SinkInfo) => boolean): Promise<void> {
+  async #putBackWhen(isTime: (sink: SinkInfo) => boolean, pauseMaxMs: number): Promise<void> {
     let pauseMs = FIRST_CHECK_MS;
     while (!this.isOver) {
       await this.#wait(pauseMs);
-      pauseMs = Math.min(2 * pauseMs, CHECK_MAX_MS);
+      pauseMs = Math.min(2 * pauseMs, pauseMaxMs);
       const sink = this.#findSink();
       if (sink !== undefined && isTime(sink)) await this.putBack();
       else this.#endIfChanged(sink);
@@ -149,19 +165,27 @@ export class Fade {
       const isForeign = readVolume < lowest || readVolume > highest;
       if (info.name === this.sinkName && isForeign) foreignVolume = readVolume;
     };
+    this.#unreadVolume ??= volume;
     const isSet = await this.#set(sink, volume);
     state.onSinkRead = undefined;
     const sinkAfterStep = this.#findSink();
     if (sinkAfterStep === undefined) return false;
-    this.#expectedVolume = volumeOf(sinkAfterStep);
-    // A large difference means that somebody else has set the volume between the step and its reading.
-    const isFarOff = Math.abs(this.#expectedVolume - volume) > MIXER_DEVIATION_MAX;
-    if (isSet && isFarOff) this.isOver = true;
+    // Each reading makes a new object. A connection that ends after the reply leaves the old one.
+    if (isSet && sinkAfterStep !== sink) this.#takeReading(sinkAfterStep, volume);
+    else this.#endIfChanged(sinkAfterStep);
     if (foreignVolume === undefined) return isSet;
     // The step may have undone the volume that somebody else has set meanwhile.
     this.isOver = true;
-    if (this.#expectedVolume !== foreignVolume) await this.#set(sinkAfterStep, foreignVolume);
+    if (volumeOf(sinkAfterStep) !== foreignVolume) await this.#set(sinkAfterStep, foreignVolume);
     return false;
+  }
+
+  /** `volume` is the requested volume of the step that was read. */
+  #takeReading(sink: SinkInfo, volume: number): void {
+    this.#expectedVolume = volumeOf(sink);
+    this.#unreadVolume = undefined;
+    // A large difference means that somebody else has set the volume between the step and its reading.
+    if (Math.abs(this.#expectedVolume - volume) > MIXER_DEVIATION_MAX) this.isOver = true;
   }
 
   async #set({ index }: SinkInfo, volume: number): Promise<boolean> {
@@ -171,7 +195,16 @@ export class Fade {
 
   /** The fade is over if somebody else has set the volume. */
   #endIfChanged(sink: SinkInfo | undefined): void {
-    if (sink !== undefined && volumeOf(sink) !== this.#expectedVolume) this.isOver = true;
+    if (sink === undefined) return;
+    const readVolume = volumeOf(sink);
+    if (readVolume === this.#expectedVolume) return;
+    const unreadVolume = this.#unreadVolume;
+    if (unreadVolume === undefined || Math.abs(readVolume - unreadVolume) > LATE_DEVIATION_MAX) {
+      this.isOver = true;
+      return;
+    }
+    this.#expectedVolume = readVolume;
+    this.#unreadVolume = undefined;
   }
 
   #findSink(): SinkInfo | undefined {

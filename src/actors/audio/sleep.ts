@@ -119,10 +119,11 @@ export class Sleep {
   }
 
   async #end(plan: Plan): Promise<void> {
-    // If the fade of an earlier sleep still waits for silence, the output has faded already.
+    // An earlier fade may still have to put the volume of this output back. A second fade would take the
+    // lowered volume for the volume before the fade.
     const output = this.#context.state.defaultSink()?.info.name;
-    const isFadedAlready = this.#waitingFades.some(({ isOver, sinkName }) => !isOver && sinkName === output);
-    const fade = isFadedAlready ? undefined : fadeOfDefault(this.#fadeContext);
+    const isLowered = this.#waitingFades.some(({ isOver, sinkName }) => !isOver && sinkName === output);
+    const fade = isLowered ? undefined : fadeOfDefault(this.#fadeContext);
     this.#fade = fade;
     if (fade !== undefined) {
       this.#isFading = true;

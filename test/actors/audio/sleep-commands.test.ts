@@ -6,6 +6,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { NO_ANSWER } from '../../../src/actors/audio/executor.js';
 import { Sleep } from '../../../src/actors/audio/sleep.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import type { Answer } from '../../../src/protocol/actor/commands.js';
@@ -33,7 +34,11 @@ async function startFading(t: TestContext) {
 
   const setVolumes: number[] = [];
   /** The test sets how the sound server answers the next commands. */
-  const server = { refusesAll: false, isReady: Promise.resolve() };
+  const server = {
+    failure: undefined as Answer | undefined,
+    isReady: Promise.resolve(),
+    afterSet: putOutput,
+  };
   const sleep = new Sleep({
     path,
     state,
@@ -42,9 +47,9 @@ async function startFading(t: TestContext) {
     run: async (command) => {
       await server.isReady;
       assert.ok(command.do === 'fade');
-      if (server.refusesAll) return REFUSED;
+      if (server.failure !== undefined) return server.failure;
       setVolumes.push(command.volume);
-      putOutput(command.volume);
+      server.afterSet(command.volume);
       return { ok: true, value: {} };
     },
   });
@@ -84,35 +89,112 @@ test('the last of two sleeps counts that begin while the volume is put back', as
   assert.equal(record()?.until, new Date(clock.date() + 90 * 60_000).toISOString());
 });
 
-test('the volume is put back when the output comes again, if it went before the sleep was stopped', async (t) => {
+test('an output that went before its sleep was stopped gets its volume a second after it comes again', async (t) => {
   const { state, sleep, setVolumes, putOutput, pass } = await startFading(t);
   state.remove('sink', 0);
   await sleep.stop();
-  await pass(500);
+  for (let second = 0; second < 60; second += 1) await pass(1_000);
   assert.deepEqual(setVolumes, [0.25]);
 
   putOutput(0.25);
-  await pass(30_000);
+  await pass(1_000);
   assert.deepEqual(setVolumes, [0.25, 0.5]);
 });
 
 test('a refused step does not end the fade', async (t) => {
   const { server, setVolumes, pass } = await startFading(t);
-  server.refusesAll = true;
+  server.failure = REFUSED;
   await pass(250);
-  server.refusesAll = false;
+  server.failure = undefined;
   await pass(2_250);
   assert.deepEqual(setVolumes, [0.25, 0.125]);
 });
 
 test('the volume is put back later if the sound server refuses at first', async (t) => {
   const { sleep, server, setVolumes, pass } = await startFading(t);
-  server.refusesAll = true;
+  server.failure = REFUSED;
   await sleep.stop();
-  server.refusesAll = false;
+  server.failure = undefined;
   await pass(500);
   assert.deepEqual(setVolumes, [0.25, 0.5]);
 });
+
+test('a volume that somebody sets stays, if the volume could not be put back meanwhile', async (t) => {
+  const { sleep, server, setVolumes, putOutput, pass } = await startFading(t);
+  const ready = new Deferred<void>();
+  server.isReady = ready.promise;
+  server.failure = REFUSED;
+  const stopped = sleep.stop();
+  await pass(0);
+  putOutput(0.4);
+  ready.resolve();
+  await stopped;
+
+  server.failure = undefined;
+  await pass(1_000);
+  assert.deepEqual(setVolumes, [0.25]);
+});
+
+test('a volume that somebody sets during a step that fails stays', async (t) => {
+  const { sleep, server, setVolumes, putOutput, pass } = await startFading(t);
+  const ready = new Deferred<void>();
+  server.isReady = ready.promise;
+  server.failure = REFUSED;
+  await pass(250);
+  putOutput(0.33);
+  ready.resolve();
+  await pass(0);
+
+  server.failure = undefined;
+  await pass(250);
+  await sleep.stop();
+  assert.deepEqual(setVolumes, [0.25]);
+});
+
+type Fading = Awaited<ReturnType<typeof startFading>>;
+
+/** The ways in which a step is carried out, but the reading of its volume is missing. */
+const MISSING_READINGS: readonly {
+  readonly title: string;
+  readonly loseReading: (fading: Fading) => void;
+}[] = [
+  {
+    title: 'the output goes before it is read',
+    loseReading: ({ state, server }) => {
+      server.afterSet = () => state.remove('sink', 0);
+    },
+  },
+  {
+    title: 'the connection ends before the output is read',
+    loseReading: ({ server }) => {
+      server.afterSet = () => undefined;
+    },
+  },
+  {
+    title: 'the sound server does not answer it',
+    loseReading: ({ server }) => {
+      server.failure = NO_ANSWER;
+    },
+  },
+];
+
+for (const { title, loseReading } of MISSING_READINGS) {
+  test(`the volume is put back after a step was carried out, although ${title}`, async (t) => {
+    const fading = await startFading(t);
+    const { sleep, server, setVolumes, putOutput, pass } = fading;
+    loseReading(fading);
+    await pass(250);
+    // Further steps are not sent, because the output or the connection is missing.
+    server.failure = NO_ANSWER;
+    await pass(250);
+
+    putOutput(0.2375);
+    server.failure = undefined;
+    server.afterSet = putOutput;
+    await sleep.stop();
+    assert.equal(setVolumes.at(-1), 0.5);
+  });
+}
 
 test('a sleep in the file that ends later than any sleep may is dropped, and the log does not call it over', async (t) => {
   const clock = new ManualClock();
