@@ -17,6 +17,7 @@ import {
   type ListenPair,
   type ListenStep,
   LOOPBACK,
+  type Loopback,
   listenSteps,
   loopbackArgument,
   loopbacksIn,
@@ -87,10 +88,15 @@ export class ListenKeeper {
     }
     pairs.observe(observed);
     const problems: string[] = [];
+    const notUnloaded: ListenPair[] = [];
     for (const step of listenSteps(pairs.desired, pairs.ended, observed, latencyMs)) {
+      // With a second loopback the input would be heard twice.
+      if (step.do === 'make' && notUnloaded.some((pair) => isSamePair(pair, step.pair))) continue;
       const problem = await this.#carryOut(step, observed);
       if (this.#schedule.hasEnded) return;
-      if (problem !== undefined) problems.push(problem);
+      if (problem === undefined) continue;
+      problems.push(problem);
+      if (step.do === 'unload') notUnloaded.push(step.pair);
     }
     setRemark(problems.join('; ') || undefined);
     if (problems.length === 0) pairs.forgetEnded();
@@ -106,16 +112,15 @@ export class ListenKeeper {
     const observed = await this.#observe();
     if (observed === undefined) return this.#notObservedAnswer();
     pairs.observe(observed);
-    const requested: ListenPair = { input, output, origin: 'command' };
-    // A pair of the configuration stays one, and its loopback has the mark of one.
-    const pair = pairs.desired.find((desired) => isSamePair(desired, requested)) ?? requested;
+    // A pair of the configuration stays one, also if a client has stopped it, and its loopback has that mark.
+    const origin = pairs.isConfigured({ input, output }) ? 'configuration' : 'command';
+    const pair: ListenPair = { input, output, origin };
     const refusal = this.#pairRefusal(pair, observed);
     if (refusal !== undefined) return refusal;
     const loopbacks = loopbacksIn(observed).filter((loopback) => isSamePair(loopback.pair, pair));
     const isConnected = loopbacks.some(({ ends }) => ends === 'right');
     if (!isConnected) {
-      for (const { module } of loopbacks) await this.#unload(module);
-      const problem = await this.#make(pair, observed);
+      const problem = (await this.#unloadAll(loopbacks)) ?? (await this.#make(pair, observed));
       if (problem !== undefined) return this.#unloadLater(pair, problem);
     }
     pairs.add(pair);
@@ -230,6 +235,15 @@ export class ListenKeeper {
       if (clock.monotonic() > latestMs) return 'the loopback is connected to nothing';
       await new Promise<void>((resolve) => clock.after(PAUSE_MS, resolve));
     }
+  }
+
+  /** Ends at the first loopback that cannot be unloaded, and resolves with the problem. */
+  async #unloadAll(loopbacks: readonly Loopback[]): Promise<string | undefined> {
+    for (const { module } of loopbacks) {
+      const problem = await this.#unload(module);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
   }
 
   async #unload(module: ModuleInfo): Promise<string | undefined> {

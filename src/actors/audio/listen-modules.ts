@@ -46,7 +46,7 @@ export interface Loopback {
 }
 
 export type ListenStep =
-  | { readonly do: 'unload'; readonly module: ModuleInfo }
+  | { readonly do: 'unload'; readonly pair: ListenPair; readonly module: ModuleInfo }
   | { readonly do: 'make'; readonly pair: ListenPair };
 
 export const LOOPBACK = 'module-loopback';
@@ -133,7 +133,7 @@ export function listenSteps(
     const isFirst = !kept.some((other) => isSamePair(other.pair, pair));
     const isAsDesired = pair.origin === desiredPair?.origin && loopback.latencyMs === latencyMs;
     if (isAsDesired && isFirst && loopback.ends === 'right') kept.push(loopback);
-    else if (desiredPair !== undefined || hasEnded) steps.push({ do: 'unload', module });
+    else if (desiredPair !== undefined || hasEnded) steps.push({ do: 'unload', pair, module });
   }
   for (const pair of desired) {
     const isKept = kept.some((other) => isSamePair(other.pair, pair));

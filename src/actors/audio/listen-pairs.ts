@@ -43,6 +43,11 @@ export class ListenPairs {
     return this.#desiredPairs.length >= PAIRS_MAX;
   }
 
+  /** True also while a client has stopped the pair. */
+  isConfigured({ input, output }: Pick<ListenPair, 'input' | 'output'>): boolean {
+    return Object.hasOwn(this.#configured, input) && this.#configured[input] === output;
+  }
+
   /**
    * To be called when a connection begins, because the server may have given the indices to other devices.
    */
@@ -89,7 +94,7 @@ export class ListenPairs {
       const indices = pairIndices(pair, observed);
       const haveChanged = indicesBefore !== undefined && indices !== indicesBefore;
       desiredPair.indices = indices ?? indicesBefore;
-      if (haveChanged && !this.#isConfigured(pair)) pairsToEnd.push(pair);
+      if (haveChanged && !this.isConfigured(pair)) pairsToEnd.push(pair);
     }
     if (pairsToEnd.length > 0) this.endPairs((pair) => pairsToEnd.includes(pair));
   }
@@ -104,9 +109,5 @@ export class ListenPairs {
     const isDesired = (pair: ListenPair): boolean =>
       this.desired.some((desired) => isSamePair(desired, pair));
     this.#ended = found.filter((pair) => !isDesired(pair));
-  }
-
-  #isConfigured({ input, output }: ListenPair): boolean {
-    return Object.hasOwn(this.#configured, input) && this.#configured[input] === output;
   }
 }

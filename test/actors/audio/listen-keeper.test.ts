@@ -5,10 +5,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { ListenKeeper } from '../../../src/actors/audio/listen-keeper.js';
+import { LOOPBACK, loopbackArgument } from '../../../src/actors/audio/listen-modules.js';
 import { ListenPairs } from '../../../src/actors/audio/listen-pairs.js';
 import type { Ask } from '../../../src/actors/audio/sound-modules.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
-import type { RequestName } from '../../../src/protocol/pulse/commands.js';
+import type { AudioSettings } from '../../../src/protocol/actor/settings.js';
+import type { RequestArgs, RequestName } from '../../../src/protocol/pulse/commands.js';
 import type { ModuleInfo } from '../../../src/protocol/pulse/records.js';
 import { ManualClock } from '../../manual-clock.js';
 import { sinkInfo, sourceInfo } from './sound-records.js';
@@ -63,55 +65,104 @@ test('the loopback of a configured input is requested later if the server did no
   assert.equal(clock.timers, 0);
 });
 
-/** A sound server that connects each new loopback to the kitchen, and that may refuse to unload it. */
-function wrongServer() {
-  const sinks = [sinkInfo(0, 'living'), sinkInfo(1, 'kitchen')];
+const LIVING_INDEX = 0;
+const KITCHEN_INDEX = 1;
+
+/**
+ * A keeper on a sound server that connects all loopbacks to one sink, and that may refuse to unload them.
+ * `loadedArgument` is the argument of a loopback that is there at first.
+ */
+function startKeeper(listen: AudioSettings['listen'], sink: number, loadedArgument?: string) {
+  const clock = new ManualClock();
+  const state = new SoundState();
+  const sinks = [sinkInfo(LIVING_INDEX, 'living'), sinkInfo(KITCHEN_INDEX, 'kitchen')];
   const sources = [sourceInfo(3, 'mike')];
+  for (const known of sinks) state.putSink(known);
+  for (const known of sources) state.sources.put(known);
+
   const modules: ModuleInfo[] = [];
   const server = { refusesToUnload: true, modules };
-  const answerTo = (command: RequestName, args: object): unknown => {
-    const owner = modules[0] && { ownerModule: modules[0].index };
+  const load = (argument: string): ModuleInfo => {
+    const module = { index: 7 + modules.length, name: LOOPBACK, argument, used: undefined, props: {} };
+    modules.push(module);
+    return module;
+  };
+  if (loadedArgument !== undefined) load(loadedArgument);
+  const answerTo = (command: RequestName, args: Partial<RequestArgs<'LOAD_MODULE' | 'UNLOAD_MODULE'>>) => {
     if (command === 'GET_SINK_INFO_LIST') return sinks;
     if (command === 'GET_SOURCE_INFO_LIST') return sources;
     if (command === 'GET_MODULE_INFO_LIST') return [...modules];
-    if (command === 'GET_SINK_INPUT_INFO_LIST') return owner ? [{ ...owner, sink: 1 }] : [];
-    if (command === 'GET_SOURCE_OUTPUT_INFO_LIST') return owner ? [{ ...owner, source: 3 }] : [];
-    if (command === 'GET_MODULE_INFO') return modules[0];
-    if (command === 'UNLOAD_MODULE') return server.refusesToUnload ? undefined : modules.splice(0);
+    if (command === 'GET_SINK_INPUT_INFO_LIST')
+      return modules.map(({ index }) => ({ ownerModule: index, sink }));
+    if (command === 'GET_SOURCE_OUTPUT_INFO_LIST')
+      return modules.map(({ index }) => ({ ownerModule: index, source: 3 }));
+    const position = modules.findIndex(({ index }) => 'index' in args && index === args.index);
+    if (command === 'GET_MODULE_INFO') return modules[position];
+    if (command === 'UNLOAD_MODULE') return server.refusesToUnload ? undefined : modules.splice(position, 1);
     assert.equal(command, 'LOAD_MODULE');
-    modules.push({ index: 7, used: undefined, props: {}, ...(args as { name: string; argument: string }) });
-    return { index: 7 };
+    return load('argument' in args ? String(args.argument) : '');
   };
-  const ask = (async (command: RequestName, args: object) => {
+  const ask = async (command: RequestName, args: Parameters<typeof answerTo>[1]) => {
     const value = answerTo(command, args);
     return value === undefined ? { ok: false, error: REFUSED } : { ok: true, value };
-  }) as unknown as Ask;
-  return { server, sinks, sources, ask };
-}
-
-test('a loopback that has not connected and could not be unloaded is unloaded later', async () => {
-  const clock = new ManualClock();
-  const state = new SoundState();
-  const { server, sinks, sources, ask } = wrongServer();
-  for (const sink of sinks) state.putSink(sink);
-  for (const source of sources) state.sources.put(source);
+  };
   const keeper = new ListenKeeper({
     state,
-    pairs: new ListenPairs({}),
+    pairs: new ListenPairs(listen),
     latencyMs: 100,
     clock,
     log: () => undefined,
-    ask,
+    ask: ask as unknown as Ask,
     setRemark: () => undefined,
   });
+  const pass = async (ms: number): Promise<void> => {
+    clock.advance(ms);
+    await setImmediate();
+  };
+  return { keeper, server, pass };
+}
+
+test('a loopback that has not connected and could not be unloaded is unloaded later', async () => {
+  const { keeper, server, pass } = startKeeper({}, KITCHEN_INDEX);
 
   const answer = await keeper.listen('mike', 'living');
   assert.ok(!answer.ok && answer.error.fault === 'refused');
   assert.equal(server.modules.length, 1);
 
   server.refusesToUnload = false;
-  clock.advance(10_000);
-  await setImmediate();
+  await pass(10_000);
   assert.equal(server.modules.length, 0);
+  keeper.end();
+});
+
+const configuredArgument = (latencyMs: number): string =>
+  loopbackArgument({ input: 'mike', output: 'living', origin: 'configuration' }, 'mike', latencyMs);
+
+test('a loopback with another latency gets no second one beside it while it cannot be unloaded', async () => {
+  const loadedArgument = configuredArgument(300);
+  const { keeper, server, pass } = startKeeper({ mike: 'living' }, LIVING_INDEX, loadedArgument);
+
+  keeper.onChange();
+  await pass(1_000);
+  assert.deepEqual(
+    server.modules.map(({ argument }) => argument),
+    [loadedArgument],
+  );
+
+  server.refusesToUnload = false;
+  await pass(5_000);
+  assert.equal(server.modules.length, 1);
+  assert.match(String(server.modules[0]?.argument), /latency_msec=100 /);
+  keeper.end();
+});
+
+test('a command to listen is refused while an earlier loopback of the pair cannot be unloaded', async () => {
+  const loadedArgument = configuredArgument(100);
+  const { keeper, server } = startKeeper({ mike: 'living' }, KITCHEN_INDEX, loadedArgument);
+
+  const answer = await keeper.listen('mike', 'living');
+  assert.ok(!answer.ok);
+  assert.match(answer.error.detail, /could not be unloaded/);
+  assert.equal(server.modules.length, 1);
   keeper.end();
 });

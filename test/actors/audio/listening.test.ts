@@ -121,6 +121,21 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await until('the loopback is gone', async () => (await loopbacks(server)).length === 0);
     });
 
+    test('is one of the configuration also after a client has stopped it and begun it again', async (t) => {
+      const { server, backend, outputsOfMike, listen, stop } = await startWithInput(t, {
+        listen: { mike: 'living' },
+      });
+      await until('it is heard', () => outputsOfMike().length === 1);
+      assert.equal(await stop('living'), 'none');
+      assert.equal(await listen('living'), 'none');
+      const [loopback = ''] = await loopbacks(server);
+      assert.match(loopback, /tonearm\.listen_by=configuration/);
+
+      await backend.stop();
+      startDaemon(t, server);
+      await until('the loopback is gone', async () => (await loopbacks(server)).length === 0);
+    });
+
     test('is no longer heard when its output goes, nor when this output comes back', async (t) => {
       const { server, listen, outputsOfMike } = await startWithInput(t);
       await server.addSink('attic');
