@@ -39,7 +39,10 @@ export interface ServerSockets {
 export type FoundServer = Result<ServerSockets, string>;
 
 const SYSTEM_SOCKET = '/run/pulse/native';
-/** The first of these files that exists counts. libpulse does not look at `XDG_CONFIG_HOME` for them. */
+/**
+ * The first of these files that exists counts. libpulse does not look at `XDG_CONFIG_HOME` for them. If
+ * `PULSE_CONFIG_PATH` names a folder, libpulse reads the file of this folder instead of both.
+ */
 const USER_CONFIGURATIONS = ['.pulse/client.conf', '.config/pulse/client.conf'];
 const SYSTEM_CONFIGURATION = '/etc/pulse/client.conf';
 const CONFIGURATION_MAX_BYTES = 64 * 1024;
@@ -135,9 +138,8 @@ function userSockets({ env, uid, home, machineId }: ServerContext): readonly str
  * folder add to the file.
  */
 async function readDefaultServer(env: Variables, home: string): Promise<ConfiguredServer | undefined> {
-  const userFiles = isAbsolute(home) ? USER_CONFIGURATIONS.map((file) => join(home, file)) : [];
   const onlyFile = env['PULSE_CLIENTCONFIG'];
-  const candidates = onlyFile ? [onlyFile] : userFiles.concat(SYSTEM_CONFIGURATION);
+  const candidates = onlyFile ? [onlyFile] : [...userConfigurations(env, home), SYSTEM_CONFIGURATION];
   for (const file of candidates) {
     const text = await readText(file);
     if (text === undefined) continue;
@@ -150,6 +152,12 @@ async function readDefaultServer(env: Variables, home: string): Promise<Configur
     return server?.addressText ? server : undefined;
   }
   return undefined;
+}
+
+function userConfigurations(env: Variables, home: string): readonly string[] {
+  const onlyFolder = env['PULSE_CONFIG_PATH'];
+  if (onlyFolder) return [join(onlyFolder, 'client.conf')];
+  return isAbsolute(home) ? USER_CONFIGURATIONS.map((file) => join(home, file)) : [];
 }
 
 /**

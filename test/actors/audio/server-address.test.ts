@@ -206,11 +206,50 @@ describe('client.conf', () => {
     assert.deepEqual(await addressesTriedByPactl(env), ['/a']);
   });
 
+  test('client.conf of XDG_CONFIG_HOME is not read, also where there is no other one', {
+    skip: lacks({ programs: ['pactl'] }),
+  }, async (t) => {
+    const home = temporaryFolder(t);
+    const config = join(home, 'other');
+    write(join(config, 'pulse/client.conf'), 'default-server = /b');
+    const env = { HOME: home, XDG_RUNTIME_DIR: home, XDG_CONFIG_HOME: config };
+
+    const runtime = join(home, 'pulse/native');
+    const paths = [runtime, join(config, 'pulse/m1-runtime/native'), SYSTEM_SOCKET];
+    assert.deepEqual(await findServer(context(env, home)), success({ paths }));
+    assert.deepEqual(await addressesTriedByPactl(env), [runtime, SYSTEM_SOCKET]);
+  });
+
+  const CONFIG_PATH_ROWS: readonly (readonly [what: string, file: string, named: readonly string[]])[] = [
+    ['replaces both files of the home directory', 'own/client.conf', ['/b']],
+    ['keeps them away also where it has no client.conf', 'own/other.conf', []],
+  ];
+  for (const [what, file, named] of CONFIG_PATH_ROWS) {
+    test(`the folder of PULSE_CONFIG_PATH ${what}`, { skip: lacks({ programs: ['pactl'] }) }, async (t) => {
+      const home = temporaryFolder(t);
+      write(join(home, '.pulse/client.conf'), 'default-server = /a');
+      write(join(home, CONF), 'default-server = /a');
+      write(join(home, file), 'default-server = /b');
+      const env = { HOME: home, XDG_RUNTIME_DIR: home, PULSE_CONFIG_PATH: join(home, 'own') };
+
+      const [runtime = '', linked = ''] = userSockets(home);
+      const paths = [runtime, linked, ...named, SYSTEM_SOCKET];
+      assert.deepEqual(await findServer(context(env, home)), success({ paths }));
+      const tried = await addressesTriedByPactl(env);
+      assert.deepEqual(tried, named.length > 0 ? named : [runtime, SYSTEM_SOCKET]);
+    });
+  }
+
   test('the file of PULSE_CLIENTCONFIG replaces the usual one, and PULSE_SERVER comes before both', async (t) => {
     const home = temporaryFolder(t);
     write(join(home, CONF), 'default-server = /a');
     write(join(home, 'other.conf'), 'default-server = /b');
-    const env = { PULSE_CLIENTCONFIG: join(home, 'other.conf'), XDG_RUNTIME_DIR: home };
+    write(join(home, 'own/client.conf'), 'default-server = /d');
+    const env = {
+      PULSE_CLIENTCONFIG: join(home, 'other.conf'),
+      PULSE_CONFIG_PATH: join(home, 'own'),
+      XDG_RUNTIME_DIR: home,
+    };
 
     const paths = [...userSockets(home), '/b', SYSTEM_SOCKET];
     assert.deepEqual(await findServer(context(env, home)), success({ paths }));
