@@ -251,7 +251,8 @@ export class Child {
       }
     }
     if (changes.length > 0) listener.changes(changes);
-    this.#firstMessage.reach();
+    // The call costs time, and this runs for every batch.
+    if (!this.#firstMessage.isReached) this.#firstMessage.reach();
   };
 
   /** `K` ties the item to the handler of its kind. For a plain union the compiler would refuse the call. */
