@@ -41,11 +41,21 @@ export function App({ query }: { readonly query: string }) {
   const redraw = useRedraw();
   const [presence] = useState(() => new Presence(ownNode, redraw));
   const { notices, report, dismiss } = useNotices();
-  const reportLoading = useCallback((loading: Promise<unknown>) => {
-    // If this page is older than the node, the node no longer has the files of this page.
-    void report(translate('partMissing'), loading).then(async (isLoaded) => {
-      if (!isLoaded) await presence.loadNewerPage();
-    });
+  const [missingParts] = useState(() => new Set<LatePart<unknown>>());
+  const reportLoading = useCallback((part: LatePart<unknown>, loading: Promise<void>) => {
+    loading.then(
+      () => {
+        missingParts.delete(part);
+        // One notice stands for all parts that are missing.
+        if (missingParts.size === 0) dismiss(translate('partMissing'));
+      },
+      async () => {
+        missingParts.add(part);
+        await report(translate('partMissing'), loading);
+        // If this page is older than the node, the node no longer has the files of this page.
+        await presence.loadNewerPage();
+      },
+    );
   }, []);
   const view = useMemo(() => viewOf(query), [query]);
   const { live } = presence;

@@ -32,8 +32,10 @@ export class LatePart<T> {
   }
 }
 
+type ReportLoading = (part: LatePart<unknown>, loading: Promise<void>) => void;
+
 /** The function is called with each loading of a part, and reports a failure of it (app.tsx). */
-export const PartLoading = createContext<(loading: Promise<unknown>) => void>(() => undefined);
+export const PartLoading = createContext<ReportLoading>(() => undefined);
 
 /** Loads the part if it is needed, and then draws the component again. */
 export function usePart<T>(part: LatePart<T>, isNeeded = true): void {
@@ -46,7 +48,7 @@ export function usePart<T>(part: LatePart<T>, isNeeded = true): void {
     if (!isMissing) return;
     const loading = part.load();
     loading.then(redraw, redraw);
-    reportLoading(loading);
+    reportLoading(part, loading);
   }, [part, isMissing, attempt, redraw, reportLoading]);
   const waitMs = Math.min(RETRY_MS * 2 ** (failures - 1), RETRY_MAX_MS);
   const hasFailed = isMissing && failures > 0;

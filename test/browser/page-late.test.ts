@@ -81,6 +81,22 @@ describe('a part that is loaded late', { skip: lacks({ programs: ['chromium'] })
     });
   }
 
+  test('the page says that a part is missing also after another part has come', async () => {
+    await page.route('**/ui/node-tab-*.js', (route) => route.abort());
+    await page.route(
+      '**/ui/sound-tab-*.js',
+      async (route) => {
+        await until('the other part is missing', () => page.getByText(MISSING).isVisible());
+        await route.continue();
+      },
+      { times: 1 },
+    );
+    node.up();
+    await page.goto(node.url);
+    await page.locator('#bluetooth .card').first().waitFor();
+    assert.ok(await page.getByText(MISSING).isVisible());
+  });
+
   test('a sheet opens by itself when its file comes at the second attempt', async () => {
     await openPage();
     await page.route(SHEETS_FILE, (route) => route.abort(), { times: 1 });
