@@ -1,5 +1,5 @@
-// Tests the parts of the page that are loaded late. Nothing moves when they come. If a part does not come,
-// the page loads it again, names the failure, or loads a newer page.
+// Tests the parts of the page that are loaded or drawn late. Nothing moves when they come. If a part does
+// not come, the page loads it again, names the failure, or loads a newer page.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -37,6 +37,8 @@ const REMEMBER_PLACES = `(() => {
 const MOVED_CONTROLS = `window.placesBefore
   .filter(([control, before]) => window.placeOf(control) !== before)
   .map(([control, before]) => (control.ariaLabel ?? control.textContent) + ' was at ' + before + ', is at ' + window.placeOf(control))`;
+/** The height that the browser takes for a row's content as long as it has not drawn it. */
+const PLACEHOLDER_HEIGHT = `getComputedStyle(document.querySelector('.stream')).containIntrinsicHeight`;
 
 describe('a part that is loaded late', { skip: lacks({ programs: ['chromium'] }) }, () => {
   pageForEach(DESK);
@@ -65,6 +67,16 @@ describe('a part that is loaded late', { skip: lacks({ programs: ['chromium'] })
       });
     });
   }
+
+  test('a row of a stream is as high before the browser draws it as afterwards', async () => {
+    await openPage();
+    const row = page.locator('#streams .stream').first();
+    await row.locator('select').waitFor();
+    const paddingPx = 16;
+    const contentPx = (await row.evaluate((element) => element.clientHeight)) - paddingPx;
+    const placeholder = await page.evaluate(PLACEHOLDER_HEIGHT);
+    assert.equal(placeholder, `auto ${contentPx}px`);
+  });
 
   for (const [what, fail] of [
     ['the connection breaks', (route: Route) => route.abort()],

@@ -241,8 +241,8 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await sheet.getByRole('button', { name: 'Let it play on' }).tap();
     await commandsAre({ do: 'sleep/stop' });
     await sheet.getByRole('button', { name: 'Close' }).tap();
-    // The sheet is within the element until it has closed.
-    await sheet.waitFor({ state: 'detached' });
+    // A closed sheet stays within the element until the page is drawn again.
+    await page.locator('.sheet').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'The music ends in 30 min', pressed: true }).waitFor();
     assert.equal(await page.locator('.moon').textContent(), '30 min');
   });
