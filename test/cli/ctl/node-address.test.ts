@@ -1,0 +1,28 @@
+// Tests the address that `tonearm ctl` makes of the text behind `--node`.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { addressOf } from '../../../src/cli/ctl/node-address.js';
+
+describe('the address of a node', () => {
+  for (const [text, expected] of [
+    ['kitchen.local', 'http://kitchen.local:8018/'],
+    ['kitchen.local/', 'http://kitchen.local:8018/'],
+    ['kitchen.local:9000', 'http://kitchen.local:9000/'],
+    ['kitchen.local:9000/', 'http://kitchen.local:9000/'],
+    ['kitchen.local:80', 'http://kitchen.local/'],
+    ['fd00::1', 'http://[fd00::1]:8018/'],
+    ['[fd00::1]:9000', 'http://[fd00::1]:9000/'],
+    ['https://kitchen.local/node', 'https://kitchen.local/node'],
+  ] as const)
+    test(`${text} means ${expected}`, () => {
+      const address = addressOf(text);
+      assert.ok(address.ok);
+      assert.equal(address.value.base, expected);
+    });
+
+  for (const text of ['', 'kitchen.local/node', 'kitchen.local?a=b', 'two words'])
+    test(`${JSON.stringify(text)} is no address`, () => {
+      assert.ok(!addressOf(text).ok);
+    });
+});
