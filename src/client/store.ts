@@ -118,7 +118,8 @@ export function isMark(event: NodeEvent): event is Extract<NodeEvent, { readonly
 
 /**
  * A backend's mark empties these slices, because the client may have missed the removal of a record. A slice
- * with one record is not here, because the snapshot replaces that record.
+ * with one record is not here, because the snapshot replaces that record. Levels and discovered devices are
+ * in no snapshot.
  */
 const EMPTIED_BY_MARK: Readonly<Partial<Record<records.ChildName, readonly (keyof RecordSlices)[]>>> = {
   audio: ['outputs', 'inputs', 'cards', 'clients'],
@@ -291,8 +292,8 @@ function withPositions(players: NodeState['players'], positions: readonly record
 }
 
 /**
- * The event has all members of the node's status, except an `extra` that is too long (docs/events.md, "Long
- * lines"). So an older `checked_at` or `extra` that the event lacks is outdated, and is dropped.
+ * An older `checked_at` or `extra` that the event lacks is dropped. The node's status lacks it, too, or its
+ * `extra` is too long for an event (docs/events.md, "Long lines").
  */
 function upgradeWithStatus(
   upgrade: NodeState['upgrade'],

@@ -20,16 +20,16 @@ const REQUESTS = {
   source: { port: 'SET_SOURCE_PORT', default: 'SET_DEFAULT_SOURCE' },
 } as const;
 
+/** A refusal names the device, so that its record is read again before it is refused (executor.ts). */
 export function planPort({ kind, record }: SoundDevice, port: string): SettingPlan {
   const { index, ports } = record.info;
   const noun = NOUNS[kind];
-  const deviceToReadAgain: ReadRequest = { kind, index };
+  const device: ReadRequest = { kind, index };
   if (ports.length === 0)
-    return refuseBecauseOf(deviceToReadAgain, 'no-ports', `The ${noun} has no ports to switch between`);
+    return refuseBecauseOf(device, 'no-ports', `The ${noun} has no ports to switch between`);
   const hasPort = ports.some(({ name }) => name === port);
   const quoted = JSON.stringify(port);
-  if (!hasPort)
-    return refuseBecauseOf(deviceToReadAgain, 'no-such-port', `The ${noun} has no port ${quoted}`);
+  if (!hasPort) return refuseBecauseOf(device, 'no-such-port', `The ${noun} has no port ${quoted}`);
   return setPlan({ command: REQUESTS[kind].port, args: { index, port } }, kind, index);
 }
 

@@ -19,7 +19,7 @@ export interface OpenPort {
 }
 
 const NATIVE_MODULE = { name: 'module-native-protocol-tcp', defaultPort: 4713 };
-/** PipeWire may listen for this module, too, but programs for PulseAudio cannot play at its port. */
+/** PipeWire has this module, too, but programs for PulseAudio cannot play at its port. */
 const SIMPLE_MODULE = { name: 'module-simple-protocol-tcp', defaultPort: 4711 };
 
 type ModuleArguments = Readonly<Record<string, string>>;

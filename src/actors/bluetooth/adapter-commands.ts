@@ -153,10 +153,12 @@ export class AdapterCommands {
     before: BluetoothDevice | undefined,
   ): void {
     if (before?.Paired !== true) this.#onPaired(adapter, device, before !== undefined);
-    const ended = this.#pairing.endAdmission(device);
+    const trusting = this.#pairing.endAdmission(device);
+    // Undefined if the device has not just paired, or if BlueZ does not know its services yet.
+    if (trusting === undefined) return;
     // The first device that pairs ends pairing mode, but only after BlueZ was asked to trust the device.
     // Otherwise the agent would refuse the device's sound, which may come at once.
-    void ended?.then(() => this.#endPairingIf(adapter, () => this.#pairing.isActive));
+    void trusting.then(() => this.#endPairingIf(adapter, () => this.#pairing.isActive));
   }
 
   /** `hasJustPaired` is false if the device was paired when it appeared: the pairing may be years old. */

@@ -79,9 +79,10 @@ export function powerButtons({ topic, control, branch }: DisplayedNode): readonl
 /**
  * Home Assistant compares the installed and the latest version by AwesomeVersion, and decides by itself
  * whether there is an upgrade. If AwesomeVersion cannot compare the two, Home Assistant offers any version
- * that differs from the installed one. This template sets `latest` to a text with which it decides as the
- * node does. If the node has no upgrade, `latest` is the installed version. If the node has one that Home
- * Assistant would not offer, ` (upgrade)` follows the version, so that AwesomeVersion cannot compare it.
+ * that differs from the installed one. This template sets `latest` to a text with which Home Assistant
+ * decides as the node does. If the node has no upgrade, `latest` is the installed version. If the node has
+ * one that Home Assistant would not offer, or one without a latest version, `latest` is a version and
+ * ` (upgrade)`, because AwesomeVersion cannot compare such a text.
  * `version` is Home Assistant's function that makes an AwesomeVersion of a text.
  */
 const LATEST_VERSION_TEMPLATE = [

@@ -58,12 +58,11 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     const onResult = (result: ResultReading): void => publisher.setResult(result);
     this.#resultFile = resultFile === undefined ? undefined : new ResultFile(resultFile, onResult, clock);
     this.#socket = this.#openSocket(progressSocket, recalled);
-    // Without a result file, only the state file must be read.
-    const resultRead = this.#resultFile?.read() ?? recalled;
+    const resultRead = this.#resultFile?.read() ?? Promise.resolve();
     /** Resolves when all files and the socket were tried once. From then on the records are complete. */
     const ready = Promise.all([recalled, within(clock, READ_MAX_MS, resultRead), this.#socket.attempted]);
-    // Without an upgrade unit, the keeper gets no reading from systemd. NOTHING_RAN takes its place, and ends
-    // a saved run of systemd.
+    // Without an upgrade unit, the keeper gets no reading from systemd. NOTHING_RAN takes its place. It ends
+    // a run in the state file that systemd had started.
     if (upgradeUnit === undefined)
       void recalled.then(() => this.#keeper.applyReading(NOTHING_RAN, circumstances));
     const hasUnits = checkUnit !== undefined || upgradeUnit !== undefined;

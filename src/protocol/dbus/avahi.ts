@@ -16,7 +16,10 @@ const entryGroupMethod = methodsOf(AVAHI_NAME, undefined, AVAHI_ENTRY_GROUP);
 /** Called on a resolver's path. */
 const resolverMethod = methodsOf(AVAHI_NAME, undefined, AVAHI_RESOLVER);
 
-/** Comments name a method's arguments, and its reply after `->`. */
+/**
+ * Comments name a method's arguments, and its reply after `->`. The last argument of a row is the kind of
+ * thing that the method changes (`Effect` in method.ts).
+ */
 export const AVAHI_METHODS = {
   /** -> the server's state, which should be `SERVER_RUNNING`. */
   getState: serverMethod('GetState', ['', 'i'], 'none'),
