@@ -21,11 +21,15 @@ function readProcess(pid, file) {
   }
 }
 
-/** Processes whose environment names the directory. Zombies have none, and are left to their parents. */
+/**
+ * Processes whose TMPDIR is the directory or a folder in it. Zombies have no environment, and are left to
+ * their parents.
+ */
 function processesOf(directory) {
+  const isBelow = (variable) => `${variable}/`.startsWith(`TMPDIR=${directory}/`);
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .filter((pid) => readProcess(pid, 'environ')?.split('\0').includes(`TMPDIR=${directory}`))
+    .filter((pid) => readProcess(pid, 'environ')?.split('\0').some(isBelow))
     .map((pid) => ({
       pid: Number(pid),
       command: (readProcess(pid, 'cmdline') ?? '').replaceAll('\0', ' ').trim(),

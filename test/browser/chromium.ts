@@ -26,8 +26,10 @@ const ARGUMENTS = [
 export type OpenBrowser = Awaited<ReturnType<typeof openChromium>>;
 
 export async function openChromium(options: BrowserContextOptions = {}) {
-  const profile = mkdtempSync(join(tmpdir(), 'tonearm-chromium-'));
-  const program = { executablePath: PROGRAM, args: ARGUMENTS };
+  const profile = mkdtempSync(join(tmpdir(), 'chromium-'));
+  // A Chromium that is killed leaves files in TMPDIR.
+  const env = { ...process.env, TMPDIR: profile };
+  const program = { executablePath: PROGRAM, args: ARGUMENTS, env };
   const context = await chromium.launchPersistentContext(profile, { ...options, ...program });
   /** Ends the browser and removes its profile. */
   const close = async (): Promise<void> => {
