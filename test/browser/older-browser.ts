@@ -17,21 +17,24 @@ const MISSING = [
   'Response.prototype.bytes RegExp.escape Set.prototype.difference Set.prototype.intersection',
   'Set.prototype.isDisjointFrom Set.prototype.isSubsetOf Set.prototype.isSupersetOf',
   'Set.prototype.symmetricDifference Set.prototype.union String.prototype.isWellFormed',
-  'String.prototype.toWellFormed TypedArray.prototype.findLast Uint8Array.fromHex URL.canParse URL.parse',
+  'String.prototype.toWellFormed Uint8Array.fromHex URL.canParse URL.parse',
   'WeakMap.prototype.getOrInsert cookieStore fetchLater navigation requestIdleCallback scheduler',
   'Navigator.prototype.locks Navigator.prototype.serviceWorker Navigator.prototype.wakeLock',
   'Navigator.prototype.userAgentData Crypto.prototype.randomUUID Crypto.prototype.subtle',
 ].flatMap((line) => line.split(' '));
 
 /**
- * Removes all this, and what `others` names, from the documents that the page loads from now on. It also
- * removes the methods of iterators, such as `map`, and `for await` over a ReadableStream.
+ * Removes the features of `MISSING` and `others` from the documents that the page loads from now on. This
+ * function also removes the methods of iterators, such as `map`, newer methods of typed arrays, and
+ * `for await` over a ReadableStream.
  */
 export async function makeOlder(page: Page, others: readonly string[] = []): Promise<void> {
   await page.addInitScript(`{
     const iterators = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]()));
     for (const name of Object.getOwnPropertyNames(iterators)) if (name !== 'constructor') delete iterators[name];
     delete ReadableStream.prototype[Symbol.asyncIterator];
+    const typedArrays = Object.getPrototypeOf(Uint8Array).prototype;
+    for (const name of ['findLast', 'findLastIndex', 'toReversed', 'toSorted', 'with']) delete typedArrays[name];
     for (const name of ${JSON.stringify([...MISSING, ...others])}) {
       const owners = name.split('.');
       const member = owners.pop();

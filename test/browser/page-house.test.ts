@@ -22,11 +22,15 @@ const ROOMS_MAX = 16;
 /** A slow processor needs this many times as long. */
 const TIMES_SLOWER = 6;
 const ONLY_OUTPUT = { kind: 'output', ref: '0' };
+/** An address that `makeHouse` makes, and at which no node listens at first. */
 const NEW_ADDRESS = '10.9.0.15';
 
-/** Scrolls the thumb of the first slider under the header. The value is the element in front of the thumb. */
+/**
+ * Scrolls the thumb of the slider of all rooms under the header. The value is the tag of the header or the
+ * section that is in front of the thumb.
+ */
 const FRONT_AT_THUMB = `(() => {
-  // By its style a touch passes through the thumb to the element below.
+  // The style lets a touch pass through the thumb, so elementFromPoint would not find the thumb.
   for (const thumb of document.querySelectorAll('.slider-look')) thumb.style.pointerEvents = 'auto';
   const header = document.querySelector('header').getBoundingClientRect();
   const slider = document.querySelector('.all-rooms input');
@@ -78,7 +82,7 @@ inOwnNetwork(import.meta.url, () => {
 
     const THREE = ['Living room', 'Kitchen', 'Attic'] as const;
 
-    test('shows the title of each room, and each control acts on the room of its card', async () => {
+    test('each card shows what its room plays, and the controls of a card act on the room of this card', async () => {
       await openHouse(...THREE);
       house.room('Kitchen').change(player('mpd', { playback_status: 'Paused' }));
       await card('Living room').getByText('Nocturne in E-flat major').waitFor();
@@ -97,7 +101,7 @@ inOwnNetwork(import.meta.url, () => {
       assert.equal(href, house.room('Attic').url);
     });
 
-    test('has no finding of axe, and fits a phone', async () => {
+    test('the house has no finding of axe, and fits a phone', async () => {
       await openHouse(...THREE);
       await house.close('Attic');
       await card('Attic').getByText('Not there right now').waitFor();
@@ -106,12 +110,12 @@ inOwnNetwork(import.meta.url, () => {
       assert.deepEqual(await misfits(page), []);
       await page.locator('.house summary').click();
       await page.locator('.room-menu').getByText('Kitchen').waitFor();
-      // The menu hides parts of the controls behind it.
+      // The menu hides parts of the controls behind it, so axe-core checks only the menu.
       assert.deepEqual(await findings(page, AXE_TAGS, '.room-menu'), []);
       assert.deepEqual(await misfits(page), []);
     });
 
-    test('pauses and mutes all rooms, and one volume changes all volumes in proportion', async () => {
+    test('the house pauses and mutes all rooms, and one volume changes all volumes in proportion', async () => {
       await openHouse(...THREE);
       house.room('Kitchen').change(output(0, { description: 'Kitchen', default: true, volume: 0.2 }));
       house.room('Attic').change(player('mpd', { playback_status: 'Paused' }));
@@ -177,11 +181,13 @@ inOwnNetwork(import.meta.url, () => {
     test('a room whose first address is dead is not shown as shut while its next address connects', async () => {
       house = new HouseOfNodes(...THREE);
       house.addAddress('Attic', NEW_ADDRESS);
-      // This stream is never answered.
+      // No node listens at NEW_ADDRESS, which is the first address of the attic now. The next address is
+      // that of the attic's node. The stream from there is never answered.
       await page.route(`http://${addressOf(2)}:*/events*`, () => undefined);
       const streamRequest = page.waitForRequest(`http://${addressOf(2)}:*/events*`);
       await page.goto(`${house.room('Living room').url}?view=house`);
       await streamRequest;
+      // A room has the name that its node announces until the node's state is known (src/page/house.ts).
       const attic = card('tonearm on attic');
       await until('the link has the next address', async () => {
         return (await attic.getByRole('link').getAttribute('href')) === house.room('Attic').url;
@@ -201,6 +207,7 @@ inOwnNetwork(import.meta.url, () => {
       await openHouse(...THREE);
       house.forget('Living room', 'Attic');
       await page.reload();
+      // The page cannot know the state of this node, so the room has the name that the node announces.
       await card('tonearm on attic').getByText('Can only be controlled on its own page').waitFor();
       assert.equal(await card('tonearm on attic').getByRole('slider').count(), 0);
       await card('Kitchen').getByRole('slider').waitFor();
@@ -217,8 +224,8 @@ inOwnNetwork(import.meta.url, () => {
         api: 'tonearm',
         self: false,
       };
-      const answeredUrls: string[] = [];
-      page.on('response', (response) => answeredUrls.push(response.url()));
+      const requestedUrls: string[] = [];
+      page.on('request', (request) => requestedUrls.push(request.url()));
       const otherKind = {
         ...forged,
         name: 'other kind',
@@ -234,12 +241,12 @@ inOwnNetwork(import.meta.url, () => {
       await card('other kind').getByText('Opens its own page').waitFor();
       assert.equal(await card('other kind').getByRole('link').getAttribute('href'), 'http://10.9.0.9/ui');
       assert.deepEqual(
-        answeredUrls.filter((url) => /evil|93\.184/.test(url)),
+        requestedUrls.filter((url) => /evil|93\.184/.test(url)),
         [],
       );
     });
 
-    test('the heading is a menu of the rooms, with the title of each and a button to pause it', async () => {
+    test('the heading is a menu of the rooms, with what each room plays and a button to pause it', async () => {
       house = new HouseOfNodes(...THREE);
       await page.goto(house.room('Living room').url);
       await page.locator('.house summary').click();
@@ -260,6 +267,7 @@ inOwnNetwork(import.meta.url, () => {
     test('many tabs share one stream to each room', async () => {
       await openHouse(...THREE);
       const tabs: Page[] = [];
+      // A browser opens at most six connections to a node (docs/http-api.md, "The page").
       for (let opened = 0; opened < 7; opened += 1) {
         const tab = await browser.context.newPage();
         tabs.push(tab);

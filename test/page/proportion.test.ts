@@ -56,25 +56,26 @@ test('a slow room gets only the newest of the volumes that waited for it, and de
     sent.push(`${name} ${volume}`);
     await answer;
   };
-  const both = [
+  const rooms = [
     { ...first, setVolume: sender('slow', slowAnswer) },
     { ...second, setVolume: sender('quick', Promise.resolve()) },
   ];
 
   const volumes = new RoomVolumes();
   for (const volume of [0.4, 0.3, 0.2]) {
-    const [, quickRoom] = volumes.set(both, volume);
-    const [, accepted] = quickRoom ?? [];
+    // `set` returns each room with a promise, which resolves when the room has accepted its newest volume.
+    const [, quickRoomAndPromise] = volumes.set(rooms, volume);
+    const [, accepted] = quickRoomAndPromise ?? [];
     await accepted;
   }
   assert.deepEqual(sent, ['slow 0.4', 'quick 0.4', 'quick 0.3', 'quick 0.2']);
 
   release?.();
-  await Promise.all(volumes.set(both, 0.1).map(([, done]) => done));
+  await Promise.all(volumes.set(rooms, 0.1).map(([, accepted]) => accepted));
   assert.deepEqual(sent.slice(4).sort(), ['quick 0.1', 'slow 0.1']);
 });
 
-test('a room gets the volume that waits for it although it has refused the one before, and by the newest function', async () => {
+test('a room that has refused a volume still gets the next one, which its newest function sends', async () => {
   const [room] = roomsWith(0.5);
   assert.ok(room);
   const firstAnswer = new Deferred<'accepted' | 'refused'>();
@@ -88,12 +89,14 @@ test('a room gets the volume that waits for it although it has refused the one b
   });
   const volumes = new RoomVolumes();
   volumes.set([roomWith('older output', firstAnswer.promise)], 0.4);
-  const [[, accepted] = []] = volumes.set([roomWith('newer output', Promise.resolve('accepted'))], 0.3);
+  const [newerRoomAndPromise] = volumes.set([roomWith('newer output', Promise.resolve('accepted'))], 0.3);
+  const [, accepted] = newerRoomAndPromise ?? [];
   firstAnswer.resolve('refused');
   await accepted;
   assert.deepEqual(sent, ['older output 0.4', 'newer output 0.3']);
 
-  const [[, refused] = []] = volumes.set([roomWith('newer output', Promise.resolve('refused'))], 0.2);
+  const [lastRoomAndPromise] = volumes.set([roomWith('newer output', Promise.resolve('refused'))], 0.2);
+  const [, refused] = lastRoomAndPromise ?? [];
   await assert.rejects(async () => refused, /refused/);
 });
 
@@ -101,9 +104,13 @@ test('a room whose record comes late keeps its proportion, until the room has ha
   mock.timers.enable({ apis: ['Date'], now: 0 });
   t.after(() => mock.timers.reset());
   const volumes = new RoomVolumes();
-  const set = async (volume: number, ...known: readonly number[]): Promise<readonly number[]> => {
+  /**
+   * Sets the loudest room to `volume`, and returns the volumes that are sent. `reported` are the volumes of
+   * the rooms' records.
+   */
+  const set = async (volume: number, ...reported: readonly number[]): Promise<readonly number[]> => {
     const sent: number[] = [];
-    const rooms = roomsWith(...known).map((room) => ({
+    const rooms = roomsWith(...reported).map((room) => ({
       ...room,
       setVolume: async (newVolume: number) => void sent.push(newVolume),
     }));
@@ -111,10 +118,14 @@ test('a room whose record comes late keeps its proportion, until the room has ha
     return sent;
   };
 
+  // The proportion of the rooms is 0.8 to 0.4. In the second and third call the second room's record is one
+  // volume behind.
   assert.deepEqual(await set(0.4, 0.8, 0.4), [0.4, 0.2]);
   assert.deepEqual(await set(0.2, 0.4, 0.4), [0.2, 0.1]);
   assert.deepEqual(await set(0.4, 0.2, 0.2), [0.4, 0.2]);
+  // The second room was never set to 0.6 here. So the proportion is 0.8 to 0.6 from now on.
   assert.deepEqual(await set(0.2, 0.4, 0.6), [0.2, 0.15], 'somebody else has set the second room just now');
   mock.timers.tick(SETTLE_MS);
-  assert.deepEqual(await set(0.8, 0.2, 0.8), [0.8, 0.8], 'somebody else has set the second room');
+  // The page has set the second room to 0.4 before, but a record so late no longer counts as that volume's.
+  assert.deepEqual(await set(0.8, 0.2, 0.4), [0.8, 0.4], 'somebody else has set the second room');
 });

@@ -26,7 +26,7 @@ const NO_FILES = 'No journal files were opened due to insufficient permissions.'
 
 const answerText = (answer: Answer): string =>
   answer.ok ? (answer.value.text ?? '') : `${answer.error.fault}: ${answer.error.detail}`;
-/** The journal of the machine may be one that the user of the test may not read. This folder has none. */
+/** Folders without a journal, because the test's user may not be allowed to read the machine's journal. */
 const JOURNAL_FOLDERS = { user: [folder], system: [folder] };
 const readLog = async (program: string, scope: UnitScope = 'user'): Promise<string> => {
   const logs = new UnitLogs(systemClock, program, JOURNAL_FOLDERS);
@@ -52,7 +52,7 @@ for (const [index, [what, text, forUser, forSystem]] of ROWS.entries()) {
   });
 }
 
-test('a journalctl that is missing, or must not be started, is named in the answer', async () => {
+test('the answer says that journalctl cannot be started, if it is missing or not executable', async () => {
   assert.match(await readLog(join(folder, 'none')), /^refused: journalctl cannot be started: .*ENOENT/);
   assert.match(await readLog(folder), /^refused: journalctl cannot be started: .*EACCES/);
 });
@@ -74,13 +74,14 @@ test('a run counts as stopped if systemd has logged its stop, unless systemd has
 
 test('journalctl is started without a shell: a name is one argument, whatever it contains', async () => {
   const entry = `{"__REALTIME_TIMESTAMP":"1790000000000000","MESSAGE":"%s"}`;
-  const printArguments = writeScript('arguments', `printf '${entry}' "$*"`);
+  // `$*` joins the arguments with the first character of IFS.
+  const printArguments = writeScript('arguments', `IFS='|'; printf '${entry}' "$*"`);
   const logs = new UnitLogs(systemClock, printArguments);
   const unit = 'a; b $(c)';
   const ofSystem = await logs.read({ scope: 'system', unit, lines: 7 });
-  assert.match(answerText(ofSystem), /--namespace=\* --lines=7 --unit=a; b \$\(c\)"/);
+  assert.match(answerText(ofSystem), /--namespace=\*\|--lines=7\|--unit=a; b \$\(c\)"/);
   const ofUser = await logs.read({ scope: 'user', unit, lines: 7 });
-  assert.match(answerText(ofUser), /--user-unit=a; b/);
+  assert.match(answerText(ofUser), /\|--user-unit=a; b \$\(c\)"/);
 });
 
 /** Name and state of each child that this process still has, zombies included. */

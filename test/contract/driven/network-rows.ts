@@ -33,7 +33,7 @@ const NAME = 'Kitchen radio';
  */
 const PUBLIC_ADDRESS = '93.184.215.14';
 const HTTP_PORT = 80;
-/** The address of this machine in its house. */
+/** The address of this machine in its home network. */
 const OWN_ADDRESS = '10.9.0.1';
 
 export interface NetworkNode extends DrivenNode {
@@ -42,7 +42,8 @@ export interface NetworkNode extends DrivenNode {
   readonly plain: Driver;
   /**
    * A node that knows `plain`, as `house` does, but trusts the page of no other node. Its environment names
-   * no bus, so it is without Avahi.
+   * no bus, so it uses the system bus of the machine. No avahi-daemon may run there, because this node must
+   * be without Avahi.
    */
   readonly wary: Driver;
   readonly avahi: BusService;
@@ -98,7 +99,9 @@ players: {enabled: true, fetchCovers: true}
 `;
   const house = await Driver.start(t, { env, config: config + NO_BACKENDS }, '?snapshot=1');
   const waryConfig = `discovery: {enabled: true, ${nodes}, trust: false}\n`;
-  const wary = await Driver.start(t, { config: waryConfig + NO_BACKENDS });
+  // The user's bus has no Avahi, so this node knows only the configured one.
+  const noAvahi = { DBUS_SYSTEM_BUS_ADDRESS: userBus.address };
+  const wary = await Driver.start(t, { env: noAvahi, config: waryConfig + NO_BACKENDS });
   for (const driver of [house, plain])
     await driver.untilRead<readonly PlayerRecord[]>('/players', ({ length }) => length === 1);
   return { house, plain, wary, drivers: [house, plain, wary], avahi, fetched };
@@ -180,7 +183,8 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
         readOrigin: origin,
         mayConnect: true,
       });
-      // This origin lacks the port, so it is not that of the known node.
+      // This origin lacks the port, so it is not that of the known node. `mayConnect` is about the page of
+      // `house`, which may connect to the known node in any case.
       assert.deepEqual(await accessOf(house, 'http://10.9.0.1'), { ...refused, mayConnect: true });
       assert.deepEqual(await accessOf(wary, origin), { ...refused, mayConnect: false });
     },
