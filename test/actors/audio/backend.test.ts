@@ -91,6 +91,7 @@ describe('connecting', DEADLINE, () => {
 
   test('takes the first address that answers', async (t) => {
     const server = await scriptedServer(t);
+    // These are two addresses, because `startBackend` puts `unix:` before the first one.
     const { recorder } = startBackend(t, `/nonexistent/native unix:${server.socketPath}`);
     await until('the backend is up', () => recorder.isUp);
     assert.equal(server.connections(), 1);
@@ -142,6 +143,7 @@ describe('a lost server', DEADLINE, () => {
   test('is tried again at short intervals when its socket has appeared', async (t) => {
     t.mock.method(Math, 'random', () => 0);
     const timers = t.mock.method(globalThis, 'setTimeout');
+    // The first two waits of `backoffMs` in host/clock.ts. With the mock they have no random part.
     const FIRST_MS = 250;
     const SECOND_MS = 500;
     const waitsMs = () =>
@@ -219,9 +221,9 @@ describe('events', DEADLINE, () => {
 });
 
 describe('commands', DEADLINE, () => {
-  /** Each kind of server sends the event about a command before it answers this request. */
-  const eventBefore = { PipeWire: COMMAND.setInputVolume, PulseAudio: COMMAND.getInput };
-  for (const [kind, command] of Object.entries(eventBefore)) {
+  /** A server of each kind sends the event about a command just before its answer to this request. */
+  const answeredAfterEvent = { PipeWire: COMMAND.setInputVolume, PulseAudio: COMMAND.getInput };
+  for (const [kind, command] of Object.entries(answeredAfterEvent)) {
     test(`the record that a command changes is read only once, though the server sends an event about it, as ${kind} does`, async (t) => {
       const sendingEvent: Handler = (request, responder) => {
         if (request.command === command) responder.send(event('inputChange', 5));
@@ -330,6 +332,7 @@ describe('many requests at once', DEADLINE, () => {
 
   test('a connection survives as many changes of every kind as may be read one by one', async (t) => {
     const indices = Array.from({ length: BURST_MAX_RECORDS }, (_, index) => index);
+    // A change of an unknown source is not read (reading.ts), so the server lists these sources at first.
     const sources = indices.flatMap((index) => source({ index, name: `input ${index}` }));
     const { server } = await startOnScriptedServer(t, ordinaryExcept({ [COMMAND.getSources]: sources }));
     const receivedBefore = server.received.length;

@@ -171,6 +171,7 @@ describe('a card', DEADLINE, () => {
       faults.push(faultOf(await backend.handle(command)));
     assert.deepEqual(faults, ['no-such-card', 'no-such-card', 'no-such-profile', 'profile-unavailable']);
     assert.equal(server.count(COMMAND.setCardProfile), 0);
+    // The card has this profile, but `onProfile` is undefined. So the server answers that the card is gone.
     assert.equal(
       faultOf(await backend.handle(profile('off'))),
       'no-such-card',
@@ -367,6 +368,8 @@ describe('an output', DEADLINE, () => {
       return recorder.output('kitchen')?.volume;
     };
 
+    // Each step begins at the volume that the last step requested: 0.31, 0.32 and so on. It does not begin
+    // at the volume to which the mixer has rounded that.
     const volumes = [];
     for (const delta of [0.01, 0.01, 0.01, 0.01, 0.01, -0.01, -0.01, -0.01])
       volumes.push(await volumeAfter(delta));

@@ -1,5 +1,5 @@
-// Tests which request to the sound server a command needs in a state, or which fault it gets. Other tests
-// set volume and balance: to and from volume 0, above 100 %, and by steps.
+// Tests which request to the sound server a command needs in a state, or which fault the command gets. The
+// last tests compute volumes: to and from volume 0, above 100 %, and by steps.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

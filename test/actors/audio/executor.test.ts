@@ -48,7 +48,7 @@ describe('the time limit of a command starts when it arrives', DEADLINE, () => {
     const deadlines: number[] = [];
     const send: CommandConnection['send'] = async (_, _changes, deadlineMs) => {
       deadlines.push(deadlineMs);
-      // The other commands must arrive at the same time.
+      // All four commands must arrive before the time passes.
       await Promise.resolve();
       clock.advance(3_000);
       return { ok: true, value: undefined };
@@ -71,7 +71,7 @@ describe('the time limit of a command starts when it arrives', DEADLINE, () => {
 
     const clock = new ManualClock();
     const answer = new Executor(connectionWith({ readAgain }), timing, clock).run(MUTE);
-    await until('the reading is waited for', () => Promise.resolve(clock.timers > 0));
+    await until('the reading is waited for', () => clock.timers > 0);
     clock.advance(timing.commandMs);
     assert.deepEqual(await answer, OK);
   });
@@ -123,7 +123,10 @@ describe('a change of the default output that also moves the streams', () => {
   const GROUP_MODULE = 7;
   const REFUSED_STREAM = 6;
 
-  /** Four streams play elsewhere: one that the server refuses to move, one of a group, two others. */
+  /**
+   * Four streams do not play to `living`: one of a group, and three others. The server refuses to move one
+   * of the others: `Pass`, which `stateWithSound` makes.
+   */
   function setUp(refusal: RequestError) {
     const state = stateWithSound();
     state.putSink(sinkInfo(1, 'group', { ownerModule: GROUP_MODULE }));
@@ -132,25 +135,25 @@ describe('a change of the default output that also moves the streams', () => {
     );
     state.putSinkInput(sinkInputInfo(8, 'Show', { sink: 1 }));
     state.putSinkInput(sinkInputInfo(9, 'Phone', { sink: 9, client: undefined, ownerModule: 8 }));
-    const moved: (number | undefined)[] = [];
+    const moveRequests: (number | undefined)[] = [];
     const send: CommandConnection['send'] = async ({ command, args }) => {
       if (command !== 'MOVE_SINK_INPUT') return { ok: true, value: undefined };
-      moved.push(args.index);
+      moveRequests.push(args.index);
       return args.index === REFUSED_STREAM ? { ok: false, error: refusal } : { ok: true, value: undefined };
     };
-    return { moved, executor: new Executor(connectionWith({ state, send }), TIMING, systemClock) };
+    return { moveRequests, executor: new Executor(connectionWith({ state, send }), TIMING, systemClock) };
   }
 
-  test('moves all streams except those of groups, and does not fail if the server refuses to move one', async () => {
-    const { moved, executor } = setUp(INVALID);
+  test('requests to move all streams except those of groups, and does not fail if the server refuses to move one', async () => {
+    const { moveRequests, executor } = setUp(INVALID);
     assert.deepEqual(await executor.run(MOVE_STREAMS), OK);
-    assert.deepEqual(moved, [REFUSED_STREAM, 8, 9]);
+    assert.deepEqual(moveRequests, [REFUSED_STREAM, 8, 9]);
   });
 
   test('fails where the server does not answer', async () => {
-    const { moved, executor } = setUp({ kind: 'timeout' });
+    const { moveRequests, executor } = setUp({ kind: 'timeout' });
     assert.equal(faultOf(await executor.run(MOVE_STREAMS)), 'timeout');
-    assert.deepEqual(moved, [REFUSED_STREAM]);
+    assert.deepEqual(moveRequests, [REFUSED_STREAM]);
   });
 
   test('moves no passthrough stream to an output with a limit', async () => {
@@ -182,7 +185,7 @@ test('a command that would be refused is decided again after the record has been
 });
 
 test(
-  'a new default input is answered with success even if only the last reading shows it',
+  'a command that sets the default input succeeds even if only the last reading shows the new default',
   DEADLINE,
   async () => {
     const state = stateWithSound();
@@ -190,7 +193,8 @@ test(
     const reads: ReadRequest[] = [];
     const readAgain: CommandConnection['readAgain'] = async (read) => {
       reads.push(read);
-      // The first reading follows the command at once; ten more wait for the server.
+      // The first reading follows the command at once. After it, executor.ts makes at most ten more
+      // (DEFAULT_INPUT_TRIES).
       if (reads.length === 11) state.putServer(serverInfo({ defaultSource: 'line' }));
     };
 
@@ -265,11 +269,11 @@ describe('every failure is explained by a sentence', () => {
   });
 
   test('a missing answer closes the connection', async () => {
-    const closed: string[] = [];
+    const failures: string[] = [];
     const closeAfterFailure: CommandConnection['closeAfterFailure'] = (command, error) =>
-      closed.push(`${command} ${error.kind}`);
+      failures.push(`${command} ${error.kind}`);
     const send: CommandConnection['send'] = async () => ({ ok: false, error: { kind: 'timeout' } });
     await new Executor(connectionWith({ send, closeAfterFailure }), TIMING, systemClock).run(MUTE);
-    assert.deepEqual(closed, ['SET_SINK_INPUT_MUTE timeout']);
+    assert.deepEqual(failures, ['SET_SINK_INPUT_MUTE timeout']);
   });
 });

@@ -30,7 +30,7 @@ test('a volume that somebody sets during a step is set again, and ends the fade'
     run: async (command) => {
       assert.ok(command.do === 'fade');
       setVolumes.push(command.volume);
-      // Somebody sets 0.8, which is read before the step is.
+      // Somebody sets 0.8 during the second step. The volume 0.8 is read before the volume of the step.
       if (setVolumes.length === 2) readVolume(0.8);
       readVolume(command.volume);
       return { ok: true, value: {} };

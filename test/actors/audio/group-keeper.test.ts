@@ -83,6 +83,7 @@ test('a group is made when nothing has changed for a second, and after five seco
   assert.deepEqual(await pass(900), []);
   assert.deepEqual(await pass(100), GROUP_REQUESTS);
 
+  // The scripted server never lists the modules of the group, so the keeper makes the group again.
   for (let passedMs = 0; passedMs < 4_500; passedMs += 500) {
     keeper.onChange();
     assert.deepEqual(await pass(500), []);

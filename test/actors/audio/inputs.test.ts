@@ -1,5 +1,5 @@
-// Tests inputs. Their records and commands are tested on real sound servers of both kinds. The bound, ports,
-// an ignored command and a monitor's event are tested without a real server.
+// Tests inputs. Their records and commands are tested on real sound servers of both kinds. The bound on
+// their number, ports, an ignored command and a monitor's event are tested without a real server.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -145,17 +145,19 @@ test('the port of an input is switched, and a name that is none of its ports is 
   assert.equal(refusal.kind === 'fault' && refusal.fault.fault, 'no-such-port');
 });
 
-test('a new default input that the server accepts, but does not set, is answered with a refusal', async (t) => {
+test('a command that sets the default input fails if the server accepts it, but keeps another default input', async (t) => {
   const { backend, server } = await startOnScriptedServer(
     t,
     ordinaryExcept({ [COMMAND.getSources]: source({ name: 'line' }) }),
   );
+  // The backend knows this input from the list of all inputs (GET_SOURCE_INFO_LIST).
   assert.equal(server.count(COMMAND.getSource), 0);
   assert.deepEqual(faultOf(await backend.handle({ do: 'default', input: 'line' })), 'refused');
 });
 
 test('a monitor that changes is not read', async (t) => {
   const { server } = await startOnScriptedServer(t);
+  // The server lists no source 77, so the backend takes 77 for a monitor (reading.ts).
   server.responder.send(Buffer.concat([event('sourceChange', 77), event('inputChange', 5)]));
   await until('the stream is read', () => server.count(COMMAND.getInput) > 0);
   assert.equal(server.count(COMMAND.getSource), 0);

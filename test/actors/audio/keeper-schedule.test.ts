@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { KeeperSchedule } from '../../../src/actors/audio/keeper-schedule.js';
 import { ManualClock } from '../../manual-clock.js';
 
-test('a refusal does not delay the work that a later change waits for', () => {
+test('a refusal does not delay the work for a change that came before the refusal', () => {
   const clock = new ManualClock();
   const begunAtMs: number[] = [];
   const schedule = new KeeperSchedule(clock, () => void begunAtMs.push(clock.monotonic()));

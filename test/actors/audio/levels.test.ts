@@ -87,7 +87,8 @@ describe('peaks', () => {
   ];
   for (const [what, values, peaks] of rows) {
     test(`a fragment ${what}`, () => {
-      // The values begin at an odd offset, as they may in a chunk of the socket.
+      // The values begin at an odd offset, as they may in a chunk of the socket. One byte of an incomplete
+      // value follows them.
       const bytes = Buffer.alloc(1 + 4 * values.length + 1);
       for (const [index, value] of values.entries()) bytes.writeFloatLE(value, 1 + 4 * index);
       assert.deepEqual(peaksOf(bytes.subarray(1), 2), peaks);

@@ -96,6 +96,7 @@ describe('a filter', () => {
     const state = stateWithFilters();
     const echoStream = { ownerModule: moduleOfFilter(ECHO), client: undefined };
     state.putSinkInput(sinkInputInfo(30, 'Echo stream', { ...echoStream, sink: CARD }));
+    // `upper` plays to `echo`, so its limit depends on the stream of `echo`, too.
     assert.equal(limitOf(state, UPPER), 0.5);
     state.takeChanged();
 

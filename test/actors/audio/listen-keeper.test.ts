@@ -1,5 +1,5 @@
-// Tests what is done later after a refusal of the sound server, which is scripted, because a real one refuses
-// neither the list of its modules nor to unload one. listening.test.ts has real ones.
+// Tests the work that is done later after a refusal of the sound server. The server is scripted, because a
+// real one never refuses to list its modules, or to unload one. listening.test.ts has real servers.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -122,7 +122,7 @@ function startKeeper(listen: AudioSettings['listen'], sink: number, loadedArgume
   return { keeper, server, pass };
 }
 
-test('a loopback that has not connected and could not be unloaded is unloaded later', async () => {
+test('a loopback that has connected to another output and could not be unloaded is unloaded later', async () => {
   const { keeper, server, pass } = startKeeper({}, KITCHEN_INDEX);
 
   const answer = await keeper.listen('mike', 'living');
@@ -157,6 +157,7 @@ test('a loopback with another latency gets no second one beside it while it cann
 });
 
 test('a command to listen is refused while an earlier loopback of the pair cannot be unloaded', async () => {
+  // The loopback is made for `living` but plays at the kitchen, so the command must unload it first.
   const loadedArgument = configuredArgument(100);
   const { keeper, server } = startKeeper({ mike: 'living' }, KITCHEN_INDEX, loadedArgument);
 

@@ -104,7 +104,7 @@ const ROWS: readonly (readonly [
     'make mike living',
   ],
   [
-    'the loopback of a command is made anew when the configuration names its pair, so that it ends with the key',
+    'the loopback of a command is made anew when its pair is configured, so that it ends when the pair is no longer configured',
     [pair('mike', 'living', 'configuration')],
     observedLoopbacks({ pair: MIKE }),
     'unload 0',

@@ -1,5 +1,5 @@
-// Tests which TCP sockets are found for the process that serves a Unix socket. Most of these tests serve one
-// themselves, so that this process is their own. The last test has a table with invented rows.
+// Tests which TCP sockets are found for the process that serves a Unix socket. The first two tests serve a
+// Unix socket themselves, so they look for their own process. The last test has a table with invented rows.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

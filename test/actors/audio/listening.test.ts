@@ -121,7 +121,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await until('the loopback is gone', async () => (await loopbacks(server)).length === 0);
     });
 
-    test('is one of the configuration also after a client has stopped it and begun it again', async (t) => {
+    test('a loopback counts as configured, even after a client has stopped it and begun it again', async (t) => {
       const { server, backend, outputsOfMike, listen, stop } = await startWithInput(t, {
         listen: { mike: 'living' },
       });
@@ -146,8 +146,9 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await server.removeSink('attic');
       await until('one loopback is left', async () => (await loopbacks(server)).length === 1);
       await server.addSink('attic');
-      // This loopback plays at `living`. It is made again after a reading that also finds the attic. If the
-      // pair of the attic had not ended, its loopback would then exist, too.
+      // The remaining loopback plays at `living`. It is unloaded here. The daemon makes it again after a
+      // reading that also finds the attic. If the pair of the attic had not ended, its loopback would then
+      // exist, too.
       const [remaining = ''] = await loopbacks(server);
       const [moduleIndex = ''] = remaining.split('\t');
       await server.pactl('unload-module', moduleIndex);

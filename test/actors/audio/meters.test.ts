@@ -167,6 +167,7 @@ describe('a meter', DEADLINE, () => {
     const { server, backend, requested } = await startWithMeters(t, handler);
 
     backend.watchLevels(true);
+    // Both outputs play, but the backend requests one meter at a time.
     await until('the meter is requested', () => requested() === 1);
 
     // The stream at `living` is paused, so the meter that was requested first is no longer desired.

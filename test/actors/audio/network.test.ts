@@ -80,8 +80,8 @@ inOwnNetwork(import.meta.url, () => {
         assert.deepEqual([enabled, addresses, port, commands], [true, [], 4803, []]);
       });
 
-      // PipeWire tells no client about such a port. The daemon finds it in the kernel's tables
-      // (listening-sockets.ts).
+      // PipeWire tells no client about a port that its configuration opens. The daemon finds the port in the
+      // kernel's tables (listening-sockets.ts).
       if (kind === 'pipewire')
         test('the answer names a port that the configuration of PipeWire opens', DEADLINE, async (t) => {
           const { network } = await startOnNetwork(t, { opened: `tcp:${HOUSE_ADDRESS}:4802` });

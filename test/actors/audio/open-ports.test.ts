@@ -74,11 +74,12 @@ test('the addresses are those of the modules where the sockets of the process ar
 
 test('PipeWire is open without a cookie wherever its process listens, whatever the argument of the module', () => {
   assert.deepEqual(openPortsText('pipewire', [], EVERYWHERE), ['4713 unused 0.0.0.0+::']);
-  const named = [`${NATIVE} auth-ip-acl=10.0.0.0/8`];
-  assert.deepEqual(openPortsText('pipewire', named, EVERYWHERE), ['4713 unused 0.0.0.0+::']);
+  const restrictedModules = [`${NATIVE} auth-ip-acl=10.0.0.0/8`];
+  assert.deepEqual(openPortsText('pipewire', restrictedModules, EVERYWHERE), ['4713 unused 0.0.0.0+::']);
 });
 
 test('the port of another protocol of PipeWire does not count', () => {
+  // Without the argument `port`, module-simple-protocol-tcp listens at 4711.
   const modules = ['module-simple-protocol-tcp sink=x', 'module-simple-protocol-tcp port=5000'];
   assert.deepEqual(openPortsText('pipewire', modules, ['0.0.0.0|4711', '0.0.0.0|5000']), []);
 });

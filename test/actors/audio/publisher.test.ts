@@ -7,6 +7,9 @@ import { SoundState } from '../../../src/actors/audio/state.js';
 import type { OutputRecord } from '../../../src/protocol/actor/schemas.js';
 import { serverInfo, sinkInfo, sinkInputInfo } from './sound-records.js';
 
+/** `LINE_MAX_BYTES` of gateway/events/line-length.ts: a record must fit into a line of the event stream. */
+const LINE_MAX_BYTES = 120 * 1024;
+
 function setUp() {
   const published: string[] = [];
   const outputs: OutputRecord[] = [];
@@ -58,13 +61,14 @@ test('two clients that swap names are both removed before either is published wi
   assert.deepEqual(update(), expected);
 });
 
-test('the label of an output has its name added while another output has the same label', () => {
+test('the name of an output is added to its label while another output has the same label', () => {
   const { state, publisher, takeOutputs } = setUp();
   const sinkCalledHall = (id: number, name: string) => sinkInfo(id, name, { description: 'Hall' });
   const updatedLabels = () => {
     publisher.update(state);
     return takeOutputs().map(({ name, label }) => `${name}: ${label}`);
   };
+  // This call publishes the two outputs of `setUp`, so that each further call returns only changes.
   updatedLabels();
 
   state.putSink(sinkCalledHall(0, 'living'));
@@ -131,6 +135,7 @@ test('long lists of ports are cut, and the active port is always among them', ()
   });
   const state = new SoundState();
   state.putServer(serverInfo());
+  // JSON writes each of these control characters as six bytes, so the whole list has more than 1 MB.
   const ports = Array.from({ length: 200 }, (_, index) => ({
     name: `${index}`.padStart(1000, '\u0001'),
     description: 'x',
@@ -145,7 +150,7 @@ test('long lists of ports are cut, and the active port is always among them', ()
   publisher.update(state);
 
   const [json = ''] = published;
-  assert.ok(Buffer.byteLength(json) < 120 * 1024, `${Buffer.byteLength(json)}`);
+  assert.ok(Buffer.byteLength(json) < LINE_MAX_BYTES, `${Buffer.byteLength(json)}`);
   const { ports: kept } = JSON.parse(json) as { readonly ports: readonly { readonly name: string }[] };
   assert.deepEqual([kept[0]?.name, kept.at(-1)?.name], [ports[0]?.name, activePort]);
 });

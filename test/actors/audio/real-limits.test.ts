@@ -1,5 +1,5 @@
-// Volume limits, passthrough and outputs of one name on real sound servers: what these do by themselves, and
-// what the backend makes of it.
+// Tests volume limits, passthrough, and outputs that share a name on real sound servers. These servers
+// change volumes by themselves, for example under flat volumes and for a passthrough stream.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -143,7 +143,8 @@ describe('with PulseAudio', {
     assert.equal((await server.sinks())[0]?.mute, true);
 
     await film?.remove();
-    // The record is read again before a refusal, so the test need not wait for the event.
+    // The backend reads the record of the stream again before it refuses a command. So the test need not
+    // wait for the event about the stream's end.
     for (const command of commands) assert.equal(await run(command), 'none', JSON.stringify(command));
   });
 
@@ -164,7 +165,7 @@ describe('with PulseAudio', {
     assert.equal(await run(setVolume(output('cinema'), 0.5)), 'none');
   });
 
-  test('a passthrough stream is not moved to an output with a limit, which it would set to 100 %', async (t) => {
+  test('a passthrough stream is not moved to an output with a limit, because the stream would set that output to 100 %', async (t) => {
     const sound = await startPulseAudio({ sinks: SINKS });
     const { server, recorder, run } = await startOn(t, sound, { kitchen: 0.5 });
     const streams = await server.streams();

@@ -18,7 +18,10 @@ const SERVER: AudioTarget = { kind: 'server' };
 const output = (ref: string): AudioTarget => ({ kind: 'output', ref });
 const client = (ref: string): AudioTarget => ({ kind: 'client', ref });
 
-/** How WirePlumber 0.4 and 0.5 store a volume of 40 %: the loudest channel, cubed. */
+/**
+ * WirePlumber 0.4 and 0.5 store the cube of the loudest channel's volume. For 40 % this is 0.064. The
+ * raw volume 26214 is slightly less than 40 %, so 0.063… may be stored.
+ */
 const KITCHEN_AT_40 = /kitchen.*0\.06[34]/;
 
 function startOn(t: TestContext, server: SoundServer, timing: Partial<Timing> = {}) {
@@ -88,13 +91,14 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
         await until('no capture is left', async () => (await listCaptures(server)).trim() === '');
       });
 
-      test('shows what others have set when it wakes, and keeps their balance through 0', async (t) => {
+      test('shows what others have set when it wakes, and keeps the balance of others after a volume of 0', async (t) => {
         const { server, recorder, run } = await startNode(t);
         for (const name of ['living', 'kitchen']) {
           const EIGHTY_PERCENT_RAW = '52428';
           const FORTY_PERCENT_RAW = '26214';
           await server.pactl('set-sink-volume', name, EIGHTY_PERCENT_RAW, FORTY_PERCENT_RAW);
         }
+        // PipeWire 1.4 reports the balance only after this command has woken the kitchen.
         await run({ do: 'mute', target: output('kitchen'), muted: true });
         await until('the balance of others is published', () => recorder.output('kitchen')?.balance === -0.5);
 
@@ -144,6 +148,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     });
 
     test('names and balance are kept while a server hangs and after it continues', async (t) => {
+      // The backend reads everything every 100 ms. A reading without a reply ends the connection after 1 s.
       const { server, recorder, run } = await startNode(t, {
         requestMs: 1_000,
         authMs: 1_000,

@@ -1,5 +1,6 @@
 // A scripted sound server for everything that a real one cannot be made to do: hang, send nonsense, answer
-// out of order, have ports, refuse. It writes each byte without the code of src/protocol, which it tests.
+// out of order, have ports, refuse. It writes each byte without the code of src/protocol, because that code
+// is under test, too.
 
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 // The search for the sound server: first the rules, then the files, then the backend. pactl shows which
-// server libpulse takes by the same files.
+// server libpulse finds with the same files.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -30,6 +30,7 @@ import { scriptedServer } from './scripted-server.js';
 
 const XDG_ENV = { XDG_RUNTIME_DIR: '/run/user/1000' };
 const RUNTIME_SOCKET = '/run/user/1000/pulse/native';
+/** The folder m1-runtime is a link, which libpulse makes if there is no runtime directory. */
 const LINKED_SOCKET = '/pi/.config/pulse/m1-runtime/native';
 const SYSTEM_SOCKET = '/run/pulse/native';
 const UNIX_ONLY = 'tonearm speaks to a Unix socket only';
@@ -38,21 +39,25 @@ const context = (env: Variables, home = '/pi', machineId: string | undefined = '
   return { env, uid: 42, home, machineId };
 };
 
-describe('where PULSE_SERVER names none, the usual sockets are tried', () => {
+describe('if PULSE_SERVER names no server, the usual sockets are tried', () => {
   const rows: readonly (readonly [what: string, env: Variables, paths: readonly string[]])[] = [
-    ['of the user, then of the system', XDG_ENV, [RUNTIME_SOCKET, LINKED_SOCKET, SYSTEM_SOCKET]],
     [
-      'also without a runtime directory',
+      "the user's sockets are tried before the system's socket",
+      XDG_ENV,
+      [RUNTIME_SOCKET, LINKED_SOCKET, SYSTEM_SOCKET],
+    ],
+    [
+      'the runtime directory is found by the user id if XDG_RUNTIME_DIR is empty',
       { XDG_RUNTIME_DIR: '' },
       ['/run/user/42/pulse/native', LINKED_SOCKET, SYSTEM_SOCKET],
     ],
     [
-      'the one of PULSE_RUNTIME_PATH first',
+      'the socket of PULSE_RUNTIME_PATH is tried first',
       { ...XDG_ENV, PULSE_RUNTIME_PATH: '/p' },
       ['/p/native', RUNTIME_SOCKET, LINKED_SOCKET, SYSTEM_SOCKET],
     ],
     [
-      'in another configuration directory',
+      'the linked socket is in the directory of XDG_CONFIG_HOME',
       { ...XDG_ENV, XDG_CONFIG_HOME: '/c' },
       [RUNTIME_SOCKET, '/c/pulse/m1-runtime/native', SYSTEM_SOCKET],
     ],
@@ -61,19 +66,19 @@ describe('where PULSE_SERVER names none, the usual sockets are tried', () => {
     test(what, () => assert.deepEqual(usualSockets(context(env), undefined), { paths }));
   }
 
-  test('without the sockets of an unknown home or machine', () => {
+  test('the sockets that depend on an unknown home or machine id are left out', () => {
     const expected = { paths: [RUNTIME_SOCKET, SYSTEM_SOCKET] };
     assert.deepEqual(usualSockets(context(XDG_ENV, ''), undefined), expected);
     assert.deepEqual(usualSockets({ ...context(XDG_ENV), machineId: undefined }, undefined), expected);
   });
 
   const origin = 'default-server of /f';
-  test('with the socket of client.conf between the sockets of the user and of the system', () =>
+  test('the socket of client.conf is tried between the sockets of the user and of the system', () =>
     assert.deepEqual(usualSockets(context(XDG_ENV), { origin, addressText: 'unix:/a' }), {
       paths: [RUNTIME_SOCKET, LINKED_SOCKET, '/a', SYSTEM_SOCKET],
     }));
 
-  test("without the system's socket where client.conf names a server that is elsewhere", () =>
+  test("the system's socket is left out if client.conf names a server that is elsewhere", () =>
     assert.deepEqual(usualSockets(context(XDG_ENV), { origin, addressText: 'tcp:h' }), {
       paths: [RUNTIME_SOCKET, LINKED_SOCKET],
       addressProblem: `${origin} is tcp:h: ${UNIX_ONLY}`,
@@ -120,7 +125,7 @@ function write(path: string, text: string): void {
   writeFileSync(path, text);
 }
 
-/** libpulse's own search: the addresses that pactl tries, where nothing answers. */
+/** Returns the addresses that libpulse tries, in order, as pactl logs them. Fails if a server answers. */
 async function addressesTriedByPactl(env: Variables): Promise<readonly string[]> {
   const verboseEnv = { PATH: process.env['PATH'], PULSE_LOG: '4', ...env };
   const output = await promisify(execFile)('pactl', ['info'], { env: verboseEnv }).then(
@@ -190,7 +195,7 @@ describe('client.conf', () => {
     });
   }
 
-  test('client.conf is read in the home directory, also where XDG_CONFIG_HOME is another one', {
+  test('client.conf is read in the home directory, even if XDG_CONFIG_HOME names another directory', {
     skip: lacks({ programs: ['pactl'] }),
   }, async (t) => {
     const home = temporaryFolder(t);
@@ -206,7 +211,7 @@ describe('client.conf', () => {
     assert.deepEqual(await addressesTriedByPactl(env), ['/a']);
   });
 
-  test('client.conf of XDG_CONFIG_HOME is not read, also where there is no other one', {
+  test('client.conf of XDG_CONFIG_HOME is not read, even if there is no other client.conf', {
     skip: lacks({ programs: ['pactl'] }),
   }, async (t) => {
     const home = temporaryFolder(t);
@@ -222,7 +227,7 @@ describe('client.conf', () => {
 
   const CONFIG_PATH_ROWS: readonly (readonly [what: string, file: string, named: readonly string[]])[] = [
     ['replaces both files of the home directory', 'own/client.conf', ['/b']],
-    ['keeps them away also where it has no client.conf', 'own/other.conf', []],
+    ['replaces both files of the home directory, even if it has no client.conf', 'own/other.conf', []],
   ];
   for (const [what, file, named] of CONFIG_PATH_ROWS) {
     test(`the folder of PULSE_CONFIG_PATH ${what}`, { skip: lacks({ programs: ['pactl'] }) }, async (t) => {
@@ -240,7 +245,7 @@ describe('client.conf', () => {
     });
   }
 
-  test('the file of PULSE_CLIENTCONFIG replaces the usual one, and PULSE_SERVER comes before both', async (t) => {
+  test('the file of PULSE_CLIENTCONFIG replaces every other client.conf, and PULSE_SERVER replaces them all', async (t) => {
     const home = temporaryFolder(t);
     write(join(home, CONF), 'default-server = /a');
     write(join(home, 'other.conf'), 'default-server = /b');
@@ -277,7 +282,7 @@ describe('client.conf', () => {
     assert.deepEqual(await finding, success({ paths: [...userSockets(home), '/a', SYSTEM_SOCKET] }));
   });
 
-  test('client.conf that names a server on the network is reported with its file', async (t) => {
+  test('a network server that client.conf names is reported with the path of client.conf', async (t) => {
     const home = temporaryFolder(t);
     write(join(home, CONF), 'default-server = tcp:hifi:4713');
     const addressProblem = `default-server of ${join(home, CONF)} is tcp:hifi:4713: ${UNIX_ONLY}`;
@@ -337,7 +342,7 @@ describe('the backend', { timeout: 60_000 }, () => {
 
   const REAL = { skip: lacks({ programs: ['pulseaudio', 'pactl'] }) };
   test(
-    'finds a real server by client.conf and by the link of libpulse, also when these come later',
+    'finds a real server by client.conf, and by the link of libpulse that is made after the first attempt',
     REAL,
     async (t) => {
       const sound = await startPulseAudio();

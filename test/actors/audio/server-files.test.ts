@@ -1,5 +1,5 @@
-// The places of the sound server's cookie, row by row; files that are not a cookie; the end of the wait for a
-// socket. The watch itself: path-watch.test.ts.
+// Tests where the sound server's cookie is searched for, which files are no cookie, and what ends the wait
+// for a socket. path-watch.test.ts tests the watch of the path.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -45,18 +45,18 @@ interface WaitRow {
 }
 
 const WAITS: readonly WaitRow[] = [
-  { what: 'it appears', before: doNothing, during: createFile, delayMs: NEVER_MS, ends: true },
-  { what: 'it is replaced', before: createFile, during: replaceFile, delayMs: NEVER_MS, ends: true },
+  { what: 'the socket appears', before: doNothing, during: createFile, delayMs: NEVER_MS, ends: true },
+  { what: 'the socket is replaced', before: createFile, during: replaceFile, delayMs: NEVER_MS, ends: true },
   {
-    what: 'it appeared before',
+    what: 'the socket appeared before',
     before: createFile,
     isKnown: false,
     during: doNothing,
     delayMs: NEVER_MS,
     ends: true,
   },
-  { what: 'it is still the same', before: createFile, during: doNothing, delayMs: 20, ends: false },
-  { what: 'it goes', before: createFile, during: (path) => rmSync(path), delayMs: 50, ends: false },
+  { what: 'the socket stays the same', before: createFile, during: doNothing, delayMs: 20, ends: false },
+  { what: 'the socket goes', before: createFile, during: (path) => rmSync(path), delayMs: 50, ends: false },
 ];
 
 describe('the wait for a socket', DEADLINE, () => {
@@ -73,7 +73,7 @@ describe('the wait for a socket', DEADLINE, () => {
     });
   }
 
-  test('ends when it is cancelled, even if it was cancelled before it began', async (t) => {
+  test('ends when the wait is cancelled, even if it was cancelled before it began', async (t) => {
     const socket = { path: join(temporaryFolder(t), 'native'), identityBefore: undefined };
     const stop = new AbortController();
     const waited = waitForSocket([socket], NEVER_MS, stop.signal);

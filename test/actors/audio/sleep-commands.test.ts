@@ -1,5 +1,5 @@
 // Tests commands for a sleep while its output fades, when the sound server is slow, refuses, or has lost the
-// output. No test on a real server can time that. sleep.test.ts has real ones.
+// output. No test on a real server can time that. sleep.test.ts has the tests on real servers.
 
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -60,6 +60,8 @@ async function startFading(t: TestContext) {
   };
   const record = () => recorder.newest<SleepRecord>('audio.sleep');
 
+  // After one minute a fade of 10 s begins. The steps of a fade are 250 ms apart, but the clock advances 5 s
+  // at once. So only one step is sent.
   await sleep.start(1, 10);
   await pass(60_000);
   await pass(5_000);
@@ -79,7 +81,7 @@ test('a sleep that is stopped while an earlier command still puts the volume bac
   assert.ok(!existsSync(path));
 });
 
-test('the last of two sleeps counts that begin while the volume is put back', async (t) => {
+test('if two sleeps begin while the volume is put back, the last one counts', async (t) => {
   const { clock, sleep, server, record } = await startFading(t);
   const ready = new Deferred<void>();
   server.isReady = ready.promise;
@@ -106,6 +108,7 @@ test('a refused step does not end the fade', async (t) => {
   server.failure = REFUSED;
   await pass(250);
   server.failure = undefined;
+  // 7.5 s of the fade's 10 s have passed then, so a quarter of the volume 0.5 is left.
   await pass(2_250);
   assert.deepEqual(setVolumes, [0.25, 0.125]);
 });
@@ -119,7 +122,7 @@ test('the volume is put back later if the sound server refuses at first', async 
   assert.deepEqual(setVolumes, [0.25, 0.5]);
 });
 
-test('a volume that somebody sets stays, if the volume could not be put back meanwhile', async (t) => {
+test('if the sound server refuses to put the volume back, a volume that somebody sets meanwhile stays', async (t) => {
   const { sleep, server, setVolumes, putOutput, pass } = await startFading(t);
   const ready = new Deferred<void>();
   server.isReady = ready.promise;
@@ -171,7 +174,7 @@ const MISSING_READINGS: readonly {
     },
   },
   {
-    title: 'the sound server does not answer it',
+    title: 'the sound server does not answer the step',
     loseReading: ({ server }) => {
       server.failure = NO_ANSWER;
     },
@@ -184,10 +187,11 @@ for (const { title, loseReading } of MISSING_READINGS) {
     const { sleep, server, setVolumes, putOutput, pass } = fading;
     loseReading(fading);
     await pass(250);
-    // Further steps are not sent, because the output or the connection is missing.
+    // A missing output or connection makes further steps fail, too.
     server.failure = NO_ANSWER;
     await pass(250);
 
+    // The output has the volume of the step that was not read. The fade sent this step after 5.25 s.
     putOutput(0.2375);
     server.failure = undefined;
     server.afterSet = putOutput;
@@ -196,7 +200,7 @@ for (const { title, loseReading } of MISSING_READINGS) {
   });
 }
 
-test('a sleep in the file that ends later than any sleep may is dropped, and the log does not call it over', async (t) => {
+test('a sleep in the file that would last longer than 12 hours is dropped, and the log gives this reason', async (t) => {
   const clock = new ManualClock();
   const recorder = new Recorder();
   const path = join(temporaryFolder(t), 'sleep.json');

@@ -89,7 +89,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.deepEqual([sleep(), isPaused()], [INACTIVE, false]);
     });
 
-    test('a sleep fades its output, also if the output of the sleep before was removed while it was silent', async (t) => {
+    test('a sleep fades its output, even if the output of the earlier sleep was removed while that output was silent', async (t) => {
       const { server, backend, recorder, stream, waitForVolume, sleep } = await startPlaying(t);
       await backend.handle({ do: 'sleep', minutes: SOON_MINUTES, fade: 1 });
       await waitForVolume(0);

@@ -9,7 +9,10 @@ import type { ModuleInfo } from '../../../src/protocol/pulse/records.js';
 
 const MODULE: ModuleInfo = { index: 7, name: 'module-loopback', argument: 'x', used: undefined, props: {} };
 
-/** Errors of the reading, and why the module is not unloaded then; undefined if it counts as unloaded. */
+/**
+ * `unloadModule` first reads the module. Each row has an error of this reading, and the reason that
+ * `unloadModule` then returns. If the reason is undefined, the module counts as unloaded.
+ */
 const ERRORS: readonly (readonly [error: RequestError, reason: string | undefined])[] = [
   [{ kind: 'server', code: 5, name: 'NOENTITY', meaning: 'no such entity' }, undefined],
   [{ kind: 'server', code: 1, name: 'ACCESS', meaning: 'access denied' }, 'access denied (ACCESS)'],

@@ -1,5 +1,5 @@
 // Makes records of a sound server without a connection. They are decoded from the bytes that the scripted
-// server would send. Sources are decoded from bytes of this file's own.
+// server would send. scripted-server.ts makes no sources, so their bytes come from protocol/pulse/bytes.ts.
 
 import type { ServerInfo, SinkInfo, SinkInputInfo, SourceInfo } from '../../../src/protocol/pulse/records.js';
 import { type SourceBytes, source } from '../../protocol/pulse/bytes.js';

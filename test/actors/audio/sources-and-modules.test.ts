@@ -48,7 +48,9 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const before = await read();
       assert.deepEqual([before.monitorOfSink, before.ports], [undefined, []]);
       // PipeWire 1.4 reports a new volume only after the source has been awake.
-      await mixer.ask('CREATE_RECORD_STREAM', peakStream(index, before.channelMap, 'Wake up', false));
+      const letsDeviceSleep = false;
+      const wakingStream = peakStream(index, before.channelMap, 'Wake up', letsDeviceSleep);
+      await mixer.ask('CREATE_RECORD_STREAM', wakingStream);
 
       const volume = before.channelMap.map(() => HALF);
       await mixer.ask('SET_SOURCE_VOLUME', { index, volume });
@@ -69,7 +71,8 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     test('a stream that reads a source is listed', async (t) => {
       const { mixer, index, read } = await startWithMicrophone(t);
       const { channelMap } = await read();
-      const stream = peakStream(index, channelMap, 'Peaks', true);
+      const letsDeviceSleep = true;
+      const stream = peakStream(index, channelMap, 'Peaks', letsDeviceSleep);
       const { sourceOutput } = await mixer.ask('CREATE_RECORD_STREAM', stream);
 
       const outputs = await mixer.ask('GET_SOURCE_OUTPUT_INFO_LIST', {});
@@ -77,7 +80,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.deepEqual([listed?.source, listed?.props['media.name']], [index, 'Peaks']);
     });
 
-    test('a module is listed with its argument as it was written, and is gone when it is unloaded', async (t) => {
+    test('a module is listed with its argument as it was written, and is gone when it is unloaded; an unknown module is refused', async (t) => {
       const { mixer, module } = await startWithMicrophone(t);
       const { name, argument } = MICROPHONE[kind];
       const listed = (await mixer.ask('GET_MODULE_INFO_LIST', {})).find(({ index }) => index === module);
@@ -86,6 +89,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
 
       await mixer.ask('UNLOAD_MODULE', { index: module });
       await assert.rejects(mixer.ask('GET_MODULE_INFO', { index: module }), /NOENTITY/);
+      // The message of `ask` contains the kind of the error, which is `server` if the server refuses.
       await assert.rejects(mixer.ask('LOAD_MODULE', { name: 'module-nothing', argument: '' }), /server/);
     });
   });

@@ -102,7 +102,7 @@ describe('an output gets its start volume', () => {
     assert.deepEqual(await commandsAfter(), [setStartVolume(3)]);
   });
 
-  test('on the next connection where the first one ended too early', async (t) => {
+  test('on the next connection, if the first one ended before the volume was set', async (t) => {
     const { connect } = startService(temporaryFolder(t));
     const { state, volumes, commandsAfter } = connect(1);
     state.putSink(sinkInfo(3, 'kitchen'));
@@ -114,7 +114,7 @@ describe('an output gets its start volume', () => {
     assert.deepEqual(await again.commandsAfter(), [setStartVolume(3)]);
   });
 
-  test('an output gets no start volume if it has gone before this is sent, or if another output has its index', async (t) => {
+  test('an output gets no start volume if another output takes its index before the volume is sent', async (t) => {
     const { state, commandsAfter } = startService(temporaryFolder(t)).connect(1);
     state.putSink(sinkInfo(3, 'kitchen'));
     assert.deepEqual(await commandsAfter(0), []);
@@ -205,8 +205,8 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await server.removeSink('kitchen');
       await until('the output is gone', () => recorder.output('kitchen') === undefined);
       await server.addSink('kitchen');
-      // The attic comes later than the kitchen. When it has its start volume, the kitchen would have got one
-      // already.
+      // The attic comes later than the kitchen. The limit of the attic lowers its start volume to 0.2. When
+      // the attic has this volume, the kitchen would have got its start volume already.
       await server.addSink('attic');
       await until('the attic has its start volume', () => recorder.output('attic')?.volume === 0.2);
 

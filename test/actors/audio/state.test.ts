@@ -37,7 +37,7 @@ describe('a list of streams', () => {
     assert.deepEqual([...state.sinks.keys()], [1]);
   });
 
-  test('in any order gives a name that two streams want to the older one', () => {
+  test('gives a name to the older of two streams that want it, in any order of the list', () => {
     const state = new SoundState();
     state.replaceSinkInputs([sinkInputInfo(9, 'A'), sinkInputInfo(3, 'A')], new Set());
     assert.deepEqual([state.sinkInputs.get(3)?.name, state.sinkInputs.get(9)?.name], ['A', 'A #9']);
@@ -109,7 +109,7 @@ test('a new connection to another server forgets names and balances', () => {
   assert.equal(state.sinks.get(0)?.balance, undefined);
 });
 
-test('only the first 512 streams are known, and when one ends another one can be known', () => {
+test('only the first 512 streams and sinks are known, and when a stream ends, another one can be known', () => {
   const state = new SoundState();
   for (let index = 0; index < 600; index += 1) state.putSinkInput(sinkInputInfo(index, 'one of many'));
   assert.deepEqual(
@@ -117,6 +117,7 @@ test('only the first 512 streams are known, and when one ends another one can be
     [512, true, false],
   );
 
+  // A known stream can still change while no further stream can be known.
   state.putSinkInput(sinkInputInfo(511, 'another'));
   assert.equal(state.sinkInputs.get(511)?.info.name, 'another');
 

@@ -149,7 +149,8 @@ describe('an output', () => {
     ['#7', { description: undefined, name: '', props: {} }],
   ];
   for (const [expected, fields, label] of labels) {
-    test(`is called '${expected}' with ${JSON.stringify(fields)} and the label '${label}'`, () => {
+    const configured = label === undefined ? 'no configured label' : `the configured label '${label}'`;
+    test(`is called '${expected}' with ${JSON.stringify(fields)} and ${configured}`, () => {
       assert.equal(output(fields, undefined, { label }).label, expected);
     });
   }
