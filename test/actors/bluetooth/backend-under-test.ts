@@ -30,7 +30,7 @@ export const PAST_ANSWER_MS = 9_000;
 const SHORT_MS = 250;
 
 class BluetoothRecorder extends Recorder {
-  /** The addresses of devices that a scan has found, or that have changed in it. */
+  /** The addresses of devices that a scan has found, or that have changed during the scan. */
   readonly discovered: string[] = [];
   /** The newest record of the adapter, also if only `bluetooth.outcome` has published it. */
   record: BluetoothRecord | undefined;

@@ -145,7 +145,7 @@ test('pairing mode switches the adapter on and sets the time limit in BlueZ, bef
 
   clock.advance(90_000);
   await until('pairing mode is over', () => recorder.record?.pairing_active === false && !bluez.agent);
-  // BlueZ may get these two changes later than the record and the agent change.
+  // The record and the agent may change before BlueZ gets the following two changes.
   await until('nobody can find the node', () => bluez.adapter()['Discoverable'] === false);
   await until('nobody can pair', () => bluez.adapter()['Pairable'] === false);
   assert.equal(recorder.record?.pairing_until, undefined);
@@ -187,6 +187,7 @@ const AGENT_ANSWERS: readonly (readonly [answer: string, ...Parameters<ScriptedB
   [REJECTED, 'RequestPasskey', 'o', pathOf(PHONE)],
   [REJECTED, 'DisplayPinCode', 'os', pathOf(PHONE), '0000'],
   [REJECTED, 'DisplayPasskey', 'ouq', pathOf(PHONE), 1, 0],
+  // The signature is wrong: the path of a device is an object path (`o`).
   [REJECTED, 'RequestAuthorization', 's', pathOf(PHONE)],
 ];
 
@@ -450,6 +451,10 @@ test('a connection that BlueZ refuses is refused with the fault that belongs to 
   await sendCommand({ do: 'connect', address: SPEAKER }, 'no-such-device');
 });
 
+/**
+ * `help` matches a part of our own text (`ADVICE` in bluez.ts), which may end within a word. Undefined means
+ * that the text of BlueZ stands alone.
+ */
 type Explanation = readonly [error: string, text: string, help: RegExp | undefined];
 const EXPLANATIONS: readonly Explanation[] = [
   [
@@ -490,6 +495,7 @@ const INVALID_ADDRESSES = [
   PHONE.replaceAll(':', '-'),
   'AA:BB:CC:DD:EE:'.repeat(65_536),
 ];
+/** `TEXT_MAX_UNITS` of objects.ts. */
 const KEPT_CHARS = 248;
 
 test('a device with an invalid address is not listed, and long texts are cut', async (t) => {
@@ -508,6 +514,7 @@ test('a device with an invalid address is not listed, and long texts are cut', a
   const cutText = 'x'.repeat(KEPT_CHARS);
   assert.deepEqual([recorder.firstKnown?.name, recorder.firstKnown?.kind], [cutText, cutText]);
 
+  // An invalid address does not replace a valid one. `Trusted` shows that this change has arrived.
   bluez.changeDevice(SPEAKER, { Address: longText, Trusted: true });
   await until('the speaker is trusted', () => recorder.firstKnown?.trusted === true);
   assert.equal(recorder.firstKnown?.address, SPEAKER);
@@ -526,7 +533,7 @@ test('a battery whose charge is unknown is left out of the record', async (t) =>
   await until('the battery is published', () => recorder.firstKnown?.battery === 100);
 });
 
-test('a connection that takes long is answered with 202 and tried once; its failure makes an event even if no record changes', async (t) => {
+test('a connection that takes long is accepted before its outcome, and tried once; its failure makes an event even if no record changes', async (t) => {
   const { bluez, recorder, backend, clock, sendCommand } = await startBackend(t, {}, withPhone);
   let fail = (): void => undefined;
   bluez.onCall.set('Connect', async () => {

@@ -95,7 +95,7 @@ const ENDS: readonly (readonly [
 ];
 
 for (const [what, isMadeAgain, end] of ENDS) {
-  test(`a connection that is ${what} is ${isMadeAgain ? '' : 'not '}made again, whichever signal comes first`, () => {
+  test(`a connection that is ${what} is ${isMadeAgain ? '' : 'not '}made again, whether the reason for its end or the change of the device comes first`, () => {
     for (const isEndFirst of [true, false]) {
       const { policy, secondsUntilDue } = policyFor(true, CONNECTED);
       policy.deviceChanged(SPEAKER_PATH, DISCONNECTED, CONNECTED);
@@ -116,7 +116,7 @@ test('a device that somebody disconnected and connected again is due after its c
   assert.equal(secondsUntilDue(), 5);
 });
 
-test('a device whose attempt was given up is due, also if it was connected from the beginning', () => {
+test('a device whose attempt was given up is due, even if its link was already up at the beginning', () => {
   const { policy, secondsUntilDue } = policyFor(true, CONNECTED);
   policy.attemptAbandoned(SPEAKER_PATH);
   policy.disconnected(SPEAKER_PATH, 'org.bluez.Reason.Local');
@@ -163,7 +163,7 @@ test('a device that is forgotten, or whose adapter is gone, is no longer due', (
   policy.begin([DISCONNECTED]);
   policy.end();
   assert.equal(secondsUntilDue(), undefined);
-  assert.equal(policy.attemptFailed(SPEAKER_PATH), 0);
+  assert.equal(policy.attemptFailed(SPEAKER_PATH), 0, 'a failed attempt does not make the device due');
 });
 
 test('the device that has been due longest is next', () => {

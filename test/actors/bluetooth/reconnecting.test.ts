@@ -29,7 +29,10 @@ const untilConnected = (bluez: ScriptedBluez) =>
 const untilAttempted = (bluez: ScriptedBluez, times: number) =>
   until(`the connection is tried ${times} times`, () => attemptCount(bluez) === times);
 
-/** In ten minutes no attempt begins. When `sendLast` resolves, BlueZ has got every call before it. */
+/**
+ * Fails if an attempt begins within ten minutes. `sendLast` sends a command. When this command is answered,
+ * BlueZ has got all calls that were sent before it.
+ */
 async function assertLeftAlone(
   bluez: ScriptedBluez,
   clock: { advance(ms: number): void },
@@ -137,6 +140,7 @@ for (const [begin, end] of [
     bluez.misbehaviours.clear();
     bluez.answerHung('org.bluez.Error.Canceled');
     clock.advance(5_000);
+    // When this command is answered, BlueZ has got all calls that were sent before it.
     await sendCommand({ do: 'power_up' });
     assert.equal(attemptCount(bluez), 1);
 

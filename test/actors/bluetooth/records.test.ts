@@ -63,10 +63,10 @@ const OUTPUTS: readonly (readonly [
   props: Record<string, string>,
   isFound: boolean,
 ])[] = [
-  ['by the name of PipeWire', 'bluez_output.00_00_00_00_00_01.1', {}, true],
-  ['by the name of newer PipeWire', 'bluez_output.00:00:00:00:00:01', {}, true],
-  ['by the name of newer PipeWire with a number', 'bluez_output.00:00:00:00:00:01.1', {}, true],
-  ['by the name of PulseAudio', 'bluez_sink.00_00_00_00_00_01.a2dp_sink', CARD_PROPS, true],
+  ['by the name that PipeWire gives it', 'bluez_output.00_00_00_00_00_01.1', {}, true],
+  ['by the name that newer PipeWire gives it', 'bluez_output.00:00:00:00:00:01', {}, true],
+  ['by the name that newer PipeWire gives it, with a number', 'bluez_output.00:00:00:00:00:01.1', {}, true],
+  ['by the name that PulseAudio gives it', 'bluez_sink.00_00_00_00_00_01.a2dp_sink', CARD_PROPS, true],
   ['by the property of PipeWire, whatever its name', 'garden', { 'api.bluez5.address': ADDRESS }, true],
   ['by the property of PulseAudio, whatever its name', 'garden', { 'device.string': ADDRESS }, true],
   [

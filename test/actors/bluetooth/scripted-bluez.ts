@@ -118,7 +118,7 @@ export class ScriptedBluez {
     this.#bus = bus;
   }
 
-  /** Leaves the bus, as a bluetoothd does that dies. */
+  /** Leaves the bus, as bluetoothd does when it dies. */
   die(): void {
     this.#bus?.disconnect();
     this.#bus = undefined;
@@ -179,8 +179,9 @@ export class ScriptedBluez {
   }
 
   /**
-   * Calls a method of the agent, as bluetoothd does; a test may name an agent that has gone, or call it from
-   * another connection. Resolves with `done`, `no agent`, or the name of the error.
+   * Calls a method of the registered agent, as bluetoothd does. A test may pass `agent` for an agent that
+   * is gone, or `bus` for a call from another connection. Resolves with `done`, `no agent`, or the name of
+   * the error.
    */
   async callAgent(
     [member, signature = '', ...body]: readonly [member: string, signature?: string, ...body: unknown[]],

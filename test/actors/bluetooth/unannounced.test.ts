@@ -16,8 +16,8 @@ const IDLE_MS = 600_000;
 const IDLING = { idleTimeout: IDLE_MS / 1000 };
 
 /**
- * A phone that is not connected. The command `disconnect` then changes nothing. When it is answered, BlueZ
- * has answered all calls before it.
+ * Adds a phone that is not connected. Tests send the command `disconnect` only to wait. The command changes
+ * nothing, and is answered after BlueZ has answered all earlier calls.
  */
 function withPhone(bluez: ScriptedBluez): void {
   bluez.addDevice(PHONE, { Paired: true, Trusted: true });

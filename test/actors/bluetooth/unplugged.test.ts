@@ -62,7 +62,7 @@ test('the agent stays registered for a connection that takes longer than pairing
   await until('BlueZ has no agent', () => bluez.agent === undefined);
 });
 
-test('an agent that BlueZ registers only after the deadline is unregistered', async (t) => {
+test('an agent whose registration BlueZ does not confirm before the deadline is unregistered', async (t) => {
   const { bluez, sendCommand } = await startBackend(t, {}, () => undefined, { callDeadlineMs: 1_000 });
   let finishRegistration = (): void => undefined;
   bluez.onCall.set('RegisterAgent', () => new Promise<void>((resolve) => (finishRegistration = resolve)));

@@ -11,7 +11,8 @@ type Row = readonly [env: Variables, paths: readonly string[] | RegExp];
 /** Makes a test of each row, for the user with the id 1000. */
 function testRows(find: typeof userBusPaths, rows: readonly Row[]): void {
   for (const [env, paths] of rows) {
-    test(`${find.name} in ${JSON.stringify(env)}`, () => {
+    const verb = paths instanceof RegExp ? 'refuses' : 'accepts';
+    test(`${find.name} ${verb} the environment ${JSON.stringify(env)}`, () => {
       const found = find(env, 1000);
       if (paths instanceof RegExp) assert.match(found.ok ? 'the address is accepted' : found.error, paths);
       else assert.deepEqual(found, { ok: true, value: paths });

@@ -26,12 +26,13 @@ async function startConnectedBus(t: TestContext) {
   t.after(() => link.stop());
   await owner.waitForNote(/^up/);
   const busctl = (...args: readonly string[]) => execute('busctl', [`--address=${bus.address}`, ...args]);
-  return { bus, busctl, owner, link, askOwner: () => link.call(BUS_METHODS.getNameOwner, [BUS_NAME]) };
+  const askNameOwner = () => link.call(BUS_METHODS.getNameOwner, [BUS_NAME]);
+  return { bus, busctl, owner, link, askNameOwner };
 }
 
 test('a call answers with plain values', async (t) => {
-  const { link, askOwner } = await startConnectedBus(t);
-  assert.deepEqual(await askOwner(), { ok: true, value: BUS_NAME });
+  const { link, askNameOwner } = await startConnectedBus(t);
+  assert.deepEqual(await askNameOwner(), { ok: true, value: BUS_NAME });
 
   const properties = await link.call(getAll(BUS_NAME), [BUS_NAME], { path: '/org/freedesktop/DBus' });
   assert.ok(properties.ok);
@@ -42,9 +43,9 @@ test('a call answers with plain values', async (t) => {
 
 test('an error of the peer is returned, not thrown', async (t) => {
   const { link } = await startConnectedBus(t);
-  const owner = await link.call(BUS_METHODS.getNameOwner, ['no.such.name']);
-  assert.ok(!owner.ok && owner.error.kind === 'dbus');
-  assert.equal(owner.error.name, 'org.freedesktop.DBus.Error.NameHasNoOwner');
+  const nameOwner = await link.call(BUS_METHODS.getNameOwner, ['no.such.name']);
+  assert.ok(!nameOwner.ok && nameOwner.error.kind === 'dbus');
+  assert.equal(nameOwner.error.name, 'org.freedesktop.DBus.Error.NameHasNoOwner');
 
   const started = await link.call(SYSTEMD_METHODS.startUnit, ['x.service', 'replace']);
   assert.ok(!started.ok && started.error.kind === 'dbus', 'a systemd is on this bus');
@@ -56,6 +57,7 @@ test('an error of the peer is returned, not thrown', async (t) => {
 
 test('watched signals arrive, others do not', async (t) => {
   const { busctl, owner, link } = await startConnectedBus(t);
+  // Each busctl connects to the bus, and the bus then sends the signal NameOwnerChanged.
   await busctl('status');
   assert.deepEqual(owner.signals, []);
 
@@ -73,11 +75,11 @@ test('watched signals arrive, others do not', async (t) => {
 
 for (const killSignal of ['SIGKILL', 'SIGTERM'] as const) {
   test(`the bus ends by ${killSignal}: calls are settled, and its return is noticed`, async (t) => {
-    const { bus, owner, askOwner } = await startConnectedBus(t);
+    const { bus, owner, askNameOwner } = await startConnectedBus(t);
     // A stopped bus does not answer, so the call is pending when the bus gets the signal to end. SIGTERM
     // takes effect only after SIGCONT.
     bus.signal('SIGSTOP');
-    const pending = askOwner();
+    const pending = askNameOwner();
     const killed = bus.kill(killSignal);
     bus.signal('SIGCONT');
 
@@ -87,13 +89,13 @@ for (const killSignal of ['SIGKILL', 'SIGTERM'] as const) {
     // With SIGTERM the bus may still answer the call.
     assert.ok(outcome.ok || outcome.error.kind === 'closed');
     if (killSignal === 'SIGKILL') assert.equal(outcome.ok, false);
-    assert.deepEqual(await askOwner(), { ok: false, error: { kind: 'closed' } });
+    assert.deepEqual(await askNameOwner(), { ok: false, error: { kind: 'closed' } });
 
     // A bus that was killed leaves the file of its socket behind.
     rmSync(bus.path, { force: true });
     await bus.start();
     await owner.waitForNote(/^up/, down);
-    assert.equal((await askOwner()).ok, true);
+    assert.equal((await askNameOwner()).ok, true);
   });
 }
 
@@ -102,7 +104,7 @@ const LENGTH_OF_5_MIB = Buffer.from([0, 0, 0x50, 0]);
 const UNREADABLE: readonly (readonly [what: string, signature: string, body: Buffer])[] = [
   ['a file descriptor that is not there', 'h', Buffer.alloc(4)],
   // These bytes are the signature `h` with its length and its end, a byte of padding, and the number 0.
-  ['a variant that contains such a descriptor', 'v', Buffer.from([1, 0x68, 0, 0, 0, 0, 0, 0])],
+  ['a variant with a file descriptor that is not there', 'v', Buffer.from([1, 0x68, 0, 0, 0, 0, 0, 0])],
   ['5 MiB', 'ay', Buffer.concat([LENGTH_OF_5_MIB, Buffer.alloc(5 << 20)])],
 ];
 
@@ -152,7 +154,7 @@ for (const [what, signature, body] of UNREADABLE) {
 }
 
 test('another program that calls the daemon over the bus gets no answer', async (t) => {
-  const { busctl, askOwner } = await startConnectedBus(t);
+  const { busctl, askNameOwner } = await startConnectedBus(t);
   const { stdout: names } = await busctl('list', '--unique', '--no-legend');
   const rows = names.split('\n').map((line) => line.split(/\s+/));
   const [ourName = ''] = rows.find(([, processId]) => processId === String(process.pid)) ?? [];
@@ -160,5 +162,5 @@ test('another program that calls the daemon over the bus gets no answer', async 
 
   const call = ['call', ourName, '/', 'org.freedesktop.DBus.Peer', 'GetMachineId'];
   await assert.rejects(busctl('--timeout=1', ...call), /timed out/i);
-  assert.equal((await askOwner()).ok, true);
+  assert.equal((await askNameOwner()).ok, true);
 });

@@ -1,4 +1,5 @@
-// Failures that a bus can cause. In each of them dbus-next alone would die, hang or forget something.
+// Failures that a bus can cause. In many of them dbus-next alone would die, hang or forget something. Also
+// tests which calls the daemon's side refuses, and which addresses it tries.
 
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
@@ -35,7 +36,7 @@ function startBus(t: TestContext, options: Options) {
   return { owner, link };
 }
 
-/** Starts a scripted bus, and the daemon's side of it; waits until this is up. */
+/** Starts a scripted bus and the daemon's side of it. Resolves when the daemon's side is up. */
 async function startConnectedBus(
   t: TestContext,
   scriptOf: (connection: number) => Script,
@@ -90,11 +91,12 @@ test('a missing socket is reported once as the reason, and the bus is tried agai
     attempts.emit(`attempt ${attempt}`);
     return 1;
   };
-  const fifthAttempt = once(attempts, 'attempt 5');
+  // The first attempt has the number 0, so five attempts have failed when attempt 5 is scheduled.
+  const fiveFailures = once(attempts, 'attempt 5');
 
   const { owner, link } = startBus(t, { ...options(join(temporaryFolder(t), 'bus')), backoffMs });
   await owner.waitForNote(/^down: .*ENOENT/);
-  await fifthAttempt;
+  await fiveFailures;
 
   assert.equal(owner.notes.length, 1);
   assert.deepEqual(await callGetNameOwner(link), CLOSED);
@@ -220,7 +222,8 @@ test('a signal whose handler throws ends the connection, but not the thread', as
   const { owner, link } = await startConnectedBus(t, () => ({
     call: (socket, received) => {
       HONEST.call?.(socket, received);
-      if (received.text.includes('Bad')) socket.write(signal(':1.9', 'a.b', 'Bad'));
+      const addsMatchRule = received.text.includes('Bad');
+      if (addsMatchRule) socket.write(signal(':1.9', 'a.b', 'Bad'));
     },
   }));
 
@@ -264,7 +267,7 @@ test('only signals of the owner of a watched name arrive, also when the owner ch
   ]);
 });
 
-test('a bus that is stopped before it is connected reports nothing more', async (t) => {
+test('a bus that is stopped before it is connected reports nothing', async (t) => {
   const bus = await scriptedBus(() => ({ greet: () => undefined }), t);
   const { owner, link } = startBus(t, options(bus.path));
   while (bus.connections() === 0) await new Promise((resolve) => setImmediate(resolve));

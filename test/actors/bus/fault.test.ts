@@ -41,7 +41,7 @@ const FAULTS: readonly (readonly [error: BusError, fault: FaultCode, detail: str
 ];
 
 for (const [error, fault, detail] of FAULTS) {
-  test(`${JSON.stringify(error).slice(0, 100)} is ${fault}`, () =>
+  test(`the error ${JSON.stringify(error).slice(0, 100)} becomes the fault ${fault}`, () =>
     assert.deepEqual(busFault(error, 'It failed'), { ok: false, error: { fault, detail } }));
 }
 
@@ -59,7 +59,7 @@ for (const [error, isAbsent] of ABSENCES) {
     assert.equal(isAbsence(error), isAbsent));
 }
 
-test('an actor may choose a fault for the name of an error, and one fault for all names that are not listed', () => {
+test('an actor may choose a fault for the name of an error, and one fault for all names that neither the actor nor fault.ts lists', () => {
   const overrides = { byName: { 'a.Mine': 'in-progress' }, otherwise: 'unavailable' } as const;
   const errors = [
     dbusError('a.Mine'),

@@ -1,4 +1,4 @@
-// A real message bus for one test, which can kill, pause and restart this bus.
+// A real message bus for one test. The test can kill, pause and restart this bus.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -133,7 +133,7 @@ export class ScriptedBus {
 
   readonly paths = () => ({ ok: true, value: [this.path] }) as const;
 
-  /** How many there have been. */
+  /** The number of connections so far, with those that have ended. */
   connections(): number {
     return this.#connections;
   }

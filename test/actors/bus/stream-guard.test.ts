@@ -15,20 +15,20 @@ class GuardedStream {
   readonly #timers: TestContext['mock']['timers'];
   readonly #stream = new Socket();
   #requestedBytes = HEADER_BYTES;
-  #late = 0;
+  #lateCount = 0;
 
   constructor(t: TestContext) {
     this.#timers = t.mock.timers;
     this.#timers.enable({ apis: ['setTimeout'] });
     t.after(() => this.#stream.destroy());
     reportLateMessages(this.#stream, DEADLINE_MS, () => {
-      this.#late += 1;
+      this.#lateCount += 1;
     });
   }
 
-  /** The number of reports. */
-  get late(): number {
-    return this.#late;
+  /** The number of messages that were reported as late. */
+  get lateCount(): number {
+    return this.#lateCount;
   }
 
   /** Lets this number of bytes arrive, and reads everything that is complete. */
@@ -45,38 +45,38 @@ class GuardedStream {
 
 const WHOLE = HEADER_BYTES + REST_BYTES;
 /**
- * The sizes of pieces that arrive one after the other, half a deadline apart. `late` is the number of reports
- * after one more deadline.
+ * The sizes of pieces that arrive one after the other, half a deadline apart. `lateCount` is the number of
+ * messages that were reported as late after one more deadline.
  */
-const ROWS: readonly (readonly [what: string, pieces: readonly number[], late: number])[] = [
+const ROWS: readonly (readonly [what: string, pieces: readonly number[], lateCount: number])[] = [
   ['nothing', [], 0],
   ['whole messages', [WHOLE, WHOLE, 2 * WHOLE], 0],
   ['a message in two pieces', [5, WHOLE - 5], 0],
   ['a header and then the remaining bytes', [HEADER_BYTES, REST_BYTES], 0],
-  ['a message with the beginning of the next, and later its end', [WHOLE + 3, WHOLE - 3], 0],
+  ['one message and the beginning of a second, and later the end of the second', [WHOLE + 3, WHOLE - 3], 0],
   ['the beginning of a header', [3], 1],
   ['a header', [HEADER_BYTES], 1],
   ['a message and a header', [WHOLE + HEADER_BYTES], 1],
   ['a header and a part of the remaining bytes', [WHOLE - 1], 1],
 ];
-for (const [what, pieces, late] of ROWS) {
-  test(`the bus sends ${what}, and ${late === 0 ? 'no message' : 'one message'} is late`, (t) => {
+for (const [what, pieces, lateCount] of ROWS) {
+  test(`the bus sends ${what}, and ${lateCount === 0 ? 'no message' : 'one message'} is late`, (t) => {
     const stream = new GuardedStream(t);
     for (const bytes of pieces) {
       stream.receive(bytes);
       stream.wait(DEADLINE_MS / 2);
     }
     stream.wait(DEADLINE_MS);
-    assert.equal(stream.late, late);
+    assert.equal(stream.lateCount, lateCount);
   });
 }
 
 test('the deadline of a message that arrives byte by byte does not begin anew with each byte', (t) => {
   const stream = new GuardedStream(t);
   for (let byte = 0; byte < 4; byte += 1) {
-    assert.equal(stream.late, 0);
+    assert.equal(stream.lateCount, 0);
     stream.receive(1);
     stream.wait(DEADLINE_MS / 4);
   }
-  assert.equal(stream.late, 1);
+  assert.equal(stream.lateCount, 1);
 });

@@ -20,7 +20,7 @@ async function startHttpServer(t: TestContext, answer: RequestListener): Promise
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** The nodes of these addresses, as they were last reported. */
+/** Sends the requests to the nodes at `urls`. Keeps all nodes as they were last reported. */
 class NodesUnderTest {
   readonly clock = new ManualClock();
   readonly logs: string[] = [];
@@ -136,15 +136,15 @@ test('a node that hangs delays no other node, and is not reachable after the dea
   assert.match(nodes.logs.at(-1) ?? '', /no answer within 5 s/);
 });
 
-test('stop leaves no timer that would begin another round of requests', async (t) => {
+test('ConfiguredNodes.stop leaves no timer that would begin another round of requests', async (t) => {
   const clock = new ManualClock();
   const url = await startHttpServer(t, (_, response) => response.end(JSON.stringify(SERVER)));
   let isReachable = false;
   const onChange = ([node]: readonly ConfiguredNode[]): void => {
     isReachable = node?.isReachable === true;
   };
-  const nodesUnderTest = new ConfiguredNodes({ urls: [url], clock, log: () => undefined, onChange });
+  const configuredNodes = new ConfiguredNodes({ urls: [url], clock, log: () => undefined, onChange });
   await until('the next round is set', () => isReachable && clock.timers === 1);
-  await nodesUnderTest.stop();
+  await configuredNodes.stop();
   assert.equal(clock.timers, 0);
 });

@@ -21,8 +21,10 @@ import {
 import { Recorder } from '../recorder.js';
 
 const AVAHI = ':1.9';
-/** The path of every scripted signal. */
+/** The path that `signal` of scripted-bus.ts gives to every signal. */
 const SIGNALS_AT = '/some/where';
+/** The state of an avahi-daemon that can announce services. */
+const RUNNING = 2;
 const ADDRESS = { address: '192.0.2.1', family: 'IPv4' } as const;
 const INTERFACES: NetworkInterfaces = [{ name: 'eth0', index: 2, addresses: [ADDRESS] }];
 
@@ -34,7 +36,7 @@ function startAvahi(t: TestContext, answerSpecially: SpecialAnswer = () => false
     const { serial, text } = received;
     if (answerSpecially(socket, received)) return;
     if (text.includes('GetNameOwner')) socket.write(reply(serial, 's', AVAHI));
-    else if (text.includes('GetState')) socket.write(reply(serial, 'i', 2));
+    else if (text.includes('GetState')) socket.write(reply(serial, 'i', RUNNING));
     else if (text.includes('ServiceResolverNew')) socket.write(reply(serial, 'o', `/resolver/${serial}`));
     else if (/EntryGroupNew|ServiceBrowserNew/.test(text)) socket.write(reply(serial, 'o', '/object'));
     else if (text.includes('GetAlternative')) socket.write(reply(serial, 's', `Kitchen #${serial}`));
@@ -50,6 +52,10 @@ function startDiscovery(t: TestContext, bus: ScriptedBus, address: string, inter
   const settings = { enabled: true, name: 'Kitchen', nodes: [], trust: true };
   const bridge = new Discovery(settings, node, { interfaces, clock: systemClock });
   t.after(() => bridge.stop());
+  /**
+   * Reports where the node is served. Each report begins another round (announcer.ts), even if nothing has
+   * changed.
+   */
   const serve = (): void => {
     const served = put('served', '', { port: 8018, addresses: [address] });
     bridge.applyChanges({ isWhole: true, changes: [served] });
@@ -117,7 +123,7 @@ test('if a change comes while a withdrawal fails, the announcement is withdrawn 
   assert.equal(countCalls('Free'), 2);
 });
 
-test('interfaces that cannot be read, because no descriptor is free, are read again, and logged once', async (t) => {
+test('interfaces that cannot be read, because no descriptor is free, are read again, and the log has one line about the failure', async (t) => {
   const bus = await startAvahi(t);
   let hasDescriptors = false;
   let readings = 0;
@@ -174,6 +180,7 @@ test('a service that is no node takes no place in the list; services beyond the 
   await until('a service is left out', () => node.logs.length > 0);
   assert.deepEqual(node.logs, ['warn: too many services on the network: some are left out']);
 
+  // This TXT record has no `api`, so the service is no node.
   peer?.write(foundSignal('other 1', 'txtvers=1'));
   await until('the resolver is ended', () => isCalled('Free', '/resolver'));
   peer?.write(itemNewSignal('attic'));
@@ -188,6 +195,7 @@ test('a service that is no node takes no place in the list; services beyond the 
 
   peer?.destroy();
   const drops = () => node.published.filter((line) => line === 'drop nodes attic');
+  // The signal `Failure` above has caused the first drop.
   await until('the list is empty', () => drops().length === 2);
 });
 

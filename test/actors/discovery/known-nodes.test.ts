@@ -33,6 +33,7 @@ function sightingWith(name: string, address: string, port = 8018): Sighting {
   return parseSighting(service, [Buffer.from('api=tonearm')], false) ?? assert.fail(name);
 }
 
+/** A node that has answered from `address`; without `address`, a node that does not answer. */
 function configuredNode(url: string, address?: string, isOwnAddress = false): ConfiguredNode {
   const answer = address === undefined ? undefined : { api: 'tonearm' as const, address, isOwnAddress };
   return { url: new URL(url), answer, isReachable: answer !== undefined };

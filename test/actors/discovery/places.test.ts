@@ -1,5 +1,5 @@
-// Tests on which interfaces and by which protocols a node is announced. ROWS has a row for each kind of
-// address at which the gateway listens.
+// Tests where a node is announced: on which interfaces, and by which protocols. ROWS has a row for each kind
+// of address at which the gateway listens.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,21 +23,22 @@ const IPV6_ONLY = networkInterface('v6', 4, 'fd00::6');
  * for both protocols.
  */
 const ROWS: readonly (readonly [what: string, listening: readonly string[], places: string])[] = [
-  ['loopback', ['127.0.0.1', '::1'], ''],
+  ['the loopback addresses', ['127.0.0.1', '::1'], ''],
   ['an address that is gone', ['192.168.77.9'], ''],
   ['an IPv4 address', ['127.0.0.1', '192.168.77.5'], '2,0'],
   ['an IPv6 address', ['fd00::5'], '2,1'],
   ['a link-local address', ['fe80::5%lan0'], '2,1'],
-  ["another interface's link-local address", ['fe80::5%wlan0'], ''],
-  ['both protocols of an interface', ['192.168.77.5', 'fd00::5', 'fe80::5%lan0'], '2,-1'],
+  ['a link-local address that another interface has', ['fe80::5%wlan0'], ''],
+  ['addresses of both protocols of an interface', ['192.168.77.5', 'fd00::5', 'fe80::5%lan0'], '2,-1'],
   ['two addresses of one protocol', ['192.168.78.5', '192.168.78.6'], '3,0'],
-  ['two interfaces', ['192.168.77.5', '192.168.78.5'], '2,0 3,0'],
+  ['addresses of two interfaces', ['192.168.77.5', '192.168.78.5'], '2,0 3,0'],
   ['every address', ['::'], '-1,-1'],
   ['every IPv4 address', ['0.0.0.0'], '-1,0'],
   ['every IPv4 address, and one of IPv6', ['0.0.0.0', 'fd00::5'], '-1,0 2,1'],
 ];
 for (const [what, listening, places] of ROWS) {
-  test(`${what} is announced at ${places || 'no place'}`, () =>
+  const where = places === '' ? 'no place' : `interface and protocol ${places}`;
+  test(`a node that listens at ${what} is announced at ${where}`, () =>
     assert.equal(announcementPlaces(listening, [LAN, WLAN]).join(' '), places));
 }
 

@@ -12,14 +12,14 @@ function sightedAs(txt: readonly string[], changes: Partial<typeof SERVICE> = {}
   return parseSighting({ ...SERVICE, ...changes }, pairs, false);
 }
 
-test('a service is a node if its TXT record, port and host are right', () => {
-  const otherRecords = [['api=printer'], [], ['xapi=tonearm'], ['api']];
-  for (const txt of otherRecords) assert.equal(sightedAs(txt), undefined, `${txt}`);
+test('a service is a node only if its TXT record, port and host are right', () => {
+  const wrongRecords = [['api=printer'], [], ['xapi=tonearm'], ['api']];
+  for (const txt of wrongRecords) assert.equal(sightedAs(txt), undefined, `${txt}`);
   assert.equal(sightedAs(['API=tonearm', 'api=odio-api'])?.api, 'tonearm');
   assert.equal(sightedAs(['api=tonearm'], { port: 0 }), undefined);
 
   const longHost = `${'a'.repeat(300)}.local`;
-  const otherHosts = [
+  const wrongHosts = [
     'evil.example',
     'local',
     '192.0.2.7',
@@ -30,7 +30,7 @@ test('a service is a node if its TXT record, port and host are right', () => {
     'a b',
     longHost,
   ];
-  for (const host of otherHosts) assert.equal(sightedAs(['api=tonearm'], { host }), undefined, host);
+  for (const host of wrongHosts) assert.equal(sightedAs(['api=tonearm'], { host }), undefined, host);
 });
 
 /** An announced path, and the path that is published. */
@@ -61,7 +61,7 @@ test('addresses of another host, and those that no other machine can reach, are 
   ]);
 });
 
-test('a node is this node if its service is local and has the own name', () => {
+test('a node is this node only if its service is local and has the name of this node', () => {
   const sighting = sightedAs(['api=tonearm']) ?? assert.fail('the service is a node');
   const local: Sighting = { ...sighting, isLocal: true };
   const remote: Sighting = { ...sighting, isLocal: false };

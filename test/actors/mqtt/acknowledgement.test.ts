@@ -15,7 +15,7 @@ const rows: readonly (readonly [codes: number[], refusedTopics: string[], reason
   [[1, 1, 199], ['c'], 'reason code 199'],
 ];
 for (const [codes, refusedTopics, reason] of rows) {
-  test(`the codes ${codes.join(', ')} refuse ${refusedTopics.join(' and ')}: ${reason}`, () => {
+  test(`the codes ${codes.join(', ')} for the topics ${TOPICS} refuse ${refusedTopics.join(' and ')}: ${reason}`, () => {
     const expected = { kind: 'refused', topics: refusedTopics, reason };
     assert.deepEqual(refusalIn(TOPICS, codes, REASON_NAMES), expected);
   });

@@ -43,8 +43,8 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   let nodeCount = 0;
 
   /**
-   * Starts a node with its own branch and all kinds of records, and a spy on the branch. If `options` give
-   * the node another topic, the spy does not receive the messages of that branch.
+   * Starts a node with its own branch and the records `WHOLE_NODE` of simulated-node.ts, and a spy on the
+   * branch. If `options` give the node another topic, the spy does not receive the messages of that branch.
    */
   async function startNode(t: TestContext, options: Partial<NodeOptions> = {}) {
     nodeCount += 1;
@@ -121,6 +121,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   test('has a topic for each of several outputs with one name, and a command reaches the output of its topic', async (t) => {
     const { node, spy } = await startNode(t);
     const outputRecord = (id: number, name: string) => put('audio.outputs', `${id}`, output(id, name));
+    // Requests name these outputs by id: two share a name, and the name of the third is the first one's id.
     node.publishRecords(outputRecord(57, 'twin'), outputRecord(58, 'twin'), outputRecord(9, '57'));
     const outputs = `${node.topic}/audio/outputs`;
     for (const [level, id] of [
@@ -219,7 +220,8 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
 
   test('reads again and again the state that no event announces', async (t) => {
     let isRebootAllowed = false;
-    // The bridge reads this state every ten minutes (bridge.ts). With this clock it reads it every 50 ms.
+    // The bridge reads this state every ten minutes (bridge.ts). With this clock the bridge reads the state
+    // every 50 ms.
     const { node, spy } = await startNode(t, {
       clock: hurrying(600_000),
       answer: (request) =>
@@ -241,6 +243,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       isCommand(request.operation) ? pendingReply : ordinary(request);
     const { node, spy } = await startNode(t, { answer });
     const topic = `${node.topic}/audio/server/set`;
+    // Each delta counts, so no command replaces one that waits.
     await Promise.all(Array.from({ length: COMMANDS }, () => spy.publish(topic, { delta: 0.1 })));
     await until(
       'the other commands are refused',

@@ -1,5 +1,5 @@
 // Tests the files that are read for each connection to a broker, and the reason when a file cannot be read.
-// Paths that are no regular file: small-file.test.ts.
+// small-file.test.ts tests paths that are no regular file.
 
 import assert from 'node:assert/strict';
 import { chmodSync, writeFileSync } from 'node:fs';
@@ -88,7 +88,7 @@ const UNREADABLE_FILES: readonly (readonly [what: string, create: (path: string)
       /: others can read this file: run chmod 600 on it$/,
     ],
     [
-      'readable for everybody',
+      'readable for others, but not for its group',
       (path) => createWithMode(path, 0o604),
       /: others can read this file: run chmod 600 on it$/,
     ],

@@ -1,5 +1,5 @@
-// Which node owns a branch of topics, on a real broker: two nodes with the same branch, and retained topics
-// of an earlier run.
+// Tests on a real broker which node owns a branch of topics, and which one owns Home Assistant's device. Two
+// nodes have the same branch or the same identifier, or the broker retains topics of an earlier run.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
@@ -9,9 +9,9 @@ import { retained, type Spy, startSpy } from '../../broker/spy.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
-/** A node with this clock soon asks again whether the branch still has its owner. */
+/** A node with this clock soon asks again who owns the branch (`OCCUPIED_PAUSE_MS` of bridge.ts). */
 const IMPATIENT = hurrying(60_000);
-/** A node with this clock waits only a moment for the answer of an owner. */
+/** A node with this clock waits only a moment for the answer of an owner (`ANSWER_MS` of probe.ts). */
 const HASTY = hurrying(5_000);
 
 describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
@@ -100,7 +100,7 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
 
   /**
    * A node whose memory card is a copy of `card`. All copies of one card have its name as their identifier,
-   * because /etc/machine-id is copied, too.
+   * because /etc/machine-id is copied, too. The prefix keeps the devices of different cards apart.
    */
   const cloneOn = (t: TestContext, branch: string, card: string) =>
     nodeOn(t, branch, card, { settings: { homeAssistantPrefix: card } });
@@ -158,7 +158,7 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     ['was left by a power cut', 'card3', 'online'],
     ['belongs to another node now', 'other', 'online'],
   ] as const) {
-    test(`has the device of a branch that ${what}`, async (t) => {
+    test(`takes over the device of a branch that ${what}`, async (t) => {
       const spy = await spyOn(t, 'former');
       await spy.publish('former/node', owner, { retain: true });
       await spy.publish('former/status', status, { retain: true });

@@ -118,7 +118,7 @@ for (const [topic, payload, ...expected] of ROWS) {
   });
 }
 
-test('the topic filters of the subscription match topics of commands only', () => {
+test('the subscription has one topic filter for each kind of topic that takes commands', () => {
   assert.deepEqual([...COMMAND_FILTERS].sort(), [
     'audio/cards/+/set',
     'audio/clients/+/mute/set',
@@ -214,7 +214,7 @@ function manualQueues() {
   return { add, begun, finish };
 }
 
-test('a newer setting replaces a waiting one and goes to the end of the queue; every delta and toggle stays', async () => {
+test('a newer setting replaces a waiting one and goes to the end of the queue; every command without a setting stays', async () => {
   const { add, begun, finish } = manualQueues();
   const requests = [
     waitingRequest('under way', 'v'),

@@ -231,26 +231,26 @@ test('a button checks for upgrades where a check can run', () => {
   assert.equal(buttonOf(true, false), undefined, 'a node that takes no commands');
 });
 
-test('the device has the hardware address of the first interface that has one', () => {
-  const addressOf = (mac: string, internal = false) => ({ ...HOUSE, ...OTHER_FIELDS, mac, internal });
-  const noMac = '00:00:00:00:00:00';
-  const interfaces = {
-    lo: [addressOf(noMac, true)],
-    wg0: [addressOf(noMac)],
-    eth0: [addressOf('aa:01')],
-    eth1: [addressOf('aa:02')],
-  };
-  const { device } = new AnnouncedNode({}, WHOLE_NODE, interfaces).message();
-  assert.deepEqual(device['connections'], [['mac', 'aa:01']]);
-  assert.equal(new AnnouncedNode().message().device['connections'], undefined);
-});
-
 const LOOPBACK = { address: '127.0.0.1', family: 'IPv4', internal: true } as const;
 const AUTOMATIC = { address: '169.254.7.7', family: 'IPv4', internal: false } as const;
 const LOCAL = { address: 'fe80::1', family: 'IPv6', internal: false, scopeid: 2 } as const;
 const GLOBAL = { address: 'fd00::5', family: 'IPv6', internal: false, scopeid: 0 } as const;
 const HOUSE = { address: '192.168.1.5', family: 'IPv4', internal: false } as const;
 const OTHER_FIELDS = { netmask: '', mac: '', cidr: null };
+
+test('the device has the hardware address of the first interface that has one', () => {
+  const interfaceAddress = (mac: string, internal = false) => ({ ...HOUSE, ...OTHER_FIELDS, mac, internal });
+  const noMac = '00:00:00:00:00:00';
+  const interfaces = {
+    lo: [interfaceAddress(noMac, true)],
+    wg0: [interfaceAddress(noMac)],
+    eth0: [interfaceAddress('aa:01')],
+    eth1: [interfaceAddress('aa:02')],
+  };
+  const { device } = new AnnouncedNode({}, WHOLE_NODE, interfaces).message();
+  assert.deepEqual(device['connections'], [['mac', 'aa:01']]);
+  assert.equal(new AnnouncedNode().message().device['connections'], undefined);
+});
 
 for (const [listening, eth0Addresses, url] of [
   [['127.0.0.1'], [HOUSE], 'http://living.local:8018/ui'],
@@ -271,7 +271,10 @@ for (const [listening, eth0Addresses, url] of [
   });
 }
 
-/** Names of players, and their keys. HASH stands for eight hexadecimal digits. */
+/**
+ * The names of one or more players, and their keys, separated by blanks. HASH stands for eight hexadecimal
+ * digits.
+ */
 const KEYS: Readonly<Record<string, string>> = {
   vlc: 'vlc',
   'vlc.instance12345': 'vlc',

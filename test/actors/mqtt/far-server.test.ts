@@ -27,7 +27,7 @@ const server = require('node:http').createServer((_, response) => response.end(p
 server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => console.log(server.address().port));
 `;
 
-/** Replaces `getent`, which looks names up. This one gives the addresses of one name. */
+/** Replaces `getent`, which looks names up. The replacement prints `ADDRESSES` for every name. */
 function installGetent(t: TestContext): void {
   const folder = temporaryFolder(t);
   const lines = ADDRESSES.map((address) => `echo '${address} STREAM far.test'`);

@@ -75,7 +75,7 @@ test('a player has its track and its position among its attributes', () => {
     const anchor = { positionUs, moment: { date, monotonic: 0 } };
     return playerRecord(PLAYER.bus_name, facts, anchor, { hasTracklist: false });
   };
-  // The length of a radio is 0, -1 or the largest number, as its player likes.
+  // A player gives 0, -1 or the largest number as the length of a radio. `long` is no number at all.
   const unknownLengths = ['long', 0, -1, 9223372036854775807n];
   const records = [
     recordWith({ Metadata: { 'xesam:title': 'It is "new"', 'mpris:length': 180_000_000 } }, 61_500_000),

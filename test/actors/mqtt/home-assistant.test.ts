@@ -19,7 +19,8 @@ test('the device message has the device and every component that a real Home Ass
   const announced = new AnnouncedNode().message();
   assert.deepEqual(announced.device, { ...accepted.device, sw_version: VERSION });
 
-  // A key only repeats the unique id, so components are compared by their unique ids.
+  // The accepted message has other keys than ours, such as `unit_mpd`. So components are compared by their
+  // unique ids.
   const byId = (components: Message['components']) =>
     Object.fromEntries(Object.values(components).map((component) => [component['unique_id'], component]));
   const ours = byId(announced.components);
@@ -70,6 +71,7 @@ test('keys and unique ids do not depend on the name or the topic of the node', (
 test('a removed entity is published once with its platform alone, and is then left out', () => {
   const node = new AnnouncedNode();
   const retained = node.text();
+  // Output 2 of `WHOLE_NODE` is `kitchen`, and output 1 is `alsa` (simulated-node.ts).
   node.publishRecords(drop('audio.outputs', '2'));
   const [first = '', second = '', ...more] = node.sequence(retained);
   assert.deepEqual(more, []);
@@ -83,7 +85,7 @@ test('a removed entity is published once with its platform alone, and is then le
   assert.ok(components['output_alsa_volume']);
 });
 
-test('an entity that was removed while the daemon was away is removed in the same way', () => {
+test('an entity that has gone while the daemon was away is also published with its platform alone, in the first of two messages', () => {
   const retained = new AnnouncedNode().text();
   const remaining = WHOLE_NODE.filter(({ key }) => key !== 'user/mpd.service');
   const later = new AnnouncedNode({}, remaining);
@@ -116,12 +118,13 @@ test('a retained device message that is not valid is overwritten', () => {
   }
 });
 
-test('an entity is also removed from a retained message that is too large to be read whole', () => {
+test('an entity is also removed if the retained message is too large to be parsed', () => {
   const manyServices = Array.from({ length: 200 }, (_, index) =>
     put('systemd.services', `user/${index}.service`, service('user', `${index}.service`)),
   );
   const node = new AnnouncedNode({}, [...WHOLE_NODE, ...manyServices]);
   const retained = node.text();
+  // The bridge parses no larger text (`JSON_MAX_BYTES` in topics.ts).
   assert.ok(retained.length > 65_536, 'the message is too large');
 
   node.publishRecords(drop('systemd.services', 'user/7.service'));
@@ -154,6 +157,7 @@ test('the example dashboard names only entities that exist, and at least one of 
     ({ platform, name }) => `${platform}.${slugOf(`${device['name']} ${name}`)}`,
   );
   const platforms = [...new Set(Object.values(components).map(({ platform }) => platform))];
+  // The dashboard is for a node called `living`, as `SERVER` is (simulated-node.ts).
   const entityPattern = new RegExp(`\\b(?:${platforms.join('|')})\\.living_\\w+`, 'g');
 
   const texts = textsIn(parse(readFileSync(EXAMPLE, 'utf8')));

@@ -48,6 +48,8 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       assert.deepEqual(outputs, [`${OUTPUTS}alsa`, `${OUTPUTS}garden`]);
       assert.equal(JSON.parse(tree.get(`${OUTPUTS}alsa`) ?? '').volume, 0.1);
       assert.equal(tree.get('tonearm/living/status'), 'online');
+      // The branch has two outputs and two services. Its other topics are `node`, `status`, `server`,
+      // `power`, `backends`, `upgrade`, `audio/server` and `audio/clients`.
       assert.equal(tree.size, 12);
       return true;
     });
@@ -85,6 +87,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     const passwordHash =
       'node:$7$101$5tJvgL4vBR0Mzcm6$Yw8z3CMRzLZKQ4cIqRyN0rTLvD1A8M7bOAFPp9yqPTIqUBVo9bSZ0xvbEm0mQXNZqUEVPPSJTxGqfpfbc8FmTA==\n';
     const files = { secret: '\ufeffwrong\n', users: passwordHash };
+    // `DIR` becomes the directory of the broker (mosquitto.ts).
     const broker = await startTestBroker(t, { anonymous: false, files, lines: ['password_file DIR/users'] });
     const settings = { username: 'node', passwordFile: `${broker.directory}/secret` };
     const node = simulatedNode(t, { url: broker.url, settings });
@@ -189,6 +192,8 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     });
     await until('the topic is no longer named', () => node.reason.endsWith(`left out: ${deviceTopic}`));
 
+    // The bridge refuses both commands, because they are retained. The first refusal contains the long
+    // topic, so it is too large for the broker. Only the second refusal is published.
     const spy = await startSpy(broker.url, 'tonearm/living/error');
     t.after(() => spy.end());
     await spy.publish(`tonearm/living/audio/outputs/${'x'.repeat(2900)}/set`, '{}', { retain: true });

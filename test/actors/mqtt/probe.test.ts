@@ -66,7 +66,8 @@ test('if the access list refuses or hides the question of the probe, the probe r
     publish: async (topic) => failed({ kind: 'refused', topics: [topic], reason: 'Not authorized' }),
     unsubscribe: () => deliver(KITCHEN),
   }));
-  // The probe waits 5 s for its question (probe.ts). With this clock it waits 50 ms.
+  // The probe waits at most 5 s until its question comes back (`ANSWER_MS` in probe.ts). With this clock the
+  // probe waits 50 ms.
   const topicsIfHidden = await probedTopics(
     (deliver) => ({ publish: async () => ACKNOWLEDGED, unsubscribe: () => deliver(KITCHEN) }),
     hurrying(5_000),

@@ -8,6 +8,7 @@ import { AnnouncedNode } from '../../broker/announced-node.js';
 import { drop, health, output, put, service } from '../../broker/simulated-node.js';
 
 const BRANCH = 'tonearm/living';
+/** The topic of output 2 of `WHOLE_NODE` (simulated-node.ts). Output 1, `alsa`, is the default output. */
 const KITCHEN = `${BRANCH}/audio/outputs/kitchen`;
 
 /** A node after its first publications: the broker retains all its topics. */
@@ -17,7 +18,7 @@ function publishedNode(homeAssistant = false): AnnouncedNode {
   return node;
 }
 
-/** The relative topics that are published next, each with the beginning of its text. */
+/** The relative topics that are published next, each with the first ten characters of its text. */
 const nextPublications = ({ topics }: AnnouncedNode) => {
   const { publications } = topics.differences(() => true);
   return publications.map(({ topic, text }) => `${topic.slice(BRANCH.length + 1)}=${text.slice(0, 10)}`);
@@ -44,7 +45,7 @@ test('the topics of a backend that is not up stay retained', () => {
   assert.deepEqual(topics, ['backends']);
 });
 
-test('a topic that must be published again is published once, although the broker has retained this text', () => {
+test('a topic that must be published again is published once more, although the broker retains its text already', () => {
   const node = publishedNode();
   node.topics.republish(node.topics.statusTopic);
   assert.deepEqual(nextPublications(node), ['status=online']);
@@ -71,6 +72,7 @@ test('the topic of the upgrade has its extra members only if the text is short e
 test('topics whose text is too large are named; a device message that is too large is not emptied, and delays no removal', () => {
   const node = new AnnouncedNode();
   const { deviceTopic: device } = node.topics;
+  // The text of the kitchen's topic does not matter, because this topic must be emptied.
   node.topics.beginConnection(new Map([KITCHEN, device].map((topic) => [topic, node.text()])));
   node.publishRecords(drop('audio.outputs', '2'));
   const accepts = (topic: string): boolean => topic !== `${BRANCH}/audio/server` && topic !== device;

@@ -15,7 +15,10 @@ import { until } from '../../until.js';
 const BRANCH = 'house/living';
 const DEVICE_TOPIC = 'homeassistant/device/tonearm_0123456789abcdef/config';
 
-/** A broker that acknowledges everything, and delivers messages when the test says so. */
+/**
+ * A broker that acknowledges everything except a subscription to `refusedFilter`. It delivers the retained
+ * messages, the question of the probe, and the messages of the test.
+ */
 class ScriptedBroker {
   readonly published: string[] = [];
   /** The topics and filters that the bridge has subscribed to. */
@@ -90,6 +93,7 @@ test('a topic that changes all the time is published at most once per interval, 
 
   const gapsMs = published.slice(1).map(({ atMs }, index) => atMs - (published[index]?.atMs ?? 0));
   assert.ok(Math.min(...gapsMs) >= ROUND_GAP_MS, String(gapsMs));
+  // The second in which the volume changes has nine intervals of 110 ms (`ROUND_GAP_MS`).
   assert.ok(published.length > 8, `published ${published.length} times`);
   assert.equal(published.at(-1)?.volume, 1);
   assert.equal(clock.timers, 1, 'at rest the only timer is for state that nobody announces');
@@ -171,6 +175,7 @@ test('deeply nested JSON, retained or as a command, ends neither the connection 
   broker.retainedMessages = [{ topic: DEVICE_TOPIC, text, retained: true }];
   const node = await startServing(t, broker);
   assert.ok(broker.published.includes(DEVICE_TOPIC), 'the device message is overwritten');
+  // The bridge checks no values (commands.ts): it requests the operation, and the gateway refuses the value.
   const payload = `{"volume":${DEEP_LIST}}`;
   for (const topic of [`${BRANCH}/audio/server/set`, `${BRANCH}/players/mpv/set`])
     broker.deliver(topic, payload);
@@ -209,6 +214,7 @@ test('a bridge that is stopped while it reads the files of its first attempt dia
   const broker = new ScriptedBroker();
   const node = nodeOn(t, broker);
   await node.stop();
+  // The bridge subscribes as soon as the broker is dialled.
   assert.deepEqual(broker.filters, []);
 });
 

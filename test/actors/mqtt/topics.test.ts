@@ -30,6 +30,8 @@ test('the identifier is read from the file of the machine-id, if the file holds 
 for (const [owner, text] of [
   ['me', /another tonearm on this machine/],
   ['you', /another node, you: set mqtt\.topic/],
+  // The bound of 64 UTF-16 units (`NAME_MAX_CHARACTERS` in topics.ts) is in the middle of the last
+  // character.
   [`${'x'.repeat(63)}🎵`, /another node, x{63}\.\.\.: set/],
 ] as const) {
   test(`for a node with the identifier me, the owner ${owner} of its branch is called: ${text}`, () =>
