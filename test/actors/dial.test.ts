@@ -1,5 +1,5 @@
-// A connection to a scripted sound server that reads nothing. Handshake, deadlines, order and all other
-// ends of a connection: audio/backend.test.ts.
+// A connection to a scripted sound server that reads nothing after the handshake. audio/backend.test.ts has
+// tests of the handshake, deadlines, order and all other ends of a connection.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,7 +9,7 @@ import { COMMAND, ordinaryHandler, scriptedServer } from './audio/scripted-serve
 
 /** A connection that is never ended must fail the test. */
 const DEADLINE = { timeout: 60_000 };
-/** Together they have sixteen times the bytes that may wait. */
+/** Together the requests have sixteen times the bytes that may wait. */
 const REQUESTS = 64;
 const BYTES_PER_REQUEST = UNSENT_MAX_BYTES / 4;
 
@@ -18,6 +18,7 @@ test(
   DEADLINE,
   async (t) => {
     const server = await scriptedServer(t, (request, connection) => {
+      // This request is the last of the handshake.
       if (request.command === COMMAND.setClientName) connection.pause();
       return ordinaryHandler(request, connection);
     });

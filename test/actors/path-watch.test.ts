@@ -20,6 +20,8 @@ import { until } from '../until.js';
 const DEADLINE_MS = 60_000;
 const NEVER_MS = 2 ** 31 - 1;
 const SHORT_POLL_MS = 5;
+/** Each change is reported at once, and not together with later changes. */
+const SETTLE_MS = 0;
 
 /** A watch on `path` until the test ends. */
 class WatchUnderTest {
@@ -34,7 +36,7 @@ class WatchUnderTest {
     const report = (): void => {
       this.#reported = fileIdentity(path);
     };
-    const watch = new PathWatch(path, report, 0, slowPollMs);
+    const watch = new PathWatch(path, report, SETTLE_MS, slowPollMs);
     t.after(() => watch.close());
   }
 
@@ -57,7 +59,7 @@ function replaceFile(path: string): void {
 
 describe('the watch of a path reports when a file', () => {
   for (const below of ['.', 'a', 'a/b', 'a/b/c']) {
-    test(`appears in the directory ${below}, of which only . existed before`, async (t) => {
+    test(`appears at ${below}/file in a folder that was empty before`, async (t) => {
       const path = join(temporaryFolder(t), below, 'file');
       const watch = new WatchUnderTest(t, path);
 
@@ -156,7 +158,8 @@ test('a watch that the kernel has ended is set again at the next poll', async (t
 test('a watch that is closed reports nothing', async (t) => {
   const path = join(temporaryFolder(t), 'file');
   const noticed: string[] = [];
-  const closed = new PathWatch(path, () => noticed.push('again'), 0, 1);
+  const slowPollMs = 1;
+  const closed = new PathWatch(path, () => noticed.push('again'), SETTLE_MS, slowPollMs);
   const living = new WatchUnderTest(t, path);
   makeFile(path);
   closed.close();

@@ -41,7 +41,10 @@ function startActor(t: TestContext, actor: Partial<Actor<AudioCommand>>) {
   t.after(() => port.close());
   const [publish] = publishers;
   assert.ok(publish);
-  /** Resolves once `count` items of this kind are sent, to all sent items except puts, which are arrays. */
+  /**
+   * Waits until `count` items of this kind are sent. Resolves to all sent items, without the puts, which are
+   * arrays and have no kind.
+   */
   const untilSent = (kind: string, count = 1) =>
     until(`${count} items of kind ${kind} are sent`, () => {
       const sent = batches.flat().filter((item) => 'kind' in item);
@@ -50,7 +53,7 @@ function startActor(t: TestContext, actor: Partial<Actor<AudioCommand>>) {
   return { port, batches, publish, ended, untilSent };
 }
 
-test('everything that is published in one turn is one batch, in order', DEADLINE, async (t) => {
+test('everything that is published in one synchronous step is one batch, in order', DEADLINE, async (t) => {
   const { batches, publish, untilSent } = startActor(t, {});
   publish.put('audio.outputs', '1', '{}');
   publish.drop('audio.clients', '2');
@@ -92,7 +95,7 @@ test('an answer is sent together with what its command has published', DEADLINE,
 });
 
 test(
-  'when no command runs any more, a change is sent before the other promises of its turn settle',
+  'after all commands are answered, a change is sent at once, and does not wait for the end of its turn',
   DEADLINE,
   async (t) => {
     const { batches, port, publish, untilSent } = startActor(t, {});
@@ -110,13 +113,14 @@ test(
 
 const DROPS = 2500;
 
-test('a huge turn is sent in bounded batches, complete and in order', DEADLINE, async (t) => {
+test('a huge number of items is sent in bounded batches, complete and in order', DEADLINE, async (t) => {
   const { batches, publish, untilSent } = startActor(t, {});
   for (let key = 0; key < DROPS; key += 1) publish.drop('audio.outputs', String(key));
   publish.status('up');
   const sent = await untilSent('status');
 
   const lengths = batches.map(({ length }) => length);
+  // A batch has at most 1024 items (BATCH_ITEMS_MAX in runtime.ts). The last batch also has the status.
   assert.deepEqual(lengths, [1024, 1024, 453]);
 
   const keys = sent.flatMap((item) => (item.kind === 'drop' ? [Number(item.key)] : []));

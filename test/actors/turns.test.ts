@@ -5,7 +5,10 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SharedWork, Turns } from '../../src/actors/turns.js';
 
-/** Work that ends when the test says so: `end` ends the oldest run. */
+/**
+ * Work that ends when the test says so: `end` ends the oldest run. `running` has the runs that have begun
+ * and have not ended.
+ */
 function manualWork() {
   const running: ((value: string) => void)[] = [];
   const begin = () => new Promise<string>((resolve) => running.push(resolve));

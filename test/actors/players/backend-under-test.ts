@@ -15,7 +15,7 @@ import { type Properties, ScriptedPlayer } from './scripted-player.js';
 /** Records players by a short name: `vlc` for `org.mpris.MediaPlayer2.vlc`. */
 export class PlayersRecorder extends Recorder {
   readonly positions: PlayerPosition[] = [];
-  /** The players that have been published as playing, in the order in which each of them was so first. */
+  /** The players that have been published as playing, in the order of their first such records. */
   readonly begun = new Set<string>();
 
   override put(collection: Collection, key: string, json: string): void {

@@ -99,7 +99,7 @@ test('a connection is one player under its shortest name, and is watched until i
   await until('the signals of the connection are no longer watched', async () => !(await isWatched()));
 });
 
-test('two connections of a process are one player only if the second name is the first with .instance and the process id', async (t) => {
+test('two connections of a process are one player only if one name is the other name, followed by .instance and the process id', async (t) => {
   const longName = `vlc.instance${process.pid}`;
   const others = [`other.instance${process.pid}`, 'vlc.instance1', 'vlc.more'];
   const players = new Map<string, ScriptedPlayer>();
@@ -188,6 +188,8 @@ test('a player that hangs delays neither the start nor other players, and keeps 
   const answers = Array.from({ length: COMMANDS_MAX + 2 }, () => play('mute'));
   assert.equal(faultOf(await play('other')), 'none');
   assert.ok(other.calls.includes('Play'));
+  // The player gets eight commands (`COMMANDS_MAX`), and hangs. The backend refuses the other two commands
+  // at once, also with `timeout`.
   for (const answer of await Promise.all(answers)) assert.equal(faultOf(answer), 'timeout');
   assert.equal(player.calls.filter((call) => call === 'Play').length, COMMANDS_MAX);
   assert.equal(recorder.record('mute')?.volume, 0.7);
@@ -206,9 +208,11 @@ test('a player whose tracklist hangs is published without it; malformed signals 
     ({ shuffle }) => shuffle === true,
   );
   assert.equal(published.tracklist_supported, false);
+  // The value of this signal should be the id of a track.
   player.emit(TRACKLIST_INTERFACE, 'TrackRemoved', 'a{sv}', [{ odd: new Variant('i', 1) }]);
 
-  // The backend then calls GetTracksMetadata, and the scripted player's answer to that has no list.
+  // After this answer the backend calls GetTracksMetadata. The reply of the scripted player is empty,
+  // although a list is due.
   player.answerHung({ Tracks: new Variant('ao', ['/t/1']) });
   await recorder.until(
     'the tracklist is published',
@@ -239,6 +243,7 @@ test('only the first 500 tracks of a tracklist are known, but a new track is add
   assert.ok(player.calls.includes(`AddTrack ${uri} /t/501 false`));
 
   tracklist.Tracks = new Variant('ao', [...tracks, '/t/502']);
+  // The list has never had this track. The signal only makes the backend read the list again.
   player.emit(TRACKLIST_INTERFACE, 'TrackRemoved', 'o', ['/t/other']);
   await until('a track is added after the new last one', async () => {
     await backend.handle({ do: 'add', ...target, uri });
@@ -300,6 +305,7 @@ test('each D-Bus error of a player becomes the fault that belongs to it', async 
     player.misbehaviours.set('Set', { error });
     const next = await backend.handle({ do: 'next', player: busNameOf('scripted') });
     assert.equal(faultOf(next), fault, error);
+    // Each error of the scripted player has the text `not today` (scripted-player.ts).
     assert.ok(!next.ok && next.error.detail.includes('not today'), error);
     const shuffle = await backend.handle({ do: 'shuffle', player: busNameOf('scripted'), shuffle: true });
     assert.equal(faultOf(shuffle), fault, error);
@@ -361,7 +367,7 @@ test('a command that throws no longer counts among the commands under way', asyn
   assert.deepEqual(await backend.handle({ do: 'play', ...target }), { ok: true, value: {} });
 });
 
-test('metadata of 1 MB, and a cover of 10 MB in it, are bounded', async (t) => {
+test('metadata with a title of 1 MB and a cover of 10 MB is published with a short title and without the image', async (t) => {
   const { backend, recorder, start } = await startBackend(t);
   const title = `T${'\u{1f3b5}'.repeat(250_000)}`;
   const cover = `data:image/png;base64,${'A'.repeat(10_000_000)}`;
@@ -369,6 +375,7 @@ test('metadata of 1 MB, and a cover of 10 MB in it, are bounded', async (t) => {
   const player = await start('large', { Metadata: large });
   const { metadata: texts = {} } = await recorder.until('the player is published', 'large', () => true);
   assert.equal(texts['mpris:artUrl'], 'data:image/png;base64,');
+  // A text has at most 4096 units (`VALUE_MAX_UNITS` in metadata.ts). Each character after `T` takes two.
   assert.equal(texts['xesam:title']?.length, 4095, 'the cut is not inside a character');
 
   player.change({ Volume: new Variant('d', 0.6) });
@@ -386,6 +393,7 @@ const DYING_BUS: Script = {
 };
 
 test('the backend is not up on a bus that ends while players are read', async (t) => {
+  // The second connection gets no greeting, so the backend does not come up on it.
   const bus = await scriptedBus(
     (connection) => (connection === 1 ? DYING_BUS : { greet: () => undefined }),
     t,

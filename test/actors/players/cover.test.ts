@@ -86,6 +86,7 @@ test('a cover whose file name is not UTF-8 is served', async () => {
 
 test('a cover on the web is a redirect', async () => {
   assert.deepEqual(await readCover('https://i.scdn.co/image/1'), { location: 'https://i.scdn.co/image/1' });
+  // The location becomes a header of the answer, so it must not contain a line break.
   assert.deepEqual(await readCover('http://a/\r\nX: y'), { location: 'http://a/X:%20y' });
 });
 
@@ -103,7 +104,7 @@ const WITHOUT_COVER: readonly (readonly [what: string, url: () => string])[] = [
   ['a file of the kernel', () => 'file:///proc/self/environ'],
   ['a file of text', () => urlOf(createFile('text', Buffer.from('not an image, but long enough')))],
   ['a sound that begins as WebP does', () => urlOf(createFile('wav', Buffer.from('RIFF\0\0\0\0WAVEfmt ')))],
-  ['the first half of the beginning of an image', () => urlOf(createFile('half', PNG.subarray(0, 7)))],
+  ['the first seven bytes of a PNG', () => urlOf(createFile('half', PNG.subarray(0, 7)))],
   ['an image after another byte', () => urlOf(createFile('late', Buffer.concat([Buffer.alloc(1), PNG])))],
   ['an empty file', () => urlOf(createFile('empty', Buffer.alloc(0)))],
   ['a drawing', () => urlOf(createFile('svg', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')))],
@@ -194,7 +195,10 @@ test('a cover that is no regular file is not opened, because opening a device ca
 
 /** Requests for covers that may wait. */
 const WAITING_MAX = 32;
-/** This cover is a long data: URL in the metadata, so it must be requested from the player. */
+/**
+ * This cover is a data: URL that is too long to be kept (`KEPT_URL_MAX_UNITS` in metadata.ts). So each
+ * request for the cover calls the player.
+ */
 const METADATA = { 'mpris:artUrl': `data:,${'x'.repeat(10_000)}` };
 const PLAYER = { owner: ':1.7', facts: withPlayerProperties(NOTHING_KNOWN, { Metadata: METADATA }) };
 

@@ -50,6 +50,7 @@ async function startPlaying(t: TestContext, properties: Properties) {
       Position: microseconds(seconds),
     };
   };
+  // The backend reads the position again 3 s after playing began (`SETTLED_MS` in position.ts).
   moveTo(3);
   manual.advance(3_000);
   await until('the position is read after the start', () => readingCount() === 2);
@@ -62,6 +63,7 @@ for (const name of ['Metadata', 'PlaybackStatus']) {
     const { manual, player, untilAt, moveTo } = await startPlaying(t, values);
     moveTo(1);
     manual.advance(12_000);
+    // The track should have just ended. Without a signal, the position would be read a second later.
     player.announce({ [name]: values[name] as Variant });
     await untilAt(1);
   });
@@ -142,6 +144,8 @@ for (const [what, id, commandedId] of UNUSABLE_IDS) {
       Metadata: trackMetadata('One', 60, id === undefined ? {} : { 'mpris:trackid': id }),
     });
     moveTo(20);
+    // The scripted player stays at 20 s, whatever it is commanded. The last position is beyond the end of
+    // the track, so the end is set.
     for (const seconds of [50, 5, 90]) {
       const position = seconds * SECOND_US;
       const answer = await backend.handle({ do: 'position', ...target, position, ...commandedId });
@@ -208,6 +212,7 @@ test('no position is set if the player does not name its track', async (t) => {
 test('a command to set the position of a player without track and position is refused', async (t) => {
   const { backend, player } = await startPlaying(t, {});
   player.properties[PLAYER_INTERFACE] = { CanSeek: new Variant('b', true) };
+  // The signal only makes the backend read the player again.
   player.announce({}, ['Position']);
   await until('the command is refused', async () => {
     const answer = await backend.handle({ do: 'position', ...target, position: 0 });

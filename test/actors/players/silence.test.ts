@@ -55,6 +55,7 @@ test('players that hang or refuse to pause are named, and delay no other player'
   const answering = backend.handle({ do: 'pause_all' });
   await until('the good player is paused', () => playbackCalls(good) === 'Pause');
   const answer = await answering;
+  // Each error of the scripted player has the text `not today` (scripted-player.ts).
   assert.match(
     answer.ok ? '' : answer.error.detail,
     /MediaPlayer2\.hung .*; .*MediaPlayer2\.refusing .*not today/,
@@ -115,11 +116,12 @@ test('a player that takes a second name is not paused', async (t) => {
   await player.requestName('vlc');
   await until('the player has its short name', () => recorder.names.join() === 'vlc');
   const other = await start('other', PLAYING);
+  // `other` causes this one pause. If the second name had caused a pause, there would be two.
   await until('the player is paused', () => playbackCalls(player) === 'Pause');
   assert.equal(playbackCalls(other), '');
 });
 
-test('a player that cannot be silenced is named in the log', async (t) => {
+test('if a player cannot be silenced, the log says that a player plays on beside another one', async (t) => {
   const { players, start, recorder } = await startExclusive(t, 'one');
   players[0]?.misbehaviours.set('Pause', { error: 'org.example.Error.No' });
   await start('two', PLAYING);

@@ -14,6 +14,9 @@ import { metadata, ScriptedPlayer } from './scripted-player.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
+/** The position of a scripted player, unless a test sets another one (scripted-player.ts). */
+const START_US = 1_000_000;
+
 test('positions are sent only when they cannot be extrapolated', async (t) => {
   const { backend, recorder, start } = await startBackend(t);
   const player = await start();
@@ -94,7 +97,7 @@ test('a clock that is set is noticed within 30 s while a player plays, and uncha
   assert.equal(updatedAt(), firstUpdate);
   manual.advance(1);
   assert.equal(updatedAt(), new Date(clock.date()).toISOString());
-  assert.equal(recorder.record('scripted')?.position, 1_000_000 + 60_000_000);
+  assert.equal(recorder.record('scripted')?.position, START_US + 60_000_000);
   assert.deepEqual(recorder.published, ['up', 'put players scripted', 'put players scripted']);
 
   player.change({ PlaybackStatus: new Variant('s', 'Paused') });
@@ -151,7 +154,7 @@ test('an extrapolated position continues without a jump when the rate changes an
   manual.advance(10_000);
   player.announce({ Rate: new Variant('d', 2) });
   const faster = await recorder.until('the rate is published', 'scripted', ({ rate }) => rate === 2);
-  assert.equal(faster.position, 1_000_000 + 10_000_000);
+  assert.equal(faster.position, START_US + 10_000_000);
 
   manual.advance(5_000);
   player.announce({ PlaybackStatus: new Variant('s', 'Paused') });

@@ -99,6 +99,7 @@ test('nothing is fetched unless every address of the name is public, also after 
     },
     { addressesOf: async (host) => addressesOfNames[host] ?? [] },
   );
+  // `0x7f000002` is another spelling of 127.0.0.2. Only 127.0.0.1 counts as public here (`startWeb`).
   const hosts = ['mixed.example', 'inside.example', 'nowhere.example', '127.0.0.2', '[::1]', '0x7f000002'];
   for (const host of hosts) {
     assert.equal(await fetch('/', host), undefined, host);

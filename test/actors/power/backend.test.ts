@@ -36,6 +36,7 @@ const recordOrFault = (answer: Answer): unknown =>
   answer.ok ? JSON.parse(answer.value.text ?? 'null') : answer.error.fault;
 
 const ODD_ERROR = { error: 'org.example.Odd', text: 'odd' };
+/** logind's answer to a question if polkit is missing, and to an order that polkit forbids. */
 const DENIED = { error: `${ERRORS}.AccessDenied` };
 const BUS_ENDS = { gone: true } as const;
 const NO_ANSWER = { silent: true } as const;
@@ -81,9 +82,12 @@ for (const [what, script, capabilities, expected] of STATUS) {
 
 type Refusal = readonly [what: string, script: LogindScript, fault: FaultCode, detail: RegExp];
 
+/** Process 42 has every lock (logind-script.ts). */
 const lock = (who: string, why: string, mode = 'block', what = 'shutdown'): LockRow => [what, who, why, mode];
+/** A refusal names five locks, and counts the others (`NAMED_MAX_INHIBITORS` in power/backend.ts). */
 const MANY = Array.from({ length: 7 }, (_, i) => lock(`who${i}`, 'w'));
 const APT = lock('apt', 'half-way', 'block', 'sleep:shutdown');
+/** A refusal quotes 200 characters of this name (`QUOTED_MAX_CHARACTERS` in power/backend.ts). */
 const LONG_LOCK = lock('x'.repeat(5000), 'line\nbreak');
 const PASSWORD = { error: `${ERRORS}.InteractiveAuthorizationRequired` };
 const BUSY = { error: 'org.freedesktop.login1.OperationInProgress', text: 'busy' };
@@ -100,7 +104,13 @@ const REFUSALS: readonly Refusal[] = [
     'inhibited',
     /"apt" \(process 42\): "half-way"/,
   ],
-  ['yes, though the same user blocks it', { locks: [lock('upgrade', 'flash')] }, 'inhibited', /"upgrade"/],
+  // Before systemd 257, logind ignores locks of the service's own user, and answers `yes`.
+  [
+    "yes, though the service's own user blocks it",
+    { locks: [lock('upgrade', 'flash')] },
+    'inhibited',
+    /"upgrade"/,
+  ],
   ['yes, though a weak lock blocks it', { locks: [lock('a', 'b', 'block-weak')] }, 'inhibited', /"a"/],
   ['yes, though many programs block it', { locks: MANY }, 'inhibited', /"who4".*and 2 more$/],
   [
@@ -111,7 +121,7 @@ const REFUSALS: readonly Refusal[] = [
   ],
   ['yes, then that it needs a password', { order: PASSWORD }, 'not-granted', /Interactive/],
   ['yes, then that it is denied', { order: DENIED }, 'not-granted', /AccessDenied/],
-  ['yes, then that it is going down', { order: BUSY }, 'in-progress', /busy/],
+  ['yes, then that a shutdown is under way', { order: BUSY }, 'in-progress', /busy/],
   ['yes, then that a lock came', { order: LOCKED }, 'inhibited', /Blocked/],
   ['that systemd is shutting down', { can: SHUTTING_DOWN }, 'in-progress', /Shutting/],
   ['that polkit is away', { can: DENIED }, 'unavailable', /could not be asked/],

@@ -18,7 +18,8 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
   const manager = new ScriptedManager();
   const system = names.map((name) => ({ name }));
   const settings = { enabled: true, system, user: [], internal: ['secret.service'] };
-  // The scripted manager replaces the bus of the system.
+  // The scripted manager replaces the bus of the system. The bus of the user is never made, because no unit
+  // of the user is configured.
   const buses = { system: manager.busOf, user: manager.busOf };
   const backend = new SystemdBackend(settings, recorder, clock, buses as never);
   for (const name of names) manager.setUnit(name, { ActiveState: 'inactive', SubState: 'dead' });
@@ -51,7 +52,8 @@ test("a unit's record is dropped, and its log is refused, when a reading finds a
 
   manager.setUnit('x.service', { Names: ['x.service', 'secret.service'] });
   manager.sendReloading(false);
-  // `UnitFollower` reads the unit after 50 ms, and `ServicePublisher` publishes the change 50 ms later.
+  // After the end of a reload, `UnitFollower` waits 50 ms and reads the unit. `ServicePublisher` publishes
+  // the change 50 ms later.
   await pass(50);
   await pass(50);
 
@@ -59,9 +61,10 @@ test("a unit's record is dropped, and its log is refused, when a reading finds a
   assert.equal(await readLog(), 'No system unit "x.service" is configured');
 });
 
+/** More units than a connection may have calls at once (`CALLS_MAX_AT_ONCE` in scripted-manager.ts). */
 const MANY_NAMES = Array.from({ length: 300 }, (_, index) => `unit-${index}.service`);
 
-test('the backend is up only when it gets signals, and then reads all of 300 units', async (t) => {
+test('the backend is not up while systemd refuses to send signals; later it is up with the records of all 300 units', async (t) => {
   const { manager, recorder, countNotIn, readLog, pass } = setUp(t, MANY_NAMES);
   manager.refusals.set('Subscribe', REFUSED);
   await manager.up();
@@ -70,6 +73,7 @@ test('the backend is up only when it gets signals, and then reads all of 300 uni
 
   for (const name of MANY_NAMES) manager.setUnit(name, { ActiveState: 'active' });
   manager.refusals.clear();
+  // The next attempt to subscribe comes after 250 ms (`backoffMs` in host/clock.ts).
   await pass(250);
   assert.deepEqual([recorder.state, countNotIn('active')], ['up', 0]);
 });
@@ -88,7 +92,7 @@ test('system units come first, each list has its configured order, and internal 
   assert.equal(Object.hasOwn(WATCHED[0] ?? {}, 'url'), false);
 });
 
-const ROWS: readonly (readonly [scope: UnitScope, unit: string, expected: string])[] = [
+const ROWS: readonly (readonly [scope: UnitScope, unit: string, keyOrFault: string])[] = [
   ['user', 'one.service', 'user/one.service'],
   ['user', 'both.service', 'user/both.service'],
   ['system', 'both.service', 'read-only-scope'],
@@ -104,9 +108,9 @@ const ROWS: readonly (readonly [scope: UnitScope, unit: string, expected: string
   ['user', 'a'.repeat(300), 'no-such-unit'],
 ];
 
-for (const [scope, unit, expected] of ROWS) {
-  test(`a command to the ${scope} unit "${unit.slice(0, 20)}" leads to ${expected}`, () => {
+for (const [scope, unit, keyOrFault] of ROWS) {
+  test(`a command to the ${scope} unit "${unit.slice(0, 20)}" leads to ${keyOrFault}`, () => {
     const target = commandTarget(WATCHED, { do: 'start', scope, unit });
-    assert.equal(target.ok ? target.value.key : target.error.fault, expected);
+    assert.equal(target.ok ? target.value.key : target.error.fault, keyOrFault);
   });
 }

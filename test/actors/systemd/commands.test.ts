@@ -11,7 +11,7 @@ import { ManualClock } from '../../manual-clock.js';
 import { faultOf } from '../recorder.js';
 import { JOB_PATH, ScriptedManager, settle } from '../units/scripted-manager.js';
 
-/** Follows units of a scripted manager, which has what `prepare` gives it. */
+/** Follows units of a scripted manager. `prepare` sets up the manager before the units are first read. */
 async function followUnits(
   t: TestContext,
   clock: ManualClock,
@@ -29,11 +29,14 @@ async function followUnits(
   return { manager, follower };
 }
 
-/** Sends the command that starts a unit. Its job ends, and the unit has the properties `stateAfterJob`. */
+/** The invocation of the unit before the start. If the start makes the unit run, it gets another one. */
+const INVOCATION_BEFORE = Uint8Array.of(1);
+
+/** Commands the start of a unit. The unit then gets the properties `stateAfterJob`, and its job ends. */
 async function startUnit(t: TestContext, name: string, stateAfterJob: Readonly<Record<string, unknown>>) {
   const clock = new ManualClock();
   const { manager, follower } = await followUnits(t, clock, [name], (scripted) =>
-    scripted.setUnit(name, { ActiveState: 'inactive', SubState: 'dead', InvocationID: Uint8Array.of(1) }),
+    scripted.setUnit(name, { ActiveState: 'inactive', SubState: 'dead', InvocationID: INVOCATION_BEFORE }),
   );
   const answers: string[] = [];
   void commandUnit(follower, clock, 'start', name).then((answer) =>
@@ -70,7 +73,7 @@ test('a service that fails within these 100 ms is refused at once', async (t) =>
 
 const ANSWERED_AT_ONCE: readonly [what: string, name: string, stateAfterJob: typeof RUNS][] = [
   ['a unit that is no service', 'x.target', RUNS],
-  ['a service that ran already', 'x.service', { ...RUNS, InvocationID: Uint8Array.of(1) }],
+  ['a service that ran already', 'x.service', { ...RUNS, InvocationID: INVOCATION_BEFORE }],
   ['a service whose program has ended', 'x.service', { ...RUNS, SubState: 'exited' }],
 ];
 for (const [what, name, stateAfterJob] of ANSWERED_AT_ONCE) {
@@ -95,7 +98,7 @@ test('disable stops the real unit of an alias that is newer than the last readin
 });
 
 for (const verb of ['enable', 'disable'] as const) {
-  test(`${verb} is answered after 9 s, although systemd does not answer the readings of the unit`, async (t) => {
+  test(`${verb} times out after 9 s if systemd does not answer the readings of the unit`, async (t) => {
     const clock = new ManualClock();
     const { manager, follower } = await followUnits(t, clock, ['x.service']);
     manager.pauseReadings();
@@ -153,6 +156,7 @@ for (const [aim, jobResult, facts, refusal] of JOBS) {
     assert.equal(faultOf(answer), refusal === undefined ? 'none' : 'refused');
     const detail = answer.ok ? '' : answer.error.detail;
     assert.match(detail, refusal ?? /^$/);
+    // Each detail begins with a capital letter. It is empty if nothing is refused.
     assert.match(detail, /^([A-Z]|$)/);
   });
 }

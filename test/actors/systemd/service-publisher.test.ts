@@ -116,10 +116,10 @@ test('while a scope is down, the other scope is published; when the scope return
 test('the reason why unit files cannot be read is logged once, until it changes or ends', () => {
   const logged: string[] = [];
   const { services } = setUp(UNITS, (line) => logged.push(line));
-  const isFolder = 'Is a directory';
-  for (const problem of [undefined, isFolder, isFolder, 'Invalid argument', undefined, isFolder])
+  const folderError = 'Is a directory';
+  for (const problem of [undefined, folderError, folderError, 'Invalid argument', undefined, folderError])
     services.noteFileProblem(USER_UNIT, problem);
-  assert.deepEqual(logged, [`user u ${isFolder}`, 'user u Invalid argument', `user u ${isFolder}`]);
+  assert.deepEqual(logged, [`user u ${folderError}`, 'user u Invalid argument', `user u ${folderError}`]);
 });
 
 const WATCHED = { key: 'user/x.service', scope: 'user', name: 'x.service' } as const;
@@ -128,8 +128,9 @@ const EXISTING = { name: 'x.service', scope: 'user', running: false, enabled: fa
 
 type Row = readonly [what: string, facts: Partial<UnitFacts>, file: string | undefined, expected: object];
 
-/** The state as a unit's facts have it, and as its record has it. */
+/** A state, in the form of a unit's facts. */
 const factsOf = (activeState: string, subState: string) => ({ activeState, subState });
+/** A state, in the form of a unit's record. */
 const fieldsOf = (state: string, sub: string) => ({ active_state: state, sub_state: sub });
 
 const RUNNING_FACTS = factsOf('active', 'running');
@@ -150,7 +151,7 @@ const ROWS: readonly Row[] = [
     fieldsOf('active', 'exited'),
   ],
   [
-    'an activating unit is not running, even if its sub-state is',
+    'an activating unit is not running, even if its sub-state is `running`',
     factsOf('activating', 'running'),
     undefined,
     fieldsOf('activating', 'running'),
@@ -193,7 +194,7 @@ test('a unit that does not exist has no state', () => {
   assert.deepEqual(serviceRecord(WATCHED, missing, undefined), { ...EXISTING, exists: false });
 });
 
-test('the url is passed through, and optional fields are absent', () => {
+test('the url is passed through, and no field of a record is undefined', () => {
   const record = serviceRecord({ ...WATCHED, url: 'http://u/' }, LOADED, undefined);
   assert.equal(record.url, 'http://u/');
   assert.ok(!Object.values(record).includes(undefined as never));

@@ -19,8 +19,8 @@ const RUNNING = { activeState: 'active', subState: 'running', invocation: 'ab', 
 const FACTS_BEFORE = { ...unknownUnit(NAME), ...RUNNING, result: 'signal' };
 
 /**
- * An inactive unit whose state changed at 7. A reset (`reset-failed`) changes this time, but not
- * InactiveEnterTimestamp (facts.ts).
+ * An inactive unit whose StateChangeTimestamp is 7. A reset (`reset-failed`) changes StateChangeTimestamp,
+ * but not InactiveEnterTimestamp (facts.ts).
  */
 const INACTIVE_CHANGED_AT_7 = { ActiveState: 'inactive', StateChangeTimestamp: 7n };
 const RESET = { activeState: 'inactive', wasReset: true };
@@ -41,7 +41,7 @@ const CHANGES: readonly (readonly [properties: object, change: Partial<RunFacts>
   [{ ConditionResult: false, ConditionTimestamp: 5 }, { isConditionMet: false }],
   [{ ConditionResult: false, ConditionTimestamp: 5n }, { isConditionMet: false }],
   [{ ConditionResult: false }, {}],
-  // An unloaded unit has these values.
+  // An unloaded unit has the values of the next row.
   [{ ConditionResult: false, ConditionTimestamp: 0 }, {}],
   // A value of a wrong type changes nothing.
   [{ ActiveState: 7, SubState: null, InvocationID: [1], Job: 'none', Result: 1n }, {}],
@@ -53,7 +53,7 @@ for (const [properties, change] of CHANGES) {
     assert.deepEqual(updatedFacts(FACTS_BEFORE, { ...properties }), { ...FACTS_BEFORE, ...change }));
 }
 
-test('a unit rests only in the states in which it neither runs nor is about to', () => {
+test('a unit is at rest only in states in which it does not run and is not about to run', () => {
   const states = 'inactive failed maintenance active activating deactivating yet-to-come'.split(' ');
   const resting = states.filter((activeState) => isAtRest({ activeState }));
   assert.deepEqual(resting, ['inactive', 'failed', 'maintenance']);

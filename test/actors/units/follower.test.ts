@@ -56,6 +56,7 @@ test('nothing is published during a reload; everything is read once after it, al
   manager.sendChange(NAME, { ActiveState: 'active' });
   takeEvents();
 
+  // The pauses of 20 ms are shorter than QUIET_MS of follower.ts (50 ms), so nothing is read in a pause.
   for (let reload = 0; reload < 5; reload += 1) {
     manager.sendReloading(true);
     manager.sendUnitRemoved(NAME);

@@ -74,6 +74,7 @@ export class ScriptedManager {
     await Promise.resolve();
     this.calls.push(member);
     this.effects.get(member)?.();
+    // The answer is made before the pause, so a late answer has the properties of the time of its call.
     const answer = this.refusals.get(member) ?? this.#answer(member, args, path);
     if (member === 'GetAll') await this.#pauseEnd;
     this.#callsUnderWay -= 1;

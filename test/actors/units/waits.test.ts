@@ -76,6 +76,7 @@ test('a wait whose check throws is removed', async () => {
     throw new Error('a defect');
   };
   await assert.rejects(waits.until(MAX_MS, throwError), /a defect/);
+  // If the wait had not been removed, its check would throw here.
   waits.recheck();
   assert.equal(clock.timers, 0);
 });

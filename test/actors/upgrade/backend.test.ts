@@ -35,7 +35,7 @@ async function startBackend(t: TestContext, more: Partial<UpgradeSettings> = {},
   return { settings, recorder, backend, infoRecord };
 }
 
-test('a read-only backend publishes everything before it is up, and cannot be triggered', async (t) => {
+test('a backend without units publishes everything before it is up, and refuses to check and to upgrade', async (t) => {
   const { recorder, infoRecord, backend } = await startBackend(t);
   assert.match(recorder.state, /^up: result file .*it does not exist$/);
   assert.deepEqual(recorder.published, [
@@ -83,7 +83,7 @@ test('a corrupt state file is a warning, and counts as no run', async (t) => {
   assert.deepEqual(infoRecord('run'), { state: 'idle' });
 });
 
-test('a run of systemd that cannot be followed any more has failed', async (t) => {
+test('a saved run of systemd has failed if no upgrade unit is configured any more', async (t) => {
   const savedRun =
     '{"state":"running","origin":"systemd","started_at":"1970-01-01T00:00:01Z","boot":"boot","manager":"1","unit":"up.service"}';
   const { infoRecord } = await startBackend(t, {}, savedRun);

@@ -77,6 +77,8 @@ test('progress lines are whole, however the bytes arrive', async () => {
 test('a line without end is kept only until it is too long, and the next line is whole', async () => {
   const chunk = 'x'.repeat(50_000);
   const endlessLines = await linesOf(Array.from({ length: 10 }, () => chunk));
+  // A valid line with its CR has at most LINE_MAX_BYTES + 1 bytes. One more byte shows that a line is too
+  // long.
   assert.deepEqual(endlessLines, ['x'.repeat(LINE_MAX_BYTES + 2)]);
 
   const [longLine = '', nextLine = '', unfinished] = await linesOf([chunk, chunk, `x\n${STEP}\n`]);

@@ -25,8 +25,8 @@ import { until } from '../../until.js';
 const BEGIN = '{"event":"begin","total":1}';
 const END = '{"event":"end","success":true}';
 
-/** The sockets at this path, also those whose file was removed. */
-const socketsAt = (path: string): number =>
+/** The number of sockets at this path. Sockets whose file was removed count, too. */
+const countSocketsAt = (path: string): number =>
   readFileSync('/proc/net/unix', 'utf8')
     .split('\n')
     .filter((line) => line.endsWith(` ${path}`)).length;
@@ -143,16 +143,16 @@ test('a socket that is removed before its mode is set is closed, and another one
   rmSync(path);
   const received = await opening;
   await until('another socket listens', () => received.problem === undefined && statSync(path).isSocket());
-  assert.equal(socketsAt(path), 1);
+  assert.equal(countSocketsAt(path), 1);
 });
 
 test('the daemon makes its own directory private, and does not change a directory with another name', async (t) => {
   const root = temporaryFolder(t);
-  for (const [name, mode] of Object.entries({ tonearm: 0o700, shared: 0o755 })) {
+  for (const [name, expectedMode] of Object.entries({ tonearm: 0o700, shared: 0o755 })) {
     mkdirSync(join(root, name));
     chmodSync(join(root, name), 0o755);
     await startListening(t, join(root, name, 'upgrade.sock'));
-    assert.equal(statSync(join(root, name)).mode & 0o777, mode);
+    assert.equal(statSync(join(root, name)).mode & 0o777, expectedMode);
   }
 });
 

@@ -1,5 +1,5 @@
-// Tests what the upgrade's publisher sends, and when. Then which last check follows from the facts of the
-// check unit: a row per case.
+// Tests what the upgrade's publisher sends, and when. Also tests, with a row for each case, which last check
+// follows from the facts of the check unit.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,6 +15,10 @@ import type { UpgradeSettings } from '../../../src/protocol/actor/settings.js';
 import { ManualClock } from '../../manual-clock.js';
 
 function createPublisher(more: Partial<UpgradeSettings> = {}) {
+  /**
+   * The published lines, such as `upgrade.info run {...}` and `up `. The record of the whole upgrade has the
+   * key '', so its line has two spaces: `upgrade  {...}`.
+   */
   const published: string[] = [];
   const clock = new ManualClock();
   const publish = {
@@ -113,7 +117,7 @@ const LAST_CHECKS: readonly (readonly [
   ['it runs', [{}, WORKING], { state: 'running' }],
   ['it has run', [{}, WORKING, DONE], { state: 'idle', finished_at: NOW }],
   ['it has run so quickly that its work was never read', [{}, DONE], { state: 'idle', finished_at: NOW }],
-  ['it had run before its unit was read first', [DONE], { state: 'idle' }],
+  ['it had run before the first reading of its unit', [DONE], { state: 'idle' }],
   ['it failed', [WORKING, FAILED], { state: 'failed', finished_at: NOW, detail: 'its result is exit-code' }],
   ['it failed, and the failure was reset in systemd', [FAILED, FORGOTTEN], { state: 'idle' }],
   ['it is unloaded after its end', [WORKING, DONE, {}], { state: 'idle', finished_at: NOW }],

@@ -1,4 +1,4 @@
-// When a line of progress begins a run, when silence ends a run, and what of a run is saved.
+// Tests when a line of progress begins a run, when silence ends a run, and what of a run is saved.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -62,7 +62,10 @@ const FACTS: Readonly<Record<string, RunFacts | undefined>> = {
 };
 const LINES: Readonly<Record<string, ProgressEvent>> = { begin: BEGIN, end: END };
 
-/** The words of a story. The last three words check the keeper, the others act on it. */
+/**
+ * The steps of a story, by their first word. The other words of a step are its argument. The last three
+ * steps check the keeper, the others act on it.
+ */
 const STEPS: Readonly<Record<string, (tested: KeeperUnderTest, argument: string) => unknown>> = {
   line: (tested, argument) => {
     const event = LINES[argument] ?? progress(Number(argument));
@@ -102,7 +105,7 @@ const STORIES: readonly (readonly [what: string, story: string])[] = [
     'signal works; signal failed; answer unknown; is running systemd -; pass 1000; answer failed; is failed systemd -; timers 0',
   ],
   [
-    'silence ends a run of the socket, counted from the last connection',
+    'silence ends a run of the socket, counted from the end of the last connection',
     `${SOCKET_RUN_BEGINS}; connected 0; pass ${QUIET_MS - 1}; connected 1; line 2; connected 0; pass ${QUIET_MS - 1}; ` +
       'is running socket 2; pass 1; is failed socket -; timers 0',
   ],
@@ -123,7 +126,7 @@ for (const [what, story] of STORIES) {
   });
 }
 
-test('after a systemd run, no run begins with a line of its connection or with a line within the next second', async (t) => {
+test('after the end of a systemd run, a line begins no run if it comes within a second, or on a connection from before the end', async (t) => {
   const { keeper, clock, answer } = createKeeper(t);
   const connectedBeforeEndMs = clock.monotonic();
   clock.advance(1);

@@ -182,7 +182,7 @@ const queued = { state: 'running', origin: 'systemd', startedMs: 5000 } as const
 const acceptedFirst = initialRun({ ...queued, invocationBefore: '' });
 const acceptedAgain = initialRun({ ...queued, invocationBefore: B });
 
-testRows('a run of which only the acceptance was seen when the daemon ended', [
+testRows('a run of which only the acceptance was known when the daemon ended', [
   ['goes on while the invocation before it stops', acceptedAgain, 'read deactivating B', 'same'],
   ['has ended well and is remembered', acceptedFirst, 'read active A exited', WELL],
   ['has failed if its unit, which is still loaded, was reset', acceptedAgain, 'read inactive A reset', BAD],
@@ -193,10 +193,11 @@ testRows('a run of which only the acceptance was seen when the daemon ended', [
 test('a run that was only accepted gets the invocation that is found later', () => {
   const ended = follow(acceptedFirst, 'read active A exited');
   assert.deepEqual([ended.invocation, ended.invocationBefore], [A, undefined]);
-  // The stop of the remaining unit is not a run.
+  // The unit has exited, but has stayed active (RemainAfterExit=). Its later stop is not a run.
   assert.equal(follow(ended, 'deactivating A').state, 'idle');
 });
 
+/** A run whose unit has exited, but has stayed active (RemainAfterExit=). */
 const remained = initialRun({ state: 'idle', invocation: A });
 const START = 'inactive A job1; activating A job1';
 const SERVICE = 'accepted; active A running job1; job1 done';
@@ -210,7 +211,7 @@ testRows('signals and replies of systemd come in any order', [
   ['a condition is false', idle, 'accepted; job1 done', BAD],
   ['a oneshot is not over before its job', idle, `accepted; ${START}; inactive A job1`, GOES],
   ['a service that ends later', idle, `${SERVICE}; active A running`, GOES],
-  ['its invocation is known before the reply', idle, `inactive A job1; ${SERVICE}; failed A bad`, BAD],
+  ['the invocation is known before the reply', idle, `inactive A job1; ${SERVICE}; failed A bad`, BAD],
   ['a condition is false, and the reply comes last', idle, 'accepted over its end', BAD],
   ['a condition is false after a reset', failed, 'inactive B reset; accepted over B; job1 done', BAD],
   ['no signal finds the quick unit at work', failed, 'inactive A; accepted over B and its end', WELL],
@@ -220,9 +221,9 @@ testRows('signals and replies of systemd come in any order', [
   ['a restart of the failed unit is a run of its own', failed, 'failed B; activating A', GOES],
   ['somebody else restarts the unit', running, 'inactive B job1; activating B job1', GOES],
   ['somebody else restarts the unit, which ends at once', running, 'inactive B', BAD],
-  ['a stop of what remained is no run', remained, 'deactivating A', 'same'],
+  ['a stop of a unit that has exited, but stayed active, is no run', remained, 'deactivating A', 'same'],
   ...PASSING_STATES.flatMap((state): Row[] => [
-    [`${state}: what remained before is no run`, idle, `${REMAINS}; ${state} A job1; ${state} A`, 'same'],
+    [`${state}: an exited unit begins no run`, idle, `${REMAINS}; ${state} A job1; ${state} A`, 'same'],
     [`${state}: this state at the daemon's start is no run`, idle, `read ${state} A; ${state} A`, 'same'],
   ]),
   ['others start a run, a reload fails, the run ends well', idle, `active A running job1; ${RELOAD}`, WELL],
@@ -250,15 +251,15 @@ testRows('a unit that systemd starts again by itself', [
   ['is another run when somebody else starts it', running, `${TRIED}; activating B job1`, GOES],
 ]);
 
-test('a run that systemd tries several times is one run, and has failed only when this is confirmed', () => {
+test('a run that systemd tries several times is one run, and a failure counts only when it is confirmed', () => {
   const doubtful = follow(running, FAILS);
   assert.deepEqual([doubtful.state, doubtful.isDoubtful], ['running', true]);
-  const confirmed = nextRun(
+  const afterReading = nextRun(
     doubtful,
     { kind: 'facts-after-doubt', facts: factsOf('activating A bad') },
     NOW_MS,
   );
-  assert.deepEqual([confirmed.state, confirmed.isDoubtful], ['running', false]);
+  assert.deepEqual([afterReading.state, afterReading.isDoubtful], ['running', false]);
 
   const retried = follow(running, NEXT);
   assert.deepEqual([retried.begunRuns, retried.startedMs, retried.invocation], [1, running.startedMs, B]);

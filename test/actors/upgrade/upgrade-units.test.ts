@@ -45,7 +45,7 @@ async function startUnits(t: TestContext) {
   return { manager, units, states };
 }
 
-test('a run is not forgotten if systemd unloads the unit before it answers the start', async (t) => {
+test('a run is not forgotten if systemd unloads the unit before answering the start', async (t) => {
   const { manager, units, states } = await startUnits(t);
   manager.effects.set('StartUnit', () => {
     const working = { ActiveState: 'activating', SubState: 'start', InvocationID: INVOCATION };
