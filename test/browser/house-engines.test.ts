@@ -51,14 +51,14 @@ inOwnNetwork(import.meta.url, () => {
     });
     after(() => Promise.all(ends.map((end) => end())));
 
-    const isMuted = async (daemon: Daemon, muted: boolean): Promise<unknown> =>
+    const untilMuted = async (daemon: Daemon, muted: boolean): Promise<unknown> =>
       until(`every output is ${muted ? 'muted' : 'not muted'}`, async () => {
         const { outputs } = await daemon.read<Audio>('/audio');
         return outputs.every((output) => output.muted === muted);
       });
 
     for (const engine of ENGINES)
-      test(`shows and controls each room in ${engine.name}, also a room that was away`, {
+      test(`the house shows and controls each room in ${engine.name}, also a room that was away`, {
         skip: engine.lacks(),
       }, async (t) => {
         const { page, close } = await openEngine(engine);
@@ -67,8 +67,8 @@ inOwnNetwork(import.meta.url, () => {
         await page.goto(`http://${addressOf(0)}:${house['Living room'].port}/ui?view=house`);
         for (const room of ROOMS) await page.waitFor('slider', `Volume of ${room}`);
         await page.press('touch', 'button', 'Mute Kitchen');
-        await isMuted(house.Kitchen, true);
-        await isMuted(house.Attic, false);
+        await untilMuted(house.Kitchen, true);
+        await untilMuted(house.Attic, false);
 
         await house.Attic.end();
         await page.sees('Not there right now');
@@ -77,18 +77,20 @@ inOwnNetwork(import.meta.url, () => {
           async () => !(await page.has('button', 'Mute Attic')),
         );
         await page.press('pointer', 'button', 'Mute Living room');
-        await isMuted(house['Living room'], true);
+        await untilMuted(house['Living room'], true);
 
         await house.Attic.resume();
         await page.press('keys', 'button', 'Mute Attic');
-        await isMuted(house.Attic, true);
+        await untilMuted(house.Attic, true);
+        // All rooms are muted by now, so the same buttons unmute them.
         for (const room of ROOMS) {
           await page.press('pointer', 'button', `Mute ${room}`);
-          await isMuted(house[room], false);
+          await untilMuted(house[room], false);
         }
       });
 
-    // Chromium lets a page of https speak to private addresses. Firefox's driver refuses the certificate.
+    // The test is for WebKit only. Chromium lets a page of https speak to private addresses. Firefox's
+    // driver refuses the certificate.
     for (const engine of ENGINES.filter(({ name }) => name === 'WebKit'))
       test(`a page that came by https says in ${engine.name} that the other rooms have pages of their own`, {
         skip: engine.lacks() || lacks({ programs: ['openssl'] }),

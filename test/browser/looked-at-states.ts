@@ -1,6 +1,6 @@
-// Checks every state of the page in light and dark. Where the page is narrow, axe-core must have no finding.
-// At no width may text be cut off at the side, or a target be too small for a thumb. TONEARM_PICTURES=FOLDER
-// also saves a picture of each state for a person to look at.
+// Checks every state of the page in light and dark. axe-core must have no finding in a narrow page. At every
+// width, no text may be cut off at the side, and no target may be too small for a thumb.
+// TONEARM_PICTURES=FOLDER also saves a picture of each state for a person to look at.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -92,15 +92,16 @@ export function misfits(page: EvaluatingPage): Promise<readonly string[]> {
 }
 
 /**
- * Opens the tabs of a narrow page one after the other, and yields a name for each. It yields only once, for
- * the page as it is, if a dialog covers the tabs or the page is wide.
+ * Yields '' for the page as it is. Then opens the other tabs of a narrow page one after the other, and
+ * yields `-` with the tab's name for each. No other tab is opened if a dialog covers the tabs, or if the
+ * page is wide.
  */
 async function* eachTab(page: Page): AsyncGenerator<string> {
   yield '';
-  const tabs = page.locator('.tab:not([aria-current])');
+  const otherTabs = page.locator('.tab:not([aria-current])');
   const isCovered = (await page.locator('dialog[open], .tray').count()) > 0;
   if (isCovered || !(await page.locator('.tabs').isVisible())) return;
-  for (const tab of await tabs.elementHandles()) {
+  for (const tab of await otherTabs.elementHandles()) {
     await tab.click();
     yield `-${await tab.textContent()}`;
   }
@@ -140,7 +141,7 @@ export function testStates(states: Readonly<Record<string, State>>): void {
     after(() => browser.close());
 
     for (const [name, { node: state = {}, language = 'en', prepare, act }] of Object.entries(states)) {
-      test(`in the state ${name} has no finding of axe, nothing cut off, and nothing too small`, async () => {
+      test(`the page in the state ${name} has no finding of axe, nothing cut off, and nothing too small`, async () => {
         const node = new NodeWithPage().up(state);
         prepare?.(node);
         const page = await pageIn(language);

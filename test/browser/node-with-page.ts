@@ -120,7 +120,7 @@ export function discoveredNode(name: string, more: object = {}): Change {
   return put('nodes', name, { ...fields, api: 'tonearm', self: false, ...more });
 }
 
-/** The ordinary state of each backend: a node in a living room, which has everything. */
+/** The ordinary state of each backend of a node in a living room. */
 export const ORDINARY = {
   audio: [
     put('audio.kind', '', 'pipewire'),
@@ -154,7 +154,10 @@ export class NodeWithPage extends GatewayUnderTest {
 
   readonly #address: string;
 
-  /** `page` replaces the built page. With another `address` the node is in a house, and trusts the others. */
+  /**
+   * `page` replaces the built page. With an `address` other than 127.0.0.1 the node is in a house, and
+   * trusts the other nodes.
+   */
   constructor(
     api: Partial<RouteSettings['api']> = {},
     page: PageFiles = readPageFiles(PAGE_FOLDER),

@@ -1,5 +1,6 @@
-// Tests pages of other sites in Chromium. The example page uses the built client and an EventSource; it meets
-// cuts, a restart and a time without network. Another page shows the node's page in a frame.
+// Tests pages of other sites in Chromium. The example page uses the built client, and the test adds an
+// EventSource to this page. The page's connections are cut, the daemon restarts, and the network is away for
+// a time. Another page shows the node's page in a frame.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -68,6 +69,7 @@ const skip = lacks({ programs: ['chromium', 'pulseaudio', 'pactl'] });
 test('examples/volumes.html in Chromium is live, reconnects after every loss, and sets volumes', {
   skip,
 }, async (t) => {
+  // The browser requests the document only after `proxy`, below, has started.
   const site = await serveSite((path) =>
     path === '/client.js'
       ? readFileSync(join(PROJECT, 'dist-client/client.js'), 'utf8')

@@ -33,6 +33,7 @@ describe('the page on a sound server', { skip }, () => {
     page.on('pageerror', (error) => faults.push(error.message));
     await page.goto(`http://127.0.0.1:${audioNode.daemon.port}/ui`);
     await page.locator('.output').first().waitFor();
+    // A reload would remove this variable. The last test checks that it is still there.
     await page.evaluate('window.sameDocument = true');
   });
   after(() => browser.close());
@@ -77,11 +78,11 @@ describe('the page on a sound server', { skip }, () => {
     await page.getByRole('combobox', { name: `Output of ${name}` }).selectOption('kitchen');
     await outputIs('kitchen');
 
-    const handle = await card.locator('.drag-handle').boundingBox();
-    assert.ok(handle);
-    await page.mouse.move(handle.x + 20, handle.y + 20);
+    const handleBox = await card.locator('.drag-handle').boundingBox();
+    assert.ok(handleBox);
+    await page.mouse.move(handleBox.x + 20, handleBox.y + 20);
     await page.mouse.down();
-    await page.mouse.move(handle.x + 40, handle.y + 60, { steps: 4 });
+    await page.mouse.move(handleBox.x + 40, handleBox.y + 60, { steps: 4 });
     const target = await page.locator('.tray-output').filter({ hasText: 'Living room' }).boundingBox();
     assert.ok(target, 'the tray has the living room');
     await page.mouse.move(target.x + 20, target.y + 20, { steps: 8 });

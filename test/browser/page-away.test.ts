@@ -15,7 +15,10 @@ import { type SeverableProxy, startProxy } from './severable-proxy.js';
 
 const RUNNING = { state: 'running', origin: 'systemd', started_at: '2026-01-01T10:00:00Z' };
 
-/** The node announces an end, or none, and goes away. The page then displays both texts. */
+/**
+ * The node announces an end, or no end, and goes away. The page then has `headerText` in its header, and
+ * `bannerText` in its banner.
+ */
 type Row = readonly [
   announcedEnd: string,
   announce: (node: NodeWithPage) => void,
@@ -34,6 +37,7 @@ function powerAction(action: 'reboot' | 'poweroff'): Change {
 }
 
 describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }) }, () => {
+  /** The page reaches the node only through this proxy. While the proxy is closed, the node is away. */
   let proxy: SeverableProxy;
   pageForEach(DESK);
   beforeEach(async () => {
@@ -49,9 +53,9 @@ describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }
     proxy = await startProxy(port, proxy.port);
   };
 
-  test('shows the reason, allows no command, and comes back with the focus at the same control', async () => {
+  test('a page shows why its node is away, allows no command, and comes back with the focus at the same control', async () => {
     const mute = page.getByRole('button', { name: 'Mute Living room' });
-    const focused = (): Promise<unknown> =>
+    const labelOrClassOfFocused = (): Promise<unknown> =>
       page.evaluate('document.activeElement.ariaLabel ?? document.activeElement.className');
     await mute.focus();
     for (const [announcedEnd, announce, headerText, bannerText] of ROWS) {
@@ -69,20 +73,27 @@ describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }
         assert.ok((await page.locator('main button').count()) > 10);
         return (await page.locator('main button:not(:disabled)').count()) === 0;
       });
-      await until('the card has the focus', async () => String(await focused()).startsWith('output'));
+      // The card of the output has no label. Its class is `output`.
+      await until('the card has the focus', async () =>
+        String(await labelOrClassOfFocused()).startsWith('output'),
+      );
 
       await reopenProxy();
       await waitForConnected();
-      await until('the button has the focus', async () => (await focused()) === 'Mute Living room');
+      await until(
+        'the button has the focus',
+        async () => (await labelOrClassOfFocused()) === 'Mute Living room',
+      );
       assert.equal(await mute.isEnabled(), true);
     }
   });
 
-  test('tries to reach the node at once when a person presses Try now', async () => {
+  test('a page tries to reach its node at once when a person presses Try now', async () => {
     await proxy.close();
     await page.getByText('Connection lost').waitFor();
-    // The requests that would notice the node's return fail (src/page/presence.ts). Without the button, the
-    // page would wait for the next attempt of the stream (src/client/stream.ts).
+    // The page would notice the node's return by HEAD requests (src/page/presence.ts), so the test aborts
+    // them. Without the button, the page would now wait for the next attempt of the stream
+    // (src/client/stream.ts).
     await page.route('**/server', (route) =>
       route.request().method() === 'HEAD' ? route.abort() : route.continue(),
     );
@@ -91,7 +102,7 @@ describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }
     await waitForConnected();
   });
 
-  /** A node whose page is the same, but has another script, as after an upgrade. */
+  /** A node whose page has the same script under another name, so that the page counts as newer. */
   const startUpgradedNode = (t: TestContext) => {
     const files = readPageFiles(PAGE_FOLDER);
     const document = files.get('index.html')?.identity.toString() ?? '';
@@ -104,9 +115,10 @@ describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }
     return { upgradedNode, script };
   };
 
-  test('loads the newer page of the node also when the browser brings back a page that was left', async (t) => {
+  test('a page that the browser brings back after it was left loads the newer page of its node', async (t) => {
     const { upgradedNode } = startUpgradedNode(t);
-    // Playwright's Chromium keeps no page that was left.
+    // Playwright's Chromium keeps no page that was left. So the test sends the page the events of leaving
+    // and of coming back.
     const dispatch = (name: string): Promise<unknown> =>
       page.evaluate(`dispatchEvent(new PageTransitionEvent('${name}', { persisted: true }))`);
     await dispatch('pagehide');
@@ -118,7 +130,7 @@ describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }
     await waitForConnected();
   });
 
-  test('shows that the node has a newer page, and loads it once no question is open', async (t) => {
+  test('a page shows that its node has a newer page, and loads the newer page once no question is open', async (t) => {
     const { upgradedNode, script } = startUpgradedNode(t);
     await page.getByRole('button', { name: 'Switch off' }).click();
     await page.getByRole('dialog').waitFor();
@@ -141,7 +153,7 @@ describe('a page whose node is there', { skip: lacks({ programs: ['chromium'] })
   pageForEach(DESK);
   beforeEach(() => void node.up());
 
-  test('makes no check of the node from a minute after the last input until the next input', async () => {
+  test('a page makes no check of its node from a minute after the last input until the next input', async () => {
     /** By a HEAD request the page checks that the node answers (src/page/presence.ts). */
     let checks = 0;
     page.on('request', (request) => {
@@ -155,17 +167,17 @@ describe('a page whose node is there', { skip: lacks({ programs: ['chromium'] })
     // (src/client/stream.ts), and the page reconnects by itself.
     await page.clock.fastForward(61_000);
     await page.getByText('Connected', { exact: true }).waitFor();
-    let before = 0;
+    let checksBefore = 0;
     await until('five seconds have passed without a request', async () => {
-      before = checks;
+      checksBefore = checks;
       await page.clock.runFor(5000);
-      return checks === before;
+      return checks === checksBefore;
     });
     await page.mouse.move(100, 100);
-    await until('another request has come', () => checks > before);
+    await until('another request has come', () => checks > checksBefore);
   });
 
-  test('keeps the focus in a card whose focused control becomes a text', async () => {
+  test('the page keeps the focus in a card whose focused control becomes a text', async () => {
     await page.goto(node.url);
     const button = page.getByRole('button', { name: /^Upgrade to/ });
     await button.focus();
@@ -178,7 +190,7 @@ describe('a page whose node is there', { skip: lacks({ programs: ['chromium'] })
     assert.equal(await isFocusInCard(), true);
   });
 
-  test('distinguishes on from off in forced colours, and marks a control that opens a list', async () => {
+  test('the page distinguishes on from off in forced colours, and marks a control that opens a list', async () => {
     await page.emulateMedia({ forcedColors: 'active' });
     await page.goto(node.url);
     const style = (selector: string, property: string): Promise<string> =>

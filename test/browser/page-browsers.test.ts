@@ -1,6 +1,6 @@
-// Tests the page in the oldest browsers that it is made for. The build refuses each feature that one of them
-// lacks. The page works in a Chromium without such features (older-browser.ts). In an older browser the page
-// says what it needs.
+// Tests that the page is fit for the oldest browsers that it is made for. The build refuses each feature
+// that one of them lacks. The page works in a Chromium without such features (older-browser.ts). In a
+// browser that is older still, the page says which browsers it needs.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -48,7 +48,7 @@ describe('the check of the bundles', () => {
     ['export const sorted = (list) => list?.toSorted()', '.toSorted'],
   ];
   for (const [script, feature] of scripts) {
-    test(`it refuses ${feature} in a script`, () => {
+    test(`the check of the bundles refuses ${feature} in a script`, () => {
       assert.throws(
         () => checkScript('the script', script),
         new RegExp(`^${feature.replace('.', '\\.')}: `, 'm'),
@@ -56,7 +56,7 @@ describe('the check of the bundles', () => {
     });
   }
 
-  const styles: readonly (readonly [style: string, feature: string])[] = [
+  const styles: readonly (readonly [style: string, featurePattern: string])[] = [
     ['@container (width > 1px){a{color:red}}', '@container'],
     ['a:has(b){color:red}', ':has'],
     ['a{height:100svh}', 'svh'],
@@ -64,13 +64,13 @@ describe('the check of the bundles', () => {
     ['a{overflow:clip}', 'overflow: clip'],
     ['a{color:color-mix(in srgb,red,blue)}', 'color-mix\\(\\)'],
   ];
-  for (const [style, feature] of styles) {
-    test(`it refuses ${feature} in a style`, () => {
-      assert.throws(() => checkStyle('the style', style), new RegExp(`^${feature}: `, 'm'));
+  for (const [style, featurePattern] of styles) {
+    test(`the check of the bundles refuses ${featurePattern} in a style`, () => {
+      assert.throws(() => checkStyle('the style', style), new RegExp(`^${featurePattern}: `, 'm'));
     });
   }
 
-  test('it allows what all browsers have, and names of our own', () => {
+  test('the check of the bundles allows what all browsers have, and names of our own', () => {
     const script = 'class A { #b = 1; ourOwn() { return [this.#b].at(-1); } } new A().ourOwn();';
     checkScript('the script', script);
     checkStyle(
@@ -79,7 +79,7 @@ describe('the check of the bundles', () => {
     );
   });
 
-  test('every feature that it allows is in use', () => {
+  test('every feature that the check of the bundles allows is in use', () => {
     const scripts = [...FILES].filter(([name]) => name.endsWith('.js'));
     const used = new Set([
       ...scripts.flatMap(([, { identity }]) => [...featuresOfScript(identity.toString())]),
@@ -110,9 +110,9 @@ describe('the page in an older browser', { skip: lacks({ programs: ['chromium'] 
       await openPage();
     });
 
-    test('is live, sends commands, asks questions, and notices a loss', async () => {
-      const removed = await page.evaluate('AbortSignal.timeout ?? [].findLast ?? navigator.locks');
-      assert.equal(removed, undefined);
+    test('the page in an older browser is live, sends commands, asks questions, and notices a loss', async () => {
+      const remainingFeature = await page.evaluate('AbortSignal.timeout ?? [].findLast ?? navigator.locks');
+      assert.equal(remainingFeature, undefined);
 
       await page.getByRole('button', { name: 'Use Kitchen' }).click();
       assert.deepEqual(await nextCommand(), { do: 'default', output: '1', move: true });
@@ -121,6 +121,7 @@ describe('the page in an older browser', { skip: lacks({ programs: ['chromium'] 
       await page.getByRole('button', { name: 'Switch off' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
 
+      // The page requests /server to find out whether the node answers (src/page/presence.ts).
       await page.route('**/server', (route) => route.abort());
       await page.getByText('Connection lost').waitFor();
       await page.unroute('**/server');
@@ -129,7 +130,7 @@ describe('the page in an older browser', { skip: lacks({ programs: ['chromium'] 
       assert.deepEqual(errors, []);
     });
 
-    test('shows the log of a unit that has failed', async () => {
+    test('the page in an older browser shows the log of a unit that has failed', async () => {
       const entry = {
         time: '2026-01-01T10:05:00.000Z',
         priority: 3,
@@ -146,7 +147,7 @@ describe('the page in an older browser', { skip: lacks({ programs: ['chromium'] 
     });
   });
 
-  test('names the browsers that it needs if a function is missing', async () => {
+  test('the page names the browsers that it needs if a function is missing', async () => {
     await makeOlder(page, ['Object.hasOwn']);
     node.up();
     await page.goto(node.url);
@@ -154,7 +155,7 @@ describe('the page in an older browser', { skip: lacks({ programs: ['chromium'] 
     assert.equal(await page.locator('header').count(), 0);
   });
 
-  test('says that it waits for its script until the script comes', async () => {
+  test('the page says that it waits for its script until the script comes', async () => {
     node.up();
     const pendingRoutes: Route[] = [];
     await page.route('**/*.js', (route) => void pendingRoutes.push(route));
@@ -167,14 +168,14 @@ describe('the page in an older browser', { skip: lacks({ programs: ['chromium'] 
     assert.equal(await page.locator('#needs').count(), 0);
   });
 
-  test('names the likely reason if the script is refused: a proxy that rewrites Host', async () => {
+  test('the page names the likely reason if its script is refused: a proxy that rewrites Host', async () => {
     node.up();
     await page.route('**/*.js', (route) => route.fulfill({ status: 403, body: '' }));
     await page.goto(node.url);
     await page.getByText('A proxy on the way must pass on the Host header as it is').waitFor();
   });
 
-  test('names the browsers that it needs if the script does not run', async () => {
+  test('the page names the browsers that it needs if its script does not run', async () => {
     node.up();
     await page.route('**/*.js', (route) =>
       route.fulfill({ contentType: 'text/javascript', body: 'not ( a script' }),

@@ -1,4 +1,5 @@
-// Tests that the last cover stays while nothing plays, also over a reload. The page's policy must allow it.
+// Tests that the last cover stays while nothing plays, also over a reload. The page's
+// Content-Security-Policy must allow the page to draw the kept cover.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -32,7 +33,7 @@ describe('the last cover', { skip: lacks({ programs: ['chromium'] }) }, () => {
     ['in the page', ''],
     ['on a wall', '?view=now'],
   ] as const) {
-    test(`it stays ${what} while nothing plays, also after a reload`, async () => {
+    test(`the last cover stays ${what} while nothing plays, also after a reload`, async () => {
       const errors: string[] = [];
       page.on('console', (message) => {
         if (message.type() === 'error') errors.push(message.text());
@@ -50,7 +51,7 @@ describe('the last cover', { skip: lacks({ programs: ['chromium'] }) }, () => {
     });
   }
 
-  test('it stays after the player has gone, too', async () => {
+  test('the last cover stays after its player has gone', async () => {
     node.up({ players: [player('mpd', { metadata: WITH_COVER })], audio: [output(0)] });
     await page.goto(node.url);
     await until('the cover is kept', isKept);

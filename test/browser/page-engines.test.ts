@@ -17,7 +17,7 @@ import type { Role, WebDriverPage } from './webdriver.js';
 
 type Tab = 'Music' | 'Sound' | 'Node';
 
-/** A control, and the command that it sends. A control without a command only opens something. */
+/** A control, and the command that it sends. A control without a command only opens or closes something. */
 type Row = readonly [tab: Tab, role: Role, name: string, command?: object];
 
 const MPD = 'org.mpris.MediaPlayer2.mpd';
@@ -63,6 +63,7 @@ const CONTROLS: readonly Row[] = [
   ['Music', 'button', 'Sleep'],
   ['Music', 'answer', '30 min', { do: 'sleep', minutes: 30 }],
   ['Music', 'answer', 'Close'],
+  // The kitchen is muted at first (ORDINARY in node-with-page.ts), so this button unmutes it.
   ['Sound', 'button', 'Mute Kitchen', { do: 'mute', target: KITCHEN, muted: false }],
   ['Sound', 'button', 'Use Kitchen', { do: 'default', output: '1', move: true }],
   ['Sound', 'switch', 'Bluetooth', { do: 'power_down' }],
@@ -125,8 +126,9 @@ for (const engine of ENGINES)
 
     test('a slider follows a finger, a mouse and keys', async () => {
       await open(PHONE);
-      const start = await page.spotOf('slider', VOLUME, 0.42);
-      await page.drag('touch', start, await page.spotOf('slider', VOLUME, 0.22));
+      // The volume of the living room is 0.42 at first (ORDINARY in node-with-page.ts).
+      const thumbSpot = await page.spotOf('slider', VOLUME, 0.42);
+      await page.drag('touch', thumbSpot, await page.spotOf('slider', VOLUME, 0.22));
       await sentVolumeIs(0.22);
       const clickedSpot = await page.spotOf('slider', VOLUME, 0.8);
       // A drag that ends where it begins is a click.

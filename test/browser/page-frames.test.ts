@@ -1,4 +1,5 @@
-// Tests parts of the page in narrow frames of other pages: nothing is wider than its frame, in two languages.
+// Tests parts of the page that other pages may show in a narrow frame. The browser's window is as narrow as
+// such a frame. Nothing may be wider than the window, in two languages.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -6,10 +7,10 @@ import { lacks } from '../tools/requirements.js';
 import { node, page, pageForEach } from './pages.js';
 
 const PARTS = ['players', 'outputs', 'streams', 'bluetooth', 'services', 'upgrade', 'system'];
-/** A frame of 240 px without and with a scroll bar. */
+/** The room in a frame of 240 px without and with a scroll bar. */
 const WIDTHS_PX = [240, 225];
 
-/** The elements that reach beyond the frame, or beyond their card. */
+/** The elements that reach beyond the window, or beyond their card. */
 const SPILLING = `[...document.querySelectorAll('main .card, main .card *')]
   .filter((element) => {
     const edge = element.parentElement.closest('.card')?.getBoundingClientRect().right ?? innerWidth;
@@ -23,8 +24,9 @@ for (const locale of ['en-GB', 'de-DE']) {
     pageForEach({ locale, viewport: { width: 240, height: 400 } });
 
     for (const part of PARTS) {
-      test(`holds the page of ?only=${part}`, async () => {
+      test(`nothing of ?only=${part} in ${locale} is wider than a narrow frame`, async () => {
         node.up();
+        // The part `system` shows more text when a backend has failed.
         const prepareStates = [
           () => node.health('power', 'up'),
           () => node.health('power', 'failed', 'Interactive authentication required'),

@@ -26,7 +26,7 @@ describe('the section of inputs', { skip: lacks({ programs: ['chromium'] }) }, (
   pageForEach({ locale: 'en-GB', viewport: { width: 1280, height: 1800 } });
   beforeEach(() => openPage());
 
-  test('is shown as long as there is an input', async () => {
+  test('the section of inputs is shown as long as there is an input', async () => {
     const section = page.locator('#inputs');
     assert.equal(await section.count(), 0);
     node.change(input());
@@ -35,7 +35,7 @@ describe('the section of inputs', { skip: lacks({ programs: ['chromium'] }) }, (
     await section.waitFor({ state: 'detached' });
   });
 
-  test('mutes, sets the volume, and chooses where an input is heard', async () => {
+  test('the section of inputs mutes an input, sets its volume, and chooses where it is heard', async () => {
     node.change(input());
     await page.getByRole('button', { name: 'Mute Turntable' }).click();
     assert.deepEqual(await nextCommand(), { do: 'mute', target: TURNTABLE, muted: true });
@@ -51,13 +51,14 @@ describe('the section of inputs', { skip: lacks({ programs: ['chromium'] }) }, (
       { do: 'listen', input: '40', output: 'output-0' },
       { do: 'stop-listen', input: '40', output: 'output-1' },
     );
-    // The scripted node carries out no command, so the input is still heard in the kitchen.
+    // The scripted node carries out no command, so the test publishes once more that the input is heard in
+    // the kitchen.
     node.change(input({ listen: ['output-1'] }));
     await choice.selectOption('Nowhere');
     assert.deepEqual(await nextCommand(), { do: 'stop-listen', input: '40', output: 'output-1' });
   });
 
-  test('makes an input the default, and has socket and balance under More', async () => {
+  test('the section of inputs makes an input the default, and has its socket and balance under More', async () => {
     const ports = [
       { name: 'line', description: 'Line in', available: 'yes' },
       { name: 'phono', description: 'Phono', available: 'unknown' },

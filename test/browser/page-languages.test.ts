@@ -18,7 +18,7 @@ const ROWS: readonly (readonly [tag: string, file: string, headingOfOutputs: str
   ['pt-BR', 'portuguese', 'Saídas'],
 ];
 
-/** Makes the browser prefer a language; the list gets the language files that the page loads. */
+/** Makes the browser prefer a language. The returned list gets the language files that the page loads. */
 async function prefer(tag: string): Promise<readonly string[]> {
   const files: string[] = [];
   page.on('request', (request) => {
@@ -55,7 +55,9 @@ describe('the page in the language of the browser', { skip: lacks({ programs: ['
     await openPage();
     await page.getByRole('heading', { name: 'Outputs', exact: true }).waitFor();
     assert.equal(await page.locator('html').getAttribute('lang'), 'en');
+    // The date is `checked_at` of ORDINARY (node-with-page.ts).
     await page.locator('#upgrade').getByText('Jan 1, 2026').waitFor();
+    // `openPage` has emptied this list, so the page has requested nothing since then.
     assert.equal(node.backends.requests.length, 0);
   });
 });

@@ -33,11 +33,11 @@ const REMEMBER_PLACES = `(() => {
   window.placesBefore = visible.map((control) => [control, placeOf(control)]);
   return visible.length;
 })()`;
-/** Names each of these controls that is now elsewhere or gone. */
+/** Names each control of `placesBefore` that is now elsewhere or gone. */
 const MOVED_CONTROLS = `window.placesBefore
   .filter(([control, before]) => window.placeOf(control) !== before)
   .map(([control, before]) => (control.ariaLabel ?? control.textContent) + ' was at ' + before + ', is at ' + window.placeOf(control))`;
-/** The height that the browser takes for a row's content as long as it has not drawn it. */
+/** The browser assumes this height for the content of a stream's row until it draws the row. */
 const PLACEHOLDER_HEIGHT = `getComputedStyle(document.querySelector('.stream')).containIntrinsicHeight`;
 
 describe('a part that is loaded late', { skip: lacks({ programs: ['chromium'] }) }, () => {
@@ -48,7 +48,7 @@ describe('a part that is loaded late', { skip: lacks({ programs: ['chromium'] })
       await page.setViewportSize({ width, height });
       const pendingRoutes: Route[] = [];
       await page.route(TAB_FILES, (route) => void pendingRoutes.push(route));
-      // With these and the two ordinary outputs, the late parts make the tallest column taller.
+      // With six outputs beside the two ordinary ones, the late parts make the tallest column taller.
       const outputs = [2, 3, 4, 5, 6, 7].map((id) => output(id));
       node.up({ audio: [...ORDINARY.audio, ...outputs] });
       await page.goto(node.url);
@@ -133,7 +133,8 @@ describe('a part that is loaded late', { skip: lacks({ programs: ['chromium'] })
     t.after(() => upgraded.close());
     await page.goto(upgraded.url);
     await page.locator('#system .button').first().waitFor();
-    // The connection stays open, as with a proxy that keeps it over the upgrade.
+    // The page's stream stays open, as behind a proxy that keeps the stream over an upgrade of the node. So
+    // only a missing file shows the page that the node has been upgraded.
     const document = files.get('index.html')?.identity.toString() ?? '';
     const script = /app-[\w-]{10}\.js/.exec(document)?.[0] ?? '';
     files.set('index.html', { identity: Buffer.from(document.replace(script, 'app-0123456789.js')) });

@@ -52,6 +52,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
         link.getAttribute('aria-current'),
       ]),
     );
+    // The page's own node is announced as `kitchen`. The link to it has the label of the node's main output.
     assert.deepEqual(displayedLinks, [
       ['All rooms', '?view=house', null],
       ['Living room', '#', 'page'],
@@ -128,7 +129,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await until('all tracks are there', async () => (await buttons.count()) === list.tracks.length);
   });
 
-  test('shows the tracks of the large player, also while another large player follows and its tracks are fetched', async () => {
+  test('shows the tracks of the large player, also when another player has become the large one and its tracks are still being fetched', async () => {
     const vlc = { identity: 'VLC', tracklist_supported: true };
     const mpd = { identity: 'MPD', tracklist_supported: true };
     node.up({ players: [player('vlc', vlc)] });
@@ -139,9 +140,10 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.getByText(LONG_LIST_NAME).click();
     await page.getByRole('button', { name: 'Play Old 59' }).waitFor();
 
-    // This request gets no answer.
+    // The request for all tracks of MPD gets no answer.
     await page.route(`**/${MPD}/tracklist`, () => undefined);
-    // The large player changes once nobody has touched it for a while.
+    // The large player changes only when nobody has touched it for a while (`KEPT_AFTER_TOUCH_MS` in
+    // src/page/main-volume.tsx).
     await page.clock.runFor(5000);
     node.change(player('vlc', { ...vlc, playback_status: 'Paused' }), player('mpd', mpd));
     await page.getByRole('article', { name: 'MPD' }).waitFor();

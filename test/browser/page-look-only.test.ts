@@ -38,7 +38,7 @@ describe('a page that may change nothing', { skip: lacks({ programs: ['chromium'
     );
   });
 
-  test('it has its controls if the node allows them', async (t) => {
+  test('a browser on the node itself shows the controls if `api.control` is `local`', async (t) => {
     const localControl = new NodeWithPage({ control: 'local' });
     t.after(() => localControl.close());
     localControl.up();

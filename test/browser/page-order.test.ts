@@ -70,6 +70,8 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     await tap(button('Pause all'));
     const pause = (name: string) => ({ do: 'pause', player: `org.mpris.MediaPlayer2.${name}` });
     await commandsAre(pause('a'), pause('b'));
+    // Only `b` is left to pause then. The button is disabled with fewer than two such players
+    // (src/page/players.tsx).
     node.change(player('a', paused));
     await button('Pause all').and(page.locator(':disabled')).waitFor();
     assert.deepEqual(await button('Pause all').boundingBox(), place);

@@ -101,7 +101,8 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
       return isAtRest;
     });
 
-    for (const level of [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
+    const levels = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
+    for (const level of levels)
       await until(`the level ${level} is shown`, async () => {
         const peak = [level];
         node.gateway.listener.level(
@@ -111,7 +112,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
       });
     const drawings = await countDrawings();
     assert.ok(
-      drawings - drawingsBefore < 9,
+      drawings - drawingsBefore < levels.length,
       `nine levels have drawn the page ${drawings - drawingsBefore} times`,
     );
 
@@ -241,7 +242,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await sheet.getByRole('button', { name: 'Let it play on' }).tap();
     await commandsAre({ do: 'sleep/stop' });
     await sheet.getByRole('button', { name: 'Close' }).tap();
-    // A closed sheet stays within the element until the page is drawn again.
+    // A closed sheet stays within `.moon`, the element of the button, until the page is drawn again.
     await page.locator('.sheet').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'The music ends in 30 min', pressed: true }).waitFor();
     assert.equal(await page.locator('.moon').textContent(), '30 min');
@@ -273,6 +274,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.getByRole('slider', { name: 'Volume on Kitchen' }).hover({ force: true });
     await page.mouse.wheel(0, -100);
     await commandsAre({ do: 'volume', target: KITCHEN, volume: 0.35 });
+    // The wheel sends nothing in the list of outputs, so the next command is that of the button.
     await page.getByRole('slider', { name: 'Volume of Kitchen' }).hover({ force: true });
     await page.mouse.wheel(0, 100);
     await page.locator('.player').getByRole('button', { name: 'Quieter' }).click();
@@ -280,7 +282,8 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
   });
 
   test('each notch of any mouse wheel is one step, and small movements on a touchpad add up to a step', async () => {
-    const { DOM_DELTA_PIXEL, DOM_DELTA_LINE } = { DOM_DELTA_PIXEL: 0, DOM_DELTA_LINE: 1 };
+    const DOM_DELTA_PIXEL = 0;
+    const DOM_DELTA_LINE = 1;
     await open();
     await page.setViewportSize(DESK.viewport);
     const slider = page.getByRole('slider', { name: 'Volume on Kitchen' });

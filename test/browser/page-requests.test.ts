@@ -91,7 +91,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await button('Check now').waitFor();
   });
 
-  test('shows the last step of an upgrade though the service has forgotten it, and offers the log of a failed upgrade', async () => {
+  test('shows the last step of an upgrade though the node has forgotten it, and offers the log of a failed upgrade', async () => {
     const running = { state: 'running', origin: 'systemd', started_at: '2026-01-01T10:00:00Z' };
     node.change(...upgrade({}, running, { percent: 37, step: 'Unpacking' }));
     const progress = { event: 'progress', percent: 40, current: 4, step: 'Restarting the service' };
@@ -145,6 +145,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     // The node already has a stream of no player, so there are nine.
     node.change(...streams(100, 107));
     await streamsAre(9);
+    // The page draws a single further row instead of the button (`FIRST_ROWS` in src/page/streams.tsx).
     assert.equal(await page.locator('.fold').count(), 0, 'the ninth stream has no button of its own');
 
     node.change(...streams(108, 150));

@@ -88,7 +88,8 @@ describe('many tabs of one page', { skip: lacks({ programs: ['chromium'] }) }, (
     node.change(output(0, { default: true, volume: 0.1 }));
     await waitForVolume(10, [second, third, ...others]);
 
-    // The third tab takes over the stream, although it is hidden for a moment meanwhile.
+    // The second tab, the oldest that is left, has the stream now. When this tab is hidden, the third tab
+    // takes over the stream, although the third tab is hidden for a moment, too.
     await setHidden(second, true);
     const streamRequest = third.waitForRequest((sent) => sent.url().includes('/events'));
     await setHidden(third, true);
@@ -131,8 +132,9 @@ describe('many tabs of one page', { skip: lacks({ programs: ['chromium'] }) }, (
     await waitForOneStream(node);
     await proxy.close();
     for (const tab of everyTab) await tab.getByText('Connection lost').waitFor();
-    // The requests that would notice the node's return fail (src/page/presence.ts). Without the button, the
-    // tabs would wait for the next attempt of the stream (src/client/stream.ts).
+    // A tab notices the node's return by its HEAD requests (src/page/presence.ts), so the test makes these
+    // requests fail. Without the button, the tabs would wait for the next attempt of the stream
+    // (src/client/stream.ts).
     for (const tab of everyTab)
       await tab.route('**/server', (route) =>
         route.request().method() === 'HEAD' ? route.abort() : route.continue(),

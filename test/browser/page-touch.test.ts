@@ -68,7 +68,8 @@ describe('on a touch screen', { skip: lacks({ programs: ['chromium'] }) }, () =>
     assert.deepEqual(sentValues(), [], 'a finger that has hardly moved may still scroll');
     await finger.move([x - 30, y]);
     await finger.up();
-    // The page displays a value in its next frame, so both are read again until they agree.
+    // The page displays a value only in its next frame. So the test reads the displayed volume and the sent
+    // volume again until they agree.
     await until('the displayed volume has come', async () => {
       const percent = Number(await volume().inputValue());
       return percent < 42 && sentValues().at(-1) === percent / 100;

@@ -84,6 +84,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
         'The log cannot be read: a reason',
       ],
     ] as const;
+    // The first click closes the log. The second click opens it, and the page requests it again.
     for (const [answer, text] of answers) {
       await details.click();
       node.backends.answer = answer;

@@ -118,7 +118,7 @@ describe('the client notifies', () => {
     await client.event('b-1', 'audio.output.updated', [record(1), record(2)]);
     await client.stream().end();
 
-    // A snapshot begins, and its stream ends within it.
+    // A snapshot begins. Before it is complete, the server's record comes, and then the stream ends.
     await client.tick(RETRY_MS);
     await sendHello(client.stream());
     await client.event('', 'backend.updated', snapshotMark('audio'));
@@ -148,6 +148,7 @@ describe('the client notifies', () => {
     const client = await openClient(t);
     const received: NodeState['outputs'][] = [];
     const uncaught: unknown[] = [];
+    // The client throws a subscriber's error later, in a microtask (`safely` in src/client/connect.ts).
     t.mock.method(globalThis, 'queueMicrotask', (task: () => void) => {
       try {
         task();
@@ -177,6 +178,7 @@ describe('the client notifies', () => {
     await client.event('b-3', 'audio.output.updated', [record(2)]);
     assert.equal(received.length, 3);
 
+    // The first subscriber has thrown at once, and at each of the two changes of the outputs.
     assert.deepEqual(uncaught.map(String), ['Error: mine', 'Error: mine', 'Error: mine']);
     assert.equal(client.live.state.connection.status, 'live');
   });
@@ -255,7 +257,10 @@ describe('the connection is lost', () => {
       const { status, problem } = client.live.state.connection;
       assert.deepEqual([status, problem?.type], ['lost', `urn:tonearm:problem:${code}`]);
       assert.deepEqual(outputIds(client), [1]);
-      assert.equal(client.streams.map(({ aborted }) => aborted).join(), 'true');
+      assert.deepEqual(
+        client.streams.map(({ aborted }) => aborted),
+        [true],
+      );
 
       client.refusals.push(new Response('', { status: 502 }));
       await client.tick(RETRY_MS);
@@ -273,6 +278,7 @@ describe('the connection is lost', () => {
     const client = await openLiveClient(t);
     await client.event('b-1', 'audio.output.updated', [record(1)]);
     await client.event('b-2', 'server.info', 'love');
+    // No empty line ends this event. So the event is incomplete, and its id does not count.
     await client.stream().send('id: b-3\nevent: audio.removed\n');
     await client.stream().end();
     await client.tick(RETRY_MS);
@@ -455,7 +461,7 @@ describe('levels', () => {
     assert.equal(client.live.state.connection.status, 'live');
   });
 
-  test('levels that are switched on within a snapshot leave the state before it unchanged', async (t) => {
+  test('levels that are switched on within a snapshot leave the state before the snapshot unchanged', async (t) => {
     const client = await openLiveClient(t);
     await client.event('b-1', 'audio.output.updated', [record(1), record(2)]);
     await client.event('', 'backend.updated', snapshotMark('audio'));
@@ -463,6 +469,8 @@ describe('levels', () => {
     client.live.setLevels(true);
     await settle();
     await sendHello(client.stream());
+    // An event with an id completes a snapshot. But the client has dropped its partial snapshot, because a
+    // new stream has begun.
     await client.event('b-2', 'audio.updated', [record(3)]);
     assert.deepEqual(outputIds(client), [1, 2]);
   });

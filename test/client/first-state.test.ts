@@ -45,6 +45,7 @@ describe('the first state', () => {
     await stream.event('', 'audio.output.updated', [{ id: 1 }]);
     await sendMark('', 'systemd');
     assert.deepEqual(outcomes, []);
+    // The last event of a snapshot is its only event with an id.
     await stream.event('b-9', 'service.updated', { scope: 'user', name: 'a' });
     assert.deepEqual(outcomes, ['kitchen 1']);
   });

@@ -95,6 +95,7 @@ test('a reconnection sends the id of the last complete block, or without such a 
 test('an event without end is refused', () => {
   const parser = new EventParser('');
   const lineOfMebibyte = `data: ${'x'.repeat(1024 * 1024)}`;
+  // An event may have 4 Mi characters (`EVENT_LENGTH_MAX` in client/parser.ts). Ten such lines have more.
   assert.throws(() => {
     for (let lines = 0; lines < 10; lines += 1)
       for (const _ of parser.feed(`${lineOfMebibyte}\n`)) assert.fail('an event came');

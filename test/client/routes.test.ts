@@ -78,7 +78,7 @@ describe('each function of the client', () => {
     assert.equal(sent.map(({ path }) => path).join(), '/services/user/mpd.service/log?lines=5');
   });
 
-  test('a function that mutes sends no body if it is called without one, which toggles', async () => {
+  test('a function that mutes sends no body if it is called without a body, so that the node toggles the mute', async () => {
     const { node, sent } = openClient();
     await node.muteServer();
     await node.muteOutput('living');
@@ -139,13 +139,13 @@ describe('answers', () => {
   };
   const noJson = () => problem('{', 500);
   const tooLarge = () => new Response('<h1>431</h1>', { status: 431, statusText: 'Too large' });
-  const untitled = () => problem({ ...document, detail: '' }, 409, '; charset=utf-8');
+  const withoutDetail = () => problem({ ...document, detail: '' }, 409, '; charset=utf-8');
   const unchanged = { status: 409, code: 'no-volume', message: 'None', problem: document };
   const notTheService = { status: 0, code: 'not-the-service' };
   type Row = readonly [what: string, answer: () => Response, expected: object];
   const problems: readonly Row[] = [
     ['a problem document, which the error contains unchanged', () => problem(document), unchanged],
-    ['a problem without a detail, whose title is then the message', untitled, { message: TITLE }],
+    ['a problem without a detail, whose title is then the message', withoutDetail, { message: TITLE }],
     [
       'an error that is no problem document',
       tooLarge,
@@ -168,15 +168,16 @@ describe('answers', () => {
   }
 
   const refused = (port: number) => new Error(`connect ECONNREFUSED 127.0.0.1:${port}`);
+  /** `message` is a part of the expected message, in which `; ` joins the messages of several errors. */
   const failures: readonly (readonly [what: string, error: unknown, message: string])[] = [
     ['several errors', new AggregateError([refused(1), refused(2)]), 'ECONNREFUSED 127.0.0.1:1; connect'],
     ['a cause', new Error('', { cause: refused(1) }), 'connect ECONNREFUSED 127.0.0.1:1'],
-    ['only its name', new TypeError(), 'TypeError'],
+    ['an error that has only a name', new TypeError(), 'TypeError'],
     ['nothing at all', undefined, 'undefined'],
     ['an object without a text', Object.create(null), 'The node cannot be reached'],
   ];
   for (const [what, error, message] of failures) {
-    test(`a request that fails with ${what} rejects with the reason`, async () => {
+    test(`a call whose request fails with ${what} rejects with the reason`, async () => {
       const node = tonearm(NODE, { fetch: () => Promise.reject(error) });
       await assert.rejects(node.server(), (problem: ProblemError) => {
         assert.ok(problem.message.includes(message), problem.message);
@@ -206,6 +207,8 @@ describe('answers', () => {
       const { node } = openClient(() => new Response(endless, { status, headers: { 'Content-Type': type } }));
       await assert.rejects(node.server(), { code: 'not-the-service', status });
       assert.ok(isCancelled, 'the body is cancelled');
+      // The client cancels a body soon after 16 MiB (`RESPONSE_MAX_BYTES` in client/request.ts). It does not
+      // read the error of another program at all.
       assert.ok(pulledMebibytes < 20, `${pulledMebibytes} MiB`);
     });
   }
@@ -222,7 +225,7 @@ describe('answers', () => {
   });
 });
 
-test('a cover has a URL, and its base URL may end with slashes and have a path', async () => {
+test('a cover has a URL below the base URL of the node, which may have a path and end with slashes', async () => {
   const { node } = openClient();
   const url = node.coverUrl('org.mpris.MediaPlayer2.a b');
   assert.equal(url, `${NODE}/players/org.mpris.MediaPlayer2.a%20b/cover`);

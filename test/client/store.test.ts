@@ -1,5 +1,5 @@
-// How each event changes the client's state. Random histories of streams: gateway/events/storm.test.ts, whose
-// consumers keep this state.
+// How each event changes the client's state. Random histories of streams are tested by
+// gateway/events/storm.test.ts, whose consumers use this store.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -25,7 +25,7 @@ test('every event of the stream has its rule', () => {
 });
 
 describe('an event', () => {
-  test('changes the default output only if it makes another output the default', () => {
+  test('changes the default output only if it makes another output the default, or removes the default output', () => {
     const bothOutputs = (isFirstDefault: boolean) => [
       { ...record(1), default: isFirstDefault },
       { ...record(2), default: !isFirstDefault },

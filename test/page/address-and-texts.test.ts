@@ -1,4 +1,5 @@
-// Tests which parts of the page its address chooses, and which language the browser's languages choose.
+// Tests that the page's address chooses the parts of the page, and that the browser's languages choose the
+// page's language.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -6,6 +7,10 @@ import { ENGLISH } from '../../src/page/texts/english.js';
 import { chooseLanguage, fillIn, type LanguageChoice, LOADERS } from '../../src/page/texts.js';
 import { viewOf } from '../../src/page/view.js';
 
+/**
+ * `only` has the sections that the page shows; undefined means all. The address may have other names for
+ * them: `players` means `now`, and `power` means `system` (SECTION_NAMES in view.ts).
+ */
 const ROWS: readonly (readonly [query: string, isWall: boolean, only: readonly string[] | undefined])[] = [
   ['', false, undefined],
   ['?view=now', true, undefined],
@@ -42,7 +47,7 @@ const placeholdersIn = (text: string): readonly string[] =>
   [...text.matchAll(/\{\w+\}/g)].map(([name]) => name).sort();
 
 for (const [language, load] of Object.entries(LOADERS)) {
-  test(`${language} has every text, with the same placeholders as English`, async () => {
+  test(`the language ${language} has every text, with the same placeholders as English`, async () => {
     const { default: texts } = await load();
     assert.deepEqual(Object.keys(texts).sort(), Object.keys(ENGLISH).sort());
     for (const [key, english] of Object.entries(ENGLISH)) {

@@ -24,12 +24,16 @@ class ControlInUse {
   readonly sent: number[] = [];
 
   take(input: Input): void {
-    const { sent: before } = this.control;
+    const { sent: sentBefore } = this.control;
     this.control = advance(this.control, input, isSame);
     this.displayed.push(this.control.desired ?? this.control.known);
+    // `sent` is the value of the open request. So a new value means a new request.
     const { sent } = this.control;
-    if (sent === undefined || sent === before) return;
-    assert.ok(before === undefined || ['accepted', 'refused'].includes(input.kind), 'one request at a time');
+    if (sent === undefined || sent === sentBefore) return;
+    assert.ok(
+      sentBefore === undefined || ['accepted', 'refused'].includes(input.kind),
+      'one request at a time',
+    );
     this.sent.push(sent);
   }
 }

@@ -10,11 +10,13 @@ import { readPageFiles } from '../../src/gateway/page.js';
 const FILES = readPageFiles(fileURLToPath(new URL('../../../dist/page', import.meta.url)));
 const LANGUAGES = ['german', 'french', 'spanish', 'italian', 'dutch', 'polish', 'portuguese'];
 const isLanguage = (name: string): boolean => LANGUAGES.includes(name.split('-')[0] ?? '');
-/** All scripts except the first are parts, which a browser loads when it draws them. */
+/** All scripts except the first are parts. A browser loads a part when the page needs it. */
 const isPart = (name: string): boolean => name.endsWith('.js') && !name.startsWith('app-');
 /** The largest first load: all its files together, compressed, also the icon for a home screen. */
 const BYTES_MAX = 45_000;
-/** The largest compressed part. A language has 3 kB, another part about 1 kB. */
+/**
+ * The largest compressed part. A language has 3 kB, and the largest other part, the node's tab, has 3.5 kB.
+ */
 const PART_MAX_BYTES = 4_000;
 
 const sizeOf = (name: string, coding: 'gzip' | 'br'): number => {

@@ -110,7 +110,7 @@ for (const delayMs of [900, 2000]) {
   });
 }
 
-test('answers that become slow are a loss only until the page knows how slow they are', async () => {
+test('answers that become slow are reported as a loss only until the page knows how slow they are', async () => {
   const { state, advance } = startLiveness(10);
   await advance(5000);
   state.answerDelayMs = 2000;
@@ -204,7 +204,8 @@ const ROWS: readonly Row[] = [
   { what: 'an upgrade runs for too long', isUpgrading: true, minutes: 40 },
 ];
 for (const { what, announced, isUpgrading, minutes, expected } of ROWS) {
-  test(`after ${minutes} minutes the page gives the reason ${expected ?? 'lost'} if ${what}`, () => {
+  const reasonText = expected === undefined ? 'no reason' : `the reason ${expected}`;
+  test(`after ${minutes} minutes the page gives ${reasonText} if ${what}`, () => {
     const announcement = announced === undefined ? undefined : { reason: announced, at: LOST_AT };
     const upgrade = isUpgrading ? RUNNING : undefined;
     const reason = absenceReason(announcement, upgrade, LOST_AT, LOST_AT + minutes * MINUTE_MS);

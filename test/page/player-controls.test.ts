@@ -87,7 +87,7 @@ const ROWS: readonly Row[] = [
     { play: 'doubtful' },
   ],
   [
-    'a player that cannot be controlled has disabled controls',
+    'a player that cannot be controlled has disabled controls, apart from previous, pause, next and position',
     playerWith({ can_control: false }),
     {
       play: 'disabled',

@@ -1,11 +1,12 @@
-// Tests which of several tabs holds the event stream. Channel and clock are the test's; those of a browser
-// are in page-tabs.test.ts.
+// Tests which of several tabs holds the event stream. The channel is scripted, and the test moves the clock.
+// test/browser/page-tabs.test.ts tests tabs of a real browser.
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
 import { Tabs } from '../../src/page/tabs.js';
 
 const SILENCE_MS = 20_000;
+/** tabs.ts has the same constant. */
 const OBJECTION_MS = 100;
 
 /** Delivers at once to every other channel that is open. */
@@ -122,6 +123,7 @@ test('one of the other tabs takes over when the holder has crashed, but not whil
   const three = openTab();
   for (let times = 0; times < 5; times += 1) {
     mock.timers.tick(SILENCE_MS - 1);
+    // Any update is a sign of life, whatever it contains.
     one.tabs.publish('love');
   }
   assert.deepEqual(holders(one, two, three), [true, false, false]);
@@ -131,13 +133,14 @@ test('one of the other tabs takes over when the holder has crashed, but not whil
   assert.deepEqual(holders(two, three), [true, false]);
 });
 
-test('a visible tab takes the stream from a hidden tab, and a hidden tab takes it from no visible tab', () => {
+test('a visible tab takes the stream from a hidden tab, but a hidden tab never takes it from a visible tab', () => {
   const one = openTab();
   const two = openTab();
   const three = openTab();
   one.setHidden(true);
   mock.timers.tick(OBJECTION_MS);
   assert.deepEqual(holders(one, two, three), [false, true, false]);
+  // Now all three tabs are hidden. The title of a tab names the track, also while the tab is hidden.
   for (const tab of [three, two]) tab.setHidden(true);
   mock.timers.tick(OBJECTION_MS);
   assert.deepEqual(
