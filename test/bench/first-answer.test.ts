@@ -1,4 +1,4 @@
-// Programs that never answer, as the measurements of starts meet them if the daemon fails.
+// Programs that end without an answer. A daemon that fails at its start is such a program, too.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -8,7 +8,10 @@ import { until } from '../until.js';
 
 const FORK = new URL('../../bench/support/fork.js', import.meta.url).href;
 const CONSTANT = new URL('../../bench/support/http-constant.js', import.meta.url).href;
-/** Stands in for a measurement: forks a process that listens, prints its pid and its port, and goes on. */
+/**
+ * A program in the place of a measurement. It forks a process that listens, prints the pid and the port of
+ * the forked process, and does not end.
+ */
 const MEASUREMENT = `import(process.argv[1]).then(async ({ Forked }) => {
   const constant = JSON.stringify({ headers: [], body: '' });
   const { forked, firstValue } = await Forked.start(new URL(process.argv[2]), constant);

@@ -1,5 +1,6 @@
 // Two measurements of bench/, in their short form: that of the codec, and one that starts a sound server and
-// the daemon. The tests check only that there are figures.
+// the daemon. Their tests check only that there are figures. The other tests check the table of Debian
+// packages, and the two codecs that the first measurement compares.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -37,13 +38,14 @@ for (const { measurement, part, against } of MEASUREMENTS) {
       assert.ok(row.result.median > 0, row.what);
       assert.ok((row.ratio?.median ?? 0) > 0, row.what);
     }
-    // A machine without a compiler leaves libpulse out, and a note reports this.
+    // Without a compiler the measurement leaves libpulse out, and reports this in a note. So each missing
+    // comparison must have a note.
     const missing = against.filter((other) => !rows.some((row) => row.against?.what === other));
     assert.equal(missing.length, notes.length, `${missing} ${notes}`);
   });
 }
 
-test('each measurement names the Debian packages that it needs', async () => {
+test('packaging/debian.mjs names the Debian packages of each measurement, and of nothing else', async () => {
   const { FOR_BENCH } = await import(new URL('packaging/debian.mjs', PROJECT).href);
   const measurements = readdirSync(new URL('bench', PROJECT)).filter((file) => file.endsWith('.ts'));
   const names = measurements.map((file) => file.slice(0, -'.ts'.length));

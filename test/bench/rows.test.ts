@@ -10,6 +10,10 @@ import { columns, type Row, resultOf } from '../../bench/support/rows.js';
 const ROW: Row = { what: 'a change', unit: 'ms', samples: [2, 4, 3, 9] };
 const BARE = { what: 'the bare one', samples: [1, 2, 3, 3] };
 
+/**
+ * The columns that a row prints when `change` is made to ROW. Of four sorted figures, the third is the
+ * median. The spread is from the second to the fourth (`quantile` in bench/support/figures.ts).
+ */
 const PRINTED: readonly (readonly [change: Partial<Row>, printed: Readonly<Record<string, string>>])[] = [
   [{}, { result: '4 ms', spread: '3 to 9', against: '', ratio: '', goal: '' }],
   // The ratio is the median of the ratios of the rounds, and not the ratio of the medians.

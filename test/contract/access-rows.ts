@@ -201,7 +201,7 @@ export const OWN_PAGE = stranger("the node's own page", (authority) => ({
   'Sec-Fetch-Site': 'same-origin',
 }));
 
-/** The page of another node, which is trusted as long as the node is known. */
+/** The origin of the page of another node. It is trusted as long as that other node is known. */
 export const PAGE_OF_HOUSE = 'http://10.9.0.7:8018';
 
 /** The addresses of the machine in the network that access.test.ts makes. */

@@ -171,14 +171,14 @@ inOwnNetwork(import.meta.url, () => {
     });
   }
 
-  for (const [control, open] of CONTROLLED) {
-    const addresses = open.length === 0 ? 'no address' : open.join(', ');
+  for (const [control, changeable] of CONTROLLED) {
+    const addresses = changeable.length === 0 ? 'no address' : changeable.join(', ');
     test(`api.control ${control} allows changes at ${addresses}, and reading at every address`, async (context) => {
       const node = startGateway({ ...EVERYTHING, api: { ...EVERYTHING.api, control } }, ['all']).closeAtEndOf(
         context,
       );
       for (const address of ADDRESSES) {
-        const mayChange = open.includes(address);
+        const mayChange = changeable.includes(address);
         const client = clientAt(address, node.port);
         for (const row of rows) {
           const expected = mayChange || row.method === 'GET' ? statusOf(row) : 403;
@@ -193,7 +193,7 @@ inOwnNetwork(import.meta.url, () => {
         assert.deepEqual(await permissionsAt(address, node.port), { control: mayChange, commands }, address);
       }
       const effects = node.backends.requests.filter(({ command }) => !READING.includes(command.do));
-      assert.equal(effects.length, open.length * posts.length);
+      assert.equal(effects.length, changeable.length * posts.length);
     });
   }
 });

@@ -112,7 +112,7 @@ inOwnNetwork(import.meta.url, () => {
     assert.equal(printedAddress(daemon), `# open ${open}`);
   });
 
-  test('Home Assistant gets the address of the default route, too', {
+  test('Home Assistant gets a link to the page at the address of the default route', {
     skip: lacks({ programs: ['mosquitto'] }),
   }, async (t) => {
     addInterfaces(t);

@@ -57,7 +57,7 @@ onEachSoundServer('the level of an output', (node) => {
     const stream = await openStream(t);
     for (const name of ['living', 'kitchen']) await untilLevel(stream, (await node().output(name)).id, 0, 0);
     assert.equal(await countCaptures(node().sound), 0);
-    // One change is allowed: PipeWire puts an idle output to sleep after some seconds.
+    // One change is allowed: PipeWire suspends an idle output after some seconds.
     const statesNow = await readStates();
     const isAtRest = resting?.every((state, at) => [state, 'SUSPENDED'].includes(statesNow?.[at] ?? ''));
     assert.ok(isAtRest, `${resting} has become ${statesNow}`);
@@ -96,6 +96,7 @@ onEachSoundServer('the level of an output', (node) => {
 
   test('the level of an input is measured only while others capture it, and without keeping it awake', async (t) => {
     const { sound, daemon } = node();
+    // The input has the sound that `living` plays.
     await sound.addInput('turntable', 'living');
     t.after(() => sound.removeInput('turntable').catch(() => undefined));
     const id = await until('the input is published', async () => {
@@ -127,7 +128,7 @@ onEachSoundServer('the level of an output', (node) => {
     assert.equal(await countCaptures(node().sound), 0);
     for (let visits = 0; visits < VISITS; visits += VISITS_AT_ONCE) {
       const streams = await Promise.all(Array.from({ length: VISITS_AT_ONCE }, () => openStream(t)));
-      // Some streams close before they have received anything.
+      // The streams of every second round close at once, and may have received nothing.
       if (visits % (2 * VISITS_AT_ONCE) === 0)
         await Promise.all(streams.map((stream) => untilLevel(stream, id, 0.5, 0.25)));
       for (const stream of streams) stream.close();

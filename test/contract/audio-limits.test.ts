@@ -52,6 +52,8 @@ test(
       assert.equal(detail, "Field volume must be at most 0.5, the output's volume_limit");
     }
     await node.change('/audio/server/volume', { delta: 1 });
+    // An echo canceller shares the volume of its master (docs/development/what-we-learnt.md, "PulseAudio and
+    // PipeWire").
     assert.deepEqual([await loudestPercent('echo'), await loudestPercent('living')], [50, 50]);
     await node.streamAgrees();
   },

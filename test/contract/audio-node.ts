@@ -20,7 +20,7 @@ export type Output = schemas.OutputRecord;
 export const AUDIO_ONLY = 'systemd: {enabled: false}\n';
 
 export interface AudioOptions extends DaemonOptions {
-  /** The sound server: PulseAudio unless given. */
+  /** Starts the sound server. By default this is `startPulseAudio`. */
   readonly startSound?: (() => Promise<SoundServer>) | undefined;
 }
 

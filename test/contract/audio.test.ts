@@ -222,6 +222,7 @@ test('outputs have the label, the mark `hidden` and the limit that the configura
     assert.equal(status, 400);
     assert.match(text, /"Field volume must be at most 0.6, the output's volume_limit"/);
   }
+  // A delta that would exceed the limit is accepted, and the volume becomes the limit.
   assert.equal((await postVolume('outputs/living', { delta: 0.3 })).status, 202);
   assert.equal((await postVolume('outputs/kitchen', { volume: 1 })).status, 202);
   const changed = await daemon.read<readonly Output[]>('/audio/outputs');

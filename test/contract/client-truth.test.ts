@@ -26,8 +26,8 @@ const STREAM_CHANGE_PROBABILITY = 0.08;
 /** In each step one connection is renewed, or the upgrade changes, with this probability. */
 const SIDE_CHANGE_PROBABILITY = 0.2;
 /**
- * A connection that is cut is opened again within 5 s. If that fails, the next attempt begins within 10 s
- * (`#pause` in client/stream.ts).
+ * The node's `retry:` is at most 5 s (gateway/events/frames.ts), so a connection that is cut is opened again
+ * within 5 s. If that fails, the next attempt begins within 10 s (`#pause` in client/stream.ts).
  */
 const RETURN_MAX_MS = 40_000;
 

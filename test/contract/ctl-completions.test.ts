@@ -44,7 +44,7 @@ const TYPED: readonly (readonly [keys: string, line: string])[] = [
 
 /** Starts a shell on a terminal, enters the lines `start`, and types every row of `TYPED`. */
 async function typeInShell(start: readonly string[], command: string): Promise<void> {
-  // script(1) gives it a terminal.
+  // script(1) gives the shell a terminal.
   const terminal = spawn('script', ['-qec', command, '/dev/null'], { env: ENV });
   const printed = new SpawnedText(terminal.stdout, terminal.stderr);
   const untilReady = (count: number): Promise<unknown> =>

@@ -36,7 +36,7 @@ export const EDITS: readonly (readonly [file: string, text: string, replacement:
   ],
 ];
 
-/** A bridge: a clapper, which rings the bell when it receives a bell that has never rung. */
+/** A bridge: a clapper, which rings the bell when it receives the record of a bell that has never rung. */
 export const BRIDGE_EDITS: typeof EDITS = [
   ['src/protocol/actor/backends.ts', 'BRIDGES = [', "@'clapper', "],
   [

@@ -32,7 +32,7 @@ describe('examples/alarm.sh', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 'cu
   });
   after(() => node.stop());
 
-  test('alarm.sh starts the player on a silent output, and raises its volume in steps', async (t) => {
+  test('alarm.sh starts the player on a silent output, and raises the volume of the output in steps', async (t) => {
     await node.change('mpv', 'pause');
     await node.player(MPV, 'paused', ({ playback_status }) => playback_status === 'Paused');
     await node.daemon.post('/audio/outputs/living/mute', { muted: true });

@@ -78,7 +78,7 @@ interface Outcomes {
 
 const REQUIRED = { programs: ['pulseaudio', 'pactl'], packages: { 'python3-aiohttp': AIOHTTP } };
 
-test('a POST within the announced time is carried out, and a later POST is carried out wholly or not at all', {
+test('a POST within the announced time is carried out, and a later POST that fails is not carried out', {
   skip: lacks(REQUIRED),
 }, async (t) => {
   const { sound, daemon } = await startAudio(t);

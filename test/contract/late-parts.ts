@@ -31,7 +31,10 @@ const COMMAND_MAX_MS = 60_000;
 const OUT_OF_RANGE = { volume: 7 };
 const BAD_BODY = 'urn:tonearm:problem:bad-body';
 
-/** Starts a daemon of this form with the players backend. `run` runs a command of the form. */
+/**
+ * Starts a daemon of this form, with players and discovery. `run` runs the program of the form with
+ * arguments, such as `progress --help`, until it ends.
+ */
 async function startForm(t: TestContext, form: BuiltForm) {
   const bus = await privateBus(t);
   const nodes = `discovery: {enabled: true, nodes: ["http://${NOBODY}"]}`;
@@ -57,6 +60,9 @@ async function startWithSound(t: TestContext, form: BuiltForm): Promise<Daemon> 
 
 type RunningForm = Awaited<ReturnType<typeof startForm>>;
 
+/** Uses a part, and fails if the part cannot be loaded. */
+type LatePartUse = (form: RunningForm, t: TestContext) => Promise<void>;
+
 function prints(output: RegExp, ...args: readonly string[]): LatePartUse {
   return async ({ run }) => {
     const { status, stdout, stderr } = run(...args);
@@ -80,9 +86,6 @@ const printsThisNode: LatePartUse = (form, t) => {
   copyFileSync(join(directory, 'config.yaml'), join(directory, '.config/tonearm/config.yaml'));
   return prints(/^api_sw: tonearm$/m, 'ctl', 'server')(form, t);
 };
-
-/** Uses a part, and fails if the part cannot be loaded. */
-type LatePartUse = (form: RunningForm, t: TestContext) => Promise<void>;
 
 /** The use of each part, by the path of its module below `src/`, without the ending. */
 export const LATE_PARTS: Readonly<Record<string, LatePartUse>> = {
@@ -158,7 +161,7 @@ export const LATE_PARTS: Readonly<Record<string, LatePartUse>> = {
   },
 };
 
-/** Uses each late part of the given built form, and fails with the part that was not loaded. */
+/** Uses each late part of the built form. The error names the part that could not be loaded. */
 export async function loadsItsLateParts(t: TestContext, form: BuiltForm): Promise<void> {
   const running = await startForm(t, form);
   await running.daemon.untilBackend('players', 'up');

@@ -37,7 +37,7 @@ async function onTerminal(t: TestContext, env: Readonly<Record<string, string>>)
   const ended = once(child, 'close');
   t.after(() => child.kill('SIGKILL'));
   const printed = new SpawnedText(child.stdout);
-  // The line LISTENING comes a moment before the daemon handles signals. An answer comes after that.
+  // The daemon logs the line LISTENING just before it handles signals. When it answers, it handles them.
   await until('the daemon answers', async () => (await fetch(`http://127.0.0.1:${port}/server`)).ok);
   child.stdin.write(CTRL_C);
   assert.deepEqual(await ended, [0, null]);

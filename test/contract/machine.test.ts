@@ -1,5 +1,5 @@
-// The built daemon on a machine whose hostname changes while it runs (docs/http-api.md, "Host and Origin"),
-// whose descriptors are few, and whose user database has no entry for its user.
+// The built daemon on a machine whose hostname changes while the daemon runs (docs/http-api.md, "Host and
+// Origin"), whose descriptors are few, and whose user database has no entry for the user of the daemon.
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -21,16 +21,17 @@ test('a renamed node answers to its new hostname, not to the old one, and /serve
   const daemon = await Daemon.start({ config: NO_BACKENDS, launcher: ['unshare', '--uts'] }, t);
   const status = async (host: string): Promise<number> =>
     (await daemon.get('/health', { Host: host })).status;
+  // The node never had the name `node-none`. It has the name `node-a` until it gets the name `node-b`.
   const changes = [
     ['node-none', 'node-a'],
     ['node-a', 'node-b'],
   ] as const;
-  for (const [before, now] of changes) {
-    execFileSync('nsenter', ['--target', String(daemon.pid), '--uts', 'hostname', now]);
-    assert.equal(await status(now), 200);
-    assert.equal(await status(`${now}.local:${daemon.port}`), 200);
-    assert.equal(await status(before), 403);
-    assert.equal((await daemon.read<{ readonly hostname: string }>('/server')).hostname, now);
+  for (const [refusedName, newName] of changes) {
+    execFileSync('nsenter', ['--target', String(daemon.pid), '--uts', 'hostname', newName]);
+    assert.equal(await status(newName), 200);
+    assert.equal(await status(`${newName}.local:${daemon.port}`), 200);
+    assert.equal(await status(refusedName), 403);
+    assert.equal((await daemon.read<{ readonly hostname: string }>('/server')).hostname, newName);
   }
 });
 
@@ -86,7 +87,8 @@ test('every backend works or says why not, although the user database has no ent
   const get = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
   try {
     const backends = await until('every backend has a state', async () => {
-      // Power says why it is away when it is asked for the first time.
+      // The backend `power` runs on demand. It counts as up until it is asked for the first time
+      // (docs/http-api.md, "Backends that are away").
       const power = await get('/power/');
       const health = (await (await get('/health')).json()) as Health;
       const states = Object.values(health.backends);

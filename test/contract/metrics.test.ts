@@ -83,8 +83,8 @@ test('Prometheus reads the figures, and each panel of examples/grafana.json show
         return result.length > 0;
       });
   }
-  // Prometheus' older text format has neither units nor the type `info`. They show that Prometheus has read
-  // OpenMetrics.
+  // Prometheus' older text format has neither units nor the type `info`. So a unit and this type show that
+  // Prometheus has read OpenMetrics.
   const metadataOf = async (metric: string) =>
     (await askPrometheus<Readonly<Record<string, readonly object[]>>>('metadata', { metric }))[metric];
   const build = { type: 'info', help: 'The versions of tonearm and of Node.', unit: '' };

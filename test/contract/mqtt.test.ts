@@ -29,6 +29,7 @@ test('a name that another node has published is made printable in health and log
   const config = `${NO_BACKENDS}mqtt: {enabled: true, url: "${broker.url}", topic: house/taken}\n`;
   const daemon = await Daemon.start({ config }, t);
   await until('the daemon asks whether the node that owns the topic is alive', () => spy.received.length > 0);
+  // This message is the owner's answer. It is not retained, so it shows that the owner is alive.
   await spy.publish('house/taken/status', 'online');
   await daemon.untilBackend('mqtt', 'connecting', /strange/);
   const { detail = '' } = (await daemon.health()).backends['mqtt'] ?? {};
@@ -74,14 +75,14 @@ describe('a daemon on a sound server with a broker', { skip }, () => {
     await untilRead('the end of the mute', readMute, /no/);
     await spy.publish(`${OUTPUTS}/living/volume/set`, ' 45% ');
     await untilRead('the volume that is no JSON', readVolume, /45%/);
-    for (const [word, muted] of [
+    for (const [word, expectedMute] of [
       ['ON', /yes/],
       ['toggle', /no/],
       ['toggle', /yes/],
       ['OFF', /no/],
     ] as const) {
       await spy.publish(`${TOPIC}/audio/server/mute/set`, word);
-      await untilRead(`the word ${word}`, readMute, muted);
+      await untilRead(`the word ${word}`, readMute, expectedMute);
     }
     await spy.publish(`${TOPIC}/audio/server/set`, { output: 'kitchen' });
     await untilRead('the default output', () => sound.pactl('get-default-sink'), /kitchen/);
@@ -98,7 +99,7 @@ describe('a daemon on a sound server with a broker', { skip }, () => {
     await spy.untilEmpty(`${OUTPUTS}/cellar`);
   });
 
-  test('a daemon that ends publishes that it is offline by itself, without its will', async () => {
+  test('a daemon that ends publishes by itself that it is offline, and the broker publishes no will', async () => {
     const logStart = broker.log().length;
     const logSince = (): string => broker.log().slice(logStart);
     daemon.signal('SIGTERM');
@@ -106,7 +107,7 @@ describe('a daemon on a sound server with a broker', { skip }, () => {
     // The words are those with which mosquitto logs the end of a connection.
     await until('the connection has ended', () => /Client tonearm\S* (disconnected|closed)/.test(logSince()));
     assert.match(logSince(), /Received PUBLISH from tonearm\S* \(.*'house\/living\/status'/);
-    // mosquitto logs no will that it publishes, but after a DISCONNECT it publishes none.
+    // mosquitto does not log that it publishes a will. After a DISCONNECT it publishes none.
     assert.match(logSince(), /Received DISCONNECT from tonearm/);
   });
 });

@@ -37,7 +37,7 @@ interface StartOptions {
   /** The command that runs the daemon; by default Node with the daemon's `main.js`. */
   readonly command?: readonly string[];
   readonly config?: string;
-  /** Its standard output. */
+  /** The daemon's standard output. */
   readonly output?: 'ignore' | number | Socket;
   readonly env?: NodeJS.ProcessEnv;
 }
@@ -54,7 +54,7 @@ async function startDaemon(t: TestContext, how: StartOptions = {}) {
   const exit = once(daemon, 'exit');
   const url = `http://127.0.0.1:${port}/events`;
   const stream = await until('the daemon answers', () => EventConsumer.open(url));
-  /** Sends the signals. Resolves with the daemon's status and signal when its stream has ended. */
+  /** Sends the signals. Resolves with the daemon's status and signal when the daemon has ended. */
   const endBy = async (...signals: readonly NodeJS.Signals[]): Promise<unknown> => {
     for (const signal of signals) daemon.kill(signal);
     await stream.until(({ ended }) => ended, 'the end');
@@ -63,6 +63,7 @@ async function startDaemon(t: TestContext, how: StartOptions = {}) {
   return { daemon, url, stream, endBy };
 }
 
+/** Two values are out of their range, and the key `logLevl` does not exist. */
 const badConfig = writeHomeFile('bad.yaml', 'api:\n  port: 99999\n  sse: {maxClients: 0}\nlogLevl: info\n');
 const COMMAND_LINES: readonly (readonly [what: string, args: string[], status: number, output: RegExp])[] = [
   ['--help', ['--help'], 0, /Usage: tonearm/],
@@ -106,6 +107,7 @@ test('an invalid configuration ends the start, although the thread of audio hang
   assert.equal(spawnSync(process.execPath, args, { timeout: 20_000 }).status, 78);
 });
 
+/** The key `logLevl` does not exist. For an unknown key there is only a warning. */
 const oddConfig = writeHomeFile('odd.yaml', 'logLevl: info\n');
 const FULL_DISK = openSync('/dev/full', 'w');
 after(() => closeSync(FULL_DISK));

@@ -150,6 +150,7 @@ for (const [name, proxy] of Object.entries(PROXIES)) {
         const { sound } = audible;
         const page = await open(path);
         assert.equal(page.url(), `${runningProxy.origin}${path}ui`);
+        // The page imports the section `system` later (`NODE_TAB` of page/sections.tsx).
         await page.locator('#system .card').first().waitFor();
         for (const percent of [30, 50]) {
           await sound.pactl('set-sink-volume', 'kitchen', `${percent}%`);

@@ -166,7 +166,7 @@ describe('mpv', { skip }, () => {
     assert.deepEqual(events, [`${MPV} number`]);
   });
 
-  test('the published position of mpv is its real one, although mpv is up to two seconds ahead at first', async () => {
+  test('the published position of mpv becomes its real one, although mpv takes up to two seconds of sound at once when it begins', async () => {
     const realPosition = async (): Promise<number> => Number(await mpv.get('time-pos')) * SECOND_US;
     await until('mpv plays on', async () => (await realPosition()) > 1.5 * SECOND_US);
     const published = async (): Promise<number> => reckoned(await node.player(MPV), Date.now());
@@ -221,6 +221,7 @@ describe('mpv', { skip }, () => {
     assert.ok(updates.every(({ emitted_at }) => Number.isInteger(emitted_at)));
     type Jump = { bus_name: string; position: number; emitted_at: number };
     const jumps = node.stream.dataOf('player.position').flat() as Jump[];
+    // The test of jumps above has caused the jump to 45 s, and `COMMANDS` has caused the others.
     for (const positionS of [45, 20, 35, 30, 10]) {
       const isReported = jumps.some(({ position }) => isNear(position, positionS * SECOND_US));
       assert.ok(isReported, `the jump to ${positionS} s in ${JSON.stringify(jumps)}`);

@@ -129,6 +129,7 @@ describe('MPD with mpDris2, beside playerctld', { skip: skipMpd }, () => {
     await mpd.bridge.end();
     await until('no player is listed', async () => (await node.players()).length === 0);
     const added = node.stream.dataOf('player.added') as { readonly data: { readonly bus_name: string } }[];
+    // playerctld has never been listed as a player.
     assert.deepEqual([...new Set(added.map(({ data }) => data.bus_name))], [MPD]);
   });
 });

@@ -41,10 +41,10 @@ describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
       assert.equal(titlesOf(tracklist), expected);
       return tracklist;
     });
-  const untilPlaying = (title: string): Promise<PlayerRecord> =>
+  const untilCurrentTrackIs = (title: string): Promise<PlayerRecord> =>
     node.player(VLC, `playing ${title}`, ({ metadata }) => metadata?.['xesam:title'] === title);
 
-  test('a tracklist is sent with its tracks, and a player that supports none has none', async () => {
+  test('a tracklist is sent with its tracks, and a player without support for tracklists has none', async () => {
     const { can_edit_tracks, tracks } = await untilTracksAre(`${firstTitle},${secondTitle}`);
     assert.equal(can_edit_tracks, true);
     const ids = tracks.map(({ track_id }) => track_id);
@@ -60,9 +60,9 @@ describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
     const { tracks } = await readTracklist();
     const [firstId = '', secondId = ''] = tracks.map(({ track_id }) => track_id);
     await node.change(VLC, `tracklist/goto/${encodeURIComponent(secondId)}`);
-    await untilPlaying(secondTitle);
+    await untilCurrentTrackIs(secondTitle);
     await node.change(VLC, `tracklist/goto/${firstId.split('/').at(-1)}`);
-    await untilPlaying(firstTitle);
+    await untilCurrentTrackIs(firstTitle);
   });
 
   test('tracks are added at the end and after a track, also with set_as_current, and tracks are removed', async () => {
@@ -73,9 +73,9 @@ describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
     // A player that is paused does not go on to its next track by itself.
     await node.change(VLC, 'pause');
     await node.player(VLC, 'paused', ({ playback_status }) => playback_status === 'Paused');
-    await untilPlaying(firstTitle);
+    await untilCurrentTrackIs(firstTitle);
     await node.change(VLC, 'tracklist/add', { uri, after_track: firstId, set_as_current: true });
-    await untilPlaying(secondTitle);
+    await untilCurrentTrackIs(secondTitle);
     const longer = await untilTracksAre(`${firstTitle},${secondTitle},${secondTitle},${secondTitle}`);
     const ids = longer.tracks.map(({ track_id }) => track_id);
     assert.deepEqual(ids, await trackIds(node.session));
@@ -94,10 +94,11 @@ describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
     const texts = sent().map(({ data }) => data);
     const areDifferent = texts.every((text, index) => text !== texts[index - 1]);
     assert.ok(areDifferent, texts.join());
-    const before = texts.length;
+    const countBefore = texts.length;
+    // This command changes the player, but not its tracklist.
     await node.change(VLC, 'pause');
     await node.player(VLC, 'paused', ({ playback_status }) => playback_status === 'Paused');
-    assert.equal(sent().length, before);
+    assert.equal(sent().length, countBefore);
     const path = '/players/vlc/tracklist';
     const { headers } = await node.daemon.get(path);
     assert.equal((await node.daemon.get(path, { 'If-None-Match': String(headers['etag']) })).status, 304);

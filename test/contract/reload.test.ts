@@ -45,16 +45,16 @@ describe('the configuration of a daemon that runs', {
   }
 
   /**
-   * Writes the configuration, with further keys of `api`, and has it read. Returns the lines logged
-   * meanwhile.
+   * Writes the configuration, with further keys of `api`, and makes the daemon read it. Waits until the log
+   * has a line that matches `lastLine`. Returns the lines logged meanwhile.
    */
-  async function reload(config: string, apiKeys = '', done = RELOAD_LOGGED): Promise<string> {
+  async function reload(config: string, apiKeys = '', lastLine = RELOAD_LOGGED): Promise<string> {
     const { daemon } = audible;
     const from = daemon.log.length;
     const lines = (): string => daemon.log.slice(from);
     writeConfig(config, apiKeys);
     daemon.signal('SIGHUP');
-    await until('the configuration was read', () => done.test(lines()));
+    await until('the configuration was read', () => lastLine.test(lines()));
     assert.equal(stream.ended, false);
     return lines();
   }
@@ -127,9 +127,11 @@ describe('the configuration of a daemon that runs', {
 
   test('a reload changes logLevel, and logs the keys that need a restart', async () => {
     const otherPort = await freePort();
+    // The line that `RELOAD_LOGGED` matches has the level `info`, so it is not logged here.
     const lines = await reload(`${AUDIO_ONLY}logLevel: warn\n`, ', sse: {maxClients: 7}', /maxClients takes/);
     assert.match(lines, /api\.sse\.maxClients takes effect with the next start/);
     assert.doesNotMatch(lines, /"level":"info"/);
+    // `reload` cannot be used here, because it always writes the port that the daemon has.
     const { directory, port } = audible.daemon;
     writeFileSync(join(directory, 'config.yaml'), `api: {port: ${otherPort}}\n${AUDIO_ONLY}logLevel: info\n`);
     const from = audible.daemon.log.length;
@@ -165,6 +167,7 @@ describe('the configuration of a daemon that runs', {
     const { daemon } = audible;
     assert.match(await reload(`${AUDIO_ONLY}bluetooth: {enabled: true}\n`), /"started":"bluetooth"/);
     await until('the client knows bluetooth', () => live.state.backends.has('bluetooth'));
+    // The test above has enabled `players`, and this configuration has removed it.
     assert.equal(await statusOf('/players'), 404);
     assert.notEqual(await statusOf('/bluetooth'), 404);
     const { backends } = live.state;
@@ -193,6 +196,7 @@ describe('the configuration of a daemon that runs', {
       writeConfig(AUDIO_ONLY, ', ui: {volumeStep: 2}');
       daemon.signal('SIGHUP');
     }
+    // `reload` may return when an earlier signal is logged, so the effect is awaited as well.
     await reload(AUDIO_ONLY, ', ui: {volumeStep: 3}');
     await until('the last configuration has its effect', async () => (await readStep()) === 0.03);
     assert.equal(await readAudioHealth(), healthBefore, daemon.log.slice(-6000));
@@ -211,10 +215,9 @@ test('a daemon that gets SIGTERM during a reload ends', async (t) => {
 test('a daemon whose terminal is closed ends', { skip: lacks({ programs: ['script'] }) }, async (t) => {
   const home = temporaryFolder(t);
   const config = join(home, 'config.yaml');
-  const pidFile = join(home, 'pid');
   const port = await freePort();
   writeFileSync(config, `api: {port: ${port}}\n${NO_BACKENDS}`);
-  const command = `echo $$ > '${pidFile}'; exec '${process.execPath}' '${ENTRY}' --allow-root --config '${config}'`;
+  const command = `exec '${process.execPath}' '${ENTRY}' --allow-root --config '${config}'`;
   const terminal = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
     env: { PATH: process.env['PATH'] ?? '', HOME: home, XDG_RUNTIME_DIR: home, SHELL: '/bin/sh' },
     stdio: ['pipe', 'ignore', 'inherit'],

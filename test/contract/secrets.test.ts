@@ -118,6 +118,7 @@ describe('the output of a daemon with secrets', { skip }, () => {
   });
 
   test('no secret is in the output when the broker is away', async () => {
+    // The test above has ended the broker and the program that echoes.
     await untilMqtt('connecting', /ECONNREFUSED/);
     await assertNoSecretAnywhere();
   });
@@ -134,11 +135,15 @@ describe('the output of a daemon with secrets', { skip }, () => {
     daemon.signal('SIGTERM');
     await until('the daemon has ended', () => !daemon.isAlive());
     assertNoSecret('the log', daemon.log);
+    // The log that was searched contains the failures of the tests above.
     assert.match(daemon.log, /backend is connecting/);
   });
 });
 
-/** Keys below `mqtt` that have the password in the wrong place. */
+/**
+ * Keys below `mqtt` that have the password in the wrong place. One lacks its closing quotation mark, and one
+ * lacks the space after `url:`.
+ */
 const MISTAKES: readonly string[] = [
   `url: "mqtt://node:${PASSWORD}@broker"`,
   `url: "mqtts://${PASSWORD}@broker:8883"`,

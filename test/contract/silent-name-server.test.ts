@@ -1,5 +1,5 @@
-// Tests how the built daemon finds the address of its broker. It connects to a name that /etc/hosts has.
-// While no name server answers, it serves requests, and a signal ends it with status 0.
+// Tests how the built daemon finds the address of its broker. The daemon connects to a name that /etc/hosts
+// has. While no name server answers, the daemon serves requests, and a signal ends it with status 0.
 
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';

@@ -105,7 +105,7 @@ const COMMANDS: readonly (readonly [string, readonly string[], number, RegExp])[
   ['its exit status is passed on', ['sh', '-c', 'exit 7'], 7, /^$/],
   ['its output goes to standard error', ['printenv', 'PULSE_SERVER'], 0, /^unix:.*\/tonearm-trace-\d+\n$/],
   ['the signal that ends it is passed on', ['sh', '-c', 'kill -TERM $$'], 143, /^$/],
-  ['a missing program is exit 127', ['no-such-program'], 127, /cannot run no-such-program: .*ENOENT\n$/],
+  ['a missing program gives status 127', ['no-such-program'], 127, /cannot run no-such-program: .*ENOENT\n$/],
 ];
 
 for (const [what, command, status, err] of COMMANDS) {
@@ -119,8 +119,9 @@ for (const [what, command, status, err] of COMMANDS) {
   });
 }
 
-test('a capture that fills its disk ends the trace with a reason', TIME_LIMIT, async (t) => {
+test('a capture that fills its disk ends the trace with status 74 and a reason', TIME_LIMIT, async (t) => {
   const peers = await startPeers(t);
+  // The trace keeps the bytes of its first client in this file.
   symlinkSync('/dev/full', join(peers.directory, 'cap-1-client.bin'));
   const { tracer, client } = await startWithClient(t, peers, '--raw', join(peers.directory, 'cap'));
   client.write(MESSAGE);
@@ -142,7 +143,10 @@ test(
   },
 );
 
-/** Relative to the folder of `startPeers`. No socket can be made there. */
+/**
+ * Relative to the folder of `startPeers`. No socket can be made there. The test itself writes `capture.json`,
+ * the earlier capture.
+ */
 const UNUSABLE_FOLDERS = [
   ['does not exist', 'missing'],
   ['is a file', 'capture.json'],

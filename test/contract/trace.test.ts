@@ -1,6 +1,6 @@
-// `tonearm trace` on real sound servers with common clients. The clients work as they do without it. The
-// trace names every message, and every value except those for a module (EXTENSION). Its capture decodes to
-// the printed lines, and the cookie appears nowhere.
+// `tonearm trace` on real sound servers with common clients. The clients work as they do without the tracer.
+// The trace names every message, and every value except those for a module (EXTENSION). Its capture decodes
+// to the printed lines, and the cookie appears nowhere.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -130,7 +130,7 @@ const EXPECTED_COMMANDS = `
   .trim()
   .split(/,\s+/);
 
-/** The result of a program: its output and its status. */
+/** The result of a program: a line with its status, then its output and its error output. */
 async function outcome(env: Environment, program: string, args: readonly string[]): Promise<string> {
   const limits = { timeout: PROGRAM_MS, maxBuffer: 64 << 20 };
   const ended = await runFile(program, [...args], { env, ...limits }).catch(
@@ -140,8 +140,8 @@ async function outcome(env: Environment, program: string, args: readonly string[
 }
 
 /**
- * The cookie that clients of this server send; PipeWire compares no cookie and creates none, so this makes
- * one.
+ * The cookie that clients of this server send. PipeWire compares no cookie and creates none, so this
+ * function makes one if the file is missing.
  */
 function cookieOf({ directory }: SoundServer): Buffer {
   const path = join(directory, '.config/pulse/cookie');
@@ -167,9 +167,9 @@ function assertNamed(traced: readonly TraceLine[]): void {
   }
 }
 
-/** Every capture must decode to the lines that were printed while it was made. */
-function assertReadsBack(list: string, traced: readonly TraceLine[]): void {
-  const { files, read } = capturesOf(pathToFileURL(list));
+/** Every capture in the list must decode to the lines that were printed while it was made. */
+function assertReadsBack(listPath: string, traced: readonly TraceLine[]): void {
+  const { files, read } = capturesOf(pathToFileURL(listPath));
   const numbers = new Set(traced.map(({ connection }) => connection));
   assert.equal(files.length, 2 * numbers.size);
   for (const number of numbers) {
@@ -217,8 +217,8 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     const wav = join(sound.directory, 'tone.wav');
     writeTone(wav, { title: 'A tone', artist: '', album: '', seconds: 1 });
     const directory = temporaryFolder(t);
-    const list = join(directory, 'capture.json');
-    const tracer = await startTracer(t, sound.env, '--json', '--data', '--raw', list);
+    const listPath = join(directory, 'capture.json');
+    const tracer = await startTracer(t, sound.env, '--json', '--data', '--raw', listPath);
     assert.equal(statSync(tracer.path).mode & 0o777, 0o600);
     const env = { ...sound.env, PULSE_SERVER: `unix:${tracer.path}` };
     const runTraced = (program: string, ...args: string[]): Promise<string> => outcome(env, program, args);
@@ -282,7 +282,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     const names = new Set(traced.map(({ command }) => command));
     for (const name of EXPECTED_COMMANDS) assert.ok(names.has(name), name);
     assert.ok(traced.some((line) => line.declined?.join() === 'shm,memfd'));
-    assertReadsBack(list, traced);
+    assertReadsBack(listPath, traced);
     const keptFiles = readdirSync(directory).map((name) => readFileSync(join(directory, name)));
     for (const bytes of [...keptFiles, Buffer.from(tracer.out()), Buffer.from(tracer.err())]) {
       for (let at = 0; at < COOKIE_BYTES; at += COOKIE_PIECE_BYTES)

@@ -44,8 +44,8 @@ export async function startTracer(
 }
 
 /**
- * Starts a tracer with any arguments, also one that runs a command, which prints no address for other
- * clients.
+ * Starts a tracer with any arguments. A tracer that runs a command prints no address, so a test cannot start
+ * it by `startTracer`.
  */
 export const spawnTrace = (t: TestContext, env: Environment, ...args: readonly string[]): Spawned =>
   spawned(t, env, [process.execPath, ENTRY, 'trace', ...args]);

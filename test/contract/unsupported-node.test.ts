@@ -113,7 +113,10 @@ function withBinaries(t: TestContext, natives: Readonly<Record<string, 'unloadab
   return join(folder, 'main.js');
 }
 
-/** Starts the program, which loads a binary and then ends because its configuration does not exist. */
+/**
+ * Starts the program. If the program can load a binary, it ends with status 78, because its configuration
+ * does not exist.
+ */
 function startWith(entry: string) {
   return spawnSync(process.execPath, [entry, '--allow-root', '--config', '/nonexistent.yaml'], {
     encoding: 'utf8',

@@ -1,5 +1,6 @@
 // Commands to children: each is answered once, in time and in order, also when the child dies. The audio
-// backend, which reads the meters, is notified whether anybody watches them.
+// backend, which reads the meters, is notified whether anybody watches them. The fixture `obedient` does not
+// know the word `who`, so it answers with the number of its thread.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -16,6 +17,7 @@ test('a command that fails with an exception is an internal fault, and its threa
   const detail = 'The command ended in an unexpected error';
   assert.deepEqual(answer, { ok: false, error: { fault: 'internal', detail } });
 
+  // The error that `fail` throws has the text `a secret path`. It is in the log, but not in the answer.
   const loggedStacks = () => recorder.lines.map(({ fields }) => fields['stack']).join();
   await recorder.until(() => loggedStacks().includes('a secret path'));
   assert.deepEqual(await ask('audio', 'who'), threadBefore);
@@ -28,6 +30,7 @@ test('a command without an answer at the deadline is a time-out, and its late an
     error: { fault: 'timeout', detail: 'The audio backend gave no answer within 0.1 s' },
   });
 
+  // The fixture's `release` answers only its newest `keep`. The deadline of this `keep` has passed by then.
   assert.equal((await ask('audio', 'keep')).ok, false);
   // On a busy machine `release` itself may take longer than the deadline of 0.1 s, so it is repeated.
   let released = await ask('audio', 'release');
@@ -56,6 +59,7 @@ test('no more than 256 commands wait for one child, and the bound is per child',
   assert.equal(faultOf(refused), 'unavailable');
   assert.equal(settled, 0, 'a waiting command has been answered');
   assert.equal((await ask('power', 'who')).ok, true);
+  // The stop of the supervisor, at the end of the test, answers the waiting commands.
   t.after(() => Promise.all(waiting));
 });
 

@@ -8,7 +8,10 @@ import { type Supervised, startChildren } from './harness.js';
 const FIRST_FEED = 'discovery requests its first feed';
 const NEXT_FEED = 'discovery requests its next feed';
 
-/** Sends the bridge a word that the fixture knows, or the name of an operation to request. */
+/**
+ * Sends the bridge words: `exit`, or the names of operations to request. The fixture reports each reply to a
+ * request as the detail of its health.
+ */
 function sendWords({ recorder }: Supervised, ...words: readonly string[]): void {
   recorder.send({
     isWhole: false,
@@ -25,14 +28,15 @@ test('a bridge that dies is replaced and gets all records again, and a backend c
   const supervised = startChildren(t, { power: 'obedient', discovery: 'bridge' });
   const { recorder, ask } = supervised;
   await recorder.until(() => countOf(supervised, FIRST_FEED) === 1);
-  const before = await ask('power', 'who');
+  // The fixture `obedient` does not know the word `who`, so it answers with the number of its thread.
+  const threadBefore = await ask('power', 'who');
 
   sendWords(supervised, 'exit');
   await recorder.untilState('discovery', 'restarting', 1);
   assert.match(recorder.healthOf('discovery')?.detail ?? '', /^thread ended: exit code 7$/);
   await recorder.until(() => countOf(supervised, FIRST_FEED) === 2);
   assert.equal(countOf(supervised, NEXT_FEED), 0, 'the dead bridge requested no further changes');
-  assert.deepEqual(await ask('power', 'who'), before);
+  assert.deepEqual(await ask('power', 'who'), threadBefore);
   assert.equal(recorder.healthOf('power')?.restarts, 0);
 });
 
@@ -50,7 +54,8 @@ test('a reply to a thread that has died is dropped', async (t) => {
   sendWords(supervised, 'exit');
   await recorder.until(() => countOf(supervised, FIRST_FEED) === 2);
 
-  // The first request of each thread has the same number.
+  // The first request of each thread has the same number. So the late reply to the dead thread could count
+  // as the reply to this request.
   recorder.bridgeRequest = async () => {
     replyToDeadThread();
     return { status: 200, body: 'reply to the living thread' };

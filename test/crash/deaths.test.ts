@@ -54,6 +54,7 @@ for (const [word, detail, options] of DEATHS_ON_COMMAND) {
     const dying = ask('audio', word);
     await recorder.untilState('audio', 'restarting', 1);
     assert.match(recorder.healthOf('audio')?.detail ?? '', detail);
+    // `throw later` and `reject later` are answered before the thread dies.
     assert.ok(['none', 'unavailable'].includes(faultOf(await dying)), 'the command has another fault');
 
     await recorder.untilState('audio', 'up', 1);
@@ -168,6 +169,6 @@ test('a child is restarted after each of 5 deaths in 60 s, and stays failed for 
   assert.equal(recorder.healthOf('audio')?.state, 'failed');
   clock.advance(1);
   assert.equal(recorder.healthOf('audio')?.state, 'restarting');
-  // The six deaths are no longer counted, so this one is the first again.
+  // The six deaths are no longer counted, so the seventh death is the first again.
   await recorder.untilState('audio', 'restarting', 7);
 });

@@ -116,5 +116,6 @@ test('a child on demand stops cleanly with a thread and without one', async (t) 
   const awake = startRestingChild(t);
   await awake.ask('power', 'who');
   await awake.supervisor.stop();
+  // The fixture `obedient` logs this line when it stops.
   assert.ok(awake.recorder.lines.some(({ message }) => message === 'stops as told'));
 });

@@ -17,8 +17,8 @@ import { childrenUp, QUICK_HEARTBEAT, startChildren } from './harness.js';
 const DEADLINE_MS = 25_000;
 
 /**
- * While `isRefusing` is true, `new Worker` throws, because it reads a limit that throws. It throws as well
- * if the system has no thread to give (EAGAIN).
+ * While `isRefusing` is true, `new Worker` throws, because it reads a limit that throws. `new Worker` also
+ * throws if the system has no thread to give (EAGAIN).
  */
 class RefusableLimits {
   readonly maxYoungGenerationSizeMb = HEAP_LIMITS.maxYoungGenerationSizeMb;

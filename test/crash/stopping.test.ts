@@ -64,6 +64,7 @@ test('when two children ignore the stop, and all have little time, the last chil
 test('a stop that fails is logged and does not count as late, and a peer lost during the stop is not reported', async (t) => {
   const { supervisor, recorder } = await childrenUp(t, { audio: 'rejects-stop' });
   assert.deepEqual(await stopAndListKilled({ supervisor, recorder }), []);
+  // The fixture reports during its stop that its peer has gone, and then throws the error `cannot let go`.
   assert.equal(recorder.lines.at(-1)?.fields['detail'], 'cannot let go');
   assert.deepEqual(recorder.statesOf('audio'), ['connecting', 'up']);
 });

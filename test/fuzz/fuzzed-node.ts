@@ -55,7 +55,7 @@ upgrade: {enabled: true, resultFile: ${directory}/result.json, stateFile: ${dire
     sound,
     spy,
     proxies,
-    /** The calls to end the machine that the scripted logind has received. */
+    /** The calls that the scripted buses have received, and that would end the machine. */
     powerCalls: () => {
       const calls = buses.flatMap(({ received }) => received.map(({ text }) => text));
       return calls.filter((text) => POWER_CALL_PATTERN.test(text));

@@ -112,6 +112,7 @@ function damagedRequest(text: string, random: SeededRandom): string {
 const HIDDEN_BYTES = HIDDEN.length;
 /**
  * Headers that leave open where the body ends: the node must refuse the request, and read nothing after it.
+ * Some have a space before the name or before the colon on purpose.
  */
 const UNCLEAR_FRAMINGS = [
   ...'Content-Length: 0, 5 | Content-Length: +0 | Content-Length: -1 | Content-Length: 0x0'.split(' | '),
@@ -139,7 +140,7 @@ const MALFORMED_SIZES = [
 ];
 /** Each is the end of a request: framing headers and a body. Another request is in or behind the body. */
 const HIDING_FRAMINGS: readonly string[] = [
-  // Here the body itself is the hidden request.
+  // In the first three, the body itself is the hidden request.
   `Content-Length: ${HIDDEN_BYTES}\r\n\r\n${HIDDEN}`,
   `Transfer-Encoding: chunked\r\n\r\n${HIDDEN_BYTES.toString(16)}\r\n${HIDDEN}\r\n0\r\n\r\n`,
   `Transfer-Encoding: chunked\r\n\r\n${HIDDEN_BYTES.toString(16).toUpperCase()};x=y\r\n${HIDDEN}\r\n0\r\n\r\n`,

@@ -60,6 +60,7 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
       const random = new SeededRandom(SEED);
       const proxy = node.proxies[peer];
       const { daemon } = node.survivor;
+      // The daemon measures levels only while a stream requests them (docs/events.md, "Levels").
       const stream = await daemon.events('?types=audio.level');
       for (let storm = 0; storm < STORMS; storm += 1) {
         proxy.lie();

@@ -8,7 +8,7 @@ import { until } from '../until.js';
 
 /**
  * The daemon may have this many more threads and descriptors than at the beginning. libuv and V8 start some
- * threads only when they need them, and a backend may have a file open at that moment.
+ * threads only when they need them, and a backend may have a file open while the test counts.
  */
 const EXTRA_MAX = 8;
 /** A backend whose threads died too often rests for 60 s (docs/http-api.md, "Backends that are away"). */

@@ -1,6 +1,6 @@
 // Rows of the table (row.ts) about Bluetooth, on a scripted BlueZ with three adapters. `house` has the
 // first, `plain` the second, and `cards` the third. The idle time of `plain`, and the scans and pairing
-// modes of `cards`, are over at once.
+// modes of `cards`, are over at once. house.ts adds the loudspeaker `SPEAKER` to the first adapter.
 
 import assert from 'node:assert/strict';
 import type { BluetoothRecord, DeviceRecord } from '../../../src/protocol/actor/schemas.js';

@@ -26,8 +26,8 @@ openssl x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -out 
 `;
 const USER = 'node';
 const PASSWORD = 'secret of the house';
-const ROUNDS = 101;
-const COMMAND = 'services/user/player.service/set';
+const HASH_ROUNDS = 101;
+const COMMAND_TOPIC = 'services/user/player.service/set';
 
 export interface BrokerNode extends DrivenNode {
   readonly house: Driver;
@@ -42,8 +42,8 @@ export interface BrokerNode extends DrivenNode {
 /** A line of mosquitto's password file (mosquitto_passwd(1)). */
 function passwordLine(user: string, password: string): string {
   const salt = randomBytes(12);
-  const hash = pbkdf2Sync(password, salt, ROUNDS, 64, 'sha512');
-  return `${user}:$7$${ROUNDS}$${salt.toString('base64')}$${hash.toString('base64')}\n`;
+  const hash = pbkdf2Sync(password, salt, HASH_ROUNDS, 64, 'sha512');
+  return `${user}:$7$${HASH_ROUNDS}$${salt.toString('base64')}$${hash.toString('base64')}\n`;
 }
 
 async function startSecureBroker(t: Ending, folder: string) {
@@ -108,14 +108,14 @@ export const BROKER_ROWS: readonly Row<BrokerNode>[] = [
     title: 'mqtt.control decides whether commands are carried out',
     run: async ({ spy, units }) => {
       await spy.untilHolds('house/cellar/status', (text) => text === 'online');
-      await spy.publish(`house/cellar/${COMMAND}`, 'stop');
+      await spy.publish(`house/cellar/${COMMAND_TOPIC}`, 'stop');
       // The node answers `who` with its status. The command before it would have reached the node by then.
       const countAnswers = () => spy.texts('house/cellar/status').length;
       const before = countAnswers();
       await spy.publish('house/cellar/who', '');
       await until('the node has answered', () => countAnswers() > before);
       assert.ok(!units.calls.some((call) => call.startsWith('StopUnit')));
-      await spy.publish(`house/attic/${COMMAND}`, 'start');
+      await spy.publish(`house/attic/${COMMAND_TOPIC}`, 'start');
       await until('the unit is started', () => units.calls.includes('StartUnit player.service replace'));
       await spy.untilHolds('house/attic/services/user/player.service', (text) =>
         text.includes('"running":true'),

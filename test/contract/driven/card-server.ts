@@ -1,6 +1,7 @@
-// A scripted sound server with a card of two profiles, and an output and an input of two ports each. Its
-// profile and its ports can be switched. It is scripted because a real sound server has no card on a machine
-// without sound hardware. The tests in test/hardware have real cards, on an emulated machine.
+// A scripted sound server with a card of two profiles, and an output and an input of two ports each. The
+// profile of the card, and the ports of output and input, can be switched. The server is scripted because a
+// real sound server has no card on a machine without sound hardware. The tests in test/hardware have real
+// cards, on an emulated machine.
 
 import {
   bytesOf,
@@ -68,6 +69,7 @@ export async function startCardServer(t: Ending) {
     },
     [COMMAND.setSourcePort]: ({ tag, fields }, responder) => {
       state.inputPort = lastText(fields);
+      // No event is needed, because the daemon also reads the input again after the reply.
       return responder.reply(tag);
     },
     [COMMAND.setSinkPort]: ({ tag, fields }, responder) => {

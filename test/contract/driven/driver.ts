@@ -26,7 +26,7 @@ export class Driver {
     return driver;
   }
 
-  /** Opens one more stream, which stays open until the daemon ends. */
+  /** Opens one more stream. A row may close the stream; otherwise it ends with the daemon. */
   async openStream(query: string): Promise<EventConsumer> {
     const stream = await this.daemon.events(query);
     this.#streams.push({ stream, from: 0 });

@@ -1,7 +1,7 @@
 // Starts the daemons that most rows of the table share: four built daemons on private buses and sound
-// servers. `house` has every backend. `plain` has the same backends. Their keys have the default there, or
-// another value than in `house`. `bare` has no backend. `cards` has a scripted sound server with a card, a
-// unit whose log is not served, and Bluetooth.
+// servers. `house` has every backend. `plain` has the same backends. Most of their keys have the default
+// there, or another value than in `house`. `bare` has no backend. `cards` has a scripted sound server with a
+// card, a unit whose log is not served, and Bluetooth.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -25,13 +25,15 @@ export const HOUSE_PROGRAMS = ['pulseaudio', 'pactl', 'pacat', 'dbus-daemon'];
 
 export const COOKIE = 'c'.repeat(256);
 /**
- * Durations of the configuration, in seconds. Each of them is over at once, because hasten.ts shortens timers
- * of exactly these lengths. No other timer of the daemon is as long, and no key allows much less.
+ * Durations of the configuration, in seconds. Each of them is over at once, because hasten.ts shortens
+ * timers of exactly these lengths. No other timer of the daemon has such a length. The durations are not
+ * shorter, because `idleTimeout` must be 60 s at least, and the two others 10 s.
  */
 const HASTENED_S = { scanTimeout: 11, pairingTimeout: 17, idleTimeout: 61 } as const;
 /**
- * A sleep of this length is over at once, too. It is no whole number, so no other timer is as long. In binary
- * it is exact, and hasten.ts compares exact lengths.
+ * A sleep of this length begins its fade at once, too. If nothing plays, there is no fade, and the sleep is
+ * over at once. The length is no whole number of minutes, so no other timer has this length. In binary it is
+ * exact, and hasten.ts compares exact lengths.
  */
 export const HASTENED_SLEEP_MINUTES = 1.25;
 const HASTEN_URL = new URL('./hasten.js', import.meta.url).href;
@@ -148,12 +150,9 @@ export async function startHouse(t: Ending): Promise<House> {
   const path = (name: string): string => join(folder, name);
   const [sound, userBus, systemBus] = await Promise.all([startPulseAudio(), privateBus(t), privateBus(t)]);
   t.after(() => sound.stop());
-  const userUnits = await UnitManager.start(
-    t,
-    userBus.address,
-    'player.service spare.service',
-    'check.service upgrade.service',
-  );
+  const services = 'player.service spare.service';
+  const oneshots = 'check.service upgrade.service';
+  const userUnits = await UnitManager.start(t, userBus.address, services, oneshots);
   const systemUnits = await UnitManager.start(t, systemBus.address, 'other.service');
   const logind = await startLogind(t, systemBus.address);
   const bluez = await startBluez(t, systemBus.address);

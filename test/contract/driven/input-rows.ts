@@ -24,9 +24,7 @@ async function withInput(node: House, input: string, use: () => Promise<void>): 
   }
 }
 
-/**
- * Matches an output of pactl that has `part` in none of its lines. `[\s\S]` also matches the end of a line.
- */
+/** Matches a text if none of its lines has `part`. `[\s\S]` also matches the end of a line. */
 const without = (part: string): RegExp => new RegExp(`^(?![\\s\\S]*${part})`);
 
 export const INPUT_ROWS: readonly Row<House>[] = [
@@ -90,9 +88,10 @@ export const INPUT_ROWS: readonly Row<House>[] = [
   {
     drives: ['key pulseaudio.listen', 'key pulseaudio.listenLatency'],
     title:
-      'pulseaudio.listen plays an input to an output when it appears, with the delay pulseaudio.listenLatency',
+      'an input that appears is played to its output of pulseaudio.listen, with the delay pulseaudio.listenLatency',
     run: (node) =>
       withInput(node, 'phono', async () => {
+        // `houseConfig` (house.ts) lets `living` play the input `phono`, with a delay of 250 ms.
         await untilPactl(node, /source=phono sink=living latency_msec=250 /, 'list', 'modules');
         await node.house.post('/audio/inputs/phono/listen/stop', { output: 'living' });
         await untilPactl(node, without('source=phono sink'), 'list', 'modules');

@@ -65,6 +65,7 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
       await withPlayer(node, async () => {
         const [player] = await node.house.read<readonly PlayerRecord[]>('/players');
         assert.equal(player?.metadata?.['xesam:title'], 'Song');
+        // `Scripted` is the identity that scripted-player.ts gives to each player.
         await node.house.untilEvent('player.added', (data) => data.includes('"Scripted"'));
       });
       await node.house.untilEvent('player.removed', (data) => data.includes('MediaPlayer2.one'));
@@ -75,6 +76,7 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
     drives: ['key players.ignore'],
     title: 'a player of players.ignore is in no list, and its commands are 404',
     run: async (node) => {
+      // The configuration of `house` (house.ts) ignores the players `unseen*`.
       const unseen = await ScriptedPlayer.start(node.ending, node.userBus, 'unseen.instance1');
       await withPlayer(node, async () => {
         const players = await node.house.read<readonly PlayerRecord[]>('/players');
@@ -126,6 +128,7 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
       const arePlaying = (count: number) => (records: readonly PlayerRecord[]) =>
         records.filter(({ playback_status: status }) => status === 'Playing').length === count;
       await plain.untilRead<readonly PlayerRecord[]>('/players', ({ length }) => length === 2);
+      // A scripted player records the call of Pause, but does not obey. So in the end both are `Playing`.
       for (const [index, player] of players.entries()) {
         player.change({ PlaybackStatus: textVariant('Playing') });
         await plain.untilRead('/players', arePlaying(index + 1));
@@ -166,6 +169,7 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
       withPlayer(node, async (player) => {
         player.change({ Shuffle: flagVariant(true) });
         await node.house.untilEvent('player.updated', (data) => data.includes('"shuffle":true'));
+        // `player.change` would also announce the new position. A jump is announced only by `Seeked`.
         player.properties['org.mpris.MediaPlayer2.Player'] = {
           ...player.properties['org.mpris.MediaPlayer2.Player'],
           Position: new Variant('x', BigInt(JUMP_US)),

@@ -1,6 +1,7 @@
-// Rows of the table (row.ts) about the sound server: `pulseaudio`, what is below /audio, and its events.
-// input-rows.ts has the rows about inputs. `house` and `plain` are on a real PulseAudio with the outputs
-// `living` and `kitchen`, `cards` is on a scripted server.
+// Rows of the table (row.ts) about the sound server: the keys of `pulseaudio`, the routes below /audio, and
+// the events of the backend `audio`. input-rows.ts has the rows about inputs. `house` and `plain` are on a
+// real PulseAudio with the outputs `living` and `kitchen`, `cards` is on a scripted server. `houseConfig`
+// (house.ts) has the limit, label, start volume and group that the rows expect.
 
 import assert from 'node:assert/strict';
 import type {
@@ -60,12 +61,13 @@ export const SOUND_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['operation sleep', 'operation startSleep', 'operation stopSleep', 'event audio.sleep'],
-    title: 'a sleep pauses a player at its time, and a sleep that is stopped is no longer active',
+    title: 'a sleep pauses a player when the sleep is over, and a sleep that is stopped is no longer active',
     run: async ({ house, userBus, ending, bare }) => {
       const untilActive = (expected: boolean) =>
         house.untilRead<SleepRecord>('/audio/sleep', ({ active }) => active === expected);
       await house.post('/audio/sleep', { minutes: 30 });
       await untilActive(true);
+      // A sleep has a fade of 20 s by default (`FADE_S` of actors/audio/sleep.ts).
       await house.untilEvent('audio.sleep', (data) => data.includes('"fade":20'));
       await house.post('/audio/sleep/stop');
       await untilActive(false);
@@ -73,6 +75,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
         PlaybackStatus: textVariant('Playing'),
       });
       await house.untilRead<readonly unknown[]>('/players', ({ length }) => length === 1);
+      // Nothing plays to an output, so this sleep has no fade, and is over at once (hasten.ts).
       await house.post('/audio/sleep', { minutes: HASTENED_SLEEP_MINUTES });
       await untilActive(false);
       assertCalled(player, 'Pause');
@@ -152,6 +155,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
       await untilPactl(node, / 33% /, 'get-sink-volume', 'living');
       await untilPactl(node, /yes/, 'get-sink-mute', 'living');
       await node.house.untilEvent('audio.output.updated', (data) => /"muted":true/.test(data));
+      // Without a body, the command toggles the mute.
       await node.house.post('/audio/server/mute');
       await untilPactl(node, /no/, 'get-sink-mute', 'living');
     },

@@ -37,6 +37,10 @@ export class UnitManager {
     this.#units = units;
   }
 
+  /**
+   * Starts a systemd that has these units. `services` and `oneshots` are names, separated by spaces. A unit
+   * of `oneshots` is of the kind `oneshot`.
+   */
   static async start(t: Ending, address: string, services: string, oneshots = ''): Promise<UnitManager> {
     const unit = (isOneshot: boolean) => (name: string) => {
       const state = ['inactive', 'dead'] as const;
@@ -147,7 +151,8 @@ export class UnitManager {
   }
 
   #propertiesAt(path: string): Record<string, Variant> {
-    // upgrade-units.ts knows a new start of systemd by its new time. This systemd starts only once.
+    // This is the time at which systemd has started. upgrade-units.ts recognizes a new start by a new time.
+    // This systemd starts only once.
     if (path === SYSTEMD_PATH) return { UserspaceTimestampMonotonic: new Variant('t', 17n) };
     const unit = this.#units.find(({ name }) => unitPath(name) === path);
     if (unit === undefined) return { LoadState: new Variant('s', 'not-found') };

@@ -37,7 +37,8 @@ const untilPlayerUnit = ({ house }: House, values: Partial<ServiceRecord>): Prom
 export const UNIT_ROWS: readonly Row<House>[] = [
   {
     drives: ['key systemd.enabled', 'key systemd.system', 'key systemd.user', 'operation services'],
-    title: 'the units of systemd.system and systemd.user are shown in their order',
+    title:
+      'the units of systemd.system are listed before those of systemd.user, each in the order of the configuration',
     run: async ({ house, plain, bare }) => {
       const units = await house.read<readonly ServiceRecord[]>('/services');
       const listed = units.map(({ scope, name, url = '' }) => `${scope} ${name} ${url}`.trim());
@@ -84,6 +85,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
     drives: ['key api.logs', 'operation unitLog'],
     title: "a unit's log is what journalctl prints, unless api.logs is false",
     run: async ({ house, cards }) => {
+      // `journalctl` is a script of house.ts, which prints its arguments as one entry with the priority 5.
       const [line] = await house.read<readonly { message: string; priority: number }[]>(
         `${PLAYER_UNIT}/log?lines=7`,
       );
@@ -173,7 +175,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['key upgrade.progressSocket', 'event upgrade.progress'],
-    title: 'a line on upgrade.progressSocket is an event, also one of tonearm progress',
+    title: 'a line on upgrade.progressSocket is an event, also a line that tonearm progress sends',
     run: async ({ house, path }) => {
       const socket = path('progress.sock');
       await sendLine(socket, { event: 'progress', percent: 40, current: 2, step: 'fetch' });
@@ -188,6 +190,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
       ]);
       assert.equal(String(written.stderr), '');
       await house.untilEvent('upgrade.progress', (data) => data.includes('"event":"end"'));
+      // The first line has begun a run, and the line `end` has ended this run.
       await house.untilRead<UpgradeRecord>('/upgrade', ({ run }) => run.state === 'idle');
     },
   },
