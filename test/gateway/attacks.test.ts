@@ -21,7 +21,7 @@ test('a request that is refused before its body arrives leaves the connection us
   const head = `Host: 127.0.0.1\r\nOrigin: http://evil.example\r\nContent-Length: 16\r\n\r\n`;
   connection.write(`POST /audio/server/mute HTTP/1.1\r\n${head}{"mut`);
   await connection.until((text) => text.startsWith('HTTP/1.1 403 '));
-  // The second brace is the last of the 16 bytes of the body.
+  // The second brace is the last of the 16 bytes of the body. No route has the path of the next request.
   connection.write('ed": true}}GET /audio/kind HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
   const received = await connection.until((text) => answerCount(text) === 2);
   assert.match(received, /HTTP\/1\.1 404 /);

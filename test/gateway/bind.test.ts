@@ -66,6 +66,7 @@ const rows: [bind: string[], interfaces: InterfaceAddresses, expected: string][]
   [['::ffff:192.0.2.9'], INTERFACES, 'absent ::ffff:192.0.2.9'],
   [['127.0.0.1', '::ffff:127.0.0.1'], INTERFACES, '127.0.0.1'],
   [['::ffff:0:0', '127.0.0.1'], INTERFACES, '0.0.0.0'],
+  // The prefix of this address is `::ffff:0:`, not `::ffff:`. So it is not 127.0.0.1 in IPv6 form.
   [['::ffff:0:7f00:1', '127.0.0.1'], INTERFACES, '127.0.0.1 absent ::ffff:0:7f00:1'],
   [['fe80::2'], INTERFACES, 'fe80::2%eth0'],
   [['fe80::2%eth0'], INTERFACES, 'fe80::2%eth0'],
@@ -174,6 +175,7 @@ test('addresses that cannot be read for a while change nothing', () => {
     machine.clock.advance(10_000);
     assert.deepEqual(machine.open, ['10.0.0.2']);
   }
+  // The first line has the level info: it names the address that is listened on.
   const [, ...warnings] = machine.logged;
   assert.deepEqual(warnings, ['warn the network addresses cannot be read: Error: too many open files']);
 });

@@ -88,6 +88,7 @@ describe('faults', () => {
       'Field output must be a non-empty string of at most 4096 characters or a non-negative integer, got ""',
     ],
     ['move', '{"output":-1}', /non-negative integer, got -1/],
+    // A long value is repeated only in part, so the expression ends in the middle of the value.
     [
       'port',
       JSON.stringify({ port: 'x'.repeat(4097) }),
@@ -100,7 +101,7 @@ describe('faults', () => {
     ['mute', '{"muted":true', /not valid JSON/],
     ['mute', ' ', /not valid JSON/],
     ['mute', Buffer.from('{"\xc3("}', 'latin1'), /UTF-8/],
-    // A long value is repeated only in part.
+    // The whole detail has fewer than 200 characters, although the value has 60 000.
     ['volume', JSON.stringify({ volume: 'x'.repeat(60_000) }), /^.{50,199}$/],
   ];
   for (const [name, body, detail] of rows) {

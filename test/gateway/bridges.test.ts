@@ -107,6 +107,8 @@ describe('a request of a bridge', () => {
     gateway.listener.health('audio', { state: 'connecting', since: 1, restarts: 0 });
     assert.equal(batches.length, 1);
     const changes = batches[0]?.changes.map(({ kind, collection, key }) => `${kind} ${collection} ${key}`);
+    // `bringUp` of scripted-backends.ts has put these records. Records whose removal has no event, such as
+    // `audio.server`, stay.
     const removals = ['drop audio.outputs 0', 'drop audio.outputs 1', 'drop audio.clients 7'];
     assert.deepEqual(changes, ['put backends audio', ...removals]);
   });
@@ -166,6 +168,7 @@ describe('a bridge', () => {
   test('a bridge learns of the removal of a unit, even if the bridge is slow', () => {
     const unit = put('systemd.services', 'user/a', { name: 'a' });
     const unitRemoval = drop('systemd.services', 'user/a');
+    // The journal does not keep the removal of a unit. A bridge that has missed it gets the whole state.
     for (const isSlow of [false, true]) {
       const node = new NodeWithBridge();
       node.change(unit);
@@ -209,7 +212,8 @@ describe('a bridge', () => {
     const formerBatches: ChangeBatch[] = [];
     node.feeds.continueFeed('mqtt', true, (batch) => formerBatches.push(batch));
     node.feeds.continueFeed('mqtt', false, (batch) => formerBatches.push(batch));
-    // The thread has ended. The feed learns of the next thread only when that one sends its first request.
+    // The former thread has ended. The feed does not know this before the first request of the next thread.
+    // So it still sends output 1 to the former thread, as that thread's second batch.
     node.change(output(1));
     node.change(output(2));
     assert.equal(node.batches.length, 0);
@@ -232,13 +236,14 @@ describe('the changes that wait for a slow bridge', () => {
     const node = new NodeWithBridge();
     node.change(put('systemd.services', 'user/a', { name: 'a' }));
     node.requestFeed(true);
+    // The journal does not keep the removal of a unit, so the bridge needs the whole state.
     node.change(progress(1), drop('systemd.services', 'user/a'), progress(2));
     assert.deepEqual(node.requestFeed(), [progress(1), progress(2), AUDIO_UP, SERVED_ADDRESSES]);
     assert.equal(node.batches.at(-1)?.isWhole, true);
   });
 
   const CHANGES = 1100;
-  /** How many of them the journal keeps (docs/events.md, "Coming back"). */
+  /** The journal keeps this many actions, and as many removals (docs/events.md, "Coming back"). */
   const KEPT = 1024;
   const keptActions: readonly Change[] = Array.from({ length: KEPT }, (_, index) =>
     progress(CHANGES - KEPT + index),

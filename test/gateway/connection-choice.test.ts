@@ -98,7 +98,8 @@ test('a connection that closes makes room for one other connection of its peer',
     connections.add(arrived);
     return arrived;
   };
-  // With this connection there are more than one peer may have, so the peers are counted.
+  // `takeSurplus` counts the connections of each peer only if all peers together have more than `perPeer`.
+  // With B they have four.
   arrive('B');
   const leaving = arrive('A');
   arrive('A');

@@ -49,7 +49,10 @@ class ScriptedAvahi {
   }
 }
 
-/** The names of a scripted Avahi, with a manual clock. */
+/**
+ * The names of a scripted Avahi, with a manual clock. `names.has` returns undefined if Avahi must be asked
+ * first.
+ */
 function withScriptedAvahi(t: TestContext) {
   const avahi = new ScriptedAvahi(t);
   const clock = new ManualClock();
@@ -134,6 +137,7 @@ test('a request whose Host is a name from Avahi is served like any other', async
     'POST /audio/server/mute',
     'Content-Type: application/json\r\nContent-Length: 14\r\n\r\n',
   );
+  // The body goes out after the head, in a packet of its own.
   await new Promise((resolve) => setImmediate(resolve));
   command.write(body);
   await command.until((text) => text.startsWith('HTTP/1.1 202 '));

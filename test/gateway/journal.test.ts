@@ -16,7 +16,7 @@ const POSITION = put('players.position', 'mpv', 1);
 
 const SIGNS = { record: '+', removal: '-', action: '!' };
 
-/** Sequence number, sign, key and text: `2-7="a"`. */
+/** Sequence number, sign, key, `=` and text: `2-7="a"`. An action has an empty key: `3!=1`. */
 const textOf = ({ sequence, kind, key, json }: JournalEntry): string =>
   `${sequence}${SIGNS[kind]}${key}=${json}`;
 
@@ -122,7 +122,10 @@ test('a backend that goes down loses the records whose removal has an event, and
   assert.deepEqual(journal.dropsWhenAway('systemd'), []);
 });
 
-/** How many of the latest changes of each kind the journal keeps. */
+/**
+ * How many of the latest changes of each kind the journal keeps. The bounds are `KEPT_ENTRIES_MAX` (1024)
+ * and `KEPT_MAX_BYTES` (2 MiB) in src/gateway/journal.ts. 2 MiB have room for 209 texts of 10 kB.
+ */
 const KEPT: readonly (readonly [
   name: string,
   changesOf: (index: number) => readonly Change[],
@@ -142,7 +145,8 @@ for (const [name, changesOf, kept] of KEPT) {
 
     const entries = [...journal.entriesAfter(0)];
     assert.equal(entries.length, kept);
-    const lastForgotten = journal.newestSequence - kept * changesOf(0).length;
+    const sequencesPerRound = changesOf(0).length;
+    const lastForgotten = journal.newestSequence - kept * sequencesPerRound;
     const isRelevant = () => true;
     assert.ok(journal.isCompleteAfter(lastForgotten, isRelevant));
     assert.ok(!journal.isCompleteAfter(lastForgotten - 1, isRelevant));

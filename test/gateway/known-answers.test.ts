@@ -24,6 +24,7 @@ test('one answer more than the gateway keeps makes it forget the tag of the olde
   // reverse order, so that the newest question becomes the one that was asked longest ago.
   for (let lines = ANSWERS_KEPT + 1; lines > 1; lines -= 1)
     assert.equal((await requestLog(lines, tags.get(lines))).status, 304, `lines=${lines}`);
+  // The gateway has forgotten question 1. The answer to it makes the gateway forget the newest question.
   assert.equal((await requestLog(1, tags.get(1))).status, 200);
   assert.equal(
     (await requestLog(ANSWERS_KEPT + 1, tags.get(ANSWERS_KEPT + 1))).status,

@@ -83,6 +83,7 @@ test('requests are counted by operation and status, and requests without a route
 });
 
 test('a duration is counted in the bucket of the least bound that it does not exceed', () => {
+  // The least of `BUCKET_BOUNDS_S` is 1 ms and the last one is 10 s. So 10 001 ms is in no bucket.
   const counts = new RequestCounts();
   for (const ms of [0, 1, 1.1, 10_000, 10_001]) counts.note('server', 200, ms);
   const { buckets, count, sumS } =

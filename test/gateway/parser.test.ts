@@ -1,6 +1,7 @@
-// How the parser of uWebSockets.js takes malformed heads of requests. The newer parser answers each of them
-// with an error. The parser for older C libraries answers none of them, and ends the connection after its own
-// time. Neither passes a malformed request on.
+// Tests how the parser of uWebSockets.js treats malformed heads of requests. The newer parser answers each
+// of them with an error. The parser for older C libraries answers none of them, and closes the connection
+// after 9 to 12 s (docs/development/what-we-learnt.md, "uWebSockets.js"). Neither parser passes a malformed
+// request on.
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
@@ -14,7 +15,10 @@ interface Natives {
 
 // build/test/gateway/parser.test.js -> the project's root
 const natives: Natives = await import(new URL('../../../packaging/natives.mjs', import.meta.url).href);
-/** Only the newer parser has a binary for Node 24. A machine that can load it takes it for every Node. */
+/**
+ * Only the newer parser has a binary for Node 24. A machine whose C library can load this binary uses the
+ * newer parser with every version of Node.
+ */
 const isNewerParser = natives.hasNative(24, process.arch, natives.thisGlibc());
 
 const START = 'POST /power/reboot HTTP/1.1\r\n';
@@ -28,7 +32,7 @@ const under = GatewayUnderTest.up(SETTINGS).closeAtEndOf({ after });
 
 describe('a malformed head', { concurrency: true }, () => {
   for (const [what, head] of HEADS)
-    test(`${what} is ${isNewerParser ? '400' : 'never answered'}, and its connection is closed`, async () => {
+    test(`a head ${what} is ${isNewerParser ? 'answered with 400' : 'never answered'}, and its connection is closed`, async () => {
       const received = await new RawConnection(under.port).write(head).untilClosed();
       assert.match(received, isNewerParser ? /^HTTP\/1\.1 400 / : /^$/);
       assert.deepEqual(under.backends.requests, []);

@@ -1,5 +1,6 @@
-// The gateway takes other settings while it serves (docs/configuration.md, "Reloading"). It forgets the
-// records of children that begin anew, also in streams. Real children: test/contract/reload.test.ts.
+// Tests that the gateway takes other settings while it serves (docs/configuration.md, "Reloading"). It
+// forgets the records of children that begin anew, and open event streams lose these records, too.
+// test/contract/reload.test.ts does the same with real children.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,6 +24,7 @@ test('a child that is started anew loses its old records, health and answers', a
   const outputs = await under.json('/audio/outputs');
 
   under.gateway.reconfigure({ ...SETTINGS, bind }, ['systemd']);
+  // The new child is not up yet. The answer waits for it, and must not have the old records.
   const answerOfNewChild = under.json('/services');
   listener.changes([unit('kept.service')]);
   listener.health('systemd', { state: 'up', since: 1, restarts: 0 });
@@ -37,6 +39,7 @@ test('a child that is started anew loses its old records, health and answers', a
 
 test('a disabled child is in no answer any more, and a request that waits for it ends', async (t) => {
   const under = new GatewayUnderTest().closeAtEndOf(t);
+  // No backend is up in this test, so the answer to this request waits for the first report of systemd.
   const waiting = under.fetch({ path: '/services' });
   // The gateway has read the first request when it answers a later one.
   await under.fetch({ path: '/health' });

@@ -45,7 +45,7 @@ function commandOf(route: Route): string {
       : '';
   const address = `localhost:8018${path}`;
   const url = route.kind === 'events' ? `'${address}?snapshot=1'` : address;
-  // Whoever can read the cookie may play.
+  // Everybody who can read the file `cookie` may play on the node.
   const protection = route.kind === 'cookie' ? ' && chmod 600 cookie' : '';
   return `curl ${CURL_OPTIONS[route.kind] ?? ''}${body}${url}${protection}`;
 }
@@ -113,7 +113,8 @@ const rows: [path: string, expected: string][] = [
 ];
 
 for (const [path, expected] of rows)
-  test(`${JSON.stringify(path)} is ${expected}`, () => assert.equal(outcomeOf(path), expected));
+  test(`the path ${JSON.stringify(path)} leads to ${expected}`, () =>
+    assert.equal(outcomeOf(path), expected));
 
 test('a path that is read and changed has both methods, in whatever spelling', () => {
   const methods = (path: string): string => {

@@ -1,4 +1,5 @@
-// The routes of docs/http-api.md, "Routes", a row per line, over real HTTP.
+// Tests routes of docs/http-api.md, "Routes", over real HTTP: every POST route, and a part of the GET
+// routes.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
@@ -23,7 +24,7 @@ const DEVICE_VERBS = ['connect', 'disconnect', 'forget'] as const;
 
 const namesIn = (body: unknown) => (body as { name: string }[]).map(({ name }) => name);
 
-describe('every route with every backend', () => {
+describe('a gateway with every backend up', () => {
   const under = GatewayUnderTest.up().closeAtEndOf({ after });
   afterEach(() => {
     under.backends.answer = { ok: true, value: {} };
@@ -167,7 +168,7 @@ describe('every route with every backend', () => {
     ['/upgrade/start', undefined, upgrade({ do: 'start' })],
   ];
   for (const [path, body, expected] of mutations) {
-    test(`POST ${path} ${body ?? 'without body'}`, async () => {
+    test(`POST ${path} with ${body ?? 'no body'} is accepted, and the backend gets its command`, async () => {
       const bodyAndType = body !== undefined && { headers: { 'Content-Type': 'application/json' }, body };
       const { status, text, headers } = await under.fetch({ method: 'POST', path, ...bodyAndType });
       assert.deepEqual([status, text, headers['content-length']], [202, '', '0']);
@@ -223,7 +224,7 @@ describe('every route with every backend', () => {
     assert.equal(response.headers['cache-control'], 'no-store');
   });
 
-  test('the state of power is requested each time, and tagged by its text', async () => {
+  test('each GET of the state of power asks the backend, and the ETag changes with the state', async () => {
     under.backends.answer = { ok: true, value: { text: '{"reboot":true,"power_off":false}' } };
     const first = await under.fetch({ path: '/power/' });
     const second = await under.fetch({ path: '/power' });

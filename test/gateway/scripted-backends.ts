@@ -22,7 +22,10 @@ export class ScriptedBackends implements Backends {
   answer: Answer | Promise<Answer> = { ok: true, value: {} };
   /** The answer to the command `network`. The page sends it by itself, so it is not in `requests`. */
   network: NetworkRecord = { enabled: false, addresses: [], commands: [] };
-  /** If set, the next commands reject with this error. By the interface they never reject. */
+  /**
+   * If set, the next commands reject with this error. A real backend never rejects (`Backends`), so such a
+   * rejection stands for a defect inside the gateway.
+   */
   fault: Error | undefined;
   /** How long each answer takes, as on a slow node. */
   answerMs = 0;

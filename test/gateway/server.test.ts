@@ -14,8 +14,8 @@ import { RawConnection } from './raw-connection.js';
 test("a port that another gateway listens on is refused, not shared, with the kernel's reason", async (context) => {
   const first = GatewayUnderTest.up().closeAtEndOf(context);
   const second = GatewayUnderTest.up().closeAtEndOf(context);
-  // The kernel has chosen the port that each gateway has at 127.0.0.1, and such a port is never shared. So
-  // both now request one port by its number, at another address, where it is still free.
+  // At 127.0.0.1 the kernel has chosen a free port for each gateway, so the two ports differ. Here both
+  // gateways request the same port by its number, at another address, where nobody listens on it yet.
   const { port } = first;
   assert.deepEqual(first.gateway.listen(['127.0.0.2'], port).refused, []);
   assert.deepEqual(second.gateway.listen(['127.0.0.2'], port), { port, refused: ['127.0.0.2'] });
@@ -30,8 +30,11 @@ test('few descriptors allow few streams, which is logged; a stream that ends mak
   const warning = 'warn the limit of open files allows fewer event streams than the configuration';
   assert.deepEqual(under.logged, [warning]);
 
-  // A request that opens no stream takes no place of a stream.
-  for (let times = 0; times < 6; times += 1) {
+  // `connectionLimits` gives half of the 20 descriptors to connections, and half of these to streams.
+  const MAX_STREAMS = 5;
+  // A request that opens no stream takes no place of a stream, even if it is sent more often than streams
+  // may be open.
+  for (let times = 0; times <= MAX_STREAMS; times += 1) {
     assert.equal((await under.fetch({ path: '/events?exclude=server.info' })).status, 400);
     const { status, headers } = await under.fetch({ method: 'HEAD', path: '/events' });
     assert.deepEqual([status, headers['content-type']], [200, 'text/event-stream']);
@@ -43,12 +46,11 @@ test('few descriptors allow few streams, which is logged; a stream that ends mak
     assert.match(await connection.until((text) => text.includes('connected')), /^HTTP\/1\.1 200 /);
     return connection;
   };
-  // `connectionLimits` gives half of the 20 descriptors to connections, and half of these to streams.
-  const MAX_STREAMS = 5;
   const streams: RawConnection[] = [];
   while (streams.length < MAX_STREAMS) streams.push(await openStream());
 
-  // A refused stream takes no place of a request, because its connection ends.
+  // The connection of a refused stream ends. So even 20 refused streams, twice as many as the connections
+  // that may be open, leave room for requests.
   for (let times = 0; times < 20; times += 1) {
     const refused = new RawConnection(under.port).write(stream);
     const answer = await refused.untilClosed();
@@ -101,7 +103,7 @@ const LIMITS: readonly (readonly [clients: number, descriptors: number, limits: 
   ],
 ];
 for (const [clients, descriptors, limits] of LIMITS) {
-  test(`maxClients ${clients} and ${descriptors} descriptors: ${JSON.stringify(limits)}`, () =>
+  test(`maxClients ${clients} and ${descriptors} descriptors give the limits ${JSON.stringify(limits)}`, () =>
     assert.deepEqual(connectionLimits(clients, descriptors), limits));
 }
 

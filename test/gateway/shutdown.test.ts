@@ -4,17 +4,19 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { shutDown } from '../../src/gateway/shut-down.js';
 import { within } from '../../src/host/clock.js';
+import { Deferred } from '../deferred.js';
 import { NodeUnderTest } from './events/node-under-test.js';
 
 const DEADLINE_MS = 1800;
 
+/** One request is under way from the beginning. It is not answered unless the test calls `answerRequest`. */
 class ShutdownUnderTest extends NodeUnderTest {
-  /** Answers the request that is under way. */
-  answerRequest = (): void => undefined;
-  readonly #answered = new Promise<void>((resolve) => {
-    this.answerRequest = resolve;
-  });
+  readonly #answered = new Deferred<void>();
   readonly steps: string[] = [];
+
+  answerRequest(): void {
+    this.#answered.resolve();
+  }
 
   close(): Promise<void> {
     const { clock, hub: streams, steps } = this;
@@ -25,7 +27,7 @@ class ShutdownUnderTest extends NodeUnderTest {
         handler: {
           shutDown: async (withinMs) => {
             steps.push('refusing');
-            await within(clock, withinMs, this.#answered);
+            await within(clock, withinMs, this.#answered.promise);
           },
         },
         server: { close: () => steps.push(`closed after ${clock.monotonic()}`) },
@@ -74,6 +76,7 @@ describe('the end of the service', () => {
     node.answerRequest();
     await node.advance(100);
     assert.equal(quick.over, 'ended');
+    // 400 ms have passed. After this step 100 ms are left.
     await node.advance(DEADLINE_MS - 500);
     assert.equal(stalled.over, undefined);
     await node.advance(100);

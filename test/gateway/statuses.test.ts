@@ -137,16 +137,15 @@ describe('a refusal of a backend', () => {
   };
   for (const [fault, [status, path, body]] of Object.entries(statuses)) {
     test(`${fault} is ${status}, with the backend's own detail`, async () => {
-      under.backends.answer = {
-        ok: false,
-        error: { fault: fault as FaultCode, detail: `because "${fault}"\r\nX: y` },
-      };
+      // The line break in this detail must not add a header to the response.
+      const detail = `because "${fault}"\r\nX: y`;
+      under.backends.answer = { ok: false, error: { fault: fault as FaultCode, detail } };
       const isGet = fault === 'no-cookie' || fault === 'no-cover';
       const response = await under.fetch(isGet ? { path } : post(path, body));
       assertProblem(response, status, fault);
       const document = JSON.parse(response.text) as { title: string; detail: string };
       assert.equal(document.title, FAULTS[fault as FaultCode].title);
-      assert.equal(document.detail, `because "${fault}"\r\nX: y`);
+      assert.equal(document.detail, detail);
       assert.equal(response.headers['x'], undefined);
     });
   }

@@ -41,9 +41,9 @@ const words = (text: string): string[] => text.trim().split(/\s+/);
 
 describe('Host', () => {
   for (const header of words(TRUSTED))
-    test(`${header} is trusted`, () => assert.ok(isTrustedHost(header, rules)));
+    test(`the host ${header} is trusted`, () => assert.ok(isTrustedHost(header, rules)));
   for (const header of [...words(REFUSED), ...EMPTY_OR_WITH_SPACES])
-    test(`${JSON.stringify(header)} is refused`, () => assert.ok(!isTrustedHost(header, rules)));
+    test(`the host ${JSON.stringify(header)} is refused`, () => assert.ok(!isTrustedHost(header, rules)));
 
   test('a full hostname is also known by its first label, alone and below the suffixes of a home', () => {
     const rulesOfFullName = trustRules('kitchen.example.org', { hosts: [], origins: [], trustsHouse: false });
@@ -98,7 +98,7 @@ describe('Origin', () => {
       assert.equal(originStanding(origin, host, rules), standing));
   }
 
-  test('with * in the list every origin is allowed, null too', () => {
+  test('every origin is allowed, also null, if the configuration lists *', () => {
     const open = trustRules('kitchen', { hosts: [], origins: ['*'], trustsHouse: false });
     for (const origin of ['http://evil.example', 'null', 'capacitor://x'])
       assert.equal(originStanding(origin, 'kitchen', open), 'allowed');
@@ -107,7 +107,8 @@ describe('Origin', () => {
 
 type Standing = Parameters<typeof originProblem>[2];
 
-describe('a request may have an effect', () => {
+describe('the protection against pages of other sites', () => {
+  // `site` is the header Sec-Fetch-Site, and an empty text if a request has none.
   const rows: [method: string, standing: Standing, site: string, isAllowed: boolean][] = [
     ['POST', 'none', '', true],
     ['POST', 'none', 'same-origin', true],
@@ -130,7 +131,7 @@ describe('a request may have an effect', () => {
     ['HEAD', 'foreign', 'cross-site', true],
   ];
   for (const [method, standing, site, isAllowed] of rows) {
-    test(`${method}, origin ${standing}, ${site || 'no'} fetch site: ${isAllowed ? 'allowed' : 'refused'}`, () => {
+    test(`${method} from an origin of the standing "${standing}" with the fetch site "${site}" is ${isAllowed ? 'allowed' : 'refused'}`, () => {
       const fault = originProblem(method, 'http://x', standing, site);
       assert.equal(fault?.fault, isAllowed ? undefined : 'foreign-origin');
       const why = standing === 'foreign' ? /^Origin "http:\/\/x" is not/ : /another site/;

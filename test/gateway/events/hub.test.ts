@@ -144,11 +144,11 @@ test('a level is sent at once, without an id, to streams whose filter names leve
   assert.deepEqual(node.received(levelsOnly), [` ${levelEvent(0.5)}`, ` ${levelEvent(0.25)}`]);
   assert.deepEqual(node.received(audio), ['b-1 audio.updated [{"id":1}]']);
   assert.deepEqual(node.received(full), ['b-1 audio.updated [{"id":1}]']);
-  const returned = node.consumer('types=audio.level,audio.updated', { lastEventId: 'other-1' });
-  assert.ok(!node.received(returned).some((line) => line.includes('audio.level')));
-  const replayed = node.consumer('types=audio.level,power.action', { lastEventId: 'b-1' });
+  const withSnapshot = node.consumer('types=audio.level,audio.updated', { lastEventId: 'other-1' });
+  assert.ok(!node.received(withSnapshot).some((line) => line.includes('audio.level')));
+  const resumed = node.consumer('types=audio.level,power.action', { lastEventId: 'b-1' });
   node.publish([node.world.action('power.action')]);
-  assert.deepEqual(node.received(replayed), ['b-2 power.action {"n":1}']);
+  assert.deepEqual(node.received(resumed), ['b-2 power.action {"n":1}']);
 });
 
 test('a slow consumer gets only the newest level, after the events that wait', () => {
@@ -248,6 +248,7 @@ test('a client whose id is too old gets the kept removals and actions, then the 
   node.publishProgress(1100);
   node.publish([node.world.drop('audio.clients', '1')]);
 
+  // Only the last event of a snapshot has an id. The others repeat the id with which the client came.
   const lines = node.received(node.consumer('', { lastEventId: 'b-3' }));
   const ACTIONS_KEPT = 1024;
   assert.match(lines[0] ?? '', /^b-3 upgrade\.progress {"n":77}$/);
@@ -263,6 +264,7 @@ test('a consumer that reads nothing is not closed, has nothing written to it, an
   const quick = node.consumer();
   node.publishProgress(120, { pad: 'x'.repeat(10_000) });
   assert.ok(stalled.isOpen);
+  // Only the first lines of the stream wait to be read.
   assert.ok(stalled.connection.buffered < 1000, 'nothing was written to it meanwhile');
   assert.equal(node.received(quick).length, 120);
   assert.deepEqual(streamsOf(node), { open: 2, closedSlow: 0 });

@@ -48,10 +48,10 @@ export class NodeWorld {
     return keys.map((key) => ({ kind: 'drop', collection, key }));
   }
 
-  backend(putBackend: Backend, state: BackendState, detail?: string): readonly Change[] {
-    this.#backends.set(putBackend, state);
-    const json = JSON.stringify({ backend: putBackend, state, since: 0, restarts: 0, detail });
-    return [{ kind: 'put', collection: 'backends', key: putBackend, json }];
+  backend(name: Backend, state: BackendState, detail?: string): readonly Change[] {
+    this.#backends.set(name, state);
+    const json = JSON.stringify({ backend: name, state, since: 0, restarts: 0, detail });
+    return [{ kind: 'put', collection: 'backends', key: name, json }];
   }
 
   action(collection: 'power.action' | 'upgrade.progress', fields: object = {}): readonly Change[] {

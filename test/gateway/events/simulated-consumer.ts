@@ -37,7 +37,8 @@ export class SimulatedConsumer {
   #nextAction: number | undefined;
   /**
    * True while the consumer has received only a part of a snapshot. After a reconnection the actions of that
-   * part come again, and later ones may be missing.
+   * part may come again. The actions after that part may be missing, because the journal may have forgotten
+   * them meanwhile.
    */
   #isUnconfirmed = false;
   #previousId = '';

@@ -12,6 +12,7 @@ import { NodeUnderTest } from './node-under-test.js';
 import type { NodeWorld } from './node-world.js';
 import { SimulatedConsumer } from './simulated-consumer.js';
 
+/** An id that the node has sent. The ids that `reconnect` invents do not match. */
 const REAL_ID = /^b-[1-9]\d{0,5}$/;
 /** There are only a few names, so that they are used again, also under other keys. */
 const NAMES = ['Spotify', 'mpv', 'a movie'];
@@ -230,7 +231,7 @@ function runRound(seed: number, kind: Omit<ChangeOptions, 'random'>): number {
   const sorted = [...sequences].sort((a, b) => a - b);
   // The events of a snapshot have no id of their own: they repeat the one before.
   assert.deepEqual(sequences, sorted, 'ids never go back');
-  // `snapshots` counts marks, and each snapshot has one mark per backend.
+  // Each whole snapshot has one mark per backend.
   return slow.filter(({ model }) => model.marks > BACKENDS.length).length;
 }
 

@@ -61,6 +61,7 @@ for (const [name, data, received] of TEXTS) {
       { type: 'upgrade.progress', data: received, lastEventId: 'b-1' },
       { type: 'power.action', data: '"next"', lastEventId: 'b-2' },
     ]);
+    // The decoder throws if the bytes are not UTF-8.
     new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   });
 }

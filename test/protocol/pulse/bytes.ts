@@ -41,7 +41,7 @@ export function framed(
   return Uint8Array.from([...header.flatMap(word), ...payload]);
 }
 
-/** The number that means that there is none. */
+/** The number that stands for no object. It is also the tag of messages that answer no request. */
 const NONE = 0xffffffff;
 /** The numbers of commands (native-common.h of PulseAudio). */
 export const ERROR = 0;

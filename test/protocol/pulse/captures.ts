@@ -1,4 +1,4 @@
-// Reads captures. They are files with the frames that one side has sent, and a list of these files in JSON.
+// Reads captures. Each is a file with the frames that one side has sent. A list in JSON describes them.
 
 import { readFileSync } from 'node:fs';
 

@@ -10,7 +10,10 @@ const join = (...pieces: Uint8Array[]): Uint8Array => Uint8Array.from(pieces.fla
 
 type Delivered = readonly [channel: number, payload: number[]];
 
-/** Bytes of an older read. They follow each chunk, because all reads share one buffer. */
+/**
+ * Bytes of an older read, which follow each chunk here. In the daemon all reads share one buffer
+ * (actors/dial.ts).
+ */
 const STALE = framed([7, 7]);
 
 function framesIn(...chunks: Uint8Array[]): Delivered[] {

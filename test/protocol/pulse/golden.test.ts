@@ -1,4 +1,5 @@
-// Bytes captured from real servers decode to the values that were recorded beside them, however they are cut.
+// Bytes captured from real servers decode to the values that were recorded beside them, in one chunk and
+// byte by byte. A capture without its end is an error, or a shorter list.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -13,10 +14,12 @@ import { converse, ready, written } from './conversation.js';
 import { PEAKS } from './record-stream.js';
 
 const HEADER_BYTES = 20;
-/** Captures up to this size are cut everywhere, larger ones at every CUT_STRIDE bytes. */
+/**
+ * Captures up to this size are cut short to every length, larger ones to the multiples of CUT_STRIDE bytes.
+ */
 const CUT_EVERYWHERE_BYTES = 2000;
 const CUT_STRIDE = 4999;
-/** Larger captures are also cut at each of their first bytes. */
+/** Larger captures are also cut short to each length up to this one. */
 const CUT_BEGINNING_BYTES = 30;
 
 const { files, read } = GOLDEN;
@@ -38,7 +41,10 @@ const replies = files.flatMap((capture) => {
   return command === undefined ? [] : [{ capture, command, version: capture.negotiated_version ?? 35 }];
 });
 
-/** Sends the command under this tag, and returns what the session reads from these chunks. */
+/**
+ * Sends the command under this tag, and returns what the session reads from these chunks. The session's
+ * first request has tag 2. Requests before the command use up the tags from 2 on.
+ */
 function throughSession(
   command: RequestName,
   version: number,
@@ -75,7 +81,7 @@ function decode(bytes: Uint8Array, command: RequestName, version: number, end = 
   return value;
 }
 
-/** Where a capture is cut. */
+/** The lengths to which a payload is cut short. */
 const shorterLengths = ({ length }: Uint8Array): number[] =>
   Array.from({ length }, (_, at) => at).filter(
     (at) => length <= CUT_EVERYWHERE_BYTES || at <= CUT_BEGINNING_BYTES || at % CUT_STRIDE === 0,
@@ -182,7 +188,7 @@ for (const capture of files.filter(({ file }) => PEAK_REPLIES[file] !== undefine
       fragment === 'killed' ? [stream] : [stream, ...(peaksOf(Uint8Array.from(fragment), 2) ?? [])],
     );
     assert.ok(peaks.length > 5);
-    // The server plays a sine with these amplitudes from the beginning on.
+    // The last peak: the number of the stream, then the amplitudes of the sine that the server was playing.
     assert.deepEqual(peaks.at(-1), [0, 0.5, 0.25]);
     assert.deepEqual(deleted, isDeletionReplied ? [{ ok: true, value: undefined }] : []);
     assert.deepEqual(closed, []);

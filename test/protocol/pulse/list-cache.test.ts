@@ -23,6 +23,7 @@ const propsOfSong = (name: string): readonly number[] => wire.props(wire.textPro
 test('a list that is too long to be kept is read each time', () => {
   const texts = new TextCache();
   const props = propsOfSong('x'.repeat(2048));
+  // A kept list would be the same object at both readings.
   assert.notEqual(readSinkInput(texts, { props }).props, readSinkInput(texts, { props }).props);
 });
 

@@ -10,6 +10,8 @@ import { converse, OPTIONS, ready, written } from './conversation.js';
 const { error, event, reply, u32 } = wire;
 
 /** Numbers of commands, and the tag of those that answer no request (native-common.h of PulseAudio). */
+const AUTH = 8;
+const SET_CLIENT_NAME = 9;
 const RECORD_STREAM_KILLED = 65;
 const SUBSCRIBE_EVENT = 66;
 const NO_TAG = 0xffffffff;
@@ -18,7 +20,10 @@ const SINK_CHANGED = 0x10;
 const SERVER_CHANGED = 0x17;
 const SINK_INPUT_REMOVED = 0x22;
 
-/** Requests a mute, and adds to the log how the request with this name has ended. */
+/**
+ * Requests a mute, and adds to the log how the request with this name has ended. The default deadline is
+ * 5,000 ms after `now` (OPTIONS of conversation.ts).
+ */
 function requestMute(session: Session, log: string[], name: string, now = 0, deadlineMs?: number): void {
   session.request(
     'SET_SINK_MUTE',
@@ -29,6 +34,9 @@ function requestMute(session: Session, log: string[], name: string, now = 0, dea
   );
 }
 
+/** Takes what the session has written, and returns the command in its first frame, as the bytes of a u32. */
+const firstCommand = (session: Session): number[] => written(session).slice(20, 25);
+
 const join = (...frames: Uint8Array[]): Uint8Array => Uint8Array.from(frames.flatMap((frame) => [...frame]));
 
 test('the name is sent after the reply to AUTH, and requests are possible after the reply to the name', () => {
@@ -36,10 +44,10 @@ test('the name is sent after the reply to AUTH, and requests are possible after 
   const log: string[] = [];
   requestMute(session, log, 'before open');
   session.open(0);
-  assert.deepEqual(written(session).slice(20, 25), [0x4c, 0, 0, 0, 8]);
+  assert.deepEqual(firstCommand(session), u32(AUTH));
   requestMute(session, log, 'before auth');
   session.receive(reply(0, u32(33)));
-  assert.deepEqual(written(session).slice(20, 25), [0x4c, 0, 0, 0, 9]);
+  assert.deepEqual(firstCommand(session), u32(SET_CLIENT_NAME));
   requestMute(session, log, 'before name');
   assert.deepEqual(versions, []);
   session.receive(reply(1, u32(5)));
@@ -96,10 +104,11 @@ test('only as many requests as allowed are pending, and a request that timed out
   assert.equal(log.length, OPTIONS.pendingMax);
   session.receive(reply(3));
   requestMute(session, refused, 'after an answer', 5_001);
+  // The last request is pending, so the log has only the two refusals from before.
   assert.equal(refused.length, 2);
 });
 
-test('closing settles every request once, then reports once, and is silent from then on', () => {
+test('closing settles every request once, then reports the end once, and a later request fails at once', () => {
   const log: string[] = [];
   const session = new Session(OPTIONS, {
     onReady: () => log.push('ready'),
@@ -132,8 +141,13 @@ test('the callback of a request may send a new request, and may end the session'
     session.close({ kind: 'stopped' });
     requestMute(session, log, 'too late');
   });
-  const sound = [wire.framed([1, 2, 3], { channel: 4 }), wire.command(RECORD_STREAM_KILLED, NO_TAG, u32(4))];
-  session.receive(join(reply(2), ...sound, event(SINK_CHANGED, 1), reply(3), wire.framed([1], { flags: 1 })));
+  const streamFrames = [
+    wire.framed([1, 2, 3], { channel: 4 }),
+    wire.command(RECORD_STREAM_KILLED, NO_TAG, u32(4)),
+  ];
+  const violation = wire.framed([1], { flags: 1 });
+  // The reply's callback ends the session, so all frames after the reply have no effect.
+  session.receive(join(reply(2), ...streamFrames, event(SINK_CHANGED, 1), reply(3), violation));
   assert.deepEqual(log, ['follow-up closed', 'too late closed']);
   assert.deepEqual([closed, events, streamEvents], [[{ kind: 'stopped' }], [], []]);
 });
@@ -190,6 +204,7 @@ for (const [what, answers, reason] of HANDSHAKES) {
 
 test('the handshake has one deadline for both steps, which ends the session', () => {
   const { session, closed } = converse();
+  // The handshake may take 30 s (OPTIONS of conversation.ts).
   session.open(1_000);
   assert.equal(session.nextDeadline(), 31_000);
   session.expire(30_999);
@@ -231,15 +246,21 @@ test('audio data and the end of a record stream are reported with its number', (
   const { session, streamEvents, closed } = ready();
   session.receive(wire.framed([1, 2, 3], { channel: 4 }));
   session.receive(wire.command(RECORD_STREAM_KILLED, NO_TAG, u32(4)));
-  assert.deepEqual([...streamEvents.flat(2), closed], [4, 1, 2, 3, 4, 'killed', []]);
+  assert.deepEqual(streamEvents, [
+    [4, [1, 2, 3]],
+    [4, 'killed'],
+  ]);
+  assert.deepEqual(closed, []);
 });
 
 test('messages that a server may send to any client are ignored', () => {
   const { session, closed } = ready();
   session.receive(wire.command(91, NO_TAG, wire.text('x'), wire.props()));
-  // Messages about a record stream: it is suspended or moved, has an event, or gets another buffer. A
-  // playback stream also requests data, or has ended.
-  for (const code of [77, 79, 93, 95, 61, 64, 76, 78, 92, 94])
+  // Messages about a record stream: it is suspended or moved, has an event, or gets another buffer.
+  const recordMessages = [77, 79, 93, 95];
+  // A playback stream has the same messages, and two more: it requests data, or has ended.
+  const playbackMessages = [61, 64, 76, 78, 92, 94];
+  for (const code of [...recordMessages, ...playbackMessages])
     session.receive(wire.command(code, NO_TAG, u32(0)));
   assert.deepEqual(closed, []);
 });

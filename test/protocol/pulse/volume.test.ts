@@ -15,7 +15,7 @@ test('every hundredth from 0 to 1 is read exactly as it was set', () => {
 
 const RAW = { '0': 0, '1': 0x10000, '0.5': 0x8000, '1.53': 100270, '-1': 0, '1e9': 0x7fffffff };
 for (const [fraction, raw] of Object.entries(RAW))
-  test(`${fraction} is raw ${raw}`, () => assert.equal(rawOf(Number(fraction)), raw));
+  test(`the volume ${fraction} is ${raw} as a raw volume`, () => assert.equal(rawOf(Number(fraction)), raw));
 
 test('a single figure stands for the loudest channel, above 100 % too', () => {
   assert.equal(loudestFractionOf([0x8000, 0x10000]), 1);
@@ -63,6 +63,6 @@ for (const [balance, map, parts] of CHANNEL_PARTS) {
 }
 
 for (const [volume, map, balance] of BALANCE) {
-  test(`[${volume}] at positions [${map}] has balance ${balance}`, () =>
+  test(`the raw volumes [${volume}] at positions [${map}] have the balance ${balance}`, () =>
     assert.equal(balanceOf(volume, map), balance));
 }

@@ -104,7 +104,10 @@ test('shared memory is declined in AUTH and in its reply, and nothing else is ch
   }
 });
 
-/** Values of the cookie's bytes that no other byte of these frames has: `L` is also the type tag of a u32. */
+/**
+ * Byte values that only the cookie has in the malformed frames below. `L` is left out, because it is also
+ * the type tag of a u32.
+ */
 const COOKIE_VALUES = new Set(COOKIE.filter((byte) => byte !== 'L'.charCodeAt(0)));
 
 test('a cookie is not kept, and neither are other bytes in its place', () => {
@@ -165,7 +168,7 @@ test(`no bytes make the trace throw, seed ${SEED}`, () => {
     const bytes = Buffer.from(frames[random.below(frames.length)] ?? []);
     for (let change = random.below(8); change > 0; change -= 1)
       bytes[HEADER_BYTES + random.below(bytes.length - HEADER_BYTES)] = random.below(256);
-    // A request, so that the tables read the bytes as its reply.
+    // Most captured replies have tag 2. So the trace reads them as the reply to this request.
     conversation.read('client', Buffer.from(wire.command(random.below(105), 2, wire.u32(random.below(40)))));
     const end = random.chance(0.5) ? bytes.length : HEADER_BYTES + random.below(bytes.length - HEADER_BYTES);
     for (const from of ['client', 'server'] as const)

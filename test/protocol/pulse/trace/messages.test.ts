@@ -44,7 +44,7 @@ const REQUESTS: readonly (readonly [part: string, request: string])[] = [
   ['peak-record', 'CREATE_RECORD_STREAM'],
   ['subscribe', 'SUBSCRIBE'],
 ];
-/** Some captures begin with the answers to these. */
+/** Some captures begin with the replies to these requests. Each request's index in this list is its tag. */
 const HANDSHAKE = ['AUTH', 'SET_CLIENT_NAME'];
 
 for (const capture of GOLDEN.files) {
@@ -52,6 +52,7 @@ for (const capture of GOLDEN.files) {
     const conversation = conversationOf(capture.negotiated_version ?? 35);
     const bytes = GOLDEN.read(capture);
     const mainRequest = REQUESTS.find(([part]) => capture.file.includes(`-${part}`))?.[1];
+    // A capture with a handshake goes on with tags 2 and 3. Any other capture has at most one reply.
     const requestsByTag =
       capture.frames[0]?.tag === 0 ? [...HANDSHAKE, mainRequest, 'DELETE_RECORD_STREAM'] : [];
     for (const { offset, payload: length, channel, command, tag = NONE } of capture.frames) {
@@ -65,6 +66,7 @@ for (const capture of GOLDEN.files) {
       assert.deepEqual([read.unnamed, read.problem], [[], undefined], String(read.command));
       assert.equal(read.command, MESSAGES[command ?? NONE]?.name);
       if (command === numberOf('REPLY')) assert.equal(read.answers, request);
+      // `count` belongs to a reply with a single field, the list of records.
       if (capture.count !== undefined) assert.equal(Object.values(read.fields).flat().length, capture.count);
     }
   });
