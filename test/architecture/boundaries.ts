@@ -34,7 +34,8 @@ const SHARED = [
 export const BOUNDARIES: readonly Boundary[] = [
   { files: 'src/protocol/pulse/', mayImport: [], builtins: '' },
   { files: 'src/protocol/dbus/', mayImport: [], builtins: '' },
-  // It imports the type of a port between threads, and loads nothing of the module at run time.
+  // The folder imports only the type of a port between threads. Nothing of `worker_threads` is loaded at run
+  // time.
   { files: 'src/protocol/actor/', mayImport: [], builtins: 'worker_threads' },
   {
     files: 'src/actors/bus/',
@@ -71,9 +72,9 @@ export const BOUNDARIES: readonly Boundary[] = [
     mayImport: [],
     builtins: 'child_process dns net',
   },
-  // It reads the body of an answer to a request of the daemon.
+  // The file reads the body of an answer to a request of the daemon.
   { files: 'src/actors/response-body.ts', mayImport: ['src/protocol/actor/result.ts'], builtins: 'http' },
-  // It fetches covers from the web. No other actor speaks HTTP to strangers.
+  // The file fetches covers from the web. No other actor speaks HTTP to strangers.
   {
     files: 'src/actors/players/web-cover.ts',
     mayImport: [
@@ -84,7 +85,7 @@ export const BOUNDARIES: readonly Boundary[] = [
     ],
     builtins: 'dns/promises http https net os',
   },
-  // It sends requests to the nodes of the configuration.
+  // The file sends requests to the nodes of the configuration.
   {
     files: 'src/actors/discovery/node-request.ts',
     mayImport: [...SHARED, 'src/actors/*.ts'],
@@ -104,7 +105,7 @@ export const BOUNDARIES: readonly Boundary[] = [
   { files: 'src/host/', mayImport: ['src/protocol/actor/'], builtins: 'fs net os vm' },
   // The build runs this file, and replaces it by the result.
   { files: 'src/client/paths.ts', mayImport: ['src/protocol/actor/operations.ts'], builtins: '' },
-  // It may import only types of the daemon, because it runs in browsers.
+  // The client may import only types of the daemon, because the client runs in browsers.
   { files: 'src/client/', mayImport: [], mayImportTypes: ['src/protocol/actor/'], builtins: '' },
   { files: 'src/page/', mayImport: ['src/client/'], builtins: '' },
   {
@@ -159,9 +160,9 @@ export const BOUNDARIES: readonly Boundary[] = [
 ];
 
 export interface PackageHolders {
-  /** Prefixes of the files that may import it. */
+  /** Prefixes of the files that may import the package. */
   readonly in: readonly string[];
-  /** The largest number of files that may import it; no limit if absent. */
+  /** The largest number of files that may import the package; no limit if absent. */
   readonly files?: number;
 }
 
@@ -174,7 +175,7 @@ export const PACKAGES: Readonly<Record<string, PackageHolders>> = {
   'dbus-next': { in: ['src/actors/bus/connection.ts', 'src/actors/bus/values.ts'] },
   preact: { in: ['src/page/'] },
   mqtt: { in: ['src/actors/mqtt/broker.ts'] },
-  // The gateway loads it by import(), only when it needs it, because its code takes megabytes.
+  // The gateway loads typebox by import(), and only when it is needed, because its code takes megabytes.
   typebox: { in: ['src/protocol/actor/schemas.ts', 'src/gateway/openapi.ts', 'src/gateway/body-schemas.ts'] },
 };
 

@@ -51,6 +51,7 @@ function isImportAllowed(path: string, { target, typeOnly }: Import): boolean {
   const row = BOUNDARIES.find(({ files }) => nameAtStar(files, path) !== undefined);
   if (row === undefined) return false;
   if (target.startsWith('node:')) return row.builtins.split(' ').includes(target.slice('node:'.length));
+  // The rule `packages` checks which files may import a package.
   if (!target.startsWith('src/')) return packageOf(target) !== undefined;
   const ownFiles = row.files.replace('*', nameAtStar(row.files, path) ?? '');
   const allowed = [...row.mayImport, ...(typeOnly ? (row.mayImportTypes ?? []) : [])];
@@ -86,8 +87,8 @@ const holders: Check = eachFile('src/', (file) =>
 );
 
 /**
- * Complains about each class that extends Bus. Also complains about each bus whose effect is no literal, or
- * one that its folder may not use (`BUSES`). In `new Bus('power', {}, owner)` the effect is `power`.
+ * Complains about each class that extends Bus, about each bus whose effect is no literal, and about each bus
+ * that the file's folder may not open (`BUSES`). In `new Bus('power', {}, owner)` the effect is `power`.
  */
 const buses: Check = eachFile('src/', ({ path, code, text }) =>
   [...code.matchAll(/\b(?:new|extends) Bus\b(?:<[^>]*>)?\(?/g)]
@@ -141,7 +142,10 @@ const timeAtTheEdges: Check = refuses(
   { except: (path) => Object.hasOwn(EDGES, path) },
 );
 
-/** A row of EDGES whose file reads no clock would allow a later file of that name to read one. */
+/**
+ * A row of EDGES must go when its file reads no clock any more. Otherwise a later version of the file could
+ * read a clock unnoticed.
+ */
 const edgesAreEdges: Check = (files) =>
   Object.keys(EDGES)
     .map((path) => ({ path, file: files.find((source) => source.path === path) }))

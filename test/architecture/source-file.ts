@@ -135,7 +135,7 @@ function isMadeOfLiteral(expression: Expression): boolean {
   if (expression.type !== 'CallExpression' || expression.callee.type !== 'MemberExpression') return false;
   const object = unwrapped(expression.callee.object);
   if (object.type !== 'ArrayExpression') return isMadeOfLiteral(object);
-  const isConversion = object.elements.length === 1 && !isTuple(object);
+  const isConversion = object.elements.length === 1 && object.elements[0]?.type === 'SpreadElement';
   return !isConversion;
 }
 

@@ -72,6 +72,7 @@ export function pairingScenarios(node: () => EmulatedNode): void {
   });
 }
 
+/** The scenario begins with the phone that `pairingScenarios` has paired. */
 export function forgettingScenarios(node: () => EmulatedNode): void {
   const { untilAdapterHas } = bluetoothOf(node);
 
@@ -82,7 +83,7 @@ export function forgettingScenarios(node: () => EmulatedNode): void {
   });
 }
 
-/** Scenarios that begin and end with a paired device. */
+/** These scenarios begin and end with a paired device: the loudspeaker, which loudspeaker.ts has paired. */
 export function outageScenarios(node: () => EmulatedNode): void {
   const { untilAdapterHas, untilBackendIs, untilPeerHas, survivesDeathOfBluetoothd } = bluetoothOf(node);
 

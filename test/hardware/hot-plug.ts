@@ -14,8 +14,8 @@ const ROUNDS = isFullSize ? 100 : 3;
 /** After these rounds everything that is made only once has been made. */
 const WARM_UP_ROUNDS = 2;
 /**
- * The bound is wide, because V8 takes and gives back memory by chance. It does not find a leak of two
- * records in each round, because these take less than a tenth of it.
+ * The bound is wide, because V8 takes and gives back memory by chance. So the test does not find a leak of
+ * two records in each round. All records of such a leak take less than a tenth of this bound.
  */
 const GROWTH_MAX_KB = 24 * 1024;
 
@@ -24,8 +24,8 @@ const BIND_OR_UNBIND =
   'while read -r act card; do echo "$card.0" > "/sys/bus/platform/drivers/$card/$act"; done';
 
 /**
- * The command that starts a stream of that name, at the rate of the cards. The stream plays `file`, which is
- * silence unless given, until the unit of its name ends.
+ * Returns the command that starts a stream with this name, at the rate of the cards. The stream plays
+ * `file`, by default silence. It plays until the user's unit of the same name ends.
  */
 export const playCommand = (name: string, file = '/dev/zero', ...options: readonly string[]): string =>
   `systemd-run --user --quiet --collect --unit=${name} pacat --rate=48000 --client-name=${name} --stream-name=${name} ${options.join(' ')} ${file}`;
@@ -103,6 +103,7 @@ export function hotPlugScenarios(node: () => EmulatedNode): void {
   test('the last card goes, and the output that there is without cards is back', async () => {
     orderDriver('unbind snd_aloop');
     orderDriver('unbind snd_dummy');
+    // The stream `tone` of the first of the `streamScenarios` still plays.
     await node().untilClient('tone', NO_CARD);
     await node().untilOutput(NO_CARD, { default: true });
     await node().untilOutputGoes(DUMMY);
@@ -115,6 +116,7 @@ export function hotPlugScenarios(node: () => EmulatedNode): void {
   });
 }
 
+/** The first scenario starts the stream `tone`. The last of the `hotPlugScenarios` stops it. */
 function streamScenarios(node: () => EmulatedNode, orderDriver: BindOrUnbind): void {
   test('a stream leaves an output whose card goes, and returns to it; the output has another id then', async () => {
     await node().machine.user(playCommand('tone'));
@@ -145,16 +147,15 @@ function streamScenarios(node: () => EmulatedNode, orderDriver: BindOrUnbind): v
     const removed = await node().untilOutput(LOOPBACK);
     const { volume } = await node().untilOutput(DUMMY);
     orderDriver('unbind snd_aloop');
+    const references = [removed.id, LOOPBACK];
+    const statusFor = async (output: number | string): Promise<number> =>
+      (await node().post(`/audio/outputs/${output}/volume`, { volume: 0.77 })).status;
+    // Requests are sent before the output goes, while it goes, and once more afterwards.
     const statuses = new Set<number>();
-    // Requests are sent before, while and after the output goes.
-    for (let isGone = false; !isGone; ) {
-      isGone = !node().hasOutput(LOOPBACK);
-      for (const output of [removed.id, LOOPBACK]) {
-        const { status } = await node().post(`/audio/outputs/${output}/volume`, { volume: 0.77 });
-        if (isGone) assert.equal(status, 404, String(output));
-        statuses.add(status);
-      }
+    while (node().hasOutput(LOOPBACK)) {
+      for (const output of references) statuses.add(await statusFor(output));
     }
+    for (const output of references) assert.equal(await statusFor(output), 404, String(output));
     const unexpected = [...statuses].filter((status) => ![202, 404].includes(status));
     assert.deepEqual(unexpected, []);
     assert.equal((await node().untilOutput(DUMMY, { default: true })).volume, volume);
@@ -181,6 +182,7 @@ function repetitionScenario(node: () => EmulatedNode, orderDriver: BindOrUnbind)
     t.diagnostic(
       `after ${WARM_UP_ROUNDS}: ${JSON.stringify(warmedUp)}; after ${ROUNDS}: ${JSON.stringify(afterwards)}`,
     );
+    // Everything except the memory must be exactly as it was.
     assert.deepEqual({ ...afterwards, memoryKb: warmedUp.memoryKb }, warmedUp);
     const grownKb = afterwards.memoryKb - warmedUp.memoryKb;
     assert.ok(grownKb < GROWTH_MAX_KB, `${grownKb} kB more`);

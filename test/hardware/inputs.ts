@@ -11,9 +11,10 @@ const TURNTABLE = LOOPBACK.replace('alsa_output', 'alsa_input');
 const LISTEN = `/audio/inputs/${TURNTABLE}/listen`;
 
 /**
- * Plays noise into the other half of the card until the unit ends. The card refuses to capture unless both
- * halves have the same format, rate and layout. They are read from the half that captures already. With
- * `--separate-channels` aplay reads one file for each channel, so there are two.
+ * Plays noise into the other half of the card until the unit `record` ends. The card refuses to capture
+ * unless both halves have the same format, rate and layout. The script reads these values from the half that
+ * captures already. With `--separate-channels` aplay reads one file for each channel, so there are two
+ * files.
  */
 const PLAY_NOISE = `captured() { sed -n "s/^$1: \\([^ ]*\\).*/\\1/p" /proc/asound/Loopback/pcm0c/sub0/hw_params; }
 case $(captured access) in
@@ -24,8 +25,8 @@ systemd-run --quiet --collect --unit=record aplay $layout --device=hw:Loopback,1
   --format="$(captured format)" --rate="$(captured rate)" --channels="$(captured channels)" /dev/urandom /dev/urandom`;
 
 /**
- * Capture and playback of this card share one volume, which is 40 % unless it was set. Noise has a peak of
- * 0.06 then.
+ * Capture and playback of this card share one volume, which is 40 % unless it was set. At 40 % noise has a
+ * peak of 0.06.
  */
 const AUDIBLE = 0.01;
 const isAudible = (peak: number): boolean => peak > AUDIBLE;
@@ -53,7 +54,10 @@ export function inputScenarios(node: () => EmulatedNode): void {
     await until('the input is listened to', hasBegun, SLOW_MS);
   }
 
-  /** Plays noise into the input, and waits until both the input and the output have its level. */
+  /**
+   * Plays noise into the input for a while. Input and output must measure silence, then the noise, then
+   * silence. The input must be heard at the output already.
+   */
   async function soundPassesThrough(t: TestContext): Promise<void> {
     const input = await node().untilInput(TURNTABLE, { listen: [DUMMY] });
     const output = await node().untilOutput(DUMMY);
@@ -87,6 +91,7 @@ export function inputScenarios(node: () => EmulatedNode): void {
     await node().untilAllAgree();
   });
 
+  // The scenario above has begun to listen to the input, which is still heard at the output here.
   test('sound that is played into an input is measured there and at the output where it is heard', (t) =>
     soundPassesThrough(t));
 

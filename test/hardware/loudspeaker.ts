@@ -57,12 +57,13 @@ async function disconnects(node: Node): Promise<void> {
   await bluetoothOf(node).untilPeerHas({ connected: false, paired: true });
 }
 
+/** The first scenario starts the stream `noise`, and the last one stops it. */
 function soundScenarios(node: Node, speaker: Node): void {
   const { untilPeerHas, survivesDeathOfBluetoothd } = bluetoothOf(node);
 
   /**
-   * Moves the stream to the loudspeaker, and waits until its noise has arrived there. The loudspeaker plays
-   * it at its default output, as it plays the sound of a phone.
+   * Moves the stream to the loudspeaker, and waits until the noise has arrived there. The loudspeaker's
+   * machine plays the noise as it plays the sound of a phone: at its own default output, which is `DUMMY`.
    */
   const untilNoiseArrives = (streamId: number): Promise<void> => {
     const plays = async (): Promise<void> => {

@@ -96,7 +96,10 @@ export class Machine {
     return outputOf(script, await this.#run('root', script, input));
   }
 
-  /** The same as `pi`, with the environment of a login: XDG_RUNTIME_DIR and the session bus's address. */
+  /**
+   * Does the same as `root`, but as the user `pi`, with the environment of a login: XDG_RUNTIME_DIR and the
+   * session bus's address.
+   */
   async user(script: string, input: Input = ''): Promise<string> {
     return outputOf(script, await this.#run(MACHINE_USER, script, input));
   }

@@ -37,14 +37,17 @@ export class EmulatedNode {
     this.#conformance = new Conformance(openApi);
   }
 
-  /** Boots a machine and sets tonearm up on it, with these settings beside what tonearm-setup makes. */
-  static async boot(settings: string, ...setUp: readonly string[]): Promise<EmulatedNode> {
+  /**
+   * Boots a machine and sets tonearm up on it, with these settings beside what tonearm-setup makes.
+   * tonearm-setup also gets the `setupOptions`.
+   */
+  static async boot(settings: string, ...setupOptions: readonly string[]): Promise<EmulatedNode> {
     const machine = await bootMachine();
     try {
       await install(machine);
       const folder = '~/.config/tonearm/conf.d';
       await machine.user(`mkdir -p ${folder}; cat > ${folder}/70-test.yaml`, settings);
-      await machine.root(`tonearm-setup --user pi --bind all ${setUp.join(' ')}`);
+      await machine.root(`tonearm-setup --user pi --bind all ${setupOptions.join(' ')}`);
       return await EmulatedNode.watch(machine);
     } catch (error) {
       await machine.close();
@@ -157,10 +160,11 @@ export class EmulatedNode {
       const listed = await this.machine.user(LIST_ALL);
       const sinks = outputs.map(({ id, name }) => `${id} ${name}`);
       const idOf = (name?: string): number | undefined => outputs.find((output) => output.name === name)?.id;
-      const inputs = clients.map(({ id, output }) => `${id} ${idOf(output)}`);
+      const sinkInputs = clients.map(({ id, output }) => `${id} ${idOf(output)}`);
       const [defaultSink, ...lines] = listed.trimEnd().split('\n');
+      // The first two columns are a sink's id and name, or a sink input's id and the id of its sink.
       const theirs = lines.map((line) => line.split('\t').slice(0, 2).join(' '));
-      const ours = [...sinks, ...inputs];
+      const ours = [...sinks, ...sinkInputs];
       assert.deepEqual([defaultSink, ...theirs.sort()], [server.default_sink, ...ours.sort()]);
       return true;
     };

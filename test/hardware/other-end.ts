@@ -9,7 +9,12 @@ import { bluetoothOf, CONTROLLERS } from './radio.js';
  * Carries the packets between a kernel and its controller from one machine to the other. On the machine with
  * the controller, the kernel hands it over by its "user channel" (hci_sock.h of Linux). On the other machine
  * /dev/vhci makes the controller after the first side has greeted, because the kernel gives up a controller
- * that is silent for 2 s. Both take one packet at a time, and TCP does not keep packets apart.
+ * that is silent for 2 s. User channel and /dev/vhci take one packet at a time, and TCP does not keep
+ * packets apart.
+ *
+ * /dev/vhci also answers the request that makes the controller. This answer is not for the other machine.
+ * systemd passes the listening socket as descriptor 3. The address 10.0.2.2 is the computer that emulates
+ * both machines, as each of them has it in QEMU's network.
  */
 const PUMP = `
 import ctypes, os, socket, struct, sys, threading

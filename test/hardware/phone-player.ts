@@ -8,8 +8,8 @@ export const TITLES = ['Evening show', 'Night show'] as const;
 export const ARTIST = 'The phone';
 
 /**
- * The player changes only when BlueZ hands on a command. Debian's python3-dbus comes without a main loop, so
- * the program calls GLib's by ctypes.
+ * The player changes only when BlueZ passes a command on to it. Debian's python3-dbus can use a main loop of
+ * GLib, but cannot run it. So the program runs the main loop by ctypes.
  */
 const PLAYER = `import ctypes, os, socket
 import dbus, dbus.service
@@ -56,7 +56,7 @@ const START = `cat > /run/phone-player.py
 systemctl stop phone-player 2> /dev/null || true
 systemd-run --quiet --unit=phone-player --service-type=notify python3 /run/phone-player.py`;
 
-/** Resolves when the phone's BlueZ has its player. */
+/** Resolves when BlueZ has the phone's player. */
 export async function startPlayer(node: EmulatedNode): Promise<void> {
   await node.machine.root(START, PLAYER);
 }

@@ -1,5 +1,6 @@
 // Scenarios of a phone whose sound is a stream on the node's output. The phone is paired when they begin,
-// and when they end.
+// and when they end. Node and phone share one sound server and one bluetoothd (radio.ts), so the node also
+// has the phone's streams and outputs.
 
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
@@ -64,7 +65,8 @@ export function phoneScenarios(node: () => EmulatedNode): void {
     await node().untilOutputGoes(AT_PHONE);
     await untilPeerHas({ paired: true, trusted: true });
     await node().machine.user(SONG_ENDS);
-    // The radio may have kept the connection, without anybody at its two ends.
+    // The radio may have kept the connection, although nobody uses it any more. `connectsAndPlays`
+    // disconnects first.
     await connectsAndPlays(node());
     await untilPlayerHas(node(), TITLES[0], 'Playing');
   });
@@ -79,8 +81,8 @@ export function phoneScenarios(node: () => EmulatedNode): void {
 }
 
 /**
- * The players of the phone. Their bus also has the node's own player, as the phone knows it. That player has
- * no artist, so it is left out.
+ * The players of the phone. One bluetoothd serves both ends of the radio, so the node also has its own
+ * player, as the phone's end knows it. That player has no artist, so it is left out.
  */
 const playersOfPhone = ({ stream }: EmulatedNode): readonly PlayerRecord[] =>
   [...stream.model.known.players.values()].filter(({ metadata }) => metadata?.['xesam:artist'] === ARTIST);

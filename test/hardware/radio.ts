@@ -10,15 +10,19 @@ import { type EmulatedNode, SLOW_MS } from './node.js';
 export const NODE = '00:AA:01:00:00:00';
 export const PEER = '00:AA:01:01:00:01';
 const inObjectNames = (address: string): string => address.replaceAll(':', '_');
-/** The peer's adapter, and the node as the peer knows it. */
+/**
+ * The peer's adapter, and the node as the peer knows it. Each is an object's path and its interface, as
+ * busctl takes them.
+ */
 export const PEER_ADAPTER = '/org/bluez/hci1 org.bluez.Adapter1';
 export const NODE_AT_PEER = `/org/bluez/hci1/dev_${inObjectNames(NODE)} org.bluez.Device1`;
 /** The output that is a connected device. */
 export const outputOf = (address: string): string => `bluez_output.${inObjectNames(address)}.1`;
 
 /**
- * Controllers that also speak Low Energy make btvirt 5.82 crash when they scan. With others it has crashed
- * once, when a scan ended during a connection. So no test scans for longer than it has to.
+ * Controllers that also speak Low Energy make btvirt 5.82 crash when they scan, so `-B` makes controllers
+ * without it. With these btvirt has crashed once, when a scan ended during a connection. So no test scans
+ * for longer than it has to.
  */
 export const CONTROLLERS = `modprobe hci_vhci; systemctl reset-failed btvirt 2> /dev/null
 systemd-run --quiet --unit=btvirt btvirt -B -l2`;

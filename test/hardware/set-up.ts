@@ -7,7 +7,10 @@ import { until } from '../until.js';
 import { DUMMY, untilTwoCards } from './hot-plug.js';
 import { type EmulatedNode, SLOW_MS } from './node.js';
 
-/** The user's services end some seconds after the last reason to keep them. */
+/**
+ * The uninstallation ends the lingering of the user, whose services end some seconds later. The script waits
+ * for this end.
+ */
 const UNINSTALL = `tonearm-setup --uninstall --user pi
 id -nG pi
 until [ ! -e /run/user/$(id -u pi)/bus ]; do sleep 1; done`;
@@ -17,7 +20,10 @@ until [ -e /run/user/$(id -u pi)/bus ]; do sleep 1; done`;
 const BY_HAND = `echo 'bind: all' > ~/.config/tonearm/config.yaml
 systemctl --user start tonearm`;
 const SET_UP = 'tonearm-setup --user pi --bind all; id -nG pi';
-/** The user's groups, which `id` prints as the last line of both scripts. */
+/**
+ * The user's groups, which `id` prints in `UNINSTALL` and `SET_UP`, each time as the last line of the
+ * output.
+ */
 const groupsIn = (output: string): string => output.trimEnd().split('\n').at(-1) ?? '';
 /** For the user's programs this has the same effect as a restart of the machine. */
 export const RESTART_USER = 'systemctl restart user@$(id -u pi).service';

@@ -72,9 +72,9 @@ export class BootedHouse {
     // Each cable has a name of its own, because the kernel removes the cable of an ended node only a moment
     // later.
     this.#cables += 1;
-    const port = `port${this.#cables}`;
-    await node.connectHere(port, CABLE);
-    ip('link', 'set', port, 'master', SWITCH, 'up');
+    const bridgePort = `port${this.#cables}`;
+    await node.connectHere(bridgePort, CABLE);
+    ip('link', 'set', bridgePort, 'master', SWITCH, 'up');
     await node.shell(`ip addr add ${address}/24 dev ${CABLE}; ip link set ${CABLE} up`);
     this.#addresses[room] = address;
   }

@@ -35,7 +35,10 @@ const FALSE_ANNOUNCEMENTS: Readonly<Record<string, string>> = {
 /** This announcement comes last, and shows that the others have arrived. */
 const LAST_ANNOUNCEMENT = 'avahi-publish-service last _http._tcp 8080 path=/ui api=odio-api';
 
-/** A script that resolves with the answers that a page of another origin gets from a node. */
+/**
+ * A script that resolves with the answers that a page of another origin gets from a node. The browser sends
+ * the requests of `blind`, but hides their answers from the page: their type is `opaque`.
+ */
 const foreignRequests = (node: string): string => `(async () => {
   const read = (path) => fetch('${node}' + path).then((answer) => answer.text(), () => 'nothing');
   const blind = (path, method) => fetch('${node}' + path, { method, mode: 'no-cors' }).then(({ type }) => type);
@@ -176,9 +179,9 @@ inOwnNetwork(import.meta.url, () => {
       await announce('last', LAST_ANNOUNCEMENT);
       // Only the last announcement makes this text, because its node has another interface (odio-api).
       await inEveryEngine((page) => page.sees('Opens its own page'));
-      // The policy of a page permits the nodes that are known when the page is loaded. The first policy
-      // blocked requests to `far.local`, and the new one permits them. So the page now shows the room of
-      // this false host as away.
+      // The policy of a page permits the nodes that are known when the page is loaded. The page that was
+      // loaded before the announcements could not send requests to `far.local`. The page that is loaded now
+      // may send them, and shows the room of this false host as away.
       await inEveryEngine(async (page) => {
         await open(page);
         await page.sees(AWAY_TEXT);

@@ -36,7 +36,7 @@ export class Keeper {
       });
     }
     this.#orders = this.#child.stdio[4] as Writable;
-    // Nobody reads orders after the end. The failure itself is reported by `#failure`.
+    // Nobody reads orders after the end of the keeper, so that writing fails. `#failure` reports the end.
     this.#orders.on('error', (error) => this.#orders.destroy(error));
     const lines = createInterface({ input: this.#child.stdio[3] as Readable });
     let fail: (error: Error) => void = () => undefined;

@@ -161,7 +161,7 @@ export class Node extends Container {
     return this.apt('install', standIn, './tonearm_0.1.0-1_*.deb');
   }
 
-  /** Installs that form by dpkg, because apt would read all of its lists first. */
+  /** Installs the same form as `installPlain` by dpkg, because apt would read all of its lists first. */
   async unpackPlain(): Promise<void> {
     const standIn = 'dpkg-query --show nodejs > /dev/null 2>&1 || dpkg --install nodejs_*.deb';
     await this.shell(`cd ${PACKAGES_FOLDER}; ${standIn}; dpkg --install tonearm_*.deb`);

@@ -58,8 +58,8 @@ async function clientNamed(node: Node, name: string): Promise<ClientRecord> {
 }
 
 /**
- * Sends a POST for a stream that another machine plays; `property` ends its route. Resolves with the
- * status of the answer.
+ * Sends a POST for a stream that another machine plays. `property` is the last part of the path. Resolves
+ * with the status of the answer.
  */
 async function changeClient(
   node: Node,
@@ -127,6 +127,7 @@ for (const kind of SOUND_SERVERS) {
     });
 
     test('the set-up opens the sound server to the addresses of --bind, and prints the commands for computers', async () => {
+      // The set-up keeps the addresses of --bind from the set-up in `before`.
       const output = await node().setUpPi('--network-audio');
       assert.match(output, /pactl load-module module-tunnel-sink server=tcp:10\.9\.1\.1:4713 /);
       assert.equal(/PipeWire has no lock/.test(output), kind === 'pipewire');
@@ -138,6 +139,7 @@ for (const kind of SOUND_SERVERS) {
       assert.deepEqual(listening.match(/\S+(?=:4713)/g)?.toSorted(), ['10.9.1.1', '10.9.2.1']);
       const { port, cookie } = await node().read<NetworkRecord>('/audio/network');
       assert.deepEqual([port, cookie], [4713, kind === 'pulseaudio' ? 'required' : 'unused']);
+      // The computers of the next tests play to these outputs.
       await addOutputs();
     });
 
@@ -165,7 +167,7 @@ for (const kind of SOUND_SERVERS) {
         await ended;
       });
 
-      test(`the node is an output of a computer with ${computerKind}, also after a restart`, async () => {
+      test(`the node is an output of a computer with ${computerKind}, and after a restart of the node's sound server only PipeWire 0.3 has lost this output`, async () => {
         const lines = await linesFor(computerKind, 'output');
         await computer().userShell(lines.join('\n'));
         const script = 'export HOME=/home/pi; exec pacat --device=tonearm-node /dev/zero';
@@ -183,9 +185,9 @@ for (const kind of SOUND_SERVERS) {
         assert.equal(await changeClient(node(), client, 'output', { output: 'garden' }), 502);
         await node().systemctl('restart', SERVICE[kind]);
         await addOutputs();
-        const version = (await computer().user('pactl', 'info')).stdout;
+        const serverInfo = (await computer().user('pactl', 'info')).stdout;
         // PipeWire 0.3 removes the tunnel for good.
-        if (/PipeWire 0\./.test(version)) {
+        if (/PipeWire 0\./.test(serverInfo)) {
           const sinks = async () => (await computer().user('pactl', 'list', 'short', 'sinks')).stdout;
           await until(
             'the computer has no such output any more',
@@ -200,6 +202,7 @@ for (const kind of SOUND_SERVERS) {
 
       if (kind === 'pulseaudio')
         test(`a wrong cookie of a computer with ${computerKind} is refused, and only the user may read the cookie's file`, async () => {
+          // The test of one program has run these lines, which write the cookie's file.
           const [file] = (await linesFor(computerKind, 'program')).join(' ').match(/~\S+\.cookie/) ?? [];
           assert.equal(await computer().userShell(`stat -c %a ${file}`), '600\n');
           const infoWith = (cookie: string) =>

@@ -58,8 +58,8 @@ test('a bundle with another digest does not run the code of the last bundle, and
 });
 
 /**
- * Damages of a file with kept code. The file has the code twice, from the offsets `first` and `second`. Each
- * begins with V8's mark, its version and its flags.
+ * Damages of a file with kept code. The file has two copies of the code, which begin at the offsets `first`
+ * and `second`. Each copy begins with V8's mark, its version and its flags.
  */
 const DAMAGES: readonly [what: string, damage: (bytes: Buffer, first: number, second: number) => Buffer][] = [
   ['was cut off', (bytes) => bytes.subarray(0, -8)],

@@ -155,7 +155,7 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
     assert.ok(existsSync(clientPath('LICENSE')));
   });
 
-  test('the daemon that npm links runs, and has the licences of its sources', async () => {
+  test('the daemon that npm links runs, and has the licences of the packages that it contains', async () => {
     assert.match(await output(daemonProgram(), '--check-config'), /^bind:/);
     const rights = readFileSync(join(folder, 'node_modules/tonearm/dist/third-party-notices.txt'), 'utf8');
     const names = [

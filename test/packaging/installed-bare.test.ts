@@ -40,7 +40,7 @@ const REFUSED: readonly (readonly [
   status: number,
   line: RegExp,
 ])[] = [
-  ['no user', '', '', 64, /--user NAME is missing/],
+  ['a call without a user', '', '', 64, /--user NAME is missing/],
   ['an unknown user', '', '--user nobody-here', 67, /there is no user nobody-here/],
   ['an unknown option', '', '--user pi --now', 64, /unknown argument '--now'/],
   ['an option of the Debian package', '', '--user pi --with-upgrade', 64, /is for the Debian package/],
@@ -162,6 +162,7 @@ for (const debian of ['12', '13']) {
       const exe = await node().shell(`readlink /proc/${await propertyOfAnn('MainPID')}/exe`);
       assert.equal(exe, `${FOLDER_OF_ANN}/lib/tonearm/node\n`);
       const { text } = await node().ask('GET', '/server');
+      // The version is 12 or 13, so it begins with 1.
       assert.match(text, /"os_version":"Debian GNU\/Linux 1/);
     });
 
@@ -201,6 +202,7 @@ for (const debian of ['12', '13']) {
       const left = await node().shell(
         'find /home/ann /run/user -name "*tonearm*" -o -path "*tonearm/*" | sort',
       );
+      // The test of the reload has written 60-own.yaml as ann.
       const config = '/home/ann/.config/tonearm';
       assert.equal(left, `${config}\n${config}/conf.d\n${config}/conf.d/60-own.yaml\n`);
       assert.equal(await node().isThere('/home/ann/.local'), false);

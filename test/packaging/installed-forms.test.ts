@@ -73,11 +73,12 @@ describe('the forms of the package', { skip: whyNoNode() }, () => {
 
   test('the plain form loads late parts of commands, gateway and players', async () => {
     await loadsLateParts(node());
+    // The next test begins without any form of the package.
     await node().apt('purge', 'tonearm', 'tonearm-with-node');
   });
 
   test('apt installs the form with Node where there is no package of Node, and the service runs on its own Node', async () => {
-    // Where the machine's Node is from no package, an empty package stands in for it.
+    // The package `nodejs` is the machine's own, or the empty one that `installPlain` has installed.
     await node().shell('dpkg --purge nodejs 2>&1 || true');
     await node().apt('install', `./tonearm-with-node_${WITH_NODE.version}_*.deb`);
     const output = await node().setUpPi('--with-upgrade');

@@ -58,12 +58,14 @@ export async function loadsLateParts(node: Node): Promise<void> {
   try {
     const isListed = async () => (await node.read<readonly PlayerRecord[]>('/players')).length > 0;
     await until('the player is listed', isListed);
+    // web-player.ts has the name `scripted` and the address of the cover.
     const cover = await node.ask('GET', '/players/scripted/cover');
     assert.deepEqual(
       [cover.status, cover.headers['location']],
       [307, 'http://10.0.0.1/cover.png'],
       cover.text,
     );
+    // The description of the interface and the check of a request's body are late parts, too.
     await node.read('/openapi.json');
     const refused = await send(await node.door(), {
       method: 'POST',

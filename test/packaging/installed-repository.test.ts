@@ -60,6 +60,7 @@ describe('the apt repository', { skip: whyNoNode('apt-ftparchive', 'gpg', 'curl'
   before(async () => {
     key = await makeKey(folder);
     await booted.boot();
+    // On bookworm the repository has the form with Node, which needs no package `nodejs`.
     if (!isBookworm && (await booted.node().root('dpkg-query', '--show', 'nodejs')).status !== 0) {
       await buildStandIn(folder);
       await booted.node().install(folder, '/opt/stand-in');

@@ -72,6 +72,7 @@ describe('the RPM package', { skip: whyNoNode('rpmbuild') }, () => {
     assert.equal(exe, '/usr/lib/tonearm/node\n');
     assert.equal((await node().ask('GET', '/server')).status, 200);
     assert.equal((await node().ask('POST', '/audio/server/mute')).status, 202);
+    // The example of upgrades is only for the Debian package, because it uses apt.
     const refused = await node().setUp('--user', 'pi', '--with-upgrade');
     assert.equal(refused.status, 64);
   });

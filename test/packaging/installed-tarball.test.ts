@@ -27,7 +27,10 @@ describe('the tarball on a node', { skip: whyNoNode() }, () => {
   const booted = new BootedNode();
   const { node } = booted;
 
-  /** Runs a script as ann, which must succeed. Resolves with what it prints, on both streams. */
+  /**
+   * Runs a script as ann, which must succeed. Resolves with what it prints, on both streams. The outer shell
+   * gets the script as the argument that it calls `$0`.
+   */
   async function runAsAnn(script: string): Promise<string> {
     const inside = `export XDG_RUNTIME_DIR=/run/user/$(id -u); { ${script}\n} 2>&1`;
     const ran = await node().root('sh', '-c', `exec ${AS_ANN} sh -euc "$0"`, inside);

@@ -95,7 +95,10 @@ const OWN_NODES = [
   { debian: 12, suffix: FOR_DEBIAN_12, major: 22, newer: [], older: [127] },
 ] as const;
 
-/** Which form apt chooses where `tonearm` is to be installed. All forms provide this name. */
+/**
+ * The form that `apt install tonearm` takes. All forms provide this name. `suite` is a suite of the apt
+ * repository, and `debian` is the machine's Debian. The suite `system-node` has only the plain form.
+ */
 const CHOSEN: readonly (readonly [suite: string, architecture: string, chosen: string, debian: string])[] = [
   ['trixie', 'amd64', WITH_NODE, 'trixie'],
   ['trixie', 'arm64', WITH_NODE, 'trixie'],
@@ -263,6 +266,7 @@ describe('the packages', { skip }, () => {
     assert.match(flags, /^--inspect-port=/);
     const tag = await cacheTagWith();
     assert.equal(await cacheTagWith(...flags.split(' ')), tag);
+    // This flag changes the tag, so the comparison above can fail.
     assert.notEqual(await cacheTagWith('--max-semi-space-size=1'), tag);
   });
 
@@ -334,6 +338,7 @@ describe('the packages', { skip }, () => {
   });
 
   describe('in the form with a Node of its own', () => {
+    // The last architecture, armhf, has no such form.
     for (const [architecture, node] of ARCHITECTURES.slice(0, 2)) {
       for (const { debian, suffix, major, newer, older } of OWN_NODES) {
         test(`${architecture} for Debian ${debian} adds only Node ${major} and lintian overrides to the plain form`, async () => {
@@ -355,8 +360,8 @@ describe('the packages', { skip }, () => {
     }
 
     test('the package for Debian 13 is an upgrade of the one for Debian 12, which needs only an older C library', async () => {
-      const [older, newer] = [FOR_DEBIAN_12, ''].map((suffix) => `${VERSION}-1${suffix}`);
-      await run('dpkg', ['--compare-versions', older ?? '', 'lt', newer ?? '']);
+      const versionForDebian12 = `${VERSION}-1${FOR_DEBIAN_12}`;
+      await run('dpkg', ['--compare-versions', versionForDebian12, 'lt', `${VERSION}-1`]);
       const control = await output('dpkg-deb', '--field', packageOf('amd64', WITH_NODE, FOR_DEBIAN_12));
       assert.match(control, /^Depends: libc6 \(>= 2\.28\), /m);
       assert.match(control, /^Provides: tonearm \(= [\d.]+-1~deb12\)$/m);

@@ -1,5 +1,5 @@
-// Asks the real apt what it would install from a repository, and installs nothing. apt reads lists and a
-// status of the test's own, so it plans for a Debian that need not be the one of this machine.
+// Asks the real apt what it would install from a repository, and installs nothing. The list of installed
+// packages (apt's status) is the test's own. So apt can plan for another Debian than that of this machine.
 
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,10 @@ const VERSIONS_BY_DEBIAN: Readonly<Record<string, Readonly<Record<string, string
 const LIBRARIES = { 'libgcc-s1': '14.2.0-19', 'libstdc++6': '14.2.0-19' };
 const SYSTEM = { systemd: '257.9-1', 'dbus-user-session': '1.16.2-2' };
 
-/** The packages that `apt install tonearm` would install. `tree` is the folder of the repository. */
+/**
+ * The names of the packages that `apt install tonearm` would install. `tree` is the folder of the
+ * repository, and `suite` is one of its suites. `debian` is the Debian whose packages count as installed.
+ */
 export async function plannedByApt(
   tree: string,
   suite: string,

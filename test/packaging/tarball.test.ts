@@ -68,7 +68,8 @@ describe('the tarballs', { skip: lacks({ programs: ['tar', 'gzip', 'npm'] }) }, 
     assert.equal(existsSync(join(treeOf('x64'), 'share/tonearm/upgrade')), false);
   });
 
-  test('no placeholder is left, apart from the prefix, which install.sh fills in', () => {
+  test('no text of the tarball has a placeholder that the build fills in', () => {
+    // Two other placeholders may stay: install.sh fills in the prefix, and tonearm-setup fills in the user.
     for (const file of EXPECTED_FILES.split(' ').filter((path) => !/node$|main\.js$/.test(path))) {
       const text = readFileSync(join(treeOf('arm64'), file), 'utf8');
       assert.doesNotMatch(
@@ -98,7 +99,8 @@ describe('the tarballs', { skip: lacks({ programs: ['tar', 'gzip', 'npm'] }) }, 
     await loadsItsLateParts(t, {
       entry: join(tree, 'lib/tonearm/main.js'),
       nodeArguments: flagsOf(tree, 'bin/tonearm'),
-      // `shift` removes this machine's Node, and that of the tarball takes its place.
+      // contract/daemon.ts puts this machine's Node behind the launcher. The script starts the Node of the
+      // tarball in its place. `shift 2` removes both paths from the arguments.
       launcher: ['sh', '-c', 'node=$1; shift 2; exec "$node" "$@"', 'sh', join(tree, 'lib/tonearm/node')],
     });
   });

@@ -7,6 +7,9 @@ import { metadata, ScriptedPlayer } from '../actors/players/scripted-player.js';
 const COVER = 'http://10.0.0.1/cover.png';
 
 const bus = { address: `unix:path=/run/user/${process.getuid?.()}/bus` };
-/** The player's clean-up would run at the end of a test. This program is killed, so it never runs. */
+/**
+ * A test cleans up after the player when the test ends. Nothing cleans up here, because this program is
+ * killed.
+ */
 const untilKilled = { after: () => undefined };
 await ScriptedPlayer.start(untilKilled, bus, 'scripted', { Metadata: metadata({ 'mpris:artUrl': COVER }) });

@@ -27,7 +27,7 @@ export interface Fault {
    * process itself ends.
    */
   readonly mayGo: readonly Child[] | 'all';
-  /** Children whose threads die, once each. */
+  /** The children whose threads die because of the fault. No other thread may die. */
   readonly threads?: readonly Child[];
   /** Within this time after `undo` everything must be up again, in ms; 30 s unless given. */
   readonly upWithinMs?: number | undefined;
@@ -42,8 +42,8 @@ export interface Fault {
 export type Scope = 'system' | 'user';
 
 /**
- * The audio backend reads everything every 60 s, and each reading has a deadline. It notices a silent sound
- * server within this time. The bridge to MQTT notices a silent broker earlier (services.ts).
+ * The audio backend notices a silent sound server within this time, because it reads everything every 60 s,
+ * and each reading has a deadline. The bridge to MQTT notices a silent broker earlier (services.ts).
  */
 const NOTICED_WITHIN_MS = 90_000;
 const ROUND_WITHIN_MS = 60_000;
@@ -124,7 +124,7 @@ export function together(one: Fault, other: Fault): Fault {
 }
 
 /**
- * The longer a part is away, the less often the daemon tries to connect to it, so that a pair needs more
- * time.
+ * A pair needs more time than one fault, because its first part is away for longer. The longer a part is
+ * away, the less often the daemon tries to connect to it.
  */
 const PAIR_UP_WITHIN_MS = 60_000;

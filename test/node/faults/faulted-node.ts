@@ -1,6 +1,6 @@
-// The installed node with everything that a node can have, and with what the faults need: a neighbour on the
-// network that has the broker, a small disk for the daemon's state, an upgrade that waits for its verdict,
-// and a saboteur in the daemon. All of this is there again after a reboot.
+// The installed node with everything that a node can have, and with what the faults need: the broker, which
+// runs on a neighbour in the network, a small disk for the daemon's state, an upgrade that waits for its
+// verdict, and a saboteur in the daemon. All of this is there again after a reboot.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -98,8 +98,9 @@ const WITNESS = 'sound-witness';
 const newestDefaultIn = (listing: string): string =>
   `${listing} | grep "key:'default.audio.sink'" | tail -n 1 | grep -o '"name":"[^"]*"'`;
 /**
- * Ends when the witness and a new client know the same default output. The witness has listened for longer
- * than the new client. Succeeds at once if the witness does not run, or is older than the session manager.
+ * Ends when the witness (`watchSound`) and a new client know the same default output. The witness has
+ * listened for longer than the new client. The script succeeds at once if the witness does not run, or is
+ * older than the session manager.
  */
 const WITNESS_KNOWS = `invoked() { systemctl --user show -P ExecMainStartTimestampMonotonic "$1"; }
 systemctl --user --quiet is-active ${WITNESS} || exit 0
@@ -154,6 +155,7 @@ systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} smal
   async restart(): Promise<void> {
     const request = 'curl --silent --fail -X POST http://127.0.0.1:8018/power/reboot';
     await this.node.reboot(() => this.node.shell(request));
+    // The reboot has closed the door. This call opens it again at the same port.
     await this.node.door();
   }
 
@@ -171,7 +173,7 @@ systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} smal
     return Number(ran.stdout);
   }
 
-  /** Sends a signal to the main process of a unit, and resolves with its id. */
+  /** Sends a signal to the main process of a unit, and resolves with the id of this process. */
   async signal(name: string, scope: 'system' | 'user', unit: string): Promise<number> {
     const pid = await until(`${unit} runs`, () => this.pidOf(scope, unit));
     await this.node.shell(`kill -${name} ${pid}`);
@@ -200,9 +202,9 @@ systemd-run --user --quiet --collect --unit=${WITNESS} -p Restart=always -p Rest
    *   a stream, PipeWire reads nothing from the session manager until the stream's connection has answered.
    *   If each waits for the other, PipeWire answers nobody, not even pw-cli. This was seen 2 of 3 times when
    *   wireplumber was restarted beside one pacat, and 6 of 6 times when pipewire-pulse was halted meanwhile.
-   * - Deaf: after a client has gone before the session manager answered for it, no client gets changes of
-   *   the default output any more. Only new clients learn of them. This was seen 5 of 8 times after 40
-   *   pw-metadata had been killed.
+   * - Deaf: a client has gone before the session manager answered for it. Since then no client gets changes
+   *   of the default output. Only new clients learn of them. This was seen 5 of 8 times after 40 pw-metadata
+   *   had been killed.
    * - Forgetful: an event did not reach the clients that listened when it was sent. Only these clients lack
    *   it. The witness of `watchSound` shows this.
    * - Bare: a pipewire-pulse that starts while PipeWire itself is restarted loads the modules of its

@@ -1,10 +1,10 @@
 // The installed node with all backends, bridges, players and its page has one fault after the other, under
 // load. After each fault everything is up within its bound, every request was answered, and all clients know
-// the true state. At the end the daemon takes no more memory and descriptors than before.
+// the true state. At the end the daemon takes hardly more memory and descriptors than before.
 //
-// The seed chooses one fault of each part. TONEARM_FAULTS=all causes all faults, as `npm run soak` does.
-// TONEARM_FAULTS=NAME,NAME causes those whose names contain one of these. TONEARM_FUZZ_SEED=N repeats a
-// series.
+// The seed chooses one fault of each part. TONEARM_FAULTS=all causes all faults. `npm run soak` does so, too,
+// if there is time. TONEARM_FAULTS=TEXT,TEXT causes the faults whose names contain one of the texts.
+// TONEARM_FUZZ_SEED=N repeats a series.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -48,7 +48,8 @@ describe(`faults, seed ${SEED}, ${SOUND}`, { skip }, () => {
     test(`step ${index + 1} of ${faults.length}, seed ${SEED}: ${fault.name}`, (t) =>
       series().step(fault, t));
 
-  test('the daemon takes no more memory and descriptors than before', () => series().takesNoMoreThanBefore());
+  test('the daemon takes hardly more memory and descriptors than before, and has no more threads', () =>
+    series().takesNoMoreThanBefore());
 
   test('the page has never reloaded, and had no error', async () => {
     assert.equal(await faultedNode.page.evaluate('window.sameDocument'), true);

@@ -61,7 +61,7 @@ export class Requests {
   }
 }
 
-/** The least duration of a round of requests. It limits the load, and waits for nothing. */
+/** The least duration of a round of requests. It only limits the load; no check depends on it. */
 const PACE_MS = 100;
 
 const READS = 'audio audio/outputs audio/clients services players upgrade bluetooth power/ health server';
@@ -84,11 +84,11 @@ const POSTS: readonly Drawn<readonly [path: string, body?: object]>[] = [
   (random) => [`/bluetooth/${random.pick(['connect', 'disconnect'])}`, { address: PHONE }],
 ];
 
-/** An output that comes and goes. */
+/** Adds the output `guest`, or removes it if it is there. */
 const TOGGLE_GUEST_OUTPUT = `there=$(pactl list short modules | awk '/sink_name=guest/ { print $1 }')
 if [ "$there" ]; then pactl unload-module $there; else pactl load-module module-null-sink sink_name=guest; fi`;
 
-/** A stream that comes and goes. */
+/** Plays a stream for half a second. The status 124 means that `timeout` has ended it. */
 const PLAY_SHORTLY = 'timeout 0.5 pacat /dev/zero || [ $? = 124 ]';
 
 /**
@@ -107,6 +107,7 @@ const USER_COMMANDS: readonly Drawn<string>[] = [
   (random) => `systemctl --user ${random.pick(['restart', 'stop'])} radio.service`,
 ];
 
+/** The end of a message's topic, below the node's topic, and its payload as an option of mosquitto_pub. */
 const MESSAGES: readonly Drawn<string>[] = [
   (random) => `audio/outputs/kitchen/set -m '{"volume": ${randomVolume(random)}}'`,
   (random) => `services/user/radio.service/set -m ${random.pick(['start', 'restart'])}`,

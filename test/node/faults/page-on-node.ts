@@ -14,7 +14,7 @@ import { until } from '../../until.js';
 import type { Node } from '../node.js';
 
 const MUSIC = '/home/pi/Music';
-/** The titles are in their order in the player's list. */
+/** The player's list has the titles in this order. */
 const TITLES = ['First', 'Second'] as const;
 const TRACK_SECONDS = 300;
 
@@ -63,7 +63,7 @@ export class PageOnNode {
     return this.#page ?? assert.fail('the page is not open');
   }
 
-  /** Brings the package and its surroundings, and starts the service. */
+  /** Brings music, outputs, units and the package to the node, and starts the service. */
   async install(): Promise<void> {
     const { node } = this;
     await this.#bringMusic();
@@ -95,8 +95,8 @@ export class PageOnNode {
   }
 
   /**
-   * Kills the player if `check` fails, and resolves with true after that. systemd starts the player
-   * again. One of thirty mpv hangs as it begins.
+   * Kills the player if `check` fails, and resolves with true after that. systemd starts the player again.
+   * One of thirty mpv hangs as it begins.
    */
   async #killPlayerUnless(check: string): Promise<boolean> {
     const kill = 'systemctl --user kill -s KILL player.service';
@@ -125,6 +125,7 @@ export class PageOnNode {
     this.page.on('pageerror', (error) => this.pageErrors.push(error.message));
     await this.page.goto(address);
     await this.page.locator('#system .health').waitFor();
+    // A reload would remove this mark, which faults.test.ts reads at its end.
     await this.page.evaluate('window.sameDocument = true');
   }
 

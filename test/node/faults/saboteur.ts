@@ -61,8 +61,9 @@ function collect(): void {
 function obey(order: string): void {
   const [word = '', argument = ''] = order.trim().split(' ');
   if (word === 'clock') Date.now = () => realNow() + Number(argument);
-  else if (isMainThread && word === 'collect') collect();
-  else if (!isMainThread && word !== 'collect' && runsActor(argument)) SABOTAGES[word]?.();
+  else if (word === 'collect') {
+    if (isMainThread) collect();
+  } else if (!isMainThread && runsActor(argument)) SABOTAGES[word]?.();
 }
 
 if (isMainThread) {

@@ -39,13 +39,13 @@ interface ServiceRow {
  * up to 30 s apart.
  */
 export const RECONNECTED_WITHIN_MS = 60_000;
-/** PipeWire's sound server may wait 25 s for rtkit before it answers. A container may lack rtkit. */
+/** PipeWire's sound server may wait 25 s for rtkit, which a container may lack, before it answers. */
 export const RTKIT_MS = 60_000;
 
 /**
  * If rtkit is installed, PulseAudio calls it for each new output, rtkit calls polkit, and both wait for the
  * answer. While polkit stands still, PulseAudio 16.1 therefore answers nobody, not even pactl (6 of 6).
- * Without rtkit the bus answers at once, and nobody waits.
+ * Without rtkit the bus answers PulseAudio at once, and nobody waits.
  */
 const HAS_RTKIT = existsSync(join(NODE_ROOT, 'usr/libexec/rtkit-daemon'));
 const WITH_RTKIT = HAS_RTKIT ? ({ mayGoWhileHalted: ['audio'], upWithinMs: RTKIT_MS } as const) : {};
@@ -142,16 +142,17 @@ const PIPEWIRE_LOCKED: Fault = {
 
 /** Returns the faults of all services. `soundUnits` are the units of the node's sound server. */
 export function serviceFaults(soundUnits: readonly string[]): readonly Fault[] {
-  const sound = soundUnits.map(
-    (unit): ServiceRow => ({
+  const sound = soundUnits.map((unit): ServiceRow => {
+    const isDaemonsPeer = /pulse/.test(unit);
+    return {
       part: 'the sound server',
       scope: 'user',
       unit,
       mayGo: ['audio'],
       upWithinMs: RTKIT_MS,
-      ...(/pulse/.test(unit) && { noticedBy: 'audio' }),
-    }),
-  );
+      ...(isDaemonsPeer && { noticedBy: 'audio' }),
+    };
+  });
   const locked = soundUnits.includes(SESSION_MANAGER) ? [PIPEWIRE_LOCKED] : [];
   return [...sound.flatMap(faultsOf), ...ROWS.flatMap(faultsOf), ...locked];
 }

@@ -21,7 +21,7 @@ export interface Routes {
   readonly bluetooth: Json;
 }
 
-/** Without the positions of the players, which differ between an event and a later answer. */
+/** Leaves out the positions of the players, because an event and a later answer have different ones. */
 export function withoutPosition(players: readonly Json[]): readonly Json[] {
   return players.map(({ position, position_updated_at: updatedAt, ...player }) => player);
 }
@@ -32,8 +32,8 @@ const comparable = (records: readonly object[]): readonly Json[] =>
   withoutPosition(records as readonly Json[]).toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
 
 /**
- * Each part of the state as events gave it, in the form of the routes' answers. No event has `can_check` or
- * `can_upgrade`.
+ * Each function returns one part of the state that a stream's events gave, in the form of the routes'
+ * answers. No event has `can_check` or `can_upgrade`.
  */
 const RECORDS_OF_STATE = {
   outputs: ({ outputs }) => [...outputs.values()],
@@ -48,7 +48,10 @@ type Part = keyof typeof RECORDS_OF_STATE;
 
 const ALL_PARTS = Object.keys(RECORDS_OF_STATE) as Part[];
 type Filter = readonly [query: string, parts: readonly Part[]];
-/** Each stream has one of these filters, and learns these parts of the state. */
+/**
+ * Each stream has one of these filters, and learns the parts of the state beside it. `backend` and `types`
+ * add to each other, and `mpris` means `players` (docs/events.md, "Query").
+ */
 const FILTERS: readonly Filter[] = [
   ['', ALL_PARTS],
   ['&types=service.updated', ['services']],
@@ -93,7 +96,7 @@ export class KeptStreams {
     this.#kept[PAUSED_STREAM]?.[0].resume();
   }
 
-  /** The number of events received so far. */
+  /** The number of events that the first stream has received. It has no filter. */
   get eventCount(): number {
     return this.#first.events.length;
   }
@@ -135,6 +138,7 @@ export class KeptStreams {
       await consumer.until(({ ended }) => ended, 'the end of the stream', FOR_EVER_MS);
       await until('the stream is back', isBack, BACK_WITHIN_MS);
     }
+    // The consumer may have been reconnecting while `close` closed its old connection.
     consumer.close();
   }
 }

@@ -78,6 +78,7 @@ const limitDescriptors =
     await faultedNode.node.userShell(`prlimit --pid ${pid} --nofile=${limit.replace('PID', String(pid))}:`);
   };
 
+/** Succeeds when dd fails, because the disk is full then. */
 const FILL_DISK = sh(`! dd if=/dev/zero of=${STATE}/filler bs=1k 2> /dev/null`);
 
 const SHORTAGES: readonly Fault[] = [
@@ -97,6 +98,7 @@ const SHORTAGES: readonly Fault[] = [
       await context.faultedNode.node.systemctl('restart', 'dbus.service');
       await context.faultedNode.signal('KILL', 'user', context.faultedNode.soundUnit);
     },
+    // This is the limit in the unit tonearm.service.
     undo: limitDescriptors('16384'),
     mayGo: CHILD_NAMES,
     requestsMayHang: true,

@@ -75,7 +75,7 @@ const propertiesIn = (text: string): Record<string, string> =>
 /** Reads the true state. `hasUpgradeBegun` is true if an upgrade has been started before. */
 export async function readWorld(faultedNode: FaultedNode, hasUpgradeBegun: boolean): Promise<World> {
   const text = await faultedNode.node.userShell(READ_WORLD);
-  // The part `default\nliving\n` has the name `default` and the output `living`.
+  // In the part `default\nliving\n`, the name is `default`, and `living` is what the program has printed.
   const parts = text.split(/^=== /m).map((part) => /^([^\n]*)\n(.*)$/s.exec(part) ?? []);
   const sections = new Map(parts.map(([, name = '', output = '']) => [name, output.trim()]));
   const isYes = (part: string): boolean => parseSection<{ data: string[] }>(sections, part).data[0] === 'yes';
@@ -120,8 +120,9 @@ const byKey = (records: readonly Json[], key: string): Map<unknown, Json> =>
 
 function outputsAreTrue(routes: Routes, { sinks, defaultSink }: World): void {
   const published = byKey(routes.outputs, 'id');
-  const listed = routes.outputs.map(({ id, name }) => [id, name]).sort();
-  assert.deepEqual(listed, sinks.map(({ index, name }) => [index, name]).sort());
+  const publishedNames = routes.outputs.map(({ id, name }) => [id, name]).sort();
+  assert.deepEqual(publishedNames, sinks.map(({ index, name }) => [index, name]).sort());
+  // The configuration of faulted-node.ts has this group.
   assert.deepEqual(byKey(routes.outputs, 'name').get('tonearm.house')?.['group'], ['living', 'kitchen']);
   for (const sink of sinks) {
     const { muted, volume, state, default: isDefault } = published.get(sink.index) ?? {};
@@ -131,7 +132,10 @@ function outputsAreTrue(routes: Routes, { sinks, defaultSink }: World): void {
   }
 }
 
-/** True if a group plays through this stream, which belongs to the group's module and is no client. */
+/**
+ * True if a group plays through this stream, which belongs to the group's module and is no client. `pactl`
+ * lists the module's index as a number for a sink, and as a text for a stream.
+ */
 const playsForGroup = ({ owner_module }: Listed, { sinks }: World): boolean =>
   sinks.some((sink) => sink.name?.startsWith('tonearm.') && `${sink.owner_module}` === `${owner_module}`);
 

@@ -44,7 +44,7 @@ const REFUSED: readonly (readonly [what: string, args: string[], status: number,
 
 /**
  * Paths that tonearm-setup must not read, because reading a FIFO, for example, would never end. Each has the
- * script that makes it in the folder of pi's configuration.
+ * script that makes it in the folder of pi's configuration. An earlier test has made the user bob.
  */
 const UNREADABLE_PATHS: readonly (readonly [what: string, path: string, make: string])[] = [
   ['a FIFO in the place of the configuration', 'config.yaml', 'mv config.yaml kept; mkfifo config.yaml'],
@@ -225,9 +225,9 @@ export function installScenarios(node: () => Node): void {
       await isRefused(['--user', 'pi', ...twice], 78, output);
     }
     await node().shell(`printf 'sound_server: {}\nservice_manager: {}\n' > ${CONFIG}/conf.d/10-old.yaml`);
-    const section =
+    const sectionRefusal =
       /^tonearm-setup: systemd: is another spelling of service_manager, .* at \/home\/pi\/\S*10-old\.yaml:2; /;
-    await isRefused(['--user', 'pi'], 78, section);
+    await isRefused(['--user', 'pi'], 78, sectionRefusal);
     await node().shell(`rm ${CONFIG}/conf.d/10-old.yaml`);
     assert.equal(await node().property('MainPID'), pid);
     // tonearm-setup has removed the copies of the configuration that it let the daemon check.
@@ -259,10 +259,10 @@ export function installScenarios(node: () => Node): void {
   test('a run without options keeps the earlier options, and a new value replaces the old value of the same option', async () => {
     await changesNothing(() => node().setUpPi());
     await node().setUpPi('--bind', 'lo');
-    const units = "  user: ['mpd.service', 'a\\x27b.service']\n  system: ['ssh.service']\n";
+    const earlierUnits = "  user: ['mpd.service', 'a\\x27b.service']\n  system: ['ssh.service']\n";
     assert.equal(
       await node().shell(`grep -v '^#' ${SETUP_FILE}`),
-      `bind: ['lo']\nsystemd:\n${units}players: {enabled: true}\ndiscovery: {enabled: true}\n`,
+      `bind: ['lo']\nsystemd:\n${earlierUnits}players: {enabled: true}\ndiscovery: {enabled: true}\n`,
     );
     await node().setUpPi('--unit', 'mpd.service');
     assert.deepEqual(await unitsOf(node()), ['ssh.service', 'mpd.service']);

@@ -108,6 +108,7 @@ export function otherUserScenarios(node: () => Node): void {
     const socket = `u_str /run/user/${node().uid}/tonearm/upgrade.sock`;
     assert.deepEqual([...new Set(addresses)].sort(), ['tcp 8018', socket]);
     // A well-known name begins with a letter. Each connection to a bus has a unique name, such as `:1.5`.
+    // The daemon's unique name shows that the list has the daemon's connection.
     const names = await node().user('busctl', '--user', 'list', '--no-legend');
     assert.doesNotMatch(names.stdout, new RegExp(`^[a-z]\\S+ +${pid} `, 'm'));
     assert.match(names.stdout, new RegExp(`^:\\S+ +${pid} `, 'm'));

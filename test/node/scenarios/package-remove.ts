@@ -9,8 +9,8 @@ import { until } from '../../until.js';
 import { CONFIG, type Node } from '../node.js';
 
 /**
- * install.sh in a copy of the checkout. The node may lack the project's folder, because it has its own /tmp,
- * and perhaps another Debian's root.
+ * install.sh in a copy of the checkout. The checkout itself may not be on the node: it may lie in /tmp, and
+ * the node has a /tmp of its own. Or the node has the root of another Debian.
  */
 const INSTALL_SCRIPT = '/opt/checkout/packaging/install.sh';
 /**
@@ -38,10 +38,12 @@ export const FIND_LEFT =
 
 export function removeScenarios(node: () => Node): void {
   test("another user is set up beside pi, and the removal for this user leaves pi's service running", async () => {
+    // The scenarios of package-install.ts have made the user bob. pi's service has taken the port 8018.
     const home = '/home/bob/.config/tonearm';
     const withTakenPort = await node().setUp('--user', 'bob');
     assert.equal(withTakenPort.status, 1, withTakenPort.stdout);
     assert.match(withTakenPort.stdout, /let bob linger/);
+    assert.match(withTakenPort.stdout, /add bob to the group audio/);
     assert.match(
       withTakenPort.stderr,
       /^tonearm: cannot listen on \S+ port 8018: the port is taken by a program of the user with the id \d+; api\.port .*\n.* did not start; .*systemctl --user -M bob@ /m,
@@ -50,7 +52,6 @@ export function removeScenarios(node: () => Node): void {
     const ran = await node().setUp('--user', 'bob');
     assert.equal(ran.status, 0, `${ran.stdout}${ran.stderr}`);
     assert.match(ran.stdout, /config\.yaml exists: it is kept as it is/);
-    assert.match(withTakenPort.stdout, /add bob to the group audio/);
     assert.match(await node().shell('id -nG bob'), /\baudio\b/);
     const dryRun = await node().setUp('--uninstall', '--user', 'bob', '--dry-run');
     assert.match(dryRun.stdout, /would stop letting bob linger\n.*would take bob out of the group audio/);
@@ -76,8 +77,8 @@ export function removeScenarios(node: () => Node): void {
       assert.equal(status, 0, `${stdout}${stderr}`);
       return stdout;
     };
-    // The id is fixed, because the next user would otherwise get the same one while this user's manager is
-    // about to end.
+    // The id is fixed. Otherwise carl, the user of the next test, would get the same id while dora's manager
+    // is about to end.
     await node().shell(`useradd --uid 1900 --create-home dora; getent group bluetooth || groupadd --system bluetooth
       install -D -o dora /dev/stdin /home/dora/.config/tonearm/config.yaml <<END\napi: {port: 8019}\nEND
       chown -R dora: /home/dora; mkdir -p /etc/bluetooth; printf '[General]\n#Class = 0x000100\n[Policy]\n' > ${bluez}
@@ -123,7 +124,8 @@ export function removeScenarios(node: () => Node): void {
 
   test('removal and purge leave the configuration of the user, and nothing else', async () => {
     await node().shell(`echo 'logLevel: warn' >> ${CONFIG}/config.yaml`);
-    // bob lingers only because of the service, so that the removal of the service ends his manager, too.
+    // Only the set-up makes bob linger. So the removal of the package also ends bob's manager. The first
+    // test of this file has left bob a configuration with another port.
     assert.equal((await node().setUp('--user', 'bob')).status, 0);
     const output = await node().apt('remove', 'tonearm');
     assert.doesNotMatch(output, /fail/i);
@@ -146,6 +148,7 @@ export function removeScenarios(node: () => Node): void {
     const dryRun = await node().root(INSTALL_SCRIPT, '--user', 'pi', '--dry-run');
     assert.match(dryRun.stdout, /would copy \d+ files to \/usr\/local\/lib\/tonearm/, dryRun.stderr);
     assert.equal(await node().shell(FIND_LEFT), before);
+    // install.sh refuses an unknown user, an unknown option, and a removal while nothing is installed.
     for (const [args, status] of [
       [['--user', 'nobody-here'], 67],
       [['--user', 'pi', '--now', '--dry-run'], 64],

@@ -111,7 +111,8 @@ export function serviceScenarios(node: () => Node): void {
     assert.equal((await node().ask('GET', '/bluetooth')).status, 404);
     await node().writeFile(added, 'api: {control: nobody}\n');
     assert.notEqual((await reload()).status, 0, 'systemctl reports that the reload has failed');
-    // journald may write the line of a process that has ended after those of systemd.
+    // The unit's ExecReload= has run `tonearm --check-config`, which has ended by now. journald may write
+    // the line of this command later than systemd's lines about the failure.
     await until('the log names the problem', async () => {
       const log = await node().userShell('journalctl --user --unit tonearm --output cat --lines 20');
       return /99-added\.yaml:1:16: api\.control: must be true, false or local/.test(log);

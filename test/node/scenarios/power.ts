@@ -27,9 +27,9 @@ async function mustRefuse(node: Node, path: string, status: number, detail: RegE
 }
 
 /**
- * Lets pi take block locks. Without this rule, a user without a session may not take them. The scenarios
- * need a lock of pi, because a lock of the daemon's own user forbids a power action, too
- * (actors/power/backend.ts).
+ * Lets pi take block locks. Without this rule, a user without a session may not take them. pi is the
+ * daemon's user. One scenario takes a lock as pi, because a lock of the daemon's own user forbids a power
+ * action, too (actors/power/backend.ts).
  */
 const MAY_INHIBIT = `polkit.addRule(function (action, subject) {
   if (action.id === "org.freedesktop.login1.inhibit-block-shutdown" && subject.user === "pi") return polkit.Result.YES;
@@ -41,6 +41,7 @@ export function powerScenarios(node: () => Node): void {
     await node().shell(`mv ${RULE} /root/kept.rules`);
     await untilPowerIs(node(), NONE_ALLOWED);
     const prefix = 'org\\.freedesktop\\.login1\\.';
+    // The expression ends within the second permission, which is `reboot-multiple-sessions`.
     await mustRefuse(node(), '/power/reboot', 403, new RegExp(`${prefix}reboot, and ${prefix}reboot-m`));
     await mustRefuse(node(), '/power/power_off', 403, new RegExp(`${prefix}power-off, `));
     await node().shell(`cp /root/kept.rules ${RULE}`);
@@ -99,7 +100,8 @@ async function setUpWithPower(node: Node): Promise<void> {
 }
 
 export function desktopScenarios(node: () => Node): void {
-  test('on a desktop no rule is installed, and an earlier one is removed', async () => {
+  test('the set-up of a desktop installs no rule, and removes the rule of an earlier set-up', async () => {
+    // The rule is there: package-install.ts has set up pi while the node had no display manager.
     await node().writeUnit('system', DISPLAY_MANAGER, '[Service]\nExecStart=sleep infinity\n');
     await node().shell(`systemctl start ${DISPLAY_MANAGER}`);
     const output = await node().setUpPi();

@@ -90,8 +90,8 @@ export function changesByOthersScenarios(daemon: SystemdDaemon): void {
     const received = await daemon.listen();
     await daemon.systemctl('daemon-reexec');
     await daemon.barrier(received);
-    const isOurs = (data: string): boolean => data.includes('"backend":"systemd"');
-    const updates = received.filter(({ type, data }) => type === 'backend.updated' && isOurs(data));
+    const isOfSystemd = (data: string): boolean => data.includes('"backend":"systemd"');
+    const updates = received.filter(({ type, data }) => type === 'backend.updated' && isOfSystemd(data));
     assert.deepEqual(updates, []);
     assert.deepEqual(eventsOfUnit(received, 'plain.service'), []);
     await daemon.stopUnit('plain.service');

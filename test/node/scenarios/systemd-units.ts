@@ -8,8 +8,8 @@ const INSTALL = '[Install]\nWantedBy=default.target\n';
 
 /** The user's units; the name describes what is special about each. */
 export const UNITS: Readonly<Record<string, string>> = {
-  // Most scenarios start this unit. On a quick machine these are more starts than systemd's limit of five in
-  // ten seconds.
+  // Most scenarios start this unit. On a quick machine they start it more often than systemd's limit allows,
+  // which is five times in ten seconds.
   'plain.service': `[Unit]\nDescription=A plain one\nStartLimitIntervalSec=0\n[Service]\n${SLEEP}${INSTALL}`,
   'marker.service': `[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=true\n`,
   'good-oneshot.service': '[Service]\nType=oneshot\nExecStart=true\n',

@@ -13,7 +13,10 @@ import { changesByOthersScenarios, systemScopeScenarios } from './systemd-others
 import { CONFIGURED_UNITS, ROWS, SLEEP, STOPPED, SYSTEM_UNITS, UNITS, USER_UNITS } from './systemd-units.js';
 
 const EVENTS_MAX = 8;
-/** The unit is started six times. Each time, three events may tell that it starts, fails, and waits. */
+/**
+ * systemd starts crashing.service five times, and refuses the sixth start. Each of the six may cause three
+ * events: the unit starts, fails, and waits.
+ */
 const LOOP_EVENTS_MAX = 18;
 
 export function systemdScenarios(node: () => Node): void {
@@ -21,7 +24,7 @@ export function systemdScenarios(node: () => Node): void {
 
   /**
    * True if the crash loop is over. `failed` alone does not show that, because the unit is also `failed`
-   * between two starts. After five restarts systemd refuses another one.
+   * between two starts. systemd refuses the fifth restart, but counts it.
    */
   const isLoopOver = async (unit: string): Promise<boolean> => {
     const properties = await daemon.systemctl('show', '-p', 'SubState,NRestarts', unit);
@@ -66,8 +69,8 @@ export function systemdScenarios(node: () => Node): void {
     assert.equal((await daemon.service('dbus.service')).running, true);
   });
 
-  /** The number of answers that have named a failure after the end of the start job. */
-  let failuresAfterJobAnswered = 0;
+  /** The number of answers so far that name a late failure, which is one after the end of the start job. */
+  let answersWithLateFailure = 0;
 
   /**
    * Starts a unit whose program cannot be executed, or ends at once. The failure comes after the end of its
@@ -79,7 +82,7 @@ export function systemdScenarios(node: () => Node): void {
     if (status === 202) return;
     assert.equal(status, 502, body);
     assert.match(body, detail);
-    failuresAfterJobAnswered += 1;
+    answersWithLateFailure += 1;
   }
 
   for (const { what, unit, verb, status, detail, record, failsAfterJob = false } of ROWS) {
@@ -136,7 +139,7 @@ export function systemdScenarios(node: () => Node): void {
   }
 
   test('at least one answer to a start has named a failure that came after the end of the start job', () =>
-    assert.ok(failuresAfterJobAnswered > 0));
+    assert.ok(answersWithLateFailure > 0));
 
   test('disable with an alias stops the unit behind it', async () => {
     for (const state of ['active', 'inactive']) {
@@ -174,6 +177,7 @@ export function systemdScenarios(node: () => Node): void {
     assert.equal((await daemon.service('endless.service')).active_state, 'activating');
     const secondStart = daemon.post('endless.service', 'start');
     assert.deepEqual(await daemon.post('endless.service', 'stop'), [202, '']);
+    // The stop may cancel the job of the second start, so the answer to this start may be 502.
     const [status, detail] = await secondStart;
     assert.ok([202, 502].includes(status), `${status} ${detail}`);
   });

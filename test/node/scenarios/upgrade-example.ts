@@ -99,7 +99,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     };
     const untilStep = (step: string) => daemon.waitFor(step, ({ run }) => run.step === step);
 
-    test('an upgrade waits for another apt that is at work, and names it in step and log', async () => {
+    test('an upgrade waits for another apt that is at work, and reports this in its step and its log', async () => {
       await repository.publish(2);
       const release = await repository.holdLock();
       await daemon.start();
@@ -126,6 +126,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     });
 
     test('an upgrade fails if the readable repositories have nothing newer, because the broken one may have it', async () => {
+      // The test above has installed version 4.
       await repository.publish(4, 'deb [trusted=yes] file:/nowhere ./');
       await daemon.start();
       await daemon.untilRun('failed');

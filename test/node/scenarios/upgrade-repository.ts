@@ -14,8 +14,8 @@ const FOLDER = '/opt/repository';
 const APT_CONFIG = '/etc/apt/apt.conf.d/99-repository';
 const SUDOERS = '/etc/sudoers.d/tonearm-upgrade';
 /**
- * apt gets lists of its own, so that the node's lists stay. It reads the folder as root, because the folder
- * belongs to root.
+ * apt keeps the lists of this repository in a folder of their own, so that the node's lists stay. apt reads
+ * FOLDER as root, because FOLDER belongs to root.
  */
 const APT_SETTINGS = `Dir::Etc::sourcelist "${FOLDER}/sources.list";
 Dir::Etc::sourceparts "/dev/null";

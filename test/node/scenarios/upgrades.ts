@@ -140,7 +140,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     }
   });
 
-  test('a unit that ends at once counts as run, also if systemd unloads it before the start is answered', async () => {
+  test('a unit that ends at once counts as a run, also if systemd unloads it before the start is answered', async () => {
     // No other unit refers to this unit, so that systemd forgets it at its end.
     const unit = '[Service]\nType=oneshot\nExecStart=-/bin/false\n';
     await daemon.node.writeUnit('user', 'quick.service', unit);
