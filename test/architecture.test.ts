@@ -52,12 +52,12 @@ describe('the sources', () => {
   });
 });
 
-/** A file with a header comment, so that only what follows can be wrong. */
+/** A file with a header comment in line 1. The code begins in line 2, and only the code can be wrong. */
 const headed = (path: string, code: string): SourceFile => sourceFile(path, `// It is a file.\n${code}\n`);
 
 /**
- * Sources that break a rule, and what the complaint must name. Some are split, as by `${'Of'}`, because
- * rules that search texts also read this file.
+ * Sources that break a rule, and a part of the complaint, which may stop in mid-word. `:2:` is the line of
+ * the source. Some sources are split, as by `${'Of'}`, because rules that search texts also read this file.
  */
 const BREACHES: readonly (readonly [rule: RuleName, path: string, source: string, complaint: RegExp])[] = [
   ['boundaries', 'src/protocol/pulse/a.ts', "import { a } from 'node:net';", /:2: may not import node:net/],
@@ -211,8 +211,8 @@ describe('the rules', () => {
 
 describe('reading sources', () => {
   test('blanks comments, strings, templates and patterns, and keeps positions', () => {
-    const hole = '$' + '{';
-    const source = `a('x{') /* { */ + \`{${hole}b({ c: '}' })}}\` / 2; // }\n/['"{/]/.test(d);`;
+    const holeStart = '$' + '{';
+    const source = `a('x{') /* { */ + \`{${holeStart}b({ c: '}' })}}\` / 2; // }\n/['"{/]/.test(d);`;
     const { code } = sourceFile('src/a.ts', source);
     assert.equal(code.length, source.length);
     const expected = `a(' ') + b({ c: ' ' }) / 2; / /.test(d);`;

@@ -206,6 +206,7 @@ for (const component of RECORDS) {
 }
 
 test('every record that a GET answers has a table', () => {
+  // Lists and the OpenAPI document need no table.
   const lists = 'Services Log Outputs Inputs Cards Clients Players Nodes BluetoothDevices OpenApi'.split(' ');
   const answers = ROUTES.flatMap((route) => ('schema' in route && route.schema) || []);
   const missing = answers.filter((name) => !lists.includes(name) && !RECORDS.includes(name));
@@ -280,8 +281,8 @@ test('a heading is unique in its document, so that it can be cited', () => {
 });
 
 /**
- * Every text file in which something may be cited, its lines joined: a citation may be wrapped within a
- * comment.
+ * The texts of all files that may cite a document. The lines of a text are joined, because a citation may be
+ * wrapped within a comment.
  */
 function citingTexts(): readonly (readonly [file: string, text: string])[] {
   const files = SOURCE_FOLDERS.flatMap((folder) =>

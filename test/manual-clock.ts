@@ -5,7 +5,7 @@ import type { Clock } from '../src/host/clock.js';
 /** The date at which the clock begins, in ms since 1970; its monotonic time begins at 0. */
 const EPOCH_MS = 1_000_000_000_000;
 
-/** Each method is bound to the clock, so that it can be passed without the clock. */
+/** Each method of `Clock` is bound to this clock, so that it can be passed without the clock. */
 export class ManualClock implements Clock {
   #now = 0;
   /** How many timers have fired. */

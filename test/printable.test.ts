@@ -1,4 +1,4 @@
-// Tests how errors and strangers' texts are worded for people.
+// Tests how errors, and texts of other programs, are written for people.
 
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
@@ -43,7 +43,7 @@ test('an error that is its own cause is worded by its name', () => {
   assert.equal(errorText(error), 'Error');
 });
 
-test('the error of a connection to a name with several addresses is worded', async () => {
+test('the error of a connection to a name with several addresses has the error of each address', async () => {
   const port = await freePort();
   const lookup = (_host: string, _options: object, found: (error: null, all: object[]) => void): void =>
     found(
@@ -56,7 +56,8 @@ test('the error of a connection to a name with several addresses is worded', asy
       port,
       lookup: lookup as never,
       autoSelectFamily: true,
-      // The usual 250 ms may pass on a busy machine.
+      // Node tries an address for this long at most, and otherwise reports ETIMEDOUT for it. The usual 250
+      // ms may pass on a busy machine.
       autoSelectFamilyAttemptTimeout: 60_000,
     }).on('error', resolve),
   );

@@ -16,7 +16,7 @@ export class Hopeless extends Error {}
 
 /**
  * Calls `probe` until it returns something other than undefined or false, and returns that. `probe` is
- * called a last time after the deadline, because its last call may be long ago if the machine stood still.
+ * called a last time after the deadline, because the call before may be long ago if the machine stood still.
  * @throws {Error} with `what`, and the message of the last call's error, if the deadline passes
  * @throws {Hopeless} what `probe` throws
  */

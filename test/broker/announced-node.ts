@@ -34,7 +34,10 @@ export class AnnouncedNode {
     return this;
   }
 
-  /** The message that the node publishes when the broker retains the message `retained`. */
+  /**
+   * The first message that the node publishes while the broker retains `retained`. The text '' is no
+   * message.
+   */
   text(retained = ''): string {
     return this.sequence(retained)[0] ?? assert.fail('there is no message');
   }
@@ -43,12 +46,16 @@ export class AnnouncedNode {
     return JSON.parse(this.text(retained));
   }
 
-  /** The messages that the node publishes one after the other, until the broker retains the newest one. */
+  /**
+   * All messages that the node publishes one after the other, each once the broker has acknowledged the one
+   * before.
+   */
   sequence(retained: string): readonly string[] {
     this.topics.beginConnection(new Map([[this.topics.deviceTopic, retained]]));
+    const acceptsAll = (): boolean => true;
     const texts: string[] = [];
     for (;;) {
-      const { publications } = this.topics.differences(() => true);
+      const { publications } = this.topics.differences(acceptsAll);
       const message = publications.find(({ topic }) => topic === this.topics.deviceTopic);
       if (message === undefined) return texts;
       texts.push(message.text);

@@ -1,6 +1,6 @@
-// A broker that acknowledges everything, and sends commands and other messages without end, as fast as the
-// client reads them, which no real broker does. The package `mqtt-packet`, a dependency of `mqtt`, makes its
-// packets.
+// A broker that acknowledges everything. It sends commands and other messages without end, as fast as the
+// client reads them. No real broker does this. The package `mqtt-packet`, a dependency of `mqtt`, makes the
+// packets of this broker.
 
 import type { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
@@ -51,8 +51,8 @@ export async function startFloodingBroker(messages: readonly (readonly [topic: s
     parser.on('packet', (packet: Packet) => {
       const answer = answerTo(packet);
       if (answer !== undefined) socket.write(packets.generate(answer, MQTT_5));
-      // A client that subscribes during the flood has reconnected, because the acknowledgements of its own
-      // messages came too late, behind all the messages of the flood.
+      // A client that subscribes to its commands (`/set`) during the flood has reconnected. The
+      // acknowledgements of its own messages came too late, behind all the messages of the flood.
       if (isFlooding && packet.subscriptions?.some(({ topic }) => topic.includes('/set')))
         sendMessages(socket);
     });
@@ -65,7 +65,7 @@ export async function startFloodingBroker(messages: readonly (readonly [topic: s
   const broker = {
     port,
     url: `mqtt://127.0.0.1:${port}`,
-    /** Messages that were handed to the kernel. */
+    /** The number of messages that the broker has written to its sockets. */
     sent: 0,
     flood: () => {
       isFlooding = true;

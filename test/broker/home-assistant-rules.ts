@@ -1,6 +1,6 @@
 // Checks device messages by the rules of Home Assistant's MQTT discovery (2026.6,
-// homeassistant/components/mqtt: schemas.py and each platform's schema). It knows only the platforms that
-// tonearm uses.
+// homeassistant/components/mqtt: schemas.py and each platform's schema). This file has the rules of only
+// those platforms that tonearm uses.
 
 type Check = (value: unknown) => boolean;
 type Fields = Readonly<Record<string, unknown>>;
@@ -31,9 +31,10 @@ const isTemplate: Check = (value) => {
   return typeof value === 'string' && isGuarded && isClosed;
 };
 
-const isAvailable = ({ topic, value_template: template = '', ...rest }: Fields): boolean =>
+const isAvailabilityEntry = ({ topic, value_template: template = '', ...rest }: Fields): boolean =>
   isTopic(topic) && isTemplate(template) && Object.keys(rest).length === 0;
-const isAvailability: Check = (value) => Array.isArray(value) && value.length > 0 && value.every(isAvailable);
+const isAvailability: Check = (value) =>
+  Array.isArray(value) && value.length > 0 && value.every(isAvailabilityEntry);
 
 const CHECKS: Readonly<Record<string, Check>> = {
   unique_id: isText,
@@ -101,11 +102,11 @@ const DEVICE: Readonly<Record<string, Check>> = {
 /** Everything that is wrong with the message, one line each. */
 export function faultsOf(text: string): readonly string[] {
   const { device = {}, origin = {}, components = {}, ...rest } = JSON.parse(text) as Record<string, object>;
-  const shared = Object.keys(rest).filter((key) => !/^(availability|availability_mode|qos)$/.test(key));
+  const unshareable = Object.keys(rest).filter((key) => !/^(availability|availability_mode|qos)$/.test(key));
   const entries = Object.entries(components as Record<string, Fields>);
   const ids = entries.map(([, { platform, unique_id: id }]) => `${platform} ${id}`);
   return [
-    ...shared.map((key) => `${key}: components cannot share it`),
+    ...unshareable.map((key) => `${key}: components cannot share it`),
     ...Object.entries(device).flatMap(([name, value]) =>
       DEVICE[name]?.(value) === true ? [] : [`device.${name}: ${JSON.stringify(value)}`],
     ),

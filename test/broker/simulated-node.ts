@@ -175,7 +175,7 @@ export function health(child: ChildName, state: BackendState): Change {
   return put('backends', child, { backend: child, state, since: 1_700_000_000_000, restarts: 0 });
 }
 
-/** A card with two profiles that have the same description. */
+/** A card whose last two profiles have the same description. */
 export const CARD = {
   id: 3,
   name: 'hw/0',

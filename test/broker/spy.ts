@@ -59,6 +59,7 @@ export async function retained(url: string, filter = '#'): Promise<ReadonlyMap<s
     if (retain) tree.set(topic, payload.toString());
   });
   await client.subscribeAsync(filter, { qos: 0 });
+  // Brokers that keep the order send all retained messages before their reply to an UNSUBSCRIBE.
   await client.unsubscribeAsync(filter);
   await client.endAsync();
   return tree;

@@ -48,8 +48,9 @@ export class EventConsumer {
   }
 
   /**
-   * Resolves as soon as `isFulfilled` returns true; it is called after every chunk. Rejects with the last
-   * events after `deadlineMs`. The error says that `expected` did not come.
+   * Resolves as soon as `isFulfilled` returns true. This function is called at once, after every chunk, and
+   * when the connection ends. Rejects after `deadlineMs`: the error says that `expected` did not come, and
+   * has the last events.
    */
   until(isFulfilled: (consumer: this) => boolean, expected = 'it', deadlineMs = UNTIL_MAX_MS): Promise<void> {
     return new Promise((resolve, reject) => {

@@ -59,6 +59,8 @@ test("Home Assistant's link to the page has the first address, or the node's nam
 });
 
 test('the default routes of IPv4 are read in the order of their metrics', () => {
+  // The routes of the last three lines are left out. The mask of tun0 covers only half of all addresses. The
+  // route of docker0 is for one network. The flags of down0 lack 1, so its route is not usable.
   const table = `Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT
 wlan0\t00000000\t0101A8C0\t0003\t0\t0\t600\t00000000\t0\t0\t0
 eth0\t00000000\t0101A8C0\t0003\t0\t0\t100\t00000000\t0\t0\t0

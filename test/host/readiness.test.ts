@@ -1,4 +1,5 @@
-// When the start counts as done, and wait-listening itself, which waits for that.
+// Tests when the start counts as done, and the unit's script packaging/deb/wait-listening, which waits until
+// then.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -15,26 +16,27 @@ import { SpawnedText } from '../tools/spawned.js';
 const WAIT_LISTENING = fileURLToPath(new URL('../../../packaging/deb/wait-listening', import.meta.url));
 const PID = 7;
 
-/** Begins to report. `reportHealth` has the upgrade backend report for the first time. */
+/**
+ * Begins to report. `reportHealth` has the upgrade backend report for the first time. `calls` has the
+ * arguments of each call of `waitForFirstHealth`.
+ */
 function beginReporting(t: TestContext) {
   const directory = temporaryFolder(t);
   const failures: string[] = [];
-  const questions: unknown[] = [];
+  const calls: unknown[] = [];
   const health = new Deferred<void>();
-  const firstHealth = (...question: unknown[]) => {
-    questions.push(question);
+  const waitForFirstHealth = (...args: unknown[]) => {
+    calls.push(args);
     return health.promise;
   };
-  const reported = reportReady({ waitForFirstHealth: firstHealth }, directory, PID, (reason) =>
-    failures.push(reason),
-  );
+  const reported = reportReady({ waitForFirstHealth }, directory, PID, (reason) => failures.push(reason));
   const isReady = () => existsSync(join(directory, `ready.${PID}`));
-  return { directory, failures, questions, isReady, reported, reportHealth: () => health.resolve() };
+  return { directory, failures, calls, isReady, reported, reportHealth: () => health.resolve() };
 }
 
 test('the start is reported to systemd once the upgrade backend has reported, or after 20 s', async (t) => {
-  const { questions, isReady, reported, reportHealth } = beginReporting(t);
-  assert.deepEqual(questions, [['upgrade', 20_000]]);
+  const { calls, isReady, reported, reportHealth } = beginReporting(t);
+  assert.deepEqual(calls, [['upgrade', 20_000]]);
   assert.equal(isReady(), false, 'the start is reported too early');
   reportHealth();
   await reported;
@@ -65,7 +67,7 @@ describe('wait-listening', { timeout: 60_000 }, () => {
   };
   const REPORT_READY = ': > "$RUNTIME_DIRECTORY/ready.$MAINPID"; echo waits';
 
-  test('wait-listening waits for the file of its own process', async (t) => {
+  test('wait-listening waits for the file with the process id of the service, and removes this file', async (t) => {
     const directory = temporaryFolder(t);
     writeFileSync(join(directory, 'ready.1'), '');
     assert.deepEqual(await runWaitListening(directory, process.pid, REPORT_READY), [0, 'waits\n']);

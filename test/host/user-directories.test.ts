@@ -1,4 +1,4 @@
-// The runtime directory, and that all parts that need it find the same one.
+// Tests how the runtime directory is found, and that all parts that need it find the same one.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -25,20 +25,21 @@ for (const [value, expected] of ROWS) {
     assert.equal(runtimeDirectory({ XDG_RUNTIME_DIR: value }, UID), expected));
 }
 
-describe('a relative XDG_RUNTIME_DIR is ignored', () => {
+describe('a relative XDG_RUNTIME_DIR', () => {
   const env = { XDG_RUNTIME_DIR: 'relative' };
   const found = usualSockets({ env, uid: UID, home: '/h', machineId: undefined }, undefined);
   const bus = userBusPaths(env, UID);
   const progress = parseProgress(['end', '--success'], { env, uid: UID });
   const rows: readonly (readonly [who: string, path: unknown, expected: string])[] = [
-    ['by the audio actor', found.paths[0], '/run/user/7/pulse/native'],
-    ['by those who seek the bus', bus.ok && bus.value[0], '/run/user/7/bus'],
-    ['by `tonearm progress`', progress.do === 'write' && progress.socket, '/run/user/7/tonearm/upgrade.sock'],
+    ['the audio actor', found.paths[0], '/run/user/7/pulse/native'],
+    ['the search for the bus', bus.ok && bus.value[0], '/run/user/7/bus'],
+    ['`tonearm progress`', progress.do === 'write' && progress.socket, '/run/user/7/tonearm/upgrade.sock'],
     [
-      'by the configuration',
+      'the configuration',
       KEYS.upgrade.progressSocket.byDefault({ env, home: '/h', hostname: 'node', uid: UID }),
       '/run/user/7/tonearm/upgrade.sock',
     ],
   ];
-  for (const [who, path, expected] of rows) test(who, () => assert.equal(path, expected));
+  for (const [who, path, expected] of rows)
+    test(`${who} ignores a relative XDG_RUNTIME_DIR`, () => assert.equal(path, expected));
 });

@@ -92,7 +92,7 @@ describe('a gateway', () => {
   }
 
   test('streams of a gateway leave nothing behind', (t) => {
-    // These events fill the buffer for clients that reconnect, which would otherwise grow during the test.
+    // The buffer for clients that reconnect would grow during the test, so these events fill it first.
     for (let events = 0; events < 2000; events += 1) publishChange();
     return staysFlat(t, {
       full: 10_000,
@@ -137,6 +137,7 @@ test('a broker that is lost again and again leaves nothing behind', async (t) =>
   t.after(() => broker.stop());
   await node.up();
   const lose = async (): Promise<void> => {
+    // Without a status `node.state` is `connecting`, until the bridge has connected again.
     node.statuses.length = 0;
     broker.hangUp();
     await untilWithoutPause(() => node.state === 'up');

@@ -12,7 +12,10 @@ const DEADLINE_MS = 10_000;
 
 export const MPD = 'org.mpris.MediaPlayer2.mpd';
 
-/** Resolves when MPD answers. `mpc` resolves with what mpc prints, `bridge` is mpDris2. */
+/**
+ * Starts MPD and mpDris2. Resolves when MPD has read the album, perhaps before mpDris2 is on the bus. `mpc`
+ * resolves with what mpc prints, and `bridge` is mpDris2.
+ */
 export async function startMpd(session: Session) {
   const directory = session.path('mpd');
   const socket = session.path('mpd', 'socket');

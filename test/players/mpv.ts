@@ -46,14 +46,17 @@ function launchMpv({ path, run, files }: Session) {
   return {
     program,
     command,
-    /** A property as mpv's manual names them. */
+    /** Reads a property by its name in mpv's manual. */
     get: (property: string) => command('get_property', property),
   };
 }
 
 type MpvCommand = readonly (string | number | boolean)[];
 
-/** `path` is what `--input-ipc-server` names. Rejects with mpv's own error, or when it does not answer. */
+/**
+ * `path` is the socket of `--input-ipc-server`. Rejects if mpv answers with an error, or does not answer in
+ * time.
+ */
 async function askMpv(path: string, ...command: MpvCommand): Promise<unknown> {
   const socket = connect({ path });
   const signal = AbortSignal.timeout(REPLY_DEADLINE_MS);

@@ -6,7 +6,7 @@ import type { Environment } from './program.js';
 
 export interface SinkSpec {
   readonly name: string;
-  /** If absent, the name is the description. It has no quotes: `sinkArguments` writes it between quotes. */
+  /** The description is the name unless given. It has no quotes, because `sinkArguments` quotes it. */
   readonly description?: string;
 }
 

@@ -11,8 +11,8 @@ const DEADLINE_MS = 60_000;
 const OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * An entry of `pactl list` for a sink, a sink input or a source output, as far as tests look at it. Text
- * beyond ASCII reads `(null)`.
+ * An entry of `pactl list` for a sink, a sink input or a source output, as far as tests look at it. pactl
+ * prints `(null)` for a text with characters beyond ASCII.
  */
 export interface Listed {
   readonly index: number;

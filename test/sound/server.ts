@@ -34,8 +34,8 @@ export type Playing = Awaited<ReturnType<SoundServer['play']>>;
 export interface Recipe {
   readonly kind: Kind;
   /**
-   * Starts the server's processes by `start`, so that they end with the test. The last one must hold the
-   * socket, because `kill` and `freeze` act on it.
+   * Starts the server's processes by `start`, so that they end with the test. The last process must hold the
+   * socket, because `kill` and `freeze` act on the last process.
    */
   bringUp(directory: string, start: (...command: readonly string[]) => void): Promise<void> | void;
 }
@@ -135,8 +135,8 @@ export class SoundServer {
   }
 
   /**
-   * Plays a stream by pacat, which is silent unless `samples` is given. Resolves when the server lists the
-   * stream, and rejects if pacat ends before.
+   * Plays a stream by pacat. The stream is silent unless `samples` is given. Resolves when the server lists
+   * the stream, and rejects if pacat ends before.
    */
   async play({ samples = '/dev/zero', ...options }: PlayOptions = {}) {
     const flags = [
@@ -248,7 +248,7 @@ export class SoundServer {
       await this.pactl('set-default-sink', first);
       return true;
     });
-    // PipeWire chooses its default later than it lists the sink.
+    // `set-default-sink` may succeed before PipeWire has chosen the sink.
     await until('the default is chosen', async () => (await this.pactl('get-default-sink')).trim() === first);
   }
 

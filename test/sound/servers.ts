@@ -25,10 +25,10 @@ const SINKS: readonly SinkSpec[] = [
 ];
 
 /**
- * Anybody may connect. Otherwise PulseAudio decides by the user of a client that has no cookie. The kernel
- * does not report the user for data that were sent after the connection was accepted and before PulseAudio
- * asked for the user. PulseAudio then refuses the client, unless it uses libpulse. In a loop of connections
- * without libpulse, 16.1 refused up to 9 of 10.
+ * Anybody may connect. Without `auth-anonymous`, PulseAudio decides by the user of a client that has no
+ * cookie. The kernel does not report the user for data that were sent after the connection was accepted and
+ * before PulseAudio asked for the user. PulseAudio then refuses the client, unless the client uses libpulse.
+ * In a loop of connections without libpulse, 16.1 refused up to 9 of 10.
  */
 const SOCKET = 'module-native-protocol-unix auth-anonymous=1';
 

@@ -1,5 +1,5 @@
 // Opens playback streams on one connection, any number of them and with any properties. They play nothing,
-// and need only one socket. `SoundServer.play` makes a stream with sound.
+// and need only one socket. `SoundServer.play` makes a stream that may have sound.
 
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -41,8 +41,7 @@ export interface StreamOptions {
 export type Stream = ReturnType<typeof streamOf>;
 
 /**
- * A connection to the server, which may have many requests under way. Each waits for the reply with its own
- * tag.
+ * A connection to the server. Many requests may be under way, and each waits for the reply with its own tag.
  */
 class SoundConnection {
   readonly #socket: Socket;
@@ -60,8 +59,8 @@ class SoundConnection {
   }
 
   /**
-   * Resolves with the fields of the reply, behind command and tag. Rejects with the server's error, or after
-   * 30 s.
+   * Resolves with the fields of the reply that stand behind its command and tag. Rejects with the server's
+   * error, or after 30 s.
    */
   ask(command: number, ...fields: wire.Bytes[]): Promise<Buffer> {
     const tag = this.#tags++;

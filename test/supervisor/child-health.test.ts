@@ -13,6 +13,7 @@ test('a reason that is too long is cut, and is not reported a second time', () =
     listener: { health: (_child, report) => reported.push(report) },
   });
   for (const _ of [1, 2]) health.report({ state: 'failed', restarts: 0, detail: 'x'.repeat(100_000) });
+  // The only report has a reason of DETAIL_MAX_CHARACTERS (src/supervisor/child-health.ts).
   assert.deepEqual(
     reported.map(({ detail }) => detail?.length),
     [4096],

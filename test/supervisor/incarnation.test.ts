@@ -86,8 +86,8 @@ for (const [isKilled, title] of [
     await until('the first text is handed on', () => delivered.length > 0);
     post(batchOf('b'), batchOf('c'));
     // The clock stands still, so b and c count as a storm, and wait for the end of the turn in which they
-    // arrive. The callback runs earlier in this turn. The incarnation has not received d when `close` is
-    // called, so `close` reads d from the port.
+    // arrive. The callback below runs in the same turn, before b and c are handed on. The incarnation has
+    // not received d when `close` is called, so `close` reads d from the port.
     const lastItems = await new Promise<FromActor[]>((resolve) => {
       setImmediate(() => {
         post(batchOf('d'));
@@ -102,7 +102,12 @@ for (const [isKilled, title] of [
 
 /** The times of all deaths, and what is done after the last of them: the verdict and the wait. */
 const DEATHS: readonly (readonly [string, deaths: readonly number[], verdict: string, waitMs: number])[] = [
-  ['at a sixth death after 60 s the first is forgotten', [0, 1, 2, 3, 4, 60_000], 'restarting', 2000],
+  [
+    'a death of 60 s ago is forgotten, so a sixth death is followed by a restart',
+    [0, 1, 2, 3, 4, 60_000],
+    'restarting',
+    2000,
+  ],
   [
     'a child that dies once a minute is always restarted at once',
     [0, 60_000, 120_000, 180_000],
@@ -136,7 +141,8 @@ test('the stop deadlines of all children together are below 4 s, and below the t
   assert.ok(totalMs < SHUTDOWN.childrenMs, `${totalMs} ms`);
 });
 
-test('children that have too little time together each get the same part of their own time', () => {
+test('if all children together have too little time to stop, each gets the same part of its own time', () => {
+  // The expected time is that of the first child.
   const rows: readonly [leftMs: number, expectedMs: number][] = [
     [10_000, 500],
     [2_000, 500],

@@ -117,7 +117,7 @@ test('a line of which a part was accepted is completed before the next line, byt
     written += Buffer.from(acceptedBytes).toString('latin1');
     return acceptedBytes.length;
   });
-  // Each letter has two bytes.
+  // Each letter has two bytes, and latin1 makes one character of each byte.
   output.write('äöü\n');
   output.write('lost: the first line has not been written whole\n');
   roomBytes = 2;

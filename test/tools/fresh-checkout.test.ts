@@ -1,5 +1,5 @@
 // The first steps after a clone, with Debian's npm and with Nodes for which uWebSockets.js has no binary.
-// Both are real, and work on a copy of the checkout in which nothing is installed.
+// npm and Nodes are real, and work on a copy of the checkout in which nothing is installed.
 
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -78,6 +78,7 @@ describe('a fresh checkout', { skip }, () => {
     assert.equal(readdirSync(out).length, 1);
   });
 
+  // The test above has installed the npm packages in the copy.
   for (const major of NODES) {
     test(`npm start works on Node ${major}, and installs nothing again`, async () => {
       const output = await npm(major, 'start', '--', '--version');
@@ -87,6 +88,7 @@ describe('a fresh checkout', { skip }, () => {
     });
   }
 
+  // The tests above have built dist/main.js.
   for (const major of [OLD_NODE, ...NODES]) {
     test(`the built program prints help and version on Node ${major}, and without arguments why it cannot run`, async () => {
       const main = join(checkoutPath(), 'dist/main.js');

@@ -1,5 +1,5 @@
-// The table of the binaries of uWebSockets.js agrees with the packages, and the published package.json with
-// the table.
+// The table of the binaries of uWebSockets.js (packaging/natives.mjs) agrees with the installed packages.
+// The published package.json agrees with the table.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -1,5 +1,6 @@
 // Runs the tests of a file inside a network namespace of its own, where interfaces and addresses can be made
-// and taken away without an effect on anybody else. The interfaces end with the namespace.
+// and taken away without an effect on anybody else. The file runs itself once more there: this is the inner
+// run. The interfaces end with the namespace.
 
 import { execFile, execFileSync } from 'node:child_process';
 import { test } from 'node:test';
@@ -25,8 +26,8 @@ export function ip(...args: readonly string[]): void {
 }
 
 /**
- * `url` is the file's own `import.meta.url`; `declare` declares its tests, and is called inside only, where
- * `lo` is up.
+ * `url` is the file's own `import.meta.url`. `declare` declares its tests, and is called only in the inner
+ * run, where `lo` is up.
  */
 export function inOwnNetwork(url: string, declare: () => void): void {
   if (process.env[INSIDE_VARIABLE] === '1') {

@@ -13,7 +13,10 @@ import { spawned } from './spawned.js';
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const HOUR_S = 3600;
 
-/** Makes a checkout whose bundles were built after its last change. */
+/**
+ * Makes a checkout whose bundles were built after its last change. The time of dist/package.json counts as
+ * the time of the build (packaging/start.mjs).
+ */
 function makeBuiltCheckout(t: TestContext): string {
   const checkout = temporaryFolder(t);
   cpSync(join(ROOT, 'packaging'), join(checkout, 'packaging'), { recursive: true });

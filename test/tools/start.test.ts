@@ -85,7 +85,7 @@ async function start(
   return { process: process_, port, printed, ended, temporaryFiles: () => readdirSync(temporary) };
 }
 
-/** Checks that SIGTERM ends it, and that it leaves nothing behind. */
+/** Checks that `npm start` ends on SIGTERM, and leaves nothing behind. */
 async function endsOnSignal(started: Started): Promise<void> {
   started.process.kill('SIGTERM');
   assert.deepEqual(await started.ended, [0, null]);
@@ -103,6 +103,7 @@ async function namesAt(port: number, path: string): Promise<readonly string[] | 
 describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
   test('npm start gives the daemon a private sound server, prints what to try, and ends both on SIGTERM', async (t) => {
     const started = await start(t, [], { entry: ['sh', RUN] });
+    // packaging/sandbox.sh makes these outputs, and the stream `Morning show`.
     const outputs = await until('the outputs are shown', () => namesAt(started.port, '/audio/outputs'));
     assert.deepEqual(outputs, ['living', 'kitchen']);
     await until('the stream is shown', async () => {
@@ -147,10 +148,10 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
   });
 
   test('npm start ends the daemon and its sound server also when npm is killed', async (t) => {
-    const env = { npm_lifecycle_event: 'start' };
-    const started = await start(t, [], { parent: ['sh', ...NPM], entry: [RUN], env });
+    const started = await start(t, [], { parent: ['sh', ...NPM], entry: [RUN] });
     await until('the outputs are shown', () => namesAt(started.port, '/audio/outputs'));
     started.process.kill('SIGKILL');
+    // packaging/sandbox.sh removes its folder when its processes have ended.
     await until('all processes have ended', () => started.temporaryFiles().length === 0);
     await assert.rejects(fetch(`http://127.0.0.1:${started.port}/server`));
   });
@@ -180,6 +181,7 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
       `needs these packages:\n    ${install}\nstart: .* and then run npm start again\n$`,
     );
     await until('the last lines name the command', () => lastLines.test(started.printed.text));
+    // The commands to try begin with `curl`, and are not printed.
     assert.doesNotMatch(started.printed.text, /curl/);
     await endsOnSignal(started);
   });
@@ -244,6 +246,7 @@ describe('npm start looks for a sound server where the daemon does', () => {
 
 test('work that takes long reports again and again that it goes on', async (t) => {
   const module = new URL('../../../packaging/at-work.mjs', import.meta.url).href;
+  // The work is `cat`, which ends when its input ends. A report is due every 50 ms.
   const WORK = `import(process.argv[1]).then(({ atWork }) => {
     const work = () => require('node:child_process').spawnSync('cat', { stdio: ['inherit', 'ignore', 'inherit'] });
     console.log(atWork('setup', 'fetching it', 'this takes a while', work, 50).status);
@@ -251,7 +254,7 @@ test('work that takes long reports again and again that it goes on', async (t) =
   const child = spawn(process.execPath, ['-e', WORK, module], { stdio: ['pipe', 'pipe', 'pipe'] });
   t.after(() => child.kill());
   const printed = new SpawnedText(child.stdout, child.stderr);
-  const twoReports = /^setup: fetching it; this takes a while\n(setup: still fetching it, for 0 s\n){2}/;
+  const twoReports = /^setup: fetching it; this takes a while\n(setup: still fetching it, for \d+ s\n){2}/;
   await until('two reports are printed', () => twoReports.test(printed.text));
   child.stdin.end();
   assert.deepEqual(await once(child, 'close'), [0, null]);

@@ -54,7 +54,7 @@ test('every operation has one command, and no command is called watch or complet
 });
 
 for (const [name, command] of Object.entries(COMMANDS)) {
-  // Such a bound only keeps a number exact (`EXACT_INTEGERS` in schemas.ts).
+  // A bound of ten or more digits only keeps a number exact (`EXACT_INTEGERS` in schemas.ts).
   test(`the help of ${name} names no bound of ten or more digits`, () =>
     assert.doesNotMatch(commandHelp(name, command), /\d{10}/));
 

@@ -1,4 +1,4 @@
-// Functions that resolve the texts of a test, and a configuration with its settings. Each of its keys has
+// Functions that resolve the texts of a test, and `FULL_YAML` with its settings. Each key in `FULL_YAML` has
 // another value than by default.
 
 import assert from 'node:assert/strict';
@@ -34,6 +34,7 @@ export async function configurationOf(...texts: readonly string[]): Promise<Conf
   return resolved.value;
 }
 
+/** No alias refers to the anchor `&units`. */
 export const FULL_YAML = `# A node in the kitchen.
 bind: [eth0, 192.168.1.20, "::1"]
 logLevel: Debug

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configurationOf, problemsIn } from './full.js';
 
-test('groups have a label and outputs', async () => {
+test('groups have outputs, and may have a label', async () => {
   const yaml =
     'pulseaudio: {groups: {all: {label: Überall, outputs: [alsa_output.usb-0, kitchen]}, a-1_b: {outputs: [kitchen]}}}';
   const { settings, warnings } = await configurationOf(yaml);

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../../temporary-folder.js';
 interface Choice {
   /** True when XDG_CONFIG_HOME is ROOT/xdg. */
   readonly xdg?: boolean;
-  /** The path of a named file, below the root. */
+  /** The argument of `--config`: an absolute path, or a path below the root. */
   readonly config?: string;
   /** For a process without a home. */
   readonly home?: '';
@@ -33,7 +33,10 @@ function folderAt(root: string) {
     assert.ok(loaded.ok, JSON.stringify(loaded));
     return [loaded.value.settings.api.port, loaded.value.source?.replace(`${root}/`, '')];
   };
-  /** The problems of the file that is looked up, or of this file. Their paths begin below the root. */
+  /**
+   * The problems of the file `config`; without `config`, those of the file that is looked up. The paths in
+   * the problems begin below the root.
+   */
   const problemsOf = async (config?: string) => {
     const loaded = await load(config === undefined ? {} : { config });
     return loaded.ok ? [] : loaded.error.problems.map((line) => line.replace(`${root}/`, ''));
@@ -42,8 +45,8 @@ function folderAt(root: string) {
 }
 
 /**
- * A test in a new folder, with files by their paths below it. `HOME` is ROOT/home, and the file of the system
- * is ROOT/etc/tonearm/config.yaml.
+ * A test in a new folder, with files by their paths below it. The home directory is ROOT/home, and the file
+ * of the system is ROOT/etc/tonearm/config.yaml.
  */
 function testInFolder(
   name: string,
@@ -65,11 +68,11 @@ function environmentOf(root: string): LoadRequest {
   return { env: {}, home: join(root, 'home'), hostname: 'node', uid: 7, systemConfig };
 }
 
-const HOME = 'home/.config/tonearm';
+const USER_FOLDER = 'home/.config/tonearm';
 const FILE_IN_EVERY_PLACE = {
   'given/own.yaml': 'api: {port: 1}',
   'xdg/tonearm/config.yaml': 'api: {port: 2}',
-  [`${HOME}/config.yaml`]: 'api: {port: 3}',
+  [`${USER_FOLDER}/config.yaml`]: 'api: {port: 3}',
   'etc/tonearm/config.yaml': 'api: {port: 4}',
 };
 
@@ -80,7 +83,7 @@ testInFolder(
     const config = 'given/own.yaml';
     assert.deepEqual(await portAndFile({ xdg: true, config }), [1, 'given/own.yaml']);
     assert.deepEqual(await portAndFile({ xdg: true }), [2, 'xdg/tonearm/config.yaml']);
-    assert.deepEqual(await portAndFile(), [3, `${HOME}/config.yaml`]);
+    assert.deepEqual(await portAndFile(), [3, `${USER_FOLDER}/config.yaml`]);
     rmSync(join(root, 'home'), { recursive: true });
     assert.deepEqual(await portAndFile(), [4, 'etc/tonearm/config.yaml']);
     rmSync(join(root, 'xdg'), { recursive: true });
@@ -92,9 +95,9 @@ testInFolder(
 
 testInFolder(
   'an empty file counts, XDG_CONFIG_HOME replaces ~/.config, and without a home only the file of the system is tried',
-  { ...FILE_IN_EVERY_PLACE, [`${HOME}/config.yaml`]: '' },
+  { ...FILE_IN_EVERY_PLACE, [`${USER_FOLDER}/config.yaml`]: '' },
   async ({ root, portAndFile }) => {
-    assert.deepEqual(await portAndFile(), [8018, `${HOME}/config.yaml`]);
+    assert.deepEqual(await portAndFile(), [8018, `${USER_FOLDER}/config.yaml`]);
     assert.deepEqual(await portAndFile({ home: '' }), [4, 'etc/tonearm/config.yaml']);
     rmSync(join(root, 'xdg'), { recursive: true });
     assert.deepEqual(await portAndFile({ xdg: true }), [4, 'etc/tonearm/config.yaml']);
@@ -113,7 +116,7 @@ testInFolder(
 // conf.d.
 
 testInFolder(
-  'conf.d is laid over its file in name order',
+  'the files *.yaml and *.yml of conf.d overrule config.yaml in the order of their names, and other files are left out',
   {
     'etc/tonearm/config.yaml': 'bind: all\napi: {port: 1, hosts: [a]}',
     'etc/tonearm/conf.d/20-b.yml': 'api: {port: 3}',
@@ -137,7 +140,7 @@ testInFolder(
   'only the conf.d beside the loaded file is read',
   {
     'given/own.yaml': 'bind: all',
-    [`${HOME}/conf.d/a.yaml`]: 'api: {port: 3}',
+    [`${USER_FOLDER}/conf.d/a.yaml`]: 'api: {port: 3}',
     'etc/tonearm/config.yaml': 'bind: all',
     'etc/tonearm/conf.d/a.yaml': 'api: {port: 4}',
   },
@@ -153,7 +156,7 @@ testInFolder(
 );
 
 testInFolder(
-  'the problems of all files of a conf.d are reported',
+  'problems of a conf.d, and of all its files, are reported',
   { 'c/own.yaml': '' },
   async ({ root, problems }) => {
     const folder = join(root, 'c/conf.d');
@@ -167,6 +170,7 @@ testInFolder(
       'c/conf.d/folder.yaml: cannot be read: it is a directory',
       'c/conf.d/link.yml: cannot be read: it is, or is behind, a broken link',
     ]);
+    // The folder has three entries already. With 254 more it has 257.
     for (let count = 0; count < 254; count += 1) writeFileSync(join(folder, `${count}.yaml`), '');
     assert.deepEqual(await problems('c/own.yaml'), ['c/conf.d: more than 256 configuration files']);
   },
@@ -178,6 +182,7 @@ testInFolder(
   'bytes that are no configuration are refused',
   {
     latin1: Buffer.from('bind: lo\n# h\xe4user\nlogLevel: info\n', 'latin1'),
+    // The bytes ef, bf and bd are a valid character, U+FFFD. The invalid byte stands behind it.
     behind: Buffer.from('bind: lo\n# \xef\xbf\xbd\n# h\xe4user\n', 'latin1'),
     tail: Buffer.from('bind: lo\n\xc3', 'latin1'),
     utf16: Buffer.from('\ufeffbind: lo', 'utf16le'),
@@ -200,26 +205,26 @@ testInFolder(
   'a directory and a broken link are problems, and no other file is tried',
   FILE_IN_EVERY_PLACE,
   async ({ root, portAndFile, problems }) => {
-    const config = `${HOME}/config.yaml`;
+    const config = `${USER_FOLDER}/config.yaml`;
     rmSync(join(root, config));
     mkdirSync(join(root, config));
     assert.deepEqual(await problems(), [`${config}: cannot be read: it is a directory`]);
     rmSync(join(root, config), { recursive: true });
     symlinkSync('nowhere', join(root, config));
     assert.deepEqual(await problems(), [`${config}: ${BROKEN_LINK}`]);
-    rmSync(join(root, HOME), { recursive: true });
-    symlinkSync('/nowhere/mounted', join(root, HOME));
+    rmSync(join(root, USER_FOLDER), { recursive: true });
+    symlinkSync('/nowhere/mounted', join(root, USER_FOLDER));
     assert.deepEqual(await problems(), [`${config}: ${BROKEN_LINK}`]);
 
     // The folder is behind a link that is not broken. It has no file at first.
-    rmSync(join(root, HOME));
+    rmSync(join(root, USER_FOLDER));
     mkdirSync(join(root, 'elsewhere'));
-    symlinkSync(join(root, 'elsewhere'), join(root, HOME));
+    symlinkSync(join(root, 'elsewhere'), join(root, USER_FOLDER));
     assert.deepEqual(await portAndFile(), [4, 'etc/tonearm/config.yaml']);
     writeFileSync(join(root, 'elsewhere/config.yaml'), 'api: {port: 5}');
     assert.deepEqual(await portAndFile(), [5, config]);
     symlinkSync('nowhere', join(root, 'elsewhere/conf.d'));
-    assert.deepEqual(await problems(), [`${HOME}/conf.d: ${BROKEN_LINK}`]);
+    assert.deepEqual(await problems(), [`${USER_FOLDER}/conf.d: ${BROKEN_LINK}`]);
   },
 );
 
@@ -241,7 +246,7 @@ testInFolder(
       import { loadSettings } from ${JSON.stringify(new URL('../../../src/supervisor/config/load.js', import.meta.url).href)};
       console.log(JSON.stringify(await loadSettings(${JSON.stringify(environmentOf(root))})));`;
     execFileSync('chmod', ['755', root]);
-    execFileSync('chmod', ['000', join(root, HOME, 'config.yaml')]);
+    execFileSync('chmod', ['000', join(root, USER_FOLDER, 'config.yaml')]);
     // Root may read everything, unless it loses two capabilities.
     const asReader =
       process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : [];
@@ -250,7 +255,7 @@ testInFolder(
     assert.deepEqual(JSON.parse(output), {
       ok: false,
       error: {
-        problems: [`${root}/${HOME}/config.yaml: cannot be read: permission denied`],
+        problems: [`${root}/${USER_FOLDER}/config.yaml: cannot be read: permission denied`],
         warnings: [],
       },
     });

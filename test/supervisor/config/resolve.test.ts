@@ -21,7 +21,7 @@ function hasWarnings(name: string, texts: readonly string[], ...lines: string[])
   test(name, async () => assert.deepEqual((await configurationOf(...texts)).warnings, lines));
 }
 
-/** The settings are the defaults, except for these. There are no warnings. */
+/** The settings are the defaults, except for those in `changed`. There are no warnings. */
 function hasSettings(name: string, texts: readonly string[], changed: Partial<Settings> = {}): void {
   test(name, async () => {
     const configuration = await configurationOf(...texts);
@@ -30,13 +30,16 @@ function hasSettings(name: string, texts: readonly string[], changed: Partial<Se
   });
 }
 
-/** The default `api`, except for these keys, and the default `audio`, which contains the port of `api`. */
+/**
+ * The default `api`, except for the keys in `changed`, and the default `audio`, which contains the port of
+ * `api`.
+ */
 const defaultsWithApi = (changed: Partial<Settings['api']>) => {
   const { api, audio } = DEFAULT_SETTINGS;
   return { api: { ...api, ...changed }, audio: { ...audio, apiPort: changed.port ?? api.port } };
 };
 
-test('every key together becomes settings', async () => {
+test('a configuration with all keys becomes settings', async () => {
   const configuration = await configurationOf(FULL_YAML);
   assert.deepEqual(configuration.settings, FULL_SETTINGS);
   assert.deepEqual(configuration.warnings, [
@@ -79,12 +82,12 @@ test('~/ needs a home directory', async () => {
 // Merging.
 
 hasSettings(
-  'maps merge; lists and scalars replace',
+  'maps of two files are merged, and a list of the later file replaces that of the earlier one',
   ['api: {port: 1, hosts: [a, b]}', 'api: {hosts: [c]}\nbind: all'],
   { bind: ['all'], ...defaultsWithApi({ port: 1, hosts: ['c'] }) },
 );
 hasSettings(
-  'maps by name merge, too',
+  'maps by name are merged, too',
   [
     'pulseaudio: {outputs: {a: {label: A}, b: {label: B}}, volumeLimit: {a: 0.5, b: 0.6}}',
     'pulseaudio: {outputs: {a: {hidden: true}, c: {label: C}}, volumeLimit: {b: 1}}',
@@ -115,16 +118,16 @@ hasSettings(
   defaultsWithApi({ port: 3 }),
 );
 hasSettings(
-  'a list replaces a word and a word a list',
+  'a list replaces a word, and a word replaces a list',
   ['bind: all\nlogLevel: warn', 'bind: [lo]', 'bind: eth0'],
   { bind: ['eth0'], logLevel: 'warn' },
 );
 hasSettings(
-  'an empty section or list takes nothing away',
+  'a section or list without a value takes nothing away',
   ['api: {port: 1, hosts: [a]}', 'api:', 'api: {hosts: }'],
   defaultsWithApi({ port: 1, hosts: ['a'] }),
 );
-hasSettings('an empty list replaces a list', ['api: {hosts: [a]}', 'api: {hosts: []}']);
+hasSettings('the list [] replaces a list', ['api: {hosts: [a]}', 'api: {hosts: []}']);
 hasSettings('a bad value that is replaced is no problem', ['api: {port: 0}', 'api: {port: 8018}']);
 hasProblems(
   'a problem names the file that the value came from',
@@ -135,7 +138,7 @@ hasProblems(
   'c:4:7: bind: "" is not an interface name, an IP address or "all": an interface name has 1 to 15 bytes',
 );
 hasProblems(
-  'a scalar replaces a map',
+  'a scalar replaces a map, and is refused in place of a section',
   ['api: {port: 1}', 'api: 5'],
   'b:1:6: api: must be a map of keys, not 5',
 );
@@ -258,9 +261,11 @@ test('a unit for both check and upgrade is once in systemd.internal, even while 
 
 // Everything is reported at once.
 
+/** Each `replace` changes only the first occurrence. */
 const WITH_PROBLEMS = FULL_YAML.replace('9000', 'x').replace('eth0', 'a/b').replace('mpd.service', 'mpd');
 hasProblems(
   'all problems are reported, in the order of the text',
+  // The first `true` in the text is the value of `pulseaudio.serve_cookie`.
   [WITH_PROBLEMS.replace('true', '"t"')],
   'a:2:8: bind[0]: "a/b" is not an interface name, an IP address or "all": an interface name has only letters, digits and . _ -, and does not begin with . or -',
   'a:5:9: api.port: must be a whole number from 1 to 65535, not the text "x"',

@@ -62,6 +62,7 @@ accepts('pulseaudio.volumeLimit', '0.6', 0.6);
 accepts(
   'pulseaudio.volumeLimit',
   '{alsa_output.usb-0: 0, __proto__: 1}',
+  // In an object literal, `__proto__` would set the prototype.
   JSON.parse('{"alsa_output.usb-0": 0, "__proto__": 1}'),
 );
 for (const value of ['1.1', '-0.1', '.nan', 'loud', '[1]', ''])
@@ -192,6 +193,7 @@ const HOST =
   'a host name has parts of 1 to 63 letters, digits, - and _ with dots between them, and no scheme, port or path';
 for (const host of ['node:8018', 'http://node', '-node', 'node-', 'a..b', '.', '*.lan', 'a b', '[::1]', ''])
   refuses('api.hosts[0]', `"${host}"`, `"${host}" is not a host name: ${HOST}`);
+// Messages quote only the first 60 characters of a text (QUOTED_MAX_CHARACTERS in config/findings.ts).
 const LONG_HOST = `"${'a.'.repeat(30)}..." is not a host name: a host name has at most 253 characters`;
 refuses('api.hosts[0]', `"${'a.'.repeat(127)}b"`, LONG_HOST);
 
@@ -224,7 +226,8 @@ for (const scope of ['system', 'user']) {
     `6:7: ${key}[3]: a.service is listed twice, first on line 3`,
   );
 }
-/** The rule of systemd's unit_name_is_valid(), checked by hand against systemctl of systemd 252. */
+// The next two loops follow the rule of systemd's unit_name_is_valid(). The rule was checked by hand against
+// systemctl of systemd 252.
 for (const name of [
   ...'socket target device mount automount swap timer path'.split(' ').map((suffix) => `mpd.${suffix}`),
   ...'app.slice init.scope -.mount a.b.service ..service org.gnome:Shell_1-2.service'.split(' '),
@@ -305,8 +308,8 @@ for (const [url, means] of [
   ['http://[fd00:0::3]:8018', 'http://[fd00::3]:8018'],
 ] as const)
   accepts('discovery.nodes', `["${url}"]`, [means]);
-const NODES_MAX = Array.from({ length: 32 }, (_, index) => `http://10.8.0.${index}`);
-accepts('discovery.nodes', JSON.stringify(NODES_MAX), NODES_MAX);
+const THIRTY_TWO_NODES = Array.from({ length: 32 }, (_, index) => `http://10.8.0.${index}`);
+accepts('discovery.nodes', JSON.stringify(THIRTY_TWO_NODES), THIRTY_TWO_NODES);
 for (const [url, why] of [
   ['10.8.0.3', 'it does not begin with http:// or https://'],
   ['mqtt://a', 'it does not begin with http:// or https://'],
@@ -328,7 +331,7 @@ refusesYaml(
 );
 refuses(
   'discovery.nodes',
-  JSON.stringify([...NODES_MAX, 'http://10.8.0.32']),
+  JSON.stringify([...THIRTY_TWO_NODES, 'http://10.8.0.32']),
   'has 33 items, at most 32 are allowed',
 );
 

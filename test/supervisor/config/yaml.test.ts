@@ -109,10 +109,13 @@ const { values: FULL } = await configurationOf(FULL_YAML);
 
 const EXAMPLE = readFileSync(new URL('../../../../packaging/config.example.yaml', import.meta.url), 'utf8');
 
-/** Uncomments keys: `#` directly before the key, or before the indent of an inner key. */
+/**
+ * Removes the `#` directly before a key, and before the indent of an inner key. The `#` of a sentence stays,
+ * because one blank follows it.
+ */
 const uncommented = (text: string): string => text.replace(/^#(?=\S| {2})/gm, '');
 
-test('the packaged example holds the defaults except where it names an example', async () => {
+test('the values of the packaged example are the defaults, except in lines with "for example"', async () => {
   const lines = EXAMPLE.split('\n').filter((line) => !line.includes('for example'));
   const { values, warnings } = await configurationOf(uncommented(lines.join('\n')));
   assert.deepEqual({ values, warnings }, { values: DEFAULTS, warnings: [] });
@@ -148,7 +151,7 @@ for (const name of ['yes', '1', '0', '1e3', '0x5', 'null', 'true'])
 
 // No key takes a number below zero, and every section must be a map. Each refuses -7 under its own name.
 for (const path of pathsIn(KEYS)) {
-  test(`${path} is read`, async () => {
+  test(`the value -7 is refused under the name ${path}`, async () => {
     const names = path.split('.');
     const lines = names.map((name, depth) => `${' '.repeat(depth)}${name}:`);
     const columnOfValue = (lines.at(-1) ?? '').length + 2;
