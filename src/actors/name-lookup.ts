@@ -9,7 +9,10 @@ import { isIP, type LookupFunction } from 'node:net';
 const LOOKUP_MAX_MS = 10_000;
 /** Enough for a name with hundreds of addresses. */
 const OUTPUT_MAX_BYTES = 64 * 1024;
-/** With this code of Node's error, the output is whole up to the bound, and the program was killed. */
+/**
+ * The code of Node's error if the output is too long. Node kills the program, and still gives the output up
+ * to the bound.
+ */
 const OUTPUT_TOO_LONG = 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER';
 /** Names of this machine, such as `localhost` and `a.localhost.`, which Node finds without a name server. */
 const LOCALHOST = /^(?:.*\.)?localhost\.?$/i;

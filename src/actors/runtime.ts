@@ -18,6 +18,7 @@ import {
   type LogFields,
   type Port,
   type PostedItem,
+  type PostedPut,
   type ToActor,
   type ToBridge,
   typedPort,
@@ -33,9 +34,8 @@ const BATCH_ITEMS_MAX = 1024;
  */
 export interface Publisher {
   /**
-   * A backend sends `up` after it has put all its records. `connecting` removes these records from the
-   * journal, so the backend need not drop them. `dropsWhenAway` in gateway/journal.ts decides which of them
-   * stay, such as units.
+   * A backend sends `up` after it has put all its records. At `connecting` the journal drops these records
+   * by itself, and keeps only some, such as units (`dropsWhenAway` in gateway/journal.ts).
    */
   status(state: 'connecting' | 'up', detail?: string): void;
   log(level: LogLevel, message: string, fields?: LogFields): void;
@@ -105,7 +105,8 @@ class BatchPublisher implements BackendLink {
 
   put(collection: Collection, key: string, json: string, rank?: number): void {
     const collectionIndex = COLLECTION_NAMES.indexOf(collection);
-    this.add([collectionIndex, key, json, rank]);
+    const put: PostedPut = [collectionIndex, key, json, rank];
+    this.add(put);
   }
 
   drop(collection: Collection, key: string): void {

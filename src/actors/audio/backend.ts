@@ -50,8 +50,8 @@ interface ConnectionEnd {
 }
 
 /**
- * Returns the number of the next attempt for the back-off. Number 0 means that the attempt begins at once. It
- * follows only on a connection that was up for at least `stableMs`.
+ * Returns the number of the next attempt for the back-off. Attempt 0 begins at once. The number is 0 only
+ * after a connection that was up for at least `stableMs`.
  */
 export function nextAttempt(attempt: number, upMs: number | undefined, stableMs: number): number {
   return upMs !== undefined && upMs >= stableMs ? 0 : attempt + 1;

@@ -128,7 +128,7 @@ function planVolumeOrStep(
   return planVolume(target, Math.min(highest, Math.max(0, command.volume)));
 }
 
-/** Lowers `volume` to the output's limit, or to `defaultLimit` if the output has none. */
+/** Plans `volume`, but at most the output's limit. For an output without a limit, `defaultLimit` holds. */
 function planLimitedVolume(
   state: SoundState,
   output: SoundDevice,

@@ -38,7 +38,8 @@ export class DaemonCommands {
   readonly #sleepPath: string;
   readonly #networkAnswer = new SharedWork(() => this.#newNetworkAnswer());
   /**
-   * Loaded with the first command for sleep, or at the start if an earlier process has left the sleep file.
+   * Loaded with the first command for sleep, or at the start if an earlier thread or process has left the
+   * sleep file.
    */
   #loadedSleep: Promise<Sleep> | undefined;
 

@@ -11,12 +11,12 @@ import type { SoundState } from './state.js';
 
 const STEP_MS = 250;
 /**
- * The pause before the first check whether the output is silent. Each further pause is twice as long,
+ * The pause before the first check whether the volume can be put back. Each further pause is twice as long,
  * because the checks may go on for hours. They go on while a stream that belongs to no player plays at
  * volume 0. Such a stream cannot be paused.
  */
 const FIRST_CHECK_MS = 500;
-const CHECK_MAX_MS = 30_000;
+const CHECK_SILENT_MAX_MS = 30_000;
 /**
  * The longest pause before a check whether a missing output is there. It is short, because music may play
  * there at the lowered volume.
@@ -28,8 +28,8 @@ const CHECK_THERE_MAX_MS = 1_000;
  */
 const MIXER_DEVIATION_MAX = 0.1;
 /**
- * The same for a step whose volume is read late. It is smaller, because the volume that is read then may be
- * that of somebody else.
+ * The largest such difference for a step whose volume is read late. It is smaller, because somebody else may
+ * have set the volume that is read then.
  */
 const LATE_DEVIATION_MAX = 0.03;
 
@@ -64,17 +64,16 @@ export class Fade {
   /** The volume before the fade, 1 = 100 %, like all volumes here. */
   readonly #volumeBefore: number;
   /**
-   * The volume that was read after the last step. It may differ from the requested volume, because mixers
-   * round volumes.
+   * The volume that was read last. It may differ from the requested volume, because mixers round volumes.
    */
   #expectedVolume: number;
   /**
-   * The requested volume of the first step after that one, until the volume of a step is read. The sound
-   * server may have set it. Further steps do not replace it, because steps are not sent while there is no
+   * The volume that was requested by the first step whose volume has not been read yet. The sound server may
+   * have set this volume. Further steps do not replace it, because steps are not sent while there is no
    * connection.
    */
   #unreadVolume: number | undefined;
-  /** True when the volume is put back, after `end`, and if somebody else has set the volume. */
+  /** True when the volume has been put back, after `end`, and if somebody else has set the volume. */
   isOver = false;
   #isFadingOut = false;
 
@@ -122,7 +121,7 @@ export class Fade {
    * the volume.
    */
   putBackWhenSilent(): Promise<void> {
-    return this.#putBackWhen((sink) => !isPlayedTo(this.#context.state, sink), CHECK_MAX_MS);
+    return this.#putBackWhen((sink) => !isPlayedTo(this.#context.state, sink), CHECK_SILENT_MAX_MS);
   }
 
   /** Puts the volume back when the output is there. Resolves earlier if somebody else sets the volume. */

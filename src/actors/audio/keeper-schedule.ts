@@ -43,7 +43,7 @@ export class KeeperSchedule {
 
   /** To be called when the server has refused something, or has not answered. */
   onRefusal(): void {
-    // The work that a later change waits for is the next try.
+    // A change that came during the work has set the timer already. The work of this timer is the next try.
     if (this.#hasEnded || this.#latestMs !== undefined) return;
     this.#tries += 1;
     if (this.#tries < TRIES_MAX) this.#workAfter(RETRY_MS);

@@ -112,7 +112,8 @@ export class ListenKeeper {
     const observed = await this.#observe();
     if (observed === undefined) return this.#notObservedAnswer();
     pairs.observe(observed);
-    // A pair of the configuration stays one, also if a client has stopped it, and its loopback has that mark.
+    // A configured pair counts as one of the configuration, even after a client has stopped it. Its loopback
+    // gets the mark of the configuration.
     const origin = pairs.isConfigured({ input, output }) ? 'configuration' : 'command';
     const pair: ListenPair = { input, output, origin };
     const refusal = this.#pairRefusal(pair, observed);
@@ -162,7 +163,7 @@ export class ListenKeeper {
     return DONE;
   }
 
-  /** The sound server may still have a loopback of the pair, because it may have refused to unload it. */
+  /** The sound server may still have a loopback of the pair, because it may have refused to unload one. */
   #unloadLater(pair: ListenPair, problem: string): Answer {
     this.#context.pairs.unloadUnlessDesired(pair);
     this.#schedule.onChange();

@@ -24,7 +24,10 @@ export class ListenPairs {
   #desiredPairs: DesiredPair[];
   /** Pairs whose loopbacks are to be unloaded. */
   #ended: readonly ListenPair[] = [];
-  /** True when nothing is left to take over: after `#adopt`, or when upkeep.ts has found no loopback. */
+  /**
+   * True when nothing is left to take over: after `#adopt`, or when upkeep.ts has found no loopback and no
+   * desired pair.
+   */
   hasAdopted = false;
 
   constructor(listen: AudioSettings['listen']) {
@@ -70,7 +73,7 @@ export class ListenPairs {
       this.#desiredPairs.push({ pair, indices: undefined });
   }
 
-  /** Has the loopbacks of the pair unloaded at the next work, unless the pair is desired. */
+  /** Adds the pair to those whose loopbacks are to be unloaded, unless the pair is desired. */
   unloadUnlessDesired(pair: ListenPair): void {
     const isKnown = [...this.desired, ...this.#ended].some((other) => isSamePair(other, pair));
     if (!isKnown) this.#ended = this.#ended.concat(pair);

@@ -33,7 +33,7 @@ const METERS_MAX_DEVICES = 32;
  *   (bench/FIGURES.md).
  */
 const PAUSES_MS = { quiet: 50, first: 150, busy: 120 } as const;
-/** The pause if the second level equals the first one, so that it is not sent. */
+/** The pause after a second level that equals the first one, and is not sent. */
 const UNCHANGED_SECOND_MS = 50;
 /** The pause before a meter or a connection is tried again, after the server ended or refused it. */
 const RETRY_MS = 2_000;
@@ -118,6 +118,7 @@ export class Meters {
     const desired = devices.slice(0, METERS_MAX_DEVICES);
     const leftOut = devices.slice(METERS_MAX_DEVICES);
     this.#forgetLevels(leftOut);
+    // Only the link shows whether another program captures an awake input.
     if (desired.length === 0 && !hasAwakeInput(this.#state)) this.#closeLink();
     else if (this.#link === undefined) this.#openLink();
     else if (this.#isReady) {
@@ -292,9 +293,7 @@ function noLevels(): Levels {
   return { outputs: new Map(), inputs: new Map() };
 }
 
-/**
- * True if a meter of one device also measures the other: both are of one source, with equally many channels.
- */
+/** True if one meter measures both devices: they have the same source, and equally many channels. */
 function isSameDevice(one: MeteredDevice, other: MeteredDevice): boolean {
   const isSameSource = one.list === other.list && one.index === other.index && one.source === other.source;
   return isSameSource && one.channelMap.length === other.channelMap.length;

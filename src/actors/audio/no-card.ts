@@ -38,8 +38,8 @@ export async function whyNoCard(folder = DEVICES_FOLDER): Promise<string> {
 }
 
 /**
- * Each connection has its own. A server that has just started finds its cards late, so the lack of a card is
- * reported only after `afterMs`.
+ * Each connection has its own watch. A server that has just started finds its cards late, so the lack of a
+ * card is reported only after `afterMs`.
  */
 export class NoCardWatch {
   readonly #setRemark: (text: string | undefined) => void;

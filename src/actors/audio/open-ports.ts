@@ -1,6 +1,6 @@
 // Decides by which TCP ports other machines can play on the sound server, and whether each demands a cookie.
-// Pure. docs/development/what-we-learnt.md, "PulseAudio and PipeWire", says how both read the arguments of
-// their modules.
+// Pure. docs/development/what-we-learnt.md, "PulseAudio and PipeWire", says how both servers read the
+// arguments of their modules.
 
 import { EVERY_ADDRESS, EVERY_IPV4, type InterfaceAddresses, reachableAt } from '../../host/own-addresses.js';
 import type { NetworkRecord, SoundServerKind } from '../../protocol/actor/schemas.js';
@@ -19,7 +19,7 @@ export interface OpenPort {
 }
 
 const NATIVE_MODULE = { name: 'module-native-protocol-tcp', defaultPort: 4713 };
-/** PipeWire has this module, too, but programs for PulseAudio cannot play at its port. */
+/** PipeWire may open a port for this module, too, but programs for PulseAudio cannot play at that port. */
 const SIMPLE_MODULE = { name: 'module-simple-protocol-tcp', defaultPort: 4711 };
 
 type ModuleArguments = Readonly<Record<string, string>>;
@@ -60,7 +60,7 @@ function portsOfModules(
 /** Without the argument, both servers listen at every address of IPv4 and of IPv6. */
 function listenedAddresses({ listen }: ModuleArguments): readonly string[] {
   if (listen === undefined) return [EVERY_IPV4, EVERY_ADDRESS];
-  // PipeWire wants brackets around an address of IPv6.
+  // PipeWire wants brackets around an address of IPv6, as in `[::1]`.
   return [listen.replace(/^\[(.*)\]$/, '$1')];
 }
 

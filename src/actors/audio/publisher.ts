@@ -81,7 +81,7 @@ export class SoundPublisher {
     this.#wishes = wishes;
   }
 
-  /** To be called when the connection is lost, because the status `connecting` removes all records. */
+  /** To be called when the connection is lost. The journal then drops clients, outputs, inputs and cards. */
   forget(): void {
     this.#publishedKind = undefined;
     this.#publishedServer = undefined;
@@ -176,7 +176,10 @@ export class SoundPublisher {
     this.#receiver.log('warn', 'too many inputs: some are left out', { most: SOURCES_MAX_RECORDS });
   }
 
-  /** If a label has changed, all outputs are compared, because others may share the label. */
+  /**
+   * Updates the labels of the changed outputs. If a label has changed, all outputs are compared, because
+   * others may share the label.
+   */
   #outputsToCompare({ sinks }: SoundState, changed: readonly number[]): Iterable<number> {
     let hasLabelChanged = false;
     for (const id of changed) if (this.#updateLabel(id, sinks.get(id)?.info)) hasLabelChanged = true;

@@ -75,7 +75,10 @@ export class Reading {
     this.requestDue();
   }
 
-  /** Reads everything again. Nothing is published until all of it has been read. */
+  /**
+   * Reads everything again. Nothing is published until all of it has been read. If an earlier reading of
+   * everything is still under way, it ends first, and its records may be published.
+   */
   readAllTogether(): void {
     this.#mustReadTogether = true;
     this.requestDue();
@@ -108,13 +111,13 @@ export class Reading {
   /** Resolves when the new read has ended, or when the record or the connection is gone. */
   readonly readAgain = (read: ReadRequest): Promise<void> => {
     if (this.#hasEnded) return Promise.resolve();
-    const hasBeenRead = this.#waiters.add(read);
+    const endOfRead = this.#waiters.add(read);
     const refetch = this.#refetchByKind[read.kind];
     refetch.release();
     if (read.index === undefined) refetch.markList();
     else refetch.markRecord(read.index);
     this.requestDue();
-    return hasBeenRead;
+    return endOfRead;
   };
 
   readonly requestDue = (): void => {
@@ -159,7 +162,8 @@ export class Reading {
 
   #onRecordFailed(command: RequestName, kind: RecordKind, index: number, error: RequestError): void {
     // NOENTITY means that the record is gone. PipeWire also sends it for a record that is not ready yet
-    // (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
+    // (docs/development/what-we-learnt.md, "PulseAudio and PipeWire"). After any other refusal, the whole
+    // list is read instead of the record.
     if (error.kind === 'server' && error.name === 'NOENTITY') this.#state.remove(kind, index);
     else if (error.kind === 'server') this.#refetchByKind[kind].markList();
     else this.#events.onFailed(command, error);

@@ -1,5 +1,5 @@
-// Has everything read again in regular rounds, because events may be lost. It also decides when a connection
-// on which the server reports no default output is replaced.
+// Makes a connection read everything again in regular rounds, because events may be lost. It also decides
+// when a connection on which the server reports no default output is replaced.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { SoundConnection } from './connection.js';
@@ -40,9 +40,9 @@ export class Reconciliation {
    */
   #endRound(connection: SoundConnection): void {
     const { state } = connection;
-    const hasDefault = state.sinks.size === 0 || state.defaultSink() !== undefined;
-    this.#roundsWithoutDefault = hasDefault ? 0 : this.#roundsWithoutDefault + 1;
-    if (hasDefault) this.#replacedAfterRounds = 1;
+    const lacksDefault = state.sinks.size > 0 && state.defaultSink() === undefined;
+    this.#roundsWithoutDefault = lacksDefault ? this.#roundsWithoutDefault + 1 : 0;
+    if (!lacksDefault) this.#replacedAfterRounds = 1;
     if (this.#roundsWithoutDefault < this.#replacedAfterRounds) {
       connection.readAll();
       return;

@@ -102,8 +102,8 @@ export class Refetch {
   /** True if the list must be read once more after the present reply. */
   #isListStale = false;
   /**
-   * The record that is not to be read by itself, because a command changes it now and reads it afterwards. A
-   * read of the whole list may still contain it.
+   * The index of a record for which no single read begins, because a command changes the record now and
+   * reads it afterwards. A read of the whole list may still contain the record.
    */
   #onHold: number | undefined;
 
@@ -124,7 +124,9 @@ export class Refetch {
     if (!isReadValid) this.markRecord(index);
   }
 
-  /** Keeps one record from being read until `release` is called. */
+  /**
+   * No single read of this record begins until `release` is called. Without an index, no read is delayed.
+   */
   hold(index: number | undefined): void {
     this.#onHold = index;
   }
@@ -208,8 +210,8 @@ export class ReadWaiters {
   }
 
   /**
-   * To be called when a read begins. Returns the waiters to resolve at its reply. A list settles all waiters
-   * of its kind.
+   * To be called when a read begins, or when a record is removed. Returns the waiters to resolve at the
+   * reply or the removal. The read of a whole list settles all waiters of its kind.
    */
   take({ kind, index }: ReadRequest): readonly ReadWaiter[] {
     if (this.#waiters.length === 0) return NO_WAITERS;

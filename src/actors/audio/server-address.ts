@@ -126,7 +126,7 @@ function userSockets({ env, uid, home, machineId }: ServerContext): readonly str
   const folders = [`${runtimeDirectory(env, uid)}/pulse`];
   const runtimePath = env['PULSE_RUNTIME_PATH'];
   if (runtimePath) folders.unshift(runtimePath);
-  // libpulse makes this link where there is no runtime directory.
+  // libpulse makes the link `MACHINE_ID-runtime` where there is no runtime directory.
   const config = configurationHome(env, home);
   if (config && machineId) folders.push(`${config}/pulse/${machineId}-runtime`);
   return [...new Set(folders.map((folder) => `${folder}/native`))];

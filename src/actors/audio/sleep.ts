@@ -104,7 +104,8 @@ export class Sleep {
 
   /**
    * To be called when the backend stops. Puts the volume back if a fade is under way, and keeps the file for
-   * the next thread.
+   * the next thread. An output that still waits for its volume keeps the lowered volume (docs/http-api.md,
+   * "Sleep").
    */
   async leave(): Promise<void> {
     await within(this.#context.clock, LEAVE_MAX_MS, this.#abort());
@@ -158,11 +159,11 @@ export class Sleep {
   async #abort(): Promise<void> {
     this.#timers.cancelAll();
     this.#plan = undefined;
-    if (!this.#isFading) return;
-    this.#isFading = false;
     const fade = this.#fade;
-    await fade?.putBack();
-    if (fade === undefined || fade.isOver) return;
+    if (!this.#isFading || fade === undefined) return;
+    this.#isFading = false;
+    await fade.putBack();
+    if (fade.isOver) return;
     this.#keepWaiting(fade);
     void fade.putBackWhenThere();
   }

@@ -141,7 +141,8 @@ export class Upkeep {
       ask,
       setRemark: (text) => this.#setRemark('listening', text),
     });
-    // The connection may have ended during the import, while a command waits for the keeper.
+    // If the connection has ended during the import, the keeper must know that before a waiting command uses
+    // the keeper. The call in `end` comes too late for that.
     if (this.#hasEnded) keeper.end();
     return keeper;
   }

@@ -24,8 +24,8 @@ const MONO = 0;
 /**
  * PipeWire 1.4 does not report the true volume and mute of a virtual sink that has never been awake. It
  * reports 100 %, whatever WirePlumber has restored or a command has set. So a step would start from the wrong
- * volume. The first reading in which the sink is idle or running has the true volume, and so have all later
- * ones (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
+ * volume. The first reading in which the sink is idle or running has the true volume. All later readings
+ * have it, too (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
  *
  * The sink of a card always reports its true volume and mute. The flag PA_SINK_HARDWARE does not distinguish
  * it from a virtual sink, because PipeWire 1.4.2 gives this flag to its null sinks, too.

@@ -54,9 +54,7 @@ export class AdapterCommands {
     return this.#pairing.until;
   }
 
-  /**
-   * True while a command of a client needs the adapter. A device that comes back by itself does not count.
-   */
+  /** True while a client's command needs the adapter. A device that comes back by itself does not count. */
   get isBusy(): boolean {
     return this.#pairing.isActive || this.#timers.has('scan') || this.#connecting.isAnyRequested;
   }
@@ -153,12 +151,12 @@ export class AdapterCommands {
     before: BluetoothDevice | undefined,
   ): void {
     if (before?.Paired !== true) this.#onPaired(adapter, device, before !== undefined);
-    const trusting = this.#pairing.endAdmission(device);
+    const endOfAdmission = this.#pairing.endAdmission(device);
     // Undefined if the device has not just paired, or if BlueZ does not know its services yet.
-    if (trusting === undefined) return;
+    if (endOfAdmission === undefined) return;
     // The first device that pairs ends pairing mode, but only after BlueZ was asked to trust the device.
     // Otherwise the agent would refuse the device's sound, which may come at once.
-    void trusting.then(() => this.#endPairingIf(adapter, () => this.#pairing.isActive));
+    void endOfAdmission.then(() => this.#endPairingIf(adapter, () => this.#pairing.isActive));
   }
 
   /** `hasJustPaired` is false if the device was paired when it appeared: the pairing may be years old. */
@@ -246,8 +244,8 @@ export class AdapterCommands {
   }
 
   /**
-   * Ends pairing mode, and makes the adapter neither discoverable nor pairable. After a failed
-   * attempt, the adapter may still be discoverable or pairable although pairing mode is off.
+   * Ends pairing mode, and makes the adapter neither discoverable nor pairable. If an earlier call has
+   * failed, the adapter may still be discoverable or pairable, although pairing mode is off.
    */
   async #stopPairing({ path, Discoverable, Pairable }: BluetoothAdapter): Promise<Answer> {
     this.#timers.cancel('pairing');

@@ -23,8 +23,9 @@ export interface BluezParts {
 }
 
 /**
- * The deadline of each call, which backend.ts sets on the bus. The supervisor's is 10 s for a whole command.
- * So if BlueZ hangs, the client gets the answer of the command, and not the supervisor's.
+ * The bus has this deadline (backend.ts) for each call without a deadline of its own. The supervisor gives a
+ * whole command 10 s. So if BlueZ hangs, the client gets the command's own answer, and not the timeout of
+ * the supervisor.
  */
 export const CALL_DEADLINE_MS = 8_000;
 
@@ -76,8 +77,8 @@ export function bluezRefusal(
 
 /**
  * Sets a property of the adapter. After the answer "busy", the call is repeated. BlueZ gives this answer
- * while it is already changing the property. It may change one without our call: with `AutoEnable` it
- * switches on a new adapter.
+ * while it is already changing the property. BlueZ also changes properties without our call: with
+ * `AutoEnable` it switches on a new adapter.
  */
 export async function setAdapterProperty(
   { bluez, clock }: BluezParts,
@@ -94,7 +95,9 @@ export async function setAdapterProperty(
   }
 }
 
-/** A blocked adapter still has the status `up`. Its detail in `/health` says that it is blocked. */
+/**
+ * The backend has the status `up` even if its adapter is blocked. This text is then the detail in `/health`.
+ */
 export function blockedDetail({ PowerState }: BluetoothAdapter): string | undefined {
   return PowerState === POWER_BLOCKED ? 'The adapter is blocked by rfkill' : undefined;
 }

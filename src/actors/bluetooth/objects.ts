@@ -81,9 +81,9 @@ export class BluezObjects {
   }
 
   /**
-   * The adapter to use; undefined if there is none. With a `name` (`hci0`) only this adapter is used. Without
-   * a name, the present adapter stays while it has a connection, a scan, or a command of ours (`isBusy`).
-   * Otherwise it is BlueZ's default.
+   * The adapter to use; undefined if there is none. With a `name` (`hci0`) only this adapter is used.
+   * Without a name, the present adapter stays while it has a connection, a scan, or a command of ours
+   * (`isBusy`). Otherwise BlueZ's default is used.
    */
   chooseAdapter(
     name: string | undefined,
@@ -145,7 +145,7 @@ export class BluezObjects {
     return undefined;
   }
 
-  /** Runs `update`, which returns false if it changes nothing. */
+  /** Runs `update`, which returns false if the signal is about nothing that this class keeps. */
   #changeAt(path: string, update: () => boolean): BluezChange | undefined {
     const before = this.device(path);
     return update() ? { path, before, after: this.device(path) } : undefined;
@@ -202,7 +202,7 @@ function isUsedInterface(name: string): name is BluezInterface {
 
 /**
  * Bounds the values, because many of them come from devices of strangers. Addresses of a wrong form are left
- * out, and so are services for neither sound nor input. Long texts are cut.
+ * out. Only the services for sound or for input are kept. Long texts are cut.
  */
 function boundedProperties(record: PropertyRecord): PropertyRecord {
   const properties = Object.entries(record).flatMap(([name, value]) => {

@@ -198,8 +198,9 @@ export class Pairing {
     { path, Trusted, wasFoundByScan }: BluetoothDevice,
     isConnecting: boolean,
   ): Promise<void> {
-    // Another program that pairs a device finds it by a scan first, or makes the node discoverable. The scan
-    // is no evidence while our agent is registered, because the device may have used our agent.
+    // Another program that pairs a device finds it by a scan first, or makes the node discoverable. It may
+    // also trust the device. The scan is no evidence while our agent is registered for another device,
+    // because this device may have used our agent.
     const isScanEvidence = wasFoundByScan && !isConnecting;
     const hasOtherProgramPaired = Trusted === true || adapter.Discoverable === true || isScanEvidence;
     if (hasOtherProgramPaired) return;

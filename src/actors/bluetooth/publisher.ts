@@ -13,8 +13,8 @@ const PAUSE_MS = 250;
 /** The pause between two events of a scan: at most ten a second. */
 const DISCOVERED_PAUSE_MS = 100;
 /**
- * The longest wait for a published change. BlueZ announces a change within milliseconds of its reply, and
- * the next event comes PAUSE_MS later at the latest.
+ * The longest wait for a published change. BlueZ announces a change within milliseconds of its reply, and a
+ * connection up to 330 ms after it. The next event comes PAUSE_MS later at the latest.
  */
 const PUBLISHED_MAX_MS = 1_000;
 
@@ -56,8 +56,9 @@ export class BluetoothPublisher {
   /** The addresses of published devices whose change in a scan is still to be published as discovered. */
   readonly #foundAgain = new Set<string>();
   /**
-   * True if the next publication must make an event, even if the adapter's record has not changed. The
-   * record is then published as `bluetooth.outcome`, which makes the event `bluetooth.updated`, too.
+   * True if the next publication must make an event, even if the adapter's record has not changed. An
+   * unchanged record is then published as `bluetooth.outcome`, which also makes the event
+   * `bluetooth.updated`.
    */
   #isOutcomeDue = false;
   readonly #waiters = new Set<Waiter>();

@@ -135,8 +135,8 @@ export class ReconnectPolicy {
   #lost(path: string): void {
     const attempts = this.#attemptsFor(path);
     if (attempts.isLeftDisconnected) return;
-    // The beginning is unknown if the device was connected before the last `begin`, or while `#shouldReturn`
-    // was false for it, as during its pairing. Such a connection counts as steady.
+    // `connectedAt` is undefined if the device was connected before the last `begin`, or while
+    // `#shouldReturn` was false for the device, as during its pairing. Such a connection counts as steady.
     const { connectedAt = Number.NEGATIVE_INFINITY } = attempts;
     const wasSteady = this.#clock.monotonic() - connectedAt >= STEADY_MS;
     if (wasSteady) attempts.pauses = 0;

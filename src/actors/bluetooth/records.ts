@@ -96,7 +96,7 @@ const ADDRESS = /^(?:[0-9A-F]{2}:){5}[0-9A-F]{2}$/i;
  */
 const BLUEZ_OUTPUT_NAME = /^bluez_(?:output|sink)\.((?:[0-9A-F]{2}[:_]){5}[0-9A-F]{2})(?![0-9A-Z])/i;
 
-/** Any text with an address in one of the two forms. */
+/** Any text that contains an address, with colons or with underscores. */
 const ANY_ADDRESS = /(?:[0-9A-F]{2}[:_]){5}[0-9A-F]{2}/i;
 
 /** The address of the output's Bluetooth device; undefined if it has none. */

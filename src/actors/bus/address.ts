@@ -8,7 +8,10 @@ import { percentDecodedText } from '../text.js';
 /** The paths of sockets, in the order in which they are tried; or the reason why there are none. */
 export type BusPaths = Result<readonly string[], string>;
 
-/** Stands for the socket `bus` in the runtime folder, whose path is not percent-encoded. */
+/**
+ * Stands for the socket `bus` in the runtime folder. With `unix:path=`, the folder's path would have to be
+ * percent-encoded.
+ */
 const RUNTIME_ADDRESS = 'unix:runtime=yes';
 const SYSTEM_BUS_PATH = '/var/run/dbus/system_bus_socket';
 /** dbus-next splits an address at these characters, and does not decode it. No path may contain them. */

@@ -66,10 +66,7 @@ export interface BusOwner {
 }
 
 export interface BusOptions extends Partial<Bounds> {
-  /**
-   * Called before each attempt, because a session bus may appear later. By default the paths come from the
-   * process's environment.
-   */
+  /** Called before each attempt. By default the paths come from the process's environment. */
   readonly paths?: () => BusPaths;
   /** The wait before an attempt, by its number. By default `backoffMs` of clock.ts. */
   readonly backoffMs?: (attempt: number) => number;

@@ -29,7 +29,7 @@ import { announcedInterfaceNames, announcementPlaces, type NetworkInterfaces, ty
  */
 const ROUND_EVERY_MS = 8_000;
 
-/** How many names are tried on one connection. The next connection begins with the first name again. */
+/** How many names are tried until the next `beginAnew`, which begins with the first name again. */
 const NAMES_MAX = 32;
 
 const TXT = ['path=/ui', 'api=tonearm', `version=${VERSION}`].map((pair) => Buffer.from(pair));
@@ -129,8 +129,8 @@ export class Announcer {
   }
 
   signal(signal: Signal): void {
-    const state = signalValues(AVAHI_SIGNALS.groupStateChanged, signal);
-    if (state !== undefined && signal.path === this.#group?.path) this.#groupChanged(...state);
+    const groupChange = signalValues(AVAHI_SIGNALS.groupStateChanged, signal);
+    if (groupChange !== undefined && signal.path === this.#group?.path) this.#groupChanged(...groupChange);
     const hasServerChanged = signalValues(AVAHI_SIGNALS.serverStateChanged, signal) !== undefined;
     if (!hasServerChanged) return;
     // Avahi may have another host name now.

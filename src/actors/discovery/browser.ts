@@ -128,7 +128,8 @@ export class Browser {
     }
     const service: ResolvedService = { resolverPath: undefined, sighting: undefined };
     this.#services.set(key, service);
-    const request = [index, protocol, name, type, domain, protocol, NO_FLAGS] as const;
+    const addressProtocol = protocol;
+    const request = [index, protocol, name, type, domain, addressProtocol, NO_FLAGS] as const;
     const resolver = await this.#bus.call(AVAHI_METHODS.serviceResolverNew, request);
     // During the call the service may have gone, and may have come again.
     const isCurrent = this.#services.get(key) === service;

@@ -69,8 +69,8 @@ const ENTITY_COLLECTIONS: readonly Collection[] = [
 ];
 
 /**
- * Entities are made from these members of records, at any depth. `id` and `scope` never change in a record,
- * but a record may come in the place of another one that has the same name.
+ * Entities are made from these members of records, at any depth. `id` and `scope` never change in a record.
+ * They are here because a record may take the place of another one that has the same name.
  */
 const ENTITY_MEMBERS = [
   'id',
@@ -183,7 +183,7 @@ export class Branch {
     return isUnambiguous ? name : id;
   }
 
-  /** The present text of each topic. Topics of backends that are not up are left out. */
+  /** The present text of each topic; '' empties a topic. Topics of backends that are not up are left out. */
   texts(): ReadonlyMap<string, string> {
     const texts = new Map<string, string>();
     for (const [topic, resource] of RESOURCE_TOPICS) {

@@ -38,8 +38,8 @@ const END_DEADLINE_MS = 200;
 const IN_FLIGHT_MAX = 16;
 
 /**
- * A node's state is never so large. The broker is informed of this bound. The connection ends if it sends a
- * larger packet all the same.
+ * A node's state is never so large. The broker is informed of this bound. The connection ends if the broker
+ * sends a larger packet all the same.
  */
 const PACKET_MAX_BYTES = 1 << 20;
 /**

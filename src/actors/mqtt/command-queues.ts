@@ -48,8 +48,8 @@ export class CommandQueues {
     this.#waiting.push(request);
     this.#runWaiting();
     if (this.#waiting.length <= WAITING_MAX) return true;
-    // If a request had started just now, the bound would hold. So none has started, and the new one is still
-    // the last.
+    // At most `WAITING_MAX` requests waited before this call, and more wait now. So no request has started,
+    // and the new one is still the last.
     this.#waiting.pop();
     return false;
   }

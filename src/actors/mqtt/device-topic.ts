@@ -60,8 +60,8 @@ export class DeviceTopic {
   received(text: string, otherOwner: string | undefined): void {
     const isParsed = text === this.#retained.text && this.#retained.entities.size > 0;
     this.#otherOwner = otherOwner;
-    // An entity here can make a topic wait for our next message (retained-topics.ts). No such message comes
-    // while another node owns the device.
+    // While another node owns the device, this node publishes no device message. `#retained` must then have
+    // no entities, because an entity could make a topic wait for such a message (retained-topics.ts).
     if (otherOwner !== undefined) this.#retained = { text, entities: new Map() };
     // Our own text may be too long for `entitiesIn`, which then finds no entities. So a known text is not
     // parsed again.

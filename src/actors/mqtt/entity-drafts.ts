@@ -67,8 +67,9 @@ interface Choice {
 
 export function selectDraft({ control }: DisplayedNode, choice: Choice): Draft {
   const { key, name, topic, labelsByName, stateMember, commandMember, style } = choice;
-  const currentLabel = `${jinjaTable(labelsByName)}[value_json.${stateMember} | default('')] | default('${UNKNOWN}')`;
-  const stateFields = { state_topic: topic, value_template: ifJson(currentLabel, UNKNOWN), ...style };
+  // An example: `{"hdmi":"TV"}[value_json.default_sink | default('')] | default('None')`.
+  const labelExpression = `${jinjaTable(labelsByName)}[value_json.${stateMember} | default('')] | default('${UNKNOWN}')`;
+  const stateFields = { state_topic: topic, value_template: ifJson(labelExpression, UNKNOWN), ...style };
   if (!control) {
     // Home Assistant allows no sensor in the category `config`.
     const hasCategory = style['entity_category'] !== undefined;

@@ -21,11 +21,11 @@ function trimmed(name: string): string {
 }
 
 /**
- * '' for a name that has only blanks. Half of a two-unit character is replaced, because Home Assistant would
- * refuse the whole device for it.
+ * '' for a name that has only blanks. Half of a character of two UTF-16 units (an emoji) is replaced,
+ * because Home Assistant would refuse the whole device for it.
  */
 export function displayName(name: string): string {
-  // The buffer replaces half of a two-unit character.
+  // UTF-8 cannot have half of a character, so the buffer replaces the half.
   const wholeCharacters = Buffer.from(name).toString();
   const clean = printable(trimmed(wholeCharacters));
   // The cut may leave a blank at the end.

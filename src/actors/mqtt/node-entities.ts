@@ -23,7 +23,9 @@ function entitiesOfUnit({ topic, control }: DisplayedNode, { scope, name }: Serv
   const key = `unit_${scope}_${slugOf(name, SIMPLE_UNIT_NAME)}`;
   const stateTopic = `${topic}/services/${scope}/${topicLevel(name)}`;
   const availableWhile = { topic: stateTopic, expression: 'value_json.exists' };
-  if (scope === 'system' || !control) {
+  // No command can change a unit of the system (systemd/backend.ts).
+  const isReadOnly = scope === 'system' || !control;
+  if (isReadOnly) {
     const fields = {
       state_topic: stateTopic,
       value_template: ifJson("'ON' if value_json.running else 'OFF'"),
@@ -81,8 +83,8 @@ export function powerButtons({ topic, control, branch }: DisplayedNode): readonl
  * whether there is an upgrade. If AwesomeVersion cannot compare the two, Home Assistant offers any version
  * that differs from the installed one. This template sets `latest` to a text with which Home Assistant
  * decides as the node does. If the node has no upgrade, `latest` is the installed version. If the node has
- * one that Home Assistant would not offer, or one without a latest version, `latest` is a version and
- * ` (upgrade)`, because AwesomeVersion cannot compare such a text.
+ * an upgrade that Home Assistant would not offer, ` (upgrade)` follows the latest version. It follows the
+ * installed version if the latest is unknown. AwesomeVersion cannot compare a text with this ending.
  * `version` is Home Assistant's function that makes an AwesomeVersion of a text.
  */
 const LATEST_VERSION_TEMPLATE = [

@@ -5,8 +5,8 @@ const LAST_LINE_END = /\r?\n$/;
 const BYTE_ORDER_MARK = '\ufeff';
 
 /**
- * Matches ` secret` and `secret `. `[^\S\r\n\ufeff]` is a blank that is neither a line end nor the byte
- * order mark.
+ * Matches ` secret` and `secret `, and also ` secret` behind a byte order mark. `[^\S\r\n\ufeff]` is a blank
+ * that is neither a line end nor the byte order mark.
  */
 const BLANK_AT_AN_END = /^\ufeff?[^\S\r\n\ufeff]|[^\S\r\n\ufeff]$/;
 

@@ -71,8 +71,8 @@ const METADATA = '(value_json.metadata | default({}))';
 /** All values of metadata are texts. For a text that is no number, `float` without an argument fails. */
 const LENGTH_S = `${METADATA}['mpris:length'] | default(0) | float(0) / 1000000`;
 /**
- * The track's length in seconds. `none` if it is unknown, or not positive, or of a stream without an end, for
- * which players give the largest number.
+ * The track's length in seconds. `none` if it is unknown or not positive. A length of 9007199254 s (2^53
+ * microseconds) or more also becomes `none`. Players report the largest number for a stream without an end.
  */
 const DURATION = `([${LENGTH_S}] | select('gt', 0) | select('lt', 9007199254) | first | default(none))`;
 

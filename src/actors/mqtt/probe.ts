@@ -130,7 +130,8 @@ class Probe {
       const { error } = subscription;
       return error.kind === 'ended' ? ENDED : refused(error.topics.join(', '), error.reason);
     }
-    // The status uses QoS 1, because the owner's answer must not be lost.
+    // The status uses QoS 1, because the owner's answer must not be lost. If the broker refuses this, and
+    // sends no status, no owner counts as alive.
     await this.#connection.subscribe([status], { qos: 1 });
     const questionArrival = this.#arrivalOf(who, this.#topics.identifier);
     const answerArrival = this.#arrivalOf(status, ONLINE);

@@ -96,12 +96,8 @@ export class Serving {
   /** False if the connection has ended. */
   async #subscribeAll(): Promise<boolean> {
     const { topics, control } = this.#parts;
-    const watchedTopics = [
-      topics.nodeTopic,
-      topics.statusTopic,
-      topics.wholeTopic('who'),
-      topics.deviceTopic,
-    ];
+    const { nodeTopic, statusTopic, deviceTopic } = topics;
+    const watchedTopics = [nodeTopic, statusTopic, topics.wholeTopic('who'), deviceTopic];
     if (!(await this.#subscriptions.subscribe(watchedTopics, { qos: 1 }))) return false;
     if (!control) return true;
     const commands = COMMAND_FILTERS.map((filter) => topics.wholeTopic(filter));
@@ -220,10 +216,12 @@ export class Serving {
     }
   }
 
+  /** `isOfRound`: the message is one of the round's publications. The broker retains only these. */
   async #publish(message: PassingMessage, isOfRound: boolean): Promise<void> {
     const { topic, text, correlation } = message;
     this.#inFlight += 1;
-    const answer = await this.#connection.publish(topic, text, isOfRound, correlation);
+    const retain = isOfRound;
+    const answer = await this.#connection.publish(topic, text, retain, correlation);
     this.#inFlight -= 1;
     const error = answer.ok ? undefined : answer.error;
     // The next connection compares anew with what the broker retains. No passing message is sent again.

@@ -170,7 +170,10 @@ function defaultOutputEntities(node: DisplayedNode): readonly Draft[] {
   return [select, ...drafts.map((draft) => ({ ...draft, availableWhile }))];
 }
 
-/** The minutes left at the last change of the sleep: the topic is not published each minute. */
+/**
+ * The minutes that were left when Home Assistant last received the topic. The number is not counted down,
+ * because the topic is not published each minute.
+ */
 const MINUTES_LEFT =
   '(((as_timestamp(value_json.until) - as_timestamp(now())) / 60) | round(0) if value_json.active else 0)';
 const STOP_OR_MINUTES = '{% if value | int < 1 %}stop{% else %}{"minutes": {{ value | int }}}{% endif %}';

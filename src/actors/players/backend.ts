@@ -267,7 +267,8 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       busName: name,
       owner,
       pid: pid === 'unknown' ? undefined : pid,
-      // `up` may still wait for the first readings when a newer player is added.
+      // While `#changedNames` is set, only `up` adds players, and these players run already. Newer players
+      // may be added while `up` still waits for the first readings.
       isOlderThanBackend: this.#changedNames !== undefined,
     };
     const listener = {
@@ -297,14 +298,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
 export default actorThread<'players'>(({ fetchCovers, ignore, exclusive }, publish) => {
   // The module is loaded with the first cover that is fetched, because Node's HTTP client takes 2 MB.
   const fetch = async (url: string) => (await import('./web-cover.js')).webCover(url, systemClock);
-  return new PlayersBackend(
-    publish,
-    systemClock,
-    {},
-    {
-      fetch: fetchCovers ? fetch : undefined,
-      ignore,
-      exclusive,
-    },
-  );
+  const busOptions = {};
+  const playersOptions = { fetch: fetchCovers ? fetch : undefined, ignore, exclusive };
+  return new PlayersBackend(publish, systemClock, busOptions, playersOptions);
 });

@@ -36,7 +36,7 @@ import { Tracklist } from './tracklist.js';
  * The first record waits at most this long for two answers: whether the player has a tracklist, and whether
  * it is playerctld.
  */
-const TRACKLIST_WAIT_MS = 500;
+const FIRST_ANSWERS_WAIT_MS = 500;
 const READ_PAUSE_MS = 100;
 /** Changes within this time are published together: a new track causes some five signals and a reading. */
 const GATHER_MS = 50;
@@ -83,7 +83,7 @@ export class Player {
   readonly #reckonedPosition: ReckonedPosition;
   /**
    * Resolves when it is decided whether the player is playerctld, which only repeats other players
-   * (properties.ts). If it is playerctld, this object is stopped first.
+   * (properties.ts). If it is playerctld, this object has been stopped by then.
    */
   readonly #playerctldCheck: Promise<void>;
   readonly #listener: PlayerListener;
@@ -258,10 +258,10 @@ export class Player {
     if (root.ok) this.#facts = withRootProperties({ ...this.#facts, root: {} }, root.value);
     this.#setFacts(withPlayerProperties({ ...NOTHING_KNOWN, root: this.#facts.root }, player.value));
     this.#reckonedPosition.applyReading(positionIn(player.value));
-    // The reading is applied first, because it must not undo a change that comes during this wait.
+    // The reading is applied before the wait below. Otherwise it could undo a change that comes meanwhile.
     if (!this.isKnown) {
       const firstAnswers = Promise.all([this.tracklist.readings.firstAttempt, this.#playerctldCheck]);
-      await within(this.#clock, TRACKLIST_WAIT_MS, firstAnswers);
+      await within(this.#clock, FIRST_ANSWERS_WAIT_MS, firstAnswers);
     }
     if (this.readings.isStopped) return false;
     this.isKnown = true;

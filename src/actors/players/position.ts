@@ -124,9 +124,9 @@ export class ReckonedPosition {
 
   /**
    * Some players do not announce a jump when they repeat the track (Mopidy, and MPD with mpDris2). So the
-   * position is read after the track's reckoned end. After that, the next reading is planned only when the
-   * position is in the first half of the track. Otherwise a player that stands still near the end would be
-   * polled.
+   * position is read after the track's reckoned end. After that, the next reading is planned only if the
+   * player reports a change, or if the position is in the first half of the track. Otherwise a player that
+   * stands still near the end would be polled.
    */
   #planReadingAtEnd(): void {
     this.#timers.cancel('end');

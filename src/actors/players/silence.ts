@@ -28,7 +28,9 @@ export async function silenceAll(players: readonly Player[], run: RunCommand): P
   return failure(firstFault.fault, details);
 }
 
-/** A player that has left counts as silent. */
+/**
+ * A player that has left counts as silent. So does a player that does not answer, and was not known to play.
+ */
 async function silenceIfPlaying(player: Player, run: RunCommand): Promise<Answer> {
   // Not every player announces that it plays.
   const isAnswered = await player.readAll({ withTracks: false });

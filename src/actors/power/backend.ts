@@ -1,5 +1,5 @@
 // The power backend: decides whether the node may be switched off or restarted, and has logind do it. Each
-// command asks logind anew, because a rule, a lock or a login may change its answer without a signal.
+// command asks logind anew, because a rule, a lock or a login may change the answer without a signal.
 
 import { type Answer, DONE, type PowerCommand } from '../../protocol/actor/commands.js';
 import { type FaultCode, failure } from '../../protocol/actor/faults.js';
@@ -81,6 +81,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   async up(): Promise<void> {
     const { interface: iface, member } = SYSTEMD_SIGNALS.jobNew;
     const newJob = { sender: SYSTEMD_NAME, path: SYSTEMD_PATH, interface: iface, member };
+    // `arg2` is the unit of the new job.
     const matches = Object.keys(ACTIONS).map((action) => ({ ...newJob, arg2: `${action}.target` }));
     const watched = await Promise.all(matches.map((match) => this.#logind.watch(match)));
     if (!watched.every(({ ok }) => ok)) return this.#logind.reconnect('systemd cannot be watched');

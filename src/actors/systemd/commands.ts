@@ -31,6 +31,8 @@ const START_GRACE_MS = 100;
  */
 const RUNTIME_ONLY = false;
 const REPLACE_LINKS = false;
+/** Each job replaces queued jobs that conflict with it, as the jobs of systemctl do by default. */
+const JOB_MODE = 'replace';
 
 type Goal = 'started' | 'stopped';
 
@@ -53,8 +55,7 @@ const PLANS: Readonly<Record<UnitVerb, CommandPlan>> = {
 };
 
 /**
- * Resolves when the unit's job is over, or after 9 s. A job that is still queued after 9 s counts as
- * accepted.
+ * Resolves when the unit's job is over, or after 9 s. A job that has not ended after 9 s counts as accepted.
  */
 export async function commandUnit(
   follower: UnitFollower<Bus<'units'>>,
@@ -91,7 +92,7 @@ export async function commandUnit(
   // A lost alias does not name the unit any more, so the job gets the unit's primary name.
   const formerId = hasLostAlias ? before?.id : undefined;
   const target = formerId ?? name;
-  const call = await bus.call(SYSTEMD_METHODS[job], [target, 'replace'], { deadlineMs: leftMs() });
+  const call = await bus.call(SYSTEMD_METHODS[job], [target, JOB_MODE], { deadlineMs: leftMs() });
   if (!call.ok) {
     const isDone = isGoneAlready(plan, before, call.error);
     return isDone ? DONE : refusal(call.error);
@@ -142,9 +143,9 @@ function isGoneAlready({ linkChange }: CommandPlan, before: UnitFacts | undefine
 }
 
 /**
- * Why a job with the result `done` has not reached its goal; undefined if it has. The result is `done`, too,
- * if a condition is not met, or if a program cannot be executed (docs/development/what-we-learnt.md,
- * "systemd, logind and Avahi").
+ * Why a job whose result is `done` or unknown has not reached its goal; undefined if it has. The result is
+ * `done`, too, if a condition is not met, or if a program cannot be executed
+ * (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
  */
 function unmetGoal(
   goal: Goal,

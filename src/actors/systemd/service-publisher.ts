@@ -13,7 +13,7 @@ const GATHER_MS = 50;
 /** In UTF-16 units. systemd accepts a description of 1 MiB. */
 const DESCRIPTION_MAX_UNITS = 1024;
 
-/** A configured unit. The record keeps this name, whatever systemd calls the unit. */
+/** A configured unit. Its record has the configured name, whatever systemd calls the unit. */
 export interface WatchedUnit {
   /** Key in the collection: scope, slash, configured name. */
   readonly key: string;
@@ -77,6 +77,7 @@ export class ServicePublisher {
     this.#timers = new Timers(clock);
     this.#watched = watched;
     this.#absences = new Map(watched.map(({ scope }) => [scope, '']));
+    // Without units nobody calls `setAbsence`, and the backend is up at once.
     if (watched.length === 0) this.#publishStatus();
   }
 

@@ -29,7 +29,10 @@ export interface LogQuery {
   readonly lines: number;
 }
 
-/** The folders in which a file that this user may not read may have messages of a unit. */
+/**
+ * The folders that are checked for a file that this user may not read. Such a file may have messages of a
+ * unit.
+ */
 export type JournalFolders = Readonly<Record<UnitScope, readonly string[]>>;
 
 /**
@@ -139,7 +142,7 @@ function logArguments({ scope, unit, lines }: LogQuery): readonly string[] {
   ];
 }
 
-/** `folders` are the folders whose files may have messages of the unit. */
+/** `folders` are those of the unit's scope in `JournalFolders`. */
 async function answerTo(end: JournalctlEnd, folders: readonly string[]): Promise<Answer> {
   const { code, signal, message, stdout, stderr } = end;
   // `code` is an exit status or a text. The text is Node's name for output that is too long, or the system's
@@ -172,9 +175,9 @@ const NOT_READABLE = failure(
  * True if this user may not read a file in one of these folders. journalctl 252 does not always report that.
  */
 async function hasHiddenFile(folders: readonly string[]): Promise<boolean> {
-  const machine = (await readFile('/etc/machine-id', 'utf8').catch(() => '')).trim();
+  const machineId = (await readFile('/etc/machine-id', 'utf8').catch(() => '')).trim();
   const readErrorOf = (folder: string): Promise<string | undefined> =>
-    access(`${folder}/${machine}/system.journal`, constants.R_OK).then(
+    access(`${folder}/${machineId}/system.journal`, constants.R_OK).then(
       () => undefined,
       ({ code }: NodeJS.ErrnoException) => code,
     );

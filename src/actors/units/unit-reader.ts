@@ -29,8 +29,8 @@ export type ReadingBus = Pick<Bus<'units'> | Bus<'none'>, 'call' | 'watch' | 'st
 export type Interest = 'state' | 'runs' | 'verdicts';
 
 /**
- * Each unit has two rules of its own, and a bus refuses more than 512 rules of one connection. If a follower
- * has more units than this, two rules are for all units of the manager.
+ * Up to this number of units, each unit of a follower has two rules of its own. If there are more units, two
+ * rules are for all units of the manager. A bus refuses more than 512 rules of one connection.
  */
 const SINGLE_MAX_UNITS = 100;
 
@@ -86,7 +86,10 @@ export async function watchAll(bus: ReadingBus, rules: readonly Match[]): Promis
   return results.find(({ ok }) => !ok) ?? DONE;
 }
 
-/** Each reading takes at most two calls, and a connection allows 256 calls at a time. */
+/**
+ * Each reading takes at most two calls. A connection allows 256 calls at a time, which are also for commands
+ * and for readings of other groups.
+ */
 const READINGS_AT_ONCE = 8;
 
 /** Resolves to the first error, after which further units are not read. */

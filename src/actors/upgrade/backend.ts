@@ -80,6 +80,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
 
   async handle(command: UpgradeCommand): Promise<Answer> {
     if (command.do === 'log') {
+      // The route of the log needs an upgrade unit, so the check of `unit` is for the compiler.
       const unit = this.#units?.upgradeUnitId;
       return unit ? this.#logs.read({ scope: 'user', unit, lines: command.lines }) : NOT_CONNECTED;
     }

@@ -56,8 +56,8 @@ function isJsonInteger(value: unknown): value is number {
 }
 
 /**
- * Yields the lines without their LF, and at the end the bytes after the last LF. A line that is too long is
- * cut, but only so far that it is still recognized as too long.
+ * Yields the lines without their LF, and at the end the bytes after the last LF. A line that is too long may
+ * be cut, but only so far that it is still recognized as too long.
  */
 export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let unfinished: Uint8Array = new Uint8Array(0);

@@ -102,6 +102,7 @@ export class ProgressSocket {
   async #read(socket: Socket): Promise<void> {
     const connectedMs = this.#clock.monotonic();
     this.#sockets.add(socket);
+    // The accepted connection shows that clients can connect.
     this.#owner.onProblem(undefined);
     this.#owner.onConnections(this.#sockets.size);
     try {
@@ -133,7 +134,7 @@ export class ProgressSocket {
   }
 }
 
-/** Listens at the path, for the owner only. Never rejects; the error is the reason for `/health`. */
+/** Listens for the daemon's user only. Never rejects; the error is the reason for `/health`. */
 async function listenAt(server: Server, path: string, clock: Clock): Promise<Result<undefined, string>> {
   try {
     return await listenIfFree(server, path, clock);

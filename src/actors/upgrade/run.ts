@@ -233,6 +233,7 @@ function afterGap(run: Run, input: RunInput & { readonly kind: 'facts-after-gap'
   const isSameRun = isSameManager && mayBeItsInvocation;
   // A unit that works in another invocation, or under another manager, has begun a new run.
   if (isAtWork(facts)) return isSameRun ? next : begunByUnit(next, nowMs);
+  // A pending job may still start the unit, so the run goes on.
   if (facts.job !== '' && isSameManager) return next;
   // A run without a known success has failed, also if systemd has unloaded the unit.
   const isSuccess = isSameManager && !wasStopped && hasSucceeded(next);
@@ -259,9 +260,7 @@ export function isAtWork(state: UnitState): boolean {
   return !isAtRest(state) && !isExited(state);
 }
 
-/**
- * True if the work is done and remembered (RemainAfterExit=). A oneshot unit can be active only in this way.
- */
+/** True if the work is done and remembered (RemainAfterExit=). A oneshot unit is active only in this way. */
 export function isExited({ activeState, subState }: UnitState): boolean {
   return activeState === 'active' && subState === 'exited';
 }

@@ -33,6 +33,9 @@ export interface UpgradeContext {
  */
 const START_MAX_MS = 8_000;
 
+/** The new job replaces queued jobs that conflict with it (StartUnit in org.freedesktop.systemd1(5)). */
+const JOB_MODE = 'replace';
+
 const NO_UNIT = failure('no-such-unit', 'No such unit is configured');
 
 interface StartedJob {
@@ -48,7 +51,10 @@ interface UpgradeUnitsParts extends UpgradeContext {
   readonly settings: UpgradeSettings;
   readonly keeper: RunKeeper;
   readonly publisher: UpgradePublisher;
-  /** No status is published before this resolves, because the first status means that the start is over. */
+  /**
+   * The backend publishes no state before this resolves, because its first state completes the daemon's
+   * start (host/readiness.ts).
+   */
   readonly ready: Promise<unknown>;
   /** True if the unit was stopped during this invocation, according to systemd's journal. */
   readonly wasStopped: (invocation: string) => Promise<boolean>;
@@ -206,7 +212,7 @@ export class UpgradeUnits implements FollowerOwner {
   }
 
   async #start(unit: string, method: 'startUnit' | 'restartUnit'): Promise<StartResult> {
-    const outcome = await this.#follower.bus.call(SYSTEMD_METHODS[method], [unit, 'replace']);
+    const outcome = await this.#follower.bus.call(SYSTEMD_METHODS[method], [unit, JOB_MODE]);
     if (!outcome.ok) return busFault(outcome.error, `The start of ${unit} failed`);
     return success({ job: outcome.value });
   }
