@@ -71,6 +71,7 @@ function userOf(uid: number): User | undefined {
     encoding: 'utf8',
     timeout: DATABASE_MS,
   });
+  // The line looks like `anna:x:1000:1000:Anna:/home/anna:/bin/bash`.
   const [name = '', , , gid = '', , home = ''] = (stdout ?? '').trimEnd().split(':');
   return home === '' ? undefined : { uid, gid: Number(gid), name, home };
 }

@@ -157,8 +157,8 @@ class LiveNode implements Live {
   }
 
   /**
-   * The node sends `audio.level` only if `types` names it. But a node that gets `types` or `backend` sends
-   * only the events that these select. So if the options have neither, `types` names all other events, too.
+   * The node sends levels only if `types` names them. But a node that gets `types` or `backend` sends only
+   * what these select. If levels are on and the options have neither, `types` names all other events, too.
    */
   #query(): URLSearchParams {
     const { types, backend, exclude } = this.#options;
@@ -178,7 +178,7 @@ class LiveNode implements Live {
     if (event.type === 'server.info') this.#onServerInfo(event.data);
     if (event.type === 'player.added' || event.type === 'player.updated')
       this.#clock.noteEvent(event.data.emitted_at);
-    // A clock may have been set since the last estimate. The events of the snapshot give a new estimate.
+    // A clock may have been set since the last estimate. The next event of a player gives a new estimate.
     if (isMark(event)) this.#clock.forget();
     safely(() => this.#options.onEvent?.(event));
   }
@@ -255,7 +255,7 @@ class LiveNode implements Live {
 
   /**
    * Fetches what the stream lacks of a backend when an event reports that the backend is up. `before` is the
-   * state before this event.
+   * state before this event. If the options have `types` and no `backend`, nothing is fetched.
    */
   #fetchUnstreamed({ backends: before }: NodeState): void {
     const mustFetch = (name: Backend): boolean => {

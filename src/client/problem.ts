@@ -5,7 +5,10 @@ import type { FaultCode, ProblemRecord } from './records.js';
 /** The client finds these problems itself (docs/client.md has a table of them). */
 export type OwnCode = 'unreachable' | 'silent' | 'offline' | 'bye' | 'not-the-service' | 'aborted';
 
-/** The gateway has further codes (`not-found`, `bad-body`, ...). */
+/**
+ * The gateway has further codes (`not-found`, `bad-body`, ...). `string & {}` allows any text, but unlike
+ * `string` it lets an editor suggest the codes before it.
+ */
 export type ProblemCode = FaultCode | OwnCode | (string & {});
 
 const TYPE_PREFIX = 'urn:tonearm:problem:';

@@ -71,7 +71,10 @@ function checkedAddress(base: string): string {
   return base;
 }
 
-/** The returned function takes the parameters of the path, and then the body, or the query of a `GET`. */
+/**
+ * The returned function takes the parameters of the path, and then the body, or the query of a `GET`. The
+ * `route` has a method and a path, such as `POST /audio/outputs/{}/volume`.
+ */
 function routeFunction(transport: Transport, name: string, route: string) {
   const [method = '', template = ''] = route.split(' ');
   const read = async (response: Response): Promise<unknown> => {

@@ -118,8 +118,8 @@ export function isMark(event: NodeEvent): event is Extract<NodeEvent, { readonly
 
 /**
  * A backend's mark empties these slices, because the client may have missed the removal of a record. A slice
- * with one record is not here, because the snapshot replaces that record. Levels and discovered devices are
- * in no snapshot.
+ * with one record is not here, because the snapshot replaces that record. `levels`, `inputLevels` and
+ * `discovered` are not here, because no snapshot contains them. `LiveNode` (connect.ts) empties `backends`.
  */
 const EMPTIED_BY_MARK: Readonly<Partial<Record<records.ChildName, readonly (keyof RecordSlices)[]>>> = {
   audio: ['outputs', 'inputs', 'cards', 'clients'],
@@ -240,8 +240,8 @@ export class Store {
       const empty = emptySlices();
       const emptied = (EMPTIED_BY_MARK[event.data.backend] ?? []).map((slice) => [slice, empty[slice]]);
       // The first mark of a stream empties all slices, because some backends may no longer be enabled. A
-      // stream that was too slow gets a later snapshot. Each mark of that snapshot empties only the slices
-      // of its backend.
+      // stream that was too slow may get a later snapshot. Each mark of that snapshot empties only the
+      // slices of its backend.
       this.set(this.#awaitsFirstMark ? empty : Object.fromEntries(emptied));
       this.#awaitsFirstMark = false;
     }
@@ -257,6 +257,7 @@ export function positionOf(player: records.PlayerRecord, now: number): number | 
   const { position, position_updated_at: updatedAt, playback_status: status, rate = 1, metadata } = player;
   if (position === undefined || status !== 'Playing') return position;
   const positionNow = position + (now - Date.parse(updatedAt)) * 1000 * rate;
+  // A length that is missing or 0 limits nothing.
   const length = Number(metadata?.['mpris:length']) || positionNow;
   return Math.max(0, Math.min(length, positionNow));
 }
@@ -292,8 +293,8 @@ function withPositions(players: NodeState['players'], positions: readonly record
 }
 
 /**
- * An older `checked_at` or `extra` that the event lacks is dropped. The node's status lacks it, too, or its
- * `extra` is too long for an event (docs/events.md, "Long lines").
+ * Drops an older `checked_at` or `extra` that the event lacks, because this value is outdated. The node's
+ * status has no such member now, or its `extra` is too long for the event (docs/events.md, "Long lines").
  */
 function upgradeWithStatus(
   upgrade: NodeState['upgrade'],

@@ -154,6 +154,7 @@ export class ReconnectingStream {
         this.#options.onEvent(event, parser.lastEventId !== this.#lastEventId);
         this.#lastEventId = parser.lastEventId;
       }
+      // The parser yields no event without data, but the id of such an event counts, too.
       this.#lastEventId = parser.lastEventId;
     } catch (error) {
       // With the id of the event before, the node would send this event again.

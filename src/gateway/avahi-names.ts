@@ -8,8 +8,8 @@ import type { Clock } from '../host/clock.js';
 
 export const AVAHI_SOCKET = '/run/avahi-daemon/socket';
 /**
- * This file is beside the socket while avahi-daemon runs. Without the file no connection is made, because it
- * would make systemd start avahi-daemon.
+ * This file is beside the socket while avahi-daemon runs. Without the file no connection is made, because a
+ * connection would make systemd start avahi-daemon.
  */
 const PID_FILE = 'pid';
 /** Other names are never trusted, because a public web server could have such a name. */

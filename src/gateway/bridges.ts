@@ -158,6 +158,7 @@ function replyTo(
   if (Object.values(params).some((text) => text.includes('\0'))) return problemReply(BAD_PATHS.nul);
   if (request.operation === undefined) return problemReply(noSuchPath());
   const operation = OPERATIONS[request.operation];
+  // No parameter of a path is empty over HTTP, so an empty one counts as missing.
   const hasAllParams = parametersOf(operation.path).every((parameter) => params[parameter]);
   const missingConfigKey = missingKeyFor(operation, settings);
   if (!hasAllParams || missingConfigKey !== undefined) return problemReply(noSuchPath(missingConfigKey));

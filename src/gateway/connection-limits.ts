@@ -61,7 +61,7 @@ export function connectionLimits(configuredStreams: number, descriptorsMax: numb
   };
 }
 
-/** The part of `whole` that is left after `forOthers`, which takes half of it at most. */
+/** The part of `whole` that is left after `forOthers`. The others take at most half of `whole`. */
 function remaining(whole: number, forOthers: number): number {
   return Math.max(whole - forOthers, Math.floor(whole / 2));
 }

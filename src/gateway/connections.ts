@@ -16,7 +16,8 @@ const NETWORK_BYTES = 8;
 
 /**
  * The name of the peer with an address of 4 or 16 bytes. Each IPv4 address is a peer of its own, also in its
- * IPv6 form. All IPv6 addresses of one /64 are one peer, and so are all loopback addresses.
+ * IPv6 form. All IPv6 addresses of one /64 are one peer, such as `2001:db8:0:1::/64`. All loopback addresses
+ * together are one peer, too.
  */
 export function peerOf(address: ArrayBuffer): string {
   const allBytes = Buffer.from(address);
@@ -32,7 +33,7 @@ export interface BoundedConnection {
   readonly peer: string;
   /** Each call costs a system call. */
   readonly isOpen: () => boolean;
-  /** True once it has sent a request, unless the first one was a `POST` (server.ts). */
+  /** True once a request has come; always false if the first request was a `POST` (server.ts). */
   readonly hasRequested: () => boolean;
   /** True if its last request was answered with a body, and no further request has come (server.ts). */
   readonly isIdle: () => boolean;

@@ -16,6 +16,7 @@ type CoverResult = Result<Exclude<CoverAnswer, 'unchanged'>, Problem>;
 
 export class Covers {
   readonly #backends: Backends;
+  /** By player, the least recently requested cover first. */
   readonly #cached = new Map<string, CachedCover>();
   /** Concurrent requests for the same cover share one answer. */
   readonly #pending = new Map<string, Promise<CoverResult>>();

@@ -1,5 +1,5 @@
 // One request and its response. Besides server.ts, only this file and response-stream.ts use the objects of
-// uWebSockets.js. No other file has to follow its rules. Its package has these in docs/index.d.ts:
+// uWebSockets.js. So only these files must follow the package's rules. Its docs/index.d.ts has these rules:
 // - A request is invalid when its handler has returned.
 // - A response must not be used after an abort.
 // - Writes outside the handler must be corked.

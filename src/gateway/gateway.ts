@@ -45,7 +45,7 @@ export interface GatewayOptions {
   readonly log: Log;
   readonly clock: Clock;
   /**
-   * The path of the socket at which Avahi takes lines of text. Where Avahi does not run, there is no socket.
+   * The path of the socket at which Avahi takes lines of text. A node without Avahi has no such socket.
    */
   readonly avahiSocket: string;
 }

@@ -73,7 +73,7 @@ export class HostIdentity {
 
   #isTrusted(header: string): boolean {
     if (header === this.#lastTrusted) return true;
-    // The hostname may have changed since the rules were made.
+    // The hostname may have changed since the rules were made. `hostname` then makes new rules.
     if (!isTrustedHost(header, this.#rules)) this.hostname();
     if (!isTrustedHost(header, this.#rules)) return false;
     this.#lastTrusted = header;

@@ -47,7 +47,10 @@ export class ListeningSockets {
   #findings: ReadonlySet<string> = new Set();
   #cancelPoll: () => void = () => undefined;
 
-  /** Polls once before it returns, and then until `stop`. */
+  /**
+   * Polls once before it returns. More polls follow until `stop`, while an address of `bind` can change or is
+   * not listened on.
+   */
   constructor(options: ListeningOptions) {
     this.#options = options;
     this.#bind = options.bind;
@@ -140,7 +143,8 @@ export class ListeningSockets {
   }
 
   #closeAllExcept(present: readonly BindAddress[]): void {
-    const gone = [...this.#open.keys()].filter((open) => !present.some(({ address }) => address === open));
+    const presentAddresses = new Set(present.map(({ address }) => address));
+    const gone = [...this.#open.keys()].filter((address) => !presentAddresses.has(address));
     for (const address of gone) {
       this.#open.get(address)?.close();
       this.#open.delete(address);

@@ -66,8 +66,9 @@ function processMetrics({ version, startedAt, uptimeSeconds }: MetricsFacts): re
 }
 
 /**
- * Each request asks the other threads for new reports, but does not wait for them. So their heap bytes are
- * those of the last report. Their processor time is always current, because the kernel reports it.
+ * Each `GET /metrics` requests new reports from other threads, but does not wait for these reports. So the
+ * heap bytes of the other threads are those of their last reports. The processor time of each thread is
+ * current, because the kernel reports it.
  */
 function threadMetrics({ threads }: MetricsFacts): readonly Metric[] {
   const reports = [['main', threadReport()] as const, ...threads];

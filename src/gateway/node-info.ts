@@ -37,7 +37,7 @@ export function readNodeInfo(): NodeInfo {
 
 /**
  * The soft limit in the text of /proc/PID/limits, such as 1024 in `Max open files 1024 524288 files`. Node
- * raises it to the hard limit when it starts.
+ * raises the soft limit to the hard limit when the process starts.
  */
 export function openFilesMax(limits: string): number {
   const softLimit = /^Max open files +(\d+) /m.exec(limits)?.[1];

@@ -56,6 +56,7 @@ const COVER_CONTENT = { 'image/jpeg': {}, 'image/png': {}, 'image/gif': {}, 'ima
 
 const TEXT = Type.String();
 const EVENT_TABLE = Object.fromEntries(Object.entries(EVENTS).map(([type, name]) => [type, ref(name)]));
+const [, METRICS_CONTENT_TYPE] = METRICS_TYPE;
 const UNCHANGED = { description: 'Not changed since If-None-Match' };
 
 const { byDefault, ...logLinesBounds } = LOG_LINES;
@@ -149,7 +150,7 @@ function successesOf(route: Route): JsonObject {
         200: { description: 'Server-sent events', content: { 'text/event-stream': { schema: TEXT } } },
       };
     case 'metrics':
-      return { 200: { description: 'The figures', content: { [METRICS_TYPE[1]]: { schema: TEXT } } } };
+      return { 200: { description: 'The figures', content: { [METRICS_CONTENT_TYPE]: { schema: TEXT } } } };
     case 'cookie':
       return { 200: { description: 'The cookie', content: { 'application/octet-stream': {} } } };
     case 'cover': {

@@ -89,11 +89,11 @@ export class OperationReplies {
 
   reply(operation: Operation, input: OperationInput): ReplyOrPromise {
     const readsFromBackend = operation.method === 'GET' && 'backend' in operation;
-    const firstHealth = readsFromBackend
+    const firstHealthWait = readsFromBackend
       ? this.#parts.documents.waitForFirstHealth(operation.backend)
       : undefined;
-    if (firstHealth === undefined) return this.#replyNow(operation, input);
-    return firstHealth.then(() => this.#replyNow(operation, input));
+    if (firstHealthWait === undefined) return this.#replyNow(operation, input);
+    return firstHealthWait.then(() => this.#replyNow(operation, input));
   }
 
   #replyNow(operation: Operation, input: OperationInput): ReplyOrPromise {
@@ -186,7 +186,7 @@ const BAD_LINES = problem(
   `Parameter lines must be given once, as ${LOG_LINES.minimum} to ${LOG_LINES.maximum}`,
 );
 
-/** Undefined if `lines` is not a number within the bounds. Other parameters are ignored. */
+/** Undefined if `lines` is repeated, or is not a number within the bounds. Other parameters are ignored. */
 function logLines(query: string): number | undefined {
   const values = new URLSearchParams(query).getAll('lines');
   if (values.length === 0) return LOG_LINES.byDefault;

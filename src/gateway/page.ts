@@ -139,8 +139,8 @@ export class Page {
   }
 
   /**
-   * Undefined for a file that is the same on every node. A file that depends on the node's name changes with
-   * it, so clients must revalidate it.
+   * Undefined for a file that is the same on every node. A file that depends on the node's name changes when
+   * the name changes, so clients must revalidate the file.
    */
   #replyForNode(name: string, file: PageFile, ifNoneMatch: string): HttpReply | undefined {
     const hostname = this.#parts.hostname();

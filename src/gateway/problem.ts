@@ -26,7 +26,10 @@ export type ProblemCode = FaultCode | keyof typeof GATEWAY_PROBLEMS;
 /** The reason why a request failed. The `Fault` of a backend's answer is a problem, too. */
 export interface Problem {
   readonly fault: ProblemCode;
-  /** One sentence for users about the failure. The gateway's own sentences begin with a capital letter. */
+  /**
+   * One sentence for users about the failure. The gateway's own sentences begin with a capital letter,
+   * unless the first word is a key or the name of a player.
+   */
   readonly detail: string;
 }
 

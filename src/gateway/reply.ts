@@ -35,7 +35,7 @@ export interface HttpReply {
   readonly headers: HeaderPairs;
   /** Absent if there is no content at all, as for 204 and 304. An empty string is a body of length 0. */
   readonly body?: string | Uint8Array;
-  /** After the reply. */
+  /** True if the connection is closed after the reply. */
   readonly closesConnection?: boolean;
 }
 

@@ -27,7 +27,7 @@ interface StreamedResponse {
 export interface StreamedExchange {
   /** Writes the head. */
   begin(): void;
-  /** To be called when the response has been ended. */
+  /** To be called just before the response is ended. */
   onEnded(): void;
   cut(): void;
 }

@@ -184,8 +184,8 @@ class SurplusCloser {
  * Finds out whether the connection has sent a request, because uWebSockets.js does not say on which
  * connection a request comes. A data handler that is set when the connection opens is called right after the
  * handler of its first request. If the first request is a `POST`, its exchange replaces the data handler.
- * The connection then counts as silent for its whole life. If there are too many, it is among the first to
- * be closed.
+ * The connection then counts as silent for its whole life. If there are too many connections, it is among
+ * the first to be closed.
  */
 class HttpConnection implements BoundedConnection {
   readonly peer: string;
@@ -207,9 +207,9 @@ class HttpConnection implements BoundedConnection {
   }
 
   /**
-   * True after an answer with a body. The offset counts its bytes, but not the texts of a stream, and is 0
-   * again when the next request comes. After an answer without a body (304, 204, HEAD) it stays 0, so the
-   * connection counts as in use until uWebSockets.js closes it.
+   * True after an answer with a body. The write offset counts the bytes of the body, but not the texts of a
+   * stream, and is 0 again when the next request comes. After an answer without a body (304, 204, HEAD) the
+   * offset stays 0, so the connection counts as in use until uWebSockets.js closes it.
    */
   isIdle(): boolean {
     return this.#response.getWriteOffset() > 0;

@@ -14,8 +14,9 @@ interface FirstReports {
 
 /**
  * Call this when HTTP is served, or will be served once its addresses exist. Call it again after each
- * reload, because the unit removes the file before it reloads the daemon. It waits for the upgrade backend's
- * first report: by then the socket for upgrade scripts exists, or `/health` shows why it cannot be created.
+ * reload, because the unit removes the file before it reloads the daemon. The call waits for the upgrade
+ * backend's first report: by then the socket for upgrade scripts exists, or `/health` shows why it cannot be
+ * created.
  *
  * `runtimeDirectory` is `$RUNTIME_DIRECTORY`; undefined without systemd. Never rejects.
  */

@@ -60,7 +60,7 @@ export function advance<T>(control: Control<T>, input: ControlInput<T>, same: Sa
   }
 }
 
-/** Drops the desired value if the node has this value. */
+/** Drops the desired value of a settling control if the node has this value. */
 function withoutReached<T>(control: Control<T>, same: Same<T>): Control<T> {
   const { known, desired } = control;
   const isReached = isSettling(control) && desired !== undefined && same(known, desired);

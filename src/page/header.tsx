@@ -14,7 +14,10 @@ import type { TextKey } from './texts/english.js';
 
 const ROOMS = new LatePart(async () => (await import('./rooms.js')).RoomMenu);
 
-/** The header is drawn this often while the node is away, because the reason in it may expire. */
+/**
+ * The header is drawn this often while the node is away or has announced an absence, because the reason in
+ * the header may expire.
+ */
 const REDRAW_MS = 1000;
 /** An announced absence is displayed for at most this time while the node is still connected. */
 const LEAVING_MS = 10_000;

@@ -70,8 +70,8 @@ function useFreshPolicy(rooms: readonly NamedRoom[]): void {
 }
 
 /**
- * Stores the text. Returns false if it was stored already, or if the browser has no storage, because the
- * page would then be loaded again and again.
+ * Stores the text. Returns false if the text was stored already, or if the browser has no storage. So the
+ * page is not loaded again and again.
  */
 function storeIfNew(text: string): boolean {
   try {

@@ -44,8 +44,8 @@ export class House {
 
   /**
    * Connects to the nodes that are new in the list. A node that has left the list stays as a room that is
-   * away, if it was ever connected. It does not stay if a node in the list has its address, because that is
-   * the same node under a new name.
+   * away, if its state is known. It does not stay if a node in the list has its address, because that is the
+   * same node under a new name.
    */
   update(nodes: NodeState['nodes']): void {
     const present = [...nodes.values()].filter(isControllable);
@@ -60,8 +60,8 @@ export class House {
       if (nodes.has(name)) continue;
       const areTooMany = this.#connections.size > ROOMS_MAX;
       const isRenamed = connection.possibleUrls.some((url) => urls.includes(url));
-      const wasNeverLive = !connection.hasState;
-      if (areTooMany || isRenamed || wasNeverLive) this.#drop(name);
+      const isStateUnknown = !connection.hasState;
+      if (areTooMany || isRenamed || isStateUnknown) this.#drop(name);
     }
     this.#draw();
   }

@@ -43,7 +43,10 @@ const CHANGES_WARM_UP_MS_PER_SECOND = 50;
 const CODEC_WARM_UP_MS_PER_SECOND = 25;
 /** Pause between changes. It divides no timer's period, so that changes do not coincide with a timer. */
 const CHANGE_PAUSE_MS = 7.3;
-/** Only the end of what a listener has read is searched. It is longer than one event of a busy node. */
+/**
+ * A listener searches only this many characters, the last that it has read. One event of a busy node has
+ * fewer characters.
+ */
 const TAIL_CHARS = 64 * 1024;
 /** `SinkInfo.state` of a suspended output. */
 const SUSPENDED = 2;
@@ -201,6 +204,7 @@ async function measureListeners(link: Link, task: ProbeTask, figures: Figures): 
   const listen = async (): Promise<Listener> => {
     const listener = new Listener(port);
     open.push(listener);
+    // Each stream begins with this event, also if its filter does not name it.
     await listener.waitFor('server.info');
     return listener;
   };
@@ -220,7 +224,7 @@ async function measureListeners(link: Link, task: ProbeTask, figures: Figures): 
   }
 }
 
-/** Adds each figure once it is measured, because a later failure must not lose it. */
+/** Adds each figure as soon as it is measured, because a later failure must not lose it. */
 async function measureServer(task: ProbeTask, measured: Mutable<Measured>): Promise<void> {
   const link = await dialServer();
   const { figures } = measured;

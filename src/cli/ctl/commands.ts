@@ -36,7 +36,7 @@ export interface CtlCommand {
   /** The method and the path, such as `POST /audio/outputs/{output}/volume`. */
   readonly route: string;
   readonly parameters: readonly CommandParameter[];
-  /** Words without a name are the values of the fields in this order. */
+  /** A word such as `0.4` is the value of the next field that it fits; `volume=0.4` names its field. */
   readonly fields: readonly CommandField[];
   /** Lists of names. In each list, one of the named fields must have a value. */
   readonly required: readonly (readonly string[])[];

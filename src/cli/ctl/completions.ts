@@ -117,6 +117,7 @@ function zshScript(operations: readonly CompletedOperation[]): string {
       const needValue = words.filter((word) => word.endsWith('='));
       const commands: string[] = [];
       if (complete.length > 0) commands.push(`compadd -- ${complete.join(' ')}`);
+      // Zsh adds no space behind these words (`-S ''`), because their values follow directly.
       if (needValue.length > 0) commands.push(`compadd -S '' -- ${needValue.join(' ')}`);
       return `    ${name}) ${commands.join('; ')} ;;\n`;
     });

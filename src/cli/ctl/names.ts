@@ -94,6 +94,7 @@ function thingsNamed(name: string): NamedThings | undefined {
   return things[name];
 }
 
+/** `scope` is that of a unit, `user` or `system`. Without a scope, the whole list is returned. */
 async function listRecords(
   node: Tonearm,
   { listOperation }: NamedThings,

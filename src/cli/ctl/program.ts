@@ -78,7 +78,10 @@ async function callNode({ name, command, call, options }: CallRequest): Promise<
   }
 }
 
-/** An operation that only changes something prints nothing. */
+/**
+ * An operation that only changes something prints nothing. The OpenAPI document is printed as JSON, also
+ * without `--json`.
+ */
 async function printAnswer(
   { operation, route, answerSchema }: CtlCommand,
   answer: unknown,

@@ -149,8 +149,8 @@ async function* framesIn(chunks: AsyncIterable<Buffer>, read: (frame: Buffer, ch
   for await (const chunk of chunks) {
     const frames: Buffer[] = [];
     try {
-      framer.push(chunk, ({ bytes }, start, end, channel) => {
-        const frame = bytes.subarray(start - HEADER_BYTES, end);
+      framer.push(chunk, ({ bytes }, payloadStart, end, channel) => {
+        const frame = bytes.subarray(payloadStart - HEADER_BYTES, end);
         read(frame, channel);
         frames.push(frame);
       });

@@ -145,7 +145,7 @@ export async function runTrace(
   return output.failure === undefined ? end : { end: 'cannotWrite', message: output.failure };
 }
 
-/** Resolves with the first signal, or when the output has ended. */
+/** Resolves at the first signal, or when nothing more can be written. */
 function signalOrEnd(onSignal: OnSignal, over: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     onSignal(() => resolve());
@@ -230,7 +230,7 @@ class Output {
     }
   }
 
-  /** Resolves when the reader has taken all that was written. */
+  /** Resolves when the reader has taken all that was written, or at once if nothing more can be written. */
   written(): Promise<unknown> {
     return new Promise((resolve) => {
       if (this.over.aborted) resolve(undefined);

@@ -15,8 +15,8 @@ const LEFT_OUT: Readonly<Partial<Record<Collection, string>>> = { 'upgrade.info'
 
 /**
  * A record that is too long keeps this many characters of each text, items of each list and members of each
- * object. The counts are tried in this order until the line is short enough. Backends bound their records, so
- * this is hardly ever needed.
+ * object. Members whose names have more characters are left out. The counts are tried in this order until
+ * the line is short enough. Backends bound their records, so this is hardly ever needed.
  */
 const KEPT_COUNTS = [4096, 512, 64, 8];
 

@@ -23,7 +23,7 @@ export interface EventQuery {
  * `query` is the raw text behind the question mark. The error is one sentence for the client.
  * - `types` and `backend` are united, and `exclude` is subtracted.
  * - If a list is repeated, all its names count. A list without names (`types=`) counts as absent.
- * - If all names in `types` and `backend` are unknown, only `server.info` is sent.
+ * - If all names in `types` and `backend` are unknown, only `server.info` and marks of snapshots are sent.
  * - A repeated `keepalive` or `snapshot` is ambiguous, so it is refused.
  * - Unknown parameters are ignored.
  */
