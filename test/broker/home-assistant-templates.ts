@@ -24,12 +24,19 @@ export const TEMPLATES_NEED = {
  */
 const PROGRAM = `
 import json, sys
+from datetime import datetime, timezone
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from awesomeversion import AwesomeVersion, AwesomeVersionCompareException
 
 environment = ImmutableSandboxedEnvironment()
 environment.globals["version"] = lambda text: AwesomeVersion(text)
+environment.globals["now"] = lambda: datetime.now(timezone.utc)
 environment.filters["to_json"] = json.dumps
+
+def as_timestamp(time):
+    return (time if isinstance(time, datetime) else datetime.fromisoformat(time.replace("Z", "+00:00"))).timestamp()
+
+environment.globals["as_timestamp"] = as_timestamp
 
 def float_filter(value, *default):
     try:

@@ -157,7 +157,11 @@ export class Executor {
     // The server has moved some streams by itself, so the state is out of date.
     await this.#readAgain(streams, latestMs);
     for (const setting of streamMoves(state, output)) {
-      if (!this.#isInTime(latestMs)) return failure('timeout', 'Moving the streams took too long');
+      if (!this.#isInTime(latestMs)) {
+        // The record of a moved stream is not read until this call.
+        void this.#connection.readAgain(streams);
+        return failure('timeout', 'Moving the streams took too long');
+      }
       const changed: ReadRequest = { kind: 'sink-input', index: setting.args.index };
       const result = await this.#connection.send(setting, changed, latestMs - this.#clock.monotonic());
       if (!result.ok && result.error.kind !== 'server')

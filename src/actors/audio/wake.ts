@@ -96,9 +96,12 @@ export class Waker {
   }
 
   #wake(key: string, kind: DeviceKind, index: number, source: number): void {
-    const giveUp = (): void => {
+    const markFailed = (): void => {
       if (kind === 'sink') this.#state.giveUpWaking(index);
       else this.#state.sources.giveUpWaking(index);
+    };
+    const giveUp = (): void => {
+      markFailed();
       link.close({ kind: 'stopped' });
     };
     const letsDeviceSleep = false;
@@ -106,12 +109,13 @@ export class Waker {
     const link = this.#open({
       onReady: () =>
         link.request('CREATE_RECORD_STREAM', stream, (result) => {
-          // After any other error the link has ended, or `#limitMs` ends it.
+          // After any other error the link ends, or `#limitMs` ends it.
           if (!result.ok && result.error.kind === 'server') giveUp();
         }),
       onEvent: () => undefined,
-      onClosed: () => {
+      onClosed: (reason) => {
         cancel();
+        if (reason.kind !== 'stopped') markFailed();
         this.#captures.delete(key);
         this.#onEnded();
       },

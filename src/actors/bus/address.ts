@@ -75,5 +75,5 @@ export function systemBusPaths(env: Variables, uid: number): BusPaths {
 
 /** The path in one spelling, because /var/run and /run are one folder. */
 function comparablePath(path: string): string {
-  return path.replace(/^\/var\/run\//, '/run/').replaceAll(/\/+/g, '/');
+  return path.replaceAll(/\/+/g, '/').replace(/^\/var\/run\//, '/run/');
 }

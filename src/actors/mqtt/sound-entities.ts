@@ -172,10 +172,10 @@ function defaultOutputEntities(node: DisplayedNode): readonly Draft[] {
 
 /**
  * The minutes that were left when Home Assistant last received the topic. The number is not counted down,
- * because the topic is not published each minute.
+ * because the topic is not published each minute. It is 0 during the fade, whose beginning is `until`.
  */
 const MINUTES_LEFT =
-  '(((as_timestamp(value_json.until) - as_timestamp(now())) / 60) | round(0) if value_json.active else 0)';
+  '([((as_timestamp(value_json.until) - as_timestamp(now())) / 60) | round(0), 0] | max if value_json.active else 0)';
 const STOP_OR_MINUTES = '{% if value | int < 1 %}stop{% else %}{"minutes": {{ value | int }}}{% endif %}';
 
 function sleepEntities(node: DisplayedNode): readonly Draft[] {

@@ -156,6 +156,22 @@ describe('a change of the default output that also moves the streams', () => {
     assert.deepEqual(moveRequests, [REFUSED_STREAM]);
   });
 
+  test('reads the moved streams again if no time is left to move the others', async () => {
+    const state = stateWithSound();
+    state.putSinkInput(sinkInputInfo(8, 'Show', { sink: 1 }));
+    const clock = new ManualClock();
+    const reads: ReadRequest[] = [];
+    const readAgain: CommandConnection['readAgain'] = async (request) => void reads.push(request);
+    const send: CommandConnection['send'] = async ({ command }) => {
+      if (command === 'MOVE_SINK_INPUT') clock.advance(TIMING.commandMs);
+      return { ok: true, value: undefined };
+    };
+    const executor = new Executor(connectionWith({ state, send, readAgain }), TIMING, clock);
+    assert.equal(faultOf(await executor.run(MOVE_STREAMS)), 'timeout');
+    assert.deepEqual(reads.at(-1), { kind: 'sink-input' });
+    assert.equal(reads.length, 3, 'after the new default, before the moves, and after the moves');
+  });
+
   test('moves no passthrough stream to an output with a limit', async () => {
     const state = new SoundState({ outputs: {}, volumeLimit: { living: 0.5 } });
     state.putSink(sinkInfo(0, 'living'));

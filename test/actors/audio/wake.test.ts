@@ -196,6 +196,18 @@ describe('a sleeping output', DEADLINE, () => {
     await until('the capture has ended', () => server.openConnections() === 1);
   });
 
+  test('a sleeping output whose capture loses its connection accepts the command, and is captured only once', async (t) => {
+    // The number of the last connection, which is the capture's, is -1.
+    const endCapture: Handler = (_, { hangUp }) => {
+      hangUp(-1);
+      return undefined;
+    };
+    const { backend, recorder, captures } = await startWithSleepingOutputs(t, endCapture);
+    assert.deepEqual(await backend.handle(MUTE), OK);
+    assert.equal(captures(), 1);
+    assert.equal(recorder.isUp, true);
+  });
+
   test('a sleeping output whose server goes while it is captured delays no command', async (t) => {
     const endConnection: Handler = (_, { hangUp }) => {
       hangUp(0);

@@ -45,6 +45,7 @@ testRows(userBusPaths, [
   [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/a%2cb' }, /not supported/],
   [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/run/dbus/system_bus_socket' }, /that of the system bus/],
   [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/var/run/dbus/system_bus_socket' }, /that of the system bus/],
+  [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/var//run/dbus/system_bus_socket' }, /that of the system bus/],
   [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/s', DBUS_SYSTEM_BUS_ADDRESS: 'unix:path=/s' }, /the system bus/],
 ]);
 testRows(systemBusPaths, [

@@ -128,6 +128,16 @@ test('an entity whose value a player or a device lacks is unavailable, and cause
   assert.deepEqual(modes, ['pairing_mode_stop', 'pairing_mode']);
 });
 
+test('the sleep has the minutes that are left, and 0 minutes during the fade', () => {
+  const { components } = new AnnouncedNode().message();
+  const sleeps = [600_000, -90_000].map((untilMs) => ({
+    active: true,
+    until: new Date(Date.now() + untilMs).toISOString(),
+  }));
+  const texts = rendered(components['sleep']?.['value_template'], [...sleeps, { active: false }]);
+  assert.deepEqual(texts.map(Number), [10, 0, 0]);
+});
+
 test('a refused command is an event with its topic and its reason', () => {
   const { components } = new AnnouncedNode().message();
   const problem = { title: 'No', status: 404, detail: 'It is "gone"', topic: 'tonearm/living/power/set' };
