@@ -171,15 +171,15 @@ class LiveNode implements Live {
   }
 
   #applyEvent(event: NodeEvent, hasNewId: boolean): void {
-    // A snapshot begins. It has a mark of each enabled backend, so all known backends are forgotten.
-    if (isMark(event) && this.#isWhole) this.#store.set({ backends: new Map() });
+    // A snapshot marks each enabled backend. A clock may have been set since the last snapshot.
+    const beginsSnapshot = isMark(event) && this.#isWhole;
+    if (beginsSnapshot) this.#store.set({ backends: new Map() });
+    if (beginsSnapshot) this.#clock.forget();
     this.#store.apply(event);
     if (isMark(event) || hasNewId) this.#isWhole = hasNewId;
     if (event.type === 'server.info') this.#onServerInfo(event.data);
     if (event.type === 'player.added' || event.type === 'player.updated')
       this.#clock.noteEvent(event.data.emitted_at);
-    // A clock may have been set since the last estimate. The next event of a player gives a new estimate.
-    if (isMark(event)) this.#clock.forget();
     safely(() => this.#options.onEvent?.(event));
   }
 

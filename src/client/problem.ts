@@ -6,7 +6,7 @@ import type { FaultCode, ProblemRecord } from './records.js';
 export type OwnCode = 'unreachable' | 'silent' | 'offline' | 'bye' | 'not-the-service' | 'aborted';
 
 /**
- * The gateway has further codes (`not-found`, `bad-body`, ...). `string & {}` allows any text, but unlike
+ * The gateway has further codes (`not-found`, `bad-body`, ...). `string & {}` allows every text, but unlike
  * `string` it lets an editor suggest the codes before it.
  */
 export type ProblemCode = FaultCode | OwnCode | (string & {});

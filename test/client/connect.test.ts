@@ -206,6 +206,8 @@ describe('the client notifies', () => {
     await client.event('', 'backend.updated', snapshotMark('players'));
     await sendPlayerEvent(client, 500_000);
     assert.equal(client.live.nodeTime(), 500_000, 'a snapshot has the time of now');
+    await client.event('', 'backend.updated', snapshotMark('discovery'));
+    assert.equal(client.live.nodeTime(), 500_000, 'a later mark of the same snapshot changes nothing');
   });
 
   for (const [clockChange, deviceMs, nodeMs] of [
