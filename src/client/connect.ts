@@ -112,9 +112,8 @@ class LiveNode implements Live {
       onRead: () => this.#notify(),
       onLost: (problem) => this.#onLost(problem),
     });
-    const { signal } = options;
-    signal?.addEventListener('abort', this.#onAbort);
-    if (signal?.aborted) this.close();
+    options.signal?.addEventListener('abort', this.#onAbort);
+    if (options.signal?.aborted) this.close();
   }
 
   readonly #onAbort = (): void => this.close();
@@ -172,9 +171,10 @@ class LiveNode implements Live {
 
   #applyEvent(event: NodeEvent, hasNewId: boolean): void {
     // A snapshot marks each enabled backend. A clock may have been set since the last snapshot.
-    const beginsSnapshot = isMark(event) && this.#isWhole;
-    if (beginsSnapshot) this.#store.set({ backends: new Map() });
-    if (beginsSnapshot) this.#clock.forget();
+    if (isMark(event) && this.#isWhole) {
+      this.#store.set({ backends: new Map() });
+      this.#clock.forget();
+    }
     this.#store.apply(event);
     if (isMark(event) || hasNewId) this.#isWhole = hasNewId;
     if (event.type === 'server.info') this.#onServerInfo(event.data);
