@@ -51,6 +51,40 @@ describe('the last cover', { skip: lacks({ programs: ['chromium'] }) }, () => {
     });
   }
 
+  test('the page takes the colour of a cover that replaces another one, also if it loads late', async () => {
+    let colour = 'red';
+    let mayLoad = Promise.resolve();
+    let requests = 0;
+    await page.route('**/cover*', async (route) => {
+      requests += 1;
+      const body = `<svg xmlns="http://www.w3.org/2000/svg" width="64" height="64"><rect width="64" height="64" fill="${colour}"/></svg>`;
+      await mayLoad;
+      await route.fulfill({ contentType: 'image/svg+xml', body });
+    });
+    const tint = (): Promise<unknown> =>
+      page.evaluate("document.documentElement.style.getPropertyValue('--light-tint')");
+    node.up({ players: [player('mpd', { metadata: WITH_COVER })] });
+    await page.goto(node.url);
+    const otherTints: unknown[] = [''];
+    await until('the page has the first colour', async () => !otherTints.includes(await tint()));
+    otherTints.push(await tint());
+
+    colour = 'blue';
+    let loadCover = (): void => undefined;
+    mayLoad = new Promise((resolve) => {
+      loadCover = resolve;
+    });
+    const metadata = { ...WITH_COVER, 'mpris:artUrl': 'file:///other.png' };
+    const requestsBefore = requests;
+    node.change(player('mpd', { metadata }));
+    await until('the new cover is requested', () => requests > requestsBefore);
+    // The page is drawn again before the new cover has loaded.
+    node.change(player('mpd', { metadata: { ...metadata, 'xesam:title': 'Second' } }));
+    await page.getByText('Second').first().waitFor({ state: 'attached' });
+    loadCover();
+    await until('the page has the second colour', async () => !otherTints.includes(await tint()));
+  });
+
   test('the last cover stays after its player has gone', async () => {
     node.up({ players: [player('mpd', { metadata: WITH_COVER })], audio: [output(0)] });
     await page.goto(node.url);
