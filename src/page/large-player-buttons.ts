@@ -3,12 +3,18 @@
 import { useEffect, useState } from 'preact/hooks';
 
 class VisibilityWatch {
-  /** Made only when it is needed, because a browser without `IntersectionObserver` loads this file, too. */
+  /**
+   * Made only when it is needed. A browser that is too old for the page (`isTooOld` in main.tsx) loads this
+   * file, too, and may lack `IntersectionObserver`.
+   */
   #observer: IntersectionObserver | undefined;
   #isVisible = false;
   readonly #listeners = new Set<(isVisible: boolean) => void>();
 
-  /** For the `ref` of the element around the buttons. */
+  /**
+   * For the `ref` of the element around the buttons. The large card of a node without a player has no such
+   * buttons. There the element around the card's text is watched.
+   */
   readonly watch = (element: Element | null): void => {
     this.#observer?.disconnect();
     if (element === null) {

@@ -34,7 +34,7 @@ export class LatePart<T> {
 
 type ReportLoading = (part: LatePart<unknown>, loading: Promise<void>) => void;
 
-/** The function is called with each loading of a part, and reports a failure of it (app.tsx). */
+/** The function is called with each loading of a part, and reports each loading that fails (app.tsx). */
 export const PartLoading = createContext<ReportLoading>(() => undefined);
 
 /** Loads the part if it is needed, and then draws the component again. */

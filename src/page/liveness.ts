@@ -28,8 +28,8 @@ const SILENCE_MS = 350;
  */
 const ANSWER_MS = 430;
 /**
- * The time between two requests while the connection is lost. Their time-out is this time, plus twice the
- * latency.
+ * The shortest time between the beginnings of two requests while the connection is lost. Only one such
+ * request is open at a time. Its time-out is this time, plus twice the latency.
  */
 const RETURN_MS = 1000;
 /**
@@ -98,8 +98,8 @@ export class Liveness {
   #aliveAt = performance.now();
   #requestedAt = Number.NEGATIVE_INFINITY;
   /**
-   * The time of the first request after the last sign of life. The silence before it does not count, because
-   * the browser may have suspended this page.
+   * The time of the first request after the last sign of life. The silence before this request does not
+   * count, because the browser may have suspended this page.
    */
   #unansweredSince: number | undefined;
   /** True if the node has answered the last request that was sent while the connection was lost. */
@@ -195,8 +195,8 @@ const REASON_MS: Readonly<Record<AbsenceReason, number>> = {
 };
 
 /**
- * Why the node is away; undefined if no reason explains an absence of this length. `lostSince` and `now` are
- * milliseconds since the epoch.
+ * Returns why the node is away; undefined if no reason is known, or if the `REASON_MS` of each known reason
+ * has passed. `lostSince` and `now` are milliseconds since the epoch.
  */
 export function absenceReason(
   absence: AnnouncedAbsence | undefined,

@@ -51,7 +51,7 @@ export function OutputVolume({ output, isMain = false }: OutputProps) {
   );
 }
 
-/** `icon` shows the kind of the output. */
+/** `icon` is drawn while the output is not muted. It may show the kind of the output (output-icon.ts). */
 export function OutputMute({ output, isMain, icon = 'volume' }: OutputProps & { readonly icon?: IconName }) {
   const node = useNode();
   const { id, label: name, muted } = output;
@@ -139,7 +139,10 @@ export function useLargePlayer(players: readonly PlayerRecord[]) {
   return { player, touchListeners: { onPointerDown: noteTouch, onKeyDown: noteTouch } };
 }
 
-/** Unmutes only the outputs that it has muted last, or all outputs if it has muted none. */
+/**
+ * Mutes all outputs. When all are muted, a press unmutes only the outputs that this button has muted last.
+ * If it has muted none, the press unmutes all outputs.
+ */
 export function MuteAll({ outputs }: { readonly outputs: readonly OutputRecord[] }) {
   const node = useNode();
   /** The ids of the outputs that this button has muted. */

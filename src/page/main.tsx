@@ -15,14 +15,15 @@ function isUsable(element: HTMLElement): boolean {
 }
 
 /**
- * Gives the focus to the card around the focused element while this element is removed or disabled. Otherwise
- * keyboard and screen reader would start again at the top of the page.
+ * Gives the focus to the card around the focused element while this element is removed or disabled. If this
+ * card is removed, too, an element that was remembered earlier gets the focus. Without this, keyboard and
+ * screen reader would start again at the top of the page.
  */
 class FocusKeeper {
   readonly #page: HTMLElement;
   /** The focused element, its containers from the nearest on, and the elements remembered before. */
   #remembered: readonly HTMLElement[] = [];
-  /** The container `to` has the focus that the element `from` has lost. */
+  /** The element `to` has got the focus that the element `from` has lost. */
   #moved: { readonly from: HTMLElement; readonly to: HTMLElement } | undefined;
 
   constructor(page: HTMLElement) {
@@ -74,7 +75,7 @@ function drawPage(page: HTMLElement): void {
 
 /**
  * True for most browsers that are older than those of packaging/browsers.mjs. Safari before 15.4, Chromium
- * before 93 and Firefox before 98 lack one of the three features.
+ * before 93 and Firefox before 98 lack at least one of the three features.
  */
 function isTooOld(): boolean {
   return !('hasOwn' in Object && 'HTMLDialogElement' in globalThis && 'BroadcastChannel' in globalThis);

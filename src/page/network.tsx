@@ -40,7 +40,7 @@ function useNetworkRecord(isUp: boolean): NetworkRecord | undefined {
   const node = useNode();
   const [network, setNetwork] = useState<NetworkRecord>();
   useEffect(() => {
-    // The abort does not end the request. An answer that comes after the abort is ignored.
+    // The end of this effect does not end the request. An answer that comes after this end is ignored.
     const effect = new AbortController();
     const show = (answer: NetworkRecord | undefined): void => {
       if (!effect.signal.aborted) setNetwork(answer);

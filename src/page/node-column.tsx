@@ -1,4 +1,5 @@
-// Draws the column of the machine: upgrade, units, system. It can be folded on a desk, but not on a phone.
+// Draws the column of the machine: upgrade, units, system. It can be folded where the page has several
+// columns, but not on a phone.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';

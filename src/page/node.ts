@@ -8,8 +8,8 @@ import { type Live, type Tonearm, tonearm } from '../client/client.js';
 export const ownNode = tonearm(new URL('.', location.href));
 
 /**
- * A connection that tabs may share. It has no `ready`, because the tabs get their first states at different
- * times. `subscribe` calls the listener only at changes.
+ * A connection that several tabs of the browser may share. It has no `ready`, because the tabs get their
+ * first states at different times. `subscribe` calls the listener only at changes.
  */
 export type PageLive = Omit<Live, 'ready'>;
 

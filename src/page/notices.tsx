@@ -148,7 +148,10 @@ function Notice({ notice, dismiss }: Readonly<{ notice: FailureNotice; dismiss: 
   );
 }
 
-/** Removes the notice with this title when its problem is solved, also if somebody else has solved it. */
+/**
+ * Removes the notice with this title when its problem is solved, also if somebody else has solved it. A
+ * success that is reported with the same title removes the notice.
+ */
 export function useDismissal(title: string, isSolved: boolean): void {
   const report = useContext(Reporting);
   useEffect(() => {

@@ -28,8 +28,8 @@ export function Pairing({ adapter }: PairingProps) {
 function Countdown({ adapter }: PairingProps) {
   const node = useNode();
   const seconds = useSecondsUntil(adapter.pairing_until ?? '');
-  // The ring is full at its first drawing, because a page that is opened during a pairing does not know its
-  // beginning.
+  // The ring is full at its first drawing, because a page that is opened during a pairing does not know when
+  // the pairing began.
   const [totalSeconds] = useState(seconds);
   return (
     <div class="pairing">

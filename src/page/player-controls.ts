@@ -20,7 +20,10 @@ export interface PlayerControls {
   readonly seldomStop: ControlState;
   readonly shuffle: ControlState;
   readonly loop: ControlState;
-  /** The slider of the position. It is absent if the length is not known, as for a radio station. */
+  /**
+   * The slider of the position. It is absent if the position is not known, or if the length is not known, as
+   * for a radio station.
+   */
   readonly position: ControlState;
   readonly volume: ControlState;
   /** The tracks of the player's list, each of which is a button. */

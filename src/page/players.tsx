@@ -140,8 +140,8 @@ function PlayerRow({ player, tracklist, state }: PlayerProps) {
 type TransportProps = Parameters<typeof TransportButtons>[0];
 
 /**
- * An absent shuffle or loop leaves its place free, so that play stays in the middle. Only the stop button of
- * `TransportButtons` moves it.
+ * An absent shuffle or loop leaves its place free, so that the play button stays in the middle. Only the
+ * stop button of a player that cannot pause moves the play button aside.
  */
 function Transport({ player, label, isWithoutPlay = false }: TransportProps) {
   const node = useNode();

@@ -30,8 +30,9 @@ export function loudest(rooms: readonly RoomVolume[]): number {
 }
 
 /**
- * Returns the proportions with which the loudest room has `volume`. If somebody else has set a room
- * meanwhile, its volume is its new base. If all bases are 0, all rooms get the same volume.
+ * Returns the proportions with which the loudest room has `volume`. No room gets more than its own limit. If
+ * somebody else has set a room meanwhile, its volume is its new base. If all bases are 0, all rooms get the
+ * same volume.
  */
 export function proportionsAt(
   rooms: readonly RoomVolume[],

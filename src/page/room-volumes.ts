@@ -17,8 +17,8 @@ class NewestVolume {
   readonly #olderPercents = new Set<number>();
   #next: { readonly volume: number; readonly set: VolumeSetter } | undefined;
   #sending: Promise<void> | undefined;
-  /** When the last request has ended, in milliseconds since the epoch. */
-  #sentAt = 0;
+  /** The end of the last request, in milliseconds since the epoch. */
+  #sendingEndedAt = 0;
 
   /** True if a record with this volume may be older than the last request. */
   mayBeOlder(volume: number): boolean {
@@ -27,7 +27,7 @@ class NewestVolume {
 
   /** Until this is false, the room may not have reported the last volume that was sent. */
   get #isSettling(): boolean {
-    return this.#sending !== undefined || Math.abs(Date.now() - this.#sentAt) < SETTLE_MS;
+    return this.#sending !== undefined || Math.abs(Date.now() - this.#sendingEndedAt) < SETTLE_MS;
   }
 
   /**
@@ -40,7 +40,7 @@ class NewestVolume {
     this.#next = { volume, set };
     this.#sending ??= this.#sendAll().finally(() => {
       this.#sending = undefined;
-      this.#sentAt = Date.now();
+      this.#sendingEndedAt = Date.now();
     });
     return this.#sending;
   }
@@ -71,8 +71,8 @@ export class RoomVolumes {
     rooms: readonly R[],
     volume: number,
   ): readonly (readonly [room: R, sent: Promise<void>])[] {
-    const settledRooms = rooms.map((room) => this.#settled(room));
-    this.#proportions = proportionsAt(settledRooms, volume, this.#proportions);
+    const currentRooms = rooms.map((room) => this.#withNewestVolume(room));
+    this.#proportions = proportionsAt(currentRooms, volume, this.#proportions);
     return rooms.map((room) => {
       const sender = this.#senders.get(room.key) ?? new NewestVolume();
       this.#senders.set(room.key, sender);
@@ -82,10 +82,10 @@ export class RoomVolumes {
   }
 
   /**
-   * The room with the volume that was set here last, if its record may still be older. Otherwise the older
-   * volume would count as somebody else's change.
+   * Returns the room with the volume that was set here last, if its record may still be older. Without this,
+   * the older volume would count as somebody else's change.
    */
-  #settled(room: RoomVolume): RoomVolume {
+  #withNewestVolume(room: RoomVolume): RoomVolume {
     const lastSet = this.#proportions.get(room.key)?.lastSet;
     const mayBeOlder = this.#senders.get(room.key)?.mayBeOlder(room.volume) === true;
     return mayBeOlder && lastSet !== undefined ? { ...room, volume: lastSet } : room;

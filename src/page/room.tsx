@@ -10,8 +10,9 @@ import { artistAndAlbum, Cover, PlayButton, titleOf } from './transport.js';
 import { InRoom, type NamedRoom, STATUS_TEXTS } from './use-house.js';
 
 /**
- * The title of the player's track, also of a paused one. Without a track the name of the first stream that
- * is not paused, or else that nothing plays.
+ * Returns the title of the player's track, also while the player is paused. Without a track, it returns the
+ * name of the first stream that is not paused. Without such a stream, the returned text says that nothing
+ * plays.
  */
 export function playingTitle({ clients }: NodeState, player: PlayerRecord | undefined): string {
   if (player !== undefined && hasTrack(player)) return titleOf(player);

@@ -30,7 +30,7 @@ interface SectionRow {
   readonly backend?: ChildName;
   /** The late part that has this section; undefined for a section of the first load. */
   readonly part?: LatePart<unknown>;
-  /** Undefined until the part is loaded. */
+  /** Returns undefined until the part is loaded. */
   readonly content: () => Content<SectionState> | undefined;
 }
 
@@ -144,11 +144,13 @@ export function Sections({ state: pageState, only }: SectionsProps) {
   const isNeeded = (part: LatePart<unknown>): boolean => displayed.some((row) => row.part === part);
   usePart(SOUND_TAB, isNeeded(SOUND_TAB));
   usePart(NODE_TAB, isNeeded(NODE_TAB));
-  // A section that is still being loaded would move the sections below it, so these are not drawn yet.
+  // A section that is still being loaded would move the sections below it, so these are not drawn yet. They
+  // do not wait for a section whose part has failed.
   const firstLoading = displayed.findIndex(
     ({ part, content }) => content() === undefined && part?.failures === 0,
   );
   const loaded = firstLoading < 0 ? displayed : displayed.slice(0, firstLoading);
+  // Each frame draws one more section. Lists that still grow are drawn first.
   const drawn = loaded.slice(0, useGrowing(SECTIONS.length, 1, 'last'));
   const columns = only === undefined ? tabsOf(state) : TABS;
   return (

@@ -28,7 +28,8 @@ const RELAYED_EVENTS: ReadonlySet<string> = new Set(['server.info', 'power.actio
 
 /**
  * The longest silence of a holder. An open stream brings something new every 10 s or sooner. While the
- * stream is lost, an attempt fails every 45 s or sooner (client/stream.ts), and the holder sends this.
+ * stream is lost, an attempt fails every 45 s or sooner (client/stream.ts), and the holder reports each
+ * failure to the others.
  */
 const HOLDER_SILENCE_MAX_MS = { open: 20_000, lost: 60_000 } as const;
 

@@ -26,8 +26,8 @@ export function Sleep({ title, sleep, players, onClose }: SleepProps) {
   const live = useLive();
   const playing = [...players.values()].filter(isPlaying);
   const player = playing.find((candidate) => lengthOf(candidate) > 0);
-  const endWithTrackOf = (ending: PlayerRecord) => {
-    const minutes = minutesToFade(ending, live.nodeTime());
+  const endWithTrackOf = (playerOfTrack: PlayerRecord) => {
+    const minutes = minutesToFade(playerOfTrack, live.nodeTime());
     return node.startSleep({ minutes });
   };
   return (

@@ -143,6 +143,7 @@ type StepsProps = Pick<SliderProps, 'label' | 'value' | 'send' | 'setsOnRelease'
 
 /** The slider's value, counted in whole steps from its minimum, as the native slider counts. */
 function useSteps({ label, value, send, setsOnRelease, min, max, step }: StepsProps) {
+  // The node rounds its values, so it may report a value that is half a step away from the one that was set.
   const isSameStep = (a: number, b: number): boolean => Math.abs(a - b) < step * 0.6;
   const control = useControl(value, send, couldNotSet(label), isSameStep);
   /** The step of a movement that is not sent yet. */
@@ -209,7 +210,10 @@ function useAnnouncedStep(
   return announcedStep.current;
 }
 
-/** Returns the steps of a tap, one after another. There are several if it rises by more than `riseMax`. */
+/**
+ * Returns the steps of a tap, one after another. There are several if the tap rises by more than `riseMax`.
+ * For example, a tap from 0 to 25 with a `riseMax` of 10 makes 10, 20 and 25.
+ */
 function stepsOfTap(from: number, to: number, riseMax: number): readonly number[] {
   const count = Math.max(1, Math.ceil((to - from) / riseMax));
   const rises = Array.from({ length: count - 1 }, (_, index) => Math.floor(from + (index + 1) * riseMax));

@@ -81,7 +81,7 @@ export function StreamRows({ streams, outputs, server, buttonAt = 0, children = 
       onDrag={setDrag}
     />
   ));
-  // The button is in one list with the rows. Otherwise rows would be made anew when it moves.
+  // The button is in one list with the rows. Otherwise a row that moves past the button would be made anew.
   if (children !== null) rows.splice(buttonAt, 0, children);
   return (
     <>

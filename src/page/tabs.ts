@@ -32,7 +32,7 @@ export interface TabsOptions<U> {
   readonly isHidden: () => boolean;
   /** Called when this tab begins to hold the stream. */
   readonly onHold: () => void;
-  /** Called when another tab takes over the stream, or this tab is left. */
+  /** Called at the holder when another tab takes over the stream, and when `leave` is called. */
   readonly onYield: () => void;
   /** Called at the holder, or at a tab with a claim, when a new follower needs the whole state. */
   readonly onJoin: () => void;

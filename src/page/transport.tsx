@@ -171,7 +171,7 @@ const COVER_RELOAD_MS = 60_000;
 
 interface CoverProps {
   readonly player: PlayerRecord;
-  /** Called with each cover once it has loaded, and with undefined for a track without one. */
+  /** Called with each cover when it has loaded, and with undefined for a track without one. */
   readonly onPicture?: (picture: HTMLImageElement | undefined) => void;
 }
 
@@ -195,7 +195,7 @@ export function Cover({ player, onPicture }: CoverProps) {
   useEffect(() => {
     if (address === '') onPicture?.(undefined);
   }, [address, onPicture]);
-  // Only a large player has `onPicture`.
+  // Only a large cover has `onPicture`: that of the large player, or of the wall.
   const isLargeWithoutTrack = onPicture !== undefined && !hasTrack(player);
   return (
     <div class={`cover ${isLastCover ? 'past' : ''}`} aria-hidden="true">
@@ -218,7 +218,7 @@ export function NoCover({ showsLastCover }: { readonly showsLastCover: boolean }
   return showsLastCover ? <Late part={LAST_COVER} props={{}} /> : <Icon name="note" />;
 }
 
-/** All covers of a player have the same address. This number makes the browser load each new one. */
+/** A player's covers have the same path. With this number in the query, the browser loads each new cover. */
 function hashOf(text: string): number {
   let hash = 7;
   for (const letter of text) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 1_000_000_007;

@@ -170,7 +170,7 @@ export class Child {
     this.#firstMessage.reach();
   }
 
-  /** An action that is still waiting is cancelled. */
+  /** An earlier action that is still waiting is cancelled. */
   #after(ms: number, action: () => void): void {
     this.#cancelTimer();
     this.#cancelTimer = this.#context.clock.after(ms, action);

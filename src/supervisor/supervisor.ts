@@ -192,17 +192,21 @@ export class Supervisor implements Backends {
     if (this.#timers.has('pongs')) return;
     const now = this.#clock.monotonic();
     const policy = this.#heartbeat;
-    const pinged = [...this.#children.values()].filter(({ incarnation }) => incarnation?.ping(now, policy));
-    if (pinged.length > 0) this.#armPongDeadline();
+    let hasPinged = false;
+    for (const { incarnation } of this.#children.values()) {
+      if (incarnation?.ping(now, policy)) hasPinged = true;
+    }
+    if (hasPinged) this.#armPongDeadline();
   }
 
   #armPongDeadline(): void {
     const policy = this.#heartbeat;
     this.#timers.set('pongs', policy.pongWithinMs, () => {
-      const stillDue = [...this.#children.values()].filter(({ incarnation }) =>
-        incarnation?.checkPong(policy),
-      );
-      if (stillDue.length > 0) this.#armPongDeadline();
+      let isPongStillDue = false;
+      for (const { incarnation } of this.#children.values()) {
+        if (incarnation?.checkPong(policy)) isPongStillDue = true;
+      }
+      if (isPongStillDue) this.#armPongDeadline();
     });
   }
 

@@ -105,13 +105,13 @@ class Pool {
     return Promise.race([this.#diedEarly, this.#runTask(actorFile, 'default', task, signal)]);
   }
 
-  async #runTask(actorFile: string, name: string, task?: Task, signal?: AbortSignal): Promise<Death> {
+  async #runTask(actorFile: string, exportName: string, task?: Task, signal?: AbortSignal): Promise<Death> {
     try {
       const signalIfAny = signal === undefined ? {} : { signal };
       const transferIfAny = task === undefined ? {} : { transferList: [task.port] };
       // The file name must not be an option of the pool: run() would never settle when the module throws
       // while it loads.
-      await this.#pool.run(task, { filename: actorFile, name, ...signalIfAny, ...transferIfAny });
+      await this.#pool.run(task, { filename: actorFile, name: exportName, ...signalIfAny, ...transferIfAny });
       return RETURNED;
     } catch (error) {
       return deathOf(error);

@@ -1,5 +1,6 @@
-// The page's texts in English. The other languages have the same keys, and a text that one of them lacks is
-// shown in English. `{name}` is a placeholder.
+// The page's texts in English. Every other language must have the same keys
+// (test/page/address-and-texts.test.ts). A text that is missing nevertheless is shown in English. `{name}`
+// is a placeholder.
 
 export const ENGLISH = {
   connecting: 'Connecting',

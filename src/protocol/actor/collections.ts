@@ -61,7 +61,7 @@ export interface CollectionSpec {
    */
   readonly isPart?: true;
   /**
-   * The JSON of its events. By default it is the record. Else:
+   * The JSON of the collection's events. By default it is the record. Else:
    * - `list`: an array of one or more records. Changes that directly follow each other may share one event.
    * - `player`: `{data, emitted_at}` with the record as `data`; for a removal only the bus name, which is
    *   the key.
@@ -71,7 +71,7 @@ export interface CollectionSpec {
    */
   readonly shape?: 'list' | 'player' | 'tracklist' | 'node' | 'backend';
   /**
-   * How the journal keeps its records. By default it keeps the newest text of each key. Else:
+   * How the journal keeps the collection's records. By default it keeps the newest text of each key. Else:
    * - `passing`: it also keeps the newest text of each key, but the records are in no snapshot. Clients get
    *   the same content from another collection, or by a `GET`. A text that is equal to the last one makes an
    *   event, too.

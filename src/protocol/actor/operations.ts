@@ -1,5 +1,5 @@
 // Decides which operations there are, what each takes, and which command it makes (docs/http-api.md,
-// "Routes"). It names schemas but loads none, because their values take megabytes.
+// "Routes"). This file names schemas but loads none, because their values take megabytes.
 
 import type { Backend, ChildName } from './backends.js';
 import { RESOURCES, type Resource } from './collections.js';
@@ -38,8 +38,8 @@ export interface MqttName {
   readonly isBare?: true;
   /**
    * A name for what the command sets. A newer command replaces a queued one with the same name and topic.
-   * With the name `default` the topics may differ, because there is only one default output. Absent if every
-   * command must be carried out.
+   * The topics may differ for `default` (the default output) and `default input`, because the node has one
+   * of each. Absent if every command must be carried out.
    */
   readonly supersedes?: string;
 }
@@ -292,7 +292,7 @@ const TABLE = {
     kind: 'log',
     backend: 'systemd',
     needs: ['api.logs'],
-    command: (unit: ParamsOf<typeof UNIT>, lines) => ({ ...unit, do: 'log' as const, lines }),
+    command: (params: ParamsOf<typeof UNIT>, lines) => ({ ...params, do: 'log' as const, lines }),
   }),
 
   audio: published('/audio', 'The whole state of the sound server', 'Audio'),

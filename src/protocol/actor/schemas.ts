@@ -1,5 +1,5 @@
-// Which members records and request bodies have. Its types can be imported anywhere. Its values load typebox,
-// so only parts that are loaded late may import them.
+// Which members records and request bodies have. The types of this file can be imported anywhere. Its values
+// load typebox, so only parts that are loaded late may import them.
 
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import { BACKEND_STATES, CHILD_NAMES, type ChildName } from './backends.js';

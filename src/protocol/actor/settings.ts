@@ -51,7 +51,7 @@ export interface AudioSettings {
   readonly outputs: Readonly<Record<string, OutputChoice>>;
   /** By the names of groups. Each name has 1 to 32 characters: a-z, 0-9, _ and -. */
   readonly groups: Readonly<Record<string, GroupChoice>>;
-  /** Keyed by input name: the name of the output at which the input is heard from the start. */
+  /** Keyed by input name: the name of the output at which the input is heard from the daemon's start on. */
   readonly listen: Readonly<Record<string, string>>;
   /** The delay in milliseconds from an input to the output at which it is heard. */
   readonly listenLatency: number;
@@ -92,7 +92,7 @@ export interface BluetoothSettings {
   readonly pairingTimeout: number;
   /** In seconds. */
   readonly scanTimeout: number;
-  /** In seconds; 0 means never. */
+  /** The adapter is switched off after this many seconds without a connection; 0 means never. */
   readonly idleTimeout: number;
 }
 

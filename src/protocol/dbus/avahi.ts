@@ -17,8 +17,7 @@ const entryGroupMethod = methodsOf(AVAHI_NAME, undefined, AVAHI_ENTRY_GROUP);
 const resolverMethod = methodsOf(AVAHI_NAME, undefined, AVAHI_RESOLVER);
 
 /**
- * Comments name a method's arguments, and its reply after `->`. The last argument of a row is the kind of
- * thing that the method changes (`Effect` in method.ts).
+ * `methodsOf` (method.ts) explains the form of a row. Comments name the arguments, and the reply after `->`.
  */
 export const AVAHI_METHODS = {
   /** -> the server's state, which should be `SERVER_RUNNING`. */

@@ -7,7 +7,7 @@ import { setProperty } from './daemon.js';
 import { methodsOf, signalRow } from './method.js';
 
 export const BLUEZ_NAME = 'org.bluez';
-/** The paths of all objects of BlueZ begin with it, except `/`, the path of the ObjectManager. */
+/** The paths of BlueZ's objects begin with this one. Only the ObjectManager has the path `/`. */
 export const BLUEZ_PATH = '/org/bluez';
 export const ADAPTER_INTERFACE = 'org.bluez.Adapter1';
 export const DEVICE_INTERFACE = 'org.bluez.Device1';
@@ -21,7 +21,9 @@ const adapterMethod = methodsOf(BLUEZ_NAME, undefined, ADAPTER_INTERFACE);
 /** Called on a device's path. */
 const deviceMethod = methodsOf(BLUEZ_NAME, undefined, DEVICE_INTERFACE);
 
-/** Comments name a method's arguments, and its reply after `->`. */
+/**
+ * `methodsOf` (method.ts) explains the form of a row. Comments name the arguments, and the reply after `->`.
+ */
 export const BLUEZ_METHODS = {
   /** -> the properties of every object, by path and interface. */
   getManagedObjects: managerMethod('GetManagedObjects', ['', 'a{oa{sa{sv}}}'], 'none'),

@@ -8,13 +8,16 @@ export const BUS_NAME = 'org.freedesktop.DBus';
 
 const busMethod = methodsOf(BUS_NAME, '/org/freedesktop/DBus', BUS_NAME);
 
-/** Comments name a method's arguments, and its reply after `->`. */
+/**
+ * `methodsOf` (method.ts) explains the form of a row. Comments name the arguments, and the reply after `->`.
+ */
 export const BUS_METHODS = {
+  /** A match rule (`matchRule` in method.ts). */
   addMatch: busMethod('AddMatch', ['s', ''], 'none'),
   removeMatch: busMethod('RemoveMatch', ['s', ''], 'none'),
   /** Well-known name -> the unique name of its owner. The call starts no service. */
   getNameOwner: busMethod('GetNameOwner', ['s', 's'], 'none'),
-  /** All names that have an owner now. */
+  /** -> all names that have an owner now. */
   listNames: busMethod('ListNames', ['', 'as'], 'none'),
   getConnectionUnixProcessID: busMethod('GetConnectionUnixProcessID', ['s', 'u'], 'none'),
 } as const;
@@ -52,8 +55,8 @@ export const OWNER_CHANGES: Match = { sender: BUS_NAME, interface: BUS_NAME, mem
 export type PropertyRecord = Readonly<Record<string, unknown>>;
 
 /**
- * The expected signature of each property. Only the signatures of `CHECKS` can be checked at run time. The
- * bus delivers a path (`o`) as a string, so its property has `s` here, and a list of paths has `as`.
+ * The expected signature of each property. Only the signatures of `CHECKS` can be checked at run time. A
+ * received path (`o`) is a string. So a property that is a path has `s` here, and a list of paths has `as`.
  */
 export type PropertyTable = Readonly<Record<string, keyof typeof CHECKS>>;
 

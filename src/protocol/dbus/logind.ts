@@ -7,7 +7,9 @@ const LOGIND_NAME = 'org.freedesktop.login1';
 
 const managerMethod = methodsOf(LOGIND_NAME, '/org/freedesktop/login1', 'org.freedesktop.login1.Manager');
 
-/** Comments name a method's arguments, and its reply after `->`. */
+/**
+ * `methodsOf` (method.ts) explains the form of a row. Comments name the arguments, and the reply after `->`.
+ */
 export const LOGIND_METHODS = {
   /** -> `yes`, `no`, `challenge` or `na`. The call itself fails if there is no polkit. */
   canReboot: managerMethod('CanReboot', ['', 's'], 'none'),

@@ -26,7 +26,9 @@ export interface Method<Args = never, Result = unknown, E extends Effect = Effec
 }
 
 /**
- * A function that makes the rows of one interface. If `path` is undefined, each call names its own object.
+ * A function that makes the rows of one interface. From `('GetState', ['', 'i'], 'none')` it makes the row
+ * of the method `GetState`. This method has no arguments, replies with an `i`, and changes nothing. If
+ * `path` is undefined, each call names its own object.
  */
 export function methodsOf(destination: string, path: string | undefined, iface: string) {
   return <I extends Signature, O extends Signature, E extends Effect>(

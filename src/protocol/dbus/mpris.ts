@@ -12,8 +12,8 @@ export const TRACKLIST_INTERFACE = `${PLAYER_NAME_PREFIX}TrackList`;
 /** Stands for no track. A track that is added after it goes to the beginning of the list. */
 export const NO_TRACK = `${PLAYER_PATH}/TrackList/NoTrack`;
 /**
- * Only playerctld has this interface. It repeats the player that was active last (playerctl(1)), has a name
- * of its own, and lists the names of all players.
+ * Only playerctld has this interface. playerctld has a name like a player, and repeats the state of the
+ * player that was active last (playerctl(1)). The interface lists the names of all players.
  */
 export const PLAYERCTLD_INTERFACE = 'com.github.altdesktop.playerctld';
 
@@ -29,8 +29,8 @@ export function playerSignals(owner: string): Match {
 export const SEEKED = signalRow(PLAYER_INTERFACE, 'Seeked', 'x');
 
 /**
- * `owner` is a unique name, so that a call starts no player. Comments name a method's arguments, and its
- * reply after `->`.
+ * `owner` is a unique name, so that a call starts no player. `methodsOf` (method.ts) explains the form of a
+ * row. Comments name the arguments, and the reply after `->`.
  */
 export function playerMethods(owner: string) {
   const playerMethod = methodsOf(owner, PLAYER_PATH, PLAYER_INTERFACE);

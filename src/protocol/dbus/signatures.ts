@@ -1,9 +1,13 @@
-// Which signatures of D-Bus are in use, and which types their values have. The compiler refuses any other
-// signature. Types only.
+// Which signatures of D-Bus are in use, and which types their values have. `methodsOf` and `signalRow`
+// (method.ts) accept no other signature. Only the signature `ssv` of `setProperty` (daemon.ts) is not in
+// this file. Types only.
 
 /** An integer of 64 bits: a number if a number is exact, else a bigint. */
 type Long = number | bigint;
-/** A dictionary of variants. Each variant is only its value, without its signature. */
+/**
+ * A dictionary of variants. In a received one, each variant is only its value, without its signature. In an
+ * argument, each variant is a `VariantValue` (method.ts).
+ */
 type Variants = Readonly<Record<string, unknown>>;
 /** The interfaces of an object, each with its properties. */
 type ObjectInterfaces = Readonly<Record<string, Variants>>;

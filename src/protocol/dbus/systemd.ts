@@ -13,7 +13,9 @@ export const UNITS_PATH = '/org/freedesktop/systemd1/unit';
 
 const managerMethod = methodsOf(SYSTEMD_NAME, SYSTEMD_PATH, MANAGER_INTERFACE);
 
-/** Comments name a method's arguments, and its reply after `->`. */
+/**
+ * `methodsOf` (method.ts) explains the form of a row. Comments name the arguments, and the reply after `->`.
+ */
 export const SYSTEMD_METHODS = {
   /** A second call on one connection gives the error `alreadySubscribed`, which is harmless. */
   subscribe: managerMethod('Subscribe', ['', ''], 'none'),
@@ -89,7 +91,8 @@ export const SERVICE_PROPERTIES = { Result: 's', NRestarts: 'u' } as const satis
 
 /**
  * The path of a unit's object. Letters and digits of the name stay. Any other byte, and a digit at the
- * beginning, becomes `_` and two hexadecimal digits: `a-1.service` becomes `a_2d1_2eservice`.
+ * beginning, becomes `_` and two hexadecimal digits: `a-1.service` becomes `a_2d1_2eservice`. An empty name
+ * becomes `_`.
  */
 export function unitPath(name: string): string {
   const escaped = [...new TextEncoder().encode(name)].map((byte, index) => {

@@ -208,7 +208,7 @@ export const REQUESTS = {
 export const FROM_SERVER = {
   ERROR: 0,
   REPLY: 2,
-  /** The server has ended a record stream, because its source is gone or somebody has requested it. */
+  /** The server has ended a record stream: its source is gone, or a client has requested the end. */
   RECORD_STREAM_KILLED: 65,
   SUBSCRIBE_EVENT: 66,
 } as const;

@@ -93,12 +93,10 @@ export class Session {
     });
   }
 
-  /**
-   * Takes the first `length` bytes of a chunk from the socket. Bad bytes end the session; they do not throw.
-   */
-  receive(chunk: Uint8Array, length = chunk.length): void {
+  /** Takes the first `length` of the received bytes. Bad bytes end the session; they do not throw. */
+  receive(received: Uint8Array, length = received.length): void {
     try {
-      this.#framer.push(chunk, this.#receiveFrame, length);
+      this.#framer.push(received, this.#receiveFrame, length);
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
       this.close({ kind: 'protocol-violation', detail: error.message });

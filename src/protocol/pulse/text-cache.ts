@@ -42,7 +42,7 @@ const LIST_MAX_BYTES = 2048;
 /** Spare room behind a list's bytes, so that a list that has grown a little fits into the same array. */
 const SPARE_BYTES = 64;
 
-/** Nobody may change it, because records with equal lists share one object. */
+/** Nobody may change such a list, because several readings of a stream or device may share it. */
 export type Properties = Readonly<Record<string, string>>;
 
 interface CachedList {

@@ -19,8 +19,8 @@ export function fractionOf(raw: number): number {
 }
 
 /**
- * The raw volume of a fraction, within the range that a server accepts. For each whole percent from 0.00 to
- * 1.00, `fractionOf` turns it into the same fraction again.
+ * The raw volume of a fraction, within the range that a server accepts. `fractionOf` turns the raw volume of
+ * a whole percent, 0.00 to 1.00, into the same fraction again.
  */
 export function rawOf(fraction: number): number {
   return Math.min(RAW_MAX, Math.max(0, Math.round(fraction * RAW_NORM)));
@@ -30,8 +30,8 @@ export function rawOf(fraction: number): number {
 export type ChannelParts = readonly number[];
 
 /**
- * The parts that two channels, a left and a right one, have at this balance. Undefined for any other
- * channels. It is the inverse of `balanceOf`.
+ * The inverse of `balanceOf`: the parts that two channels, a left and a right one, have at this balance.
+ * Undefined for any other channels.
  */
 export function channelPartsOf(balance: number, channelMap: readonly number[]): number[] | undefined {
   const hasLeft = channelMap.some((position) => LEFT_POSITIONS.has(position));

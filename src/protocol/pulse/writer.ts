@@ -111,7 +111,7 @@ export class Writer {
     this.#tagAndCount(TYPE_TAG.volumes, values.length);
     let at = this.#grow(4 * values.length);
     for (const value of values) {
-      // A larger volume is refused here, because PipeWire would accept it.
+      // A volume above RAW_MAX is refused here, because PipeWire would accept it.
       if (!(value >= 0 && value <= RAW_MAX && Number.isInteger(value)))
         throw new WireError(`a volume of ${value}`);
       at = this.#buffer.writeUInt32BE(value, at);

@@ -41,7 +41,9 @@ export function quoted(text: string): string {
   return printable(JSON.stringify(cut));
 }
 
-/** The path of a key in `parent` ('' at the top). */
+/**
+ * The path of a key in `parent` ('' at the top). A long name, or one with a dot or a blank in it, is quoted.
+ */
 export function keyPath(parent: string, name: string): string {
   const printedName = /^[\w-]+$/.test(name) && name.length <= QUOTED_MAX_CHARACTERS ? name : quoted(name);
   return parent === '' ? printedName : `${parent}.${printedName}`;

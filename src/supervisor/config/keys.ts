@@ -194,7 +194,10 @@ export function configDirectory({ env, home }: Environment): string | undefined 
   return xdgDirectory(env['XDG_CONFIG_HOME']) ?? folderBelow(home, '.config');
 }
 
-/** Without a home directory nothing can survive a reboot, so the directory for run-time files is used. */
+/**
+ * If there is neither `XDG_STATE_HOME` nor a home, nothing can survive a reboot. So the directory for
+ * run-time files is used.
+ */
 function stateDirectory({ env, home, uid }: Environment): string {
   return (
     xdgDirectory(env['XDG_STATE_HOME']) ?? folderBelow(home, '.local/state') ?? runtimeDirectory(env, uid)
@@ -205,6 +208,7 @@ function stateDirectory({ env, home, uid }: Environment): string {
 function cutBytes(value: string, max: number): string {
   // A short text is returned at once, because the first TextDecoder of the process costs 5 ms of CPU.
   if (Buffer.byteLength(value) <= max) return value;
+  // With `stream`, the decoder leaves out a last character whose bytes are not complete.
   return new TextDecoder().decode(Buffer.from(value).subarray(0, max), { stream: true });
 }
 

@@ -159,11 +159,11 @@ function readSection(
 
 function reportConflicts({ upgrade }: KeyValues, writtenKeys: EntriesByKey, findings: Findings): void {
   const { checkUnit, upgradeUnit } = upgrade;
-  const enabled = writtenKeys.get('upgrade.enabled');
+  const enabledAt = writtenKeys.get('upgrade.enabled')?.valueAt;
   // The written key is checked, and not the value. A wrong `upgrade.resultFile` has no value, but has been
   // reported already.
-  if (upgrade.enabled && enabled !== undefined && !writtenKeys.has('upgrade.resultFile'))
-    findings.addProblem(enabled.valueAt, 'upgrade.resultFile', 'is required when upgrade.enabled is true');
+  if (upgrade.enabled && enabledAt !== undefined && !writtenKeys.has('upgrade.resultFile'))
+    findings.addProblem(enabledAt, 'upgrade.resultFile', 'is required when upgrade.enabled is true');
   reportSameFiles(upgrade, writtenKeys, findings);
   warnOfHiddenUnits(writtenKeys, findings);
   const entry = writtenKeys.get('upgrade.upgradeUnit');
@@ -181,13 +181,13 @@ function reportBroker(
   { secretFault }: Environment,
   findings: Findings,
 ): void {
-  const enabled = writtenKeys.get('mqtt.enabled');
-  if (mqtt.enabled && enabled !== undefined && !writtenKeys.has('mqtt.url'))
-    findings.addProblem(enabled.valueAt, 'mqtt.url', 'is required when mqtt.enabled is true');
-  const secret = writtenKeys.get('mqtt.passwordFile');
-  if (!mqtt.enabled || secret === undefined || mqtt.passwordFile === undefined) return;
+  const enabledAt = writtenKeys.get('mqtt.enabled')?.valueAt;
+  if (mqtt.enabled && enabledAt !== undefined && !writtenKeys.has('mqtt.url'))
+    findings.addProblem(enabledAt, 'mqtt.url', 'is required when mqtt.enabled is true');
+  const fileEntry = writtenKeys.get('mqtt.passwordFile');
+  if (!mqtt.enabled || fileEntry === undefined || mqtt.passwordFile === undefined) return;
   const fault = secretFault?.(mqtt.passwordFile);
-  if (fault !== undefined) findings.addProblem(secret.valueAt, secret.key, fault);
+  if (fault !== undefined) findings.addProblem(fileEntry.valueAt, fileEntry.key, fault);
 }
 
 /** Two keys must not name the same file, because two writers would destroy it. */

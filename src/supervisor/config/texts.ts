@@ -140,8 +140,8 @@ export function outputLabel(text: string): CheckResult {
 }
 
 /**
- * A sound device's name has 1 to 127 characters. The flag `s` counts a line feed, too, so that the rule
- * about blanks refuses it, and not this one.
+ * A sound device's name has 1 to 127 characters. With the flag `s`, a line feed counts as a character. So
+ * the rule about blanks is the one that refuses a name with a line feed.
  */
 const DEVICE_NAME_LENGTH = /^.{1,127}$/su;
 
@@ -178,8 +178,8 @@ const addressOfNode = acceptUnless(
   ['a node has no user and password', hasCredentials],
   ['nothing may follow the host and port', hasPath],
   ['port 0 cannot be used', hasPortZero],
-  // The record of a node has a port but no scheme, so the port must show the scheme. This refuses
-  // `https://radio.lan:8443` and `http://radio.lan:443`.
+  // The record of a node has a port but no scheme, so the port must show the scheme. The last two rules
+  // refuse `https://radio.lan:8443` and `http://radio.lan:443`.
   ['https is only possible at port 443', /^https:\/\/[^/]*:(?!443\/?$)\d+\/?$/i],
   ['port 443 is for https', /^http:\/\/[^/]*:443\/?$/i],
 );

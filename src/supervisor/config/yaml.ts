@@ -66,8 +66,8 @@ type LocationOf = (offset: number) => Location;
 export function parseConfig(file: string, text: string, findings: Findings): ConfigEntry | undefined {
   const forbidden = FORBIDDEN.exec(text);
   const lineCounter = new LineCounter();
-  // The text before a forbidden character is parsed, too, because the line counter learns only from the
-  // parser where lines begin.
+  // A text with a forbidden character is parsed up to this character, because the line counter learns only
+  // from the parser where lines begin.
   const document = parseDocument(text.slice(0, forbidden?.index), { ...OPTIONS, lineCounter });
   const locationOf: LocationOf = (offset) => ({ file, ...lineCounter.linePos(offset) });
   const reportSyntax = (offset: number, problem: string): undefined => {
@@ -87,7 +87,7 @@ export function parseConfig(file: string, text: string, findings: Findings): Con
   try {
     const alias = aliasWithoutAnchor(document);
     if (alias !== undefined) {
-      // The text is probably a pattern, which needs quotes.
+      // YAML also reads a pattern without quotes, such as `*spotify`, as an alias.
       const written = quoted(`*${alias.source}`);
       return reportSyntax(alias.range?.[0] ?? 0, `the alias ${written} has no anchor before it`);
     }

@@ -74,7 +74,7 @@ const AUTH = commandCode('AUTH');
 export class Conversation {
   /** The client's protocol version, once it has been sent. */
   offeredVersion: number | undefined;
-  /** The protocol version that both sides use, once it is known. */
+  /** The protocol version that both sides use, but at most NEWEST_VERSION. Undefined until it is known. */
   negotiatedVersion: number | undefined;
   readonly #texts: TextCache;
   /** The numbers of the commands that wait for a reply, by their tags. */
@@ -99,6 +99,7 @@ export class Conversation {
     if (request !== undefined) this.#requests.delete(tag);
     if (from === 'client' && tag !== NONE) this.#remember(tag, code);
     const isAuthReply = isReply && request === AUTH;
+    // `fields` has the version without its flags (`protocolVersion` in values.ts).
     this.#learnVersion(code, isAuthReply, fields['version']);
     const hasVersion = isAuthReply || (from === 'client' && code === AUTH);
     const decoded = {

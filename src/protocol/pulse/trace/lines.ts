@@ -13,7 +13,7 @@ export type TraceItem =
 /** `seconds` is the time since the trace began. The first connection is 1. */
 export type TraceLine = { readonly seconds: number; readonly connection: number } & TraceItem;
 
-/** Longer texts are cut in the lines for people, but not in JSON. */
+/** Longer values are cut in the lines for people. JSON has their first TEXT_MAX_BYTES (text-cache.ts). */
 const TEXT_MAX_CHARACTERS = 160;
 const TIME_CHARS = 11;
 /**

@@ -15,7 +15,7 @@ export interface MessageField {
   readonly naming?: Naming | undefined;
   /** The field is a list: after its count (`*`), or to the end of the message (`+`). */
   readonly list?: string | undefined;
-  /** The name in RECORDS of the list's items, if these are records. */
+  /** The row of RECORDS for the list's items. Absent or '' if the items are plain values. */
   readonly itemRecord?: string | undefined;
 }
 
@@ -39,7 +39,10 @@ function parseFields(text: string): MessageFields {
   });
 }
 
-/** The fields of one of the daemon's tables. `details` are those fields that have a naming or are a list. */
+/**
+ * The fields of one of the daemon's tables. `details` is a text in the form of FIELD. It has the fields that
+ * have a naming or are a list. Fields that the table lacks are ignored.
+ */
 function fieldsOfTable(
   table: CommandArguments | Readonly<Record<string, object>>,
   details = '',
@@ -60,7 +63,8 @@ function fieldsOfTable(
 const RECORDS: Readonly<Record<string, MessageFields>> = {
   OBJECT: parseFields('index name'),
   /**
-   * Its `cookie` is no secret, but a random number that distinguishes one life of the server from the next.
+   * The server's `cookie` is no secret. This random number distinguishes one life of the server from the
+   * next.
    */
   SERVER: fieldsOfTable(records.SERVER_INFO),
   SINK: fieldsOfTable(records.SINK_INFO, 'state:deviceState ports*PORT formats*'),

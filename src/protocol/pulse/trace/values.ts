@@ -60,7 +60,7 @@ const READERS: Readonly<Record<string, (reader: Reader) => Value>> = {
   },
   /** Only the number of bytes, because the bytes may be a secret. */
   bytes: (reader) => {
-    // The type tag, then four bytes with the length. `takeBytes` throws if the frame ends before them.
+    // The length is in the four bytes after the type tag. If the frame lacks them, `takeBytes` throws.
     const unread = reader.unreadBytes();
     const length = unread.length < 5 ? 0 : unread.readUInt32BE(1);
     reader.takeBytes(TYPE_TAG.bytes, 4 + length);
@@ -123,7 +123,7 @@ export const NAMINGS: Readonly<Record<string, Naming>> = {
     return name === 'UNLISTED' ? code : name;
   },
 
-  /** For example 'sink change'. */
+  /** For example 'sink change'. The object's index is the next field, so NONE stands for it here. */
   event: (word) => {
     try {
       const { facility, type } = decodeEvent(word, NONE);
