@@ -74,15 +74,11 @@ test('a file that comes in parts is read to its end, or to the end of the buffer
   }
 });
 
-test(
-  'paths that are FIFOs do not block the reading of other files, however many they are',
-  DEADLINE,
-  async (t) => {
-    const path = newPath(t);
-    execFileSync('mkfifo', [path]);
-    // These are more reads than the process has threads for files.
-    const reads = Array.from({ length: 16 }, () => readSmallFile(path, MAX_BYTES));
-    assert.ok((await readFile('/proc/self/stat')).length > 0, 'another file is read meanwhile');
-    for (const result of await Promise.all(reads)) assert.equal(result.ok, false);
-  },
-);
+test('16 reads of a FIFO at the same time do not block the reading of another file', DEADLINE, async (t) => {
+  const path = newPath(t);
+  execFileSync('mkfifo', [path]);
+  // The process has four threads for files, so 16 reads that block would occupy all of them.
+  const reads = Array.from({ length: 16 }, () => readSmallFile(path, MAX_BYTES));
+  assert.ok((await readFile('/proc/self/stat')).length > 0, 'another file is read meanwhile');
+  for (const result of await Promise.all(reads)) assert.equal(result.ok, false);
+});

@@ -20,8 +20,8 @@ const isOneOf =
     values.includes(value);
 
 /**
- * A template must check that there is JSON before it reads it, because the payload of an emptied topic is no
- * JSON. The strings of the template are not checked: `"}}"` becomes `""` first.
+ * A template that reads a member of the JSON must first check that there is JSON, because the payload of an
+ * emptied topic is no JSON. The strings of the template are not checked: `"}}"` becomes `""` first.
  */
 const isTemplate: Check = (value) => {
   const withoutStrings = String(value).replace(/"(?:[^"\\]|\\.)*"/g, '""');

@@ -1,5 +1,5 @@
-// A private MQTT broker for a test: mosquitto as a child process on a port of its own, which the test can
-// freeze, end and start again.
+// A private MQTT broker for a test: mosquitto as a child process, which the test can freeze, end and start
+// again. The broker has a port of its own.
 
 import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -85,7 +85,7 @@ export class HouseOfNodes {
     this.announce();
   }
 
-  /** Announces an address of the node before its others. */
+  /** Puts the address in front of the node's other addresses, and announces all nodes again. */
   addAddress(name: string, address: string): void {
     const record = this.#records.get(name);
     if (record === undefined) throw new Error(`There is no ${name}`);

@@ -190,7 +190,7 @@ describe('a page whose node is there', { skip: lacks({ programs: ['chromium'] })
     assert.equal(await isFocusInCard(), true);
   });
 
-  test('the page distinguishes on from off in forced colours, and marks a control that opens a list', async () => {
+  test('in forced colours the page distinguishes on from off, marks a control that opens a list, and lets a slider keep its own colours', async () => {
     await page.emulateMedia({ forcedColors: 'active' });
     await page.goto(node.url);
     const style = (selector: string, property: string): Promise<string> =>

@@ -51,7 +51,7 @@ describe('the last cover', { skip: lacks({ programs: ['chromium'] }) }, () => {
     });
   }
 
-  test('the page takes the colour of a cover that replaces another one, also if it loads late', async () => {
+  test('the page takes the colour of a new cover, also if the new cover loads late', async () => {
     let colour = 'red';
     let mayLoad = Promise.resolve();
     let requests = 0;
@@ -93,7 +93,7 @@ describe('the last cover', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.locator('.sounding .cover canvas').waitFor();
   });
 
-  test('a tab that has shown no cover yet shows the icon of a musical note instead', async () => {
+  test('the icon of a musical note is in the place of the cover if the tab has had no cover so far', async () => {
     node.up({ players: [player('mpd', STOPPED)] });
     await page.goto(node.url);
     await page.locator('.hero .cover .icon').waitFor();

@@ -173,16 +173,18 @@ inOwnNetwork(import.meta.url, () => {
       await openHouse(...THREE);
       // The sound server of a machine that is switched off may end first.
       house.room('Attic').change(drop('audio.outputs', '0'));
+      // While the node is live without an output, its room has the host name `attic`
+      // (src/page/use-house.tsx).
       await card('Attic').waitFor({ state: 'detached' });
       await house.close('Attic');
       await card('Attic').getByText('Not there right now').waitFor();
     });
 
-    test('a room whose first address is dead is not shown as shut while its next address connects', async () => {
+    test('the page does not say that a room can only be controlled on its own page while the first address of the room is dead and the next one connects', async () => {
       house = new HouseOfNodes(...THREE);
       house.addAddress('Attic', NEW_ADDRESS);
       // No node listens at NEW_ADDRESS, which is the first address of the attic now. The next address is
-      // that of the attic's node. The stream from there is never answered.
+      // that of the attic's node. The test leaves the request for the stream of that node without an answer.
       await page.route(`http://${addressOf(2)}:*/events*`, () => undefined);
       const streamRequest = page.waitForRequest(`http://${addressOf(2)}:*/events*`);
       await page.goto(`${house.room('Living room').url}?view=house`);

@@ -57,7 +57,7 @@ describe('the page in the language of the browser', { skip: lacks({ programs: ['
     assert.equal(await page.locator('html').getAttribute('lang'), 'en');
     // The date is `checked_at` of ORDINARY (node-with-page.ts).
     await page.locator('#upgrade').getByText('Jan 1, 2026').waitFor();
-    // `openPage` has emptied this list, so the page has requested nothing since then.
+    // This list has only the requests since `openPage`, which empties it (pages.ts).
     assert.equal(node.backends.requests.length, 0);
   });
 });

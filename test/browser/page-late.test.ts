@@ -83,6 +83,7 @@ describe('a part that is loaded late', { skip: lacks({ programs: ['chromium'] })
     ['a proxy refuses it', (route: Route) => route.fulfill({ status: 502, body: 'no' })],
   ] as const) {
     test(`it is loaded again if ${what}`, async () => {
+      // The first two requests are for the two files of `TAB_FILES`, so each file fails once.
       await page.route(TAB_FILES, fail, { times: 2 });
       node.up();
       await page.goto(node.url);

@@ -129,7 +129,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await until('all tracks are there', async () => (await buttons.count()) === list.tracks.length);
   });
 
-  test('shows the tracks of the large player, also when another player has become the large one and its tracks are still being fetched', async () => {
+  test('shows the first tracks of another player that becomes the large one, while its other tracks are still being fetched', async () => {
     const vlc = { identity: 'VLC', tracklist_supported: true };
     const mpd = { identity: 'MPD', tracklist_supported: true };
     node.up({ players: [player('vlc', vlc)] });

@@ -21,7 +21,10 @@ import {
   pageForEach,
 } from './pages.js';
 
-/** The player plays in the kitchen, and another output is the default. */
+/**
+ * Stream 10 plays in the kitchen. It belongs to the ordinary player, whose process id is 4711
+ * (node-with-page.ts). Output 0 is the default.
+ */
 const IN_THE_KITCHEN = [
   output(0),
   output(1, { description: 'Kitchen', volume: 0.3 }),
@@ -55,8 +58,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
   test('a level is measured while the page is visible, and is 0 while the node is away', async () => {
     await open();
     await openTab('Sound');
-    const levelsAre = (state: 'measured' | 'not measured'): Promise<unknown> =>
-      until(`the levels are ${state}`, () => node.backends.watched.at(-1) === (state === 'measured'));
+    const isMeasured = (): boolean | undefined => node.backends.watched.at(-1);
     const meter = page.getByRole('meter', { name: 'Level of Living room' });
     const level = (): Promise<number> => meter.evaluate((element: { value: number }) => element.value);
     await until('the level is shown', async () => {
@@ -66,9 +68,9 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     });
 
     await page.evaluate(HIDE);
-    await levelsAre('not measured');
+    await until('the levels are not measured', () => isMeasured() === false);
     await page.evaluate(SHOW);
-    await levelsAre('measured');
+    await until('the levels are measured', () => isMeasured() === true);
 
     await node.close();
     await until('the level is gone', async () => (await level()) === 0);

@@ -136,13 +136,14 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const streamsAre = (count: number) =>
       until(`${count} streams are shown`, async () => (await page.locator('.stream').count()) === count);
     /**
-     * The height of the streams, and the left edge of the services, which shows their column. Browsers make
-     * `window.streams` of the element with this id. It is undefined without the section.
+     * The height of the streams, and the left edge of the services, which shows their column. In a browser
+     * `window.streams` is the element with the id `streams`, or undefined if there is no such element.
      */
     const layout = (): Promise<unknown[]> =>
       page.evaluate("[window.streams?.offsetHeight, document.querySelector('#services').offsetLeft]");
 
-    // The node already has a stream of no player, so there are nine.
+    // The node already has the stream `Doorbell`, which belongs to no player (`ORDINARY` in
+    // node-with-page.ts). With these eight there are nine.
     node.change(...streams(100, 107));
     await streamsAre(9);
     // The page draws a single further row instead of the button (`FIRST_ROWS` in src/page/streams.tsx).

@@ -160,6 +160,7 @@ const STATES: Readonly<Record<string, State>> = {
   restarting: {
     act: async (page, node) => {
       await node.close();
+      // The page cannot know whether the service comes back, so it says that the service has ended.
       await page.getByText('Service ended', { exact: true }).waitFor();
     },
   },

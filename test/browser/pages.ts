@@ -33,7 +33,7 @@ export function pageForEach(options: BrowserContextOptions): void {
   after(() => browser.close());
 }
 
-/** Opens the page of a node whose backends are up, and forgets its commands so far. */
+/** Opens the page of a node whose backends are up. Then forgets the commands that the page has sent. */
 export async function openPage(state: Parameters<NodeWithPage['up']>[0] = {}): Promise<void> {
   node.up(state);
   await page.goto(node.url);
@@ -52,14 +52,14 @@ export const openTab = (name: (typeof TAB_NAMES)[number], onPage = page): Promis
 export const commands = (): readonly BackendRequest['command'][] =>
   node.backends.requests.map(({ command }) => command).filter((command) => command.do !== 'status');
 
-/** Resolves with the first command since the last call, and forgets all others. */
+/** Resolves with the first of `commands()` as soon as there is one. Then forgets all of them. */
 export async function nextCommand(): Promise<object> {
   const first = await until('a command has come', () => commands()[0]);
   node.backends.requests.length = 0;
   return first;
 }
 
-/** Resolves when the page has sent exactly these commands since the last call. */
+/** Resolves when `commands()` are exactly the expected ones. Then forgets all of them. */
 export async function commandsAre(...expected: readonly object[]): Promise<void> {
   await until(`the commands are ${JSON.stringify(expected)}`, () => isDeepStrictEqual(commands(), expected));
   node.backends.requests.length = 0;

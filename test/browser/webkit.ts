@@ -28,6 +28,7 @@ async function startScreen(folder: string) {
     env: { PATH: process.env['PATH'] ?? '' },
     log,
   });
+  // With `-displayfd 1`, Xvfb writes the number of its display to standard output, and so into the log.
   const number = await until('the screen is there', () => /^\d+$/m.exec(readFileSync(log, 'utf8'))?.[0]);
   return { screen, display: `:${number}` };
 }

@@ -144,7 +144,7 @@ describe('the client notifies', () => {
     assert.deepEqual(laterChanges, []);
   });
 
-  test('a subscriber gets the state of its slice at once and each change until it ends, even if another subscriber throws', async (t) => {
+  test('a subscriber gets the state of its slice at once and each change until it unsubscribes, even if another subscriber throws', async (t) => {
     const client = await openClient(t);
     const received: NodeState['outputs'][] = [];
     const uncaught: unknown[] = [];
@@ -170,6 +170,7 @@ describe('the client notifies', () => {
     assert.equal(received.length, 1);
     await client.event('b-2', 'audio.output.updated', [record(1)]);
     assert.deepEqual([...(received[1] ?? [])], [[1, record(1)]]);
+    // A subscriber that comes later gets the newest state at once.
     const unsubscribeLast = client.live.subscribe('outputs', (outputs) => received.push(outputs));
     unsubscribeLast();
     assert.equal(received[2], received[1]);
@@ -454,6 +455,7 @@ describe('levels', () => {
     await client.event('', 'audio.level', { outputs: [{ id: 1, peak: [0.5] }] });
     assert.deepEqual([...client.live.state.levels], [[1, [0.5]]]);
 
+    // The levels are switched on already, so only the second of these calls opens a stream.
     client.live.setLevels(true);
     client.live.setLevels(false);
     await settle();

@@ -141,6 +141,7 @@ describe('answers', () => {
   const tooLarge = () => new Response('<h1>431</h1>', { status: 431, statusText: 'Too large' });
   const withoutDetail = () => problem({ ...document, detail: '' }, 409, '; charset=utf-8');
   const unchanged = { status: 409, code: 'no-volume', message: 'None', problem: document };
+  /** The problem of a body that cannot be parsed has the status 0, whatever status the answer had. */
   const notTheService = { status: 0, code: 'not-the-service' };
   type Row = readonly [what: string, answer: () => Response, expected: object];
   const problems: readonly Row[] = [
@@ -194,7 +195,7 @@ describe('answers', () => {
     test(`${what} of 64 MiB is not read to its end`, async () => {
       let pulledMebibytes = 0;
       let isCancelled = false;
-      const endless = new ReadableStream({
+      const longBody = new ReadableStream({
         pull: (controller) => {
           pulledMebibytes += 1;
           controller.enqueue(new Uint8Array(1024 * 1024));
@@ -204,7 +205,9 @@ describe('answers', () => {
           isCancelled = true;
         },
       });
-      const { node } = openClient(() => new Response(endless, { status, headers: { 'Content-Type': type } }));
+      const { node } = openClient(
+        () => new Response(longBody, { status, headers: { 'Content-Type': type } }),
+      );
       await assert.rejects(node.server(), { code: 'not-the-service', status });
       assert.ok(isCancelled, 'the body is cancelled');
       // The client cancels a body soon after 16 MiB (`RESPONSE_MAX_BYTES` in client/request.ts). It does not

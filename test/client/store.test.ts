@@ -168,6 +168,7 @@ describe('an event', () => {
       ['backend.updated', { backend: 'audio', state: 'up', detail: 'snapshot' }],
       ['audio.updated', [record(1)]],
       ['server.info', 'connected'],
+      // The snapshot begins with the first mark after `connected`, and not with this event between them.
       ['audio.removed', [record(1)]],
       ['backend.updated', { backend: 'audio', state: 'up', detail: 'snapshot' }],
       ['audio.updated', [record(2)]],

@@ -25,8 +25,9 @@ export class StateModel {
     );
     if (event.type === 'backend.updated' && event.data.detail === 'snapshot') this.marks += 1;
     if (event.type === 'power.action' || event.type === 'upgrade.progress') this.actions.push([type, data]);
-    // The event has the position at its own time, the record at `position_updated_at`. Both are right but
-    // differ. Tests compare the players with the records of `GET /players`, so the event is not applied.
+    // The event has the position at the time of the event. The record has the position at
+    // `position_updated_at`. The two positions differ, although each is right. Tests compare the players
+    // with the records of `GET /players`, so the event is not applied.
     else if (event.type !== 'player.position') this.#store.apply(event);
   }
 

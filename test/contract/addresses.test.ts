@@ -102,7 +102,7 @@ inOwnNetwork(import.meta.url, () => {
     await assertServed('10.6.0.3');
   });
 
-  test('--check-config names the address of the default route before that of an older interface of containers, and the page for an unknown host names it, too', async (t) => {
+  test('--check-config names the address of the default route before that of an older interface of containers, and the page for an unknown host names the address of the default route', async (t) => {
     addInterfaces(t);
     ip('route', 'add', 'default', 'via', '10.5.0.1');
     const { daemon } = await startBound(t, 'all');

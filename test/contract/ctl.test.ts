@@ -215,7 +215,8 @@ test('tonearm ctl sends the user and the password of the address to a proxy', as
         answer.pipe(reply);
       }).end();
   });
-  // The password is `a%b@c`. Both addresses contain it: a `%` that escapes nothing need not be escaped.
+  // Each address below contains the password `a%b@c`. The address of `byHost` has the `%` of the password
+  // unescaped, which is allowed because `%b%` is no escape.
   const byUrl = await ctl(['--node', `http://pi:a%25b%40c@localhost:${port}/node/`, 'server']);
   assert.match(byUrl.out, /^api_sw: tonearm$/m, byUrl.err);
   const byHost = await ctl(['--node', `pi:a%b%40c@localhost:${port}`, 'server']);

@@ -37,7 +37,8 @@ describe('examples/alarm.sh', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 'cu
     await node.player(MPV, 'paused', ({ playback_status }) => playback_status === 'Paused');
     await node.daemon.post('/audio/outputs/living/mute', { muted: true });
     const eventsBefore = node.stream.events.length;
-    assert.deepEqual(await runAlarm(t, 'living', 'mpv', '0.4', '2'), [0, '', '']);
+    const seconds = '2';
+    assert.deepEqual(await runAlarm(t, 'living', 'mpv', '0.4', seconds), [0, '', '']);
     await node.player(MPV, 'playing', ({ playback_status }) => playback_status === 'Playing');
     const outputs = await node.daemon.read<readonly Output[]>('/audio/outputs');
     const living = outputs.find(({ name }) => name === 'living');

@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import { lacks } from '../tools/requirements.js';
 import { startAudio } from './audio-node.js';
 
-/** The delay in each direction. A request and its answer together take more than a quarter of a second. */
+/** The delay in each direction, so an answer arrives 300 ms after its request was sent, or later. */
 const DELAY_MS = 150;
 const AIOHTTP = '/usr/lib/python3/dist-packages/aiohttp/__init__.py';
 

@@ -251,6 +251,8 @@ for (const signals of [['SIGTERM'], ['SIGTERM', 'SIGINT']] as const) {
       config: 'systemd: {enabled: false}\n',
       env: { SABOTAGE: writeHomeFile(`order-${signals.length}`, 'stick audio'), SABOTAGE_FIFO: fifo },
     });
+    // saboteur.ts carries out the order in the file $SABOTAGE at SIGUSR2. The signal is repeated, because the
+    // thread of audio obeys only when it has loaded its actor.
     await until('the thread is stuck', () => daemon.kill('SIGUSR2') && existsSync(`${fifo}.reached`));
     // The daemon ends itself by SIGKILL, because process.exit() would wait for the stuck thread.
     assert.deepEqual(await endBy(...signals), [null, 'SIGKILL']);

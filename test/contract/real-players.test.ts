@@ -181,7 +181,7 @@ describe('mpv', { skip }, () => {
     assert.deepEqual(pids, [String((await node.player(MPV)).pid)]);
   });
 
-  test('mpv has its new position after a jump that tonearm did not command', async () => {
+  test('the record of mpv has the new position after a jump that tonearm did not command', async () => {
     await mpv.command('set_property', 'pause', true);
     await node.player(MPV, 'paused', ({ playback_status }) => playback_status === 'Paused');
     // The pause itself makes tonearm read the position, perhaps only after the first jump. So only the later
@@ -200,6 +200,7 @@ describe('mpv', { skip }, () => {
       await node.change(index % 2 === 0 ? 'mpv' : MPV, command, body);
       await until(`${property} of mpv is ${value}`, async () => {
         const actual = await mpv.get(property);
+        // Two numbers are near if they differ by less than 1: a second, a percent of the volume, or a track.
         return typeof value === 'number'
           ? isNear(Number(actual) * SECOND_US, value * SECOND_US)
           : actual === value;

@@ -25,7 +25,8 @@ const COOKIE = COOKIE_BEGINNING.padEnd(256, '~');
 /** Both secrets as they are, and in every encoding in which they could appear. */
 const SPELLINGS = [PASSWORD, COOKIE_BEGINNING].flatMap((secret) => {
   const bytes = Buffer.from(secret);
-  return [secret, bytes.toString('hex'), bytes.toString('base64').slice(0, 40), encodeURIComponent(secret)];
+  const base64Beginning = bytes.toString('base64').slice(0, 40);
+  return [secret, bytes.toString('hex'), base64Beginning, encodeURIComponent(secret)];
 });
 
 function assertNoSecret(what: string, text: string): void {

@@ -144,8 +144,8 @@ test(
 );
 
 /**
- * Relative to the folder of `startPeers`. No socket can be made there. The test itself writes `capture.json`,
- * the earlier capture.
+ * Paths within the folder of `startPeers`. None of them is a folder, so no socket can be made there. The
+ * test itself writes `capture.json`, the earlier capture.
  */
 const UNUSABLE_FOLDERS = [
   ['does not exist', 'missing'],

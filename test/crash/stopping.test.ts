@@ -114,7 +114,7 @@ const stopAll: Step = (supervisor) => supervisor.stop();
 const stopChanged: Step = (supervisor) => supervisor.stopChanged(CHANGED_SETTINGS);
 const ORDERS: readonly (readonly [what: string, first: Step, second: Step])[] = [
   ['a reload that begins while all children stop', stopAll, stopChanged],
-  ['a reload that is stopping children when all have to stop', stopChanged, stopAll],
+  ['a reload that began before the stop of all children', stopChanged, stopAll],
 ];
 for (const [what, first, second] of ORDERS) {
   test(`${what} does not keep the supervisor from stopping, and each child stops once`, async (t) => {

@@ -68,6 +68,8 @@ describe('an ambiguous request', () => {
   const ambiguous = `${REBOOT_LINE}${OWN_HOST}Transfer-Encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`;
 
   test('a request after an ambiguous one has no effect, whether both arrive together or not', async () => {
+    // The answer to an ambiguous request waits (`refuseAmbiguous` in src/gateway/handler.ts). If the next
+    // request is in the same packet, uWebSockets.js closes the connection without an answer.
     const together = new RawConnection(under.port).write(`${ambiguous}${REBOOT_LINE}${OWN_HOST}\r\n`);
     assert.equal(await together.untilClosed(), '');
 

@@ -149,7 +149,10 @@ class NodeWithBridge {
     this.feeds.sendNew(this.journal.apply(changes, 0));
   }
 
-  /** Confirms the last batch as the bridge does. Returns the changes of the batch that follows, if any. */
+  /**
+   * Requests the next batch as the bridge's thread does, and so confirms the last one. With `isFirst` the
+   * thread is new, and confirms nothing. Returns the changes of the next batch, if one is sent.
+   */
   requestFeed(isFirst = false): readonly Change[] | undefined {
     const countBefore = this.batches.length;
     this.feeds.continueFeed(this.#bridge, isFirst, (batch) => this.batches.push(batch));

@@ -72,7 +72,7 @@ const ARRIVALS: readonly (readonly [what: string, arrivals: string, openAtEnd: s
     'L L a a B B B C',
   ],
   [
-    'at the limit without loopback the peer with most connections loses some of them',
+    'the peer with most connections loses some of them when only the places for loopback are free',
     'a a a b b c c d',
     'a b b c c d',
   ],

@@ -64,7 +64,7 @@ const HISTORIES: readonly Row[] = [
     '1!=1 2!=1 3!=2',
   ],
   [
-    'a player that comes back with the same text has a removal before it',
+    'the removal of a player is kept, also if the player comes back with the same text',
     [[MPV], [drop('players', 'mpv')], [MPV]],
     '2-mpv=1 3+mpv=1',
   ],

@@ -91,7 +91,7 @@ export function hotPlugScenarios(node: () => EmulatedNode): void {
     await node().untilAllAgree();
   });
 
-  test('a second card comes, and the default is what the sound server makes it', async () => {
+  test('a second card comes, and the default output is the one that the sound server chooses', async () => {
     await node().machine.root('modprobe snd-aloop');
     await node().untilOutput(LOOPBACK);
     await node().untilAllAgree();

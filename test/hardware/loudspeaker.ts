@@ -26,7 +26,7 @@ export function loudspeakerScenarios(node: () => EmulatedNode): void {
   });
   after(() => booted?.close());
 
-  test('a scan finds a loudspeaker, which is paired, connected and an output', async () => {
+  test('a scan finds a loudspeaker, and a command connects it, which also pairs it and makes it an output', async () => {
     const from = node().stream.events.length;
     await speaker().change('/bluetooth/pairing_mode');
     await bluetoothOf(speaker).untilAdapterHas({ pairing_active: true, discoverable: true, pairable: true });
@@ -37,6 +37,7 @@ export function loudspeakerScenarios(node: () => EmulatedNode): void {
     await node().until('the loudspeaker is found', () => node().stream.events.some(isFound));
     await node().change('/bluetooth/scan/stop');
     await untilAdapterHas({ scanning: false, known_devices: [] });
+    // The command `connect` pairs a new device first (docs/http-api.md, "Routes").
     await connects(node, speaker);
     await untilPeerHas({ paired: true, trusted: true });
   });
@@ -49,7 +50,7 @@ type Node = () => EmulatedNode;
 async function connects(node: Node, speaker: Node): Promise<void> {
   await node().change('/bluetooth/connect', { address: PEER });
   await bluetoothOf(node).untilPeerHas({ connected: true, output: SPEAKER });
-  await bluetoothOf(speaker).untilSoundIsTakenOf(NODE);
+  await bluetoothOf(speaker).untilSoundIsAcceptedFrom(NODE);
 }
 
 async function disconnects(node: Node): Promise<void> {
@@ -70,13 +71,16 @@ function soundScenarios(node: Node, speaker: Node): void {
       await node().change(`/audio/clients/${streamId}/output`, { output: SPEAKER });
       await node().untilClient('noise', SPEAKER);
     };
-    return soundArrives(speaker(), DUMMY, plays, async () => {
+    const connectsAnew = async (): Promise<void> => {
       await disconnects(node);
       await connects(node, speaker);
-    });
+    };
+    return soundArrives(speaker(), DUMMY, plays, connectsAnew);
   };
 
   test('a stream is moved to the loudspeaker, and its sound arrives there', async () => {
+    // Both machines have an output `DUMMY`. The node's own one becomes the default here, so that the stream
+    // `noise` plays there when the loudspeaker has gone.
     await node().change(`/audio/outputs/${DUMMY}/default`);
     await node().untilOutput(DUMMY, { default: true });
     await node().machine.user(playCommand('noise', '/dev/urandom', `--device=${LOOPBACK}`));

@@ -6,11 +6,11 @@ import { EmulatedNode } from './node.js';
 import { bluetoothOf, CONTROLLERS } from './radio.js';
 
 /**
- * Carries the packets between a kernel and its controller from one machine to the other. On the machine with
- * the controller, the kernel hands it over by its "user channel" (hci_sock.h of Linux). On the other machine
- * /dev/vhci makes the controller after the first side has greeted, because the kernel gives up a controller
- * that is silent for 2 s. User channel and /dev/vhci take one packet at a time, and TCP does not keep
- * packets apart.
+ * Carries the packets between a kernel and its controller from one machine to the other. The machine that
+ * lends its controller gives the program the controller by the "user channel" of the kernel (hci_sock.h of
+ * Linux). On the machine that borrows, /dev/vhci makes a controller. This happens only after the lender has
+ * sent `!`, because the kernel gives up a controller that is silent for 2 s. The user channel and /dev/vhci
+ * take one packet at a time. TCP does not keep packets apart, so the program reads their lengths.
  *
  * /dev/vhci also answers the request that makes the controller. This answer is not for the other machine.
  * systemd passes the listening socket as descriptor 3. The address 10.0.2.2 is the computer that emulates
@@ -55,8 +55,9 @@ while kind := stream.read(1):
     os.write(device, header + stream.read(*struct.unpack(form, header)))
 `;
 /**
- * Makes a new radio, because btvirt 5.82 remembers which side began the last pairing, and may report the end
- * of the next one to the wrong side.
+ * Lends the second controller of a new radio. The radio is new, because btvirt 5.82 remembers which side
+ * began the last pairing, and may report the end of the next one to the wrong side. The user channel refuses
+ * a controller that is on.
  */
 const LEND = `cat > /run/radio.py
 systemctl stop btvirt

@@ -23,7 +23,7 @@ const PHONE_CONNECTS = `for try in $(seq 10); do
   sleep 3
 done
 exit 1`;
-/** Disconnects the phone, which may be connected since it paired, but without its sound. */
+/** Disconnects the phone if it is connected. Pairing may have left a connection, which has no sound. */
 const PHONE_DISCONNECTS = `! ${IS_CONNECTED} || busctl call org.bluez ${NODE_AT_PEER} Disconnect`;
 
 const SONG = playCommand('song', '/dev/urandom', `--device=${AT_PHONE}`);
@@ -81,8 +81,8 @@ export function phoneScenarios(node: () => EmulatedNode): void {
 }
 
 /**
- * The players of the phone. One bluetoothd serves both ends of the radio, so the node also has its own
- * player, as the phone's end knows it. That player has no artist, so it is left out.
+ * The players of the phone. One bluetoothd serves both ends of the radio. So the node also lists itself, as
+ * the player that the phone's end knows. That player has no artist, so it is left out.
  */
 const playersOfPhone = ({ stream }: EmulatedNode): readonly PlayerRecord[] =>
   [...stream.model.known.players.values()].filter(({ metadata }) => metadata?.['xesam:artist'] === ARTIST);
@@ -93,13 +93,13 @@ async function disconnects(node: EmulatedNode): Promise<void> {
 }
 
 async function connectsAndPlays(node: EmulatedNode): Promise<void> {
-  const { untilPeerHas, untilSoundIsTakenOf } = bluetoothOf(() => node);
+  const { untilPeerHas, untilSoundIsAcceptedFrom } = bluetoothOf(() => node);
   const connects = async (): Promise<void> => {
     await disconnects(node);
     await startPlayer(node);
     await node.machine.root(PHONE_CONNECTS);
     await untilPeerHas({ connected: true });
-    await untilSoundIsTakenOf(PEER);
+    await untilSoundIsAcceptedFrom(PEER);
     await node.untilOutput(AT_PHONE);
   };
   const plays = async (): Promise<void> => {
@@ -107,10 +107,11 @@ async function connectsAndPlays(node: EmulatedNode): Promise<void> {
     await node.untilClient('song', AT_PHONE);
   };
   await connects();
-  await soundArrives(node, DUMMY, plays, async () => {
+  const connectsAnew = async (): Promise<void> => {
     await node.machine.user(SONG_ENDS);
     await connects();
-  });
+  };
+  await soundArrives(node, DUMMY, plays, connectsAnew);
 }
 
 /** Resolves with the bus name of the phone's player once it has this title and status. */

@@ -21,16 +21,16 @@ export function pulseAudioScenarios(node: () => EmulatedNode): void {
     await untilTwoCards(node());
   });
 
-  test('PulseAudio has the same outputs, and one whose card goes and comes back has another id', async () => {
+  test('PulseAudio has the outputs that PipeWire had, and an output whose card goes and comes back has another id', async () => {
     const { kind } = await node().get<Audio>('/audio');
     assert.equal(kind, 'pulseaudio');
     await node().untilAllAgree();
     const { id } = await node().untilOutput(LOOPBACK);
-    await node().machine.root(driver('unbind'));
+    await node().machine.root(driverCommand('unbind'));
     await node().untilOutputGoes(LOOPBACK);
     await node().untilOutput(DUMMY, { default: true });
     await node().untilAllAgree();
-    await node().machine.root(driver('bind'));
+    await node().machine.root(driverCommand('bind'));
     assert.notEqual((await node().untilOutput(LOOPBACK)).id, id);
     await node().untilAllAgree();
   });
@@ -39,4 +39,5 @@ export function pulseAudioScenarios(node: () => EmulatedNode): void {
   inputScenarios(node);
 }
 
-const driver = (act: string): string => `echo snd_aloop.0 > /sys/bus/platform/drivers/snd_aloop/${act}`;
+const driverCommand = (act: string): string =>
+  `echo snd_aloop.0 > /sys/bus/platform/drivers/snd_aloop/${act}`;

@@ -46,8 +46,8 @@ export function bluetoothOf(node: () => EmulatedNode) {
   const stateNow = () => node().stream.model.known.backends.get('bluetooth')?.state;
   const untilBackendIs = (state: string): Promise<void> =>
     node().until(`the backend is ${state}`, () => stateNow() === state);
-  /** Resolves when the sound server takes what the other end plays, which is a while after the connection. */
-  const untilSoundIsTakenFrom = (address: string): Promise<void> => {
+  /** Resolves when the sound server accepts the sound of the other end, a while after the connection. */
+  const untilSoundIsAcceptedFrom = (address: string): Promise<void> => {
     const card = { name: `bluez_card.${inObjectNames(address)}`, active_profile: 'audio-gateway' };
     return node().until(`the sound of ${address} is taken`, () =>
       [...node().stream.model.known.cards.values()].some((each) => hasValues(each, card)),
@@ -68,7 +68,7 @@ export function bluetoothOf(node: () => EmulatedNode) {
     untilPeerHas,
     untilBackendIs,
     survivesDeathOfBluetoothd,
-    untilSoundIsTakenOf: untilSoundIsTakenFrom,
+    untilSoundIsAcceptedFrom,
   };
 }
 

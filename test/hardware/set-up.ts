@@ -14,7 +14,9 @@ import { type EmulatedNode, SLOW_MS } from './node.js';
 const UNINSTALL = `tonearm-setup --uninstall --user pi
 id -nG pi
 until [ ! -e /run/user/$(id -u pi)/bus ]; do sleep 1; done`;
-/** A start by hand, without tonearm-setup. */
+/**
+ * Two scripts start tonearm by hand, without tonearm-setup: root runs this one, and the user runs `BY_HAND`.
+ */
 const WITHOUT_SETUP = `loginctl enable-linger pi
 until [ -e /run/user/$(id -u pi)/bus ]; do sleep 1; done`;
 const BY_HAND = `echo 'bind: all' > ~/.config/tonearm/config.yaml

@@ -164,7 +164,7 @@ export class Container {
     return `/proc/${this.#leader}/root${path}`;
   }
 
-  /** Connects the node with another node by an interface on each side, `own` here and `far` there. */
+  /** Connects this node with another one. This node gets the interface `own`, the other one gets `far`. */
   async connect(own: string, other: Container, far: string): Promise<void> {
     const here = ['name', own, 'netns', `${this.#leader}`];
     const there = ['name', far, 'netns', `${other.#leader}`];

@@ -19,8 +19,9 @@ import { whyNoNode } from './node.js';
 const NEW_ADDRESS = '10.9.0.33';
 const AWAY_TEXT = 'Not there right now';
 
-/** A name that no machine has, and a public address, which this machine has. */
+/** A host name of the web, which false announcements contain. */
 const WEB_NAME = 'evil.example';
+/** A public address in false announcements. The test of these announcements gives it to this machine. */
 const PUBLIC_ADDRESS = '93.184.215.14';
 /** The port of false announcements. */
 const FALSE_PORT = 8080;
@@ -180,8 +181,8 @@ inOwnNetwork(import.meta.url, () => {
       // Only the last announcement makes this text, because its node has another interface (odio-api).
       await inEveryEngine((page) => page.sees('Opens its own page'));
       // The policy of a page permits the nodes that are known when the page is loaded. The page that was
-      // loaded before the announcements could not send requests to `far.local`. The page that is loaded now
-      // may send them, and shows the room of this false host as away.
+      // loaded before the announcements could not send requests to `far.local`. The policy of the page that
+      // is loaded now permits this host. The browsers do not resolve its name, so its room is away.
       await inEveryEngine(async (page) => {
         await open(page);
         await page.sees(AWAY_TEXT);

@@ -31,7 +31,8 @@ mkdir -p /run/systemd/nspawn
 ROOT=$DIR/root
 mount -t overlay tonearm-node -o "lowerdir=$LOWER,upperdir=$DIR/upper,workdir=$DIR/work" "$ROOT"
 
-# Only units that the packages themselves enable start on the node, and none that this machine's administrator enabled.
+# The folders of /etc have the units that packages and the administrator have enabled on this machine. None of
+# these units starts on the node. Only units start that the packages' own files below /usr enable.
 rm -rf "$ROOT"/etc/systemd/system/* "$ROOT"/etc/systemd/user/* "$ROOT"/etc/rc?.d/* "$ROOT"/var/lib/systemd/linger
 rm -rf "$ROOT"/var/log/journal "$ROOT"/etc/polkit-1/rules.d/*
 : > "$ROOT/etc/fstab"

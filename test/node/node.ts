@@ -152,8 +152,8 @@ export class Node extends Container {
   }
 
   /**
-   * Installs the form of the package that runs on the system's Node. An empty package `nodejs`
-   * (`buildStandIn`) satisfies the dependency on Node, unless a package `nodejs` is installed already.
+   * Installs the form of the package that runs on the system's Node.js. An empty package `nodejs`
+   * (`buildStandIn`) satisfies the dependency on Node.js, unless a package `nodejs` is installed already.
    */
   async installPlain(): Promise<string> {
     const present = await this.root('dpkg-query', '--show', 'nodejs');
@@ -207,8 +207,8 @@ export class BootedNode {
   readonly node = (): Node => this.#booted ?? assert.fail('the node has not booted');
 
   /**
-   * Boots the node, and copies packages to it. `packages` has the builder's arguments for each of them. The
-   * package that stands in for Node's comes with them.
+   * Boots the node, and copies packages to it. Each list in `packages` has the arguments of `buildPackage`
+   * for one package. `buildPackages` adds the empty package `nodejs` of `buildStandIn`.
    */
   async boot(...packages: readonly (readonly string[])[]): Promise<void> {
     const [folder] = await Promise.all([packages.length > 0 && buildPackages(packages), this.#boot()]);

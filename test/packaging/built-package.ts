@@ -141,8 +141,8 @@ export function flagsOf(tree: string, command = 'usr/bin/tonearm'): readonly str
  * tests do not compress packages.
  */
 export function lintian(file: string): Promise<string> {
-  // lintian leaves files behind in TMPDIR.
   const tarballs = ['control', 'data'].map((part) => `uses-no-compression-for-${part}-tarball`);
   const options = ['--allow-root', '--profile=debian', '--fail-on=none', '--suppress-tags', tarballs.join()];
+  // lintian leaves files behind in TMPDIR.
   return output('env', `TMPDIR=${temporaryFolder()}`, 'lintian', ...options, file);
 }

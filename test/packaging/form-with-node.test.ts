@@ -26,7 +26,7 @@ test(`the form with Node for Debian ${FORM.debian} loads each of its late parts`
   await loadsItsLateParts(t, {
     entry: join(tree, 'usr/lib/tonearm/main.js'),
     nodeArguments: flagsOf(tree),
-    // `shift` removes this machine's Node, and that of the package takes its place.
+    // `$1` is the Node of the package, and `$2` is this machine's Node. `shift 2` removes both.
     launcher: ['sh', '-c', 'node=$1; shift 2; exec "$node" "$@"', 'sh', join(tree, 'usr/lib/tonearm/node')],
   });
 });

@@ -58,6 +58,7 @@ describe('the image', { skip: lacks({ programs: PROGRAMS, root: true }) }, () =>
 
   test('the name of each blob is its digest', () => {
     const names = readdirSync(path('layout/blobs/sha256'));
+    // The blobs are the configuration, the layer and the manifest.
     assert.equal(names.length, 3);
     for (const name of names) {
       const hash = createHash('sha256').update(readFileSync(path('layout/blobs/sha256', name)));

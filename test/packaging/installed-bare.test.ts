@@ -187,6 +187,7 @@ for (const debian of ['12', '13']) {
       assert.equal((await node().ask('GET', '/server')).status, 200);
       assert.notEqual(await propertyOfAnn('MainPID'), earlier.pid);
       assert.equal(await runAsAnn(settings), earlier.settings);
+      // install.sh keeps the new and the old files in folders `.tonearm.*` while it replaces them.
       const leftOver = await node().root('find', '/home/ann', '-name', 'gone.1', '-o', '-name', '.tonearm.*');
       assert.equal(leftOver.stdout, '');
     });

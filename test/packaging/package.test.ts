@@ -288,8 +288,9 @@ describe('the packages', { skip }, () => {
     const trees = await Promise.all(['amd64', 'armhf'].map((name) => treeOf(name)));
     const scripts = 'bin/tonearm sbin/tonearm-setup lib/systemd/user/tonearm.service'.split(' ');
     const upgrade = ['tonearm-detect', 'tonearm-upgrade'].map((name) => `lib/tonearm/upgrade/${name}`);
-    const control = ['prerm', 'postinst', 'postrm'].map((name) => `../DEBIAN/${name}`);
-    for (const file of [...scripts, ...upgrade, ...control].map((path) => join('usr', path))) {
+    const installed = [...scripts, ...upgrade].map((path) => `usr/${path}`);
+    const control = ['prerm', 'postinst', 'postrm'].map((name) => `DEBIAN/${name}`);
+    for (const file of [...installed, ...control]) {
       for (const tree of trees) assert.doesNotMatch(readFileSync(join(tree, file), 'utf8'), PLACEHOLDER);
     }
   });

@@ -100,7 +100,7 @@ describe('the tarballs', { skip: lacks({ programs: ['tar', 'gzip', 'npm'] }) }, 
       entry: join(tree, 'lib/tonearm/main.js'),
       nodeArguments: flagsOf(tree, 'bin/tonearm'),
       // contract/daemon.ts puts this machine's Node behind the launcher. The script starts the Node of the
-      // tarball in its place. `shift 2` removes both paths from the arguments.
+      // tarball instead. `shift 2` removes the paths of these two Nodes from the arguments.
       launcher: ['sh', '-c', 'node=$1; shift 2; exec "$node" "$@"', 'sh', join(tree, 'lib/tonearm/node')],
     });
   });

@@ -66,7 +66,7 @@ const ROWS: readonly Row[] = [
     sent: [0.6, 0.62],
   },
   {
-    title: 'displays no echo of an older value while a finger moves it',
+    title: 'displays no echo of an older value while a finger moves the control',
     inputs: [grab, set(0.6), set(0.7), accepted, known(0.6), accepted, known(0.7), release],
     displayed: [0.5, 0.6, 0.7, 0.7, 0.7, 0.7, 0.7, 0.7],
     sent: [0.6, 0.7],

@@ -33,8 +33,8 @@ function answerAfter(ms: number, signal: AbortSignal): Promise<void> {
 const STEP_MS = 50;
 
 /**
- * Starts a liveness whose requests are answered while `state.isAnswering`. `advance` moves the clock in
- * steps, calls `onStep` in each, and lets the answers come.
+ * Starts a `Liveness`. Its requests are answered while `state.isAnswering` is true. `advance` moves the
+ * clock in steps, calls `onStep` in each, and lets the answers come.
  */
 function startLiveness(answerDelayMs = 0) {
   const state = {
@@ -86,6 +86,7 @@ test('the page sends no request while events arrive, nor while it rests', async 
 test('the page shows within a second that there is no answer, and that there is one again', async () => {
   const { state, liveness, advance } = startLiveness();
   await advance(730);
+  // The page must show the loss within a second of this sign of life.
   liveness.noteAlive();
 
   state.isAnswering = false;
@@ -110,7 +111,7 @@ for (const delayMs of [900, 2000]) {
   });
 }
 
-test('answers that become slow are reported as a loss only until the page knows how slow they are', async () => {
+test('slow answers are reported as a loss only until the page knows their latency, and quick answers make requests frequent again', async () => {
   const { state, advance } = startLiveness(10);
   await advance(5000);
   state.answerDelayMs = 2000;

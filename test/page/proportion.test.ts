@@ -75,7 +75,7 @@ test('a slow room gets only the newest of the volumes that waited for it, and de
   assert.deepEqual(sent.slice(4).sort(), ['quick 0.1', 'slow 0.1']);
 });
 
-test('a room that has refused a volume still gets the next one, which its newest function sends', async () => {
+test('a room that has refused a volume still gets the next one, sent by the newest `setVolume` of the room', async () => {
   const [room] = roomsWith(0.5);
   assert.ok(room);
   const firstAnswer = new Deferred<'accepted' | 'refused'>();
@@ -126,6 +126,7 @@ test('a room whose record comes late keeps its proportion, until the room has ha
   // The second room was never set to 0.6 here. So the proportion is 0.8 to 0.6 from now on.
   assert.deepEqual(await set(0.2, 0.4, 0.6), [0.2, 0.15], 'somebody else has set the second room just now');
   mock.timers.tick(SETTLE_MS);
-  // The page has set the second room to 0.4 before, but a record so late no longer counts as that volume's.
+  // Records of the second room had 0.4 before. After `SETTLE_MS`, a record with 0.4 no longer counts as such
+  // an older record.
   assert.deepEqual(await set(0.8, 0.2, 0.4), [0.8, 0.4], 'somebody else has set the second room');
 });

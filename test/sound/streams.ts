@@ -65,8 +65,8 @@ class SoundConnection {
   ask(command: number, ...fields: wire.Bytes[]): Promise<Buffer> {
     const tag = this.#tags++;
     return new Promise((resolve, reject) => {
-      const inVain = (): void => this.#waiting.get(tag)?.(new Error('no answer'));
-      const deadline = setTimeout(inVain, ANSWER_DEADLINE_MS);
+      const failUnanswered = (): void => this.#waiting.get(tag)?.(new Error('no answer'));
+      const deadline = setTimeout(failUnanswered, ANSWER_DEADLINE_MS);
       this.#waiting.set(tag, (answer) => {
         clearTimeout(deadline);
         this.#waiting.delete(tag);

@@ -72,7 +72,7 @@ for (const [what, fields, printed] of TERMINAL_LINES) {
     assert.equal(terminalLine(`${JSON.stringify({ time: TIME, ...fields })}\n`, false), printed));
 }
 
-test('on a terminal every message begins in the same column, whichever backend it is of', () => {
+test('on a terminal the messages of all backends and bridges begin in the same column', () => {
   const columns = CHILD_NAMES.map((backend) => {
     const fields = { time: TIME, level: 'info', backend, msg: 'MESSAGE' };
     return terminalLine(JSON.stringify(fields), false).indexOf('MESSAGE');

@@ -1,4 +1,5 @@
-// Starts an HTTPS server in front of an HTTP server, as a reverse proxy is. It signs its certificate itself.
+// Starts a front: an HTTPS server that passes each request on to an HTTP server, as a reverse proxy does.
+// The front signs its certificate itself.
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';

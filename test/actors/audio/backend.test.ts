@@ -160,7 +160,7 @@ describe('a lost server', DEADLINE, () => {
     await until('the first wait has begun again', () => waitsMs()[2] === FIRST_MS);
   });
 
-  test('a server that sends nothing is noticed by the regular reading that happens once a minute', async (t) => {
+  test('a server that no longer answers is noticed by the regular reading', async (t) => {
     const { server, recorder } = await startOnScriptedServer(t, ordinaryHandler, {
       timing: { reconcileMs: 20, requestMs: 50 },
     });
@@ -189,7 +189,8 @@ describe('a lost server', DEADLINE, () => {
     const { server } = await startOnScriptedServer(t, nameless, { timing: { reconcileMs: 20, stableMs: 0 } });
     await until('four connections', () => server.count(COMMAND.auth) >= 4);
 
-    // The first three connections last for 1, 2 and 4 readings, and not for one each.
+    // The first three connections last for 1, 2 and 4 readings. If each lasted for one, there would be no
+    // more readings than connections.
     const reads = server.count(COMMAND.getSinks);
     const connections = server.count(COMMAND.auth);
     assert.ok(reads >= connections + 2, `${reads} readings of ${connections} connections`);
@@ -221,7 +222,7 @@ describe('events', DEADLINE, () => {
 });
 
 describe('commands', DEADLINE, () => {
-  /** A server of each kind sends the event about a command just before its answer to this request. */
+  /** For each kind of server: the request that it answers just after it sends the event about a command. */
   const answeredAfterEvent = { PipeWire: COMMAND.setInputVolume, PulseAudio: COMMAND.getInput };
   for (const [kind, command] of Object.entries(answeredAfterEvent)) {
     test(`the record that a command changes is read only once, though the server sends an event about it, as ${kind} does`, async (t) => {

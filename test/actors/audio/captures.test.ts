@@ -13,9 +13,9 @@ const UNKNOWN_CODE = 20;
 
 test('a capture that comes while the captures are read is read afterwards, also if the server refuses the first read', () => {
   const { session } = ready();
-  let reads = 0;
+  let successfulReads = 0;
   const captures = new Captures(() => {
-    reads += 1;
+    successfulReads += 1;
   });
   captures.begin({
     request: (command, args, settle) => session.request(command, args, 0, settle, 1_000),
@@ -26,8 +26,8 @@ test('a capture that comes while the captures are read is read afterwards, also 
   captures.onEvent({ facility: 'source-output', type: 'new', index: 9 });
 
   session.receive(error(FIRST_READ_TAG, UNKNOWN_CODE));
-  assert.equal(reads, 0);
+  assert.equal(successfulReads, 0);
 
   session.receive(reply(SECOND_READ_TAG));
-  assert.equal(reads, 1);
+  assert.equal(successfulReads, 1);
 });

@@ -139,7 +139,7 @@ const serverChanged = event('serverChange', NOWHERE);
 const PATIENT = { switchMs: 3_600_000, commandMs: 3_600_000 };
 
 describe('a card', DEADLINE, () => {
-  test('is published with what the server reports of each profile, and its output has the name of the card', async (t) => {
+  test('is published with the availability of each profile, and the record of its output names the card', async (t) => {
     const { recorder } = await startNode(t);
     const profileRecord = (name: string, outputs: number, available: string) => {
       return { name, description: `Profile ${name}`, available, outputs, inputs: 0 };
@@ -268,7 +268,7 @@ describe('a card', DEADLINE, () => {
         return [...events, serverChanged, event('cardChange', CARD)];
       };
     },
-    'PipeWire, a node at a time': (world) => {
+    'PipeWire, in three steps': (world) => {
       const steps = [
         () => {
           world.sinks.delete(0);

@@ -24,6 +24,9 @@ import { serverInfo, sinkInfo, sinkInputInfo } from './sound-records.js';
 const FULL = RAW_NORM;
 const HALF = RAW_NORM / 2;
 
+/** PA_ENCODING_AC3_IEC61937 of PulseAudio. */
+const AC3_ENCODING = 2;
+
 const PORT = { description: '', priority: 0, available: 0, availabilityGroup: undefined, type: 0 };
 
 function stateWithSound(): SoundState {
@@ -36,7 +39,7 @@ function stateWithSound(): SoundState {
   state.putSinkInput(sinkInputInfo(5, 'News', { volume: [FULL, HALF] }));
   state.putSinkInput(sinkInputInfo(6, 'Pass', { hasVolume: false, sink: 3 }));
   state.putSink(sinkInfo(4, 'cinema'));
-  state.putSinkInput(sinkInputInfo(7, 'Film', { sink: 4, format: { encoding: 2, props: {} } }));
+  state.putSinkInput(sinkInputInfo(7, 'Film', { sink: 4, format: { encoding: AC3_ENCODING, props: {} } }));
   state.putSinkInput(sinkInputInfo(8, 'Filter', { volumeWritable: false, sink: 1 }));
   state.putSink(sinkInfo(10, 'twin'));
   state.putSink(sinkInfo(11, 'twin'));
@@ -193,7 +196,7 @@ describe('where the volume of kitchen is limited to 0.5', () => {
   }
 });
 
-test('a volume step that changes nothing sends no request', () => {
+test('a volume step upwards at full volume sends no request', () => {
   const command: SoundCommand = { do: 'delta', target: output('kitchen'), delta: 0.2 };
   assert.deepEqual(planCommand(stateWithSound(), command), { kind: 'nothing' });
 });

@@ -77,7 +77,7 @@ describe('the time limit of a command starts when it arrives', DEADLINE, () => {
   });
 });
 
-test('commands for other outputs overtake the commands for a sleeping output, which keep their output and their order', async () => {
+test('commands for other outputs overtake the commands for a sleeping output, which stay in order and do not follow a new default output', async () => {
   const state = stateWithSound();
   state.putSink(sinkInfo(1, 'kitchen'));
   state.putServer(serverInfo({ defaultSink: 'living' }));
@@ -97,6 +97,7 @@ test('commands for other outputs overtake the commands for a sleeping output, wh
   );
 
   const commands: readonly SoundCommand[] = [
+    // The default output is `living` when this command arrives, so the command is for `living`.
     { do: 'mute', target: { kind: 'server' }, muted: true },
     { do: 'volume', target: { kind: 'output', ref: 'living' }, volume: 0.5 },
     { do: 'default', output: 'kitchen' },

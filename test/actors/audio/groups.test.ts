@@ -80,6 +80,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
 
     test('a group stays when the daemon ends, is found again, and is removed when it is no longer configured', async (t) => {
       const { server, recorder, backend } = await startWithSinks(t, OUTPUTS);
+      // This group stands for one of another program, so the daemon must not unload it.
       await server.pactl('load-module', 'module-combine-sink', 'sink_name=both', 'slaves=living,kitchen');
       await until('the group is published', () => recorder.output('tonearm.all'));
       const modulesBefore = await listGroupModules(server);

@@ -122,6 +122,7 @@ test('inputs beyond the limit have no record, and the log reports this once', ()
   publisher.update(state);
   assert.deepEqual(recorder.logs, ['warn: too many inputs: some are left out']);
 
+  // SOURCES_MAX_RECORDS is 16, so these last two inputs had no record before.
   state.sources.replace(mikes.slice(-2), new Set());
   publisher.update(state);
   assert.deepEqual(

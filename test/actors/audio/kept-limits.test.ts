@@ -106,6 +106,7 @@ describe('an output whose stored volume is above its limit', DEADLINE, () => {
 
   test('is not set back when others have set its volume', async (t) => {
     const { amplifier, backend, recorder, server } = await startNode(t);
+    // No command came before this change, so the backend counts it as a change by others.
     server.responder.send(amplifier.restore());
     await until('the volume of others is published', () => recorder.output('living')?.volume === 1);
 

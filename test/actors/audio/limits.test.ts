@@ -249,7 +249,7 @@ const BLUETOOTH: Readonly<Record<string, Partial<SinkInfo>>> = {
   'by its name': { name: 'bluez_sink.AA_BB_CC_DD_EE_FF.a2dp_sink' },
 };
 
-describe('an output that appears with a volume above its limit', () => {
+describe('an output that appears, and whose volume then rises above its limit', () => {
   /** The ids of the outputs that are set back when a second output has appeared after the first reading. */
   function idsToSetBack(fields: Partial<SinkInfo>, takeAtMs: number): readonly string[] {
     let now = 0;

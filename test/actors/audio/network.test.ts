@@ -63,6 +63,7 @@ inOwnNetwork(import.meta.url, () => {
         const { enabled, addresses, port, cookie, commands } = await network();
         assert.deepEqual([enabled, addresses, port], [true, [HOUSE_ADDRESS], 4801]);
         assert.equal(cookie, kind === 'pulseaudio' ? 'required' : 'unused');
+        // computer-lines.ts has two uses, a program and an output, for each kind of sound server.
         assert.equal(commands.length, 4);
         for (const { lines } of commands) assert.match(lines.at(-1) ?? '', /tcp:10\.9\.0\.1:4801 /);
 

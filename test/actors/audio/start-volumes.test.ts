@@ -43,7 +43,7 @@ function startService(folder: string) {
     };
     const log = () => undefined;
     const volumes = new StartVolumes({ state, wishes: WISHES, knownOutputs, clock, log, run });
-    /** Handles the outputs that are in the state, lets time pass, and returns the commands since then. */
+    /** Updates the volumes from the outputs in the state, lets time pass, and returns the new commands. */
     const commandsAfter = async (ms = SETTLED_MS): Promise<readonly SoundCommand[]> => {
       volumes.update();
       await knownOutputs.enterLife(cookie);

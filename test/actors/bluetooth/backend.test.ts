@@ -533,7 +533,7 @@ test('a battery whose charge is unknown is left out of the record', async (t) =>
   await until('the battery is published', () => recorder.firstKnown?.battery === 100);
 });
 
-test('a connection that takes long is accepted before its outcome, and tried once; its failure makes an event even if no record changes', async (t) => {
+test('a connection that takes long is accepted before its outcome, and a second request meanwhile is refused; its failure makes an event even if no record changes', async (t) => {
   const { bluez, recorder, backend, clock, sendCommand } = await startBackend(t, {}, withPhone);
   let fail = (): void => undefined;
   bluez.onCall.set('Connect', async () => {
@@ -576,6 +576,7 @@ test('if BlueZ hangs, each command waits until its deadline, and no longer', asy
     bluez.misbehaviours.set(member, 'hang');
   for (const verb of ['power_down', 'pairing_mode', 'scan'] as const)
     await sendCommand({ do: verb }, 'timeout');
+  // Before the backend connects a device, it registers its agent. So `connect` hangs in `RegisterAgent`.
   for (const verb of ['connect', 'disconnect', 'forget'] as const)
     await sendCommand({ do: verb, address: PHONE }, 'timeout');
 
@@ -595,6 +596,7 @@ test('the backend follows BlueZ and the adapter as they appear, die and return',
 
   bluez.die();
   await until('BlueZ is gone', () => /^connecting: BlueZ.*not running/.test(recorder.state));
+  // The scripted BlueZ keeps its adapter as it was, so the test makes the adapter invisible for the start.
   bluez.adapter()['Discoverable'] = false;
   await bluez.start();
   await until('BlueZ is back', () => recorder.state === 'up');

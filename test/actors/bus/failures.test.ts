@@ -192,7 +192,7 @@ test('a message that makes dbus-next throw does not delay the answer behind it, 
   assert.deepEqual(owner.notes, ['up']);
 });
 
-test('the compiler and the bus refuse a method that changes something on the system bus, and nothing is sent', async (t) => {
+test('the compiler and the class Bus refuse a method that changes something on the system bus, and nothing is sent', async (t) => {
   const bus = await scriptedBus(() => HONEST, t);
   const owner = new NotingOwner();
   const link = new Bus('none', options(bus.path), owner);
@@ -267,7 +267,7 @@ test('only signals of the owner of a watched name arrive, also when the owner ch
   ]);
 });
 
-test('a bus that is stopped before it is connected reports nothing', async (t) => {
+test('an object of the class Bus that is stopped before it is connected reports nothing', async (t) => {
   const bus = await scriptedBus(() => ({ greet: () => undefined }), t);
   const { owner, link } = startBus(t, options(bus.path));
   while (bus.connections() === 0) await new Promise((resolve) => setImmediate(resolve));

@@ -7,21 +7,22 @@ import { temporaryFolder } from '../../temporary-folder.js';
 export class PrivateBus {
   readonly path: string;
   readonly address: string;
-  /** Its XDG_DATA_HOME. */
-  readonly #data: string | undefined;
+  /** The XDG_DATA_HOME of the dbus-daemon. */
+  readonly #dataHome: string | undefined;
   #child: ChildProcess | undefined;
 
-  constructor(path: string, data: string | undefined) {
+  constructor(path: string, dataHome: string | undefined) {
     this.path = path;
     this.address = `unix:path=${path}`;
-    this.#data = data;
+    this.#dataHome = dataHome;
   }
 
   readonly paths = () => ({ ok: true, value: [this.path] }) as const;
 
   async start(): Promise<void> {
     const args = ['--session', '--nofork', '--nosyslog', '--print-address', `--address=${this.address}`];
-    const env = { ...process.env, ...(this.#data !== undefined && { XDG_DATA_HOME: this.#data }) };
+    const dataHome = this.#dataHome;
+    const env = { ...process.env, ...(dataHome !== undefined && { XDG_DATA_HOME: dataHome }) };
     const child = spawn('dbus-daemon', args, { stdio: ['ignore', 'pipe', 'ignore'], env });
     this.#child = child;
     await once(child.stdout, 'data');
@@ -41,11 +42,14 @@ export class PrivateBus {
 }
 
 /**
- * Starts a dbus-daemon with a folder of its own; it ends with the test. `data` is its XDG_DATA_HOME: the
- * folder with the services that it may start.
+ * Starts a dbus-daemon, which ends with the test. The socket is in a temporary folder. The dbus-daemon may
+ * start the services below `dataHome`, which is its XDG_DATA_HOME.
  */
-export async function privateBus(t: { after(end: () => unknown): void }, data?: string): Promise<PrivateBus> {
-  const bus = new PrivateBus(`${temporaryFolder(t)}/bus`, data);
+export async function privateBus(
+  t: { after(end: () => unknown): void },
+  dataHome?: string,
+): Promise<PrivateBus> {
+  const bus = new PrivateBus(`${temporaryFolder(t)}/bus`, dataHome);
   t.after(() => bus.kill('SIGKILL'));
   await bus.start();
   return bus;

@@ -45,12 +45,12 @@ function startAvahi(t: TestContext, answerSpecially: SpecialAnswer = () => false
   return scriptedBus(() => ({ call }), t);
 }
 
-/** Starts the bridge of a node that is served at `address`. `node` records what the bridge publishes. */
+/** Starts the bridge of a node that is served at `address`. `recorder` has what the bridge publishes. */
 function startDiscovery(t: TestContext, bus: ScriptedBus, address: string, interfaces = () => INTERFACES) {
   process.env['DBUS_SYSTEM_BUS_ADDRESS'] = `unix:path=${bus.path}`;
-  const node = Object.assign(new Recorder(), { ask: () => assert.fail('the bridge requests nothing') });
+  const recorder = Object.assign(new Recorder(), { ask: () => assert.fail('the bridge requests nothing') });
   const settings = { enabled: true, name: 'Kitchen', nodes: [], trust: true };
-  const bridge = new Discovery(settings, node, { interfaces, clock: systemClock });
+  const bridge = new Discovery(settings, recorder, { interfaces, clock: systemClock });
   t.after(() => bridge.stop());
   /**
    * Reports where the node is served. Each report begins another round (announcer.ts), even if nothing has
@@ -61,7 +61,7 @@ function startDiscovery(t: TestContext, bus: ScriptedBus, address: string, inter
     bridge.applyChanges({ isWhole: true, changes: [served] });
   };
   serve();
-  return { node, serve };
+  return { recorder, serve };
 }
 
 test('if avahi-daemon refuses each name of a service, 32 names are tried before the daemon gives up for a while', async (t) => {
@@ -72,12 +72,12 @@ test('if avahi-daemon refuses each name of a service, 32 names are tried before 
     socket.write(errorReply(serial, 'org.freedesktop.Avahi.CollisionError', 'taken'));
     return true;
   });
-  const { node } = startDiscovery(t, bus, '0.0.0.0');
-  await until('the bridge has given up once', () => node.state !== '');
+  const { recorder } = startDiscovery(t, bus, '0.0.0.0');
+  await until('the bridge has given up once', () => recorder.state !== '');
 
-  assert.match(node.state, /^connecting: avahi-daemon: .*32 names are all in use/);
+  assert.match(recorder.state, /^connecting: avahi-daemon: .*32 names are all in use/);
   assert.equal(triedNames, 32);
-  assert.equal(node.logs.length, 31, 'the log has each further name');
+  assert.equal(recorder.logs.length, 31, 'the log has each further name');
 });
 
 /** A bus whose avahi-daemon leaves the first call of `member` open until `refuse` refuses it. */
@@ -111,7 +111,7 @@ test('if a change comes while a step of an announcement fails, the announcement 
 test('if a change comes while a withdrawal fails, the announcement is withdrawn in the next round', async (t) => {
   const { bus, countCalls, refuse } = await startRefusingOnce(t, 'Free');
   let interfaces = INTERFACES;
-  const { node, serve } = startDiscovery(t, bus, '192.0.2.1', () => interfaces);
+  const { recorder, serve } = startDiscovery(t, bus, '192.0.2.1', () => interfaces);
   await until('the service is announced', () => countCalls('Commit') === 1);
 
   interfaces = [];
@@ -119,7 +119,7 @@ test('if a change comes while a withdrawal fails, the announcement is withdrawn 
   await until('the announcement is being withdrawn', () => countCalls('Free') === 1);
   serve();
   refuse();
-  await until('the announcement is withdrawn', () => node.state.startsWith('up: nothing to announce'));
+  await until('the announcement is withdrawn', () => recorder.state.startsWith('up: nothing to announce'));
   assert.equal(countCalls('Free'), 2);
 });
 
@@ -127,7 +127,7 @@ test('interfaces that cannot be read, because no descriptor is free, are read ag
   const bus = await startAvahi(t);
   let hasDescriptors = false;
   let readings = 0;
-  const { node, serve } = startDiscovery(t, bus, '0.0.0.0', () => {
+  const { recorder, serve } = startDiscovery(t, bus, '0.0.0.0', () => {
     readings += 1;
     if (!hasDescriptors) throw new Error('EMFILE');
     return INTERFACES;
@@ -140,7 +140,7 @@ test('interfaces that cannot be read, because no descriptor is free, are read ag
   hasDescriptors = true;
   serve();
   await until('the service is announced', () => bus.received.some(({ text }) => text.includes('Commit')));
-  assert.deepEqual(node.logs, ['warn: the network interfaces cannot be read']);
+  assert.deepEqual(recorder.logs, ['warn: the network interfaces cannot be read']);
 });
 
 const itemNewSignal = (name: string): Buffer =>
@@ -152,7 +152,7 @@ function foundSignal(name: string, ...txt: readonly string[]): Buffer {
   return signal(AVAHI, AVAHI_RESOLVER, 'Found', 'iissssisqaayu', ...service);
 }
 
-/** Services that are resolved at a time. */
+/** The number of services that may be resolved at the same time (RESOLVERS_MAX in discovery/browser.ts). */
 const SERVICES_MAX = 256;
 
 test('a service that is no node takes no place in the list; services beyond the bound are left out; a lost bus empties the list', async (t) => {
@@ -166,7 +166,7 @@ test('a service that is no node takes no place in the list; services beyond the 
     if (isAttic) socket.write(foundFirst);
     return isAttic;
   });
-  const { node } = startDiscovery(t, bus, '127.0.0.1');
+  const { recorder } = startDiscovery(t, bus, '127.0.0.1');
   const isCalled = (member: string, name = '') =>
     bus.received.some(({ text }) => text.includes(member) && text.includes(name));
   await until('the browser is made', () => isCalled('ServiceBrowserNew'));
@@ -177,24 +177,24 @@ test('a service that is no node takes no place in the list; services beyond the 
       await until('these services have resolvers', () => isCalled('ServiceResolverNew', `other ${service}`));
   }
   for (const name of ['cellar', 'loft']) peer?.write(itemNewSignal(name));
-  await until('a service is left out', () => node.logs.length > 0);
-  assert.deepEqual(node.logs, ['warn: too many services on the network: some are left out']);
+  await until('a service is left out', () => recorder.logs.length > 0);
+  assert.deepEqual(recorder.logs, ['warn: too many services on the network: some are left out']);
 
   // This TXT record has no `api`, so the service is no node.
   peer?.write(foundSignal('other 1', 'txtvers=1'));
   await until('the resolver is ended', () => isCalled('Free', '/resolver'));
   peer?.write(itemNewSignal('attic'));
-  await until('the attic is published', () => node.newest('nodes', 'attic'));
+  await until('the attic is published', () => recorder.newest('nodes', 'attic'));
 
   peer?.write(signal(AVAHI, AVAHI_RESOLVER, 'Failure', 's', 'no answer'));
-  await until('the attic is dropped', () => node.newest('nodes', 'attic') === undefined);
+  await until('the attic is dropped', () => recorder.newest('nodes', 'attic') === undefined);
   peer?.write(foundSignal('attic', 'api=tonearm'));
-  await until('the attic is published again', () => node.newest('nodes', 'attic'));
+  await until('the attic is published again', () => recorder.newest('nodes', 'attic'));
   assert.ok(!isCalled('ServiceResolverNew', 'cellar'), 'the cellar is left out');
   assert.ok(!isCalled('ServiceResolverNew', 'loft'), 'the loft is left out');
 
   peer?.destroy();
-  const drops = () => node.published.filter((line) => line === 'drop nodes attic');
+  const drops = () => recorder.published.filter((line) => line === 'drop nodes attic');
   // The signal `Failure` above has caused the first drop.
   await until('the list is empty', () => drops().length === 2);
 });
@@ -214,8 +214,8 @@ test('a resolver with an invalid path makes the bridge reconnect, and a refused 
     socket.write(isRefused ? errorReply(serial, 'a.InvalidServiceName') : reply(serial, 's', 'no path'));
     return true;
   });
-  const { node } = startDiscovery(t, bus, '127.0.0.1');
+  const { recorder } = startDiscovery(t, bus, '127.0.0.1');
   const browserCalls = () => bus.received.filter(({ text }) => text.includes('ServiceBrowserNew'));
   await until('the bridge browses again', () => browserCalls().length === 2);
-  assert.equal(node.published.filter((line) => line.startsWith('connecting')).length, 1);
+  assert.equal(recorder.published.filter((line) => line.startsWith('connecting')).length, 1);
 });

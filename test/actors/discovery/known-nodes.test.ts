@@ -99,7 +99,7 @@ test('a node that is configured by a name has the address that answered; a node 
   assert.deepEqual(origins(), ['http://10.8.0.4']);
 });
 
-test('a configured node may be this node itself', () => {
+test('a configured node that has an address of this node is this node itself only if it has the port of this node', () => {
   const { nodes, list } = createKnownNodes();
   nodes.setConfigured([
     configuredNode('http://10.8.0.3:8018', '10.8.0.3', true),

@@ -67,7 +67,7 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     });
   }
 
-  test('has an owner that answers each question, unless the question is retained', async (t) => {
+  test('has an owner that answers each question, also if the broker retains an old question', async (t) => {
     const topic = 'house/asked';
     const spy = await spyOn(t, topic);
     await spy.publish(`${topic}/who`, 'long ago', { retain: true });

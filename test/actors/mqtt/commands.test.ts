@@ -93,7 +93,8 @@ const ROWS: readonly Row[] = [
   ['audio/outputs/x/mute/set', ' OFF ', ['muteOutput x', { muted: false }]],
   ['audio/inputs/x/mute/set', '"toggle"', ['muteInput x', {}]],
   ['audio/clients/x/mute/set', 'loud', ['none x']],
-  // These objects are unusual: empty, broken, too long or too deep. The last has brackets only in a text.
+  // These objects are unusual: empty, broken, too long or too deep. Only 32 levels are parsed (topics.ts),
+  // and the object itself is the first level. The last object has brackets only in a text.
   ['players/mpv/set', '{}', ['setPlayerVolume mpv', {}]],
   ['audio/server/set', '{"__proto__": 1}', ['setServerVolume', JSON.parse('{"__proto__": 1}')]],
   ['players/mpv/set', '{"volume": 1', ['setPlayerVolume mpv', '{"volume": 1']],

@@ -220,15 +220,15 @@ test('a player has a cover, a volume, a stop button and a switch of shuffle', ()
 });
 
 test('a button checks for upgrades where a check can run', () => {
-  const buttonOf = (canCheck: boolean, control = true) => {
+  const buttonPayload = (canCheck: boolean, control = true) => {
     const record = { current: '', latest: '', run: { state: 'idle' }, can_check: canCheck };
     const upgrade = put('upgrade', '', { ...record, can_upgrade: false, upgrade_available: false });
     const { components } = new AnnouncedNode({ control }, [...WHOLE_NODE, upgrade]).message();
     return components['update_check']?.['payload_press'];
   };
-  assert.equal(buttonOf(true), 'check');
-  assert.equal(buttonOf(false), undefined);
-  assert.equal(buttonOf(true, false), undefined, 'a node that takes no commands');
+  assert.equal(buttonPayload(true), 'check');
+  assert.equal(buttonPayload(false), undefined);
+  assert.equal(buttonPayload(true, false), undefined, 'a node that takes no commands');
 });
 
 const LOOPBACK = { address: '127.0.0.1', family: 'IPv4', internal: true } as const;

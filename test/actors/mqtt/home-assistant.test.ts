@@ -109,7 +109,7 @@ test('the entities of a backend that is not up are kept', () => {
   assert.deepEqual(node.sequence(retained), []);
 });
 
-test('without mqtt.homeAssistant nothing is published', () =>
+test('without mqtt.homeAssistant the retained device message is removed', () =>
   assert.equal(new AnnouncedNode({ homeAssistant: false }).text('whatever is there'), ''));
 
 test('a retained device message that is not valid is overwritten', () => {

@@ -146,7 +146,7 @@ test('the default output is published again after the device message if it was r
   assert.deepEqual(publishInRounds(node, renamed(2, 'kitchen', 'Larder')), once);
 });
 
-test('the device message follows if a unit of the system comes while a unit of the user with its name goes', () => {
+test('the device message is published anew if a unit of the system replaces a unit of the user that has the same name', () => {
   const node = publishedNode(true);
   const rounds = publishInRounds(
     node,

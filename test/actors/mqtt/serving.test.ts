@@ -210,7 +210,7 @@ test('a status that others overwrite, as the will of a lost connection does, is 
   }
 });
 
-test('a bridge that is stopped while it reads the files of its first attempt dials no broker', async (t) => {
+test('a bridge that is stopped while its first attempt prepares the connection dials no broker', async (t) => {
   const broker = new ScriptedBroker();
   const node = nodeOn(t, broker);
   await node.stop();

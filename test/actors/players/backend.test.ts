@@ -32,6 +32,8 @@ const test = testsNeeding({ programs: ['dbus-daemon', 'busctl'] });
 const PLAYERS_MAX = 32;
 /** Commands of one player that may be under way. */
 const COMMANDS_MAX = 8;
+/** The bus's answer to a request for a name that another connection owns: the request is in the queue. */
+const IN_QUEUE = 2;
 
 test('a name whose service the bus could start is no player, and the service is not started', async (t) => {
   const dataHome = temporaryFolder(t);
@@ -51,7 +53,7 @@ test('when a player leaves, its name passes to the next player in the queue of t
   const first = await start('shared', { Volume: new Variant('d', 0.1) });
   const next = await ScriptedPlayer.connect(t, bus);
   next.properties[PLAYER_INTERFACE] = { Volume: new Variant('d', 0.9) };
-  assert.equal(await next.requestName('shared'), 2);
+  assert.equal(await next.requestName('shared'), IN_QUEUE);
 
   first.leave();
   await recorder.until('the other player is published', 'shared', ({ volume }) => volume === 0.9);

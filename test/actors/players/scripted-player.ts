@@ -116,7 +116,7 @@ export class ScriptedPlayer {
     this.#bus.send(Message.newSignal(PLAYER_PATH, iface, member, signature, [...body]));
   }
 
-  /** Answers each GetAll that hangs with these properties. */
+  /** Sends these properties as the answer to each call that hangs. */
   answerHung(properties: Properties): void {
     for (const message of this.#hung.splice(0)) this.#sendProperties(message, properties);
   }

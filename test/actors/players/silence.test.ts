@@ -130,7 +130,7 @@ test('if a player cannot be silenced, the log says that a player plays on beside
   );
 });
 
-test('a player that begins to play while the start waits for a player that hangs silences the others', async (t) => {
+test('if a player begins to play while the backend still waits at its start for a player that hangs, the others are silenced', async (t) => {
   const manual = new ManualClock();
   // The start waits a second. This timer does not move, so the start does not end.
   const after: Clock['after'] = (ms, callback) => (ms < 1_000 ? systemClock : manual).after(ms, callback);

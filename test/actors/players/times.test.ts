@@ -178,6 +178,7 @@ test('a player that changes while it is read is read again, because either the a
   player.change({ Volume: new Variant('d', 0.7) });
   player.answerHung({ Volume: new Variant('d', 0.5) });
   await until('the player is read again', () => readingCount() === 3);
+  // The answer above lacks `CanPlay`, so only the third reading can make `can_play` true again.
   const isLast = (record: PlayerRecord) => record.volume === 0.7 && record.capabilities.can_play;
   await recorder.until('the last state is published', 'scripted', isLast);
 });
@@ -204,9 +205,10 @@ test('a burst of 20 000 changes costs few events; its last state and the changes
   // In each second at most 200 signals are applied (player-signals.ts), and the player is read once.
   const events = recorder.published.length - publishedBefore;
   assert.ok(events < 400, `${events} events`);
-  const readings = flooder.calls.length;
-  // The flooder was read once when it appeared, and about once a second while its signals were ignored.
-  assert.ok(readings > 2 && readings < 200, `${readings} calls`);
+  const readingCount = flooder.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
+  // The flooder was read when it appeared, and about once a second while its signals were ignored. Each
+  // reading takes several calls.
+  assert.ok(readingCount >= 2 && readingCount < 100, `${readingCount} readings`);
 
   flooder.change({ Volume: new Variant('d', 0.5) });
   await recorder.until('the flooding player is followed again', 'flooder', ({ volume }) => volume === 0.5);

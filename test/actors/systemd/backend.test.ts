@@ -45,7 +45,7 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
   };
 }
 
-test("a unit's record is dropped, and its log is refused, when a reading finds an internal unit's name among its names", async (t) => {
+test("a unit's record is dropped, and its log is refused, once the unit has the name of an internal unit, too", async (t) => {
   const { manager, recorder, countNotIn, readLog, pass } = setUp(t);
   await manager.up();
   assert.equal(countNotIn('inactive'), 0);

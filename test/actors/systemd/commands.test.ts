@@ -63,7 +63,7 @@ test('a service that has just begun to run has 100 ms to fail, and no more', asy
   assert.deepEqual([answers, clock.timers], [['ok'], 0]);
 });
 
-test('a service that fails within these 100 ms is refused at once', async (t) => {
+test('the start of a service that fails within 100 ms after its start job is refused at once', async (t) => {
   const { clock, manager, answers } = await startUnit(t, 'x.service', RUNS);
   manager.sendChange('x.service', { ActiveState: 'failed', SubState: 'failed' });
   await settle();

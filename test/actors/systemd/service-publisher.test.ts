@@ -173,7 +173,7 @@ const ROWS: readonly Row[] = [
   ['a masked unit exists', { loadState: 'masked' }, 'masked', DEAD],
   ['a loaded unit without a file exists', RUNNING_FACTS, undefined, RUNNING],
   [
-    'a unit that is deleted while it runs exists',
+    'a running unit still exists after its file is deleted',
     { ...RUNNING_FACTS, loadState: 'not-found' },
     undefined,
     RUNNING,
@@ -200,7 +200,7 @@ test('the url is passed through, and no field of a record is undefined', () => {
   assert.ok(!Object.values(record).includes(undefined as never));
 });
 
-test('a description of the largest size is cut at its end', () => {
+test('a description of 1 MiB is cut to its first 1024 characters and three dots', () => {
   const { description } = serviceRecord(WATCHED, { ...LOADED, description: 'x'.repeat(1 << 20) }, undefined);
   assert.equal(description, `${'x'.repeat(1024)}...`);
 });

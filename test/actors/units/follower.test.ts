@@ -154,7 +154,7 @@ test('the unit behind an alias is watched', async (t) => {
   assert.equal(activeState(), 'active');
 });
 
-test('a wait for a state ends when it is reached, also while a reload keeps it from being published', async (t) => {
+test('a wait for a state ends when the unit has this state, also while a reload keeps the state from being published', async (t) => {
   const { follower, manager, takeEvents } = await setUpConnected(t);
   const reached = follower.waitUntil(NAME, ({ facts }) => facts.activeState === 'failed', 1_000);
 

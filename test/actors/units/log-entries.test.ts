@@ -39,6 +39,7 @@ for (const [what, field, message] of MESSAGES) {
 
 test('an entry whose priority is missing or invalid has priority 6, which is information', () => {
   const entries = entriesOf(TIMESTAMP, { ...TIMESTAMP, PRIORITY: '9' }, { ...TIMESTAMP, PRIORITY: '0' });
+  // The last line is the oldest entry, so its valid priority comes first.
   const priorities = entries.map(({ priority }) => priority);
   assert.deepEqual(priorities, [0, 6, 6]);
 });

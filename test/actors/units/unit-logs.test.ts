@@ -103,7 +103,8 @@ function remainingChildren(): readonly string[] {
 
 test('a reading whose journalctl hangs ends with `timeout`, but takes one of four places until journalctl has ended; no process is left', async () => {
   const clock = new ManualClock();
-  // Each journalctl adds a line of two bytes when it starts.
+  // Each journalctl adds a line of two bytes when it starts. The flag `a+` creates the file if no journalctl
+  // has started yet.
   const marks = join(folder, 'marks');
   const logs = new UnitLogs(clock, writeScript('hangs', `echo x >> ${marks}; exec sleep 1000`));
   const query = { scope: 'user', unit: 'x.service', lines: 1 } as const;

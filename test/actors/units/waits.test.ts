@@ -42,7 +42,7 @@ test('a wait that begins after its job has ended gets the result, if the job is 
   assert.equal(waits.awaitedJobs().length, 1, 'the wait for an older job gets no result');
 });
 
-test('a wait from before a reading ends if its unit was read and no longer has the job; all other waits go on', async () => {
+test('after a reading, an earlier wait ends if its unit was read and no longer has the job; all other waits go on', async () => {
   const { waits, wait } = setUp();
   const waitForGoneJob = wait('/job/1', 'a');
   void wait('/job/2', 'b');

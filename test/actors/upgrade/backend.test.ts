@@ -83,7 +83,7 @@ test('a corrupt state file is a warning, and counts as no run', async (t) => {
   assert.deepEqual(infoRecord('run'), { state: 'idle' });
 });
 
-test('a saved run of systemd has failed if no upgrade unit is configured any more', async (t) => {
+test('a saved run that systemd had started becomes failed if no upgrade unit is configured any more', async (t) => {
   const savedRun =
     '{"state":"running","origin":"systemd","started_at":"1970-01-01T00:00:01Z","boot":"boot","manager":"1","unit":"up.service"}';
   const { infoRecord } = await startBackend(t, {}, savedRun);

@@ -28,7 +28,7 @@ test('valid lines are relayed unchanged, whatever their size and their other fie
   }
 });
 
-test('a carriage return at the end of a line is cut, and between tokens it becomes a space', () => {
+test('one carriage return at the end of a line is cut, and each other one outside of strings becomes a space', () => {
   const line = Buffer.from('{"event":"begin",\r"total":3}\r\r');
   assert.equal(parseLine(line)?.text, '{"event":"begin", "total":3} ');
 });

@@ -103,6 +103,7 @@ test('200 connections at once, beside a silent one, lose no line', async (t) => 
   const received = await startListening(t);
   await connectTo(t, received.path);
   const lines = Array.from({ length: 200 }, (_, index) => `{"event":"begin","total":${index}}`);
+  // The second line has no LF. The last line of a connection counts without it, too.
   await Promise.all(lines.map((line) => send(t, received.path, `${line}\n${line}`)));
   const expected = lines.flatMap((line) => [line, line]);
   assert.deepEqual(received.lines.sort(), expected.sort());
@@ -181,7 +182,7 @@ test('a second daemon does not take over the path of a socket before the first d
   assert.deepEqual([first.lines.length, second.lines.length], [1, 1]);
 });
 
-test('one of many daemons that start at once over a stale socket listens', async (t) => {
+test('if several daemons start at once over a stale socket, exactly one of them listens', async (t) => {
   const path = await makeStaleSocket(t);
   const daemons = await Promise.all(Array.from({ length: 8 }, () => startListening(t, path)));
   assert.equal(daemons.filter(({ problem }) => problem === undefined).length, 1);

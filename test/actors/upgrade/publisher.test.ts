@@ -68,8 +68,8 @@ test('only changes are published, and everything again after the bus was lost', 
 
   publisher.up(RUNNING);
   const everything = takePublished();
-  const topics = everything.map((line) => line.split(' ').slice(0, 2).join(' '));
-  assert.deepEqual(topics, ['upgrade.info status', 'upgrade.info run', 'upgrade ', 'up ']);
+  const lineStarts = everything.map((line) => line.split(' ').slice(0, 2).join(' '));
+  assert.deepEqual(lineStarts, ['upgrade.info status', 'upgrade.info run', 'upgrade ', 'up ']);
 
   publisher.setRun(RUNNING);
   publisher.setResult(RESULT);

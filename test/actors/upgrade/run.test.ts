@@ -210,7 +210,7 @@ testRows('signals and replies of systemd come in any order', [
   ['the reply comes last, the run is over', idle, `${START}; failed A job1 bad; job1 failed; accepted`, BAD],
   ['a condition is false', idle, 'accepted; job1 done', BAD],
   ['a oneshot is not over before its job', idle, `accepted; ${START}; inactive A job1`, GOES],
-  ['a service that ends later', idle, `${SERVICE}; active A running`, GOES],
+  ['a service runs on after its start job', idle, `${SERVICE}; active A running`, GOES],
   ['the invocation is known before the reply', idle, `inactive A job1; ${SERVICE}; failed A bad`, BAD],
   ['a condition is false, and the reply comes last', idle, 'accepted over its end', BAD],
   ['a condition is false after a reset', failed, 'inactive B reset; accepted over B; job1 done', BAD],

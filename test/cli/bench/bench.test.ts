@@ -80,9 +80,9 @@ test('the estimate follows from the figures', () => {
 });
 
 for (const [what, alone, crowded, listeners] of [
-  ['a listener that seems to cost nothing makes no infinite number', 2, 2, 10_000],
-  ['listeners that seem to save something make no infinite number', 2, 1, 10_000],
-  ['a change that takes longer than its period leaves no time for listeners', 60, 70, 0],
+  ['the estimate of listeners has a bound if a listener seems to cost nothing', 2, 2, 10_000],
+  ['the estimate of listeners has a bound if listeners seem to save time', 2, 1, 10_000],
+  ['the estimate of listeners is 0 if a change takes longer than its period', 60, 70, 0],
 ] as const) {
   test(what, () => {
     const figures = { cpu_ms_per_change: alone, cpu_ms_per_change_crowded: crowded };

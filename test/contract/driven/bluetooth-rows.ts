@@ -1,6 +1,6 @@
 // Rows of the table (row.ts) about Bluetooth, on a scripted BlueZ with three adapters. `house` has the
-// first, `plain` the second, and `cards` the third. The idle time of `plain`, and the scans and pairing
-// modes of `cards`, are over at once. house.ts adds the loudspeaker `SPEAKER` to the first adapter.
+// first, `plain` the second, and `cards` the third. hasten.ts ends the idle time of `plain`, and the scans
+// and pairing modes of `cards`, at once. house.ts adds the loudspeaker `SPEAKER` to the first adapter.
 
 import assert from 'node:assert/strict';
 import type { BluetoothRecord, DeviceRecord } from '../../../src/protocol/actor/schemas.js';
@@ -69,7 +69,7 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
     title: 'pairing mode ends after pairingTimeout, which BlueZ gets as its own timeout, too',
     run: async ({ cards, bluez }) => {
       await cards.post('/bluetooth/pairing_mode');
-      // `cards` has a pairingTimeout of 17 s (house.ts).
+      // `cards` has a pairingTimeout of 17 s (house.ts). hasten.ts shortens only the daemon's own timer.
       assertCalled(bluez, 'Set DiscoverableTimeout=17');
       await untilRecord(cards, { pairing_active: false, discoverable: false });
     },

@@ -34,7 +34,8 @@ function cardFields(active: string) {
     u32(1), // available
   ]);
   const beforeProfiles = [u32(CARD), text('dac'), u32(NO_INDEX), text('alsa'), u32(PROFILES.length)];
-  const afterProfiles = [text(active), props(textProp('device.description', 'The card')), u32(0)];
+  const noPorts = u32(0);
+  const afterProfiles = [text(active), props(textProp('device.description', 'The card')), noPorts];
   return [...beforeProfiles, ...profiles, ...afterProfiles].flat();
 }
 

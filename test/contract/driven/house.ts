@@ -32,8 +32,8 @@ export const COOKIE = 'c'.repeat(256);
 const HASTENED_S = { scanTimeout: 11, pairingTimeout: 17, idleTimeout: 61 } as const;
 /**
  * A sleep of this length begins its fade at once, too. If nothing plays, there is no fade, and the sleep is
- * over at once. The length is no whole number of minutes, so no other timer has this length. In binary it is
- * exact, and hasten.ts compares exact lengths.
+ * over at once. No other timer of the daemon has this length. In binary it is exact, and hasten.ts compares
+ * exact lengths.
  */
 export const HASTENED_SLEEP_MINUTES = 1.25;
 const HASTEN_URL = new URL('./hasten.js', import.meta.url).href;
@@ -61,6 +61,7 @@ export interface House extends DrivenNode {
   readonly userBus: { readonly address: string };
   /** The path of a file in the folder that the daemons share, such as `result.json`. */
   readonly path: (name: string) => string;
+  /** The path of a file with stereo samples of a sine, for `SoundServer.play`. */
   readonly tone: string;
   readonly ending: Ending;
 }

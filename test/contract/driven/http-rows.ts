@@ -1,5 +1,6 @@
 // Rows of the table (row.ts) about HTTP itself: `api`, `bind`, `logLevel`, and the documents that no backend
-// owns.
+// owns. `plainConfig`, `PLAIN_API` and `BARE_API` (house.ts) have the values of `plain` and `bare` that the
+// rows expect. `house` has the default of each key, except for `api.port`.
 
 import assert from 'node:assert/strict';
 import type { ServerRecord } from '../../../src/protocol/actor/schemas.js';

@@ -41,9 +41,8 @@ export interface NetworkNode extends DrivenNode {
   /** A node without any of the keys that these rows drive. */
   readonly plain: Driver;
   /**
-   * A node that knows `plain`, as `house` does, but trusts the page of no other node. Its environment names
-   * no bus, so it uses the system bus of the machine. No avahi-daemon may run there, because this node must
-   * be without Avahi.
+   * A node that knows `plain`, as `house` does, but trusts the page of no other node. It has no Avahi,
+   * because its system bus is the user's bus of the other nodes.
    */
   readonly wary: Driver;
   readonly avahi: BusService;
@@ -99,7 +98,7 @@ players: {enabled: true, fetchCovers: true}
 `;
   const house = await Driver.start(t, { env, config: config + NO_BACKENDS }, '?snapshot=1');
   const waryConfig = `discovery: {enabled: true, ${nodes}, trust: false}\n`;
-  // The user's bus has no Avahi, so this node knows only the configured one.
+  // The user's bus has no Avahi, so `wary` knows only the node that its configuration names.
   const noAvahi = { DBUS_SYSTEM_BUS_ADDRESS: userBus.address };
   const wary = await Driver.start(t, { env: noAvahi, config: waryConfig + NO_BACKENDS });
   for (const driver of [house, plain])
@@ -135,8 +134,9 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
         avahi.calls.some((call) => call.startsWith('ServiceResolverNew')),
       );
       const txt = [Buffer.from('api=tonearm'), Buffer.from('path=/ui')];
-      const host = ['attic.local', 0, '10.9.0.7', 8018, txt, 0];
-      avahi.emit(RESOLVER, AVAHI_RESOLVER, 'Found', 'iissssisqaayu', ...ITEM, ...host);
+      // The host, the protocol of its address, the address, the port, the TXT record and flags.
+      const resolved = ['attic.local', 0, '10.9.0.7', 8018, txt, 0];
+      avahi.emit(RESOLVER, AVAHI_RESOLVER, 'Found', 'iissssisqaayu', ...ITEM, ...resolved);
       await house.untilEvent('node.updated', (data) => data.includes('"attic"'));
       const nodes = await house.read<readonly NodeRecord[]>('/nodes');
       assert.ok(nodes.some(({ name, port }) => name === 'attic' && port === 8018));
@@ -150,12 +150,13 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
     title:
       'a node that the configuration names is listed with the version that it answers, also without Avahi',
     run: async ({ house, plain, wary }) => {
-      const isAnswered = (nodes: readonly NodeRecord[]) =>
+      const haveReachablePlain = (nodes: readonly NodeRecord[]) =>
         nodes.some(
           ({ port, configured, reachable, version }) =>
             port === plain.daemon.port && configured && reachable && version !== undefined,
         );
-      for (const driver of [house, wary]) await driver.untilRead<readonly NodeRecord[]>('/nodes', isAnswered);
+      for (const driver of [house, wary])
+        await driver.untilRead<readonly NodeRecord[]>('/nodes', haveReachablePlain);
       await wary.daemon.untilBackend('discovery', 'up', /only the nodes of discovery\.nodes/);
     },
   },
@@ -163,7 +164,7 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
     drives: ['key discovery.trust'],
     title: 'the page of a known node may control the players, and with discovery.trust false it may not',
     run: async ({ house, plain, wary }) => {
-      const origin = `http://${OWN_ADDRESS}:${plain.daemon.port}`;
+      const knownOrigin = `http://${OWN_ADDRESS}:${plain.daemon.port}`;
       const accessOf = async (driver: Driver, Origin: string) => {
         const command = await driver.send('POST', '/players/one/pause', undefined, { Origin });
         const read = await driver.send('GET', '/server', undefined, { Origin });
@@ -173,20 +174,20 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
           status: command.status,
           commandOrigin: command.headers['access-control-allow-origin'],
           readOrigin: read.headers['access-control-allow-origin'],
-          mayConnect: policy.includes(`connect-src 'self' ${origin};`),
+          mayConnect: policy.includes(`connect-src 'self' ${knownOrigin};`),
         };
       };
       const refused = { status: 403, commandOrigin: undefined, readOrigin: undefined };
-      assert.deepEqual(await accessOf(house, origin), {
+      assert.deepEqual(await accessOf(house, knownOrigin), {
         status: 202,
-        commandOrigin: origin,
-        readOrigin: origin,
+        commandOrigin: knownOrigin,
+        readOrigin: knownOrigin,
         mayConnect: true,
       });
       // This origin lacks the port, so it is not that of the known node. `mayConnect` is about the page of
       // `house`, which may connect to the known node in any case.
       assert.deepEqual(await accessOf(house, 'http://10.9.0.1'), { ...refused, mayConnect: true });
-      assert.deepEqual(await accessOf(wary, origin), { ...refused, mayConnect: false });
+      assert.deepEqual(await accessOf(wary, knownOrigin), { ...refused, mayConnect: false });
     },
   },
   {

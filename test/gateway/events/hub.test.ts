@@ -118,7 +118,7 @@ for (const [what, deliveries, expected] of PLAYERS) {
         node.publish([changes.flatMap((change) => change(node.world))]);
         consumer.readAll();
       }
-      // A removal is the name of the player; the other events have the player in `data`.
+      // The JSON of a removal has only the player's name. The JSON of other events has the player as `data`.
       const events = consumer.events.slice(1).map(({ type, data }) => {
         const parsed = JSON.parse(data) as { readonly data?: object };
         return `${type} ${JSON.stringify(parsed.data ?? parsed)}`;
@@ -175,7 +175,7 @@ test('levels do not postpone the event "love", which brings the newest id', () =
   assert.ok(node.received(consumer).includes('b-20 server.info "love"'));
 });
 
-/** The marks of all backends that are connecting, except for these. */
+/** The marks of all backends except those `excluded`. Each mark says that its backend is connecting. */
 const marks = (...excluded: readonly Backend[]): readonly string[] =>
   BACKENDS.filter((backend) => !excluded.includes(backend)).map(
     (backend) => ` backend.updated {"backend":"${backend}","state":"connecting","detail":"snapshot"}`,

@@ -31,8 +31,7 @@ export class NodeWorld {
     ...records: readonly (readonly [key: string, record: object])[]
   ): readonly Change[] {
     for (const [key, record] of records) this.records(collection).set(key, record);
-    const texts = new Map(records.map(([key, record]) => [key, JSON.stringify(record)]));
-    return [...texts].map(([key, json]) => ({ kind: 'put', collection, key, json }));
+    return records.map(([key, record]) => ({ kind: 'put', collection, key, json: JSON.stringify(record) }));
   }
 
   putClients(...records: readonly Identified[]): readonly Change[] {

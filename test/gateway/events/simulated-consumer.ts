@@ -95,11 +95,11 @@ export class SimulatedConsumer {
 
   #receive(event: DispatchedEvent): void {
     this.events.push(event);
-    const { marks: snapshotsBefore, actions } = this.model;
+    const { marks: marksBefore, actions } = this.model;
     const actionsBefore = actions.length;
     this.model.apply(event);
     this.names.apply(event);
-    const isMark = this.model.marks > snapshotsBefore;
+    const isMark = this.model.marks > marksBefore;
     const isAction = actions.length > actionsBefore;
     // The missed actions come before the marks, so every action from here on is new.
     if (isMark) this.#nextAction ??= this.#actionsAtOpen + 1;

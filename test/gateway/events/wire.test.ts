@@ -37,7 +37,7 @@ test('the first bytes are a random retry from 2 to 5 s and "connected"', () => {
   assert.deepEqual(first, expected);
 });
 
-test('an unknown name in a query is repeated in a comment at the beginning, which it cannot break out of', () => {
+test('a stream begins with a comment that repeats the unknown names of its query, and no name breaks out of it', () => {
   const [comment, ...otherLines] = firstLines(0, ['audio.update', 'a\nevent: b\r']).split(/\r|\n/);
   assert.equal(comment, String.raw`: ignored, as unknown here: ["audio.update","a\nevent: b\r"]`);
   assert.deepEqual(otherLines.slice(0, 2), ['retry: 2000', 'event: server.info']);

@@ -52,6 +52,7 @@ describe(`faults, seed ${SEED}, ${SOUND}`, { skip }, () => {
     series().takesNoMoreThanBefore());
 
   test('the page has never reloaded, and had no error', async () => {
+    // `PageOnNode.open` has set this property. A reload would have removed it.
     assert.equal(await faultedNode.page.evaluate('window.sameDocument'), true);
     assert.deepEqual(faultedNode.pageErrors, []);
   });

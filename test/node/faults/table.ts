@@ -62,7 +62,11 @@ const NETWORK: readonly GroupedFault[] = [
     undo: LINK_UP,
     isSlow: true,
   },
-  { name: 'the interface is another', do: inTurn(sh('ip link del lan0'), untilTwoRounds), undo: sh(PLUG_IN) },
+  {
+    name: 'the interface is replaced',
+    do: inTurn(sh('ip link del lan0'), untilTwoRounds),
+    undo: sh(PLUG_IN),
+  },
   { name: 'the address goes', do: inTurn(changeAddress('del'), untilTwoRounds), undo: changeAddress('add') },
 ];
 

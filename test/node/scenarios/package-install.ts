@@ -44,7 +44,7 @@ const REFUSED: readonly (readonly [what: string, args: string[], status: number,
 
 /**
  * Paths that tonearm-setup must not read, because reading a FIFO, for example, would never end. Each has the
- * script that makes it in the folder of pi's configuration. An earlier test has made the user bob.
+ * script that makes it in the folder of pi's configuration. The test of the rule has made the user bob.
  */
 const UNREADABLE_PATHS: readonly (readonly [what: string, path: string, make: string])[] = [
   ['a FIFO in the place of the configuration', 'config.yaml', 'mv config.yaml kept; mkfifo config.yaml'],
@@ -224,6 +224,7 @@ export function installScenarios(node: () => Node): void {
       );
       await isRefused(['--user', 'pi', ...twice], 78, output);
     }
+    // 50-setup.yaml has the section `systemd`, because the test with --unit has set up units.
     await node().shell(`printf 'sound_server: {}\nservice_manager: {}\n' > ${CONFIG}/conf.d/10-old.yaml`);
     const sectionRefusal =
       /^tonearm-setup: systemd: is another spelling of service_manager, .* at \/home\/pi\/\S*10-old\.yaml:2; /;

@@ -14,8 +14,8 @@ import { CONFIG, type Node } from '../node.js';
  */
 const INSTALL_SCRIPT = '/opt/checkout/packaging/install.sh';
 /**
- * Paths that packaging does not read. They would take half a gigabyte of the node's memory. The packages'
- * own folders stay, because they show that the packages are installed.
+ * Paths that packaging does not read. They would take half a gigabyte of the node's memory. The folders of
+ * npm packages stay, also empty ones, because packaging/npm-packages.mjs checks that they exist.
  */
 const UNREAD = [
   './.git',

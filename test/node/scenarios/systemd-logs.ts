@@ -20,6 +20,7 @@ const TALKING_SCRIPT = `printf '\\033[31mred\\033[0m\\n'; echo '<3>urgent'; slee
  * secret.service is the upgrade unit below, so both names are hidden.
  */
 const USER_UNIT_NAMES = ['talks.service', 'by-alias.service', 'absent.service', 'secret-alias.service'];
+/** The value of the section `systemd`, and on the next line the whole section `upgrade`. */
 const LOG_UNITS = `{system: [talks.service, absent.service], user: [${USER_UNIT_NAMES.join(', ')}]}
 upgrade: {enabled: true, resultFile: /tmp/none, upgradeUnit: secret.service}`;
 
@@ -41,6 +42,7 @@ export function logScenarios(daemon: SystemdDaemon): void {
       return messages.some((message) => message.includes("Failed with result 'exit-code'")) && messages;
     });
 
+  /** Runs the user's talks.service and the system's. Both starts fail, because the script exits with 3. */
   async function runTalkingUnits(): Promise<void> {
     assert.equal((await daemon.post('talks.service', 'start'))[0], 502);
     await daemon.node.root('systemctl', 'start', 'talks.service');
@@ -104,7 +106,7 @@ export function logScenarios(daemon: SystemdDaemon): void {
     }
   });
 
-  test('the log of a unit with a log namespace of its own is whole', async () => {
+  test("the log of a unit with its own log namespace has the unit's line and systemd's lines about it", async () => {
     const NAMESPACE_FILE = '/etc/systemd/system/talks.service.d/namespace.conf';
     await daemon.node.shell(`usermod --append --groups systemd-journal ${NODE_USER}`);
     const service = "LogNamespace=own\nExecStart=\nExecStart=sh -c 'echo in a namespace; sleep 1; exit 3'\n";

@@ -44,8 +44,8 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     await daemon.beginWith(script);
     const received = await daemon.listen();
     await daemon.start();
-    // journald finds the unit of a script when it reads its first line, and only if the script still runs.
-    // So the gate opens only after this line is in the log.
+    // journald looks up the unit of a script when journald reads the script's first line. It finds the unit
+    // only if the script still runs then. So the gate opens only after the first line is in the log.
     await daemon.logHas('unpacking');
     await daemon.openGate();
     const failed = await daemon.untilRun('failed');

@@ -1,4 +1,5 @@
-// A reader that keeps property lists reads the same as a reader without them, whatever a server sends.
+// A reader that has kept property lists reads the same as a reader that has kept none, whatever a server
+// sends.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -46,7 +47,7 @@ test('a kept list that a later frame cuts short is a violation', () => {
     assert.throws(() => readSinkInputs(whole.slice(0, length), texts), WireError);
 });
 
-test(`a reader with a cache reads the same as a reader without it (seed ${SEED})`, () => {
+test(`a reader whose cache has older lists reads the same as a reader with an empty cache (seed ${SEED})`, () => {
   const random = new SeededRandom(SEED);
   const texts = new TextCache();
   for (let round = 0; round < 300; round += 1) {

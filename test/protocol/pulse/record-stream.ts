@@ -1,5 +1,6 @@
 // The arguments of a record stream as libpulse sends them for a peak meter, in the captured
-// test/golden/client-peak-request.bin. The daemon takes another rate.
+// test/golden/client-peak-request.bin. Only the source differs: libpulse sends its name, and here it has the
+// index 3. The daemon takes another rate.
 
 import { peakStream } from '../../../src/actors/audio/levels.js';
 

@@ -14,6 +14,7 @@ const AUTH = 8;
 const SET_CLIENT_NAME = 9;
 const RECORD_STREAM_KILLED = 65;
 const SUBSCRIBE_EVENT = 66;
+const CLIENT_EVENT = 91;
 const NO_TAG = 0xffffffff;
 /** Kinds of events: the low bits are the facility, the higher ones the type. */
 const SINK_CHANGED = 0x10;
@@ -104,7 +105,7 @@ test('only as many requests as allowed are pending, and a request that timed out
   assert.equal(log.length, OPTIONS.pendingMax);
   session.receive(reply(3));
   requestMute(session, refused, 'after an answer', 5_001);
-  // The last request is pending, so the log has only the two refusals from before.
+  // The last request is pending, so `refused` has only the two refusals from before.
   assert.equal(refused.length, 2);
 });
 
@@ -255,7 +256,7 @@ test('audio data and the end of a record stream are reported with its number', (
 
 test('messages that a server may send to any client are ignored', () => {
   const { session, closed } = ready();
-  session.receive(wire.command(91, NO_TAG, wire.text('x'), wire.props()));
+  session.receive(wire.command(CLIENT_EVENT, NO_TAG, wire.text('x'), wire.props()));
   // Messages about a record stream: it is suspended or moved, has an event, or gets another buffer.
   const recordMessages = [77, 79, 93, 95];
   // A playback stream has the same messages, and two more: it requests data, or has ended.

@@ -34,7 +34,7 @@ export async function configurationOf(...texts: readonly string[]): Promise<Conf
   return resolved.value;
 }
 
-/** No alias refers to the anchor `&units`. */
+/** The anchor `&units` has no alias, and changes nothing. */
 export const FULL_YAML = `# A node in the kitchen.
 bind: [eth0, 192.168.1.20, "::1"]
 logLevel: Debug

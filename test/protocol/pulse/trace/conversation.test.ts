@@ -140,9 +140,10 @@ test('a cookie is not kept, and neither are other bytes in its place', () => {
 
 test('number and tag are read from the frame of a command, and the header from a frame with audio data', () => {
   assert.deepEqual(trace.commandAndTagOf(authFrame(35)), { command: AUTH, tag: 0 });
-  const data = Buffer.from(wire.framed(Array(100).fill(0xaa), { channel: 2, offset: 1, flags: 1 }));
-  assert.deepEqual(trace.audioBlockOf(data, 2), {
-    channel: 2,
+  const channel = 2;
+  const data = Buffer.from(wire.framed(Array(100).fill(0xaa), { channel, offset: 1, flags: 1 }));
+  assert.deepEqual(trace.audioBlockOf(data, channel), {
+    channel,
     offset: 2 ** 32,
     length: 100,
     seek: 'absolute',
