@@ -150,7 +150,8 @@ export class SharedLive implements PageLive {
 
   /**
    * Shows the state of this tab's own connection. If the tab has just become the holder, the inherited state
-   * stays until the connection has received the node's state.
+   * stays until the connection has received the node's state. If an attempt to connect fails before that,
+   * the inherited state is shown as lost.
    */
   #showOwn(state: NodeState): void {
     const inherited = this.#inheritedState;
@@ -158,11 +159,10 @@ export class SharedLive implements PageLive {
       this.#show(state);
       return;
     }
-    const { status, problem, since } = state.connection;
+    const { problem, since } = state.connection;
     const hasState = state.backends.size > 0;
     if (hasState) {
-      const lacksValues = status === 'live' && !hasFetchedAll(state);
-      if (!lacksValues) this.#inheritedState = undefined;
+      if (hasFetchedAll(state)) this.#inheritedState = undefined;
       this.#show(withInherited(state, inherited));
     } else if (problem !== undefined) {
       this.#show({ ...inherited, connection: { status: 'lost', since, problem } });
