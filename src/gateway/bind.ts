@@ -148,9 +148,8 @@ function canonicalAddress(address: string): string {
 function presentAddresses(address: string, interfaces: InterfaceAddresses): readonly string[] {
   if (isAlwaysThere(address)) return [address];
   const [bare = '', zone] = address.split('%');
-  const holders = Object.keys(interfaces).filter((name) =>
-    addressesOfInterface(name, interfaces).includes(bare),
-  );
+  const names = new Set(Object.keys(interfaces).map(withoutLabel));
+  const holders = [...names].filter((name) => addressesOfInterface(name, interfaces).includes(bare));
   if (!isLinkLocal(address)) return holders.length === 0 ? [] : [address];
   return holders.filter((name) => zone === undefined || name === zone).map((name) => `${bare}%${name}`);
 }

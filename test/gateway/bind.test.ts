@@ -73,6 +73,7 @@ const rows: [bind: string[], interfaces: InterfaceAddresses, expected: string][]
   [['fe80::9'], INTERFACES, 'absent fe80::9'],
   [['fe80::1%nowhere'], INTERFACES, 'absent fe80::1%nowhere'],
   [['fe80::1'], { eth0: [v6('fe80::1')], eth1: [v6('fe80::1')] }, 'fe80::1%eth0 fe80::1%eth1'],
+  [['192.0.2.5'], { 'eth0:1': [v4('192.0.2.5')] }, '192.0.2.5'],
   [['wlan0'], INTERFACES, 'absent wlan0'],
   [['localhost'], INTERFACES, 'absent localhost'],
   [['constructor'], INTERFACES, 'absent constructor'],

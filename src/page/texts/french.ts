@@ -49,7 +49,7 @@ const TEXTS: Texts = {
   tab_sound: 'Son',
   tab_node: 'Appareil',
   needsYou: 'Demande votre attention',
-  upgradeHasFailed: 'La dernière mise à niveau a échoué',
+  upgradeHasFailed: 'La dernière mise à jour a échoué',
   dismiss: 'Fermer',
   now: 'En lecture',
   nothingPlays: 'Rien n’est en lecture',

@@ -18,7 +18,10 @@ const GROUP_NAME = /^[a-z0-9_-]{1,32}$/;
 const outputNames = listOfDifferentTexts(checkedText('the name of an output', outputName));
 
 const outputs: ValueReader<readonly string[]> = (entry, context) => {
-  if (Array.isArray(entry.content) && entry.content.length === 0)
+  const { content } = entry;
+  const isEmptyList = Array.isArray(content) && content.length === 0;
+  // `outputs:` without a value is null.
+  if (content === null || isEmptyList)
     context.findings.addProblem(entry.valueAt, entry.key, 'must not be an empty list');
   return outputNames(entry, context);
 };
