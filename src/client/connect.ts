@@ -170,7 +170,7 @@ class LiveNode implements Live {
   }
 
   #applyEvent(event: NodeEvent, hasNewId: boolean): void {
-    // A snapshot marks each enabled backend. A clock may have been set since the last snapshot.
+    // `backends` gets each enabled backend by its mark. A clock may have been set since the last snapshot.
     if (isMark(event) && this.#isWhole) {
       this.#store.set({ backends: new Map() });
       this.#clock.forget();
@@ -254,8 +254,8 @@ class LiveNode implements Live {
   }
 
   /**
-   * Fetches what the stream lacks of a backend when an event reports that the backend is up. `before` is the
-   * state before this event. If the options have `types` and no `backend`, nothing is fetched.
+   * Fetches what the stream lacks of a backend when an event reports that the backend is up. `before` has
+   * the backends before this event. If the options have `types` and no `backend`, nothing is fetched.
    */
   #fetchUnstreamed({ backends: before }: NodeState): void {
     const mustFetch = (name: Backend): boolean => {

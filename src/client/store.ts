@@ -117,9 +117,9 @@ export function isMark(event: NodeEvent): event is Extract<NodeEvent, { readonly
 }
 
 /**
- * A backend's mark empties these slices, because the client may have missed the removal of a record. A slice
- * with one record is not here, because the snapshot replaces that record. `levels`, `inputLevels` and
- * `discovered` are not here, because no snapshot contains them. `LiveNode` (connect.ts) empties `backends`.
+ * A backend's mark empties these slices, because the client may have missed the removal of a record. The
+ * snapshot itself replaces `sleep`, `upgrade` and `bluetooth`. No snapshot contains `power`, `levels`,
+ * `inputLevels` or `discovered`. `LiveNode` (connect.ts) empties `backends` when a snapshot begins.
  */
 const EMPTIED_BY_MARK: Readonly<Partial<Record<records.ChildName, readonly (keyof RecordSlices)[]>>> = {
   audio: ['outputs', 'inputs', 'cards', 'clients'],
@@ -273,11 +273,11 @@ function drop<K, R>(records: ReadonlyMap<K, R>, keys: readonly K[]): ReadonlyMap
 }
 
 /** No event reports that a tracklist has ended. Only the player's record shows it. */
-function playerPatch({ players, tracklists }: RecordSlices, { data }: EventData['player.added']): Patch {
-  const hasTracklistEnded = !data.tracklist_supported && tracklists.has(data.bus_name);
+function playerPatch({ players, tracklists }: RecordSlices, { data: player }: EventData['player.added']) {
+  const hasTracklistEnded = !player.tracklist_supported && tracklists.has(player.bus_name);
   return {
-    players: put(players, [data], busNameOf),
-    tracklists: hasTracklistEnded ? drop(tracklists, [data.bus_name]) : tracklists,
+    players: put(players, [player], busNameOf),
+    tracklists: hasTracklistEnded ? drop(tracklists, [player.bus_name]) : tracklists,
   };
 }
 

@@ -74,8 +74,8 @@ export class Exchange {
   }
 
   /**
-   * True if the exchange is answered, or its stream waits until the other end reads. A peer that then does
-   * nothing for a time may be disconnected.
+   * True if the exchange is answered, or its stream waits until the other end reads. Then server.ts sets the
+   * timeout for idle connections again.
    */
   get isPeersTurn(): boolean {
     return (

@@ -28,8 +28,8 @@ import { shutDown } from './shut-down.js';
 import { trustSettings } from './trust.js';
 
 /**
- * Avahi usually has a name for this address. It is the first of the list, so the limit of avahi-names.ts
- * never cuts it off.
+ * Avahi usually has a name for this address. It is the first of the `addresses` for `AvahiNames`, so the
+ * limit of avahi-names.ts never cuts it off.
  */
 const LOOPBACK_ADDRESS = '127.0.0.1';
 

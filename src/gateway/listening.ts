@@ -43,8 +43,8 @@ export class ListeningSockets {
   readonly #open = new Map<string, BoundSocket>();
   #waiting: readonly string[] = [];
   #refused: readonly string[] = [];
-  /** The last poll has found these. Only new findings are logged. */
-  #findings: ReadonlySet<string> = new Set();
+  /** The warnings about what the last poll has found. The next poll logs only warnings that are not here. */
+  #warnings: ReadonlySet<string> = new Set();
   #cancelPoll: () => void = () => undefined;
 
   /**
@@ -113,7 +113,8 @@ export class ListeningSockets {
     try {
       return this.#options.interfaces();
     } catch (error) {
-      this.#logNew([...this.#findings, `the network addresses cannot be read: ${error}`]);
+      // The earlier warnings are kept, because the next poll would log them again otherwise.
+      this.#replaceWarnings([...this.#warnings, `the network addresses cannot be read: ${error}`]);
       return undefined;
     }
   }
@@ -129,17 +130,18 @@ export class ListeningSockets {
     this.#waiting = [...new Set([...missing, ...refused.map(({ bindEntry }) => bindEntry)])];
     if ([...this.#open.keys()].join() !== addressesBefore) onListeningChanged();
     const why = 'the port is taken, or the address is not ready';
-    this.#logNew([
+    this.#replaceWarnings([
       ...notes,
       ...this.#refused.map((address) => `cannot listen yet on ${address} port ${this.port}: ${why}`),
       ...missing.map((bindEntry) => `waiting for ${bindEntry} of bind, which does not exist yet`),
     ]);
   }
 
-  #logNew(findings: readonly string[]): void {
-    const distinct = new Set(findings);
-    for (const finding of distinct) if (!this.#findings.has(finding)) this.#options.log('warn', finding);
-    this.#findings = distinct;
+  /** Logs the warnings that are new. */
+  #replaceWarnings(warnings: readonly string[]): void {
+    const distinct = new Set(warnings);
+    for (const warning of distinct) if (!this.#warnings.has(warning)) this.#options.log('warn', warning);
+    this.#warnings = distinct;
   }
 
   #closeAllExcept(present: readonly BindAddress[]): void {

@@ -81,10 +81,10 @@ const QUERIES: Readonly<Partial<Record<Route['kind'], readonly JsonObject[]>>> =
 export function openapiDocument(routes: readonly Route[], version: string): JsonObject {
   const paths: Record<string, Record<string, JsonObject>> = {};
   for (const route of routes) {
-    const name = documentedPath(route.path);
-    const path = paths[name] ?? {};
-    path[route.method.toLowerCase()] = operationObject(route);
-    paths[name] = path;
+    const path = documentedPath(route.path);
+    const operations = paths[path] ?? {};
+    operations[route.method.toLowerCase()] = operationObject(route);
+    paths[path] = operations;
   }
   return {
     openapi: '3.1.0',

@@ -34,8 +34,9 @@ function useRooms(isAway: boolean): readonly Room[] {
 export type NamedRoom = Room & { readonly label: string };
 
 /**
- * A room's label is that of its main output. If several rooms have the same label, it also contains the name
- * of the host. Until a room's state is known, its label is the name under which its node is announced.
+ * A room's label is that of its main output, or the name of its host if there is no output. Until a room's
+ * state is known, its label is the name under which its node is announced. If several rooms have the same
+ * label, the name of the host is added to each.
  */
 function withLabels(rooms: readonly Room[], lastLabels: Map<string, string>): readonly NamedRoom[] {
   for (const [key] of lastLabels) if (!rooms.some((room) => room.key === key)) lastLabels.delete(key);

@@ -181,8 +181,8 @@ export class LogOutput {
   /** `line` is JSON and ends with a line feed. Never throws. */
   write(line: string): void {
     if (this.#lostLines > 0) {
-      const count = `{"level":"warn","lost":${this.#lostLines},"msg":"log lines were lost"}\n`;
-      if (this.#tryToWrite(count)) this.#lostLines = 0;
+      const countLine = `{"level":"warn","lost":${this.#lostLines},"msg":"log lines were lost"}\n`;
+      if (this.#tryToWrite(countLine)) this.#lostLines = 0;
     }
     if (!this.#tryToWrite(line)) this.#lostLines += 1;
   }

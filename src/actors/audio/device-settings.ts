@@ -20,7 +20,7 @@ const REQUESTS = {
   source: { port: 'SET_SOURCE_PORT', default: 'SET_DEFAULT_SOURCE' },
 } as const;
 
-/** A refusal names the device, so that its record is read again before it is refused (executor.ts). */
+/** A refusal names the device, so that its record is read again before the refusal (executor.ts). */
 export function planPort({ kind, record }: SoundDevice, port: string): SettingPlan {
   const { index, ports } = record.info;
   const noun = NOUNS[kind];

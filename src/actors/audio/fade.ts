@@ -68,9 +68,9 @@ export class Fade {
    */
   #expectedVolume: number;
   /**
-   * The volume that was requested by the first step whose volume has not been read yet. The sound server may
-   * have set this volume. Further steps do not replace it, because steps are not sent while there is no
-   * connection.
+   * The requested volume of the step whose reading is still missing; undefined if none is missing. If the
+   * connection ends during a step, the sound server may have set that step's volume. Later steps do not
+   * replace this value, because they are not sent without a connection.
    */
   #unreadVolume: number | undefined;
   /** True when the volume has been put back, after `end`, and if somebody else has set the volume. */

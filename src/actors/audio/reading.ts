@@ -172,6 +172,7 @@ export class Reading {
   #onRemoved(kind: RecordKind, index: number): void {
     this.#refetchByKind[kind].onRemoved(index);
     this.#state.remove(kind, index);
+    // This call frees the property lists that the session keeps of the record.
     this.#link?.forget(index);
     this.#afterReply(this.#waiters.take({ kind, index }));
   }

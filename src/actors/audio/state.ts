@@ -145,7 +145,9 @@ export class SoundState {
 
   #removeSinkInput(index: number): void {
     this.#names.release(index);
-    if (this.#sinkInputs.get(index)?.info.client === undefined) this.#changed.mayInputsHaveChanged = true;
+    const isPlayedByClient = this.#sinkInputs.get(index)?.info.client !== undefined;
+    // The stream may be that of a loopback, by which an input was heard.
+    if (!isPlayedByClient) this.#changed.mayInputsHaveChanged = true;
     if (this.#sinkInputs.delete(index)) addOnce(this.#changed.sinkInputs, index);
   }
 

@@ -71,7 +71,8 @@ export class AutomaticActions {
 
   deviceChanged({ path, before, after }: BluezChange): void {
     const device = after ?? before;
-    const isOfOurAdapter = device?.Adapter === this.#parts.currentAdapter()?.path;
+    const adapter = this.#parts.currentAdapter();
+    const isOfOurAdapter = adapter !== undefined && device?.Adapter === adapter.path;
     if (isOfOurAdapter) this.#reconnecting.deviceChanged(path, before, after);
   }
 

@@ -199,8 +199,8 @@ export class Pairing {
     isConnecting: boolean,
   ): Promise<void> {
     // Another program that pairs a device finds it by a scan first, or makes the node discoverable. It may
-    // also trust the device. The scan is no evidence while our agent is registered for another device,
-    // because this device may have used our agent.
+    // also trust the device. The scan is no evidence while our agent is registered for another device. The
+    // device that has paired may then have used our agent.
     const isScanEvidence = wasFoundByScan && !isConnecting;
     const hasOtherProgramPaired = Trusted === true || adapter.Discoverable === true || isScanEvidence;
     if (hasOtherProgramPaired) return;

@@ -22,7 +22,7 @@ interface Attempts {
   pauses: number;
   /** The number of attempts that have failed since the last connection, or since `begin`. */
   failures: number;
-  /** When the next attempt is due; undefined while the device is connected or left disconnected. */
+  /** When the next attempt is due; undefined if none is planned, for instance for a connected device. */
   dueAt: number | undefined;
   connectedAt: number | undefined;
   /** True if somebody has disconnected the device on purpose, even if BlueZ still has it as connected. */

@@ -34,7 +34,10 @@ const ACK_DEADLINE_MS = 20_000;
 const KEEPALIVE_S = 30;
 /** The broker has this time to close the connection after our DISCONNECT. */
 const END_DEADLINE_MS = 200;
-/** How many messages may wait for acknowledgement in each direction. A broker may ask for fewer of ours. */
+/**
+ * How many messages may wait for acknowledgement in each direction. The broker may set a lower bound for the
+ * messages that it receives.
+ */
 const IN_FLIGHT_MAX = 16;
 
 /**
@@ -44,7 +47,7 @@ const IN_FLIGHT_MAX = 16;
 const PACKET_MAX_BYTES = 1 << 20;
 /**
  * Node.js reads at most this many bytes at a time. The read in which a packet ends may also contain the
- * beginning of the next packet.
+ * beginning of the next packet. So this many bytes may be counted besides a packet of the permitted size.
  */
 const READ_MAX_BYTES = 1 << 16;
 /** A packet has at most this many bytes besides topic, text and correlation data. */
@@ -183,7 +186,7 @@ export class MqttConnection {
     this.#reason ??= reason;
     this.#client.end(false);
     const hasEnded = (await within(this.#clock, END_DEADLINE_MS, this.ended)) !== undefined;
-    if (!hasEnded) this.cut('the broker did not close the connection');
+    if (!hasEnded) this.cut(reason);
     await this.ended;
   }
 

@@ -94,7 +94,7 @@ function jinjaTable(entries: ReadonlyMap<string, string>): string {
 
 /** An output, an input or a player. */
 export interface AudibleThing {
-  /** The keys of its entities begin with it. */
+  /** The keys of the thing's entities begin with this prefix. */
   readonly keyPrefix: string;
   /** Relative to the node's topic. */
   readonly relativeTopic: string;

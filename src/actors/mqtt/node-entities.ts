@@ -83,9 +83,9 @@ export function powerButtons({ topic, control, branch }: DisplayedNode): readonl
  * whether there is an upgrade. If AwesomeVersion cannot compare the two, Home Assistant offers any version
  * that differs from the installed one. This template sets `latest` to a text with which Home Assistant
  * decides as the node does. If the node has no upgrade, `latest` is the installed version. If the node has
- * an upgrade that Home Assistant would not offer, ` (upgrade)` follows the latest version. It follows the
- * installed version if the latest is unknown. AwesomeVersion cannot compare a text with this ending.
- * `version` is Home Assistant's function that makes an AwesomeVersion of a text.
+ * an upgrade that Home Assistant would not offer, ` (upgrade)` follows the latest version. This ending
+ * follows the installed version if the latest is unknown. AwesomeVersion cannot compare a text with this
+ * ending. `version` is Home Assistant's function that makes an AwesomeVersion of a text.
  */
 const LATEST_VERSION_TEMPLATE = [
   '{% set old = version(value_json.current) %}{% set new = version(value_json.latest) %}',

@@ -28,7 +28,7 @@ export function playerEntities(node: DisplayedNode): readonly Draft[] {
 interface DisplayedPlayer {
   /** The bus name without MPRIS' prefix. */
   readonly name: string;
-  /** The keys of its entities begin with it. */
+  /** The keys of the player's entities begin with this prefix. */
   readonly keyPrefix: string;
   /** No other player has this label. */
   readonly label: string;

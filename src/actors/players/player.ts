@@ -59,7 +59,7 @@ interface PlayerConnection {
 }
 
 interface PlayerListener {
-  /** Called for the second and each later failed reading, while the player has no record. */
+  /** Called for the second and each later failed reading, if the player is present but has no record. */
   readonly onUnreadable: (reason: string) => void;
   /** Called when the player has begun to play, and its record has been published. */
   readonly onPlayingBegun: (player: Player) => void;

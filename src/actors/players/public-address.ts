@@ -29,7 +29,10 @@ const SPECIAL_V4 = [
 /** Loopback, mapped, unique local, link-local and multicast addresses are outside of this network. */
 const GLOBAL_V6 = ['2000::/3'];
 
-/** Addresses that contain an IPv4 address (Teredo, 6to4), and addresses for documentation. */
+/**
+ * `2001::/23` is for protocols of the IETF, such as Teredo. `2002::/16` is for 6to4. The addresses of Teredo
+ * and 6to4 contain an IPv4 address. The other two networks are for documentation.
+ */
 const SPECIAL_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
 /** NAT64's well-known prefix. The last 32 bits are an IPv4 address: `64:ff9b::c0a8:105` is 192.168.1.5. */

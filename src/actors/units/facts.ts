@@ -166,8 +166,8 @@ export class UnitTable {
     const entry = this.#entries.get(name);
     if (entry === undefined) return;
     const { facts } = entry.unit;
-    // A reading is complete, so a fact that it lacks no longer holds. Only the result stays, because it may
-    // come by signals alone.
+    // A fact that a reading lacks no longer holds. Only the result stays, because it may come by signals
+    // alone. `restarts` may, too, but is used only for the interest `verdicts`, whose readings contain it.
     const reading = updatedFacts({ ...unknownUnit(name), result: facts.result }, properties);
     const { id, names, description, loadState } = reading;
     // A reading that a signal has overtaken may be older than the signal, so the facts of the run stay. If

@@ -58,11 +58,11 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     const onResult = (result: ResultReading): void => publisher.setResult(result);
     this.#resultFile = resultFile === undefined ? undefined : new ResultFile(resultFile, onResult, clock);
     this.#socket = this.#openSocket(progressSocket, recalled);
-    const resultRead = this.#resultFile?.read() ?? Promise.resolve();
+    const resultFileRead = this.#resultFile?.read() ?? Promise.resolve();
     /** Resolves when all files and the socket were tried once. From then on the records are complete. */
-    const ready = Promise.all([recalled, within(clock, READ_MAX_MS, resultRead), this.#socket.attempted]);
-    // Without an upgrade unit, the keeper gets no reading from systemd. NOTHING_RAN takes its place. It ends
-    // a run in the state file that systemd had started.
+    const ready = Promise.all([recalled, within(clock, READ_MAX_MS, resultFileRead), this.#socket.attempted]);
+    // Without an upgrade unit, the keeper gets no reading from systemd, but NOTHING_RAN instead. If the
+    // state file has a run of systemd that is not over, NOTHING_RAN ends this run.
     if (upgradeUnit === undefined)
       void recalled.then(() => this.#keeper.applyReading(NOTHING_RAN, circumstances));
     const hasUnits = checkUnit !== undefined || upgradeUnit !== undefined;

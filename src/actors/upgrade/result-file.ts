@@ -68,9 +68,9 @@ const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/gs;
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/gs;
 
 /**
- * The same JSON, but each number is a string that begins with `#`, and each string and key begins with `$`.
- * The marks preserve the spelling of numbers and the order of keys. JSON.parse would change numbers, and
- * would put a key such as "1" first.
+ * The same JSON, but each number is a string that begins with `#`, and each string and key begins with `$`:
+ * `{"a":"b","1":2.0}` becomes `{"$a":"$b","$1":"#2.0"}`. The marks preserve the spelling of numbers and the
+ * order of keys. JSON.parse would change numbers, and would put a key such as "1" first.
  */
 function markTokens(json: string): string {
   return json.replace(TOKEN, (token) => (token.startsWith('"') ? `"$${token.slice(1)}` : `"#${token}"`));

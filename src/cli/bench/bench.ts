@@ -96,9 +96,9 @@ export async function runBench(
     if (refused.length > 0) throw new Error('cannot listen on 127.0.0.1');
     supervisor.start(gateway.listener);
     await gateway.waitForFirstHealth('audio', UP_WITHIN_MS);
-    const rest = await measureAtRest(seconds * REST_MS_PER_SECOND);
+    const figuresAtRest = await measureAtRest(seconds * REST_MS_PER_SECOND);
     const measured = await runProbe(parts.root, { port, seconds, listeners: MORE_LISTENERS });
-    const report = makeReport({ ...measured, figures: { ...rest, ...measured.figures } }, seconds);
+    const report = makeReport({ ...measured, figures: { ...figuresAtRest, ...measured.figures } }, seconds);
     return json ? `${JSON.stringify(report)}\n` : reportTable(report);
   } finally {
     await gateway.close(CLOSE_WITHIN_MS);

@@ -148,10 +148,10 @@ export class Cursor {
    * Only the last event of a snapshot has an id, so a client that loses the connection in between gets the
    * whole snapshot again. Changes after `newest` follow behind the snapshot.
    */
-  *#snapshot(knownUpTo: number | undefined, newest: number): Generator<StreamItem, undefined> {
+  *#snapshot(readUpTo: number | undefined, newest: number): Generator<StreamItem, undefined> {
     this.#itemsUpTo = newest;
     let delayed: StreamItem | undefined;
-    for (const item of this.#snapshotItems(knownUpTo, newest)) {
+    for (const item of this.#snapshotItems(readUpTo, newest)) {
       if (delayed !== undefined) yield delayed;
       delayed = item;
     }
@@ -160,12 +160,12 @@ export class Cursor {
   }
 
   /**
-   * Yields first the removals and actions after `knownUpTo`, or none if it is undefined. For each backend it
+   * Yields first the removals and actions after `readUpTo`, or none if it is undefined. For each backend it
    * then yields a mark, an event with the detail if there is one, and the records. A mark is a
    * `backend.updated` with the detail "snapshot": it makes the client forget what it knows of this backend.
    */
-  *#snapshotItems(knownUpTo: number | undefined, newest: number): Iterable<StreamItem> {
-    if (knownUpTo !== undefined) yield* this.#removalsAndActions(knownUpTo, newest);
+  *#snapshotItems(readUpTo: number | undefined, newest: number): Iterable<StreamItem> {
+    if (readUpTo !== undefined) yield* this.#removalsAndActions(readUpTo, newest);
     for (const backend of this.#context.journal.records('backends')) {
       const { backend: name, state, detail } = JSON.parse(backend.json) as BackendRecord;
       const kind = kindOf('backend.updated', name);
@@ -177,8 +177,8 @@ export class Cursor {
     }
   }
 
-  *#removalsAndActions(knownUpTo: number, newest: number): Iterable<StreamItem> {
-    for (const entry of this.#context.journal.entriesAfter(knownUpTo)) {
+  *#removalsAndActions(readUpTo: number, newest: number): Iterable<StreamItem> {
+    for (const entry of this.#context.journal.entriesAfter(readUpTo)) {
       if (entry.sequence > newest) break;
       const item = entry.kind === 'record' ? undefined : this.#itemOf(entry, newest);
       if (item !== undefined) yield item;

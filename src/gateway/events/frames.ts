@@ -80,7 +80,7 @@ export function kindOfEntry(entry: JournalEntry, knownUpTo: number | undefined):
   return type === undefined ? undefined : kindOf(type, backend);
 }
 
-/** The data is no longer than a line may be. `date` is the current time in milliseconds since the epoch. */
+/** Data above `DATA_MAX_BYTES` is shortened. `date` is the current time in milliseconds since the epoch. */
 export function eventDataOf(entry: JournalEntry, date: number): string {
   const data = wholeDataOf(entry, date);
   return Buffer.byteLength(data) <= DATA_MAX_BYTES ? data : shortenedData(entry.collection, data);

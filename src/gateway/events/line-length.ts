@@ -42,6 +42,7 @@ function shortened(value: unknown, keptCount: number): unknown {
 
 /** A tracklist that is too long keeps its first tracks. */
 export function tracklistData(busName: string, json: string): string {
+  // `{"tracks":[...]}` becomes `{"bus_name":"...","tracks":[...]}`.
   const whole = `{"bus_name":${JSON.stringify(busName)},${json.slice(1)}`;
   return Buffer.byteLength(whole) <= DATA_MAX_BYTES ? whole : truncated(busName, JSON.parse(json));
 }

@@ -30,8 +30,8 @@ export const NAME_FORMS: Readonly<Record<string, { readonly pattern: string; rea
   };
 
 /**
- * Parameters that have another name in the OpenAPI document. Clients that are generated from the document
- * depend on this name.
+ * Parameters that have another name in the OpenAPI document. Programs whose code is generated from the
+ * document depend on this name.
  */
 const DOCUMENTED_NAMES: Readonly<Record<string, string>> = { client: 'sink' };
 

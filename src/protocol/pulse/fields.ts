@@ -31,7 +31,10 @@ function writableKind<K extends keyof ValueTypes, T>(
 }
 
 export const u32 = writableKind('u32', (writer, value: number) => writer.u32(value));
-/** The index of another object, or a number that the server may choose. Undefined is NONE on the wire. */
+/**
+ * The index of another object, or a number that the server chooses if it is undefined. Undefined is NONE on
+ * the wire.
+ */
 export const index = writableKind('index', (writer, value: number | undefined) => writer.u32(value ?? NONE));
 export const ownIndex = readableKind('ownIndex');
 

@@ -20,7 +20,7 @@ export interface ValueTypes {
   readonly u8: number;
   /** Undefined for the wire's "none". */
   readonly index: number | undefined;
-  /** The index of the object that the record is about. The property lists of an object are cached by it. */
+  /** The index of the record's object. The cache finds the object's property lists by this index. */
   readonly ownIndex: number;
   readonly bool: boolean;
   readonly volume: number;

@@ -84,7 +84,7 @@ export function rawVolumesOf(parts: ChannelParts, loudest: number): number[] {
 
 /**
  * The parts to remember after the raw volumes of the channels have been read. At silence `before` is kept,
- * because the volumes show no parts there. It is also kept if the channels differ only by our own rounding.
+ * because the volumes show no parts there. It is also kept if `rawVolumesOf` makes the same volumes of it.
  * Otherwise rounding would change the parts of quiet volumes more and more. A `before` for another number
  * of channels counts as absent.
  */

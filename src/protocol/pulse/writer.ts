@@ -41,12 +41,12 @@ export class Writer {
   end(): void {
     const bytes = this.#buffer;
     const start = this.#completeEnd;
-    const payload = start + HEADER_BYTES;
-    bytes.writeUInt32BE(this.#writtenEnd - payload, start);
+    const payloadStart = start + HEADER_BYTES;
+    bytes.writeUInt32BE(this.#writtenEnd - payloadStart, start);
     bytes.writeUInt32BE(CONTROL_CHANNEL, start + 4);
     // Offset and flags are 0. With Node's `fill` the whole frame would take a seventh longer
     // (bench/FIGURES.md, "A change of a volume").
-    for (let at = start + 8; at < payload; at += 1) bytes[at] = 0;
+    for (let at = start + 8; at < payloadStart; at += 1) bytes[at] = 0;
     this.#completeEnd = this.#writtenEnd;
   }
 
