@@ -102,6 +102,7 @@ const DEVICE: Readonly<Record<string, Check>> = {
 /** Everything that is wrong with the message, one line each. */
 export function faultsOf(text: string): readonly string[] {
   const { device = {}, origin = {}, components = {}, ...rest } = JSON.parse(text) as Record<string, object>;
+  // Members beside these three hold for all components. Home Assistant accepts only some there.
   const unshareable = Object.keys(rest).filter((key) => !/^(availability|availability_mode|qos)$/.test(key));
   const entries = Object.entries(components as Record<string, Fields>);
   const ids = entries.map(([, { platform, unique_id: id }]) => `${platform} ${id}`);
@@ -110,7 +111,9 @@ export function faultsOf(text: string): readonly string[] {
     ...Object.entries(device).flatMap(([name, value]) =>
       DEVICE[name]?.(value) === true ? [] : [`device.${name}: ${JSON.stringify(value)}`],
     ),
-    ...('identifiers' in device && 'name' in origin ? [] : ['device or origin have no name']),
+    ...('identifiers' in device && 'name' in origin
+      ? []
+      : ['the device has no identifiers, or the origin has no name']),
     ...(new Set(ids).size === ids.length ? [] : ['two components have one unique id']),
     ...(entries.length > 0 ? [] : ['there are no components']),
     ...entries.flatMap(([key, component]) => faultsOfComponent(key, component)),

@@ -1,6 +1,6 @@
 // aiohttp, the HTTP client of Home Assistant, keeps idle connections for 15 s, whatever an answer says. The
-// node announces a shorter time, after which it may close them (docs/http-api.md, "Limits"). Over a slow
-// network, aiohttp sends POSTs before and after the announced time.
+// node announces a shorter time, after which it may close them (docs/http-api.md, "Limits"). This test lets
+// aiohttp send POSTs before and after the announced time, over a slow network.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

@@ -33,6 +33,8 @@ test('a room that somebody else has set meanwhile keeps its new proportion', () 
   const half = proportionsAt(start, 0.4, new Map());
   const [first, second] = roomsAfter(start, half);
   assert.ok(first && second);
+  // The base of the first room is still 0.8, its volume before the slider moved it. The new base of the
+  // second room is 0.8, too.
   const moved = proportionsAt([first, { ...second, volume: 0.8 }], 0.8, half);
   assert.deepEqual(volumesOf(moved), [0.8, 0.8]);
 });
@@ -123,10 +125,11 @@ test('a room whose record comes late keeps its proportion, until the room has ha
   assert.deepEqual(await set(0.4, 0.8, 0.4), [0.4, 0.2]);
   assert.deepEqual(await set(0.2, 0.4, 0.4), [0.2, 0.1]);
   assert.deepEqual(await set(0.4, 0.2, 0.2), [0.4, 0.2]);
-  // The second room was never set to 0.6 here. So the proportion is 0.8 to 0.6 from now on.
+  // The second room was never set to 0.6 here, so 0.6 is its new base. The base of the first room is still
+  // 0.8, so the proportion is 0.8 to 0.6 from now on.
   assert.deepEqual(await set(0.2, 0.4, 0.6), [0.2, 0.15], 'somebody else has set the second room just now');
   mock.timers.tick(SETTLE_MS);
-  // Records of the second room had 0.4 before. After `SETTLE_MS`, a record with 0.4 no longer counts as such
-  // an older record.
+  // Before `SETTLE_MS` is over, a record with 0.4 would count as one that is behind, because the second room
+  // had this volume before. Now 0.4 is its new base.
   assert.deepEqual(await set(0.8, 0.2, 0.4), [0.8, 0.4], 'somebody else has set the second room');
 });

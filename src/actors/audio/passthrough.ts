@@ -3,7 +3,10 @@
 
 import type { SinkInputInfo } from '../../protocol/pulse/records.js';
 
-/** PA_ENCODING_PCM. Only "any" is lower. A server reports "any" for an unknown encoding. */
+/**
+ * PA_ENCODING_PCM. Streams with a higher encoding are passthrough streams. The lower one is "any", which a
+ * server reports for an unknown encoding. Such a stream counts as PCM.
+ */
 const PCM = 1;
 
 /** The names by `encoding`, from libpulse's format.h. */
@@ -18,9 +21,9 @@ export function hasVolume(stream: SinkInputInfo): boolean {
 
 /** Returns a part of the sentence that refuses a volume for the stream. */
 export function howPlayed({ format: { encoding } }: SinkInputInfo): string {
-  return encoding > PCM
-    ? `as ${ENCODINGS[encoding] ?? 'it is encoded'} (passthrough)`
-    : 'as it is (passthrough)';
+  if (encoding <= PCM) return 'as it is (passthrough)';
+  const name = ENCODINGS[encoding];
+  return name === undefined ? 'as it is encoded (passthrough)' : `as ${name} (passthrough)`;
 }
 
 /**

@@ -16,8 +16,8 @@ export const TIMING = {
   switchMs: 2_000,
   // A read gets as much time as a command.
   requestMs: 9_000,
-  // Events may be lost (PipeWire merges and drops them), and a stopped server sends nothing, so everything is
-  // read again.
+  // Everything is read again after this time. Events may be lost, because PipeWire merges and drops them. A
+  // server that hangs sends nothing, and only a request without an answer shows this.
   reconcileMs: 60_000,
   // If a connection was up for a shorter time, the back-off goes on instead of beginning again.
   stableMs: 10_000,

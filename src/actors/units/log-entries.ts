@@ -1,4 +1,4 @@
-// Decides which entries of a log clients get, and what is in them. Turns journalctl's JSON, in which any
+// Decides which entries a client gets of a log, and what is in them. Turns journalctl's JSON, in which any
 // field may be missing, binary or of any size, into bounded entries. Pure.
 
 import { LOG_LINES } from '../../protocol/actor/parameters.js';

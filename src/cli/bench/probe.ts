@@ -25,7 +25,7 @@ import { FULL_VOLUMES, SAMPLE_SPEC, STEREO, sampleWork } from './sample-list.js'
 export interface ProbeTask {
   /** The service's port on 127.0.0.1. */
   readonly port: number;
-  /** About the time for all measurements together, including the one at rest (bench.ts). */
+  /** Roughly the time for all measurements together, including the one at rest (bench.ts). */
   readonly seconds: number;
   /** How many listeners join the first one for the last measurement. */
   readonly listeners: number;
@@ -179,7 +179,8 @@ class Listener {
 
 /**
  * Renames the stream again and again, because a new name is a change without a sound. `delaysMs` has, for
- * each change, the time until the listener has read it. `cpuMs` is the CPU time of the process per change.
+ * each change, the time until the listener has read it. `cpuMs` is the CPU time of this process per change;
+ * the service runs in it, too.
  */
 async function measureChanges(link: Link, stream: number, listener: Listener, forMs: number) {
   const before = process.cpuUsage();

@@ -94,6 +94,7 @@ describe('an output', () => {
     const otherPort = { ...plain, name: 'x', available: 0 };
     const record = output({
       props: { 'node.nick': 'Amp', 'device.class': 'sound' },
+      // The right channel is half as loud as the left one, so the balance is -0.5.
       volume: [0x8000, 0x4000],
       flags: NETWORK_FLAG,
       state: RUNNING,
@@ -143,6 +144,7 @@ describe('an output', () => {
   const labels: readonly (readonly [expected: string, fields: Partial<SinkInfo>, label?: string])[] = [
     ['Bath', names, ' Bath '],
     ['Amp', names],
+    // A configured label takes the place of the nick, also if it is blank.
     ['Hall', names, '   '],
     ['Hall', { ...names, props: { 'device.nick': '' } }],
     ['living', { description: ' \n', props: {} }],

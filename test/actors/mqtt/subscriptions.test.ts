@@ -17,6 +17,7 @@ test('a refusal is not reported if it comes when the status is no longer watched
   });
 
   subscriptions.watchStatus(status);
+  // '' stands for no topic.
   subscriptions.watchStatus('');
   answer.resolve(failed({ kind: 'refused', topics: [status], reason: 'Not authorized' }));
   await new Promise(setImmediate);

@@ -108,7 +108,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
       const refused = await house.send('POST', '/audio/outputs/kitchen/volume', { volume: 0.6 });
       assert.equal(refused.status, 400);
       assert.equal((await readOutput(node, 'kitchen')).volume_limit, 0.5);
-      // `plain` has no limit. `house` leaves alone what other programs set.
+      // `plain` has no limit, and is another program for `house`. `house` accepts what other programs set.
       await plain.post('/audio/outputs/kitchen/volume', { volume: 0.6 });
       await untilPactl(node, / 60% /, 'get-sink-volume', 'kitchen');
     },
