@@ -126,12 +126,12 @@ class DiscoveryDaemon extends DaemonOnNode {
     const records = txt.map((record) => `<txt-record>${record}</txt-record>`).join('');
     const inside = ['ip', 'netns', 'exec', 'neighbour', 'sh', '-ec', NEIGHBOUR, 'sh', name, records] as const;
     const child = this.node.spawnRoot(...inside);
+    const gone = new Promise((resolve) => child.once('close', resolve));
     const output = new SpawnedText(child.stderr);
     await until('the neighbour has announced its service', () =>
       /Service "[^"]*" .*successfully established/.test(output.text),
     ).catch((cause: unknown) => assert.fail(`${String(cause)}; its output: ${output.text}`));
     return async () => {
-      const gone = new Promise((resolve) => child.once('close', resolve));
       // The namespace has several processes. `kill` fails if one of them has already ended because another
       // one did. `gone` shows that all have ended.
       await this.node.shell('kill $(ip netns pids neighbour) || true');
@@ -236,6 +236,10 @@ export function discoveryScenarios(node: () => Node): void {
     const received = await daemon.listen('?types=node.updated,node.removed');
     // The printer has the text `api=tonearm` only in its TXT record `note`, and has no record `api`.
     const endPrinter = await daemon.startNeighbour('printer', 'path=/ui', 'note=api=tonearm');
+    await until('the printer is resolved', async () =>
+      /^=.*;printer;/m.test(await node().shell('timeout 5 avahi-browse -rptk _http._tcp || true')),
+    );
+    await endPrinter();
     const endAttic = await daemon.startNeighbour('attic', 'path=/ui', 'api=odio-api', 'version=2.1');
     const attic = { ...ATTIC, path: '/ui', version: '2.1' };
     await daemon.nodesAre(await ownNode(), attic);
@@ -257,7 +261,6 @@ export function discoveryScenarios(node: () => Node): void {
       received.filter(({ data }) => data.includes('printer')),
       [],
     );
-    await endPrinter();
   });
 
   test('the nodes leave with avahi-daemon, and come back with it', async () => {
