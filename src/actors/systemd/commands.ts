@@ -5,7 +5,7 @@ import { type Clock, within } from '../../host/clock.js';
 import { type Answer, DONE, type UnitVerb } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { failed } from '../../protocol/actor/result.js';
-import { SYSTEMD_ERRORS, SYSTEMD_METHODS } from '../../protocol/dbus/systemd.js';
+import { JOB_MODE, SYSTEMD_ERRORS, SYSTEMD_METHODS } from '../../protocol/dbus/systemd.js';
 import type { Bus } from '../bus/bus.js';
 import { type BusError, type BusResult, busFault } from '../bus/fault.js';
 import { type FollowedUnit, isAtRest, type UnitFacts } from '../units/facts.js';
@@ -31,8 +31,6 @@ const START_GRACE_MS = 100;
  */
 const RUNTIME_ONLY = false;
 const REPLACE_LINKS = false;
-/** Each job replaces queued jobs that conflict with it, as the jobs of systemctl do by default. */
-const JOB_MODE = 'replace';
 
 type Goal = 'started' | 'stopped';
 

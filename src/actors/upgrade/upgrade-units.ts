@@ -7,6 +7,7 @@ import { type Result, success } from '../../protocol/actor/result.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import { readProperties } from '../../protocol/dbus/daemon.js';
 import {
+  JOB_MODE,
   MANAGER_INTERFACE,
   MANAGER_PROPERTIES,
   SYSTEMD_METHODS,
@@ -32,9 +33,6 @@ export interface UpgradeContext {
  * Together with the writing of the state file this stays within a command's 10 s.
  */
 const START_MAX_MS = 8_000;
-
-/** The new job replaces queued jobs that conflict with it (StartUnit in org.freedesktop.systemd1(5)). */
-const JOB_MODE = 'replace';
 
 const NO_UNIT = failure('no-such-unit', 'No such unit is configured');
 

@@ -11,6 +11,12 @@ export const MANAGER_INTERFACE = 'org.freedesktop.systemd1.Manager';
 export const UNIT_INTERFACE = 'org.freedesktop.systemd1.Unit';
 export const UNITS_PATH = '/org/freedesktop/systemd1/unit';
 
+/**
+ * A job with this mode replaces queued jobs that conflict with it, as the jobs of systemctl do by default
+ * (StartUnit in org.freedesktop.systemd1(5)).
+ */
+export const JOB_MODE = 'replace';
+
 const managerMethod = methodsOf(SYSTEMD_NAME, SYSTEMD_PATH, MANAGER_INTERFACE);
 
 /**
