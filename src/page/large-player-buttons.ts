@@ -31,8 +31,10 @@ class VisibilityWatch {
     return this.#isVisible;
   }
 
+  /** Calls the listener at once, too, because the buttons may have moved since its part was drawn. */
   subscribe(listener: (isVisible: boolean) => void): () => void {
     this.#listeners.add(listener);
+    listener(this.#isVisible);
     return () => void this.#listeners.delete(listener);
   }
 

@@ -18,11 +18,9 @@ export function useMayChange(): boolean {
 
 interface IfMayChangeProps {
   readonly children?: ComponentChildren;
-  /** Drawn if the node may not be changed; nothing by default. */
-  readonly instead?: ComponentChildren;
 }
 
 /** Draws its children only if the node may be changed. */
-export function IfMayChange({ children = null, instead = null }: IfMayChangeProps) {
-  return useMayChange() ? children : instead;
+export function IfMayChange({ children = null }: IfMayChangeProps) {
+  return useMayChange() ? children : null;
 }

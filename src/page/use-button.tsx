@@ -1,9 +1,9 @@
-// Draws the button that makes an output or an input the default.
+// Draws the button that makes an output or an input the default. On a node that may not be changed, only the
+// default has it, as a mark.
 
 import { useControl } from './controls.js';
-import { Icon } from './icons.js';
 import { translate } from './language.js';
-import { IfMayChange } from './may-change.js';
+import { useMayChange } from './may-change.js';
 
 interface UseProps {
   /** The name of the output or input. */
@@ -15,19 +15,20 @@ interface UseProps {
 export function UseButton({ name, isDefault, send }: UseProps) {
   const label = translate('useOf', { name });
   const { displayed, set } = useControl(isDefault, send, () => translate('didNotWork', { what: label }));
+  const mayChange = useMayChange();
+  if (!mayChange && !displayed) return null;
   // Both states have the same button, so that it keeps the focus.
   return (
-    <IfMayChange instead={displayed ? <Icon name="tick" /> : null}>
-      <button
-        type="button"
-        class="icon-button use"
-        aria-label={label}
-        title={label}
-        aria-pressed={displayed}
-        onClick={() => {
-          if (!displayed) set(true);
-        }}
-      />
-    </IfMayChange>
+    <button
+      type="button"
+      class="icon-button use"
+      aria-label={label}
+      title={label}
+      aria-pressed={displayed}
+      disabled={!mayChange}
+      onClick={() => {
+        if (!displayed) set(true);
+      }}
+    />
   );
 }

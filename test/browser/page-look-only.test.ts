@@ -28,6 +28,8 @@ describe('a page that may change nothing', { skip: lacks({ programs: ['chromium'
         assert.deepEqual(await page.evaluate(USABLE_CONTROLS), []);
         return true;
       });
+      if (query === '')
+        await page.locator('[data-default=true] button:disabled[aria-pressed=true]').waitFor();
     }
 
     assert.equal((await page.getByText('Nocturne in E-flat major').count()) > 0, true, 'the title is shown');
