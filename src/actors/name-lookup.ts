@@ -45,7 +45,7 @@ export class NameLookup {
       this.#findAddresses(name).then(
         (addresses) => {
           const [first] = addresses;
-          if (first === undefined) callback(notFound(name), []);
+          if (first === undefined) callback(noAddressError(name), []);
           else if (options.all === true) callback(null, [...addresses]);
           else callback(null, first.address, first.family);
         },
@@ -82,7 +82,7 @@ export class NameLookup {
       const ended = new Promise((resolve) => child.once('close', resolve).once('error', resolve));
       this.#running = { child, ended };
     });
-    return addressesIn(await output);
+    return addressesInOutput(await output);
   }
 }
 
@@ -90,7 +90,7 @@ export class NameLookup {
  * A line of the output begins with an address. Each address has several lines, one for each kind of socket.
  * The last line is left out, because it is empty, or cut off where the output was too long.
  */
-function addressesIn(output: string): readonly Address[] {
+function addressesInOutput(output: string): readonly Address[] {
   const lines = output.split('\n').slice(0, -1);
   const firstWords = lines.map((line) => line.slice(0, line.search(/\s/)));
   return [...new Set(firstWords)]
@@ -99,6 +99,6 @@ function addressesIn(output: string): readonly Address[] {
 }
 
 /** The error that Node's own look-up would give. */
-function notFound(name: string): NodeJS.ErrnoException {
+function noAddressError(name: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`getaddrinfo ENOTFOUND ${name}`), { code: 'ENOTFOUND' });
 }

@@ -83,7 +83,7 @@ export function parseProgress(args: readonly string[], caller: Caller): Progress
     return wrong(word === '' ? 'begin, step or end is missing' : `unknown command ${JSON.stringify(word)}`);
   const options = parseOptions(optionArgs, { ...verb.options, socket: VALUE });
   if (!options.ok) return wrong(options.error);
-  const line = word === 'end' ? endLine(options.value) : eventLine(verb, options.value);
+  const line = word === 'end' ? endLine(options.value) : progressLine(verb, options.value);
   if (!line.ok) return wrong(line.error);
   const { socket = defaultSocket(caller) } = options.value;
   if (socket === '') return wrong('--socket needs a value');
@@ -111,7 +111,7 @@ function endLine(options: ParsedOptions): Result<object, string> {
     : success({ event: 'end', success: isSuccess });
 }
 
-function eventLine(
+function progressLine(
   { event, options }: (typeof VERBS)[string],
   parsed: ParsedOptions,
 ): Result<object, string> {

@@ -136,7 +136,7 @@ interface GatewayParts {
  * `api.control` are not checked, because a child is part of the node. Never rejects. Each child limits its
  * own pending requests.
  */
-export async function carryOut(request: BridgeRequest, parts: GatewayParts): Promise<BridgeReply> {
+export async function carryOutRequest(request: BridgeRequest, parts: GatewayParts): Promise<BridgeReply> {
   try {
     return bridgeReply(await replyTo(request, parts));
   } catch (error) {

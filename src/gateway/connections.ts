@@ -3,7 +3,7 @@
 import type { ConnectionLimits } from './connection-limits.js';
 
 /** All programs that connect by loopback count as one peer. */
-export const LOOPBACK = 'loopback';
+export const LOOPBACK_PEER = 'loopback';
 
 /**
  * An IPv4 address in IPv6 form, such as `::ffff:192.0.2.1`, begins with these bytes (RFC 4291, section
@@ -23,8 +23,8 @@ export function peerOf(address: ArrayBuffer): string {
   const allBytes = Buffer.from(address);
   const isMapped = allBytes.length === 16 && allBytes.subarray(0, 12).equals(MAPPED_PREFIX);
   const bytes = isMapped ? allBytes.subarray(12) : allBytes;
-  if (bytes.length === 4) return bytes[0] === 127 ? LOOPBACK : bytes.join('.');
-  if (bytes.equals(IPV6_LOOPBACK)) return LOOPBACK;
+  if (bytes.length === 4) return bytes[0] === 127 ? LOOPBACK_PEER : bytes.join('.');
+  if (bytes.equals(IPV6_LOOPBACK)) return LOOPBACK_PEER;
   const groups = bytes.subarray(0, NETWORK_BYTES).toString('hex').match(/.{4}/g) ?? [];
   return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`;
 }
@@ -104,9 +104,9 @@ export class Connections<C extends BoundedConnection> {
     const maxPerSide = connections - reservedPerSide;
     // This is the ordinary case: so few connections exceed no bound, whoever has them.
     if (this.#open.length <= Math.min(perPeer, maxPerSide)) return undefined;
-    const localCount = this.#peers.get(LOOPBACK)?.openCount ?? 0;
+    const localCount = this.#peers.get(LOOPBACK_PEER)?.openCount ?? 0;
     const otherCount = this.#open.length - localCount;
-    const isLocal = ({ name }: Peer): boolean => name === LOOPBACK;
+    const isLocal = ({ name }: Peer): boolean => name === LOOPBACK_PEER;
     const isAboveBound = (peer: Peer): boolean => !isLocal(peer) && peer.openCount > perPeer;
     for (const peer of this.#peers.values()) if (isAboveBound(peer)) return isAboveBound;
     if (localCount > maxPerSide) return isLocal;

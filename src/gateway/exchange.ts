@@ -8,7 +8,7 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Clock } from '../host/clock.js';
 import { BODY_LIMIT_BYTES, type ReceivedBody } from './body.js';
-import { LOOPBACK, peerOf } from './connections.js';
+import { LOOPBACK_PEER, peerOf } from './connections.js';
 import { KeptRequest, type RequestHead } from './kept-request.js';
 import { type HeaderPairs, type HttpReply, KEEP_ALIVE, oneLine, STATUS_LINES } from './reply.js';
 import { ResponseStream } from './response-stream.js';
@@ -70,7 +70,7 @@ export class Exchange {
 
   /** True if the other end came by loopback, so it is on this machine. Same rule as `peer`. */
   get isLocal(): boolean {
-    return peerOf(this.#response.getRemoteAddress()) === LOOPBACK;
+    return peerOf(this.#response.getRemoteAddress()) === LOOPBACK_PEER;
   }
 
   /**

@@ -7,7 +7,7 @@ import { CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
 import type { Backends, ChildListener, Log } from '../protocol/actor/messages.js';
 import type { Settings } from '../protocol/actor/settings.js';
 import { AvahiNames } from './avahi-names.js';
-import { BridgeFeeds, carryOut } from './bridges.js';
+import { BridgeFeeds, carryOutRequest } from './bridges.js';
 import { type ConnectionLimits, connectionLimits } from './connection-limits.js';
 import { Covers } from './covers.js';
 import { Documents } from './documents.js';
@@ -272,7 +272,7 @@ export class Gateway {
       health: this.#intake.health,
       feedRequest: (child, isFirst, send) => this.#feeds.continueFeed(child, isFirst, send),
       bridgeRequest: (_child, request) =>
-        handler.track(carryOut(request, { handler, replies, settings: this.#settings, log })),
+        handler.track(carryOutRequest(request, { handler, replies, settings: this.#settings, log })),
     };
   }
 }

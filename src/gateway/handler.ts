@@ -17,7 +17,7 @@ import { type Problem, problem, problemOfError, problemReply, SHUTTING_DOWN } fr
 import { refusedNameReply } from './refused-name.js';
 import { type HeaderPairs, METRICS_TYPE, NO_STORE } from './reply.js';
 import type { RequestCounts } from './request-counts.js';
-import { methodsOf, type OperationRoute, type RouteMatch, type Router } from './routes.js';
+import { allowedMethods, type OperationRoute, type RouteMatch, type Router } from './routes.js';
 import type { ExchangeHandler } from './server.js';
 import {
   ambiguityProblem,
@@ -165,7 +165,7 @@ export class RequestHandler implements ExchangeHandler {
     const request = { origin, standing, asksForPrivateNetwork };
     // The reply to OPTIONS has its own CORS headers.
     exchange.setHeaders([]);
-    exchange.answer(optionsReply(request, methodsOf(match.value), this.#parts.identity.rules));
+    exchange.answer(optionsReply(request, allowedMethods(match.value), this.#parts.identity.rules));
   }
 
   #serveTrusted(exchange: Exchange, standing: OriginStanding): Handled {
@@ -263,7 +263,7 @@ async function refuseAmbiguous(exchange: Exchange, found: Problem): Promise<void
 }
 
 function refuseMethod(exchange: Exchange, match: RouteMatch): void {
-  const allow = methodsOf(match);
+  const allow = allowedMethods(match);
   const found = problem(
     'wrong-method',
     `Path ${documentedPath(match.route.path)} has only the methods ${allow}`,

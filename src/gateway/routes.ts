@@ -162,7 +162,7 @@ export class Router {
 }
 
 /** The value of `Allow`. */
-export function methodsOf({ route, other }: PathRoutes): string {
+export function allowedMethods({ route, other }: PathRoutes): string {
   const routeMethods = [route.method, other?.method];
   const allowed: string[] = [];
   if (routeMethods.includes('GET')) allowed.push('GET', 'HEAD');

@@ -124,7 +124,7 @@ export function defaultRoutes(table: string): readonly string[] {
     const [interfaceName = '', destination, _gateway, flags = '', _references, _uses, metric = '', mask] =
       line.split(/\s+/);
     const isDefault = destination === '00000000' && mask === '00000000';
-    if (isDefault && isUsable(flags)) routes.push({ interfaceName, metric: Number(metric) });
+    if (isDefault && isUsableRoute(flags)) routes.push({ interfaceName, metric: Number(metric) });
   }
   return byMetric(routes);
 }
@@ -146,12 +146,13 @@ export function defaultRoutes6(table: string): readonly string[] {
       interfaceName = '',
     ] = line.trim().split(/\s+/);
     const isDefault = /^0+$/.test(destination) && prefix === '00';
-    if (isDefault && isUsable(flags)) routes.push({ interfaceName, metric: Number.parseInt(metric, 16) });
+    if (isDefault && isUsableRoute(flags))
+      routes.push({ interfaceName, metric: Number.parseInt(metric, 16) });
   }
   return byMetric(routes);
 }
 
-function isUsable(hexFlags: string): boolean {
+function isUsableRoute(hexFlags: string): boolean {
   const flags = Number.parseInt(hexFlags, 16);
   return (flags & RTF_UP) !== 0 && (flags & RTF_REJECT) === 0;
 }

@@ -48,7 +48,7 @@ export class House {
    * same node under a new name.
    */
   update(nodes: NodeState['nodes']): void {
-    const present = [...nodes.values()].filter(isControllable);
+    const present = [...nodes.values()].filter(isControllableNode);
     for (const record of present) {
       const connection = this.#connections.get(record.name);
       if (connection === undefined)
@@ -84,8 +84,8 @@ export class House {
         status: isAway ? 'away' : ownStatus,
         live: ownLive,
       },
-      ...rooms.sort(byName),
-      ...links.flatMap(linkRoom).sort(byName),
+      ...rooms.sort(compareRoomNames),
+      ...links.flatMap(linkRoom).sort(compareRoomNames),
     ];
   }
 
@@ -101,7 +101,7 @@ export class House {
   }
 }
 
-function byName(one: Room, other: Room): number {
+function compareRoomNames(one: Room, other: Room): number {
   return one.name < other.name ? -1 : 1;
 }
 
@@ -118,6 +118,6 @@ function linkRoom(record: NodeRecord): readonly Room[] {
 }
 
 /** True for another node with this interface and an address. */
-function isControllable(record: NodeRecord): boolean {
+function isControllableNode(record: NodeRecord): boolean {
   return record.api === 'tonearm' && !record.self && nodeUrls(record).length > 0;
 }

@@ -10,7 +10,7 @@ import { toggleWholeText } from './parts.js';
 const CONTAINERS = 'li, .card, section';
 const OLDER_ELEMENTS_MAX = 8;
 
-function isUsable(element: HTMLElement): boolean {
+function canHaveFocus(element: HTMLElement): boolean {
   return element.isConnected && !element.matches(':disabled');
 }
 
@@ -37,12 +37,12 @@ class FocusKeeper {
   update(): void {
     const { activeElement, body } = document;
     const moved = this.#moved;
-    if (moved !== undefined && moved.to === activeElement && isUsable(moved.from)) moved.from.focus();
+    if (moved !== undefined && moved.to === activeElement && canHaveFocus(moved.from)) moved.from.focus();
     const [focused, ...others] = this.#remembered;
-    if (focused === undefined || isUsable(focused)) return;
+    if (focused === undefined || canHaveFocus(focused)) return;
     const isFocusElsewhere = activeElement !== body && activeElement !== focused;
     if (isFocusElsewhere) return;
-    const nearest = others.find(isUsable);
+    const nearest = others.find(canHaveFocus);
     if (nearest !== undefined) this.#moveFocus(focused, nearest);
   }
 

@@ -20,11 +20,11 @@ export function Receivers({ state: { units, bluetooth, server } }: { readonly st
   if (bluetooth?.powered) apps.push('Bluetooth');
   if (apps.length === 0) return null;
   const name = isolated(server?.hostname ?? '');
-  return <p class="quiet wrap">{translate('chooseIn', { name, apps: listOf(apps) })}</p>;
+  return <p class="quiet wrap">{translate('chooseIn', { name, apps: alternatives(apps) })}</p>;
 }
 
 /** `A, B or C`. */
-function listOf(words: readonly string[]): string {
+function alternatives(words: readonly string[]): string {
   const last = words.at(-1) ?? '';
   if (words.length < 2) return last;
   return translate('either', { before: words.slice(0, -1).join(', '), last });

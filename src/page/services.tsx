@@ -28,7 +28,7 @@ export function Services({ units }: Pick<NodeState, 'units'>) {
 
 /** Orders the units that can be controlled before the others. */
 function compareControllable(a: ServiceRecord, b: ServiceRecord): number {
-  return Number(isControllable(b)) - Number(isControllable(a));
+  return Number(isControllableUnit(b)) - Number(isControllableUnit(a));
 }
 
 /** Orders units by title, because the node sends them in the order in which they were first published. */
@@ -42,7 +42,7 @@ function unitTitle({ name, description }: ServiceRecord): string {
   return description || name;
 }
 
-function isControllable({ scope, exists }: ServiceRecord): boolean {
+function isControllableUnit({ scope, exists }: ServiceRecord): boolean {
   return scope === 'user' && exists;
 }
 
@@ -99,7 +99,7 @@ const ServiceCard = memoized(({ service }: { readonly service: ServiceRecord }) 
             {scope === 'system' ? ` · ${translate('readOnly')}` : ''}
           </p>
         </div>
-        {isControllable(service) ? (
+        {isControllableUnit(service) ? (
           <UnitButton verb={verb ?? 'stop'} title={title} canRun={canRun} run={run} />
         ) : null}
         {unfoldButton}
@@ -146,13 +146,13 @@ function ServiceMore({ service, ...button }: ButtonProps & { readonly service: S
         <bdi>{name}</bdi>
       </p>
       <div class="row wrap-row">
-        {isControllable(service) ? <UnitButton verb="restart" {...button} /> : null}
+        {isControllableUnit(service) ? <UnitButton verb="restart" {...button} /> : null}
         {isLink ? (
           <a class="button" href={url} target="_blank" rel="noopener noreferrer" aria-label={linkLabel}>
             {translate('open')}
           </a>
         ) : null}
-        {isControllable(service) ? (
+        {isControllableUnit(service) ? (
           <Switch
             label={translate('autostartOf', { name: title })}
             isOn={enabled}

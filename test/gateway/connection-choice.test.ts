@@ -2,15 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type BoundedConnection, Connections, LOOPBACK, peerOf } from '../../src/gateway/connections.js';
+import { type BoundedConnection, Connections, LOOPBACK_PEER, peerOf } from '../../src/gateway/connections.js';
 
 const ADDRESSES: readonly (readonly [bytes: number[], peer: string, why: string])[] = [
   [[192, 168, 1, 5], '192.168.1.5', 'an IPv4 address'],
-  [[127, 0, 0, 1], LOOPBACK, 'loopback'],
-  [[127, 9, 9, 9], LOOPBACK, 'all of 127.0.0.0/8'],
+  [[127, 0, 0, 1], LOOPBACK_PEER, 'loopback'],
+  [[127, 9, 9, 9], LOOPBACK_PEER, 'all of 127.0.0.0/8'],
   [[...Array(10).fill(0), 255, 255, 192, 168, 1, 5], '192.168.1.5', 'IPv4 as IPv6'],
-  [[...Array(10).fill(0), 255, 255, 127, 0, 0, 1], LOOPBACK, 'loopback as IPv6'],
-  [[...Array(15).fill(0), 1], LOOPBACK, 'loopback of IPv6'],
+  [[...Array(10).fill(0), 255, 255, 127, 0, 0, 1], LOOPBACK_PEER, 'loopback as IPv6'],
+  [[...Array(15).fill(0), 1], LOOPBACK_PEER, 'loopback of IPv6'],
   [[0x20, 1, 0xd, 0xb8, 0, 0, 0, 7, ...Array(7).fill(0), 9], '2001:db8:0:7::/64', 'a /64 of IPv6'],
   [[0x20, 1, 0xd, 0xb8, 0, 0, 0, 7, 1, ...Array(6).fill(0), 9], '2001:db8:0:7::/64', 'the same /64'],
 ];
@@ -35,7 +35,7 @@ class SimulatedConnection implements BoundedConnection {
     this.notation = notation;
     this.#isIdle = notation.endsWith("'");
     const name = notation.charAt(0).toLowerCase();
-    this.peer = name === 'l' ? LOOPBACK : name;
+    this.peer = name === 'l' ? LOOPBACK_PEER : name;
   }
 
   readonly isOpen = (): boolean => !this.isClosed;

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Check } from 'typebox/schema';
-import { methodsOf, ROUTES, type Route, Router } from '../../src/gateway/routes.js';
+import { allowedMethods, ROUTES, type Route, Router } from '../../src/gateway/routes.js';
 import { type ParameterName, parametersOf } from '../../src/protocol/actor/parameters.js';
 import { BODIES, type BodyName } from '../../src/protocol/actor/schemas.js';
 import { without } from '../contract/access-rows.js';
@@ -119,7 +119,7 @@ for (const [path, expected] of rows)
 test('a path that is read and changed has both methods, in whatever spelling', () => {
   const methods = (path: string): string => {
     const match = router.match(path);
-    return match.ok ? methodsOf(match.value) : match.error.fault;
+    return match.ok ? allowedMethods(match.value) : match.error.fault;
   };
   assert.equal(methods('/audio/sleep'), 'GET, HEAD, POST, OPTIONS');
   assert.equal(methods('//audio//sleep/'), 'GET, HEAD, POST, OPTIONS');

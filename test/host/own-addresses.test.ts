@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nodeUrl } from '../../src/actors/mqtt/home-assistant.js';
+import { configurationUrl } from '../../src/actors/mqtt/home-assistant.js';
 import { defaultRoutes, defaultRoutes6, rankedBy, reachableAt } from '../../src/host/own-addresses.js';
 import { v4, v6 } from '../gateway/interfaces.js';
 
@@ -45,7 +45,7 @@ for (const [what, onDefaultRoutes, addresses] of ORDERS) {
 test("Home Assistant's link to the page has the first address, or the node's name if all are link-local", () => {
   const served = { port: 8018, addresses: ['::'] };
   const ordered = rankedBy(HOUSE, { onDefaultRoutes: ['eth0'], isPhysical });
-  assert.equal(nodeUrl('kitchen', served, ordered), 'http://192.168.1.5:8018');
+  assert.equal(configurationUrl('kitchen', served, ordered), 'http://192.168.1.5:8018');
 
   const withLinkLocalOnly = {
     ...HOUSE,
@@ -55,7 +55,7 @@ test("Home Assistant's link to the page has the first address, or the node's nam
     wg0: [],
     wlan0: [],
   };
-  assert.equal(nodeUrl('kitchen', served, withLinkLocalOnly), 'http://kitchen.local:8018');
+  assert.equal(configurationUrl('kitchen', served, withLinkLocalOnly), 'http://kitchen.local:8018');
 });
 
 test('the default routes of IPv4 are read in the order of their metrics', () => {

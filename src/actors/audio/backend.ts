@@ -17,7 +17,7 @@ import { KnownOutputs } from './known-outputs.js';
 import { ListenPairs } from './listen-pairs.js';
 import { SoundPublisher } from './publisher.js';
 import { Reconciliation } from './reconciliation.js';
-import { BURST_MAX_RECORDS, KINDS } from './refetch.js';
+import { BURST_MAX_RECORDS, READ_KINDS } from './refetch.js';
 import { findServer, readMachineId, type ServerContext } from './server-address.js';
 import { type AwaitedSocket, cookiePaths, readCookie, waitForSocket } from './server-files.js';
 import { SoundState } from './state.js';
@@ -31,7 +31,7 @@ const FOR_EVER_MS = 2 ** 31 - 1;
 /** The requests for one command, and the few requests of groups, listening and the network. */
 const RESERVE_MAX_REQUESTS = 48;
 /** Each kind of record takes at most `BURST_MAX_RECORDS` requests, or one request for the whole list. */
-const PENDING_MAX_REQUESTS = KINDS.length * BURST_MAX_RECORDS + RESERVE_MAX_REQUESTS;
+const PENDING_MAX_REQUESTS = READ_KINDS.length * BURST_MAX_RECORDS + RESERVE_MAX_REQUESTS;
 
 /** A connection over which everything has been published at least once. */
 interface LiveConnection {

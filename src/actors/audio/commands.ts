@@ -11,7 +11,7 @@ import { hasVolume, howPlayed, passthroughOn } from './passthrough.js';
 import type { ReadRequest } from './refetch.js';
 import {
   channelVolumes,
-  NOTHING,
+  NOTHING_TO_SET,
   notFound,
   type PlanRefusal,
   refuse,
@@ -102,7 +102,7 @@ function volumeRefusal(state: SoundState, { kind, record }: CommandTarget): Plan
 
 /** `desired`: 1 = 100 %; undefined if the volume is to stay as it is. */
 function planVolume({ kind, record }: CommandTarget, desired: number | undefined): SettingPlan {
-  if (desired === undefined) return NOTHING;
+  if (desired === undefined) return NOTHING_TO_SET;
   const { info, balance } = record;
   const args = { index: info.index, volume: channelVolumes(desired, info.volume, balance) };
   return setPlan({ command: REQUESTS[kind].volume, args }, kind, info.index);
@@ -141,7 +141,7 @@ function planLimitedVolume(
 
 function planKeepLimit(state: SoundState, output: SoundDevice): SettingPlan {
   const isAboveLimit = output.kind === 'sink' && state.limits.isExceeded(output.record.info);
-  return isAboveLimit ? planVolume(output, volumeLimit(state, output)) : NOTHING;
+  return isAboveLimit ? planVolume(output, volumeLimit(state, output)) : NOTHING_TO_SET;
 }
 
 function planBalance(state: SoundState, device: SoundDevice, desired: number): SettingPlan {

@@ -16,7 +16,7 @@ import {
   isSamePair,
   type ListenPair,
   type ListenStep,
-  LOOPBACK,
+  LOOPBACK_MODULE,
   type Loopback,
   listenSteps,
   loopbackArgument,
@@ -207,7 +207,7 @@ export class ListenKeeper {
     if (refusal !== undefined) return refusal.error.detail;
     const description = state.sources.find(pair.input)?.info.description || pair.input;
     const argument = loopbackArgument(pair, description, latencyMs);
-    const loaded = await loadModule(ask, { name: LOOPBACK, argument });
+    const loaded = await loadModule(ask, { name: LOOPBACK_MODULE, argument });
     const { input, output } = pair;
     const failureText = `${JSON.stringify(input)} cannot be heard at ${JSON.stringify(output)}`;
     if (!loaded.ok) return `${failureText}: ${loaded.error}`;

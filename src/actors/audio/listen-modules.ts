@@ -49,7 +49,7 @@ export type ListenStep =
   | { readonly do: 'unload'; readonly pair: ListenPair; readonly module: ModuleInfo }
   | { readonly do: 'make'; readonly pair: ListenPair };
 
-export const LOOPBACK = 'module-loopback';
+export const LOOPBACK_MODULE = 'module-loopback';
 
 /**
  * Matches names that need no quotes in an argument, such as `alsa_input.usb-turntable`. Other names are not
@@ -87,7 +87,7 @@ export function loopbackArgument(pair: ListenPair, description: string, latencyM
 export function loopbacksIn(observed: ObservedLoopbacks): readonly Loopback[] {
   const loopbacks: Loopback[] = [];
   for (const module of observed.modules) {
-    const made = module.name === LOOPBACK ? madeWith(module.argument ?? '') : undefined;
+    const made = module.name === LOOPBACK_MODULE ? madeWith(module.argument ?? '') : undefined;
     if (made !== undefined)
       loopbacks.push({ module, ...made, ends: endsOf(observed, module.index, made.pair) });
   }

@@ -211,7 +211,7 @@ export class SoundPublisher {
   #put(collection: ListedCollection, id: number, name: string, record: LongRecord): void {
     const published = this.#publishedRecords[collection];
     const fullJson = JSON.stringify(record);
-    const json = fullJson.length > JSON_MAX_UNITS ? JSON.stringify(shortened(record)) : fullJson;
+    const json = fullJson.length > JSON_MAX_UNITS ? JSON.stringify(shortenedRecord(record)) : fullJson;
     const before = published.get(id);
     if (before?.json === json) return;
     const key = before?.key ?? String(id);
@@ -241,7 +241,7 @@ function listenOutputsOf({ sinkInputs, sinks }: SoundState, input: string): read
 }
 
 /** Removes the properties. Keeps the first ports and profiles, and the active ones. */
-function shortened({ props, ports, profiles, ...others }: LongRecord): LongRecord {
+function shortenedRecord({ props, ports, profiles, ...others }: LongRecord): LongRecord {
   const isActivePort = ({ name }: PortRecord): boolean => name === others.active_port;
   const isActiveProfile = ({ name }: ProfileRecord): boolean => name === others.active_profile;
   return {

@@ -6,9 +6,9 @@ import type { RequestError } from '../../protocol/pulse/outcome.js';
 import type { SubscriptionEvent } from '../../protocol/pulse/subscription.js';
 import type { Link } from '../dial.js';
 import {
-  KINDS,
   LIST_READS,
   type ListRead,
+  READ_KINDS,
   RECORD_READS,
   type ReadKind,
   type ReadRequest,
@@ -38,7 +38,7 @@ export class Reading {
   };
   readonly #refetches = Object.values(this.#refetchByKind);
   /** The kinds whose whole list must still be read before anything is published. */
-  readonly #unreadKinds = new Set(KINDS);
+  readonly #unreadKinds = new Set(READ_KINDS);
   /**
    * True if everything must be read before the next publication, because sinks have come or gone, or a card
    * switches its profile. Streams, default and cards are published together with their sinks.
@@ -127,7 +127,7 @@ export class Reading {
     if (link === undefined) return;
     if (this.#mustReadTogether && this.#unreadKinds.size === 0) {
       this.#mustReadTogether = false;
-      for (const kind of KINDS) this.#unreadKinds.add(kind);
+      for (const kind of READ_KINDS) this.#unreadKinds.add(kind);
       for (const refetch of this.#refetches) refetch.markList();
     }
     for (const refetch of this.#refetches) {

@@ -25,7 +25,7 @@ export interface ReadRequest {
   readonly index?: number;
 }
 
-export const KINDS: readonly ReadKind[] = ['server', 'card', 'sink', 'source', 'sink-input'];
+export const READ_KINDS: readonly ReadKind[] = ['server', 'card', 'sink', 'source', 'sink-input'];
 
 interface RecordRequests {
   readonly sink: 'GET_SINK_INFO';

@@ -76,7 +76,7 @@ export async function findServer(context: ServerContext): Promise<FoundServer> {
 
 /** Fails if none of the addresses is a socket of this machine. */
 export function configuredSockets(server: ConfiguredServer, machineId: string | undefined): FoundServer {
-  const addresses = addressesIn(server.addressText, machineId);
+  const addresses = serverAddressesIn(server.addressText, machineId);
   // Addresses of TCP are left out, because the daemon controls only its own node.
   const paths = [...new Set(addresses.filter(isAbsolute))];
   const text = clipped(server.addressText, ADDRESS_MAX_UNITS);
@@ -105,7 +105,7 @@ export function usualSockets(
  * The addresses for this machine, without `unix:`. In `text` a machine id may stand before each, as in
  * `{3f2a}unix:/run/pulse/native`.
  */
-function addressesIn(text: string, machineId: string | undefined): readonly string[] {
+function serverAddressesIn(text: string, machineId: string | undefined): readonly string[] {
   const addresses: string[] = [];
   for (const word of text.split(/\s+/)) {
     const parts = /^(?:\{(?<machine>[^}]*)\})?(?<address>.*)$/.exec(word)?.groups;

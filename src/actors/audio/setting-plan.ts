@@ -53,7 +53,7 @@ export interface PlanRefusal {
 /** `nothing`: the command would change nothing. */
 export type SettingPlan = SetPlan | PlanRefusal | { readonly kind: 'nothing' };
 
-export const NOTHING: SettingPlan = { kind: 'nothing' };
+export const NOTHING_TO_SET: SettingPlan = { kind: 'nothing' };
 
 export function refuse(code: FaultCode, detail: string): PlanRefusal {
   return { kind: 'fault', fault: { fault: code, detail } };

@@ -93,7 +93,7 @@ export class Sleep {
     const plan = { untilMs: this.#context.clock.date() + delayMs, fadeS };
     // The sleep begins before the volume is put back, because a later command must find it.
     this.#begin(plan, delayMs);
-    await Promise.all([aborted, this.#write(`${JSON.stringify(jsonOf(plan))}\n`)]);
+    await Promise.all([aborted, this.#write(`${JSON.stringify(planFields(plan))}\n`)]);
     return DONE;
   }
 
@@ -182,7 +182,8 @@ export class Sleep {
 
   #publish(): void {
     const plan = this.#plan;
-    const record: SleepRecord = plan === undefined ? { active: false } : { active: true, ...jsonOf(plan) };
+    const record: SleepRecord =
+      plan === undefined ? { active: false } : { active: true, ...planFields(plan) };
     this.#context.node.put('audio.sleep', '', JSON.stringify(record));
   }
 
@@ -200,7 +201,7 @@ export class Sleep {
 }
 
 /** The form that a plan has in the file and in the record. */
-function jsonOf({ untilMs, fadeS }: Plan): { readonly until: string; readonly fade: number } {
+function planFields({ untilMs, fadeS }: Plan): { readonly until: string; readonly fade: number } {
   return { until: new Date(untilMs).toISOString(), fade: fadeS };
 }
 

@@ -158,7 +158,7 @@ export function outputRecord(
  * certainly usable if something is plugged into one of its ports. A profile without sinks and sources is
  * usable, because it only switches the card off.
  */
-function availabilityOf(
+function profileAvailability(
   { name, available, sinks, sources }: CardInfo['profiles'][number],
   { ports = [] }: CardInfo,
 ): ProfileRecord['available'] {
@@ -193,7 +193,7 @@ function profileRecords(info: CardInfo): readonly ProfileRecord[] {
   for (const profile of info.profiles) {
     const { name, description, sinks, sources } = profile;
     if (!name) continue;
-    const available = availabilityOf(profile, info);
+    const available = profileAvailability(profile, info);
     records.push({ name, description: description || name, available, outputs: sinks, inputs: sources });
   }
   return records;

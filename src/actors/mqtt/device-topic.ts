@@ -7,7 +7,7 @@ import type { ServerRecord } from '../../protocol/actor/schemas.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
 import type { Branch } from './branch.js';
 import { type Entities, entitiesOf } from './entities.js';
-import { deviceText, entitiesIn, entitiesToPublish, macOf, nodeUrl } from './home-assistant.js';
+import { configurationUrl, deviceText, entitiesIn, entitiesToPublish, macOf } from './home-assistant.js';
 
 interface DeviceMessage {
   readonly text: string;
@@ -106,7 +106,7 @@ export class DeviceTopic {
     const identifier = this.#identifier;
     const branch = this.#branch;
     const interfaces = this.#interfaces();
-    const url = nodeUrl(server.hostname, served, interfaces);
+    const url = configurationUrl(server.hostname, served, interfaces);
     const isComplete = (backend: Backend | undefined): boolean =>
       backend === undefined || branch.isComplete(backend);
     const presentEntities = entitiesOf({ ...this.#settings, identifier, branch, url });

@@ -51,7 +51,7 @@ function componentOf(node: DisplayedNode, draft: Draft): Component {
     platform: draft.platform,
     unique_id: `tonearm_${node.identifier}_${draft.key}`,
     name: displayName(draft.name),
-    ...availabilityOf(node, draft),
+    ...entityAvailability(node, draft),
     ...draft.fields,
   };
 }
@@ -59,7 +59,7 @@ function componentOf(node: DisplayedNode, draft: Draft): Component {
 /**
  * An entity is available while the node is online, its backend is up, and the draft's own condition holds.
  */
-function availabilityOf({ topic }: DisplayedNode, { key, availableWhile }: Draft) {
+function entityAvailability({ topic }: DisplayedNode, { key, availableWhile }: Draft) {
   const backend = backendOf(key);
   const nodeCondition = { topic: `${topic}/status` };
   if (backend === undefined) return { availability: [nodeCondition] };

@@ -102,7 +102,11 @@ const LINK_LOCAL = /^169\.254\./;
  * So the URL has the node's name only if there is no address, or only link-local ones. The best of
  * `interfaces` is the first.
  */
-export function nodeUrl(hostname: string, served: ServedRecord, interfaces: InterfaceAddresses): string {
+export function configurationUrl(
+  hostname: string,
+  served: ServedRecord,
+  interfaces: InterfaceAddresses,
+): string {
   const ownAddresses = reachableAt(served.addresses, interfaces).map(({ info }) => info.address);
   const bestAddress = ownAddresses.find((address) => !LINK_LOCAL.test(address));
   const fullName = hostname.includes('.') ? hostname : `${hostname}.local`;

@@ -10,7 +10,7 @@ import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { PLAYER_NAME_PREFIX, PLAYER_OWNERS } from '../../protocol/dbus/mpris.js';
 import { Bus, type BusOptions, type BusOwner } from '../bus/bus.js';
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
-import { carryOut, isTrackCommand, type PlayerCommand } from './commands.js';
+import { carryOutPlayerCommand, isTrackCommand, type PlayerCommand } from './commands.js';
 import { CoverReader, type FetchCover } from './cover.js';
 import { ignoredBy } from './ignored.js';
 import { Player } from './player.js';
@@ -153,7 +153,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     if (commandsUnderWay >= COMMANDS_UNDER_WAY_MAX)
       return failure('timeout', `${commandsUnderWay} commands wait for ${command.player} already`);
     player.commandsUnderWay += 1;
-    const answer = await carryOut(this.#bus, player, command).finally(() => {
+    const answer = await carryOutPlayerCommand(this.#bus, player, command).finally(() => {
       player.commandsUnderWay -= 1;
     });
     // Not every player sends signals for its changes.

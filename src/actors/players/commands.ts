@@ -39,7 +39,11 @@ export function isTrackCommand(command: PlayersCommand): command is TrackCommand
   return command.do === 'goto' || command.do === 'remove' || command.do === 'add';
 }
 
-export async function carryOut(bus: PlayersBus, player: Player, command: PlayerCommand): Promise<Answer> {
+export async function carryOutPlayerCommand(
+  bus: PlayersBus,
+  player: Player,
+  command: PlayerCommand,
+): Promise<Answer> {
   const isRefusedByKnownFacts = refusalOf(player, command) !== undefined;
   if (isRefusedByKnownFacts) {
     // The facts may be outdated: not every player announces a new ability. Mopidy announces nothing when its

@@ -233,7 +233,7 @@ async function readCover(
   const isAllowed = isOwn || isReadableByAll;
   // The path may lead to another file than at the time of `lstat`.
   if (!stats.isFile() || stats.size > COVER_MAX_BYTES || !isAllowed) return undefined;
-  const tag = tagOf(fileIdentity(stats));
+  const tag = tagOf(identityOfStats(stats));
   if (tag === cachedTag) return 'unchanged';
   const bytes = new Uint8Array(Number(stats.size));
   const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
@@ -241,12 +241,12 @@ async function readCover(
   if (type === undefined || bytesRead < bytes.length) return undefined;
   // If the file was written to during the reading, the bytes are of two images.
   const statsAfterwards = await file.stat({ bigint: true });
-  const isSameFile = tagOf(fileIdentity(statsAfterwards)) === tag;
+  const isSameFile = tagOf(identityOfStats(statsAfterwards)) === tag;
   return isSameFile ? { tag, type, bytes } : undefined;
 }
 
 /** Bytes that are different after the file has been replaced or written to. */
-function fileIdentity({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): Buffer {
+function identityOfStats({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): Buffer {
   return Buffer.from([dev, ino, size, mtimeNs, ctimeNs].join(' '));
 }
 

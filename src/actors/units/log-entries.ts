@@ -46,7 +46,7 @@ function parseEntry(line: string): LogEntryRecord | undefined {
   if (fields === undefined || Number.isNaN(time.getTime())) return undefined;
   const isPriority = /^[0-7]$/.test(String(fields['PRIORITY']));
   const priority = isPriority ? Number(fields['PRIORITY']) : INFO_PRIORITY;
-  const rawMessage = fieldText(fields['MESSAGE']);
+  const rawMessage = journalText(fields['MESSAGE']);
   const message = rawMessage.replace(ESCAPES, '').replace(CONTROLS, '').trimEnd();
   return { time: time.toISOString(), priority, message: clipped(message, MESSAGE_MAX_UNITS) };
 }
@@ -55,9 +55,9 @@ function parseEntry(line: string): LogEntryRecord | undefined {
  * The text of a field. journalctl gives an unprintable field as an array of bytes. A field that occurs
  * several times is an array of values.
  */
-function fieldText(field: unknown): string {
+function journalText(field: unknown): string {
   if (typeof field === 'string') return field;
   if (!Array.isArray(field)) return '';
   const isBytes = field.every((value) => typeof value === 'number');
-  return isBytes ? Buffer.from(field).toString() : field.map(fieldText).join('\n');
+  return isBytes ? Buffer.from(field).toString() : field.map(journalText).join('\n');
 }

@@ -55,7 +55,7 @@ function wordsAfter({ parameters, fields, toggles }: CtlCommand): readonly strin
 }
 
 /** Quotes a text, so that it is one word for bash and zsh: `it's` becomes `'it'\''s'`. */
-function quoted(text: string): string {
+function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
@@ -107,7 +107,7 @@ complete -F _tonearm tonearm
 function zshScript(operations: readonly CompletedOperation[]): string {
   // A colon stands between word and summary, so colons inside them are escaped.
   const described = (word: string, summary: string): string =>
-    quoted(`${word.replaceAll(':', '\\:')}:${summary.replaceAll(':', '\\:')}`);
+    shellQuoted(`${word.replaceAll(':', '\\:')}:${summary.replaceAll(':', '\\:')}`);
   const programWords = PROGRAM_WORDS.map(([word, summary]) => described(word, summary));
   const names = operations.map(({ name, summary }) => described(name, summary));
   const cases = operations

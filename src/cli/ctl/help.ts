@@ -68,7 +68,7 @@ export function commandHelp(name: string, command: CtlCommand): string {
   const { parameters, fields, toggles, summary, route } = command;
   const words: readonly (readonly [string, string])[] = [
     ...parameters.map(({ name, values }) => [name, values?.join(' or ') ?? 'a name'] as const),
-    ...fields.map((field) => [field.name, fieldText(field, toggles)] as const),
+    ...fields.map((field) => [field.name, fieldHelp(field, toggles)] as const),
   ];
   const width = Math.max(...words.map(([word]) => placeholder(word).length));
   const lines = words.map(([word, text]) => `  ${placeholder(word).padEnd(width)}  ${text}\n`).join('');
@@ -79,7 +79,7 @@ export function commandHelp(name: string, command: CtlCommand): string {
 const isRealBound = (bound: number | undefined): boolean =>
   bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER;
 
-function fieldText(field: CommandField, toggles: boolean): string {
+function fieldHelp(field: CommandField, toggles: boolean): string {
   const { name, type, values, minimum, maximum, description } = field;
   const switchWords = toggles ? 'on, off or toggle' : 'on or off';
   const kindByType = {

@@ -16,16 +16,16 @@ export interface NodeAddress {
 
 /** The default of `api.port`. */
 const USUAL_PORT = 8018;
-const LOOPBACK = '127.0.0.1';
+const LOOPBACK_ADDRESS = '127.0.0.1';
 /** A socket on any of these can be reached by loopback. */
-const REACHED_BY_LOOPBACK = [LOOPBACK, EVERY_ADDRESS, EVERY_IPV4];
+const REACHED_BY_LOOPBACK = [LOOPBACK_ADDRESS, EVERY_ADDRESS, EVERY_IPV4];
 
 /** A host, a host with its port, or a URL; each may begin with user and password. */
 export function addressOf(text: string): Result<NodeAddress, string> {
   const isUrl = /^https?:\/\//i.test(text);
   const host = isIP(text) === 6 ? `[${text}]` : text;
   const url = urlIn(isUrl ? text : `http://${host}`);
-  if (url === undefined || !isAddress(url, isUrl))
+  if (url === undefined || !hasNodeAddressOnly(url, isUrl))
     return failed(`${JSON.stringify(text)} is no address such as kitchen.local, kitchen.local:8018 or a URL`);
   if (!isUrl && !/:\d+\/?$/.test(host)) url.port = String(USUAL_PORT);
   const { username, password } = url;
@@ -36,7 +36,7 @@ export function addressOf(text: string): Result<NodeAddress, string> {
 }
 
 /** A proxy may serve the node below a path, so a whole URL may have one. A host alone may not. */
-function isAddress({ pathname, search, hash }: URL, mayHavePath: boolean): boolean {
+function hasNodeAddressOnly({ pathname, search, hash }: URL, mayHavePath: boolean): boolean {
   return search === '' && hash === '' && (mayHavePath || pathname === '/');
 }
 
@@ -68,8 +68,8 @@ export async function addressHere(): Promise<Result<NodeAddress, readonly string
 /** Loopback if it is served: with `api.control: local`, the node accepts changes only from loopback. */
 function hostHere(bind: readonly string[]): string {
   const served = resolveBind(bind, networkInterfaces()).present.map(({ address }) => address);
-  if (served.some((address) => REACHED_BY_LOOPBACK.includes(address))) return LOOPBACK;
+  if (served.some((address) => REACHED_BY_LOOPBACK.includes(address))) return LOOPBACK_ADDRESS;
   // A URL has no place for the zone of a link-local address.
-  const usable = served.find((address) => !address.includes('%')) ?? LOOPBACK;
+  const usable = served.find((address) => !address.includes('%')) ?? LOOPBACK_ADDRESS;
   return usable.includes(':') ? `[${usable}]` : usable;
 }

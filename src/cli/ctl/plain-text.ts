@@ -60,7 +60,7 @@ const COLUMNS: Readonly<Record<string, readonly string[]>> = {
 /** Members that are printed in percent. */
 const PERCENT_MEMBERS = ['volume', 'volume_limit', 'volume_step'];
 const GAP = '  ';
-const NOTHING = '-';
+const NO_VALUE = '-';
 
 /** The lines of the answer to an operation. */
 export function plainLines(operation: string, answer: unknown): readonly string[] {
@@ -106,10 +106,10 @@ function isRecord(value: unknown): value is PlainRecord {
 }
 
 function cell(name: string, value: unknown): string {
-  if (value === undefined || value === null) return NOTHING;
+  if (value === undefined || value === null) return NO_VALUE;
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'number' && PERCENT_MEMBERS.includes(name)) return `${Math.round(value * 100)}%`;
-  if (Array.isArray(value)) return value.map((item) => cell(name, item)).join(', ') || NOTHING;
+  if (Array.isArray(value)) return value.map((item) => cell(name, item)).join(', ') || NO_VALUE;
   return printable(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 

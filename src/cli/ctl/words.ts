@@ -44,7 +44,7 @@ export function readWords(command: CtlCommand, words: readonly string[]): Result
       return failed(`${placeholder(name)}: ${quoted(word)} is not one of ${values.join(', ')}`);
     params[name] = word;
   }
-  const fields = readFields(command, words.slice(parameters.length));
+  const fields = readBody(command, words.slice(parameters.length));
   return fields.ok ? success({ params, body: fields.value }) : fields;
 }
 
@@ -54,7 +54,7 @@ export function placeholder(name: string): string {
 }
 
 /** Each word is the value of the next field, or has the form `field=value`. */
-function readFields(command: CtlCommand, words: readonly string[]): Result<RequestArguments['body'], string> {
+function readBody(command: CtlCommand, words: readonly string[]): Result<RequestArguments['body'], string> {
   const isToggle = words.length === 1 && words[0]?.toLowerCase() === TOGGLE_WORD;
   if (command.toggles && isToggle) return success(undefined);
   const body: Record<string, unknown> = {};

@@ -33,12 +33,12 @@ export type Filter = ReadonlySet<EventKind>;
 
 export const LEVEL_KIND: EventKind = { type: LEVEL_EVENT, child: LEVEL_BACKEND, isList: false };
 
-const TYPES = Object.keys(EVENTS) as readonly EventType[];
+const EVENT_TYPES = Object.keys(EVENTS) as readonly EventType[];
 const ALL_SPECS: readonly CollectionSpec[] = Object.values(COLLECTION_SPECS);
-const KINDS: readonly EventKind[] = TYPES.flatMap(kindsOf);
+const EVENT_KINDS: readonly EventKind[] = EVENT_TYPES.flatMap(kindsOf);
 const KINDS_BY_TYPE = new Map(
-  TYPES.map((type) => {
-    const kinds = KINDS.filter((kind) => kind.type === type);
+  EVENT_TYPES.map((type) => {
+    const kinds = EVENT_KINDS.filter((kind) => kind.type === type);
     return [type, new Map(kinds.map((kind) => [kind.child, kind]))];
   }),
 );
@@ -57,7 +57,7 @@ export function kindOf(type: EventType, child: ChildName): EventKind | undefined
 }
 
 export function filterOf(isSelected: (type: EventType, backend: ChildName) => boolean): Filter {
-  return new Set(KINDS.filter(({ type, child }) => isSelected(type, child)));
+  return new Set(EVENT_KINDS.filter(({ type, child }) => isSelected(type, child)));
 }
 
 /** True if the filter has an event that the collection's records make. */

@@ -28,12 +28,12 @@ export function shortenedData(collection: Collection, json: string): string {
   let text = JSON.stringify(remaining);
   for (const keptCount of KEPT_COUNTS) {
     if (Buffer.byteLength(text) <= DATA_MAX_BYTES) break;
-    text = JSON.stringify(remaining, (_name, value: unknown) => shortened(value, keptCount));
+    text = JSON.stringify(remaining, (_name, value: unknown) => shortenedValue(value, keptCount));
   }
   return text;
 }
 
-function shortened(value: unknown, keptCount: number): unknown {
+function shortenedValue(value: unknown, keptCount: number): unknown {
   if (typeof value === 'string' || Array.isArray(value)) return value.slice(0, keptCount);
   if (typeof value !== 'object' || value === null) return value;
   const members = Object.entries(value).filter(([name]) => name.length <= keptCount);

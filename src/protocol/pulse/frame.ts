@@ -32,7 +32,7 @@ export class Chunk {
   }
 }
 
-const NOTHING = new Uint8Array(0);
+const NO_BYTES = new Uint8Array(0);
 
 interface FrameHeader {
   readonly length: number;
@@ -60,13 +60,13 @@ function readHeader(view: DataView, start: number): FrameHeader {
 
 export class Framer {
   /** The first `#stagedBytes` bytes of a frame that comes in pieces, header included. */
-  #staging: Uint8Array = NOTHING;
+  #staging: Uint8Array = NO_BYTES;
   #stagedBytes = 0;
   /** The header of the frame in `#staging`, once the header is complete. */
   #header: FrameHeader | undefined;
   /** The last received bytes, and the chunk with the views that were made of them. */
-  #received: Uint8Array = NOTHING;
-  #chunk = new Chunk(NOTHING);
+  #received: Uint8Array = NO_BYTES;
+  #chunk = new Chunk(NO_BYTES);
 
   /**
    * Takes the first `length` bytes and delivers the frames that they complete, in order. Throws WireError for
@@ -110,7 +110,7 @@ export class Framer {
     const { channel } = this.#header;
     const staged = new Chunk(this.#staging);
     // The next frame gets another buffer, because `deliver` may keep this one (cli/trace/proxy.ts).
-    this.#staging = NOTHING;
+    this.#staging = NO_BYTES;
     this.#stagedBytes = 0;
     this.#header = undefined;
     deliver(staged, HEADER_BYTES, targetBytes, channel);

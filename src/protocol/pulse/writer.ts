@@ -17,7 +17,7 @@ const TWO_TO_32 = 0x1_0000_0000;
 /** PA_CHANNELS_MAX. PipeWire accepts more channels, and gets them wrong. */
 const CHANNELS_MAX = 32;
 
-const NOTHING = new Uint8Array(0);
+const NO_BYTES = new Uint8Array(0);
 
 export class Writer {
   /** The present buffer. Bytes that have been taken are never overwritten, as they may still be read. */
@@ -52,7 +52,7 @@ export class Writer {
 
   /** The frames that were completed since the last call. */
   take(): Uint8Array {
-    if (this.#untakenStart === this.#completeEnd) return NOTHING;
+    if (this.#untakenStart === this.#completeEnd) return NO_BYTES;
     const written = this.#buffer.subarray(this.#untakenStart, this.#completeEnd);
     this.#untakenStart = this.#completeEnd;
     return written;

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { ListenKeeper } from '../../../src/actors/audio/listen-keeper.js';
-import { LOOPBACK, loopbackArgument } from '../../../src/actors/audio/listen-modules.js';
+import { LOOPBACK_MODULE, loopbackArgument } from '../../../src/actors/audio/listen-modules.js';
 import { ListenPairs } from '../../../src/actors/audio/listen-pairs.js';
 import type { Ask } from '../../../src/actors/audio/sound-modules.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
@@ -83,7 +83,7 @@ function startKeeper(listen: AudioSettings['listen'], sink: number, loadedArgume
   const modules: ModuleInfo[] = [];
   const server = { refusesToUnload: true, modules };
   const load = (argument: string): ModuleInfo => {
-    const module = { index: 7 + modules.length, name: LOOPBACK, argument, used: undefined, props: {} };
+    const module = { index: 7 + modules.length, name: LOOPBACK_MODULE, argument, used: undefined, props: {} };
     modules.push(module);
     return module;
   };

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   type ListenPair,
-  LOOPBACK,
+  LOOPBACK_MODULE,
   listenSteps,
   loopbackArgument,
   type ObservedLoopbacks,
@@ -46,7 +46,7 @@ function observedLoopbacks(...loopbacks: readonly Loopback[]): ObservedLoopbacks
     modules: loopbacks.map((loopback, index): ModuleInfo => {
       const argument =
         loopback.argument ?? loopbackArgument(loopback.pair, 'Microphone', loopback.latencyMs ?? LATENCY_MS);
-      return { index, name: LOOPBACK, argument, used: undefined, props: {} };
+      return { index, name: LOOPBACK_MODULE, argument, used: undefined, props: {} };
     }),
     sinks: SINKS,
     sources: SOURCES,

@@ -103,9 +103,9 @@ export class Conversation {
     this.#learnVersion(code, isAuthReply, fields['version']);
     const hasVersion = isAuthReply || (from === 'client' && code === AUTH);
     const decoded = {
-      command: commandName(code),
+      command: wireCommandName(code),
       tag: tag === NONE ? undefined : tag,
-      answers: request === undefined ? undefined : commandName(request),
+      answers: request === undefined ? undefined : wireCommandName(request),
       fields,
       unnamed,
       problem,
@@ -139,7 +139,7 @@ export class Conversation {
   }
 }
 
-function commandName(code: number): string | number {
+function wireCommandName(code: number): string | number {
   return code === NONE ? '?' : (MESSAGES[code]?.name ?? code);
 }
 
