@@ -1,6 +1,6 @@
 // The architecture as tests: which files may import what, and what no file may contain. biome.json checks
-// import cycles and the lengths of files and functions. For each rule there are also sources that break it,
-// so the tests show that it can fail.
+// import cycles and the lengths of files and functions. Each rule also has sources that break it, so the
+// tests show that the rule can fail.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ function readSources(folder: string, ending: RegExp): readonly SourceFile[] {
 
 const FILES = ['src', 'test', 'bench'].flatMap((folder) => readSources(folder, /\.tsx?$/));
 
-/** The programs of packaging/, which must keep only the rules of WRITING. */
+/** The programs of packaging/. Only the rules of WRITING apply to them. */
 const PACKAGING = readSources('packaging', /\.[cm]js$/);
 
 const ruleNames = Object.keys(RULES).filter((name): name is RuleName => Object.hasOwn(RULES, name));
@@ -44,20 +44,21 @@ describe('the sources', () => {
     assert.ok(FILES.some(({ path, imports }) => path.startsWith('src/gateway/') && imports.length > 3));
   });
 
-  test('exist for every row of the tables', () => {
+  test('exist for every row of BOUNDARIES and PACKAGES', () => {
     const prefixes = BOUNDARIES.map(({ files }) => files.split('*')[0] ?? '');
-    const allPrefixes = [...prefixes, ...Object.values(PACKAGES).flatMap((holders) => holders.in)];
+    const importers = Object.values(PACKAGES).flatMap((row) => row.in);
+    const allPrefixes = [...prefixes, ...importers];
     const unused = allPrefixes.filter((prefix) => !FILES.some(({ path }) => path.startsWith(prefix)));
     assert.deepEqual(unused, []);
   });
 });
 
-/** A file with a header comment in line 1. The code begins in line 2, and only the code can be wrong. */
+/** A file with a correct header comment in line 1. The code begins in line 2. */
 const headed = (path: string, code: string): SourceFile => sourceFile(path, `// It is a file.\n${code}\n`);
 
 /**
- * Sources that break a rule, and a part of the complaint, which may stop in mid-word. `:2:` is the line of
- * the source. Some sources are split, as by `${'Of'}`, because rules that search texts also read this file.
+ * Sources that break a rule, and a part of the rule's complaint. `:2:` is the line of the source (`headed`).
+ * Some sources are split, as by `${'Of'}`, because some rules also search the texts of this file.
  */
 const BREACHES: readonly (readonly [rule: RuleName, path: string, source: string, complaint: RegExp])[] = [
   ['boundaries', 'src/protocol/pulse/a.ts', "import { a } from 'node:net';", /:2: may not import node:net/],
@@ -157,15 +158,15 @@ describe('the rules', () => {
   test('refuse a file without a header', () =>
     assert.equal(RULES.header([sourceFile('src/a.ts', 'export const a = 1;\n')]).length, 1));
 
-  test('refuse a third holder of uWebSockets.js', () => {
-    const holders = ['a', 'b', 'c'].map((name) =>
+  test('refuse a third file that imports uWebSockets.js', () => {
+    const importers = ['a', 'b', 'c'].map((name) =>
       headed(`src/gateway/${name}.ts`, "import type { HttpResponse } from 'uWebSockets.js';"),
     );
-    assert.deepEqual(RULES.packages(holders.slice(1)), []);
-    assert.match(RULES.packages(holders).join(), /more than 2/);
+    assert.deepEqual(RULES.packages(importers.slice(1)), []);
+    assert.match(RULES.packages(importers).join(), /more than 2/);
   });
 
-  test('follow the main thread through imports, except those of types', () => {
+  test('follow the main thread through imports, except those of types and of other programs', () => {
     const codec = headed('src/protocol/pulse/a.ts', '');
     const mainWithGateway = (importLine: string): readonly SourceFile[] => [
       headed('src/main.ts', "import { b } from './gateway/b.js';"),
@@ -198,11 +199,11 @@ describe('the rules', () => {
     assert.deepEqual(rule(mainWithSchemas("await import('./protocol/actor/schemas.js');")), []);
   });
 
-  test('all refuse an example', () => {
-    const tried = new Set<string>(BREACHES.map(([rule]) => rule));
-    const elsewhere = ['header', 'main thread decodes nothing', 'main thread starts without schemas'];
-    const untried = ruleNames.filter((name) => !tried.has(name) && !elsewhere.includes(name));
-    assert.deepEqual(untried, []);
+  test('all refuse a source of this file', () => {
+    const testedByRow = new Set<string>(BREACHES.map(([rule]) => rule));
+    const testedAlone = ['header', 'main thread decodes nothing', 'main thread starts without schemas'];
+    const untested = ruleNames.filter((name) => !testedByRow.has(name) && !testedAlone.includes(name));
+    assert.deepEqual(untested, []);
   });
 
   test('accept no edge without a reason', () =>
@@ -211,8 +212,7 @@ describe('the rules', () => {
 
 describe('reading sources', () => {
   test('blanks comments, strings, templates and patterns, and keeps positions', () => {
-    const holeStart = '$' + '{';
-    const source = `a('x{') /* { */ + \`{${holeStart}b({ c: '}' })}}\` / 2; // }\n/['"{/]/.test(d);`;
+    const source = `a('x{') /* { */ + \`{\${b({ c: '}' })}}\` / 2; // }\n/['"{/]/.test(d);`;
     const { code } = sourceFile('src/a.ts', source);
     assert.equal(code.length, source.length);
     const expected = `a(' ') + b({ c: ' ' }) / 2; / /.test(d);`;

@@ -3,7 +3,7 @@
 // a comma, and a heading in quotes: docs/events.md, "Ids".
 
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { type Dirent, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -21,7 +21,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const DOCS = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.md'))
   .map((name) => `docs/${name}`);
-const MANUALS = readdirSync(ROOT).filter((name) => name.endsWith('.md'));
+const ROOT_DOCUMENTS = readdirSync(ROOT).filter((name) => name.endsWith('.md'));
 /** The folders whose comments may cite documents. */
 const SOURCE_FOLDERS = ['src', 'test', 'packaging', 'bench', 'examples'];
 const FOLDERS = [...SOURCE_FOLDERS, 'docs'];
@@ -35,7 +35,10 @@ interface Heading {
   readonly line: number;
 }
 
-/** A document without its examples, in which `#` and `|` mean other things. */
+/**
+ * A document without its examples, in which `#` and `|` mean other things. The lines of the examples are
+ * empty, so that all other lines keep their numbers.
+ */
 function linesOf(document: string): readonly string[] {
   const text = readFileSync(join(ROOT, document), 'utf8');
   return text.replace(/^```.*?^```$/gms, (block) => block.replace(/.+/g, '')).split('\n');
@@ -63,11 +66,14 @@ function linesBelow(
   return linesOf(document).slice(heading.line + 1, next?.line);
 }
 
+/** True for the line between the head and the rows of a table, such as `|---|---|`. */
+const isRule = (line = ''): boolean => /^\|[-| ]+\|$/.test(line);
+
 /** The cells of the rows of all tables that have this number of columns, without the tables' heads. */
 function rowsIn(lines: readonly string[], columns: number): readonly (readonly string[])[] {
   return lines.flatMap((line, index) => {
-    const isHead = /^\|[-| ]+\|$/.test(lines[index + 1] ?? '') || /^\|[-| ]+\|$/.test(line);
-    if (isHead || !line.startsWith('|')) return [];
+    const isHead = isRule(lines[index + 1]);
+    if (isHead || isRule(line) || !line.startsWith('|')) return [];
     const cells = line.replace(/^\| *| *\|$/g, '').split(/ *\| */);
     return cells.length === columns ? [cells] : [];
   });
@@ -79,6 +85,7 @@ const codesIn = (cell = ''): readonly string[] =>
 const codeIn = (cell = ''): string => codesIn(cell)[0] ?? '';
 
 test('the routes in docs are those of the source', () => {
+  // The tables of routes have two to five columns.
   const rows = [5, 4, 3, 2].flatMap((columns) =>
     rowsIn(linesBelow('docs/http-api.md', 'Routes', 'with subheadings'), columns),
   );
@@ -184,7 +191,7 @@ interface PlainSchema {
   readonly required?: readonly string[];
 }
 
-const DESCRIBED: readonly unknown[] = RECORDS.map((name) => COMPONENTS[name]);
+const SCHEMAS_WITH_TABLE: readonly unknown[] = RECORDS.map((name) => COMPONENTS[name]);
 
 /**
  * The paths of a schema's fields, also within objects that have no table of their own. A field that may be
@@ -192,7 +199,7 @@ const DESCRIBED: readonly unknown[] = RECORDS.map((name) => COMPONENTS[name]);
  */
 function fieldsOf({ properties = {}, required = [] }: PlainSchema, path = ''): readonly string[] {
   return Object.entries(properties).flatMap(([name, field]) => {
-    const inner = DESCRIBED.includes(field) ? [] : fieldsOf(field, `${path}${name}.`);
+    const inner = SCHEMAS_WITH_TABLE.includes(field) ? [] : fieldsOf(field, `${path}${name}.`);
     return [`${path}${name}${required.includes(name) ? '' : '?'}`, ...inner];
   });
 }
@@ -208,7 +215,7 @@ for (const component of RECORDS) {
 test('every record that a GET answers has a table', () => {
   // Lists and the OpenAPI document need no table.
   const lists = 'Services Log Outputs Inputs Cards Clients Players Nodes BluetoothDevices OpenApi'.split(' ');
-  const answers = ROUTES.flatMap((route) => ('schema' in route && route.schema) || []);
+  const answers = ROUTES.flatMap((route) => ('schema' in route ? (route.schema ?? []) : []));
   const missing = answers.filter((name) => !lists.includes(name) && !RECORDS.includes(name));
   assert.deepEqual(missing, []);
 });
@@ -231,9 +238,9 @@ test('the functions of the client in docs are those of the source, with their ro
       return new Response('null');
     },
   });
-  const functions = Object.entries(node).filter(
-    ([name]) => !['transport', 'coverUrl', 'with'].includes(name),
-  );
+  // These members send no request.
+  const otherMembers = ['transport', 'coverUrl', 'with'];
+  const functions = Object.entries(node).filter(([name]) => !otherMembers.includes(name));
   assert.deepEqual([...listed.keys()].toSorted(), functions.map(([name]) => name).toSorted());
   // The value of each parameter is its own name in braces, so a request's path is the path in docs.
   for (const [name, call] of functions) {
@@ -241,8 +248,8 @@ test('the functions of the client in docs are those of the source, with their ro
     await (call as (...names: readonly string[]) => Promise<unknown>)(...parameters);
   }
   assert.deepEqual(requests.toSorted(), [...listed.values()].toSorted());
-  const others = ['GET /', 'GET /ui', 'GET /ui/{file}', 'GET /events', 'GET /metrics'];
-  assert.deepEqual([...requests, ...others].toSorted(), SERVED.toSorted());
+  const routesWithoutFunction = ['GET /', 'GET /ui', 'GET /ui/{file}', 'GET /events', 'GET /metrics'];
+  assert.deepEqual([...requests, ...routesWithoutFunction].toSorted(), SERVED.toSorted());
 });
 
 /** The anchor that GitHub makes for a heading. */
@@ -251,7 +258,7 @@ function anchorOf(title: string): string {
   return plain.replace(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-');
 }
 
-for (const document of [...DOCS, ...MANUALS, 'bench/FIGURES.md']) {
+for (const document of [...DOCS, ...ROOT_DOCUMENTS, 'bench/FIGURES.md']) {
   test(`the links of ${document} lead somewhere`, () => {
     const broken = linesOf(document).flatMap((line, index) =>
       [...line.matchAll(/\]\(([^)\s]+)\)/g)]
@@ -280,6 +287,9 @@ test('a heading is unique in its document, so that it can be cited', () => {
   assert.deepEqual(twice, []);
 });
 
+const pathFromRoot = (entry: Dirent): string =>
+  join(entry.parentPath ?? entry.path, entry.name).slice(ROOT.length);
+
 /**
  * The texts of all files that may cite a document. The lines of a text are joined, because a citation may be
  * wrapped within a comment.
@@ -288,9 +298,9 @@ function citingTexts(): readonly (readonly [file: string, text: string])[] {
   const files = SOURCE_FOLDERS.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && !/\.(?:png|bin|gz|br)$/.test(entry.name))
-      .map((entry) => join(entry.parentPath ?? entry.path, entry.name).slice(ROOT.length)),
+      .map(pathFromRoot),
   );
-  return [...files, ...MANUALS].map((file) => {
+  return [...files, ...ROOT_DOCUMENTS].map((file) => {
     const text = readFileSync(join(ROOT, file), 'utf8');
     return [file, text.replace(/\n\s*(?:\/\/|\*(?!\/)|#)?\s*/g, ' ')] as const;
   });
@@ -316,15 +326,17 @@ test('no text cites a section of a contract, because the repository has no such 
   assert.deepEqual(citing, []);
 });
 
-/** Finds paths below a folder of the project or of src, and files and folders in backticks. */
-const NAMED_FILE =
-  /(?<![\w/.~-])(?:src|test|bench|packaging|docs|examples|actors|cli|gateway|events|protocol|supervisor)\/[\w./-]*\w\/?|(?<=`)[\w.-][\w./-]*(?:\.(?:ts|mjs|cjs)|\/)(?=`)/g;
+/** A path below a folder of the project or of src. */
+const PATH_BELOW_FOLDER =
+  /(?<![\w/.~-])(?:src|test|bench|packaging|docs|examples|actors|cli|gateway|events|protocol|supervisor)\/[\w./-]*\w\/?/;
+/** A file or a folder in backticks, such as `main.ts` and `pulse/`. */
+const PATH_IN_BACKTICKS = /(?<=`)[\w.-][\w./-]*(?:\.(?:ts|mjs|cjs)|\/)(?=`)/;
+const NAMED_FILE = new RegExp(`${PATH_BELOW_FOLDER.source}|${PATH_IN_BACKTICKS.source}`, 'g');
 
 const PATHS = FOLDERS.flatMap((folder) =>
-  readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }).map((entry) => {
-    const path = join(entry.parentPath ?? entry.path, entry.name);
-    return `/${path.slice(ROOT.length)}${entry.isDirectory() ? '/' : ''}`;
-  }),
+  readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }).map(
+    (entry) => `/${pathFromRoot(entry)}${entry.isDirectory() ? '/' : ''}`,
+  ),
 ).concat(FOLDERS.map((folder) => `/${folder}/`));
 
 /** `name` is a whole path or the end of one; a module's `.ts` and a folder's `/` may be left out. */

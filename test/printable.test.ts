@@ -6,12 +6,12 @@ import { test } from 'node:test';
 import { errorText, printable } from '../src/printable.js';
 import { freePort } from './tools/free-port.js';
 
-const refused = (address: string) => new Error(`connect ECONNREFUSED ${address}`);
+const refusedBy = (address: string) => new Error(`connect ECONNREFUSED ${address}`);
 const WORDINGS: readonly (readonly [what: string, error: unknown, wording: string])[] = [
   ['an error', new Error(' no\n'), 'no'],
   [
     'several errors',
-    new AggregateError([refused('::1:1'), refused('127.0.0.1:1')]),
+    new AggregateError([refusedBy('::1:1'), refusedBy('127.0.0.1:1')]),
     'connect ECONNREFUSED ::1:1; connect ECONNREFUSED 127.0.0.1:1',
   ],
   ['the same error twice', new AggregateError([new Error('late'), new Error('late')]), 'late'],
@@ -27,17 +27,17 @@ const WORDINGS: readonly (readonly [what: string, error: unknown, wording: strin
   ],
   ['an error with a cause', new Error('', { cause: new Error('why') }), 'why'],
   ['an error with a code', Object.assign(new Error(''), { code: 'EPIPE' }), 'EPIPE'],
-  ['an error with nothing', new TypeError(), 'TypeError'],
+  ['an error without message, cause and code', new TypeError(), 'TypeError'],
   ['a text', 'why', 'why'],
   ['an empty text', '', 'an error without a message'],
-  ['nothing', undefined, 'undefined'],
-  ['an object without a text', Object.create(null), 'an error without a message'],
+  ['undefined', undefined, 'undefined'],
+  ['an object that cannot become a text', Object.create(null), 'an error without a message'],
 ];
 for (const [what, error, wording] of WORDINGS) {
-  test(`${what} is worded ${JSON.stringify(wording)}`, () => assert.equal(errorText(error), wording));
+  test(`the wording of ${what} is ${JSON.stringify(wording)}`, () => assert.equal(errorText(error), wording));
 }
 
-test('an error that is its own cause is worded by its name', () => {
+test('the wording of an error that is its own cause is its name', () => {
   const error = new Error('');
   error.cause = error;
   assert.equal(errorText(error), 'Error');
@@ -45,19 +45,17 @@ test('an error that is its own cause is worded by its name', () => {
 
 test('the error of a connection to a name with several addresses has the error of each address', async () => {
   const port = await freePort();
-  const lookup = (_host: string, _options: object, found: (error: null, all: object[]) => void): void =>
-    found(
-      null,
-      ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 })),
-    );
+  const addresses = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }));
+  const lookup = (_host: string, _options: object, callback: (error: null, all: object[]) => void): void =>
+    callback(null, addresses);
   const error = await new Promise((resolve) =>
     connect({
       host: 'broker.test',
       port,
       lookup: lookup as never,
       autoSelectFamily: true,
-      // Node tries an address for this long at most, and otherwise reports ETIMEDOUT for it. The usual 250
-      // ms may pass on a busy machine.
+      // Node reports ETIMEDOUT for an address if the attempt takes longer than this. On a busy machine it
+      // may take longer than the usual 250 ms.
       autoSelectFamilyAttemptTimeout: 60_000,
     }).on('error', resolve),
   );

@@ -8,7 +8,7 @@ export class SeededRandom {
     this.#state = seed >>> 0;
   }
 
-  /** 0 <= x < 1. */
+  /** A number of at least 0, and less than 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -17,7 +17,7 @@ export class SeededRandom {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000;
   }
 
-  /** An integer, 0 <= x < bound. */
+  /** An integer of at least 0, and less than `bound`. */
   below(bound: number): number {
     return Math.floor(this.next() * bound);
   }
@@ -34,7 +34,7 @@ export class SeededRandom {
 }
 
 /**
- * The seed of this run. It is always the same in `npm test`, and another one in each round of `npm run soak`,
- * which runs the files that import this constant. TONEARM_FUZZ_SEED sets it, to repeat a round.
+ * The seed of this run. It is always the same in `npm test`. Each round of `npm run soak` has another one,
+ * and runs the files that import this constant. TONEARM_FUZZ_SEED sets the seed, to repeat a round.
  */
 export const SEED = Number(process.env['TONEARM_FUZZ_SEED'] ?? 20_261_120) >>> 0;

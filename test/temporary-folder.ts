@@ -10,7 +10,8 @@ const remove = (folder: string): void => rmSync(folder, { recursive: true, force
 
 /**
  * All folders are removed once more when the process ends. A test's hooks run in the order in which they were
- * set, so a program that a later hook stops may have made its folder again.
+ * set. So a folder may be removed before a later hook stops the program that uses it, and this program may
+ * make the folder again.
  */
 process.on('exit', () => {
   for (const folder of madeFolders) remove(folder);

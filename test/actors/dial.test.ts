@@ -24,14 +24,14 @@ test(
     });
     const deadlines = { authDeadlineMs: 10_000, requestDeadlineMs: 10_000 };
     const session = { clientProps: {}, pendingMax: 100_000, ...deadlines };
-    const closed = new Promise<ClosedReason>((onClosed) => {
+    const closed = new Promise<ClosedReason>((resolve) => {
       const onReady = (): void => {
         const name = 'x'.repeat(BYTES_PER_REQUEST);
         for (let sent = 0; sent < REQUESTS; sent += 1)
           link.request('SET_DEFAULT_SINK', { name }, () => undefined);
       };
       const options = { path: server.socketPath, connectDeadlineMs: 10_000, session };
-      const link = new Link(options, { onReady, onEvent: () => undefined, onClosed });
+      const link = new Link(options, { onReady, onEvent: () => undefined, onClosed: resolve });
       t.after(() => link.close({ kind: 'stopped' }));
     });
     const detail = 'the sound server does not read what it is sent';

@@ -19,8 +19,13 @@ function lookupBy(t: TestContext, script: string) {
   return { lookup: new NameLookup(program), folder };
 }
 
-/** Resolves as `net.connect` does: with all addresses or the first one, or with the code of the error. */
-function resolveName(lookup: NameLookup, wantsAll: boolean, name = NAME): Promise<unknown> {
+/** Decides between all addresses and the first one, as an option of `net.connect` does. */
+interface Choice {
+  readonly all: boolean;
+}
+
+/** Resolves with the addresses, as `net.connect` gets them, or with the code of the error. */
+function resolveName(lookup: NameLookup, choice: Choice, name = NAME): Promise<unknown> {
   return new Promise((resolve) => {
     const answer = (
       error: NodeJS.ErrnoException | null,
@@ -28,56 +33,57 @@ function resolveName(lookup: NameLookup, wantsAll: boolean, name = NAME): Promis
       family?: number,
     ) => {
       if (error !== null) resolve(error.code);
-      else resolve(wantsAll ? address : [address, family]);
+      else resolve(choice.all ? address : [address, family]);
     };
-    // `lookupFor('localhost')` is undefined, so a test that resolves this name uses the function of `NAME`.
+    // This function resolves any name. `lookupFor('localhost')` would be undefined.
     const lookupFunction = lookup.lookupFor(NAME);
-    lookupFunction?.(name, { all: wantsAll }, answer);
+    lookupFunction?.(name, choice, answer);
   });
 }
 
+/** A script that prints two addresses as `getent ahosts NAME` does. In the script, `$2` is the name. */
 const TWO_ADDRESSES = 'printf "10.0.0.7 STREAM $2\\n10.0.0.7 DGRAM\\nfd00::7   STREAM\\nfd00::7 RAW\\n"';
-const ANSWERS: readonly (readonly [what: string, script: string, wantsAll: boolean, expected: unknown])[] = [
+const ANSWERS: readonly (readonly [what: string, script: string, choice: Choice, expected: unknown])[] = [
   [
     'all addresses',
     TWO_ADDRESSES,
-    true,
+    { all: true },
     [
       { address: '10.0.0.7', family: 4 },
       { address: 'fd00::7', family: 6 },
     ],
   ],
-  ['the first address', TWO_ADDRESSES, false, ['10.0.0.7', 4]],
+  ['the first address', TWO_ADDRESSES, { all: false }, ['10.0.0.7', 4]],
   [
     'only the addresses on whole lines if the output is cut off',
-    // The output is cut off after 65 536 bytes (`OUTPUT_MAX_BYTES` in name-lookup.ts). This leaves
-    // `10.0.0.12` of the last line, which is a wrong address.
+    // The output is cut off after 65 536 bytes (`OUTPUT_MAX_BYTES` in name-lookup.ts). The last line begins
+    // 9 bytes before this bound. So `10.0.0.12` remains of it, which is a wrong address.
     'echo "10.0.0.7 STREAM"; head -c 65511 /dev/zero | tr "\\0" "\\n"; printf "10.0.0.123 STREAM"',
-    true,
+    { all: true },
     [{ address: '10.0.0.7', family: 4 }],
   ],
-  ['ENOTFOUND if the program does not find the name', 'exit 2', true, 'ENOTFOUND'],
-  ['ENOTFOUND if the program prints nothing', ':', false, 'ENOTFOUND'],
+  ['ENOTFOUND if the program does not find the name', 'exit 2', { all: true }, 'ENOTFOUND'],
+  ['ENOTFOUND if the program prints nothing', ':', { all: false }, 'ENOTFOUND'],
 ];
-for (const [what, script, wantsAll, expected] of ANSWERS) {
+for (const [what, script, choice, expected] of ANSWERS) {
   test(`a look-up gives ${what}`, async (t) => {
-    assert.deepEqual(await resolveName(lookupBy(t, script).lookup, wantsAll), expected);
+    assert.deepEqual(await resolveName(lookupBy(t, script).lookup, choice), expected);
   });
 }
 
 test('the program is called with ahosts and the name', async (t) => {
   const { lookup } = lookupBy(t, `[ "$*" = "ahosts ${NAME}" ] && echo "10.0.0.7 STREAM"`);
-  assert.deepEqual(await resolveName(lookup, false), ['10.0.0.7', 4]);
+  assert.deepEqual(await resolveName(lookup, { all: false }), ['10.0.0.7', 4]);
 });
 
 test('without the program Node looks the name up', async (t) => {
   const lookup = new NameLookup(join(temporaryFolder(t), 'missing'));
-  assert.match(JSON.stringify(await resolveName(lookup, true, 'localhost')), /"127\.0\.0\.1"|"::1"/);
+  assert.match(JSON.stringify(await resolveName(lookup, { all: true }, 'localhost')), /"127\.0\.0\.1"|"::1"/);
 });
 
-test('a look-up that hangs gives ENOTFOUND when its connection ends', async (t) => {
+test('a look-up that hangs gives ENOTFOUND when it is ended', async (t) => {
   const { lookup, folder } = lookupBy(t, 'echo $$ > "$0.pid"; exec sleep 600');
-  const answered = resolveName(lookup, true);
+  const answered = resolveName(lookup, { all: true });
   await until('the program runs', () => existsSync(join(folder, 'getent.pid')));
   await lookup.end();
   assert.equal(await answered, 'ENOTFOUND');

@@ -27,7 +27,7 @@ const SETTLE_MS = 0;
 class WatchUnderTest {
   /** The file at the last report. */
   #reported: string | undefined;
-  /** The file that the test knows of. */
+  /** The file at the last report for which the test has waited. */
   #known: string | undefined;
 
   constructor(t: TestContext, path: string, slowPollMs = NEVER_MS) {
@@ -74,7 +74,7 @@ describe('the watch of a path reports when a file', () => {
     const watch = new WatchUnderTest(t, path);
 
     replaceFile(path);
-    await watch.reports('the replaced file');
+    await watch.reports('the replacement');
 
     writeFileSync(path, 'longer');
     await watch.reports('the longer text');
@@ -103,10 +103,10 @@ describe('the watch of a path reports when a file', () => {
     await watch.reports('that the file is back again');
 
     replaceFile(path);
-    await watch.reports('the replaced file');
+    await watch.reports('the replacement');
   });
 
-  test('returns in a directory that was removed and made again at once', async (t) => {
+  test('appears in a directory that was removed and made again at once', async (t) => {
     const path = join(temporaryFolder(t), 'a', 'file');
     mkdirSync(dirname(path));
     const watch = new WatchUnderTest(t, path);
@@ -116,7 +116,7 @@ describe('the watch of a path reports when a file', () => {
     await watch.reports('the new file');
   });
 
-  test('is replaced because a symbolic link in its path changed, or is rewritten behind that link, at the next poll at the latest', async (t) => {
+  test('is replaced by a change of a symbolic link in its path, or is rewritten behind that link (reported at the next poll at the latest)', async (t) => {
     const folder = temporaryFolder(t);
     for (const version of ['v1', 'v2']) makeFile(join(folder, version, 'file'), version);
     symlinkSync('v1', join(folder, 'now'));
@@ -159,7 +159,7 @@ test('a watch that is closed reports nothing', async (t) => {
   const path = join(temporaryFolder(t), 'file');
   const noticed: string[] = [];
   const slowPollMs = 1;
-  const closed = new PathWatch(path, () => noticed.push('again'), SETTLE_MS, slowPollMs);
+  const closed = new PathWatch(path, () => noticed.push('a change'), SETTLE_MS, slowPollMs);
   const living = new WatchUnderTest(t, path);
   makeFile(path);
   closed.close();

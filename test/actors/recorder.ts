@@ -7,6 +7,7 @@ import type { Answer } from '../../src/protocol/actor/commands.js';
 import type { BridgeReply, BridgeRequest } from '../../src/protocol/actor/messages.js';
 import type { LogLevel } from '../../src/protocol/actor/settings.js';
 
+/** The fault of a refused command; `none` if the command is accepted. */
 export const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.error.fault);
 
 export class Recorder implements BackendLink {

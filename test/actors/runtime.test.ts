@@ -83,6 +83,7 @@ test('an answer is sent together with what its command has published', DEADLINE,
   const { batches, port, publish, untilSent } = startActor(t, {
     handle: async () => {
       publish.put('audio.kind', '', '"pulseaudio"');
+      // The answer comes some promises later, but in the same turn.
       await Promise.resolve();
       await Promise.resolve();
       return DONE;
@@ -103,6 +104,7 @@ test(
     await untilSent('answer');
 
     publish.drop('audio.outputs', '1');
+    // The second change comes some promises later, but in the same turn.
     await Promise.resolve();
     await Promise.resolve();
     publish.drop('audio.outputs', '2');

@@ -15,15 +15,13 @@ const MAX_BYTES = 100_000;
 const LARGE = Buffer.alloc(MAX_BYTES + 1);
 
 const newPath = (t: TestContext) => join(temporaryFolder(t), 'file');
-const refusal = (problem: string, isMissing = false): FileResult => ({
-  ok: false,
-  error: { problem, isMissing },
-});
+const MISSING: FileResult = { ok: false, error: { problem: 'it does not exist', isMissing: true } };
+const refusal = (problem: string): FileResult => ({ ok: false, error: { problem, isMissing: false } });
 
 describe('a path that is no small file is refused', DEADLINE, () => {
   const rows: readonly (readonly [what: string, create: (path: string) => void, expected: FileResult])[] = [
-    ['nothing', () => undefined, refusal('it does not exist', true)],
-    ['a dangling link', (path) => symlinkSync('nowhere', path), refusal('it does not exist', true)],
+    ['nothing', () => undefined, MISSING],
+    ['a dangling link', (path) => symlinkSync('nowhere', path), MISSING],
     ['a directory', (path) => mkdirSync(path), refusal('it is a directory')],
     ['a FIFO', (path) => execFileSync('mkfifo', [path]), refusal('it is not a regular file')],
     ['a device', (path) => symlinkSync('/dev/zero', path), refusal('it is not a regular file')],
@@ -41,7 +39,7 @@ describe('a path that is no small file is refused', DEADLINE, () => {
   test('a path below a file counts as missing', async (t) => {
     const path = newPath(t);
     writeFileSync(path, '');
-    assert.deepEqual(await readSmallFile(join(path, 'x'), MAX_BYTES), refusal('it does not exist', true));
+    assert.deepEqual(await readSmallFile(join(path, 'x'), MAX_BYTES), MISSING);
   });
 });
 

@@ -8,8 +8,8 @@ export interface Boundary {
   readonly files: string;
   /**
    * Patterns of the project's files that the row's files may import; `*` stands for any name. The row's
-   * files may also import each other. If `files` has a `*`, this holds only for files that have the same
-   * name in its place.
+   * files may import each other without a pattern. If `files` has a `*`, they may do so only if they have
+   * the same name in the place of the `*`.
    */
   readonly mayImport: readonly string[];
   /** Patterns of the project's files from which the row's files may import only types. */
@@ -204,7 +204,10 @@ export const LAZY: readonly string[] = [
   'src/gateway/body-schemas.ts',
 ];
 
-/** Programs of their own, which main.ts may load, late, instead of running the daemon. */
+/**
+ * Programs of their own, which main.ts loads late, instead of running the daemon. Such a program may load
+ * what NOT_IN_MAIN forbids.
+ */
 export const PROGRAMS: readonly string[] = ['src/cli/trace/trace.ts'];
 
 /** The main thread never loads these, not even indirectly, because it decodes nothing. */
@@ -237,12 +240,13 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/page/presence.ts': 'notes when the node announced its end, and waits until nobody uses the page',
   'src/page/parts.tsx':
     'draws anew as time passes, ends a state after a while, and draws long lists in parts',
-  'src/page/room-volumes.ts': 'counts the volume of a room once the room has had time to report it',
+  'src/page/room-volumes.ts':
+    'ignores old volumes of a room until the room has had time to report the last one',
   'src/page/slider.tsx': 'raises a volume step by step',
   'src/page/slider-pointer.ts': 'waits until the browser has set its own value',
   'src/page/notices.tsx': 'removes an old notice',
   'src/page/shared-live.ts': 'passes on how far the clock of the node is behind',
-  'src/page/tabs.ts': 'orders the tabs by age, and waits for objections and for one that has crashed',
+  'src/page/tabs.ts': 'orders the tabs by age, waits for objections, and notices a tab that has crashed',
   'src/page/liveness.ts': 'asks whether the node still answers',
   'src/actors/audio/server-files.ts': 'waits for a socket or a delay, and bounds the wait for a file',
 };

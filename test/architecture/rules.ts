@@ -7,44 +7,47 @@ import { WRITING } from './writing.js';
 
 export type Check = (files: readonly SourceFile[]) => readonly string[];
 
-/** A check that looks at one file at a time, among those whose path begins with `folder`. */
+/** Makes a check of single files. It skips files whose path does not begin with `folder`. */
 function eachFile(folder: string, check: (file: SourceFile) => readonly string[]): Check {
   return (files) => files.filter(({ path }) => path.startsWith(folder)).flatMap(check);
 }
 
-interface Where {
+interface SearchedPlaces {
+  /** Returns true for a file that may contain the pattern. */
   readonly except?: (path: string) => boolean;
-  /** The folder whose files are checked, `src/` unless given; '' for all files. */
+  /** The folder whose files are searched, by default `src/`; '' for all files. */
   readonly below?: string;
-  /** Where `pattern` is searched for: `text` includes comments and strings. */
+  /** The part of each file that is searched, by default `code`. Only `text` has comments and strings. */
   readonly in?: 'code' | 'text';
 }
 
-/** A check that complains about each match of `pattern`. */
+/** Makes a check that complains about each match of `pattern`. */
 function refuses(
   pattern: RegExp,
   why: string,
-  { except = () => false, below = 'src/', in: part = 'code' }: Where = {},
+  { except = () => false, below = 'src/', in: part = 'code' }: SearchedPlaces = {},
 ): Check {
-  return eachFile(below, (file) =>
-    except(file.path)
-      ? []
-      : [...file[part].matchAll(new RegExp(pattern, 'gm'))].map(
-          ({ 0: found, index }) => `${file.path}:${lineAt(file.text, index)}: ${found.trim()}: ${why}`,
-        ),
-  );
+  return eachFile(below, (file) => {
+    if (except(file.path)) return [];
+    const matches = file[part].matchAll(new RegExp(pattern, 'gm'));
+    return [...matches].map(
+      ({ 0: found, index }) => `${file.path}:${lineAt(file.text, index)}: ${found.trim()}: ${why}`,
+    );
+  });
 }
 
 /**
- * The name in the place of `*`, if the path begins with the pattern: `dial` for `src/actors/*.ts` and
- * `src/actors/dial.ts`. '' for a pattern without `*`, undefined for another path.
+ * Returns the name that `*` stands for, if the path begins with the pattern. For `src/actors/*.ts` and
+ * `src/actors/dial.ts` it is `dial`. For a pattern without `*` it is ''. Returns undefined if the path does
+ * not begin with the pattern.
  */
 function nameAtStar(pattern: string, path: string): string | undefined {
   const [head = '', tail] = pattern.split('*');
   if (!path.startsWith(head)) return undefined;
   if (tail === undefined) return '';
   const name = /^[^/.]+/.exec(path.slice(head.length))?.[0];
-  return name !== undefined && path.slice(head.length + name.length).startsWith(tail) ? name : undefined;
+  if (name === undefined) return undefined;
+  return path.startsWith(`${head}${name}${tail}`) ? name : undefined;
 }
 
 function isImportAllowed(path: string, { target, typeOnly }: Import): boolean {
@@ -54,8 +57,10 @@ function isImportAllowed(path: string, { target, typeOnly }: Import): boolean {
   // The rule `packages` checks which files may import a package.
   if (!target.startsWith('src/')) return packageOf(target) !== undefined;
   const ownFiles = row.files.replace('*', nameAtStar(row.files, path) ?? '');
-  const allowed = [...row.mayImport, ...(typeOnly ? (row.mayImportTypes ?? []) : [])];
-  return target.startsWith(ownFiles) || allowed.some((pattern) => nameAtStar(pattern, target) !== undefined);
+  if (target.startsWith(ownFiles)) return true;
+  const { mayImport, mayImportTypes = [] } = row;
+  const allowed = typeOnly ? [...mayImport, ...mayImportTypes] : mayImport;
+  return allowed.some((pattern) => nameAtStar(pattern, target) !== undefined);
 }
 
 function packageOf(target: string): string | undefined {
@@ -70,17 +75,17 @@ const boundaries: Check = eachFile('src/', (file) =>
 
 const packages: Check = (sources) => {
   const files = sources.filter(({ path }) => path.startsWith('src/'));
-  return Object.entries(PACKAGES).flatMap(([name, holders]) => {
+  return Object.entries(PACKAGES).flatMap(([name, { in: prefixes, files: filesMax }]) => {
     const importing = files.filter(({ imports }) => imports.some(({ target }) => packageOf(target) === name));
-    const strangers = importing
-      .filter(({ path }) => !holders.in.some((prefix) => path.startsWith(prefix)))
+    const complaints = importing
+      .filter(({ path }) => !prefixes.some((prefix) => path.startsWith(prefix)))
       .map(({ path }) => `${path}: may not import ${name}`);
-    const hasTooMany = importing.length > (holders.files ?? Number.POSITIVE_INFINITY);
-    return hasTooMany ? [...strangers, `${name} is imported by more than ${holders.files} files`] : strangers;
+    const hasTooMany = filesMax !== undefined && importing.length > filesMax;
+    return hasTooMany ? [...complaints, `${name} is imported by more than ${filesMax} files`] : complaints;
   });
 };
 
-const holders: Check = eachFile('src/', (file) =>
+const importersOfFiles: Check = eachFile('src/', (file) =>
   file.imports
     .filter(({ target }) => HOLDERS[target]?.every((prefix) => !file.path.startsWith(prefix)))
     .map(({ target, line }) => `${file.path}:${line}: may not hold ${target}`),
@@ -88,7 +93,8 @@ const holders: Check = eachFile('src/', (file) =>
 
 /**
  * Complains about each class that extends Bus, about each bus whose effect is no literal, and about each bus
- * that the file's folder may not open (`BUSES`). In `new Bus('power', {}, owner)` the effect is `power`.
+ * that the file's folder may not open (`BUSES`). In `new Bus('power', {}, owner)` the effect is `power`. It
+ * is read in `text`, because the literals in `code` are blank.
  */
 const buses: Check = eachFile('src/', ({ path, code, text }) =>
   [...code.matchAll(/\b(?:new|extends) Bus\b(?:<[^>]*>)?\(?/g)]
@@ -97,7 +103,7 @@ const buses: Check = eachFile('src/', ({ path, code, text }) =>
     .map(({ index, effect }) => `${path}:${lineAt(text, index)}: may not open a bus for ${effect}`),
 );
 
-/** Files that are loaded together with the first one. `isLoading` selects the imports that load a file. */
+/** The first file, and all files that it loads. `isLoading` is true for imports that load a file. */
 function filesLoadedFrom(
   files: readonly SourceFile[],
   first: string,
@@ -117,9 +123,12 @@ function filesLoadedFrom(
 }
 
 const mainDecodesNothing: Check = (files) => {
-  const isLoaded = ({ target, typeOnly, dynamic }: Import): boolean =>
-    !typeOnly && !(dynamic && PROGRAMS.includes(target));
-  return [...filesLoadedFrom(files, 'src/main.ts', isLoaded)]
+  const isLoading = ({ target, typeOnly, dynamic }: Import): boolean => {
+    // Such a program runs instead of the daemon.
+    const startsOtherProgram = dynamic && PROGRAMS.includes(target);
+    return !typeOnly && !startsOtherProgram;
+  };
+  return [...filesLoadedFrom(files, 'src/main.ts', isLoading)]
     .filter((path) => NOT_IN_MAIN.some((prefix) => path.startsWith(prefix)))
     .map((path) => `${path}: is in the main thread`);
 };
@@ -167,7 +176,7 @@ const names: Check = eachFile('', ({ path }) =>
 export const RULES = {
   boundaries,
   packages,
-  'who holds what': holders,
+  'who holds what': importersOfFiles,
   'who opens which bus': buses,
   'main thread decodes nothing': mainDecodesNothing,
   'main thread starts without schemas': mainStartsWithoutSchemas,

@@ -22,7 +22,7 @@ export interface SourceFile {
   /** From the project's root, with forward slashes. */
   readonly path: string;
   readonly text: string;
-  /** Comments and the insides of texts and patterns are blank; positions and lines stay. */
+  /** Comments, and the insides of texts and regular expressions, are blank; positions and lines stay. */
   readonly code: string;
   readonly imports: readonly Import[];
   readonly comments: readonly Span[];
@@ -66,6 +66,7 @@ export function sourceFile(path: string, text: string): SourceFile {
   const names: Name[] = [];
   const squeezed: Span[] = [];
   const titles: Title[] = [];
+  /** Imports in types, such as `import('./a.js').A`. */
   const typeImports: (Span & { readonly source: { readonly value: string } })[] = [];
   new Visitor({
     Literal: ({ start, end, value }) => {

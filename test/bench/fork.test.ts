@@ -6,16 +6,16 @@ import { test } from 'node:test';
 import { spawned } from '../tools/spawned.js';
 import { until } from '../until.js';
 
-const FORK = new URL('../../bench/support/fork.js', import.meta.url).href;
-const CONSTANT = new URL('../../bench/support/http-constant.js', import.meta.url).href;
+const FORK_MODULE = new URL('../../bench/support/fork.js', import.meta.url).href;
+const LISTENING_PROGRAM = new URL('../../bench/support/http-constant.js', import.meta.url).href;
 /**
  * A program in the place of a measurement. It forks a process that listens, prints the pid and the port of
  * the forked process, and does not end.
  */
 const MEASUREMENT = `import(process.argv[1]).then(async ({ Forked }) => {
-  const constant = JSON.stringify({ headers: [], body: '' });
-  const { forked, firstValue } = await Forked.start(new URL(process.argv[2]), constant);
-  console.log('forked', forked.pid, firstValue);
+  const answer = JSON.stringify({ headers: [], body: '' });
+  const { forked, firstValue: port } = await Forked.start(new URL(process.argv[2]), answer);
+  console.log('forked', forked.pid, port);
 })`;
 
 const isListenedAt = (port: number): Promise<boolean> =>
@@ -25,7 +25,13 @@ const isListenedAt = (port: number): Promise<boolean> =>
   });
 
 test('a forked process ends when its measurement has been killed', async (t) => {
-  const measurement = spawned(t, process.env, [process.execPath, '-e', MEASUREMENT, FORK, CONSTANT]);
+  const measurement = spawned(t, process.env, [
+    process.execPath,
+    '-e',
+    MEASUREMENT,
+    FORK_MODULE,
+    LISTENING_PROGRAM,
+  ]);
   const [pid, port] = await until('the process is forked', () => {
     const [, pidText, portText] = /forked (\d+) (\d+)\n/.exec(measurement.out()) ?? [];
     return portText !== undefined && ([Number(pidText), Number(portText)] as const);

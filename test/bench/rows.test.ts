@@ -1,5 +1,5 @@
-// Results that bench/ computes from its figures: medians, comparisons round by round, goals, and the table of
-// RESULTS.md.
+// Tests the results that bench/ computes from its figures: medians, comparisons round by round, goals, and
+// the table of RESULTS.md.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,7 +8,7 @@ import { resultsDocument } from '../../bench/support/results.js';
 import { columns, type Row, resultOf } from '../../bench/support/rows.js';
 
 const ROW: Row = { what: 'a change', unit: 'ms', samples: [2, 4, 3, 9] };
-const BARE = { what: 'the bare one', samples: [1, 2, 3, 3] };
+const THEIRS = { what: 'the bare one', samples: [1, 2, 3, 3] };
 
 /**
  * The columns that a row prints when `change` is made to ROW. Of four sorted figures, the third is the
@@ -17,21 +17,22 @@ const BARE = { what: 'the bare one', samples: [1, 2, 3, 3] };
 const PRINTED: readonly (readonly [change: Partial<Row>, printed: Readonly<Record<string, string>>])[] = [
   [{}, { result: '4 ms', spread: '3 to 9', against: '', ratio: '', goal: '' }],
   // The ratio is the median of the ratios of the rounds, and not the ratio of the medians.
-  [{ against: BARE }, { against: 'the bare one: 3 ms', ratio: '2 x', spread: '2 to 3' }],
+  [{ against: THEIRS }, { against: 'the bare one: 3 ms', ratio: '2 x', spread: '2 to 3' }],
+  // With another number of rounds it is the ratio of the medians.
   [{ against: { what: 'once', samples: [8] } }, { ratio: '0.5 x', spread: '' }],
   [
-    { against: BARE, compare: 'theirs / ours' },
+    { against: THEIRS, compare: 'theirs / ours' },
     { ratio: '0.5 x', spread: '0.5 to 1' },
   ],
   [
-    { against: BARE, compare: 'ours - theirs' },
+    { against: THEIRS, compare: 'ours - theirs' },
     { ratio: '+2 ms', spread: '1 to 6' },
   ],
-  [{ against: BARE, goal: { atMost: 2 } }, { goal: '<= 2 x' }],
-  [{ against: BARE, goal: { atMost: 1.9 } }, { goal: '<= 1.9 x: missed' }],
-  [{ against: BARE, goal: { atLeast: 3 } }, { goal: '>= 3 x: missed' }],
-  [{ against: BARE, goal: { of: 'result', atMost: 4 } }, { goal: '<= 4 ms' }],
-  [{ against: BARE, compare: 'ours - theirs', goal: { atMost: 1 } }, { goal: '<= +1 ms: missed' }],
+  [{ against: THEIRS, goal: { atMost: 2 } }, { goal: '<= 2 x' }],
+  [{ against: THEIRS, goal: { atMost: 1.9 } }, { goal: '<= 1.9 x: missed' }],
+  [{ against: THEIRS, goal: { atLeast: 3 } }, { goal: '>= 3 x: missed' }],
+  [{ against: THEIRS, goal: { of: 'result', atMost: 4 } }, { goal: '<= 4 ms' }],
+  [{ against: THEIRS, compare: 'ours - theirs', goal: { atMost: 1 } }, { goal: '<= +1 ms: missed' }],
   // A goal of a comparison is missed if there is nothing to compare with.
   [{ goal: { atMost: 2 } }, { goal: '<= 2 x: missed' }],
   [{ samples: [] }, { result: '- ms' }],
@@ -40,8 +41,8 @@ const PRINTED: readonly (readonly [change: Partial<Row>, printed: Readonly<Recor
 ];
 for (const [change, printed] of PRINTED) {
   test(`a row with ${JSON.stringify(change)} prints ${JSON.stringify(printed)}`, () => {
-    const made = columns(resultOf({ ...ROW, ...change }));
-    const selected = Object.keys(printed).map((column) => [column, made[column]]);
+    const allColumns = columns(resultOf({ ...ROW, ...change }));
+    const selected = Object.keys(printed).map((column) => [column, allColumns[column]]);
     assert.deepEqual(Object.fromEntries(selected), printed);
   });
 }
@@ -62,11 +63,12 @@ test('RESULTS.md lists what was measured where, which goals were missed, and wha
     seconds: 61,
     notes: ['libpulse (no compiler)'],
     rows: [
-      resultOf({ ...ROW, against: BARE, goal: { atMost: 1.15 } }),
+      resultOf({ ...ROW, against: THEIRS, goal: { atMost: 1.15 } }),
       resultOf({ ...ROW, goal: { of: 'result', atMost: 5 } }),
     ],
   };
-  const text = resultsDocument([report], ['http']);
+  const failedMeasurements = ['http'];
+  const text = resultsDocument([report], failedMeasurements);
   for (const part of [
     '2 x A CPU, Node v20.0.0, Linux 6.1, pulseaudio 16.1; load 3 at the start: THE MACHINE WAS BUSY.',
     '2 figures in 1 min; 1 of 2 goals reached.',

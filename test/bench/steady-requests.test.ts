@@ -1,4 +1,4 @@
-// The latencies of requests at a steady rate, with answers that take as long as the test says.
+// Tests the latencies of requests at a steady rate, with answers that take as long as the test says.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -22,8 +22,13 @@ function latencies(answersMs: readonly number[], lateMs = 0): Promise<readonly n
   return latenciesOf(ask, EVERY_MS, EVERY_MS * answersMs.length, { monotonic: clock.monotonic, after });
 }
 
-test('a slow answer counts for each request that it delays', async () =>
-  assert.deepEqual(await latencies([1, 12, 1, 1, 1]), [1, 12, 8, 4, 1]));
+test('a slow answer counts for each request that it delays', async () => {
+  const measured = await latencies([1, 12, 1, 1, 1]);
+  // The slow answer comes at 17 ms. The requests due at 10 and 15 ms are answered at 18 and 19 ms.
+  assert.deepEqual(measured, [1, 12, 8, 4, 1]);
+});
 
-test('a timer that fires late counts for no request', async () =>
-  assert.deepEqual(await latencies([1, 1, 1, 1, 1], 2), [1, 1, 1, 1, 1]));
+test('a timer that fires late counts for no request', async () => {
+  const lateMs = 2;
+  assert.deepEqual(await latencies([1, 1, 1, 1, 1], lateMs), [1, 1, 1, 1, 1]);
+});

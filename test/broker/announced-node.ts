@@ -1,4 +1,4 @@
-// A node that publishes only Home Assistant's device message, made of the records of a test.
+// Computes what a node publishes to MQTT, from the records of a test and without a broker.
 
 import assert from 'node:assert/strict';
 import { Branch } from '../../src/actors/mqtt/branch.js';
@@ -13,6 +13,9 @@ export type Message = {
   components: Record<string, Record<string, unknown>>;
 };
 
+const IDENTIFIER = '0123456789abcdef';
+
+/** `text`, `message` and `sequence` return only Home Assistant's device messages. */
 export class AnnouncedNode {
   readonly branch = new Branch();
   readonly topics: RetainedTopics;
@@ -23,7 +26,7 @@ export class AnnouncedNode {
     interfaces: InterfaceAddresses = {},
   ) {
     const settings = { topic, control, homeAssistant, homeAssistantPrefix: 'homeassistant' };
-    this.topics = new RetainedTopics(settings, '0123456789abcdef', this.branch, () => interfaces);
+    this.topics = new RetainedTopics(settings, IDENTIFIER, this.branch, () => interfaces);
     this.branch.applyChanges({ isWhole: true, changes: records });
     this.branch.polled.set('server', JSON.stringify(SERVER));
     this.branch.polled.set('power', '{"reboot":true,"power_off":false}');
@@ -34,21 +37,19 @@ export class AnnouncedNode {
     return this;
   }
 
-  /**
-   * The first message that the node publishes while the broker retains `retained`. The text '' is no
-   * message.
-   */
+  /** The first message of `sequence`. */
   text(retained = ''): string {
     return this.sequence(retained)[0] ?? assert.fail('there is no message');
   }
 
+  /** The same message, parsed. */
   message(retained = ''): Message {
     return JSON.parse(this.text(retained));
   }
 
   /**
-   * All messages that the node publishes one after the other, each once the broker has acknowledged the one
-   * before.
+   * All device messages of the node, in order. At first the broker retains the text `retained`, or nothing
+   * if it is ''. The broker acknowledges each message before the node publishes the next one.
    */
   sequence(retained: string): readonly string[] {
     this.topics.beginConnection(new Map([[this.topics.deviceTopic, retained]]));

@@ -51,8 +51,8 @@ export async function startFloodingBroker(messages: readonly (readonly [topic: s
     parser.on('packet', (packet: Packet) => {
       const answer = answerTo(packet);
       if (answer !== undefined) socket.write(packets.generate(answer, MQTT_5));
-      // A client that subscribes to its commands (`/set`) during the flood has reconnected. The
-      // acknowledgements of its own messages came too late, behind all the messages of the flood.
+      // A client that subscribes to its commands (`/set`) during the flood has reconnected, because the
+      // acknowledgements came too late: they were behind all messages of the flood. The flood goes on.
       if (isFlooding && packet.subscriptions?.some(({ topic }) => topic.includes('/set')))
         sendMessages(socket);
     });
@@ -93,9 +93,10 @@ function answerTo({ cmd, qos, messageId, subscriptions = [], unsubscriptions = [
     subscribe: { cmd: 'suback', messageId, granted: subscriptions.map(() => 0) },
     unsubscribe: { cmd: 'unsuback', messageId, granted: unsubscriptions.map(() => 0) },
     pingreq: { cmd: 'pingresp' },
-    ...(qos > 0 && { publish: { cmd: 'puback', messageId, reasonCode: 0 } }),
+    publish: { cmd: 'puback', messageId, reasonCode: 0 },
   };
-  return answers[cmd];
+  const needsNoAnswer = cmd === 'publish' && qos === 0;
+  return needsNoAnswer ? undefined : answers[cmd];
 }
 
 /**

@@ -106,15 +106,15 @@ export function faultsOf(text: string): readonly string[] {
   const unshareable = Object.keys(rest).filter((key) => !/^(availability|availability_mode|qos)$/.test(key));
   const entries = Object.entries(components as Record<string, Fields>);
   const ids = entries.map(([, { platform, unique_id: id }]) => `${platform} ${id}`);
+  const isIdentified = 'identifiers' in device && 'name' in origin;
+  const areIdsUnique = new Set(ids).size === ids.length;
   return [
     ...unshareable.map((key) => `${key}: components cannot share it`),
     ...Object.entries(device).flatMap(([name, value]) =>
       DEVICE[name]?.(value) === true ? [] : [`device.${name}: ${JSON.stringify(value)}`],
     ),
-    ...('identifiers' in device && 'name' in origin
-      ? []
-      : ['the device has no identifiers, or the origin has no name']),
-    ...(new Set(ids).size === ids.length ? [] : ['two components have one unique id']),
+    ...(isIdentified ? [] : ['the device has no identifiers, or the origin has no name']),
+    ...(areIdsUnique ? [] : ['two components have one unique id']),
     ...(entries.length > 0 ? [] : ['there are no components']),
     ...entries.flatMap(([key, component]) => faultsOfComponent(key, component)),
   ];

@@ -4,13 +4,14 @@
 
 import { execFileSync } from 'node:child_process';
 
+const PYTHON_NAME = 'python3';
 /** Debian's Python, because another Python on the machine does not see Debian's packages. */
-const PYTHON = '/usr/bin/python3';
+const PYTHON = `/usr/bin/${PYTHON_NAME}`;
 const PACKAGES = '/usr/lib/python3/dist-packages';
 const DEADLINE_MS = 60_000;
 
 export const TEMPLATES_NEED = {
-  programs: [PYTHON.slice('/usr/bin/'.length)],
+  programs: [PYTHON_NAME],
   packages: {
     'python3-jinja2': `${PACKAGES}/jinja2/__init__.py`,
     'python3-awesomeversion': `${PACKAGES}/awesomeversion/__init__.py`,
@@ -18,9 +19,9 @@ export const TEMPLATES_NEED = {
 };
 
 /**
- * `is_offered` decides as homeassistant/components/update/__init__.py, `UpdateEntity.state`, does. Home
- * Assistant's filter `float` fails for a text that is no number, unless a default is given. That of Jinja2
- * does not fail.
+ * `is_offered` decides as homeassistant/components/update/__init__.py, `UpdateEntity.state`, does.
+ * `float_filter` is Home Assistant's filter. It fails for a text that is no number, unless the template has
+ * a default. The filter `float` of Jinja2 never fails.
  */
 const PROGRAM = `
 import json, sys
@@ -59,13 +60,13 @@ def is_offered(installed, latest):
     except AwesomeVersionCompareException:
         return True
 
-answer = {"render": render, "is_offered": is_offered}
-print(json.dumps([answer[what](*args) for what, *args in json.load(sys.stdin)]))
+functions = {"render": render, "is_offered": is_offered}
+print(json.dumps([functions[name](*args) for name, *args in json.load(sys.stdin)]))
 `;
 
 type Question =
-  | readonly [what: 'render', template: unknown, value: unknown]
-  | readonly [what: 'is_offered', installed: unknown, latest: unknown];
+  | readonly [name: 'render', template: unknown, value: unknown]
+  | readonly [name: 'is_offered', installed: unknown, latest: unknown];
 
 function askPython(questions: readonly Question[]): readonly unknown[] {
   const input = JSON.stringify(questions);

@@ -9,12 +9,12 @@ import { join } from 'node:path';
 import { type Program, startProgram } from '../sound/program.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { freePort } from '../tools/free-port.js';
-import { until } from '../until.js';
+import { Hopeless, until } from '../until.js';
 
 export interface BrokerOptions {
-  /** Further lines of its configuration, under the listener. */
+  /** Further lines of the broker's configuration, after the lines of the listener. */
   readonly lines?: readonly string[];
-  /** Files beside the configuration, by name; lines may name them as `DIR/NAME`. */
+  /** Files in the folder of the configuration, by name. The lines name such a file as `DIR/NAME`. */
   readonly files?: Readonly<Record<string, string>>;
   /** False if clients need a name and a password; by default they need none. */
   readonly anonymous?: boolean;
@@ -53,7 +53,7 @@ ${lines.join('\n').replaceAll('DIR', directory)}
     thaw: () => program?.signal('SIGCONT'),
     /** Ends the broker. Retained messages are lost with SIGKILL, and saved with SIGTERM. */
     end: async (signal: NodeJS.Signals = 'SIGTERM') => program?.end(signal),
-    /** Starts the broker again on the same port. `forget`: without its saved messages. */
+    /** Starts the broker again on the same port. With `forget`, its saved messages are removed before. */
     start: async ({ forget = false } = {}) => {
       if (forget) rmSync(join(directory, 'mosquitto.db'), { force: true });
       const started = startProgram('mosquitto', ['-c', join(directory, 'mosquitto.conf')], {
@@ -62,7 +62,7 @@ ${lines.join('\n').replaceAll('DIR', directory)}
       });
       program = started;
       await until('the broker answers', async () => {
-        if (!started.alive()) throw new Error(`mosquitto has ended:\n${log()}`);
+        if (!started.alive()) throw new Hopeless(`mosquitto has ended:\n${log()}`);
         const socket = connect(port, '127.0.0.1');
         await once(socket, 'connect');
         socket.destroy();

@@ -70,7 +70,10 @@ export function service(scope: ServiceRecord['scope'], name: string): ServiceRec
   return { name, scope, active_state: 'active', running: true, enabled: true, exists: true };
 }
 
-/** The gateway's answer to the requests that the bridge makes at each connection; commands are accepted. */
+/**
+ * Answers as the gateway does. At each connection the bridge requests `server` and `power`. All other
+ * operations are commands, and are accepted.
+ */
 export function ordinary({ operation }: BridgeRequest): BridgeReply {
   if (isCommand(operation)) return ACCEPTED;
   const body = operation === 'server' ? SERVER : { reboot: true, power_off: false };
@@ -83,7 +86,10 @@ export function isCommand(operation: BridgeRequest['operation']): boolean {
 
 export type Commanded = readonly [what: string, body: unknown];
 
-/** The operation with the names in its path, such as `muteOutput kitchen`, and the body of the request. */
+/**
+ * The operation with the names in its path, such as `muteOutput kitchen`, and the body of the request. An
+ * unknown operation is `none`, and a name that could not be decoded is `?`.
+ */
 export function commanded({ operation, params = {}, body, invalidBody }: BridgeRequest): Commanded {
   const names = Object.values(params).map((name) => name ?? '?');
   return [[operation ?? 'none', ...names].join(' '), invalidBody ?? body];
@@ -190,7 +196,7 @@ export const CARD = {
   })),
 };
 
-const STATUS = { current: '1', latest: '2', upgrade_available: true };
+const UPGRADE_STATUS = { current: '1', latest: '2', upgrade_available: true };
 
 /** A node with two outputs, two units, an upgrade and all that goes with them. */
 export const WHOLE_NODE: readonly Change[] = [
@@ -206,7 +212,7 @@ export const WHOLE_NODE: readonly Change[] = [
   put('audio.outputs', '2', output(2, 'kitchen', { description: 'Kitchen' })),
   put('systemd.services', 'system/ssh.service', service('system', 'ssh.service')),
   put('systemd.services', 'user/mpd.service', service('user', 'mpd.service')),
-  put('upgrade.info', 'status', STATUS),
+  put('upgrade.info', 'status', UPGRADE_STATUS),
   put('upgrade.info', 'run', { state: 'idle' }),
-  put('upgrade', '', { ...STATUS, run: { state: 'idle' }, can_check: true, can_upgrade: true }),
+  put('upgrade', '', { ...UPGRADE_STATUS, run: { state: 'idle' }, can_check: true, can_upgrade: true }),
 ];

@@ -14,13 +14,14 @@ export interface ReceivedMessage {
 
 export type Spy = Awaited<ReturnType<typeof startSpy>>;
 
-/** Resolves when the client has subscribed to `filter`. First it receives what the broker retains there. */
+/** Resolves when the client has subscribed to `filter`. It first receives the messages that are retained. */
 export async function startSpy(url: string, filter = '#', credentials: object = {}) {
   const client = mqtt.connect(url, { protocolVersion: 4, reconnectPeriod: 100, ...credentials });
   const received: ReceivedMessage[] = [];
   client.on('message', (topic, payload, { retain }) => {
     received.push({ topic, text: payload.toString(), retained: retain, at: performance.now() });
   });
+  // After an error the client connects again by itself.
   client.on('error', () => undefined);
   await new Promise<void>((resolve) => client.once('connect', () => resolve()));
   await client.subscribeAsync(filter, { qos: 1 });
@@ -47,7 +48,10 @@ export async function startSpy(url: string, filter = '#', credentials: object = 
       }),
     /** Waits until the topic has no text, or was emptied. */
     untilEmpty: (topic: string) => until(`${topic} is empty`, () => !tree().has(topic)),
-    end: () => client.endAsync(true),
+    end: () => {
+      const isForced = true;
+      return client.endAsync(isForced);
+    },
   };
 }
 
@@ -59,7 +63,7 @@ export async function retained(url: string, filter = '#'): Promise<ReadonlyMap<s
     if (retain) tree.set(topic, payload.toString());
   });
   await client.subscribeAsync(filter, { qos: 0 });
-  // Brokers that keep the order send all retained messages before their reply to an UNSUBSCRIBE.
+  // A broker that answers in order sends all retained messages before its reply to an UNSUBSCRIBE.
   await client.unsubscribeAsync(filter);
   await client.endAsync();
   return tree;

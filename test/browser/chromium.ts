@@ -12,16 +12,15 @@ import type { Browser } from './webdriver.js';
 
 const PROGRAM = '/usr/bin/chromium';
 
-/** Root needs --no-sandbox. The last four arguments keep the browser from making requests of its own. */
-const ARGUMENTS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
+/** These keep the browser from making requests of its own. */
+const NO_OWN_REQUESTS = [
   '--no-first-run',
   '--disable-sync',
   '--disable-background-networking',
   '--disable-component-update',
 ];
+/** Root needs --no-sandbox. */
+const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--disable-quic', ...NO_OWN_REQUESTS];
 
 export type OpenBrowser = Awaited<ReturnType<typeof openChromium>>;
 

@@ -9,7 +9,7 @@ export interface Engine {
   readonly name: string;
   readonly lacks: () => string | false;
   readonly open: (scheme: { readonly isDark: boolean }) => Promise<Browser>;
-  /** False if the driver accepts a touch and does nothing, as WebKitGTK's does. */
+  /** False if a touch has no effect, although the driver accepts it. WebKitGTK's driver is like that. */
   readonly hasTouch: boolean;
 }
 

@@ -13,25 +13,32 @@ import { type Browser, CAPABILITIES, COMMANDS } from './webdriver.js';
 
 const COLON = ':'.charCodeAt(0);
 
+const FREE_PORT = 0;
+/** The sum of Firefox's bits for a fine pointer (2), and for a pointer that can hover (4). */
+const MOUSE = 6;
+
 /**
- * With these preferences Firefox makes no requests of its own, opens no page, has a mouse, and lets a style
+ * With these preferences Firefox makes no requests of its own, opens no page, has a mouse, and lets `STYLE`
  * change its window.
  */
 const PREFERENCES = {
-  'marionette.port': 0,
+  'marionette.port': FREE_PORT,
   'toolkit.legacyUserProfileCustomizations.stylesheets': true,
   'services.settings.server': 'data:,#remote-settings-dummy/v1',
   'browser.startup.page': 0,
   'browser.aboutwelcome.enabled': false,
   'toolkit.telemetry.enabled': false,
-  'ui.primaryPointerCapabilities': 6,
+  'ui.primaryPointerCapabilities': MOUSE,
   'intl.accept_languages': 'en-GB',
 } as const;
 
-/** The window has nothing but the page, and may be as narrow as a phone. */
+/** With this style the window has nothing but the page, and may be as narrow as a phone. */
 const STYLE = ':root { min-width: 0 !important; } #navigator-toolbox { display: none !important; }';
 
 export const lacksFirefox = (): string | false => lacks({ programs: ['firefox-esr'] });
+
+/** The type of a message that is a command. An answer has the type 1. */
+const COMMAND = 0;
 
 type Answer = readonly [type: 1, id: number, error: { readonly message: string } | null, result: unknown];
 
@@ -44,14 +51,14 @@ class Marionette {
   constructor(port: number) {
     this.#socket = connect(port, '127.0.0.1');
     this.#socket.on('data', (chunk) => this.#receive(chunk));
-    // A command on a lost connection gets no answer, so the test's deadline ends the test.
+    // No error is reported here: a command without an answer ends the test at its deadline.
     this.#socket.on('error', () => undefined);
   }
 
   send(name: string, parameters: object): Promise<unknown> {
     this.#lastId += 1;
     const id = this.#lastId;
-    const text = JSON.stringify([0, id, name, parameters]);
+    const text = JSON.stringify([COMMAND, id, name, parameters]);
     this.#socket.write(`${Buffer.byteLength(text)}:${text}`);
     return new Promise((resolve, reject) => {
       this.#answers.set(id, ([, , error, result]) => {
@@ -105,7 +112,8 @@ export async function openFirefox({ isDark = false } = {}): Promise<Browser> {
   const portFile = join(profile, 'MarionetteActivePort');
   const port = await until(
     'Firefox listens',
-    () => existsSync(portFile) && Number(readFileSync(portFile, 'utf8')),
+    // Firefox creates the file before it writes the port, and `Number('')` is 0.
+    () => (existsSync(portFile) && Number(readFileSync(portFile, 'utf8'))) || undefined,
   );
   const marionette = new Marionette(port);
   await marionette.send('WebDriver:NewSession', { capabilities: { alwaysMatch: CAPABILITIES } });
@@ -113,6 +121,7 @@ export async function openFirefox({ isDark = false } = {}): Promise<Browser> {
     send: async (command, parameters = {}) => {
       const [name] = COMMANDS[command];
       const result = await marionette.send(`WebDriver:${name}`, parameters);
+      // Marionette wraps the results of some commands only.
       const isWrapped = typeof result === 'object' && result !== null && 'value' in result;
       return isWrapped ? result.value : result;
     },

@@ -22,17 +22,17 @@ const ROOMS = ['Living room', 'Kitchen', 'Attic'] as const;
 type House = Readonly<Record<(typeof ROOMS)[number], Daemon>>;
 
 async function startHouse(t: Ending): Promise<House> {
-  const startRoom = async (room: number): Promise<Daemon> => {
-    const sinks = [{ name: 'speakers', description: String(ROOMS[room]) }];
-    const config = `bind: [lo, ${addressOf(room)}]\n${AUDIO_ONLY}`;
+  const startRoom = async (room: string, index: number): Promise<Daemon> => {
+    const sinks = [{ name: 'speakers', description: room }];
+    const config = `bind: [lo, ${addressOf(index)}]\n${AUDIO_ONLY}`;
     const { daemon } = await startAudio(t, { startSound: () => startPulseAudio({ sinks }), config });
     return daemon;
   };
-  const daemons = await Promise.all(ROOMS.map((_, room) => startRoom(room)));
-  const urls = daemons.map(({ port }, room) => `http://${addressOf(room)}:${port}`);
-  // A port is known only when its daemon runs.
-  for (const [room, { directory }] of daemons.entries()) {
-    const others = urls.filter((url) => url !== urls[room]);
+  const daemons = await Promise.all(ROOMS.map((room, index) => startRoom(room, index)));
+  const urls = daemons.map(({ port }, index) => `http://${addressOf(index)}:${port}`);
+  // The ports of the other daemons are known only now, when all daemons run.
+  for (const [index, { directory }] of daemons.entries()) {
+    const others = urls.filter((url) => url !== urls[index]);
     const discovery = `discovery: {enabled: true, nodes: ${JSON.stringify(others)}}\n`;
     appendFileSync(join(directory, 'config.yaml'), discovery);
   }
@@ -51,7 +51,7 @@ inOwnNetwork(import.meta.url, () => {
     });
     after(() => Promise.all(ends.map((end) => end())));
 
-    const untilMuted = async (daemon: Daemon, muted: boolean): Promise<unknown> =>
+    const untilMuteIs = async (daemon: Daemon, muted: boolean): Promise<unknown> =>
       until(`every output is ${muted ? 'muted' : 'not muted'}`, async () => {
         const { outputs } = await daemon.read<Audio>('/audio');
         return outputs.every((output) => output.muted === muted);
@@ -67,8 +67,8 @@ inOwnNetwork(import.meta.url, () => {
         await page.goto(`http://${addressOf(0)}:${house['Living room'].port}/ui?view=house`);
         for (const room of ROOMS) await page.waitFor('slider', `Volume of ${room}`);
         await page.press('touch', 'button', 'Mute Kitchen');
-        await untilMuted(house.Kitchen, true);
-        await untilMuted(house.Attic, false);
+        await untilMuteIs(house.Kitchen, true);
+        await untilMuteIs(house.Attic, false);
 
         await house.Attic.end();
         await page.sees('Not there right now');
@@ -77,15 +77,15 @@ inOwnNetwork(import.meta.url, () => {
           async () => !(await page.has('button', 'Mute Attic')),
         );
         await page.press('pointer', 'button', 'Mute Living room');
-        await untilMuted(house['Living room'], true);
+        await untilMuteIs(house['Living room'], true);
 
         await house.Attic.resume();
         await page.press('keys', 'button', 'Mute Attic');
-        await untilMuted(house.Attic, true);
+        await untilMuteIs(house.Attic, true);
         // All rooms are muted by now, so the same buttons unmute them.
         for (const room of ROOMS) {
           await page.press('pointer', 'button', `Mute ${room}`);
-          await untilMuted(house[room], false);
+          await untilMuteIs(house[room], false);
         }
       });
 

@@ -37,7 +37,8 @@ export class HouseOfNodes {
 
   /** Adds a node with a player and one output, which has the name of the room. */
   open(name: string, address: string): NodeWithPage {
-    const node = new NodeWithPage({}, undefined, address);
+    const builtPage = undefined;
+    const node = new NodeWithPage({}, builtPage, address);
     node.hostname = name.toLowerCase();
     node.up({
       audio: [output(0, { description: name, default: true, volume: 0.4 })],
@@ -103,9 +104,10 @@ export class HouseOfNodes {
 
   /** Each node learns all nodes; the first node also learns `strangers`. */
   announce(...strangers: readonly NodeRecord[]): void {
-    for (const [index, [room, node]] of [...this.rooms].entries()) {
+    const [firstNode] = this.rooms.values();
+    for (const [room, node] of this.rooms) {
       const records = [...this.#records].map(([name, record]) => ({ ...record, self: name === room }));
-      if (index === 0) records.push(...strangers);
+      if (node === firstNode) records.push(...strangers);
       this.#teach(node, records);
     }
   }
@@ -114,14 +116,13 @@ export class HouseOfNodes {
   #teach(node: NodeWithPage, records: readonly NodeRecord[]): void {
     const origins = new Set(records.flatMap(trustedOrigins));
     const names = new Set(records.map(({ name }) => name));
-    const before = this.#known.get(node) ?? [];
+    const knownBefore = this.#known.get(node) ?? [];
+    const forgottenRecords = knownBefore.filter(({ name }) => !names.has(name));
+    const forgottenOrigins = knownBefore.flatMap(trustedOrigins).filter((origin) => !origins.has(origin));
     this.#known.set(node, records);
     node.change(
-      ...before.filter(({ name }) => !names.has(name)).map(({ name }) => drop('nodes', name)),
-      ...before
-        .flatMap(trustedOrigins)
-        .filter((origin) => !origins.has(origin))
-        .map((origin) => drop('nodes.origins', origin)),
+      ...forgottenRecords.map(({ name }) => drop('nodes', name)),
+      ...forgottenOrigins.map((origin) => drop('nodes.origins', origin)),
       ...records.map((record) => put('nodes', record.name, record)),
       ...[...origins].map((origin) => put('nodes.origins', origin, 'a node')),
     );

@@ -16,8 +16,9 @@ import { NodeWithPage } from './node-with-page.js';
 /** The folder for pictures, or an empty text. */
 export const PICTURES = process.env['TONEARM_PICTURES'] ?? '';
 const WIDTHS = PICTURES === '' ? ([320, 1440] as const) : ([360, 768, 1440] as const);
+const NARROW_PX = WIDTHS[0];
 const SCHEMES = ['light', 'dark'] as const;
-const PICTURE_PX_MAX = 2600;
+const PICTURE_HEIGHT_PX_MAX = 2600;
 /** The least size of a target. WCAG 2.2 requires 24 pixels; a finger needs 44. */
 const TARGET_PX_MIN = 44;
 
@@ -57,7 +58,7 @@ export async function findings(
 
 async function savePicture(page: Page, name: string): Promise<void> {
   const width = await page.evaluate<number>('innerWidth');
-  const height = Math.min(await page.evaluate<number>('document.body.scrollHeight'), PICTURE_PX_MAX);
+  const height = Math.min(await page.evaluate<number>('document.body.scrollHeight'), PICTURE_HEIGHT_PX_MAX);
   // A picture of the whole page would miss an element that stands in front of a scrolled page.
   const isScrolled = (await page.evaluate('scrollY')) !== 0;
   const wholePage = { fullPage: true, clip: { x: 0, y: 0, width, height } };
@@ -81,12 +82,12 @@ export function misfits(page: EvaluatingPage): Promise<readonly string[]> {
       const isTarget = element.matches('button, select, input, summary, a:not(.skip)');
       return isTarget && Math.min(width, height) < ${TARGET_PX_MIN} - 0.1;
     };
-    const named = (fault, isFaulty) =>
+    const linesOf = (fault, isFaulty) =>
       visible.filter(isFaulty).map((element) => fault + ': ' + element.outerHTML.slice(0, 200));
     return [
-      ...named('sticks out', sticksOut),
-      ...named('spills its text', spills),
-      ...named('too small', isSmall),
+      ...linesOf('sticks out', sticksOut),
+      ...linesOf('spills its text', spills),
+      ...linesOf('too small', isSmall),
     ];
   })()`) as Promise<readonly string[]>;
 }
@@ -111,11 +112,16 @@ async function checkTab(page: Page, stateName: string, width: number, tab: strin
   for (const colorScheme of SCHEMES) {
     await page.emulateMedia({ colorScheme });
     if (PICTURES !== '') await savePicture(page, `${stateName}-${width}${tab}-${colorScheme}.png`);
-    if (width !== WIDTHS[0]) continue;
-    const rules = colorScheme === SCHEMES[0] ? AXE_TAGS : AXE_COLOURS;
-    assert.deepEqual(await findings(page, rules), [], `${tab} ${colorScheme}`);
+    const isFirstScheme = colorScheme === SCHEMES[0];
+    const rules = isFirstScheme ? AXE_TAGS : AXE_COLOURS;
+    if (width === NARROW_PX) assert.deepEqual(await findings(page, rules), [], `${tab} ${colorScheme}`);
   }
   assert.deepEqual(await misfits(page), [], `${width} ${tab}`);
+}
+
+function viewportOf(width: number) {
+  const isPhone = width < 500;
+  return { width, height: isPhone ? 740 : 900 };
 }
 
 /** Declares a test for each state. */
@@ -140,23 +146,23 @@ export function testStates(states: Readonly<Record<string, State>>): void {
     };
     after(() => browser.close());
 
-    for (const [name, { node: state = {}, language = 'en', prepare, act }] of Object.entries(states)) {
+    for (const [name, { node: changes = {}, language = 'en', prepare, act }] of Object.entries(states)) {
       test(`the page in the state ${name} has no finding of axe, nothing cut off, and nothing too small`, async () => {
-        const node = new NodeWithPage().up(state);
+        const node = new NodeWithPage().up(changes);
         prepare?.(node);
         const page = await pageIn(language);
         errors.length = 0;
         try {
-          // A page behind another one is drawn once a second.
+          // A page behind another one is drawn only once a second.
           await page.bringToFront();
-          await page.setViewportSize({ width: WIDTHS[0], height: 740 });
+          await page.setViewportSize(viewportOf(NARROW_PX));
           await page.goto(node.url);
           await page.locator('header .good').waitFor();
           await page.locator('#system .health').waitFor({ state: 'attached' });
           await act?.(page, node);
           await page.evaluate(axe.source);
           for (const width of WIDTHS) {
-            await page.setViewportSize({ width, height: width < 500 ? 740 : 900 });
+            await page.setViewportSize(viewportOf(width));
             for await (const tab of eachTab(page)) await checkTab(page, name, width, tab);
           }
           assert.match(await page.title(), /living-room$/);

@@ -1,5 +1,5 @@
-// A real gateway that serves the built page. The test sets the state of its backends, which are scripted,
-// because no real node can be brought into all of these states. page-audio.test.ts uses real backends.
+// A real gateway that serves the built page. Its backends are scripted, because tests need states into which
+// no real node can be brought. page-audio.test.ts uses real backends.
 
 import { fileURLToPath } from 'node:url';
 import { type PageFiles, readPageFiles } from '../../src/gateway/page.js';
@@ -46,12 +46,13 @@ export function service(name: string, more: object = {}, scope = 'user'): Change
   return put('systemd.services', `${scope}/${name}`, { name, scope, ...state, ...more });
 }
 
-export function upgrade(status: object, run: object = { state: 'idle' }, step: object = {}): Change[] {
+/** `progress` has the percentage and the step of a run. */
+export function upgrade(status: object, run: object = { state: 'idle' }, progress: object = {}): Change[] {
   const info = { current: '1.4.0', latest: '1.4.0', upgrade_available: false, ...status };
   return [
     put('upgrade.info', 'status', info),
     put('upgrade.info', 'run', run),
-    put('upgrade', '', { ...info, run: { ...run, ...step }, can_check: true, can_upgrade: true }),
+    put('upgrade', '', { ...info, run: { ...run, ...progress }, can_check: true, can_upgrade: true }),
   ];
 }
 
@@ -164,11 +165,13 @@ export class NodeWithPage extends GatewayUnderTest {
     address = '127.0.0.1',
   ) {
     const sse = { enabled: true, maxClients: 64 };
-    const discovery = { ...SETTINGS.discovery, enabled: address !== '127.0.0.1' };
+    const isInHouse = address !== '127.0.0.1';
+    const discovery = { ...SETTINGS.discovery, enabled: isInHouse };
     const settings = { ...SETTINGS, discovery, api: { ...SETTINGS.api, sse, ...api } };
     super({ settings, page, bind: ['127.0.0.1', address] });
     this.#address = address;
-    this.backends.answer = { ok: true, value: { text: '{"reboot":true,"power_off":true}' } };
+    const powerStatus = '{"reboot":true,"power_off":true}';
+    this.backends.answer = { ok: true, value: { text: powerStatus } };
   }
 
   get url(): string {

@@ -1,5 +1,6 @@
 // Removes from a page in Chromium what at least one browser of packaging/browsers.mjs lacks, according to
-// MDN's data. It also removes what pages without https lack, because pages of loopback have it.
+// MDN's data. It also removes what pages without https lack. The test's page comes from loopback, so it
+// would have that without https, too.
 
 import type { Page } from 'playwright-core';
 
@@ -30,11 +31,13 @@ const MISSING = [
  */
 export async function makeOlder(page: Page, others: readonly string[] = []): Promise<void> {
   await page.addInitScript(`{
-    const iterators = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]()));
-    for (const name of Object.getOwnPropertyNames(iterators)) if (name !== 'constructor') delete iterators[name];
+    const iteratorPrototype = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]()));
+    const iteratorMembers = Object.getOwnPropertyNames(iteratorPrototype);
+    for (const name of iteratorMembers) if (name !== 'constructor') delete iteratorPrototype[name];
     delete ReadableStream.prototype[Symbol.asyncIterator];
-    const typedArrays = Object.getPrototypeOf(Uint8Array).prototype;
-    for (const name of ['findLast', 'findLastIndex', 'toReversed', 'toSorted', 'with']) delete typedArrays[name];
+    const typedArrayPrototype = Object.getPrototypeOf(Uint8Array).prototype;
+    const newerMethods = ['findLast', 'findLastIndex', 'toReversed', 'toSorted', 'with'];
+    for (const name of newerMethods) delete typedArrayPrototype[name];
     for (const name of ${JSON.stringify([...MISSING, ...others])}) {
       const owners = name.split('.');
       const member = owners.pop();

@@ -123,7 +123,7 @@ test('examples/volumes.html in Chromium is live, reconnects after every loss, an
   await setKitchen(50);
   await pageDisplays('live', 'Living room 0.4', 'Kitchen 0.5');
   assert.ok((await lossCount()) >= 1);
-  // A missed volume comes once, without another snapshot.
+  // The EventSource gets the volume that it missed, and gets it once.
   await eventSourceHas(1, 0.3, 0.5);
 
   await daemon.restart();
@@ -139,7 +139,10 @@ test('examples/volumes.html in Chromium is live, reconnects after every loss, an
 });
 
 test('the page works in a frame of a site that api.cors.origins names', { skip }, async (t) => {
-  const site = await serveSite((path) => `<!doctype html><iframe src="${path.split('?')[1]}"></iframe>`);
+  const site = await serveSite((path) => {
+    const [, frameUrl] = path.split('?');
+    return `<!doctype html><iframe src="${frameUrl}"></iframe>`;
+  });
   const node = new NodeWithPage({ cors: { origins: [site.origin] } }).up();
   const browser = await openChromium({ locale: 'en-GB' });
   t.after(async () => {
@@ -153,7 +156,7 @@ test('the page works in a frame of a site that api.cors.origins names', { skip }
   await frame.getByText('Connected', { exact: true }).waitFor();
   const isRequested = (): boolean => node.backends.requests.some(({ command }) => command.do === 'mute');
   await until('the node gets the command', async () => {
-    // Chromium may not deliver the first click to the frame yet (seen on a very busy machine).
+    // On a very busy machine Chromium may not deliver the first click to the frame.
     await frame.getByRole('button', { name: 'Mute the sound on Living room' }).click();
     return until('the click is handled', isRequested, 3000);
   });

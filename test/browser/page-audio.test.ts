@@ -12,6 +12,9 @@ import { type OpenBrowser, openChromium } from './chromium.js';
 import { spotOn } from './finger.js';
 import { DESK } from './pages.js';
 
+/** This far from its corner, a point is inside a drag handle or an output of the tray. */
+const INSIDE_PX = 20;
+
 const skip = lacks({ programs: ['chromium', 'pulseaudio', 'pactl', 'pacat'] });
 
 describe('the page on a sound server', { skip }, () => {
@@ -80,12 +83,13 @@ describe('the page on a sound server', { skip }, () => {
 
     const handleBox = await card.locator('.drag-handle').boundingBox();
     assert.ok(handleBox);
-    await page.mouse.move(handleBox.x + 20, handleBox.y + 20);
+    await page.mouse.move(handleBox.x + INSIDE_PX, handleBox.y + INSIDE_PX);
     await page.mouse.down();
+    // This movement begins the drag. Then the page draws the tray.
     await page.mouse.move(handleBox.x + 40, handleBox.y + 60, { steps: 4 });
     const target = await page.locator('.tray-output').filter({ hasText: 'Living room' }).boundingBox();
     assert.ok(target, 'the tray has the living room');
-    await page.mouse.move(target.x + 20, target.y + 20, { steps: 8 });
+    await page.mouse.move(target.x + INSIDE_PX, target.y + INSIDE_PX, { steps: 8 });
     await page.mouse.up();
     await page.locator('.tray').waitFor({ state: 'detached' });
     await outputIs('living');
@@ -107,7 +111,7 @@ describe('the page on a sound server', { skip }, () => {
     await Promise.all([near.stop(), far.stop()]);
   });
 
-  test('the page shows the outputs again after a restart of the sound server', async () => {
+  test('the page shows the outputs again after a restart of the sound server, without a reload', async () => {
     const { sound } = audioNode;
     await sound.kill('SIGKILL');
     await page.getByText('Not connected, trying again').first().waitFor();

@@ -70,6 +70,7 @@ describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }
       // Without a reason, both the status and the banner are marked as bad (src/page/header.tsx).
       assert.equal(await page.locator('header .bad').count(), isAnnounced ? 0 : 2);
       await until('every control is disabled', async () => {
+        // A page without buttons would have no enabled one, either.
         assert.ok((await page.locator('main button').count()) > 10);
         return (await page.locator('main button:not(:disabled)').count()) === 0;
       });
@@ -106,13 +107,13 @@ describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }
   const startUpgradedNode = (t: TestContext) => {
     const files = readPageFiles(PAGE_FOLDER);
     const document = files.get('index.html')?.identity.toString() ?? '';
-    const script = /app-[\w-]{10}\.js/.exec(document)?.[0] ?? '';
+    const olderScript = /app-[\w-]{10}\.js/.exec(document)?.[0] ?? '';
     const newerFiles = new Map(files)
-      .set('index.html', { identity: Buffer.from(document.replace(script, 'app-0123456789.js')) })
-      .set('app-0123456789.js', files.get(script) ?? { identity: Buffer.from('') });
+      .set('index.html', { identity: Buffer.from(document.replace(olderScript, 'app-0123456789.js')) })
+      .set('app-0123456789.js', files.get(olderScript) ?? { identity: Buffer.from('') });
     const upgradedNode = new NodeWithPage({}, newerFiles).up();
     t.after(() => upgradedNode.close());
-    return { upgradedNode, script };
+    return { upgradedNode, olderScript };
   };
 
   test('a page that the browser brings back after it was left loads the newer page of its node', async (t) => {
@@ -131,7 +132,7 @@ describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }
   });
 
   test('a page shows that its node has a newer page, and loads the newer page once no question is open', async (t) => {
-    const { upgradedNode, script } = startUpgradedNode(t);
+    const { upgradedNode, olderScript } = startUpgradedNode(t);
     await page.getByRole('button', { name: 'Switch off' }).click();
     await page.getByRole('dialog').waitFor();
     await proxy.close();
@@ -139,7 +140,7 @@ describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }
     await reopenProxy(upgradedNode.port);
     await page.getByText('There is a newer version of this page.').waitFor();
     assert.equal(
-      await page.locator(`script[src*="${script}"]`).count(),
+      await page.locator(`script[src*="${olderScript}"]`).count(),
       1,
       'the older page stays while a question is open',
     );
@@ -153,7 +154,7 @@ describe('a page whose node is there', { skip: lacks({ programs: ['chromium'] })
   pageForEach(DESK);
   beforeEach(() => void node.up());
 
-  test('a page makes no check of its node from a minute after the last input until the next input', async () => {
+  test('a page stops checking its node a minute after the last input, and checks it again at the next input', async () => {
     /** By a HEAD request the page checks that the node answers (src/page/presence.ts). */
     let checks = 0;
     page.on('request', (request) => {
@@ -162,19 +163,19 @@ describe('a page whose node is there', { skip: lacks({ programs: ['chromium'] })
     await page.clock.install();
     await page.goto(node.url);
     await page.getByText('Connected', { exact: true }).waitFor();
-    await until('a request has come', () => checks > 0);
+    await until('the page has checked its node', () => checks > 0);
     // In these 61 s of the page's clock the stream brings nothing. So it counts as lost
     // (src/client/stream.ts), and the page reconnects by itself.
     await page.clock.fastForward(61_000);
     await page.getByText('Connected', { exact: true }).waitFor();
     let checksBefore = 0;
-    await until('five seconds have passed without a request', async () => {
+    await until('five seconds have passed without a check', async () => {
       checksBefore = checks;
       await page.clock.runFor(5000);
       return checks === checksBefore;
     });
     await page.mouse.move(100, 100);
-    await until('another request has come', () => checks > checksBefore);
+    await until('the page has checked its node again', () => checks > checksBefore);
   });
 
   test('the page keeps the focus in a card whose focused control becomes a text', async () => {
@@ -196,7 +197,7 @@ describe('a page whose node is there', { skip: lacks({ programs: ['chromium'] })
     const style = (selector: string, property: string): Promise<string> =>
       page.evaluate(`getComputedStyle(document.querySelector('${selector}')).${property}`);
     await page.locator('.service').nth(2).waitFor();
-    for (const more of await page.locator('.unfold').all()) await more.click();
+    for (const unfoldButton of await page.locator('.unfold').all()) await unfoldButton.click();
     await page.locator('.switch').nth(1).waitFor();
     for (const [on, off] of [
       ['[aria-checked=true] .switch-track', '[aria-checked=false] .switch-track'],

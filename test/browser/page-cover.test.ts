@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, test } from 'node:test';
 import { PROJECT } from '../contract/documented.js';
+import { Deferred } from '../deferred.js';
 import { drop } from '../gateway/scripted-backends.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
@@ -43,6 +44,7 @@ describe('the last cover', { skip: lacks({ programs: ['chromium'] }) }, () => {
       await until('the cover is kept', isKept);
 
       node.change(player('mpd', STOPPED));
+      // The class `past` makes the last cover pale.
       await page.locator('.past img').last().waitFor();
       await page.reload();
       await page.locator('.cover canvas').waitFor();
@@ -53,27 +55,24 @@ describe('the last cover', { skip: lacks({ programs: ['chromium'] }) }, () => {
 
   test('the page takes the colour of a new cover, also if the new cover loads late', async () => {
     let colour = 'red';
-    let mayLoad = Promise.resolve();
+    let coverRelease = Promise.resolve();
     let requests = 0;
     await page.route('**/cover*', async (route) => {
       requests += 1;
       const body = `<svg xmlns="http://www.w3.org/2000/svg" width="64" height="64"><rect width="64" height="64" fill="${colour}"/></svg>`;
-      await mayLoad;
+      await coverRelease;
       await route.fulfill({ contentType: 'image/svg+xml', body });
     });
     const tint = (): Promise<unknown> =>
       page.evaluate("document.documentElement.style.getPropertyValue('--light-tint')");
     node.up({ players: [player('mpd', { metadata: WITH_COVER })] });
     await page.goto(node.url);
-    const otherTints: unknown[] = [''];
-    await until('the page has the first colour', async () => !otherTints.includes(await tint()));
-    otherTints.push(await tint());
+    await until('the page has the first colour', async () => (await tint()) !== '');
+    const firstTint = await tint();
 
     colour = 'blue';
-    let loadCover = (): void => undefined;
-    mayLoad = new Promise((resolve) => {
-      loadCover = resolve;
-    });
+    const newCover = new Deferred<void>();
+    coverRelease = newCover.promise;
     const metadata = { ...WITH_COVER, 'mpris:artUrl': 'file:///other.png' };
     const requestsBefore = requests;
     node.change(player('mpd', { metadata }));
@@ -81,8 +80,8 @@ describe('the last cover', { skip: lacks({ programs: ['chromium'] }) }, () => {
     // The page is drawn again before the new cover has loaded.
     node.change(player('mpd', { metadata: { ...metadata, 'xesam:title': 'Second' } }));
     await page.getByText('Second').first().waitFor({ state: 'attached' });
-    loadCover();
-    await until('the page has the second colour', async () => !otherTints.includes(await tint()));
+    newCover.resolve();
+    await until('the page has the second colour', async () => !['', firstTint].includes(await tint()));
   });
 
   test('the last cover stays after its player has gone', async () => {

@@ -46,7 +46,7 @@ const BRIGHTNESS = String.raw`getComputedStyle(document.body).backgroundColor.ma
 const waitForWholePage = (page: WebDriverPage) =>
   until('the page is whole', () => page.evaluate("document.querySelector('#system .button') !== null"));
 
-/** Asserts that axe-core has no finding. */
+/** Asserts that axe-core has no finding. Also saves a picture if `PICTURES` names a folder. */
 async function assertClean(page: WebDriverPage, pictureName: string): Promise<void> {
   if (PICTURES !== '') writeFileSync(join(PICTURES, `${pictureName}.png`), await page.screenshot());
   await page.runStatements(axe.source);
@@ -96,6 +96,10 @@ for (const engine of ENGINES)
       await page.sees('Nocturne in E-flat major');
       if (query === '') await waitForWholePage(page);
     };
+    /**
+     * The commands of people. They do not include `status`: with it the page asks by itself whether the node
+     * can be switched off.
+     */
     const commands = () =>
       node.backends.requests.map(({ command }) => command).filter((command) => command.do !== 'status');
     const commandIs = (expected: object) =>
@@ -143,6 +147,7 @@ for (const engine of ENGINES)
 
     test('a list takes keys', async () => {
       await open(PHONE);
+      // The doorbell is client 11, and plays to output-0 at first (ORDINARY in node-with-page.ts).
       await page.focus('choice', 'Output of Doorbell');
       await page.key('ArrowDown');
       await commandIs({ do: 'move', client: '11', output: 'output-1' });
@@ -247,7 +252,8 @@ for (const engine of ENGINES)
     });
 
     test('the page is dark on a dark system, and has no finding of axe', async (t) => {
-      const dark = await openEngine(engine, true);
+      const isDark = true;
+      const dark = await openEngine(engine, isDark);
       t.after(() => dark.close());
       await open(DESK);
       await dark.page.setSize(DESK.viewport.width, DESK.viewport.height);

@@ -10,7 +10,10 @@ const PARTS = ['players', 'outputs', 'streams', 'bluetooth', 'services', 'upgrad
 /** The room in a frame of 240 px without and with a scroll bar. */
 const WIDTHS_PX = [240, 225];
 
-/** The elements that reach beyond the window, or beyond their card. */
+/**
+ * The elements that reach beyond the window, or beyond their card. Texts that are cut on purpose (`clip`),
+ * and texts that are only for screen readers (`unseen`), do not count.
+ */
 const SPILLING = `[...document.querySelectorAll('main .card, main .card *')]
   .filter((element) => {
     const edge = element.parentElement.closest('.card')?.getBoundingClientRect().right ?? innerWidth;

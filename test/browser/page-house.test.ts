@@ -19,15 +19,15 @@ import { type NodeWithPage, output, player } from './node-with-page.js';
 import { PHONE } from './pages.js';
 
 const ROOMS_MAX = 16;
-/** A slow processor needs this many times as long. */
+/** A slow processor needs this many times as long as the one of this machine. */
 const TIMES_SLOWER = 6;
 const ONLY_OUTPUT = { kind: 'output', ref: '0' };
 /** An address that `makeHouse` makes, and at which no node listens at first. */
 const NEW_ADDRESS = '10.9.0.15';
 
 /**
- * Scrolls the thumb of the slider of all rooms under the header. The value is the tag of the header or the
- * section that is in front of the thumb.
+ * Scrolls the thumb of the slider of all rooms to the place of the header. The result is the tag of what is
+ * in front of the thumb: the header or a section.
  */
 const FRONT_AT_THUMB = `(() => {
   // The style lets a touch pass through the thumb, so elementFromPoint would not find the thumb.
@@ -77,8 +77,13 @@ inOwnNetwork(import.meta.url, () => {
 
     const sliderOfAll = () => page.getByRole('slider', { name: 'Volume of all rooms' });
 
+    /** Leaves out `status`, which only reads the state. */
     const commandsOf = (node: NodeWithPage) =>
       node.backends.requests.map(({ command }) => command).filter((command) => command.do !== 'status');
+
+    const forgetCommands = (): void => {
+      for (const node of house.rooms.values()) node.backends.requests.length = 0;
+    };
 
     const THREE = ['Living room', 'Kitchen', 'Attic'] as const;
 
@@ -123,11 +128,12 @@ inOwnNetwork(import.meta.url, () => {
         'the volume of the kitchen is displayed',
         async () => (await card('Kitchen').getByRole('slider').inputValue()) === '20',
       );
+      // The loudest rooms are the living room and the attic, with 0.40.
       assert.equal(await sliderOfAll().inputValue(), '40');
 
       await sliderOfAll().focus();
-      // The key raises the loudest rooms from 0.40 to 0.41. In proportion the kitchen gets 0.205, which the
-      // page rounds to two decimals (src/page/proportion.ts).
+      // The key raises the loudest rooms to 0.41. In proportion the kitchen gets 0.205, which the page
+      // rounds to two decimals (src/page/proportion.ts).
       await page.keyboard.press('ArrowUp');
       for (const [name, volume] of [
         ['Living room', 0.41],
@@ -139,14 +145,14 @@ inOwnNetwork(import.meta.url, () => {
           return isDeepStrictEqual(commandsOf(house.room(name)).at(-1), expected);
         });
 
-      for (const node of house.rooms.values()) node.backends.requests.length = 0;
+      forgetCommands();
       await page.getByRole('button', { name: 'Mute all' }).click();
       for (const name of THREE)
         await until(`${name} is muted`, () =>
           commandsOf(house.room(name)).some((command) => command.do === 'mute'),
         );
 
-      for (const node of house.rooms.values()) node.backends.requests.length = 0;
+      forgetCommands();
       await page.getByRole('button', { name: 'Pause all' }).click();
       const isPaused = (name: string) =>
         commandsOf(house.room(name)).some((command) => command.do === 'pause');
@@ -180,18 +186,20 @@ inOwnNetwork(import.meta.url, () => {
       await card('Attic').getByText('Not there right now').waitFor();
     });
 
-    test('the page does not say that a room can only be controlled on its own page while the first address of the room is dead and the next one connects', async () => {
+    test('while a room connects at its second address, because the first is dead, the page does not claim that the room can only be controlled on its own page', async () => {
       house = new HouseOfNodes(...THREE);
       house.addAddress('Attic', NEW_ADDRESS);
-      // No node listens at NEW_ADDRESS, which is the first address of the attic now. The next address is
-      // that of the attic's node. The test leaves the request for the stream of that node without an answer.
-      await page.route(`http://${addressOf(2)}:*/events*`, () => undefined);
-      const streamRequest = page.waitForRequest(`http://${addressOf(2)}:*/events*`);
+      // No node listens at NEW_ADDRESS, which is the first address of the attic now. The connection to the
+      // second address never succeeds, because the request for its stream gets no answer.
+      const secondAddress = addressOf(THREE.indexOf('Attic'));
+      const streamUrl = `http://${secondAddress}:*/events*`;
+      await page.route(streamUrl, () => undefined);
+      const streamRequest = page.waitForRequest(streamUrl);
       await page.goto(`${house.room('Living room').url}?view=house`);
       await streamRequest;
-      // A room has the name that its node announces until the node's state is known (src/page/house.ts).
+      // Until the node's state is known, the room has the name that the node announces (src/page/house.ts).
       const attic = card('tonearm on attic');
-      await until('the link has the next address', async () => {
+      await until('the link has the second address', async () => {
         return (await attic.getByRole('link').getAttribute('href')) === house.room('Attic').url;
       });
       assert.equal(await attic.getByText('Can only be controlled on its own page').count(), 0);
@@ -207,15 +215,17 @@ inOwnNetwork(import.meta.url, () => {
 
     test('a node that does not know the node of the page is only a link', async () => {
       await openHouse(...THREE);
-      house.forget('Living room', 'Attic');
+      const pageNode = 'Living room';
+      const forgetfulNode = 'Attic';
+      house.forget(pageNode, forgetfulNode);
       await page.reload();
-      // The page cannot know the state of this node, so the room has the name that the node announces.
+      // The page cannot know the state of the attic, so this room has the name that its node announces.
       await card('tonearm on attic').getByText('Can only be controlled on its own page').waitFor();
       assert.equal(await card('tonearm on attic').getByRole('slider').count(), 0);
       await card('Kitchen').getByRole('slider').waitFor();
     });
 
-    test('a node with a public host or address, or with another API, is only a link, and no public host answers', async () => {
+    test('a node with a public host or address, or with another API, is only a link, and no public host gets a request', async () => {
       house = new HouseOfNodes(...THREE);
       const forged: NodeRecord = {
         name: 'forged',
@@ -235,7 +245,7 @@ inOwnNetwork(import.meta.url, () => {
         addresses: ['10.9.0.9'],
         api: 'odio-api' as const,
       };
-      // No URL can be made of this record, so the page leaves it out (src/page/house.ts).
+      // The page can make no URL of this record, but must go on with the next records.
       const withoutUrl = { ...forged, name: 'without URL', host: 'attic%.local', addresses: [] };
       house.announce(withoutUrl, forged, otherKind);
       await showHouse();
@@ -274,7 +284,8 @@ inOwnNetwork(import.meta.url, () => {
         const tab = await browser.context.newPage();
         tabs.push(tab);
         await tab.goto(page.url());
-        await tab.locator('.room').getByRole('slider').nth(2).waitFor();
+        const sliders = tab.locator('.room').getByRole('slider');
+        await sliders.nth(THREE.length - 1).waitFor();
       }
       const kitchenHealth = async () =>
         (await house.room('Kitchen').json('/health')) as { streams: { open: number } };

@@ -58,7 +58,7 @@ describe('the section of inputs', { skip: lacks({ programs: ['chromium'] }) }, (
     assert.deepEqual(await nextCommand(), { do: 'stop-listen', input: '40', output: 'output-1' });
   });
 
-  test('the section of inputs makes an input the default, and has its socket and balance under More', async () => {
+  test('the section of inputs makes an input the default, and has the socket and balance of an input under More', async () => {
     const ports = [
       { name: 'line', description: 'Line in', available: 'yes' },
       { name: 'phono', description: 'Phono', available: 'unknown' },

@@ -55,9 +55,9 @@ describe('the page in the language of the browser', { skip: lacks({ programs: ['
     await openPage();
     await page.getByRole('heading', { name: 'Outputs', exact: true }).waitFor();
     assert.equal(await page.locator('html').getAttribute('lang'), 'en');
-    // The date is `checked_at` of ORDINARY (node-with-page.ts).
+    // Dates are English, too. This one is `checked_at` of ORDINARY (node-with-page.ts).
     await page.locator('#upgrade').getByText('Jan 1, 2026').waitFor();
-    // This list has only the requests since `openPage`, which empties it (pages.ts).
+    // `openPage` has emptied this list (pages.ts). The page has sent no command since.
     assert.equal(node.backends.requests.length, 0);
   });
 });

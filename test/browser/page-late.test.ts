@@ -21,7 +21,7 @@ const SCREENS = [
   ['a desk', 1440, 900],
 ] as const;
 
-/** Keeps the places of all visible controls in `placesBefore`. The value is their number. */
+/** Keeps the places of all visible controls in `placesBefore`. Its value is the number of these controls. */
 const REMEMBER_PLACES = `(() => {
   const placeOf = (control) => {
     const { x, y, width, height } = control.getBoundingClientRect();
@@ -44,7 +44,7 @@ describe('a part that is loaded late', { skip: lacks({ programs: ['chromium'] })
   pageForEach(DESK);
 
   for (const [what, width, height] of SCREENS) {
-    test(`it moves no control on ${what}`, async () => {
+    test(`a late part moves no control on ${what}`, async () => {
       await page.setViewportSize({ width, height });
       const pendingRoutes: Route[] = [];
       await page.route(TAB_FILES, (route) => void pendingRoutes.push(route));
@@ -53,10 +53,12 @@ describe('a part that is loaded late', { skip: lacks({ programs: ['chromium'] })
       node.up({ audio: [...ORDINARY.audio, ...outputs] });
       await page.goto(node.url);
       await until('both files are requested', () => pendingRoutes.length === 2);
-      await page.locator('#outputs .output').nth(7).waitFor({ state: 'attached' });
+      const eighthOutput = page.locator('#outputs .output').nth(7);
+      await eighthOutput.waitFor({ state: 'attached' });
       await page.locator('#streams .stream').first().waitFor({ state: 'attached' });
 
       const count = Number(await page.evaluate(REMEMBER_PLACES));
+      // With fewer controls this test would hardly check anything.
       assert.ok(count >= 6, `${count} controls`);
       for (const route of pendingRoutes) await route.continue();
       await page.locator('#system .button').first().waitFor({ state: 'attached' });
@@ -72,6 +74,7 @@ describe('a part that is loaded late', { skip: lacks({ programs: ['chromium'] })
     await openPage();
     const row = page.locator('#streams .stream').first();
     await row.locator('select').waitFor();
+    // The row has 8 px above and 8 px below its content (`.stream` in page.css).
     const paddingPx = 16;
     const contentPx = (await row.evaluate((element) => element.clientHeight)) - paddingPx;
     const placeholder = await page.evaluate(PLACEHOLDER_HEIGHT);
@@ -82,7 +85,7 @@ describe('a part that is loaded late', { skip: lacks({ programs: ['chromium'] })
     ['the connection breaks', (route: Route) => route.abort()],
     ['a proxy refuses it', (route: Route) => route.fulfill({ status: 502, body: 'no' })],
   ] as const) {
-    test(`it is loaded again if ${what}`, async () => {
+    test(`a late part is loaded again if ${what}`, async () => {
       // The first two requests are for the two files of `TAB_FILES`, so each file fails once.
       await page.route(TAB_FILES, fail, { times: 2 });
       node.up();
@@ -136,10 +139,11 @@ describe('a part that is loaded late', { skip: lacks({ programs: ['chromium'] })
     await page.locator('#system .button').first().waitFor();
     // The page's stream stays open, as behind a proxy that keeps the stream over an upgrade of the node. So
     // only a missing file shows the page that the node has been upgraded.
-    const document = files.get('index.html')?.identity.toString() ?? '';
-    const script = /app-[\w-]{10}\.js/.exec(document)?.[0] ?? '';
-    files.set('index.html', { identity: Buffer.from(document.replace(script, 'app-0123456789.js')) });
-    files.set('app-0123456789.js', files.get(script) ?? { identity: Buffer.from('') });
+    const html = files.get('index.html')?.identity.toString() ?? '';
+    const oldScript = /app-[\w-]{10}\.js/.exec(html)?.[0] ?? '';
+    const newScript = 'app-0123456789.js';
+    files.set('index.html', { identity: Buffer.from(html.replace(oldScript, newScript)) });
+    files.set(newScript, files.get(oldScript) ?? { identity: Buffer.from('') });
     for (const name of files.keys()) if (name.startsWith('sheets-')) files.delete(name);
 
     await page.getByRole('button', { name: 'Playing on' }).click();

@@ -23,6 +23,8 @@ const longList = (title: string) => ({
     metadata: { 'xesam:title': `${title} ${index}`, 'xesam:comment': 'x'.repeat(4_000) },
   })),
 });
+/** A removal is sent after the time in which it can be undone (src/page/tracklist.tsx). */
+const UNDO_MS = 5000;
 /** The name of a tracklist of which the page knows only the first tracks. */
 const LONG_LIST_NAME = /^Tracks \(\d+\+\)$/;
 const SPEAKER = { ...PAIRED_PHONE, address: 'AA:BB:CC:DD:EE:02', name: 'Speaker', paired: false };
@@ -74,17 +76,15 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
 
   test("plays, removes and adds a player's tracks", async () => {
     node.up({ players: [player('vlc', { tracklist_supported: true })] });
-    const publishTracks = (canEdit: boolean): void =>
-      node.change(put('players.tracklist', VLC, { can_edit_tracks: canEdit, tracks: TRACKS }));
-    publishTracks(true);
+    const editableList = { can_edit_tracks: true, tracks: TRACKS };
+    node.change(put('players.tracklist', VLC, editableList));
     await page.clock.install();
     await page.goto(node.url);
     await page.getByText('Tracks (2)').click();
     await page.getByRole('button', { name: 'Play Two' }).click();
     await page.getByRole('button', { name: 'Remove One' }).click();
     await page.getByText('Removed', { exact: true }).waitFor();
-    // The removal is sent after the time in which it can be undone (`UNDO_MS` in src/page/tracklist.tsx).
-    await page.clock.runFor(5000);
+    await page.clock.runFor(UNDO_MS);
     await page.getByRole('textbox').fill('http://radio.example/stream');
     await page.getByRole('button', { name: 'Add' }).click();
     await commandsAre(
@@ -92,19 +92,19 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
       { do: 'remove', player: VLC, track: '/list/0' },
       { do: 'add', player: VLC, uri: 'http://radio.example/stream' },
     );
-    publishTracks(false);
+    node.change(put('players.tracklist', VLC, { ...editableList, can_edit_tracks: false }));
     await until('the list cannot be edited', async () => (await page.getByRole('textbox').count()) === 0);
     assert.equal(await page.getByRole('button', { name: 'Remove One' }).count(), 0);
   });
 
-  test('keeps a track if the button in the same place undoes its removal, and removes a track at once when its list is closed', async () => {
+  test('keeps a track whose removal is undone by the button in the same place, and removes a track at once when its list is closed', async () => {
     node.up({ players: [player('vlc', { tracklist_supported: true })] });
     node.change(put('players.tracklist', VLC, { can_edit_tracks: true, tracks: TRACKS }));
     await page.clock.install();
     await page.goto(node.url);
     await page.getByText('Tracks (2)').click();
     const remove = page.getByRole('button', { name: 'Remove One' });
-    // The click would scroll to a button near the foot of the page, so the test scrolls there first.
+    // A click may scroll the page, so the page is scrolled before the place of the button is measured.
     await remove.scrollIntoViewIfNeeded();
     const place = await remove.boundingBox();
     await remove.click();
@@ -112,7 +112,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const keep = page.getByRole('button', { name: 'Keep One' });
     assert.deepEqual(await keep.boundingBox(), place);
     await keep.click();
-    await page.clock.runFor(6000);
+    await page.clock.runFor(UNDO_MS + 1000);
 
     await page.getByRole('button', { name: 'Remove Two' }).click();
     await page.getByText('Tracks (2)').click();

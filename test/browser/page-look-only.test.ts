@@ -13,10 +13,12 @@ const USABLE_CONTROLS = `[...document.querySelectorAll('main button, footer butt
   .map((element) => element.getAttribute('aria-label') ?? element.textContent)`;
 const UNFOLD_ALL = `for (const element of document.querySelectorAll('summary, [aria-expanded=false]')) element.click()`;
 
-describe('a page that may change nothing', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('the page of a node whose `api.control` is not `true`', {
+  skip: lacks({ programs: ['chromium'] }),
+}, () => {
   pageForEach(DESK);
 
-  test('it shows values and no controls', async (t) => {
+  test('shows values and no controls if `api.control` is `false`', async (t) => {
     const viewOnly = new NodeWithPage({ control: false });
     t.after(() => viewOnly.close());
     viewOnly.up();
@@ -28,11 +30,12 @@ describe('a page that may change nothing', { skip: lacks({ programs: ['chromium'
         assert.deepEqual(await page.evaluate(USABLE_CONTROLS), []);
         return true;
       });
+      // The default output keeps its pressed button as a mark (src/page/use-button.tsx).
       if (query === '')
         await page.locator('[data-default=true] button:disabled[aria-pressed=true]').waitFor();
     }
 
-    assert.equal((await page.getByText('Nocturne in E-flat major').count()) > 0, true, 'the title is shown');
+    assert.ok((await page.getByText('Nocturne in E-flat major').count()) > 0, 'the title is shown');
     // The page reads the allowed power actions with `status`, and the log of an unfolded unit with `log`.
     const readingCommands: readonly string[] = ['status', 'log'];
     const commands = viewOnly.backends.requests.map(({ command }) => command.do);
@@ -42,7 +45,7 @@ describe('a page that may change nothing', { skip: lacks({ programs: ['chromium'
     );
   });
 
-  test('a browser on the node itself shows the controls if `api.control` is `local`', async (t) => {
+  test('shows the controls in a browser on the node itself if `api.control` is `local`', async (t) => {
     const localControl = new NodeWithPage({ control: 'local' });
     t.after(() => localControl.close());
     localControl.up();

@@ -16,6 +16,7 @@ describe('the header line for what needs a person', { skip: lacks({ programs: ['
     active_state: 'failed',
     running: false,
   });
+  const noUpgrade = upgrade({});
   const headerLine = () => page.locator('header .need');
   const markedTabs = () =>
     page
@@ -24,7 +25,7 @@ describe('the header line for what needs a person', { skip: lacks({ programs: ['
       .allTextContents();
 
   test('the line is absent while all is well', async () => {
-    await openPage({ systemd: [service('mpd.service')], upgrade: upgrade({}) });
+    await openPage({ systemd: [service('mpd.service')], upgrade: noUpgrade });
     assert.equal(await headerLine().count(), 0);
     assert.deepEqual(await markedTabs(), []);
   });
@@ -48,7 +49,7 @@ describe('the header line for what needs a person', { skip: lacks({ programs: ['
   });
 
   test('the tab of a backend that is away is marked until the backend is back', async () => {
-    await openPage({ systemd: [service('mpd.service')], upgrade: upgrade({}) });
+    await openPage({ systemd: [service('mpd.service')], upgrade: noUpgrade });
     node.health('bluetooth', 'failed', 'There is no adapter');
     await headerLine().waitFor();
     await until('the tab is marked', async () => (await markedTabs()).length === 1);
@@ -60,7 +61,7 @@ describe('the header line for what needs a person', { skip: lacks({ programs: ['
   test('the line names no unit that has recovered, and no upgrade that is done', async () => {
     await openPage({ systemd: [failedUnit] });
     await headerLine().waitFor();
-    node.change(service('shairport-sync.service', { description: 'AirPlay receiver' }), ...upgrade({}));
+    node.change(service('shairport-sync.service', { description: 'AirPlay receiver' }), ...noUpgrade);
     await headerLine().waitFor({ state: 'detached' });
     assert.deepEqual(await markedTabs(), []);
   });

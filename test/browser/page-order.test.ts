@@ -70,7 +70,7 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     await tap(button('Pause all'));
     const pause = (name: string) => ({ do: 'pause', player: `org.mpris.MediaPlayer2.${name}` });
     await commandsAre(pause('a'), pause('b'));
-    // Only `b` is left to pause then. The button is disabled with fewer than two such players
+    // After this change, only `b` can still be paused. The button needs two such players
     // (src/page/players.tsx).
     node.change(player('a', paused));
     await button('Pause all').and(page.locator(':disabled')).waitFor();
@@ -81,15 +81,22 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     await openPage();
     const stop = button('Stop: Music Player Daemon');
     assert.equal(await stop.isVisible(), false);
+    // The unit of this player has a button with the same label, in another section.
     await page.getByLabel('More of Music Player Daemon').and(page.locator('#now *')).click();
     await stop.click();
     assert.deepEqual(await nextCommand(), { do: 'stop', player: 'org.mpris.MediaPlayer2.mpd' });
   });
 
-  test('a player without a track has the buttons that its abilities allow', async () => {
+  test('a player without a track has the buttons that its capabilities allow', async () => {
     const stopped = { metadata: {}, playback_status: 'Stopped', position: undefined };
-    const abilities = { can_play: false, can_pause: true, can_go_next: false, can_go_previous: false };
-    const capabilities = { ...abilities, can_seek: true, can_control: true };
+    const capabilities = {
+      can_play: false,
+      can_pause: true,
+      can_go_next: false,
+      can_go_previous: false,
+      can_seek: true,
+      can_control: true,
+    };
     await openPage({ players: [player('mopidy', { ...stopped, capabilities })] });
     await page.locator('.player').getByText('Nothing is playing').waitFor();
     for (const name of ['Previous', 'Next']) assert.equal(await button(name).isDisabled(), true, name);
@@ -116,6 +123,7 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     await openPage({ players, audio: [output(0, { description: 'מילה ארוכה '.repeat(20) })] });
     const title = page.locator('.hero .title');
     const height = async (): Promise<number> => (await title.boundingBox())?.height ?? 0;
+    // A line is 30 px high (`.hero .title` in src/page/page.css).
     const twoLinesPx = await height();
     assert.ok(twoLinesPx > 40 && twoLinesPx < 70, `${twoLinesPx}`);
 
@@ -126,9 +134,9 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
 
     await openTab('Sound');
     await page.locator('.output .strong').first().waitFor();
-    // Measures the place of the first letter of a text that is written from right to left, and the edges of
-    // its line.
-    const [left, right, letter] = (await page.evaluate(`(() => {
+    // Measures the edges of the line, and the place of the first letter. The text is written from right to
+    // left, so its beginning is visible if this letter is in the right half of the line.
+    const [left, right, firstLetter] = (await page.evaluate(`(() => {
       const line = document.querySelector('.output .strong');
       const range = document.createRange();
       range.setStart(line.firstChild, 0);
@@ -136,7 +144,8 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
       const box = line.getBoundingClientRect();
       return [box.left, box.right, range.getBoundingClientRect().left];
     })()`)) as [number, number, number];
-    assert.ok(letter > (left + right) / 2 && letter < right, `${left} ${letter} ${right}`);
+    const middle = (left + right) / 2;
+    assert.ok(firstLetter > middle && firstLetter < right, `${left} ${firstLetter} ${right}`);
   });
 
   test('the text of a running position for screen readers stays while its slider has the focus, and changes again afterwards', async () => {

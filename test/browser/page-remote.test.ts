@@ -1,5 +1,5 @@
-// Tests the page as a remote control: one volume in the foot of a phone's page, a large player on a wall, and
-// parts of the page in other pages.
+// Tests the page as a remote control: one volume in the foot of a phone's page, a large player on a wall,
+// and parts of the page in other pages.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -113,15 +113,14 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
         return (await meter.evaluate((element: { value: number }) => element.value)) === level;
       });
     const drawings = await countDrawings();
+    // If a level drew the page, each of the levels would have drawn it at least once.
     assert.ok(
       drawings - drawingsBefore < levels.length,
       `nine levels have drawn the page ${drawings - drawingsBefore} times`,
     );
 
     node.change(output(0, { default: true, volume: 0.33 }));
-    await until('a volume draws the page', async () => {
-      return (await countDrawings()) > drawings;
-    });
+    await until('a volume draws the page', async () => (await countDrawings()) > drawings);
   });
 
   test('an output has its label and a slider that ends at its limit, and a hidden output is not shown', async () => {
@@ -145,7 +144,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     );
   });
 
-  test("the volume of the playing output is in a phone's foot, or with the player at a desk; the player's own is under More", async () => {
+  test("the volume of the playing output is in the foot of a phone's page, or beside the player at a desk, and the player's own volume is under More", async () => {
     await open();
     const setToZero = { do: 'volume', target: KITCHEN, volume: 0 };
     await page.locator('.foot').getByText('Kitchen', { exact: true }).waitFor();
@@ -232,10 +231,12 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
 
     await sheet.getByRole('button', { name: 'End of the track' }).tap();
     const { minutes } = (await nextCommand()) as { readonly minutes: number };
-    // The track of 263 s was at 83 s when this test began, and the fade takes 20 s. The test accepts one
-    // second too much, and one second too little.
-    const latestMinutes = (263 - 83 - 20 + 1) / 60;
-    const earliestMinutes = latestMinutes - (Date.now() - beganMs + 2_000) / 60_000;
+    // The track of 263 s was at 83 s when this test began, and the fade takes 20 s.
+    const secondsAtBegin = 263 - 83 - 20;
+    const secondsNow = secondsAtBegin - (Date.now() - beganMs) / 1_000;
+    // The test accepts one second too much, and one second too little.
+    const latestMinutes = (secondsAtBegin + 1) / 60;
+    const earliestMinutes = (secondsNow - 1) / 60;
     assert.ok(minutes > earliestMinutes && minutes < latestMinutes, String(minutes));
 
     const endsAt = new Date(Date.now() + 29.5 * 60_000).toISOString();
@@ -289,14 +290,14 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await open();
     await page.setViewportSize(DESK.viewport);
     const slider = page.getByRole('slider', { name: 'Volume on Kitchen' });
-    for (const [device, deltaMode, ...deltas] of [
-      ['Chromium on older systems', DOM_DELTA_PIXEL, 53],
-      ['Chromium on Windows', DOM_DELTA_PIXEL, 100],
-      ['Chromium on Linux', DOM_DELTA_PIXEL, 120],
-      ['Firefox', DOM_DELTA_LINE, 3],
-      ['Firefox with one line per notch', DOM_DELTA_LINE, 1],
-      ['a touchpad', DOM_DELTA_PIXEL, 20, 20, 20, 20],
-    ] as const) {
+    for (const { device, deltaMode, deltas } of [
+      { device: 'Chromium on older systems', deltaMode: DOM_DELTA_PIXEL, deltas: [53] },
+      { device: 'Chromium on Windows', deltaMode: DOM_DELTA_PIXEL, deltas: [100] },
+      { device: 'Chromium on Linux', deltaMode: DOM_DELTA_PIXEL, deltas: [120] },
+      { device: 'Firefox', deltaMode: DOM_DELTA_LINE, deltas: [3] },
+      { device: 'Firefox with one line per notch', deltaMode: DOM_DELTA_LINE, deltas: [1] },
+      { device: 'a touchpad', deltaMode: DOM_DELTA_PIXEL, deltas: [20, 20, 20, 20] },
+    ]) {
       for (const deltaY of deltas)
         await slider.dispatchEvent('wheel', { deltaMode, deltaY, cancelable: true });
       await until(`${device} sends one step`, () => commands().length > 0);
@@ -344,10 +345,9 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.setViewportSize({ width: 1440, height: 900 });
     const now = await page.locator('#now').boundingBox();
     const outputs = await page.locator('#outputs').boundingBox();
-    assert.ok(
-      now && outputs && outputs.x - now.x - now.width < 100,
-      'no column between the two parts is empty',
-    );
+    assert.ok(now && outputs);
+    const gap = outputs.x - (now.x + now.width);
+    assert.ok(gap < 100, 'no column between the two parts is empty');
   });
 
   test("the title of the browser's tab is the playing track, or else the node", async () => {
@@ -377,6 +377,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.locator('#system .health').waitFor();
     await page.locator('.service').nth(6).getByText('View only').waitFor();
     assert.equal(await page.locator('#system .lines').isVisible(), false, 'all is well');
+    // If the columns were not balanced, the highest one would be much higher than the screen.
     for (const [width, height] of [
       [1440, 900],
       [1920, 1080],

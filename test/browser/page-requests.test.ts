@@ -76,7 +76,8 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await upgradeButton.press('Enter');
     await dialog.getByRole('button', { name: 'Upgrade to' }).press('Enter');
     assert.deepEqual(await nextCommand(), { do: 'start' });
-    node.change(...upgrade({}));
+    const withoutNewerVersion = upgrade({});
+    node.change(...withoutNewerVersion);
     await page.getByText('Up to date').waitFor();
     assert.equal(await button(/^Upgrade/).count(), 0);
   });
@@ -99,6 +100,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const step = page.getByText('Restarting the service');
     await step.waitFor();
 
+    // The next thread of the backend knows that the upgrade runs, but not its step.
     node.health('upgrade', 'connecting');
     await step.waitFor({ state: 'detached' });
     node.change(...upgrade({}, running));
@@ -136,11 +138,14 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const streamsAre = (count: number) =>
       until(`${count} streams are shown`, async () => (await page.locator('.stream').count()) === count);
     /**
-     * The height of the streams, and the left edge of the services, which shows their column. In a browser
-     * `window.streams` is the element with the id `streams`, or undefined if there is no such element.
+     * The height of the streams, undefined without streams; and the left edge of the services, which shows
+     * their column.
      */
     const layout = (): Promise<unknown[]> =>
-      page.evaluate("[window.streams?.offsetHeight, document.querySelector('#services').offsetLeft]");
+      page.evaluate(`[
+        document.querySelector('#streams')?.offsetHeight,
+        document.querySelector('#services').offsetLeft,
+      ]`);
 
     // The node already has the stream `Doorbell`, which belongs to no player (`ORDINARY` in
     // node-with-page.ts). With these eight there are nine.
@@ -180,6 +185,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
   });
 
   test('sends the volume of a stream far down the list, also while all streams change', async () => {
+    // With `Doorbell` there are 63 streams, of which the first eight are visible.
     node.change(...streams(100, 161));
     await button('55 more sounds').click();
     await page.getByText('Stream 161', { exact: true }).scrollIntoViewIfNeeded();
@@ -225,7 +231,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.getByText('No such entity').waitFor({ state: 'detached' });
   });
 
-  test('shows that the node does not answer, even though the stream is open', async () => {
+  test('shows that the node does not answer, or that it restarts, even though the stream is open', async () => {
     await page.route('**/server', (route) => route.abort());
     await page.getByText('Connection lost').waitFor();
     node.change(put('power.action', '', { action: 'reboot' }));

@@ -1,5 +1,5 @@
-// Tests how the page looks in the states that people see seldom, by looked-at-states.ts: parts that are away,
-// crowds, questions, losses, refusals, and strange names.
+// Tests the page in states that are rare: parts that are away, crowds, questions, losses, refusals, and
+// strange names. looked-at-states.ts has the checks.
 
 import assert from 'node:assert/strict';
 import { put } from '../gateway/scripted-backends.js';
@@ -20,12 +20,19 @@ import { openTab } from './pages.js';
 
 const NO_SERVER = 'connect ENOENT /run/user/1000/pulse/native, /run/user/1000/pulse is not there';
 
-/** The records of the sound server itself. */
-const WITHOUT_OUTPUTS = ORDINARY.audio.slice(0, 2);
-/** The same, with the sleep timer and the first output. */
-const WITH_ONE_OUTPUT = ORDINARY.audio.slice(0, 4);
+const [soundServerKind, soundServer, sleepTimer, firstOutput] = ORDINARY.audio;
+const WITHOUT_OUTPUTS = [soundServerKind, soundServer];
+const WITH_ONE_OUTPUT = [...WITHOUT_OUTPUTS, sleepTimer, firstOutput];
 
-const MANY_STREAMS = Array.from({ length: 64 }, (_, index) => stream(100 + index, { volume: index / 100 }));
+const STREAM_COUNT = 64;
+const MANY_STREAMS = Array.from({ length: STREAM_COUNT }, (_, index) =>
+  stream(100 + index, { volume: index / 100 }),
+);
+/** The page shows this many streams at first (page/streams.tsx). */
+const FIRST_ROWS = 8;
+
+/** The middle of a handle, from its corner. */
+const HANDLE_MIDDLE_PX = 22;
 
 const TRACKS = ['One', 'Two'.repeat(99)].map((title, index) => ({
   track_id: `/list/${index}`,
@@ -84,8 +91,9 @@ const STATES: Readonly<Record<string, State>> = {
   crowd: {
     node: { audio: [...WITH_ONE_OUTPUT, ...MANY_STREAMS] },
     act: async (page) => {
-      await page.getByText('56 more sounds').click();
-      await page.locator('.stream').nth(63).waitFor({ state: 'attached' });
+      await page.getByText(`${STREAM_COUNT - FIRST_ROWS} more sounds`).click();
+      const lastStream = page.locator('.stream').nth(STREAM_COUNT - 1);
+      await lastStream.waitFor({ state: 'attached' });
     },
   },
   searching: {
@@ -94,10 +102,10 @@ const STATES: Readonly<Record<string, State>> = {
       bluetooth: [bluetooth({ scanning: true })],
     },
     prepare: (node) => {
-      const list = { can_edit_tracks: true, tracks: TRACKS };
-      node.change(put('players.tracklist', 'org.mpris.MediaPlayer2.vlc', list));
-      const entry = { time: '2026-01-01T10:00:00Z', priority: 3, message: 'x'.repeat(200) };
-      node.backends.answer = { ok: true, value: { text: JSON.stringify([entry]) } };
+      const tracklist = { can_edit_tracks: true, tracks: TRACKS };
+      node.change(put('players.tracklist', 'org.mpris.MediaPlayer2.vlc', tracklist));
+      const logEntry = { time: '2026-01-01T10:00:00Z', priority: 3, message: 'x'.repeat(200) };
+      node.backends.answer = { ok: true, value: { text: JSON.stringify([logEntry]) } };
     },
     act: async (page, node) => {
       const speaker = { address: 'AA:BB:CC:DD:EE:02', name: 'Speaker '.repeat(9), connected: false };
@@ -151,7 +159,7 @@ const STATES: Readonly<Record<string, State>> = {
       await handle.scrollIntoViewIfNeeded();
       const box = await handle.boundingBox();
       assert.ok(box);
-      await page.mouse.move(box.x + 22, box.y + 22);
+      await page.mouse.move(box.x + HANDLE_MIDDLE_PX, box.y + HANDLE_MIDDLE_PX);
       await page.mouse.down();
       await page.mouse.move(box.x + 60, box.y + 60, { steps: 2 });
       await page.locator('.tray').waitFor();

@@ -11,6 +11,9 @@ const commands = (['pulseaudio', 'pipewire'] as const).flatMap((server) => [
   { for: server, use: 'output' as const, lines: [loadTunnel] },
 ]);
 
+/** The page shows it as 1:02:05. */
+const POSITION_OVER_AN_HOUR_US = 3_725_000_000;
+
 const STATES: Readonly<Record<string, State>> = {
   ordinary: {
     act: async (page) => {
@@ -56,7 +59,7 @@ const STATES: Readonly<Record<string, State>> = {
         player('radio', {
           identity: 'Internet radio',
           metadata: { 'xesam:title': 'Morning concert', 'xesam:artist': 'Radio One' },
-          position: 3_725_000_000,
+          position: POSITION_OVER_AN_HOUR_US,
           shuffle: undefined,
           loop_status: undefined,
           volume: undefined,

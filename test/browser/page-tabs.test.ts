@@ -16,6 +16,8 @@ import { startProxy } from './severable-proxy.js';
 
 /** More than the connections that Chromium opens to a node. */
 const TABS = 8;
+/** The volume of the living room in `ORDINARY` (node-with-page.ts). */
+const FIRST_VOLUME_PERCENT = 42;
 
 /** The open event streams of a node, as it counts them. */
 async function countStreams(owner: NodeWithPage): Promise<number> {
@@ -27,13 +29,13 @@ const waitForOneStream = (owner: NodeWithPage) =>
   until('one stream is open', async () => (await countStreams(owner)) === 1);
 
 /** Resolves when each page shows this volume of the living room. */
-async function waitForVolume(volume: number, pages: readonly (Page | Frame)[]): Promise<void> {
-  for (const frame of pages) {
-    const slider = frame
+async function waitForVolume(percent: number, pages: readonly (Page | Frame)[]): Promise<void> {
+  for (const pageOrFrame of pages) {
+    const slider = pageOrFrame
       .locator('#outputs .output')
       .first()
       .getByRole('slider', { name: 'Volume of Living room' });
-    await until(`${volume} is shown`, async () => (await slider.inputValue()) === String(volume));
+    await until(`${percent} is shown`, async () => (await slider.inputValue()) === String(percent));
   }
 }
 
@@ -88,8 +90,8 @@ describe('many tabs of one page', { skip: lacks({ programs: ['chromium'] }) }, (
     node.change(output(0, { default: true, volume: 0.1 }));
     await waitForVolume(10, [second, third, ...others]);
 
-    // The second tab, the oldest that is left, has the stream now. When this tab is hidden, the third tab
-    // takes over the stream, although the third tab is hidden for a moment, too.
+    // The second tab is the oldest that is left, so it has the stream now. When it is hidden, the third tab
+    // must take over the stream, even if the third tab itself is hidden for a moment.
     await setHidden(second, true);
     const streamRequest = third.waitForRequest((sent) => sent.url().includes('/events'));
     await setHidden(third, true);
@@ -112,7 +114,7 @@ describe('many tabs of one page', { skip: lacks({ programs: ['chromium'] }) }, (
     const proxy = await startProxy(node.port);
     const [first, second] = (await openTabs(2, `http://127.0.0.1:${proxy.port}/ui`)) as [Page, Page];
     await waitForConnected(second);
-    // The page draws the section with this button last.
+    // The page draws the section with this button last, so the tab has the whole state then.
     const switchOff = second.getByRole('button', { name: 'Switch off' });
     await switchOff.waitFor();
     await waitForOneStream(node);
@@ -149,14 +151,15 @@ describe('many tabs of one page', { skip: lacks({ programs: ['chromium'] }) }, (
 test('many frames of the page in a page of another site are live', {
   skip: lacks({ programs: ['chromium'] }),
 }, async (t) => {
-  const site = createServer((_request, response) => {
-    const frame = `<iframe src="${framed.url}?only=outputs" width="300" height="300"></iframe>`;
-    response.setHeader('Content-Type', 'text/html');
-    response.end(frame.repeat(TABS));
-  }).listen(0, '127.0.0.1');
+  const site = createServer().listen(0, '127.0.0.1');
   await once(site, 'listening');
   const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
   const framed = new NodeWithPage({ cors: { origins: [origin] } }).up();
+  const frame = `<iframe src="${framed.url}?only=outputs" width="300" height="300"></iframe>`;
+  site.on('request', (_request, response) => {
+    response.setHeader('Content-Type', 'text/html');
+    response.end(frame.repeat(TABS));
+  });
   const { context, close } = await openChromium(DESK);
   t.after(async () => {
     await close();
@@ -168,7 +171,7 @@ test('many frames of the page in a page of another site are live', {
   await dashboard.goto(origin);
   const frames = dashboard.frames().slice(1);
   assert.equal(frames.length, TABS);
-  await waitForVolume(42, frames);
+  await waitForVolume(FIRST_VOLUME_PERCENT, frames);
   await waitForOneStream(framed);
   framed.change(output(0, { default: true, volume: 0.9 }));
   await waitForVolume(90, frames);

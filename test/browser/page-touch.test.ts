@@ -10,8 +10,16 @@ import { Finger, type Spot, spotOn, THUMB_PX } from './finger.js';
 import { ORDINARY, output, stream } from './node-with-page.js';
 import { node, openPage, openTab, PHONE, page, pageForEach } from './pages.js';
 
-/** Makes the page higher than the screen. */
-const MANY = Array.from({ length: 8 }, (_, index) => [output(2 + index), stream(100 + index)]).flat();
+/** With these records the page is higher than the screen. */
+const FURTHER_AUDIO = Array.from({ length: 8 }, (_, index) => [
+  output(2 + index),
+  stream(100 + index),
+]).flat();
+
+/** The volume of the living room in `ORDINARY`. */
+const START_VOLUME = 0.42;
+/** A finger that moves this far sideways and 200 px up moves at an angle of 20 degrees. */
+const SIDEWAYS_AT_20_DEGREES_PX = 73;
 
 /** Each volume is higher than the one before by at most 10 %. */
 function assertSmallRises(volumes: readonly number[]): void {
@@ -26,7 +34,7 @@ describe('on a touch screen', { skip: lacks({ programs: ['chromium'] }) }, () =>
   pageForEach(PHONE);
   beforeEach(async () => {
     finger = await Finger.on(page);
-    await openPage({ audio: [...ORDINARY.audio, ...MANY] });
+    await openPage({ audio: [...ORDINARY.audio, ...FURTHER_AUDIO] });
     await openTab('Sound');
   });
 
@@ -46,7 +54,7 @@ describe('on a touch screen', { skip: lacks({ programs: ['chromium'] }) }, () =>
       ['Music', /^Position in/],
     ] as const) {
       await openTab(tab);
-      for (const sidewaysPx of [0, 73]) {
+      for (const sidewaysPx of [0, SIDEWAYS_AT_20_DEGREES_PX]) {
         const [x, y] = await spotOn(slider(name).first(), 0.6);
         const before = await scrolledPx();
         await finger.down([x, y]);
@@ -88,30 +96,31 @@ describe('on a touch screen', { skip: lacks({ programs: ['chromium'] }) }, () =>
   });
 
   test('a cancelled touch restores the volume', async () => {
-    const [x, y] = await spotOn(volume(), 0.42);
+    const [x, y] = await spotOn(volume(), START_VOLUME);
     await finger.down([x, y]);
     await finger.move([x + 60, y]);
     await until('a higher volume has come', () => sentValues().some((value) => value > 0.5));
     await finger.cancel();
-    await until('the volume is restored', () => sentValues().at(-1) === 0.42);
+    await until('the volume is restored', () => sentValues().at(-1) === START_VOLUME);
   });
 
   test('a tap far right raises the volume by at most 10 % at a time, and a tap far left lowers it at once', async () => {
     await finger.tap(await spotOn(volume(), 0.95));
     await until('the volume is reached', () => (sentValues().at(-1) ?? 0) > 0.93);
-    assertSmallRises([0.42, ...sentValues()]);
+    assertSmallRises([START_VOLUME, ...sentValues()]);
 
-    const { length: sentBefore } = sentValues();
+    const sentBefore = sentValues().length;
     await finger.tap(await spotOn(volume(), 0.1));
     await until('the lower volume has come', () => sentValues().length > sentBefore);
-    assert.ok((sentValues()[sentBefore] ?? 1) < 0.13, sentValues().join());
+    const firstAfterTap = sentValues()[sentBefore] ?? 1;
+    assert.ok(firstAfterTap < 0.13, sentValues().join());
   });
 
   test('a tap far right raises the volume by at most 10 % at a time, also if the node answers slowly', async () => {
     node.backends.answerMs = 300;
     await finger.tap(await spotOn(volume(), 0.95));
     await until('the volume is reached', () => (sentValues().at(-1) ?? 0) > 0.93);
-    assertSmallRises([0.42, ...sentValues()]);
+    assertSmallRises([START_VOLUME, ...sentValues()]);
   });
 
   test('a tap far right raises the volume no further after a refusal', async () => {
@@ -122,6 +131,7 @@ describe('on a touch screen', { skip: lacks({ programs: ['chromium'] }) }, () =>
     node.backends.answer = { ok: true, value: {} };
     await finger.tap(await spotOn(volume(), 0.1));
     await until('the lower volume has come', () => (sentValues().at(-1) ?? 1) < 0.13);
+    // The page has sent one refused step, and the volume of the tap far left.
     assert.equal(sentValues().length, 2, sentValues().join());
   });
 
@@ -131,7 +141,8 @@ describe('on a touch screen', { skip: lacks({ programs: ['chromium'] }) }, () =>
     await finger.tap(await spotOn(position, 0.5));
     await until('the position has come', () => sentValues().length === 1);
     const [positionMicros = 0] = sentValues();
-    const middleMicros = 131_500_000;
+    // The length is that of `player` in node-with-page.ts.
+    const middleMicros = 263_000_000 / 2;
     assert.ok(Math.abs(positionMicros - middleMicros) < 4_000_000, `${positionMicros}`);
 
     const [x, y]: Spot = await spotOn(position, 0.5);

@@ -10,6 +10,8 @@ import { Finger, spotOn } from './finger.js';
 import { service } from './node-with-page.js';
 import { commands, node, openTab, PHONE, page, pageForEach } from './pages.js';
 
+/** A notice that nobody touches is displayed for 10 s (notices.tsx). */
+const LONGER_THAN_NOTICE_MS = 11_000;
 const MPD = { description: 'MPD' };
 /** A unit runs unless its record has another state. */
 const RUNNING = MPD;
@@ -66,6 +68,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     node.backends.answer = logAnswer('<b>no</b> such card', "mpd.service: Failed with result 'exit-code'.");
     const details = page.locator('.service summary');
     await details.click();
+    // The time and the result are those of the last line of the log.
     await page.getByText(/^Failed since 23 Nov 2026, \d\d:\d\d: exit-code$/).waitFor();
     await page.getByText('<b>no</b> such card').waitFor();
     assert.deepEqual(commands(), [{ do: 'log', scope: 'user', unit: 'mpd.service', lines: 20 }]);
@@ -93,7 +96,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     }
   });
 
-  test('a unit on the page can be stopped while somebody else starts it, has no button while it stops, and confirms a restart', async () => {
+  test('a unit on the page can be stopped while somebody else starts it, has no enabled button while it stops, and is displayed as restarted after a restart', async () => {
     await open({ ...MPD, active_state: 'activating', sub_state: 'start', running: false });
     await stateIs('Starting');
     assert.equal(await button('Stop').isEnabled(), true);
@@ -123,7 +126,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     };
 
     await failToStart();
-    await page.clock.runFor(11_000);
+    await page.clock.runFor(LONGER_THAN_NOTICE_MS);
     await page.locator('.notice').waitFor({ state: 'detached' });
 
     await failToStart();
@@ -140,9 +143,9 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     const finger = await Finger.on(page);
     await openTab('Sound');
     const slider = page.getByRole('slider', { name: 'Volume of Living room', exact: true }).first();
-    for (const [block, fraction] of [
-      ['end', 0.2],
-      ['start', 0.1],
+    for (const { block, fraction } of [
+      { block: 'end', fraction: 0.2 },
+      { block: 'start', fraction: 0.1 },
     ] as const) {
       await slider.evaluate((element, place) => element.scrollIntoView({ block: place }), block);
       const spot = await spotOn(slider, fraction);

@@ -43,7 +43,8 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const detail = 'org.mpris.MediaPlayer2.mpd did not pause: not logged in (org.example.Error)';
     node.backends.answer = { ok: false, error: { fault: 'refused', detail } };
     await page.getByRole('button', { name: 'Pause', exact: true }).click();
-    await page.getByText('Pause did not work: \u2068not logged in\u2069', { exact: true }).waitFor();
+    const isolatedReason = '\u2068not logged in\u2069';
+    await page.getByText(`Pause did not work: ${isolatedReason}`, { exact: true }).waitFor();
   });
 
   test('promises no return of a service that has ended, because it may have been stopped', async () => {

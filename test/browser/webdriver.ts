@@ -68,6 +68,8 @@ type Key = keyof typeof KEYS;
 /** More than the controls of any page. */
 const TAB_PRESSES_MAX = 150;
 const DRAG_STEPS = 8;
+/** How long each step of a drag takes. */
+const DRAG_STEP_MS = 16;
 
 /** Finds a visible element by the name that a screen reader speaks, or by the beginning of that name. */
 const FIND = `(selector, name) => {
@@ -76,6 +78,20 @@ const FIND = `(selector, name) => {
   const nameOf = (element) => (element.ariaLabel ?? element.textContent).trim();
   const exact = visible.find((element) => nameOf(element) === name);
   return exact ?? visible.find((element) => nameOf(element).startsWith(name));
+}`;
+
+/** Sends the events that a browser makes of a finger. */
+const FINGER = `(start, path) => {
+  const target = document.elementFromPoint(start.x, start.y);
+  const send = (type, { x, y }, buttons) => target.dispatchEvent(new PointerEvent(type, {
+    pointerType: 'touch', pointerId: 7, isPrimary: true, buttons, clientX: x, clientY: y, bubbles: true, cancelable: true,
+  }));
+  // A pointer of a script cannot be captured.
+  target.setPointerCapture = () => undefined;
+  send('pointerdown', start, 1);
+  for (const spot of path) send('pointermove', spot, 1);
+  send('pointerup', path.at(-1) ?? start, 0);
+  if (path.length === 0) target.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, detail: 1 }));
 }`;
 
 export class WebDriverPage {
@@ -114,7 +130,7 @@ export class WebDriverPage {
     await this.#browser.send('evaluate', { script: `${script}; arguments[0]()`, args: [] });
   }
 
-  /** A PNG. */
+  /** Resolves with a PNG. */
   async screenshot(): Promise<Buffer> {
     return Buffer.from(String(await this.#browser.send('screenshot', { full: false })), 'base64');
   }
@@ -148,7 +164,10 @@ export class WebDriverPage {
     return this.#evaluateFor('slider', slider, 'element?.ariaValueText');
   }
 
-  /** Resolves with the value of an expression about `element`, which is undefined if there is none. */
+  /**
+   * Resolves with the value of an expression. The expression may use `element`, which is undefined if no
+   * element fits.
+   */
   #evaluateFor<T>(role: Role, name: string, expression: string): Promise<T> {
     const selector = JSON.stringify(SELECTORS[role]);
     return this.evaluate(`((element) => ${expression})((${FIND})(${selector}, ${JSON.stringify(name)}))`);
@@ -156,7 +175,7 @@ export class WebDriverPage {
 
   /** The place at a fraction of an element's width, once the element stands still and nothing covers it. */
   spotOf(role: Role, name: string, fraction = 0.5): Promise<Spot> {
-    const place = `(async () => {
+    const spotScript = `(async () => {
       element.scrollIntoView({ block: 'center', behavior: 'instant' });
       const box = () => JSON.stringify(element.getBoundingClientRect());
       const before = box();
@@ -169,7 +188,9 @@ export class WebDriverPage {
       const front = document.elementFromPoint(x, y);
       return element.contains(front) && { x, y };
     })()`;
-    return until(`the ${role} ${name} is in front`, () => this.#evaluateFor<Spot | false>(role, name, place));
+    return until(`the ${role} ${name} is in front`, () =>
+      this.#evaluateFor<Spot | false>(role, name, spotScript),
+    );
   }
 
   /** Presses a control. With `keys` the Tab key moves the focus to the control, and Enter presses it. */
@@ -186,9 +207,10 @@ export class WebDriverPage {
 
   /** Presses the Tab key until the element has the focus. */
   async focus(role: Role, name: string): Promise<void> {
+    const focusScript = 'element !== undefined && element === document.activeElement';
     for (let presses = 0; presses < TAB_PRESSES_MAX; presses += 1) {
-      if (await this.#evaluateFor(role, name, 'element !== undefined && element === document.activeElement'))
-        return;
+      const hasFocus = await this.#evaluateFor<boolean>(role, name, focusScript);
+      if (hasFocus) return;
       await this.key('Tab');
     }
     throw new Error(`Tab does not lead to the ${role} ${name}`);
@@ -213,7 +235,7 @@ export class WebDriverPage {
       await this.evaluate(`(${FINGER})(${JSON.stringify(start)}, ${JSON.stringify(path)})`);
       return;
     }
-    const move = (spot: Spot) => ({ type: 'pointerMove', duration: 16, ...spot });
+    const move = (spot: Spot) => ({ type: 'pointerMove', duration: DRAG_STEP_MS, ...spot });
     const actions = [
       move(start),
       { type: 'pointerDown', button: 0 },
@@ -226,17 +248,3 @@ export class WebDriverPage {
     });
   }
 }
-
-/** Sends the events that a browser makes of a finger. */
-const FINGER = `(start, path) => {
-  const target = document.elementFromPoint(start.x, start.y);
-  const send = (type, { x, y }, buttons) => target.dispatchEvent(new PointerEvent(type, {
-    pointerType: 'touch', pointerId: 7, isPrimary: true, buttons, clientX: x, clientY: y, bubbles: true, cancelable: true,
-  }));
-  // A pointer of a script cannot be captured.
-  target.setPointerCapture = () => undefined;
-  send('pointerdown', start, 1);
-  for (const spot of path) send('pointermove', spot, 1);
-  send('pointerup', path.at(-1) ?? start, 0);
-  if (path.length === 0) target.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, detail: 1 }));
-}`;

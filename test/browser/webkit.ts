@@ -38,7 +38,7 @@ export async function openWebKit({ isDark = false } = {}): Promise<Browser> {
   mkdirSync(join(folder, '.config/gtk-3.0'), { recursive: true });
   writeFileSync(join(folder, '.config/gtk-3.0/gtk.css'), STYLE);
   const { screen, display } = await startScreen(folder);
-  const options = { binary: BROWSER, args: ['--automation', ...(isDark ? ['--dark-mode'] : [])] };
+  const args = isDark ? ['--automation', '--dark-mode'] : ['--automation'];
   const browser = await openDriven({
     program: 'WebKitWebDriver',
     folder,
@@ -53,7 +53,7 @@ export async function openWebKit({ isDark = false } = {}): Promise<Browser> {
       LIBGL_ALWAYS_SOFTWARE: '1',
       LANG: 'C.UTF-8',
     },
-    capabilities: { 'webkitgtk:browserOptions': options },
+    capabilities: { 'webkitgtk:browserOptions': { binary: BROWSER, args } },
   });
   return {
     send: browser.send,

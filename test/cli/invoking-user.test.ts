@@ -18,7 +18,7 @@ const RUNTIME = `/run/user/${UID}`;
 /**
  * The first argument is the test's folder, which is mounted where the user can reach it. The other arguments
  * are the program. The output of each command goes into a file of the folder. `trace` prints the output of
- * pactl to stderr, so the file `command` has it.
+ * pactl to stderr, so it goes into a file of its own.
  */
 const SCRIPT = `
 mount -t tmpfs -o mode=755 tmpfs /run
@@ -47,8 +47,8 @@ until dj pactl info > "$folder/info" 2>&1; do
 done
 dj sudo -n "$@" --check-config > "$folder/check"
 dj sudo -n "$@" bench --seconds 2 --json > "$folder/bench"
-dj sudo -n "$@" trace -- pactl get-default-sink > "$folder/trace" 2> "$folder/command"
-dj sudo -n XDG_RUNTIME_DIR=/run "$@" --check-config > "$folder/named"
+dj sudo -n "$@" trace -- pactl get-default-sink > "$folder/trace" 2> "$folder/pactl"
+dj sudo -n XDG_RUNTIME_DIR=/run "$@" --check-config > "$folder/check-with-directory"
 `;
 
 describe('under sudo', { skip }, () => {
@@ -58,10 +58,24 @@ describe('under sudo', { skip }, () => {
   before(async () => {
     chmodSync(folder, 0o755);
     writeFileSync(join(folder, 'script'), SCRIPT);
-    const apart = ['--mount', '--propagation=private', '--pid', '--fork', '--kill-child', '--mount-proc'];
+    const unshareOptions = [
+      '--mount',
+      '--propagation=private',
+      '--pid',
+      '--fork',
+      '--kill-child',
+      '--mount-proc',
+    ];
     // The package's start script sets this variable.
     const program = ['env', 'UV_USE_IO_URING=0', process.execPath, ENTRY];
-    await promisify(execFile)('unshare', [...apart, 'sh', '-eu', join(folder, 'script'), folder, ...program]);
+    await promisify(execFile)('unshare', [
+      ...unshareOptions,
+      'sh',
+      '-eu',
+      join(folder, 'script'),
+      folder,
+      ...program,
+    ]);
   });
 
   test("under sudo --check-config shows the user's configuration", () => {
@@ -77,9 +91,9 @@ describe('under sudo', { skip }, () => {
 
   test('under sudo trace runs a program as the user, and shows what it sends to the sound server', () => {
     assert.match(output('trace'), /GET_SERVER_INFO/);
-    assert.match(output('command'), /^parlour$/m);
+    assert.match(output('pactl'), /^parlour$/m);
   });
 
-  test('a runtime directory that the call of sudo names is kept', () =>
-    assert.match(output('named'), /progressSocket: \/run\/tonearm\/upgrade.sock$/m));
+  test('a runtime directory that the command line of sudo sets is kept', () =>
+    assert.match(output('check-with-directory'), /progressSocket: \/run\/tonearm\/upgrade.sock$/m));
 });

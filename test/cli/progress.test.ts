@@ -11,6 +11,7 @@ import { temporaryFolder } from '../temporary-folder.js';
 const DEFAULTS = { env: { XDG_RUNTIME_DIR: '/run/here' }, uid: 7 };
 const SOCKET = '/run/here/tonearm/upgrade.sock';
 const LONG_MS = 20_000;
+const SHORT_MS = 20;
 
 function testWrites(args: string, line: string, socket = SOCKET): void {
   test(`tonearm progress ${args} writes ${line}`, () =>
@@ -52,7 +53,10 @@ testRefused('end --success --failure', 'give either --success or --failure');
 testRefused('end --success=no', '--success takes no value');
 testRefused('end --success --socket=', '--socket needs a value');
 
-/** The user and the environment of the process, and the socket to which it writes. */
+/**
+ * The user and the environment of the process, and the socket to which it writes. If a user has become root
+ * for the command, root's own runtime directory does not count (src/cli/invoking-user.ts).
+ */
 const RUN_BY: readonly (readonly [uid: number, env: Record<string, string>, socket: string])[] = [
   [0, { SUDO_UID: '1000' }, '/run/user/1000/tonearm/upgrade.sock'],
   [0, { SUDO_UID: '1000', XDG_RUNTIME_DIR: '/run/user/0' }, '/run/user/1000/tonearm/upgrade.sock'],
@@ -126,6 +130,6 @@ test('where nobody listens the progress command prints one line and succeeds', a
 
 test('the progress command gives up a daemon that hangs', async (t) => {
   const path = await startServer(t, () => undefined);
-  const written = await writeProgress('{}', path, 20);
+  const written = await writeProgress('{}', path, SHORT_MS);
   assert.match(written.ok ? '' : written.error, /tonearm did not read the line in time/);
 });

@@ -30,9 +30,11 @@ for (const [bind, interfaces, ...sentences] of [
   [['eth9', 'wlan0'], HOUSE, ETH9, 'open http://[fd00::3]:80/ (wlan0)'],
   [['192.0.2.9'], HOUSE, NOTHING, '192.0.2.9 does not exist now; it is served once it exists'],
   [['wlan0'], { lo: LO }, NOTHING, 'wlan0 is not connected now; it is served once it is connected'],
+  // People cannot open a link-local address.
   [['fe80::2'], HOUSE, NOTHING],
 ] as const) {
-  test(`a machine with ${Object.keys(interfaces).join(' ')} tells where bind ${bind.join(' ')} is reached`, () => {
+  const interfaceNames = Object.keys(interfaces).join(', ');
+  test(`on a machine with ${interfaceNames}, the sentences say where "bind: [${bind.join(', ')}]" is reached`, () => {
     // All interfaces of HOUSE exist in each row. Those that `interfaces` lacks have no address.
     const hasInterface = (name: string): boolean => name in HOUSE;
     const settings = { ...DEFAULT_SETTINGS, bind, api: { ...DEFAULT_SETTINGS.api, port: 80 } };

@@ -22,7 +22,7 @@ interface TestedClient extends ScriptedNode {
   tick(ms: number): Promise<void>;
   /** The stream that was requested last. */
   stream(): RequestedStream;
-  /** Sends an event on this stream. */
+  /** Sends an event on the stream that was requested last. */
   event: RequestedStream['event'];
 }
 
@@ -70,23 +70,32 @@ describe('the client connects', () => {
   const types = ['audio.updated', 'audio.removed'] as const;
   const everyType = 'service\\.updated,.*,player\\.position,.*,backend\\.updated';
   const audio = { backend: ['audio'] } as const;
-  type Row = readonly [what: string, options: ConnectOptions, queryStart: string, queryEnd: string];
+  /** Each request has these parameters. The test sorts all parameters by name. */
+  const always = 'keepalive=10&snapshot=1';
+  type Row = readonly [what: string, options: ConnectOptions, queryPattern: string];
   const rows: readonly Row[] = [
-    ['for all events, with a snapshot and a keep-alive every 10 s', {}, '', ''],
-    ['for some events', { types }, '', `&types=${types}`],
-    ['for some backends', { ...audio, exclude: types }, `backend=audio&exclude=${types}&`, ''],
-    ['for all events, each by name, with levels', { levels: true }, '', `&types=${everyType},audio.level`],
-    ['for one backend with levels', { ...audio, levels: true }, 'backend=audio&', '&types=audio.level'],
-    ['for some events with levels', { levels: true, types }, '', `&types=${types},audio.level`],
+    ['for all events, with a snapshot and a keep-alive every 10 s', {}, always],
+    ['for some events', { types }, `${always}&types=${types}`],
+    [
+      'for one backend without some events',
+      { ...audio, exclude: types },
+      `backend=audio&exclude=${types}&${always}`,
+    ],
+    [
+      'for all events, each by name, with levels',
+      { levels: true },
+      `${always}&types=${everyType},audio.level`,
+    ],
+    ['for one backend with levels', { ...audio, levels: true }, `backend=audio&${always}&types=audio.level`],
+    ['for some events with levels', { levels: true, types }, `${always}&types=${types},audio.level`],
   ];
-  for (const [what, options, queryStart, queryEnd] of rows) {
+  for (const [what, options, queryPattern] of rows) {
     test(what, async (t) => {
       const { url, lastEventId, accept } = (await openClient(t, options)).stream();
 
       assert.equal(accept, 'text/event-stream');
       url.searchParams.sort();
-      const expected = new RegExp(`^\\?${queryStart}keepalive=10&snapshot=1${queryEnd}$`);
-      assert.match(decodeURIComponent(url.search), expected);
+      assert.match(decodeURIComponent(url.search), new RegExp(`^\\?${queryPattern}$`));
       assert.equal(lastEventId, undefined);
     });
   }
@@ -167,7 +176,7 @@ describe('the client notifies', () => {
       [0],
     );
     await client.event('b-1', 'audio.updated', [record(1)]);
-    assert.equal(received.length, 1);
+    assert.equal(received.length, 1, 'this event changes the clients, which are another slice');
     await client.event('b-2', 'audio.output.updated', [record(1)]);
     assert.deepEqual([...(received[1] ?? [])], [[1, record(1)]]);
     // A subscriber that comes later gets the newest state at once.
@@ -206,12 +215,16 @@ describe('the client notifies', () => {
     await client.tick(5000);
     await client.event('', 'backend.updated', snapshotMark('players'));
     await sendPlayerEvent(client, 500_000);
-    assert.equal(client.live.nodeTime(), 500_000, 'a snapshot has the time of now');
+    assert.equal(
+      client.live.nodeTime(),
+      500_000,
+      'the first mark of a snapshot makes the client forget its estimate',
+    );
     await client.event('', 'backend.updated', snapshotMark('discovery'));
     assert.equal(client.live.nodeTime(), 500_000, 'a later mark of the same snapshot changes nothing');
   });
 
-  for (const [clockChange, deviceMs, nodeMs] of [
+  for (const [clockChange, deviceChangeMs, nodeChangeMs] of [
     ["this device's clock was set back", -3_600_000, 0],
     ["this device's clock was set forward", 3_600_000, 0],
     ["the node's clock was set back", 0, -3_600_000],
@@ -223,17 +236,18 @@ describe('the client notifies', () => {
       await sendPlayerEvent(client, 20_000_000);
       // Only events after the first `love` can show that a clock was set (src/client/node-clock.ts).
       await client.event('b-1', 'server.info', 'love');
-      t.mock.timers.setTime(Date.now() + deviceMs);
-      await sendPlayerEvent(client, 20_000_000 + nodeMs);
-      assert.equal(client.live.nodeTime(), 20_000_000 + nodeMs);
+      t.mock.timers.setTime(Date.now() + deviceChangeMs);
+      const newNodeTime = 20_000_000 + nodeChangeMs;
+      await sendPlayerEvent(client, newNodeTime);
+      assert.equal(client.live.nodeTime(), newNodeTime);
       // An event that was under way for a second is no sign of a clock that was set.
-      await sendPlayerEvent(client, 19_999_000 + nodeMs);
-      assert.equal(client.live.nodeTime(), 20_000_000 + nodeMs);
+      await sendPlayerEvent(client, newNodeTime - 1_000);
+      assert.equal(client.live.nodeTime(), newNodeTime);
       await client.stream().end();
       await client.tick(RETRY_MS);
       await sendHello(client.stream());
       await sendPlayerEvent(client, 0);
-      assert.equal(client.live.nodeTime(), 20_000_000 + nodeMs + RETRY_MS, 'a missed event has an old time');
+      assert.equal(client.live.nodeTime(), newNodeTime + RETRY_MS, 'a missed event has an old time');
     });
   }
 });
@@ -301,7 +315,8 @@ describe('the connection is lost', () => {
     await sendHello(client.stream());
     await client.stream().end();
 
-    for (const longestMs of [3000, 6000, 12_000, 24_000, 30_000, 30_000]) {
+    const longestDelaysMs = [3000, 6000, 12_000, 24_000, 30_000, 30_000];
+    for (const longestMs of longestDelaysMs) {
       const delayMs = longestMs * 0.75;
       const before = client.streams.length;
       client.refusals.push(new Response('', { status: 502, statusText: 'Bad Gateway' }));
@@ -310,7 +325,7 @@ describe('the connection is lost', () => {
       await client.tick(1);
       assert.deepEqual([client.refusals.length, client.streams.length], [0, before]);
     }
-    assert.ok(random.mock.callCount() >= 6);
+    assert.ok(random.mock.callCount() >= longestDelaysMs.length);
 
     await client.tick(LONG_MS);
     await sendHello(client.stream());
@@ -321,6 +336,8 @@ describe('the connection is lost', () => {
 
   test('a lost connection is tried again at most twice a second, whatever `retry` the node sends', async (t) => {
     const client = await openClient(t);
+    // With this number, each delay is the shortest one: a little more than half of `RETRY_MIN_MS` in
+    // src/client/stream.ts.
     t.mock.method(Math, 'random', () => 0.999);
     for (let attempts = 1; attempts < 4; attempts += 1) {
       await client.stream().send('retry: 0\n\n');
@@ -334,7 +351,7 @@ describe('the connection is lost', () => {
 
   for (const [what, id] of [
     ['has characters that no header may have', 'b-\u20ac'],
-    ['holds a control character', 'b-\u0007'],
+    ['has a control character', 'b-\u0007'],
     ["is larger than a request's head may be", 'b'.repeat(20_000)],
   ] as const) {
     test(`a lost connection is made again with a snapshot if its id ${what}`, async (t) => {
@@ -351,18 +368,19 @@ describe('the connection is lost', () => {
   const PROBLEM = '{"type":"urn:tonearm:problem:too-many-streams","title":"t","status":503,"detail":"d"}';
   const answer = (status: number, type: string, text: string) =>
     new Response(text, { status, headers: { 'Content-Type': type } });
-  type Refusal = readonly [what: string, response: Response, code: string, status: number];
+  /** The status of the problem is 0 if the answer has no status of an error. */
+  type Refusal = readonly [what: string, response: Response, code: string, problemStatus: number];
   const refusals: readonly Refusal[] = [
     ['a problem document', answer(503, 'application/problem+json', PROBLEM), 'too-many-streams', 503],
     ['a page of another program', answer(200, 'text/html', '<html>'), 'not-the-service', 0],
     ['an error of another program', answer(502, 'text/html', ''), 'not-the-service', 502],
   ];
-  for (const [what, response, code, status] of refusals) {
+  for (const [what, response, code, problemStatus] of refusals) {
     test(`a first attempt that gets ${what} leaves the client connecting, with the reason, and is followed by another`, async (t) => {
       const client = await openClient(t, {}, response);
-      const { status: connectionStatus, problem } = client.live.state.connection;
-      const expected = ['connecting', `urn:tonearm:problem:${code}`, status];
-      assert.deepEqual([connectionStatus, problem?.type, problem?.status], expected);
+      const { status, problem } = client.live.state.connection;
+      const expected = ['connecting', `urn:tonearm:problem:${code}`, problemStatus];
+      assert.deepEqual([status, problem?.type, problem?.status], expected);
       await client.tick(LONG_MS);
       assert.equal(client.streams.length, 1);
     });

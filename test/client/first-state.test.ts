@@ -7,21 +7,23 @@ import { ProblemError } from '../../src/client/problem.js';
 import { tonearm } from '../../src/client/routes.js';
 import { scriptedNode, settle } from './scripted-node.js';
 
-const NO_BACKENDS = { backends: { pulseaudio: false, mqtt: false } };
 const SERVER = { hostname: 'kitchen', backends: { pulseaudio: true } };
+const SERVER_WITHOUT_BACKENDS = { ...SERVER, backends: { pulseaudio: false, mqtt: false } };
+const AUTHORIZATION = 'Basic bTpt';
 
 /**
- * Opens a connection whose stream has begun. The node answers `/server` with `server`, or with 404. Each
- * first state adds host name and ids of outputs to `outcomes`; each failure adds its code.
+ * Opens a connection whose stream has begun. The node answers `/server` with `serverRecord`, or with 404 if
+ * that is undefined. When the first state is ready, `outcomes` gets host name and ids of the outputs,
+ * such as `kitchen 1`. If the first state fails, `outcomes` gets the code of the error.
  */
 async function openConnection(
   t: { after(end: () => void): void },
-  server?: object,
+  serverRecord?: object,
   options: ConnectOptions = {},
 ) {
   const node = scriptedNode();
-  if (server !== undefined) node.answers.set('/server', () => server);
-  const headers = { Authorization: 'Basic bTpt' };
+  if (serverRecord !== undefined) node.answers.set('/server', () => serverRecord);
+  const headers = { Authorization: AUTHORIZATION };
   const live = connect(tonearm('http://node', { ...node, headers }), options);
   t.after(() => live.close());
   const outcomes: string[] = [];
@@ -41,23 +43,23 @@ async function openConnection(
 describe('the first state', () => {
   test('is ready with the last event of the snapshot, and not before', async (t) => {
     const { outcomes, stream, sendMark } = await openConnection(t, SERVER);
+    // The last event of a snapshot is its only event with an id.
     await sendMark('', 'audio');
     await stream.event('', 'audio.output.updated', [{ id: 1 }]);
     await sendMark('', 'systemd');
     assert.deepEqual(outcomes, []);
-    // The last event of a snapshot is its only event with an id.
     await stream.event('b-9', 'service.updated', { scope: 'user', name: 'a' });
     assert.deepEqual(outcomes, ['kitchen 1']);
   });
 
-  test('is ready without the server if the server cannot be read', async (t) => {
+  test('is ready without the record of /server if this record cannot be read', async (t) => {
     const { outcomes, sendMark } = await openConnection(t);
     await sendMark('b-1', 'audio');
     assert.deepEqual(outcomes, ['undefined ']);
   });
 
   test('is ready at once on a node without backends', async (t) => {
-    const { outcomes } = await openConnection(t, { ...SERVER, ...NO_BACKENDS });
+    const { outcomes } = await openConnection(t, SERVER_WITHOUT_BACKENDS);
     assert.deepEqual(outcomes, ['kitchen ']);
   });
 
@@ -82,6 +84,6 @@ describe('the first state', () => {
 
 test('the request of the stream has the headers of the node', async (t) => {
   const { stream } = await openConnection(t, SERVER);
-  assert.equal(stream.headers.get('Authorization'), 'Basic bTpt');
+  assert.equal(stream.headers.get('Authorization'), AUTHORIZATION);
   assert.equal(stream.headers.get('Accept'), 'text/event-stream');
 });

@@ -3,44 +3,52 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EventParser } from '../../src/client/parser.js';
-import { parsedByConsumer as parse } from '../consumer/parser.js';
+import { type DispatchedEvent, parsedByConsumer as parse } from '../consumer/parser.js';
 import { SEED, SeededRandom } from '../seeded-random.js';
 
 const ROUNDS = 300;
 
 /** An event of the default type. */
-const message = (data: string, id = ''): readonly string[] => ['message', data, id];
+const message = (data: string, lastEventId = ''): DispatchedEvent => ({ type: 'message', data, lastEventId });
 
-type Row = readonly [title: string, stream: string | Uint8Array, events: readonly (readonly string[])[]];
-/** Streams, and the events that a browser makes of each: type, data and id. */
+type Row = readonly [title: string, stream: string | Uint8Array, events: readonly DispatchedEvent[]];
+/** Streams, and the events that a browser makes of each. */
 const ROWS: readonly Row[] = [
   ['a block is dispatched at its blank line', 'data: x\n\n', [message('x')]],
   ['a block without blank line is discarded', 'data: x\n', []],
   ['a line without end is discarded', 'data: x\n\ndata: y', [message('x')]],
   ['data lines are joined by LF', 'data: YHOO\ndata: +2\ndata: 10\n\n', [message('YHOO\n+2\n10')]],
   [
-    'example 2 of the standard is parsed as there',
+    'example 2 of the standard gives the events of the standard',
     ': test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n',
     [message('first event', '1'), message('second event'), message(' third event')],
   ],
   [
-    'example 3 of the standard is parsed as there',
+    'example 3 of the standard gives the events of the standard',
     'data\n\ndata\ndata\n\ndata:',
     [message(''), message('\n')],
   ],
   [
-    'example 4 of the standard is parsed as there',
+    'example 4 of the standard gives the events of the standard',
     'data:test\n\ndata: test\n\n',
     [message('test'), message('test')],
   ],
-  ['the type is the event field', 'event: add\ndata: 1\n\n', [['add', '1', '']]],
-  ['the last event field wins', 'event: a\nevent: b\ndata: 1\n\n', [['b', '1', '']]],
+  ['the type is the event field', 'event: add\ndata: 1\n\n', [{ ...message('1'), type: 'add' }]],
+  ['the last event field wins', 'event: a\nevent: b\ndata: 1\n\n', [{ ...message('1'), type: 'b' }]],
   ['the type does not outlive its block', 'event: a\n\ndata: 1\n\n', [message('1')]],
   ['a block without data dispatches nothing', 'event: a\nid: 4\n\n', []],
-  ['an id without data is kept', 'id: 4\n\ndata: 1\n\n', [message('1', '4')]],
+  ['an id in a block without data holds for the next block', 'id: 4\n\ndata: 1\n\n', [message('1', '4')]],
   ['an id holds for later blocks', 'id: 4\ndata: 1\n\ndata: 2\n\n', [message('1', '4'), message('2', '4')]],
-  ['an id may have no NUL', 'id: 4\ndata: 1\n\nid: 5\0\ndata: 2\n\n', [message('1', '4'), message('2', '4')]],
-  ['an empty id resets', 'id: 4\ndata: 1\n\nid\ndata: 2\n\n', [message('1', '4'), message('2')]],
+  [
+    'an id with a NUL is ignored',
+    'id: 4\ndata: 1\n\nid: 5\0\ndata: 2\n\n',
+    [message('1', '4'), message('2', '4')],
+  ],
+  [
+    'an empty id removes the id of earlier blocks',
+    'id: 4\ndata: 1\n\nid\ndata: 2\n\n',
+    [message('1', '4'), message('2')],
+  ],
   ['comments are skipped', ':\n: x\n:data: 0\ndata: 1\n\n', [message('1')]],
   ['unknown fields are skipped', 'foo: 1\ndata: 1\nDATA: 2\n data: 3\n\n', [message('1')]],
   ['only one space is stripped', 'data:  a\n\n', [message(' a')]],
@@ -53,10 +61,13 @@ const ROWS: readonly Row[] = [
   ['U+2028 and NEL end no line', 'data: a\u2028b\u0085c\n\n', [message('a\u2028b\u0085c')]],
   ['NUL in data is data', 'data: a\0b\n\n', [message('a\0b')]],
   ['text is UTF-8', 'data: ☕é🎵\n\n', [message('☕é🎵')]],
-  ['ill-formed bytes are replaced', Buffer.from('646174613aff0a0a', 'hex'), [message('\ufffd')]],
+  ['a byte that is no UTF-8 becomes U+FFFD', Buffer.from('646174613aff0a0a', 'hex'), [message('\ufffd')]],
 ];
 
-/** Streams, and the time that a browser waits afterwards before it reconnects. */
+/**
+ * Streams, and the time that a browser waits afterwards before it reconnects. A `retry` line counts only if
+ * it has ended and its value is digits.
+ */
 const RETRIES: readonly [stream: string, retryMs: number | undefined][] = [
   ['retry: 2500\n', 2500],
   ['retry:2500\n', 2500],
@@ -75,15 +86,13 @@ function* piecesOf(bytes: Uint8Array, size: number): Generator<Uint8Array> {
 for (const [title, stream, events] of ROWS) {
   test(title, () => {
     const bytes = Buffer.from(stream);
-    const expected = events.map(([type, data, lastEventId]) => ({ type, data, lastEventId }));
-
     for (const size of [bytes.length, 1, 2, Math.ceil(bytes.length / 2)])
-      assert.deepEqual(parse([...piecesOf(bytes, size)], '').events, expected, `in pieces of ${size}`);
+      assert.deepEqual(parse([...piecesOf(bytes, size)], '').events, events, `in pieces of ${size}`);
   });
 }
 
 for (const [stream, retryMs] of RETRIES) {
-  test(`retry is taken from ${JSON.stringify(stream)} only if its line has ended, and its value is digits`, () =>
+  test(`after ${JSON.stringify(stream)} the pause before a reconnection is ${retryMs ?? 'not set'}`, () =>
     assert.equal(parse([Buffer.from(stream)], '').retryMs, retryMs));
 }
 
@@ -94,11 +103,11 @@ test('a reconnection sends the id of the last complete block, or without such a 
 
 test('an event without end is refused', () => {
   const parser = new EventParser('');
-  const lineOfMebibyte = `data: ${'x'.repeat(1024 * 1024)}`;
-  // An event may have 4 Mi characters (`EVENT_LENGTH_MAX` in client/parser.ts). Ten such lines have more.
+  const longLine = `data: ${'x'.repeat(1024 * 1024)}`;
+  // Ten of these lines are longer than an event may be (`EVENT_LENGTH_MAX` in client/parser.ts).
   assert.throws(() => {
     for (let lines = 0; lines < 10; lines += 1)
-      for (const _ of parser.feed(`${lineOfMebibyte}\n`)) assert.fail('an event came');
+      for (const _ of parser.feed(`${longLine}\n`)) assert.fail('an event came');
   }, RangeError);
 });
 

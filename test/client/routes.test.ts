@@ -50,7 +50,10 @@ describe('each function of the client', () => {
       const call: (...args: never[]) => Promise<unknown> = node[name];
       await Reflect.apply(call, node, body ? [...parameters, body] : parameters);
 
-      const path = operation.path.replaceAll(/\{\w+\}/g, () => encodeURIComponent(parameters.shift() ?? ''));
+      const notYetInPath = [...parameters];
+      const path = operation.path.replaceAll(/\{\w+\}/g, () =>
+        encodeURIComponent(notYetInPath.shift() ?? ''),
+      );
       const contentType = body ? 'application/json' : null;
       const text = body ? JSON.stringify(body) : undefined;
       assert.deepEqual(sent, [{ method: operation.method, path, body: text, contentType }]);
@@ -59,7 +62,8 @@ describe('each function of the client', () => {
 
   test('rejects, and does not throw, if a name cannot be part of an address', async () => {
     const { node, sent } = openClient();
-    const refused = node.muteOutput('\ud800');
+    const loneSurrogate = '\ud800';
+    const refused = node.muteOutput(loneSurrogate);
     await assert.rejects(refused, URIError);
     assert.deepEqual(sent, []);
   });
@@ -228,7 +232,7 @@ describe('answers', () => {
   });
 });
 
-test('a cover has a URL below the base URL of the node, which may have a path and end with slashes', async () => {
+test('a cover has a URL below the base URL, even if the base URL has a path and ends with slashes', async () => {
   const { node } = openClient();
   const url = node.coverUrl('org.mpris.MediaPlayer2.a b');
   assert.equal(url, `${NODE}/players/org.mpris.MediaPlayer2.a%20b/cover`);

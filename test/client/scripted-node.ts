@@ -23,7 +23,7 @@ export interface ScriptedNode {
   readonly fetch: typeof globalThis.fetch;
   /** The requested streams, in order. */
   readonly streams: readonly RequestedStream[];
-  /** The next requests for a stream get these responses instead, one each. */
+  /** Each of the next requests for a stream gets one of these responses instead of a stream. */
   readonly refusals: Response[];
   /** Answers to all other requests, by path. A path without an answer gets 404. */
   readonly answers: Map<string, () => unknown>;
@@ -31,7 +31,7 @@ export interface ScriptedNode {
   readonly requests: string[];
 }
 
-/** Lets everything happen that needs no time. */
+/** Waits until everything that needs no timer has been done. */
 export async function settle(): Promise<void> {
   for (let turns = 0; turns < 10; turns += 1) await turn();
 }
@@ -63,9 +63,9 @@ function openStream(
 ): { stream: RequestedStream; body: ReadableStream } {
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   const body = new ReadableStream<Uint8Array>({
-    start: (started) => {
-      controller = started;
-      signal?.addEventListener('abort', () => started.error(signal.reason));
+    start: (bodyController) => {
+      controller = bodyController;
+      signal?.addEventListener('abort', () => bodyController.error(signal.reason));
     },
   });
   const send = async (text: string): Promise<void> => {

@@ -8,10 +8,12 @@ import type { PlayerRecord } from '../../src/client/records.js';
 import { KNOWN_EVENTS, positionOf, Store } from '../../src/client/store.js';
 import { EVENTS } from '../../src/protocol/actor/collections.js';
 
-/** The records have only the fields that a row needs, so they do not fit the client's types. */
+/** The data have only the fields that a test needs, so they do not fit the client's types. */
+const eventOf = (type: string, data: unknown): NodeEvent => ({ type, data }) as NodeEvent;
+
 function storeAfter(...events: readonly (readonly [type: string, data: unknown])[]): Store {
   const store = new Store(0);
-  for (const [type, data] of events) store.apply({ type, data } as NodeEvent);
+  for (const [type, data] of events) store.apply(eventOf(type, data));
   return store;
 }
 
@@ -25,20 +27,18 @@ test('every event of the stream has its rule', () => {
 });
 
 describe('an event', () => {
-  test('changes the default output only if it makes another output the default, or removes the default output', () => {
-    const bothOutputs = (isFirstDefault: boolean) => [
-      { ...record(1), default: isFirstDefault },
-      { ...record(2), default: !isFirstDefault },
-    ];
-    const store = storeAfter(['audio.output.updated', bothOutputs(true)]);
+  test('an event changes the default output only if it makes another output the default, or removes the default output', () => {
+    const outputsWithDefault = (defaultId: number) =>
+      [1, 2].map((id) => ({ ...record(id), default: id === defaultId }));
+    const store = storeAfter(['audio.output.updated', outputsWithDefault(1)]);
     const before = store.state.defaultOutput;
     assert.equal(before?.id, 1);
 
-    store.apply({ type: 'audio.output.updated', data: [{ ...record(3), default: false }] } as never);
+    store.apply(eventOf('audio.output.updated', [{ ...record(3), default: false }]));
     assert.equal(store.state.defaultOutput, before);
-    store.apply({ type: 'audio.output.updated', data: bothOutputs(false) } as never);
+    store.apply(eventOf('audio.output.updated', outputsWithDefault(2)));
     assert.equal(store.state.defaultOutput?.id, 2);
-    store.apply({ type: 'audio.output.removed', data: [record(2)] } as never);
+    store.apply(eventOf('audio.output.removed', [record(2)]));
     assert.equal(store.state.defaultOutput, undefined);
   });
 
@@ -50,32 +50,32 @@ describe('an event', () => {
       ['bluetooth.updated', { scanning: false }],
     );
     assert.deepEqual([...store.state.discovered.values()], [{ address: 'a', rssi: -50 }]);
-    store.apply({ type: 'bluetooth.updated', data: { scanning: true } } as NodeEvent);
+    store.apply(eventOf('bluetooth.updated', { scanning: true }));
     assert.equal(store.state.discovered.size, 0);
     assert.deepEqual(store.state.bluetooth, { scanning: true });
   });
 
-  test('an event that changes a record keeps the place of the record, and the objects of all others', () => {
+  test('an event that changes a record keeps the order of the records, and the objects of all other records', () => {
     const store = storeAfter(['audio.output.updated', [record(1), record(2)]]);
     const { outputs, clients } = store.state;
-    store.apply({ type: 'audio.output.updated', data: [record(1, 'x')] } as unknown as NodeEvent);
+    store.apply(eventOf('audio.output.updated', [record(1, 'x')]));
     assert.deepEqual([...store.state.outputs.keys()], [1, 2]);
     assert.equal(store.state.outputs.get(2), outputs.get(2));
     assert.equal(store.state.clients, clients);
     assert.deepEqual(outputs.get(1), record(1), 'the state from before is not changed');
   });
 
-  test('an event of levels replaces all of them, and a removed output takes its level along', () => {
+  test('an event of levels replaces the levels of all outputs, and the removal of an output removes its level', () => {
     const levelsOf = (...ids: readonly number[]) => ({
       outputs: ids.map((id) => ({ id, peak: [id / 10, 0] })),
     });
     const store = storeAfter(['audio.level', levelsOf(1, 2)], ['audio.level', levelsOf(2, 3)]);
     assert.deepEqual(Object.fromEntries(store.state.levels), { 2: [0.2, 0], 3: [0.3, 0] });
-    store.apply({ type: 'audio.output.removed', data: [record(3)] } as unknown as NodeEvent);
+    store.apply(eventOf('audio.output.removed', [record(3)]));
     assert.deepEqual([...store.state.levels.keys()], [2]);
   });
 
-  test('an event of levels replaces those of the inputs, too, and a removed input takes its level along', () => {
+  test('an event of levels replaces the levels of all inputs, and the removal of an input removes its level', () => {
     const inputs = [{ id: 5, peak: [0.5, 0.25] }];
     const storeWithoutInput = storeAfter(
       ['audio.level', { outputs: [], inputs }],
@@ -84,18 +84,15 @@ describe('an event', () => {
     assert.equal(storeWithoutInput.state.inputLevels.size, 0);
     const store = storeAfter(['audio.level', { outputs: [], inputs }]);
     assert.deepEqual([...store.state.inputLevels], [[5, [0.5, 0.25]]]);
-    store.apply({ type: 'audio.level', data: { outputs: [] } } as unknown as NodeEvent);
+    store.apply(eventOf('audio.level', { outputs: [] }));
     assert.deepEqual([...store.state.inputLevels], []);
   });
 
-  test('an event of a player without a tracklist drops its list, and so does the end of the player', () => {
+  test('an event that removes a player, or reports that it supports no tracklist, drops the tracklist of the player', () => {
     const playerUpdated = (tracklist_supported: boolean) =>
-      ({ type: 'player.updated', data: { data: { bus_name, tracklist_supported } } }) as NodeEvent;
-    const listUpdated = {
-      type: 'player.tracklist.updated',
-      data: { bus_name, tracks: [] },
-    } as unknown as NodeEvent;
-    const playerRemoved = { type: 'player.removed', data: { bus_name } } as NodeEvent;
+      eventOf('player.updated', { data: { bus_name, tracklist_supported } });
+    const listUpdated = eventOf('player.tracklist.updated', { bus_name, tracks: [] });
+    const playerRemoved = eventOf('player.removed', { bus_name });
     const steps: readonly { readonly event: NodeEvent; readonly lists: number }[] = [
       { event: playerUpdated(true), lists: 0 },
       { event: listUpdated, lists: 1 },
@@ -131,10 +128,11 @@ describe('an event', () => {
 
     store.apply({ type: 'upgrade.info', data: { ...status, checked_at: 'now' } });
     store.apply({ type: 'upgrade.progress', data: { event: 'begin', total: 3 } });
-    store.apply({ type: 'upgrade.progress', data: progress as never });
-    store.set({ upgrade: { ...store.state.upgrade, can_check: true, can_upgrade: false } });
-    const run = { state: 'running', origin: 'systemd', percent: 40, step: 'Fetching' };
+    store.apply(eventOf('upgrade.progress', progress));
+    // The abilities come from a GET, and not from an event.
     const abilities = { can_check: true, can_upgrade: false };
+    store.set({ upgrade: { ...store.state.upgrade, ...abilities } });
+    const run = { state: 'running', origin: 'systemd', percent: 40, step: 'Fetching' };
     assert.deepEqual(store.state.upgrade, { ...status, checked_at: 'now', run, ...abilities });
 
     store.apply({ type: 'upgrade.info', data: status });
@@ -211,6 +209,7 @@ describe('an event', () => {
       ['player.removed', { bus_name }],
       ['node.removed', { name: 'attic' }],
     );
+    // No event removes a unit.
     assert.deepEqual(emptySlicesOf(store), [
       'outputs',
       'inputs',
@@ -239,13 +238,13 @@ describe('an event', () => {
     for (const type of ['later.version', 'toString', 'constructor', '__proto__', 'hasOwnProperty']) {
       const store = storeAfter(['audio.output.updated', [record(1)]]);
       const before = store.state;
-      store.apply({ type, data: { outputs: 'x' } } as unknown as NodeEvent);
+      store.apply(eventOf(type, { outputs: 'x' }));
       assert.equal(store.state, before, type);
     }
   });
 });
 
-describe('the position of a player is', () => {
+describe('the position of a player', () => {
   const updatedAt = '2026-01-01T00:00:00.000Z';
   const playing = { playback_status: 'Playing', position: 1_000_000, position_updated_at: updatedAt };
   type Row = readonly [what: string, fields: object, laterMs: number, positionMicros: number | undefined];
@@ -258,7 +257,7 @@ describe('the position of a player is', () => {
     ['unknown if the player does not report it', { position: undefined }, 5000, undefined],
   ];
   for (const [what, fields, laterMs, positionMicros] of rows) {
-    test(what, () => {
+    test(`the position of a player is ${what}`, () => {
       const player = { ...playing, ...fields } as unknown as PlayerRecord;
       assert.equal(positionOf(player, Date.parse(updatedAt) + laterMs), positionMicros);
     });

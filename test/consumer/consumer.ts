@@ -119,19 +119,19 @@ export class EventConsumer {
     response.on('data', (chunk: Buffer) => {
       if (!isCurrent()) return;
       if (isStream) for (const event of parser.read(chunk)) dispatch(event);
-      this.#check();
+      this.#callWatchers();
     });
     // A broken connection reports an error, and then closes.
-    response.on('error', () => this.#check());
+    response.on('error', () => this.#callWatchers());
     response.on('close', () => {
       if (!isCurrent()) return;
       this.#ended = true;
-      this.#check();
+      this.#callWatchers();
     });
     return parser;
   }
 
-  #check(): void {
+  #callWatchers(): void {
     for (const watcher of [...this.#watchers]) watcher();
   }
 }

@@ -1,6 +1,6 @@
-// Parses an event stream that comes as bytes, with the client's parser, which reads text.
-// client/parser.test.ts shows that this parser follows the standard. It shares no code with the gateway,
-// which writes the stream.
+// Parses an event stream that comes as bytes. The client's parser, which reads text, does most of this.
+// client/parser.test.ts shows that the client's parser follows the standard. It shares no code with the
+// gateway, which writes the stream.
 
 import { EventParser, type ParsedEvent } from '../../src/client/parser.js';
 
@@ -13,7 +13,7 @@ export class EventStreamParser extends EventParser {
   readonly #decoder = new TextDecoder();
 
   /**
-   * An event without an id has the id of the event before it; the first one has the id with which the
+   * An event without an id has the last id before it. If there is none, it has the id with which the
    * connection was opened.
    */
   *read(bytes: Uint8Array): Generator<DispatchedEvent> {
@@ -23,8 +23,8 @@ export class EventStreamParser extends EventParser {
 }
 
 /**
- * The events of a stream that came in pieces, and the pause and the id for a reconnection. The connection was
- * opened with the id `openedWith`.
+ * The events of a stream that came in pieces, and the pause and the id for a reconnection. The connection
+ * was opened with the id `openedWith`.
  */
 export function parsedByConsumer(pieces: readonly Uint8Array[], openedWith: string) {
   const parser = new EventStreamParser(openedWith);

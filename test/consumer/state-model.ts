@@ -24,11 +24,13 @@ export class StateModel {
       `an event that is not possible in this state: ${type} ${data.slice(0, 200)}`,
     );
     if (event.type === 'backend.updated' && event.data.detail === 'snapshot') this.marks += 1;
-    if (event.type === 'power.action' || event.type === 'upgrade.progress') this.actions.push([type, data]);
-    // The event has the position at the time of the event. The record has the position at
+    const isAction = event.type === 'power.action' || event.type === 'upgrade.progress';
+    if (isAction) this.actions.push([type, data]);
+    // `player.position` has the position at the time of the event. A record has the position at its
     // `position_updated_at`. The two positions differ, although each is right. Tests compare the players
-    // with the records of `GET /players`, so the event is not applied.
-    else if (event.type !== 'player.position') this.#store.apply(event);
+    // with the records of `GET /players`, so `player.position` is not applied.
+    const isApplied = !isAction && event.type !== 'player.position';
+    if (isApplied) this.#store.apply(event);
   }
 
   /** The node as the events so far describe it. */
@@ -55,9 +57,11 @@ function isPossible({ players, nodes }: NodeState, { type, data }: NodeEvent): b
     case 'server.info':
       return ['connected', 'love', 'bye'].includes(data);
     case 'player.added':
-    case 'player.updated':
+    case 'player.updated': {
       assert.ok(Number.isInteger(data.emitted_at), 'emitted_at is a time');
-      return players.has(data.data.bus_name) === (type === 'player.updated');
+      const isKnown = players.has(data.data.bus_name);
+      return type === 'player.added' ? !isKnown : isKnown;
+    }
     case 'player.removed':
     case 'player.tracklist.updated':
       return players.has(data.bus_name);

@@ -14,8 +14,8 @@ export const EVERYTHING: RouteSettings = {
   discovery: { ...SETTINGS.discovery, enabled: true },
 };
 const { api, audio, systemd, power, players, bluetooth, upgrade, discovery } = EVERYTHING;
-const { checkUnit: _check, ...noCheck } = upgrade;
-const { upgradeUnit: _upgrade, ...noUpgrade } = upgrade;
+const { checkUnit: _check, ...withoutCheckUnit } = upgrade;
+const { upgradeUnit: _upgrade, ...withoutUpgradeUnit } = upgrade;
 
 /** How a thing that a route needs is disabled. */
 type Lack = readonly [
@@ -39,13 +39,16 @@ const WITHOUT = {
   bluetooth: ['bluetooth.enabled', { bluetooth: { ...bluetooth, enabled: false } }],
   upgrade: ['upgrade.enabled', { upgrade: { ...upgrade, enabled: false } }],
   discovery: ['discovery.enabled', { discovery: { ...discovery, enabled: false } }],
-  check: ['upgrade.checkUnit', { upgrade: noCheck }],
-  start: ['upgrade.upgradeUnit', { upgrade: noUpgrade }],
+  check: ['upgrade.checkUnit', { upgrade: withoutCheckUnit }],
+  start: ['upgrade.upgradeUnit', { upgrade: withoutUpgradeUnit }],
 } as const satisfies Record<string, Lack>;
 
 type Need = keyof typeof WITHOUT;
 export const LACKS = Object.entries(WITHOUT) as readonly (readonly [Need, Lack])[];
-export const without = (need: Need): RouteSettings => ({ ...EVERYTHING, ...WITHOUT[need][1] });
+export function without(need: Need): RouteSettings {
+  const [, sections] = WITHOUT[need];
+  return { ...EVERYTHING, ...sections };
+}
 
 export interface RouteAccess {
   readonly url: string;

@@ -1,6 +1,6 @@
-// Asks for each route of access-rows.ts as each stranger, on real sockets. In a network of its own it also
-// tries each address that each `bind` opens. A route without a row fails. The commands that reach the
-// backends show that a request is refused before it has an effect.
+// Requests each route of access-rows.ts as each stranger, on real sockets. In a network of its own it also
+// tries all addresses with each `bind`. A route without a row fails. The tests count the commands that reach
+// the backends, because a refused request must have no effect.
 
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
@@ -100,7 +100,10 @@ const ASKERS: readonly {
   readonly strangers: readonly Stranger[];
   readonly methods: (row: Row) => readonly string[];
   readonly status: (row: Row, method: string) => number;
-  /** If this is true, the headers that let a page read the answer are not checked. */
+  /**
+   * True if the answer may have headers that let a page read it. The node's own page may read it. The page
+   * of a form cannot read it in any case.
+   */
   readonly mayBeReadable?: boolean;
 }[] = [
   {
@@ -153,14 +156,13 @@ inOwnNetwork(import.meta.url, () => {
       ip('addr', 'add', address, 'dev', name, ...(address.includes(':') ? ['nodad'] : []));
   }
 
-  for (const [bind, open] of Object.entries(OPEN_BY_BIND)) {
-    const addresses = open.join(', ');
-    test(`bind ${bind} opens only ${addresses}, where the node's own page may change something, and no stranger may`, async (context) => {
+  for (const [bind, openAddresses] of Object.entries(OPEN_BY_BIND)) {
+    test(`bind ${bind} opens only ${openAddresses.join(', ')}, where the node's own page may change something, and no stranger may`, async (context) => {
       const node = startGateway(EVERYTHING, bind.split(',')).closeAtEndOf(context);
       const areOpen = await Promise.all(ADDRESSES.map((address) => isOpen(address, node.port)));
-      const reached = ADDRESSES.filter((_, index) => areOpen[index]);
-      assert.deepEqual(reached, open);
-      for (const address of open) {
+      const actualAddresses = ADDRESSES.filter((_, index) => areOpen[index]);
+      assert.deepEqual(actualAddresses, openAddresses);
+      for (const address of openAddresses) {
         const client = clientAt(address, node.port);
         const ask = async ({ headers }: Stranger) =>
           (await client.ask('POST', { url: '/audio/server/mute' }, headers(client.authority))).status;
@@ -174,9 +176,8 @@ inOwnNetwork(import.meta.url, () => {
   for (const [control, changeable] of CONTROLLED) {
     const addresses = changeable.length === 0 ? 'no address' : changeable.join(', ');
     test(`api.control ${control} allows changes at ${addresses}, and reading at every address`, async (context) => {
-      const node = startGateway({ ...EVERYTHING, api: { ...EVERYTHING.api, control } }, ['all']).closeAtEndOf(
-        context,
-      );
+      const settings = { ...EVERYTHING, api: { ...EVERYTHING.api, control } };
+      const node = startGateway(settings, ['all']).closeAtEndOf(context);
       for (const address of ADDRESSES) {
         const mayChange = changeable.includes(address);
         const client = clientAt(address, node.port);
@@ -198,7 +199,7 @@ inOwnNetwork(import.meta.url, () => {
   }
 });
 
-/** Reads at this address `control` of `GET /server`, and the number of commands in `GET /openapi.json`. */
+/** Reads `control` in `GET /server`, and counts the commands in `GET /openapi.json`, at this address. */
 async function permissionsAt(host: Address, port: number) {
   const read = async (path: string) => JSON.parse((await send(port, { host, path, headers: LOCAL })).text);
   const { paths } = (await read('/openapi.json')) as OpenApi;
@@ -212,19 +213,17 @@ for (const { whom, strangers, methods, status, mayBeReadable = false } of ASKERS
     for (const row of rows) {
       for (const { what, headers } of strangers) {
         for (const method of methods(row)) {
-          const reply = await client.ask(
-            method,
-            row.access ?? assert.fail(row.name),
-            headers(client.authority),
-          );
+          const access = row.access ?? assert.fail(row.name);
+          const reply = await client.ask(method, access, headers(client.authority));
           assert.equal(reply.status, status(row, method), `${method} ${row.path} by ${what}`);
-          const allowing = Object.keys(reply.headers).filter((name) => name.startsWith('access-control-'));
-          if (!mayBeReadable) assert.deepEqual(allowing, [], `${method} ${row.path} by ${what}`);
+          const permissions = Object.keys(reply.headers).filter((name) => name.startsWith('access-control-'));
+          if (!mayBeReadable) assert.deepEqual(permissions, [], `${method} ${row.path} by ${what}`);
         }
       }
     }
     const effects = node.backends.requests.filter(({ command }) => !READING.includes(command.do));
-    assert.equal(effects.length, whom === OWN_PAGE.what ? posts.length : 0);
+    const isOwnPage = whom === OWN_PAGE.what;
+    assert.equal(effects.length, isOwnPage ? posts.length : 0);
   });
 }
 
@@ -250,10 +249,10 @@ test('the page of another node may use the routes that control the music, as lon
     node.gateway.listener.changes([isKnown ? put : { ...record, kind: 'drop' }]);
     for (const row of rows) {
       const isAllowed = isKnown && row.access?.isOfHouse === true;
-      const refused = answersPagesOfOthers(row) ? statusOf(row) : 403;
+      const statusIfUnknown = answersPagesOfOthers(row) ? statusOf(row) : 403;
       const expected = isAllowed
         ? { statuses: [statusOf(row), 204], allowed: [origin, origin], network: 'true' }
-        : { statuses: [refused, 403], allowed: [undefined, undefined], network: undefined };
+        : { statuses: [statusIfUnknown, 403], allowed: [undefined, undefined], network: undefined };
       assert.deepEqual(await answersOf(row), expected, row.name);
     }
   }

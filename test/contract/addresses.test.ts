@@ -20,7 +20,8 @@ import { Daemon, ENTRY, NO_BACKENDS } from './daemon.js';
  * busy machine.
  */
 const SOON_MS = 25_000;
-const LOCAL = { Host: '127.0.0.1' };
+/** A Host header that the daemon trusts at each of its addresses. */
+const TRUSTED_HOST = { Host: '127.0.0.1' };
 
 /** Starts a daemon with this `bind` and further keys. */
 async function startBound(t: TestContext, bind: string, more = '') {
@@ -31,16 +32,16 @@ async function startBound(t: TestContext, bind: string, more = '') {
     listening: readonly string[],
     waiting: readonly string[],
   ): Promise<void> => {
-    const areAsExpected = async (): Promise<boolean> => {
+    const assertAddresses = async (): Promise<boolean> => {
       const health = await daemon.read<Addresses>('/health');
       assert.deepEqual([health.listening.toSorted(), health.waiting], [listening.toSorted(), waiting]);
       return true;
     };
-    await until('/health has these addresses', areAsExpected, SOON_MS);
+    await until('/health has these addresses', assertAddresses, SOON_MS);
   };
   /** The daemon must answer at this address. */
   const assertServed = async (host: string): Promise<void> =>
-    assert.equal((await send(daemon.port, { path: '/server', host, headers: LOCAL })).status, 200);
+    assert.equal((await send(daemon.port, { path: '/server', host, headers: TRUSTED_HOST })).status, 200);
   return { daemon, untilHealthShows, assertServed };
 }
 
@@ -87,6 +88,7 @@ inOwnNetwork(import.meta.url, () => {
     ip('link', 'del', 'wlan7');
     await untilHealthShows(LO, ['wlan7']);
     assert.equal(stream.ended, false);
+    // The log names the missing interface at the start, and again after its end.
     assert.equal(daemon.log.match(/does not exist yet/g)?.length, 2, daemon.log);
   });
 
@@ -102,7 +104,7 @@ inOwnNetwork(import.meta.url, () => {
     await assertServed('10.6.0.3');
   });
 
-  test('--check-config names the address of the default route before that of an older interface of containers, and the page for an unknown host names the address of the default route', async (t) => {
+  test('--check-config and the page for an unknown host prefer the address of the default route to that of an older interface of containers', async (t) => {
     addInterfaces(t);
     ip('route', 'add', 'default', 'via', '10.5.0.1');
     const { daemon } = await startBound(t, 'all');

@@ -10,9 +10,11 @@ import { toneFile } from '../sound/tone.js';
 import { until } from '../until.js';
 import { onEachSoundServer } from './audio-node.js';
 
-const LISTENING = '?types=audio.level,backend.updated';
-const VISITS = 40;
-const VISITS_AT_ONCE = 10;
+const WITH_LEVELS = '?types=audio.level,backend.updated';
+const ROUNDS = 4;
+const STREAMS_PER_ROUND = 10;
+/** The peaks of the left and the right channel of `playTone`. */
+const TONE_PEAKS: readonly [left: number, right: number] = [0.5, 0.25];
 /** A level may differ by this much, because the sine passes the resamplers of the sound server. */
 const TOLERANCE = 0.02;
 
@@ -31,12 +33,12 @@ async function untilLevel(stream: EventConsumer, output: number, ...peak: readon
 const countCaptures = async (sound: SoundServer): Promise<number> =>
   (await sound.pactl('list', 'short', 'source-outputs')).split('\n').length - 1;
 
-const untilCaptured = (sound: SoundServer, count: number): Promise<boolean> =>
-  until(`${count} monitors are captured`, async () => (await countCaptures(sound)) === count);
+const untilCaptureCount = (sound: SoundServer, count: number): Promise<boolean> =>
+  until(`${count} streams capture at the sound server`, async () => (await countCaptures(sound)) === count);
 
 onEachSoundServer('the level of an output', (node) => {
   /** Opens a stream that is closed when the test ends, however it ends. */
-  async function openStream(t: TestContext, query = LISTENING): Promise<EventConsumer> {
+  async function openStream(t: TestContext, query = WITH_LEVELS): Promise<EventConsumer> {
     const stream = await node().daemon.events(query);
     t.after(() => stream.close());
     return stream;
@@ -44,7 +46,7 @@ onEachSoundServer('the level of an output', (node) => {
 
   async function playTone(t: TestContext, sink: string): Promise<Playing> {
     const { sound } = node();
-    const playing = await sound.play({ sink, samples: toneFile(sound.directory, [0.5, 0.25]) });
+    const playing = await sound.play({ sink, samples: toneFile(sound.directory, TONE_PEAKS) });
     t.after(() => playing.stop().catch(() => undefined));
     return playing;
   }
@@ -53,14 +55,15 @@ onEachSoundServer('the level of an output', (node) => {
     const { sound } = node();
     const readStates = async () => (await sound.pactl('list', 'short', 'sinks')).match(/\S+$/gm);
     await until('the outputs sleep', async () => !(await readStates())?.includes('RUNNING'));
-    const resting = await readStates();
+    const statesBefore = await readStates();
     const stream = await openStream(t);
     for (const name of ['living', 'kitchen']) await untilLevel(stream, (await node().output(name)).id, 0, 0);
     assert.equal(await countCaptures(node().sound), 0);
     // One change is allowed: PipeWire suspends an idle output after some seconds.
-    const statesNow = await readStates();
-    const isAtRest = resting?.every((state, at) => [state, 'SUSPENDED'].includes(statesNow?.[at] ?? ''));
-    assert.ok(isAtRest, `${resting} has become ${statesNow}`);
+    const statesAfter = await readStates();
+    const isUnchangedOrSuspended = (stateBefore: string, at: number): boolean =>
+      statesAfter?.[at] === stateBefore || statesAfter?.[at] === 'SUSPENDED';
+    assert.ok(statesBefore?.every(isUnchangedOrSuspended), `${statesBefore} has become ${statesAfter}`);
   });
 
   test('the level of an output shows what plays to it, and not what plays to another output', async (t) => {
@@ -69,26 +72,31 @@ onEachSoundServer('the level of an output', (node) => {
     const kitchen = await node().output('kitchen');
     const stream = await openStream(t);
     const playing = await playTone(t, 'living');
-    await untilLevel(stream, living.id, 0.5, 0.25);
+    await untilLevel(stream, living.id, ...TONE_PEAKS);
     assert.deepEqual(stream.model.known.levels.get(kitchen.id), [0, 0]);
-    await untilCaptured(node().sound, 1);
+    // An output is captured only while a stream plays to it.
+    await untilCaptureCount(sound, 1);
+
     await sound.pactl('set-sink-input-mute', `${playing.id}`, '1');
     await untilLevel(stream, living.id, 0, 0);
     await sound.pactl('set-sink-input-mute', `${playing.id}`, '0');
-    await untilLevel(stream, living.id, 0.5, 0.25);
+    await untilLevel(stream, living.id, ...TONE_PEAKS);
+
     const move = () => sound.pactl('move-sink-input', `${playing.id}`, 'kitchen');
     await node().untilMoved(playing.id, 'kitchen', move);
-    await untilLevel(stream, kitchen.id, 0.5, 0.25);
+    await untilLevel(stream, kitchen.id, ...TONE_PEAKS);
     await untilLevel(stream, living.id, 0, 0);
-    await untilCaptured(node().sound, 1);
+    await untilCaptureCount(sound, 1);
+
     const silence = await sound.play({ sink: 'living' });
-    await untilCaptured(node().sound, 2);
+    await untilCaptureCount(sound, 2);
     assert.deepEqual(stream.model.known.levels.get(living.id), [0, 0]);
+
     await playing.stop();
     await untilLevel(stream, kitchen.id, 0, 0);
-    await untilCaptured(node().sound, 1);
+    await untilCaptureCount(sound, 1);
     await silence.stop();
-    await untilCaptured(node().sound, 0);
+    await untilCaptureCount(sound, 0);
     // A level has no id (docs/events.md, "Ids").
     const levels = stream.events.filter(({ type }) => type === 'audio.level');
     assert.ok(levels.every(({ lastEventId }) => lastEventId === ''));
@@ -105,35 +113,35 @@ onEachSoundServer('the level of an output', (node) => {
     });
     const stream = await openStream(t);
     await playTone(t, 'living');
-    await untilLevel(stream, (await node().output('living')).id, 0.5, 0.25);
+    await untilLevel(stream, (await node().output('living')).id, ...TONE_PEAKS);
     assert.deepEqual([...stream.model.known.inputLevels], []);
     const capturesBefore = await countCaptures(sound);
     const program = await sound.capture('turntable');
     t.after(() => program.stop());
     await stream.until(({ model }) => {
       const [left, right] = model.known.inputLevels.get(id) ?? [];
-      return isNear(left, 0.5) && isNear(right, 0.25);
+      return isNear(left, TONE_PEAKS[0]) && isNear(right, TONE_PEAKS[1]);
     }, 'the level of the input');
     await program.stop();
     await stream.until(({ model }) => !model.known.inputLevels.has(id), 'the input has no level');
-    await untilCaptured(sound, capturesBefore);
+    await untilCaptureCount(sound, capturesBefore);
   });
 
-  test(`levels are measured only for streams that request them, and ${VISITS} such streams leave nothing behind`, async (t) => {
+  test(`levels are measured only for streams that request them, and ${ROUNDS * STREAMS_PER_ROUND} such streams leave nothing behind`, async (t) => {
     const { id } = await node().output('living');
     await playTone(t, 'living');
-    const queries = ['', '?backend=audio', '?exclude=power.action'];
-    const others = await Promise.all(queries.map((query) => openStream(t, query)));
+    const withoutLevels = ['', '?backend=audio', '?exclude=power.action'];
+    const others = await Promise.all(withoutLevels.map((query) => openStream(t, query)));
     await node().untilAudio('the client is published', ({ clients }) => clients.length > 0);
     assert.equal(await countCaptures(node().sound), 0);
-    for (let visits = 0; visits < VISITS; visits += VISITS_AT_ONCE) {
-      const streams = await Promise.all(Array.from({ length: VISITS_AT_ONCE }, () => openStream(t)));
-      // The streams of every second round close at once, and may have received nothing.
-      if (visits % (2 * VISITS_AT_ONCE) === 0)
-        await Promise.all(streams.map((stream) => untilLevel(stream, id, 0.5, 0.25)));
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const streams = await Promise.all(Array.from({ length: STREAMS_PER_ROUND }, () => openStream(t)));
+      // In every second round, the streams are closed at once, and may have received nothing.
+      const areClosedAtOnce = round % 2 === 1;
+      if (!areClosedAtOnce) await Promise.all(streams.map((stream) => untilLevel(stream, id, ...TONE_PEAKS)));
       for (const stream of streams) stream.close();
     }
-    await untilCaptured(node().sound, 0);
+    await untilCaptureCount(node().sound, 0);
     assert.ok(others.every(({ events }) => events.every(({ type }) => type !== 'audio.level')));
   });
 });

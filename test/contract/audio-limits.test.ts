@@ -1,6 +1,6 @@
-// The answers of the built daemon, with their reasons, where another sink could bypass a volume limit, where
-// a volume has no effect, and where the sound server is on another machine. The rules are tested by limits,
-// real-limits and server-address in actors/audio.
+// Tests volume limits, passthrough, equal names and the address of the sound server in the built daemon, and
+// the reasons with which the daemon refuses commands. The rules themselves are tested by limits, real-limits
+// and server-address in actors/audio.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -43,8 +43,8 @@ test(
     const { node, postRefused, loudestPercent } = await startNode(t, LIMITED);
     await node.change('/audio/outputs/living/volume', { volume: 0.4 });
     await node.sound.pactl('load-module', 'module-null-source', 'source_name=microphone');
-    const masters = ['sink_master=living', 'source_master=microphone', 'aec_method=speex'];
-    await node.sound.pactl('load-module', 'module-echo-cancel', 'sink_name=echo', ...masters);
+    const cancellerArguments = ['sink_master=living', 'source_master=microphone', 'aec_method=speex'];
+    await node.sound.pactl('load-module', 'module-echo-cancel', 'sink_name=echo', ...cancellerArguments);
     await node.untilOutput('echo', { volume_limit: 0.5 });
     await node.change('/audio/outputs/echo/default');
     for (const path of ['/audio/outputs/echo/volume', '/audio/server/volume']) {
@@ -101,9 +101,9 @@ test('neither of two outputs with the same name can be made the default (409), a
   await node.sound.pactl('load-module', 'module-null-sink', 'sink_name=kitchen');
   await node.untilAudio('all three outputs are listed', ({ outputs }) => outputs.length === 3);
   const outputs = await node.daemon.read<readonly Output[]>('/audio/outputs');
-  const ids = outputs.flatMap(({ id, name }) => (name === 'kitchen' ? [id] : []));
-  for (const id of ids) {
-    await node.change(`/audio/outputs/${id}/volume`, { volume: id === ids[0] ? 0.2 : 0.3 });
+  const ids = outputs.filter(({ name }) => name === 'kitchen').map(({ id }) => id);
+  for (const [index, id] of ids.entries()) {
+    await node.change(`/audio/outputs/${id}/volume`, { volume: index === 0 ? 0.2 : 0.3 });
     assert.match(
       await postRefused(`/audio/outputs/${id}/default`, undefined, 409),
       /is called "kitchen", too/,

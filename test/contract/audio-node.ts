@@ -24,16 +24,16 @@ export interface AudioOptions extends DaemonOptions {
   readonly startSound?: (() => Promise<SoundServer>) | undefined;
 }
 
-interface Audible {
+interface SoundAndDaemon {
   readonly sound: SoundServer;
   readonly daemon: Daemon;
 }
 
 /**
- * Starts a sound server and a daemon that uses it, by default with the audio backend only. Resolves when that
- * backend is up. Both end with `t`.
+ * Starts a sound server and a daemon that uses it, by default with the audio backend only. Resolves when
+ * that backend is up. Sound server and daemon are stopped when `t` ends.
  */
-export async function startAudio(t: Ending, options: AudioOptions = {}): Promise<Audible> {
+export async function startAudio(t: Ending, options: AudioOptions = {}): Promise<SoundAndDaemon> {
   const sound = await (options.startSound ?? startPulseAudio)();
   let daemon: Daemon | undefined;
   t.after(async () => {
@@ -46,13 +46,13 @@ export async function startAudio(t: Ending, options: AudioOptions = {}): Promise
 }
 
 /** Like `startAudio`, for all tests of a group. The returned object is empty until the first test begins. */
-export function audioForAll(options?: AudioOptions): Audible {
-  const audible = {} as Audible;
+export function audioForAll(options?: AudioOptions): SoundAndDaemon {
+  const soundAndDaemon = {} as SoundAndDaemon;
   const cleanups: (() => Promise<void>)[] = [];
   const ending: Ending = { after: (end) => cleanups.push(end) };
-  before(async () => Object.assign(audible, await startAudio(ending, options)));
+  before(async () => Object.assign(soundAndDaemon, await startAudio(ending, options)));
   after(() => Promise.all(cleanups.map((end) => end())));
-  return audible;
+  return soundAndDaemon;
 }
 
 type Identified = { readonly id: number };
@@ -60,16 +60,17 @@ type Identified = { readonly id: number };
 export const byId = (records: Iterable<Identified>): readonly Identified[] =>
   [...records].sort((one, other) => one.id - other.id);
 
-/** True if `values` would change nothing in the record. */
+/** True if the record has all `values`. */
 export const hasValues = (record: object, values: object): boolean =>
   isDeepStrictEqual({ ...record, ...values }, record);
 
 export class AudioNode {
   readonly sound: SoundServer;
   readonly daemon: Daemon;
+  /** The event stream. */
   readonly stream: EventConsumer;
 
-  constructor({ sound, daemon }: Audible, stream: EventConsumer) {
+  constructor({ sound, daemon }: SoundAndDaemon, stream: EventConsumer) {
     this.sound = sound;
     this.daemon = daemon;
     this.stream = stream;
@@ -91,12 +92,11 @@ export class AudioNode {
   }
 
   /**
-   * Repeats `move` until the stream plays to `output`, because PipeWire 0.3.65 accepts a move but sometimes
-   * does not carry it out, when the stream is young and the machine busy. pactl then shows the old sink,
-   * too.
+   * Repeats `move` until the client plays to `output`. When a client is new and the machine is busy,
+   * PipeWire 0.3.65 sometimes accepts a move but does not carry it out. pactl, too, lists the old sink then.
    */
   async untilMoved(id: number, output: string, move: () => Promise<unknown>): Promise<void> {
-    await until(`stream ${id} plays to ${output}`, async () => {
+    await until(`client ${id} plays to ${output}`, async () => {
       await move();
       return this.untilClient(id, { output }, 1000);
     });
@@ -114,7 +114,7 @@ export class AudioNode {
     return this.untilAudio(`${name} is ${JSON.stringify(values)}`, isListed);
   }
 
-  /** Waits until the stream is listed, with these values. */
+  /** Waits until the client is listed, with these values. */
   untilClient(id: number, values: Partial<Client> = {}, deadlineMs?: number): Promise<boolean> {
     const isListed = ({ clients }: Audio): boolean =>
       clients.some((client) => hasValues(client, { id, ...values }));
@@ -122,8 +122,8 @@ export class AudioNode {
   }
 
   /**
-   * Waits until the stream's events describe the same outputs and clients as `GET /audio`. It compares the
-   * state of a consumer that knows records by id, and that of one that knows them by name.
+   * Waits until the stream's events describe the same outputs and clients as `GET /audio`. This is checked
+   * for a consumer that knows records by id (`model`), and for one that knows them by name (`names`).
    */
   async streamAgrees(): Promise<void> {
     await until('the stream has brought the true state', async () => {
@@ -150,10 +150,10 @@ export class AudioNode {
 export function onEachSoundServer(what: string, declare: (node: () => AudioNode) => void): void {
   for (const { kind, skip, start: startSound } of SOUND_SERVERS) {
     describe(`${what} on ${kind}`, { skip }, () => {
-      const audible = audioForAll({ startSound });
+      const soundAndDaemon = audioForAll({ startSound });
       let started: AudioNode | undefined;
       before(async () => {
-        started = new AudioNode(audible, await audible.daemon.events('?snapshot=1'));
+        started = new AudioNode(soundAndDaemon, await soundAndDaemon.daemon.events('?snapshot=1'));
       });
       declare(() => started ?? assert.fail('the node has not been started'));
     });

@@ -15,9 +15,12 @@ import { Daemon, NO_BACKENDS } from './daemon.js';
 
 const skip = lacks({ programs: ['avahi-daemon', 'nsenter'], root: true });
 /** Avahi tries a name for some seconds before it says which one it has. */
-const NAMED_MS = 60_000;
-const OWN = '10.7.0.1';
-const OTHER = '10.7.0.2';
+const NAMED_MAX_MS = 60_000;
+const OWN_ADDRESS = '10.7.0.1';
+const OTHER_ADDRESS = '10.7.0.2';
+
+/** The log of the program that holds a place. */
+const HOLDER_LOG = 'holder';
 
 /**
  * A place with a `/run` of its own, where an avahi-daemon can run. With the flag `--net` it also has a
@@ -26,7 +29,7 @@ const OTHER = '10.7.0.2';
 class Place {
   readonly #folder: string;
   readonly #holder: Program;
-  #runs = 0;
+  #avahiStarts = 0;
 
   constructor(folder: string, flags: readonly string[]) {
     mkdirSync(folder);
@@ -35,7 +38,7 @@ class Place {
     this.#holder = startProgram(
       'unshare',
       ['--mount', ...flags, 'sh', '-c', script],
-      this.#programOptions('holder'),
+      this.#programOptions(HOLDER_LOG),
     );
   }
 
@@ -50,7 +53,7 @@ class Place {
   }
 
   async ready(): Promise<void> {
-    await until('the place is there', () => readFileSync(join(this.#folder, 'holder'), 'utf8') !== '');
+    await until('the place is there', () => readFileSync(join(this.#folder, HOLDER_LOG), 'utf8') !== '');
   }
 
   /**
@@ -60,14 +63,14 @@ class Place {
   async startAvahi(hostname: string, name: string, moreArgs: readonly string[] = []): Promise<Program> {
     const config = join(this.#folder, 'avahi.conf');
     writeFileSync(config, `[server]\nhost-name=${hostname}\nenable-dbus=no\nallow-interfaces=lan0,lan1\n`);
-    this.#runs += 1;
-    const log = `avahi-${this.#runs}`;
+    this.#avahiStarts += 1;
+    const log = `avahi-${this.#avahiStarts}`;
     const [nsenter = '', ...args] = [...this.launcher, ...moreArgs];
     const avahi = ['avahi-daemon', '--no-rlimits', '--no-drop-root', '--no-chroot', '-f', config];
     const program = startProgram(nsenter, [...args, ...avahi], this.#programOptions(log));
     const isNamed = (): boolean =>
       readFileSync(join(this.#folder, log), 'utf8').includes(`Host name is ${name}.`);
-    await until(`Avahi is ${name}`, isNamed, NAMED_MS);
+    await until(`Avahi is ${name}`, isNamed, NAMED_MAX_MS);
     return program;
   }
 
@@ -87,7 +90,7 @@ async function startTwoMachines(t: TestContext) {
   t.after(() => Promise.all([own.end(), other.end()]));
   await Promise.all([own.ready(), other.ready()]);
   ip('link', 'add', 'lan0', 'type', 'veth', 'peer', 'name', 'lan1', 'netns', String(other.pid));
-  ip('addr', 'add', `${OWN}/24`, 'dev', 'lan0');
+  ip('addr', 'add', `${OWN_ADDRESS}/24`, 'dev', 'lan0');
   ip('link', 'set', 'lan0', 'up');
   return { own, other };
 }
@@ -101,7 +104,7 @@ inOwnNetwork(import.meta.url, () => {
       '--net',
       'sh',
       '-c',
-      `ip addr add ${OTHER}/24 dev lan1; ip link set lan1 up; exec "$@"`,
+      `ip addr add ${OTHER_ADDRESS}/24 dev lan1; ip link set lan1 up; exec "$@"`,
       'sh',
     ];
     const neighbour = await other.startAvahi('raspberrypi', 'raspberrypi.local', joinNetwork);

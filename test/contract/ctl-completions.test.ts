@@ -17,8 +17,8 @@ const folder = temporaryFolder({ after });
 const ENV = { PATH: process.env['PATH'] ?? '', HOME: folder, TERM: 'dumb', LC_ALL: 'C.UTF-8' };
 const PROMPT = 'ready> ';
 /**
- * This line writes the prompt in two parts (`'r''eady> '`). The terminal shows the line, too, and it must
- * not look like a prompt.
+ * The terminal also prints this line. The line has the prompt in two parts, `'r''eady> '`, so that the line
+ * itself does not count as a prompt.
  */
 const SET_PROMPT = `PS1='${PROMPT.slice(0, 1)}''${PROMPT.slice(1)}'`;
 
@@ -31,7 +31,7 @@ function fileFor(shell: Shell): string {
   return file;
 }
 
-/** The keys that somebody types, and the line that the shell makes of them and prints. */
+/** The keys that somebody types, and what `PRINT_ARGUMENTS` prints after the completion. */
 const TYPED: readonly (readonly [keys: string, line: string])[] = [
   ['tonearm c\t', '[ctl]'],
   ['tonearm ctl output-vol\t', '[ctl output-volume]'],
@@ -47,13 +47,15 @@ async function typeInShell(start: readonly string[], command: string): Promise<v
   // script(1) gives the shell a terminal.
   const terminal = spawn('script', ['-qec', command, '/dev/null'], { env: ENV });
   const printed = new SpawnedText(terminal.stdout, terminal.stderr);
-  const untilReady = (count: number): Promise<unknown> =>
-    until('the shell waits for a line', () => printed.text.split(PROMPT).length > count);
+  const untilPrompts = (expectedCount: number): Promise<unknown> =>
+    until('the shell waits for a line', () => {
+      const promptCount = printed.text.split(PROMPT).length - 1;
+      return promptCount >= expectedCount;
+    });
   try {
     terminal.stdin.write(`${start.join('\n')}\n`);
-    await untilReady(1);
     for (const [index, [keys, line]] of TYPED.entries()) {
-      await untilReady(index + 1);
+      await untilPrompts(index + 1);
       terminal.stdin.write(`${keys}\n`);
       await until(`${JSON.stringify(keys)} becomes ${line}`, () => {
         if (!printed.text.includes(`\n${line}\r\n`))
@@ -107,11 +109,7 @@ test('fish completes what is typed', { skip: lacks({ programs: PROGRAMS.fish }) 
       .split('\n')
       .map((suggestion) => suggestion.replace(/\t.*/, ''));
     // `[ctl output-volume kitchen delta=5]` gives `delta=`.
-    const expected = line
-      .slice(1, -1)
-      .split(' ')
-      .at(-1)
-      ?.replace(/(?<==).*/, '');
+    const expected = line.slice(1, -1).split(' ').at(-1)?.replace(/=.*/, '=');
     assert.deepEqual(words, [expected], typed);
   }
 });

@@ -61,7 +61,7 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
     return outputs.find(({ name }) => name === 'kitchen');
   };
   const runChange = async (line: string, values: Partial<OutputRecord>): Promise<void> => {
-    assert.equal(await runLine(node.daemon, line), '', 'what only changes something prints nothing');
+    assert.equal(await runLine(node.daemon, line), '', 'a command that makes a change prints nothing');
     await until(line, async () => hasValues((await readKitchen()) ?? {}, values));
   };
 
@@ -132,9 +132,9 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
 
   test('tonearm ctl watch continues after a restart of the daemon, and an interrupt ends it', async (t) => {
     const { port } = node.daemon;
-    const line = [process.execPath, ENTRY, 'ctl', '--node', `localhost:${port}`, 'watch', 'audio.output'];
-    const plain = spawned(t, ENV, line);
-    const json = spawned(t, ENV, [...line, '--json']);
+    const watch = [process.execPath, ENTRY, 'ctl', '--node', `localhost:${port}`, 'watch', 'audio.output'];
+    const plain = spawned(t, ENV, watch);
+    const json = spawned(t, ENV, [...watch, '--json']);
     const untilPrinted = (text: string): Promise<unknown> =>
       until(`both watches print ${text}`, () => plain.out().includes(text) && json.out().includes(text));
     await untilPrinted('"name":"kitchen"');
@@ -154,10 +154,11 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
       assert.equal(JSON.parse(event).type, 'audio.output.updated');
     for (const { child } of [plain, json]) child.kill('SIGINT');
     await Promise.all([plain.ended, json.ended]);
-    assert.equal(plain.child.signalCode, 'SIGINT');
+    for (const { child } of [plain, json]) assert.equal(child.signalCode, 'SIGINT');
   });
 
   test('tonearm ctl watch ends when its reader has closed the pipe', async (t) => {
+    // The last line that bash prints is the exit status of the watch.
     const command = `"$0" "$1" ctl --node localhost:${node.daemon.port} watch audio.output | head -n 1; echo "\${PIPESTATUS[0]}"`;
     const { out, ended } = spawned(t, ENV, ['bash', '-c', command, process.execPath, ENTRY]);
     await until('the first event is there', () => out().startsWith('audio.output.updated'));
@@ -171,7 +172,7 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
   });
 });
 
-test('tonearm ctl finds the node by the configuration on this machine or by TONEARM_NODE, and says why it cannot', async (t) => {
+test('tonearm ctl finds the node by the configuration on this machine or by TONEARM_NODE, and says why it cannot reach one', async (t) => {
   const daemon = await Daemon.start({ config: NO_BACKENDS }, t);
   const config = join(home, '.config/tonearm');
   mkdirSync(config, { recursive: true });
@@ -223,7 +224,8 @@ test('tonearm ctl sends the user and the password of the address to a proxy', as
   assert.match(byHost.out, /^api_sw: tonearm$/m, byHost.err);
   const otherUser = await ctl(['--node', `http://nobody:a%25b%40c@localhost:${port}/node`, 'server']);
   assert.equal(otherUser.status, EXIT.forbidden, otherUser.err);
-  assert.doesNotMatch(byUrl.out + otherUser.err, /a%b@c|a%25b%40c/);
+  const printed = [byUrl, byHost, otherUser].map(({ out, err }) => out + err).join('\n');
+  assert.doesNotMatch(printed, /a%b@c|a%25b%40c|a%b%40c/);
 });
 
 test('tonearm ctl has a status of its own for the answer of another program', async (t) => {
@@ -236,8 +238,8 @@ test('tonearm ctl needs no node for help, version and wrong usage', async () => 
   const help = await ctl(['--help']);
   assert.equal(help.status, 0);
   assert.match(help.out, /^ {2}output-volume OUTPUT VOLUME\|DELTA +Sets or shifts the volume of an output$/m);
-  const one = await ctl(['start-sleep', '--help']);
-  assert.match(one.out, /^Usage: tonearm ctl start-sleep MINUTES \[FADE\]$/m);
+  const helpOfCommand = await ctl(['start-sleep', '--help']);
+  assert.match(helpOfCommand.out, /^Usage: tonearm ctl start-sleep MINUTES \[FADE\]$/m);
   assert.match((await ctl(['--version'])).out, /^\d+\.\d+\.\d+\n$/);
   assert.equal((await ctl([])).status, EXIT.usage);
   assert.equal((await ctl(['--node', 'http://', 'server'])).status, EXIT.usage);

@@ -58,7 +58,7 @@ export class Daemon {
     this.#program = launch();
   }
 
-  /** Starts a daemon, and resolves when it answers. If `t` is given, the daemon ends with it. */
+  /** Starts a daemon, and resolves when it answers. With `t`, the daemon ends when the test ends. */
   static async start(options: DaemonOptions = {}, t?: Ending): Promise<Daemon> {
     const directory = mkdtempSync(join(tmpdir(), 'tonearm-daemon-'));
     const port = await freePort();
@@ -155,17 +155,18 @@ export class Daemon {
     await this.resume();
   }
 
-  /** Resolves when the process has ended. */
+  /** Ends the process, and keeps its directory, so that `resume` can start it again. */
   end(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     return this.#program.end(signal);
   }
 
-  /** Starts the daemon that has ended, with its configuration and port. */
+  /** Starts the daemon again after `end`, with the same configuration and port. */
   async resume(): Promise<void> {
     this.#program = this.#launch();
     await this.#untilAnswering();
   }
 
+  /** Ends the daemon for good: closes its streams, and removes its directory. */
   async stop(): Promise<void> {
     for (const stream of this.#streams) stream.close();
     await this.#program.end();

@@ -5,13 +5,17 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+/** The delimiter of a block in Markdown. */
+const FENCE = '```';
+
 // build/test/contract/documented.js -> the project's root
 export const PROJECT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** The only block of a document in that language. */
+/** The text of the document's only block in this language. */
 export function documentedBlock(document: string, language: string): string {
   const text = readFileSync(join(PROJECT, document), 'utf8');
-  const blocks = [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))];
+  const block = new RegExp(`^${FENCE}${language}\\n([\\s\\S]*?)^${FENCE}$`, 'gm');
+  const blocks = [...text.matchAll(block)];
   assert.equal(blocks.length, 1, `one block in ${language} in ${document}`);
   return blocks[0]?.[1] ?? '';
 }

@@ -29,33 +29,38 @@ function addExample(folder: string): void {
   symlinkSync(join(PROJECT, 'node_modules'), join(folder, 'node_modules'));
   for (const [file, text, replacement] of [...EDITS, ...BRIDGE_EDITS]) {
     const source = readFileSync(join(folder, file), 'utf8');
-    assert.equal(source.split(text).length, 2, `${file} has ${JSON.stringify(text)} once`);
-    const edited = source.replace(text, () => replacement.replace('@', () => text));
-    writeFileSync(join(folder, file), edited);
+    const count = source.split(text).length - 1;
+    assert.equal(count, 1, `${file} has ${JSON.stringify(text)} once`);
+    // In a replacement, `@` stands for the replaced text.
+    const newText = replacement.replace('@', () => text);
+    const newSource = source.replace(text, () => newText);
+    writeFileSync(join(folder, file), newSource);
   }
-  for (const [file, text] of Object.entries({
-    [BACKEND_FILE]: BACKEND_WORKER,
-    [BRIDGE_FILE]: BRIDGE_WORKER,
-  })) {
+  const newFiles = { [BACKEND_FILE]: BACKEND_WORKER, [BRIDGE_FILE]: BRIDGE_WORKER };
+  for (const [file, text] of Object.entries(newFiles)) {
     mkdirSync(dirname(join(folder, file)));
     writeFileSync(join(folder, file), text);
   }
 }
 
-/** Runs Node in a folder; throws with its output when it fails. */
+/** Runs Node in a folder. If Node fails, the error has what it printed. */
 function runNode(folder: string, ...args: readonly string[]): void {
   execFileSync(process.execPath, [...args], { cwd: folder, encoding: 'utf8', stdio: 'pipe' });
 }
 
-for (const [what, edits, worker] of [
-  ['backend', EDITS, BACKEND_FILE.replace('bell', 'NAME')],
-  ['bridge', BRIDGE_EDITS, BRIDGE_FILE.replace('clapper', 'NAME')],
-] as const) {
+/** `documentedFile` is the new file's path as ARCHITECTURE.md has it. */
+const EXAMPLES = [
+  { what: 'backend', edits: EDITS, documentedFile: BACKEND_FILE.replace('bell', 'NAME') },
+  { what: 'bridge', edits: BRIDGE_EDITS, documentedFile: BRIDGE_FILE.replace('clapper', 'NAME') },
+];
+for (const { what, edits, documentedFile } of EXAMPLES) {
   test(`the documentation lists the places in which the example of a ${what} is added`, () => {
-    const page = readFileSync(join(PROJECT, 'ARCHITECTURE.md'), 'utf8').split(`\n## Adding a ${what}\n`)[1];
-    const listed = [...(page?.split('\n## ')[0] ?? '').matchAll(/^\| `([^`]+)` \|/gm)].map((row) => row[1]);
-    const edited = new Set([...edits.map(([file]) => file), worker]);
-    assert.deepEqual(listed.sort(), [...edited].sort());
+    const page = readFileSync(join(PROJECT, 'ARCHITECTURE.md'), 'utf8');
+    const fromHeading = page.split(`\n## Adding a ${what}\n`)[1];
+    const section = fromHeading?.split('\n## ')[0] ?? '';
+    const listed = [...section.matchAll(/^\| `([^`]+)` \|/gm)].map((row) => row[1]);
+    const changed = new Set([...edits.map(([file]) => file), documentedFile]);
+    assert.deepEqual(listed.sort(), [...changed].sort());
   });
 }
 
@@ -72,7 +77,7 @@ test('an example backend answers its route, sends its event and obeys its comman
   const { paths } = await daemon.read<{ paths: Record<string, object> }>('/openapi.json');
   const methods = [paths['/bell'], paths['/bell/ring']].map((path) => Object.keys(path ?? {}));
   assert.deepEqual(methods, [['get'], ['post']]);
-  // The tests' own consumer refuses events that docs/events.md does not list.
+  // The stream is read raw, because the tests' consumer refuses events that docs/events.md does not list.
   const request = 'GET /events?types=bell.updated HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
   const stream = new RawConnection(daemon.port).write(request);
   t.after(() => stream.destroy());
@@ -80,7 +85,9 @@ test('an example backend answers its route, sends its event and obeys its comman
   assert.equal((await daemon.post('/bell/ring')).status, 202);
   await stream.until((text) => /^event: bell\.updated\n(?:id: .*\n)?data: \{"rings":1\}$/m.test(text));
   assert.deepEqual(await daemon.read('/bell'), { rings: 1 });
+
+  // The bridge rings a bell that has never rung. Its detail is the newest record of the bell.
   const bridgedDaemon = await Daemon.start({ config: `clapper: {enabled: true}\n${config}`, entry }, t);
   const readBridgeDetail = async () => (await bridgedDaemon.health()).backends['clapper']?.detail;
-  await until('the bridge has got the event', async () => (await readBridgeDetail()) === '{"rings":1}');
+  await until('the bridge has rung the bell', async () => (await readBridgeDetail()) === '{"rings":1}');
 });

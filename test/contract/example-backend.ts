@@ -36,6 +36,27 @@ export const EDITS: readonly (readonly [file: string, text: string, replacement:
   ],
 ];
 
+export const BACKEND_FILE = 'src/actors/bell/backend.ts';
+
+export const BACKEND_WORKER = `
+import { actorThread } from '../runtime.js';
+
+export default actorThread<'bell'>((_settings, publish) => {
+  let rings = 0;
+  const publishRings = (): void => publish.put('bell', '', JSON.stringify({ rings }));
+  publishRings();
+  publish.status('up');
+  return {
+    handle: async () => {
+      rings += 1;
+      publishRings();
+      return { ok: true, value: {} };
+    },
+    stop: async () => undefined,
+  };
+});
+`;
+
 /** A bridge: a clapper, which rings the bell when it receives the record of a bell that has never rung. */
 export const BRIDGE_EDITS: typeof EDITS = [
   ['src/protocol/actor/backends.ts', 'BRIDGES = [', "@'clapper', "],
@@ -54,36 +75,13 @@ export const BRIDGE_WORKER = `
 import { bridgeThread } from '../runtime.js';
 
 export default bridgeThread<'clapper'>((_settings, node) => {
-  let latest = '';
   return {
     applyChanges: ({ changes }) => {
       for (const change of changes) {
         if (change.kind !== 'put' || change.collection !== 'bell') continue;
-        latest = change.json;
-        node.status('up', latest);
-        if (latest === '{"rings":0}') void node.ask({ operation: 'ringBell' });
+        node.status('up', change.json);
+        if (change.json === '{"rings":0}') void node.ask({ operation: 'ringBell' });
       }
-    },
-    stop: async () => undefined,
-  };
-});
-`;
-
-export const BACKEND_FILE = 'src/actors/bell/backend.ts';
-
-export const BACKEND_WORKER = `
-import { actorThread } from '../runtime.js';
-
-export default actorThread<'bell'>((_settings, publish) => {
-  let rings = 0;
-  const publishRings = (): void => publish.put('bell', '', JSON.stringify({ rings }));
-  publishRings();
-  publish.status('up');
-  return {
-    handle: async () => {
-      rings += 1;
-      publishRings();
-      return { ok: true, value: {} };
     },
     stop: async () => undefined,
   };

@@ -1,11 +1,12 @@
-// examples/ must work as documented, on the built daemon with a real sound server and a real player.
+// The files of examples/ must work as documented, on the built daemon with a real sound server and a real
+// player.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { startMpv } from '../players/mpv.js';
-import { PLAYER_PROGRAMS, type PlayersNode, startPlayersNode } from '../players/node.js';
+import { type PlayersNode, playersAnd, startPlayersNode } from '../players/node.js';
 import { startSession } from '../players/session.js';
 import { startProgram } from '../sound/program.js';
 import { temporaryFolder } from '../temporary-folder.js';
@@ -17,12 +18,12 @@ import { exampleFile, PROJECT } from './documented.js';
 
 const MPV = 'org.mpris.MediaPlayer2.mpv';
 
-describe('examples/alarm.sh', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 'curl'] }) }, () => {
+describe('examples/alarm.sh', { skip: lacks(playersAnd('curl')) }, () => {
   let node: PlayersNode;
   const runAlarm = async (t: TestContext, ...args: readonly string[]) => {
     const url = `http://127.0.0.1:${node.daemon.port}`;
     const program = spawned(t, process.env, [join(PROJECT, 'examples/alarm.sh'), url, ...args]);
-    return [await program.ended, program.out(), program.err()] as const;
+    return { status: await program.ended, output: program.out(), errors: program.err() };
   };
 
   before(async () => {
@@ -36,37 +37,41 @@ describe('examples/alarm.sh', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 'cu
     await node.change('mpv', 'pause');
     await node.player(MPV, 'paused', ({ playback_status }) => playback_status === 'Paused');
     await node.daemon.post('/audio/outputs/living/mute', { muted: true });
-    const eventsBefore = node.stream.events.length;
+    const eventCountBefore = node.stream.events.length;
+    const volume = '0.4';
     const seconds = '2';
-    assert.deepEqual(await runAlarm(t, 'living', 'mpv', '0.4', seconds), [0, '', '']);
+    const ran = await runAlarm(t, 'living', 'mpv', volume, seconds);
+    assert.deepEqual(ran, { status: 0, output: '', errors: '' });
     await node.player(MPV, 'playing', ({ playback_status }) => playback_status === 'Playing');
     const outputs = await node.daemon.read<readonly Output[]>('/audio/outputs');
     const living = outputs.find(({ name }) => name === 'living');
     assert.deepEqual([living?.volume, living?.muted], [0.4, false]);
     const updates = node.stream.events
-      .slice(eventsBefore)
+      .slice(eventCountBefore)
       .filter(({ type }) => type === 'audio.output.updated');
     const records = updates.flatMap(({ data }) => JSON.parse(data) as readonly Output[]);
     const volumes = records.filter(({ name }) => name === 'living').map((output) => output.volume);
-    const rising = volumes.slice(volumes.indexOf(0));
-    const sorted = rising.toSorted((a, b) => a - b);
-    assert.deepEqual(rising, sorted);
-    assert.ok(new Set(rising).size > 2, `in steps: ${rising}`);
+    const fromSilence = volumes.slice(volumes.indexOf(0));
+    const sorted = fromSilence.toSorted((a, b) => a - b);
+    assert.deepEqual(fromSilence, sorted);
+    assert.ok(new Set(fromSilence).size > 2, `in steps: ${fromSilence}`);
   });
 
   test('alarm.sh ends with the reason of a refusal, and with its usage where names are missing', async (t) => {
-    const [status, output] = await runAlarm(t, 'nowhere', 'mpv');
-    assert.notEqual(status, 0);
-    assert.match(output, /There is no output \\"nowhere\\"/);
-    const [usageStatus, , usage] = await runAlarm(t);
-    assert.equal(usageStatus, 64);
-    assert.match(usage, /^Usage: /);
+    const refused = await runAlarm(t, 'nowhere', 'mpv');
+    assert.notEqual(refused.status, 0);
+    assert.match(refused.output, /There is no output \\"nowhere\\"/);
+    const withoutNames = await runAlarm(t);
+    assert.equal(withoutNames.status, 64);
+    assert.match(withoutNames.errors, /^Usage: /);
   });
 });
 
 const skip = lacks({ programs: ['pulseaudio', 'pactl', 'pacat'] });
 
-test('examples/limit.mjs limits volumes, prints what plays, and outlives the daemon', { skip }, async (t) => {
+test('examples/limit.mjs limits volumes, prints what plays, and goes on after a restart of the daemon', {
+  skip,
+}, async (t) => {
   const folder = temporaryFolder(t);
   const { sound, daemon } = await startAudio(t);
   mkdirSync(join(folder, 'node_modules'));
@@ -90,7 +95,11 @@ test('examples/limit.mjs limits volumes, prints what plays, and outlives the dae
   await daemon.restart();
   await untilPrinted(/^lost The service on the node has ended$/m);
   await untilPrinted(/^lost[\s\S]*^live/m);
+  const stream = await daemon.events('?types=audio.output.updated');
   await sound.pactl('set-sink-volume', 'kitchen', '90%');
+  await until('the volume of 90 % is an event', () =>
+    stream.events.some(({ data }) => data.includes('"volume":0.9')),
+  );
   await untilLimited();
   assert.equal(program.alive(), true);
 });

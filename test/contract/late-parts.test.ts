@@ -12,6 +12,9 @@ import { LATE_PART_PROGRAMS, LATE_PARTS, loadsItsLateParts } from './late-parts.
 // build/test/contract/late-parts.test.js -> the project's sources
 const SRC = fileURLToPath(new URL('../../../src/', import.meta.url));
 
+/** Without options, the bundles of the checkout are run. */
+const CHECKOUT = {};
+
 const LATE_IMPORT = /\bimport\('(\.[^']+)\.js'\)/g;
 
 /** Browsers load the late parts of the page (test/browser/page-languages.test.ts). */
@@ -28,11 +31,15 @@ test('every part that the daemon loads late has a row in test/contract/late-part
   );
   const expected = [...new Set(loaded)].sort();
   const rows = Object.keys(LATE_PARTS).sort();
-  assert.deepEqual(rows, expected, 'add to LATE_PARTS a use that fails where the part cannot be loaded');
+  assert.deepEqual(
+    rows,
+    expected,
+    'add a row to LATE_PARTS that uses the part, and fails if the part cannot be loaded',
+  );
 });
 
 test(
   'the built program loads each of its late parts',
   { skip: lacks({ programs: LATE_PART_PROGRAMS }) },
-  (t) => loadsItsLateParts(t, {}),
+  (t) => loadsItsLateParts(t, CHECKOUT),
 );

@@ -42,10 +42,10 @@ async function startForm(t: TestContext, form: BuiltForm) {
   const daemon = await Daemon.start({ ...form, config, env: { DBUS_SESSION_BUS_ADDRESS: bus.address } }, t);
   const { launcher = [], nodeArguments = [], entry = ENTRY } = form;
   const command = [...launcher, process.execPath, ...nodeArguments, entry];
+  const [program = '', ...firstArguments] = command;
   const env = { PATH: process.env['PATH'] ?? '', HOME: daemon.directory, XDG_RUNTIME_DIR: daemon.directory };
   const options = { env, encoding: 'utf8', timeout: COMMAND_MAX_MS } as const;
-  const run = (...args: readonly string[]) =>
-    spawnSync(command[0] ?? '', [...command.slice(1), ...args], options);
+  const run = (...args: readonly string[]) => spawnSync(program, [...firstArguments, ...args], options);
   return { form, bus, daemon, run };
 }
 
@@ -71,7 +71,7 @@ function prints(output: RegExp, ...args: readonly string[]): LatePartUse {
   };
 }
 
-/** The path of the configuration is given, because the machine may have a configuration of its own. */
+/** The arguments name the configuration, because the machine may have one of its own. */
 function checksConfig(output: RegExp): LatePartUse {
   return (form, t) => {
     const file = join(form.daemon.directory, 'config.yaml');
@@ -129,10 +129,8 @@ export const LATE_PARTS: Readonly<Record<string, LatePartUse>> = {
   'actors/audio/group-keeper': async ({ form }, t) => {
     const sound = await scriptedServer(t);
     const config = 'systemd: {enabled: false}\npulseaudio: {groups: {all: {outputs: [attic]}}}\n';
-    const daemon = await Daemon.start(
-      { ...form, config, env: { PULSE_SERVER: `unix:${sound.socketPath}` } },
-      t,
-    );
+    const env = { PULSE_SERVER: `unix:${sound.socketPath}` };
+    const daemon = await Daemon.start({ ...form, config, env }, t);
     await until('the health names the group that plays nowhere', async () => {
       const { backends } = await daemon.read<HealthRecord>('/health');
       return backends.audio?.detail?.includes('The group "all" plays nowhere');
@@ -140,7 +138,9 @@ export const LATE_PARTS: Readonly<Record<string, LatePartUse>> = {
   },
   'actors/audio/listen-keeper': async ({ form }, t) => {
     const daemon = await startWithSound(t, form);
-    assert.equal((await daemon.post('/audio/inputs/none/listen/stop', {})).status, 404);
+    // This part refuses the command with 404, because there is no input `none`.
+    const { status } = await daemon.post('/audio/inputs/none/listen/stop', {});
+    assert.equal(status, 404);
   },
   'actors/players/web-cover': async ({ bus, daemon }, t) => {
     let connections = 0;

@@ -29,15 +29,16 @@ async function onTerminal(t: TestContext, env: Readonly<Record<string, string>>)
   const port = await freePort();
   writeFileSync(config, `api: {port: ${port}}\n${NO_BACKENDS}`);
   const command = `exec '${process.execPath}' '${ENTRY}' --allow-root --config '${config}'`;
-  const own = { PATH: process.env['PATH'] ?? '', HOME: home, XDG_RUNTIME_DIR: home };
+  const usualEnv = { PATH: process.env['PATH'] ?? '', HOME: home, XDG_RUNTIME_DIR: home };
   const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
-    env: { ...own, ...env },
+    env: { ...usualEnv, ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const ended = once(child, 'close');
   t.after(() => child.kill('SIGKILL'));
   const printed = new SpawnedText(child.stdout);
-  // The daemon logs the line LISTENING just before it handles signals. When it answers, it handles them.
+  // The line LISTENING is too early for Ctrl-C, because the daemon logs it just before it begins to handle
+  // signals. A daemon that answers handles them.
   await until('the daemon answers', async () => (await fetch(`http://127.0.0.1:${port}/server`)).ok);
   child.stdin.write(CTRL_C);
   assert.deepEqual(await ended, [0, null]);

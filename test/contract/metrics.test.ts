@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { startMpv } from '../players/mpv.js';
-import { PLAYER_PROGRAMS, startPlayersNode } from '../players/node.js';
+import { playersAnd, startPlayersNode } from '../players/node.js';
 import { startSession } from '../players/session.js';
 import { startProgram } from '../sound/program.js';
 import { temporaryFolder } from '../temporary-folder.js';
@@ -32,9 +32,14 @@ function filledIn(expression: string): string {
   return filled;
 }
 
+/** The part of Prometheus' answer to a query that the test reads. */
+interface QueryData {
+  readonly result: readonly { readonly metric: object }[];
+}
+
 /**
- * Starts a Prometheus that scrapes the daemon at the port `target` each second. Resolves with a function that
- * asks Prometheus' own interface, and gives the `data` of its answer.
+ * Starts a Prometheus that scrapes the daemon at the port `target` each second. Resolves with a function
+ * that asks Prometheus' own interface, and gives the `data` of its answer.
  */
 async function startPrometheus(t: TestContext, target: number) {
   const folder = temporaryFolder(t);
@@ -62,7 +67,7 @@ async function startPrometheus(t: TestContext, target: number) {
   };
 }
 
-const skip = lacks({ programs: [...PLAYER_PROGRAMS, 'prometheus'] });
+const skip = lacks(playersAnd('prometheus'));
 
 test('Prometheus reads the figures, and each panel of examples/grafana.json shows some', {
   skip,
@@ -72,16 +77,13 @@ test('Prometheus reads the figures, and each panel of examples/grafana.json show
   await startMpv(node.session);
   await node.player('org.mpris.MediaPlayer2.mpv');
   const askPrometheus = await startPrometheus(t, node.daemon.port);
+  const query = async (expression: string) =>
+    (await askPrometheus<QueryData>('query', { query: expression })).result;
   const { panels } = JSON.parse(exampleFile('grafana.json')) as Dashboard;
   assert.ok(panels.length > 0);
   for (const { title, targets } of panels) {
     for (const { expr } of targets)
-      await until(`"${title}" shows ${expr}`, async () => {
-        const { result } = await askPrometheus<{ readonly result: readonly unknown[] }>('query', {
-          query: filledIn(expr),
-        });
-        return result.length > 0;
-      });
+      await until(`"${title}" shows ${expr}`, async () => (await query(filledIn(expr))).length > 0);
   }
   // Prometheus' older text format has neither units nor the type `info`. So a unit and this type show that
   // Prometheus has read OpenMetrics.
@@ -91,16 +93,8 @@ test('Prometheus reads the figures, and each panel of examples/grafana.json show
   assert.deepEqual(await metadataOf('tonearm_build'), [build]);
   const uptime = { type: 'gauge', help: 'How long the service has run.', unit: 'seconds' };
   assert.deepEqual(await metadataOf('tonearm_uptime_seconds'), [uptime]);
-  const { result } = await askPrometheus<{ readonly result: readonly { readonly metric: object }[] }>(
-    'query',
-    {
-      query: 'count by (thread) (tonearm_thread_cpu_seconds_total)',
-    },
-  );
-  const threads = result.map(({ metric }) => metric);
+  const series = await query('count by (thread) (tonearm_thread_cpu_seconds_total)');
+  const labels = series.map(({ metric }) => JSON.stringify(metric));
   for (const thread of ['main', 'audio', 'players'])
-    assert.ok(
-      threads.some((labels) => JSON.stringify(labels) === JSON.stringify({ thread })),
-      thread,
-    );
+    assert.ok(labels.includes(JSON.stringify({ thread })), thread);
 });

@@ -1,5 +1,5 @@
 // Covers of players as clients get them (docs/players.md, "Covers"), over a real bus: an image, a redirect,
-// or nothing, and the memory that they need.
+// or nothing. Another test is about the memory that slow clients cost.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -27,17 +27,20 @@ async function withPlayer(t: TestContext) {
   const config = `mpris: {enabled: true}\n${NO_BACKENDS}`;
   const daemon = await Daemon.start({ config, env: { DBUS_SESSION_BUS_ADDRESS: bus.address } }, t);
   const player = await ScriptedPlayer.start(t, bus, 'scripted.instance123');
-  const readTitle = async (): Promise<string | undefined> => {
+  const readPlayer = async (): Promise<PlayerRecord | undefined> => {
     const [listed] = await daemon.read<readonly PlayerRecord[]>('/players');
-    if (listed === undefined) return undefined;
-    return listed.metadata?.['xesam:title'] ?? '';
+    return listed;
   };
-  await until('the player is listed', async () => (await readTitle()) !== undefined);
+  await until('the player is listed', async () => (await readPlayer()) !== undefined);
   /** Lets the player name this URL as its cover, and waits until the daemon has read it. */
   const nameCover = async (artUrl: string): Promise<void> => {
+    // The daemon cuts long values, so the title has only the beginning of the URL.
     const title = artUrl.slice(0, 30);
     player.change({ Metadata: metadata({ 'mpris:artUrl': artUrl, 'xesam:title': title }) });
-    await until('the new title is shown', async () => (await readTitle()) === title);
+    await until(
+      'the new title is published',
+      async () => (await readPlayer())?.metadata?.['xesam:title'] === title,
+    );
   };
   return { daemon, nameCover, path: join(daemon.directory, 'cover.png') };
 }
@@ -46,7 +49,8 @@ test('a cover is an image with its tag, a redirect to the web, or missing', asyn
   const { daemon, nameCover, path } = await withPlayer(t);
   const large = pngOf(5 << 20);
   writeFileSync(path, large);
-  assert.equal((await daemon.get(COVER)).status, 404);
+  assert.equal((await daemon.get(COVER)).status, 404, 'no cover is named yet');
+
   await nameCover(`file://${path}`);
   const { status, headers } = await daemon.get(COVER);
   assert.equal(status, 200);
@@ -54,24 +58,35 @@ test('a cover is an image with its tag, a redirect to the web, or missing', asyn
   assert.equal(headers['x-content-type-options'], 'nosniff');
   assert.equal(headers['content-security-policy'], "default-src 'none'; sandbox");
   assert.equal(headers['content-length'], String(large.length));
-  const whole = await fetch(`http://127.0.0.1:${daemon.port}${COVER}`);
-  assert.deepEqual(Buffer.from(await whole.arrayBuffer()), large);
+  const response = await fetch(`http://127.0.0.1:${daemon.port}${COVER}`);
+  const bytes = Buffer.from(await response.arrayBuffer());
+  assert.deepEqual(bytes, large);
+
   const head = await daemon.send('HEAD', COVER);
   const actual = [head.status, head.text, head.headers['content-length'], head.headers['etag']];
   assert.deepEqual(actual, [200, '', headers['content-length'], headers['etag']]);
+
   const statusWithTag = async () =>
     (await daemon.get(COVER, { 'If-None-Match': String(headers['etag']) })).status;
   assert.equal(await statusWithTag(), 304);
   writeFileSync(path, PNG);
   assert.equal(await statusWithTag(), 200);
+
   await nameCover('https://a.example/b.png');
   const web = await daemon.get(COVER);
   assert.deepEqual([web.status, web.headers['location']], [307, 'https://a.example/b.png']);
-  const long = `https://a.example/${'b'.repeat(30_000)}`;
-  for (const unusable of ['file:///etc/passwd', 'javascript:alert(1)', `file://${daemon.directory}`, long]) {
+
+  const tooLong = `https://a.example/${'b'.repeat(30_000)}`;
+  for (const unusable of [
+    'file:///etc/passwd',
+    'javascript:alert(1)',
+    `file://${daemon.directory}`,
+    tooLong,
+  ]) {
     await nameCover(unusable);
     assert.equal((await daemon.get(COVER)).status, 404, unusable);
   }
+
   await nameCover(`data:image/png;base64,${pngOf(1 << 20).toString('base64')}`);
   assert.equal((await daemon.get(COVER)).status, 200);
 });

@@ -158,10 +158,14 @@ function handlesSignal(pid: number, signal: number): boolean {
 test('a daemon waits while no address of bind exists, logs the missing entries, and ends with status 0', async (context) => {
   const config = writeHomeFile('absent.yaml', `bind: [nowhere7, 192.0.2.1]\n${NO_BACKENDS}`);
   const { child, out: log } = spawned(context, ENV, [...NODE, '--allow-root', '--config', config]);
-  const waiting = /waiting for nowhere7 of bind[\s\S]*waiting for 192\.0\.2\.1 of bind/;
-  await until('the log names the missing entries', () => waiting.test(log()) || child.exitCode !== null);
+  const missingEntries = /waiting for nowhere7 of bind[\s\S]*waiting for 192\.0\.2\.1 of bind/;
+  await until(
+    'the log names the missing entries',
+    () => missingEntries.test(log()) || child.exitCode !== null,
+  );
   // The program installs its handler of SIGHUP last. A handler of SIGTERM would prove nothing, because Node
   // itself has one from the beginning.
+  assert.equal(child.exitCode, null, log());
   await until('the daemon handles signals', () => handlesSignal(child.pid ?? 0, constants.signals.SIGHUP));
   child.kill();
   assert.deepEqual(await once(child, 'exit'), [0, null], log());
@@ -236,6 +240,7 @@ const skip = lacks({ programs: ['perl', 'mkfifo'] });
 test('a daemon whose journald reads nothing loses lines of its log, and serves', { skip }, async (t) => {
   const { output, close } = await fullSocket();
   t.after(close);
+  // `BLOCKING` makes the output block, as journald's socket does.
   const { endBy } = await startDaemon(t, { command: [...BLOCKING, ...NODE], output });
   assert.deepEqual(await endBy('SIGTERM'), [0, null]);
 });

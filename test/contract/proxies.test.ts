@@ -29,8 +29,8 @@ const PAGE = 'docs/security.md';
 interface Proxy {
   readonly programs: readonly string[];
   /**
-   * The lines of docs/security.md, "Behind a reverse proxy", with the changes for the path `PROXY_PATH` that
-   * the same section names.
+   * The lines of docs/security.md, "Behind a reverse proxy". They have the changes that the same section
+   * names for a path of the proxy, here for `PROXY_PATH`.
    */
   readonly lines: string;
   /** The whole configuration around these lines, for a port and a folder. */
@@ -77,7 +77,7 @@ ${lines.replace(NAME, `${NAME}:${port}`)}`,
   haproxy: {
     programs: ['haproxy', 'openssl'],
     lines: `${documentedBlock(PAGE, 'haproxy')}  http-request replace-path ${PROXY_PATH}(.*) /\\1\n`,
-    // The defaults are those of Debian's configuration.
+    // The timeouts are those of Debian's configuration. `log-health-checks` is for the test of these checks.
     wholeConfig: (lines, port, folder) => `global
   log stdout format raw local0 info
 defaults
@@ -146,7 +146,7 @@ for (const [name, proxy] of Object.entries(PROXIES)) {
     }
 
     for (const path of ['/', PROXY_PATH]) {
-      test(`at ${path} the page and the parts that it imports later load, changes appear, and a button works`, async () => {
+      test(`at ${path} the page loads, also the parts that it imports later, changes appear, and a button works`, async () => {
         const { sound } = audible;
         const page = await open(path);
         assert.equal(page.url(), `${runningProxy.origin}${path}ui`);

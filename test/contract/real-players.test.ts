@@ -6,20 +6,22 @@ import { after, before, describe, test } from 'node:test';
 import type { PlayerRecord } from '../../src/protocol/actor/schemas.js';
 import { type Cmus, startCmus } from '../players/cmus.js';
 import { type Mpv, startMpv } from '../players/mpv.js';
-import { PLAYER_PROGRAMS, type PlayersNode, reckoned, startPlayersNode } from '../players/node.js';
+import { type PlayersNode, playersAnd, reckoned, startPlayersNode } from '../players/node.js';
 import { ALBUM, startSession, TRACKS } from '../players/session.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { hasValues } from './audio-node.js';
 import { Daemon } from './daemon.js';
 
-const skip = lacks({ programs: PLAYER_PROGRAMS });
+const skip = lacks(playersAnd());
 
 const MPV = 'org.mpris.MediaPlayer2.mpv';
 const CMUS = 'org.mpris.MediaPlayer2.cmus';
 const SECOND_US = 1_000_000;
-/** Two positions may differ by this much, because a player reads a sound before it is audible. */
+/** Two positions may differ by less than this, because a player reads a sound before it is audible. */
 const TOLERANCE_US = SECOND_US;
+/** Two numbers of mpv may differ by less than this: a second, a percent of the volume, or a track. */
+const PROPERTY_TOLERANCE = 1;
 
 const ALL_CAPABILITIES = {
   can_play: true,
@@ -31,7 +33,7 @@ const ALL_CAPABILITIES = {
 };
 const [firstTrack, secondTrack] = TRACKS as [(typeof TRACKS)[0], (typeof TRACKS)[0]];
 
-const isNear = (one: number, other: number): boolean => Math.abs(one - other) < TOLERANCE_US;
+const isNear = (oneUs: number, otherUs: number): boolean => Math.abs(oneUs - otherUs) < TOLERANCE_US;
 
 /**
  * A command, the property of mpv that it changes, the property's new value, and a check of the record.
@@ -73,7 +75,7 @@ const loopEffect = (property: string, value: unknown, status: string): Effect =>
 });
 
 /**
- * The commands are sent in this order. Before the first one, mpv plays the first track. It is paused where
+ * The commands are sent in this order. Before the first one, mpv plays the first track. mpv is paused while
  * positions are compared.
  */
 const COMMANDS: readonly CommandRow[] = [
@@ -106,8 +108,8 @@ const COMMANDS: readonly CommandRow[] = [
 
 type CmusRow = readonly [command: string, body: object, line: string, value: string, expected: object];
 /**
- * Commands that mpv lacks or carries out differently. `cmus-remote -Q` then prints `line` with `value`, and
- * the record has the values of `expected`.
+ * Commands that mpv lacks or carries out differently. After the command, `cmus-remote -Q` prints a line that
+ * begins with `line` and ends with `value`, and the record has the values of `expected`.
  */
 const CMUS_COMMANDS: readonly CmusRow[] = [
   ['shuffle', { shuffle: true }, 'set shuffle', 'tracks', { shuffle: true }],
@@ -166,7 +168,7 @@ describe('mpv', { skip }, () => {
     assert.deepEqual(events, [`${MPV} number`]);
   });
 
-  test('the published position of mpv becomes its real one, although mpv takes up to two seconds of sound at once when it begins', async () => {
+  test('the published position of mpv becomes its real one, although the sink takes up to two seconds of sound at once when mpv begins', async () => {
     const realPosition = async (): Promise<number> => Number(await mpv.get('time-pos')) * SECOND_US;
     await until('mpv plays on', async () => (await realPosition()) > 1.5 * SECOND_US);
     const published = async (): Promise<number> => reckoned(await node.player(MPV), Date.now());
@@ -200,9 +202,8 @@ describe('mpv', { skip }, () => {
       await node.change(index % 2 === 0 ? 'mpv' : MPV, command, body);
       await until(`${property} of mpv is ${value}`, async () => {
         const actual = await mpv.get(property);
-        // Two numbers are near if they differ by less than 1: a second, a percent of the volume, or a track.
         return typeof value === 'number'
-          ? isNear(Number(actual) * SECOND_US, value * SECOND_US)
+          ? Math.abs(Number(actual) - value) < PROPERTY_TOLERANCE
           : actual === value;
       });
       await node.player(MPV, 'published with the change', isPublished);
@@ -217,7 +218,7 @@ describe('mpv', { skip }, () => {
     assertUpdated('the pause', (player) => player.playback_status === 'Paused');
     assertUpdated('the volume', (player) => player.volume === 0.4);
     assertUpdated('the loop', (player) => player.loop_status === 'Track');
-    assertUpdated('the next tone', hasTitle(secondTrack.title));
+    assertUpdated('the next track', hasTitle(secondTrack.title));
     assertUpdated('the end', (player) => player.playback_status === 'Stopped');
     assert.ok(updates.every(({ emitted_at }) => Number.isInteger(emitted_at)));
     type Jump = { bus_name: string; position: number; emitted_at: number };
@@ -302,6 +303,7 @@ describe('cmus', { skip }, () => {
     await untilStatus({ mpv: 'playing', cmus: 'playing' });
     assert.equal((await daemon.post('/players/pause')).status, 202);
     await untilStatus({ mpv: 'paused', cmus: 'paused' });
+    // A second daemon pauses the other player. The commands still go to the first daemon.
     const config = 'systemd: {enabled: false}\nplayers: {enabled: true, exclusive: true}\n';
     const exclusiveDaemon = await Daemon.start({ env: session.env, config }, t);
     await exclusiveDaemon.untilBackend('players', 'up');

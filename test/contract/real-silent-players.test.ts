@@ -1,5 +1,5 @@
-// Players that do not announce all their changes (docs/players.md), with real ones: Mopidy, and MPD with
-// mpDris2. Beside MPD runs playerctld, which has a player's name on the bus but only repeats another player.
+// Tests real players that do not announce all their changes (docs/players.md): Mopidy, and MPD with mpDris2.
+// playerctld runs beside MPD. It has a player's name on the bus, but only repeats another player.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -27,20 +27,20 @@ function writeShortTrack(session: Session): string {
 
 /**
  * Waits until the track has begun for the second time, and then until the record has the player's position.
- * `realPosition`: the position in microseconds, asked of the player without tonearm.
+ * `realPosition` reads the position in microseconds from the player itself, without tonearm.
  */
 async function assertFollowsSecondRound(
   node: PlayersNode,
   name: string,
   realPosition: () => Promise<number>,
 ): Promise<void> {
-  const half = (SHORT_TRACK.seconds / 2) * SECOND_US;
-  await until('the first round is nearly over', async () => (await realPosition()) > half);
-  await until('the second round has begun', async () => (await realPosition()) < half);
+  const halfUs = (SHORT_TRACK.seconds / 2) * SECOND_US;
+  await until('the first round is in its second half', async () => (await realPosition()) > halfUs);
+  await until('the second round has begun', async () => (await realPosition()) < halfUs);
   await until('the record is in the second round', async () => {
     const real = await realPosition();
     const published = reckoned(await node.player(name), Date.now());
-    return real < half && Math.abs(published - real) < TOLERANCE_US;
+    return real < halfUs && Math.abs(published - real) < TOLERANCE_US;
   });
 }
 
@@ -70,7 +70,7 @@ describe('Mopidy, which does not announce changes of its tracklist', { skip: ski
     assert.match(refused.text, /can_play is false/);
   });
 
-  test('Mopidy plays at the first command after its tracklist was filled, and the record and the stream show it', async () => {
+  test('Mopidy plays at the first command after its tracklist was filled, and the record and the event stream show it', async () => {
     await mopidy.add(node.session.files);
     await node.change('mopidy', 'play');
     const { capabilities } = await node.player(MOPIDY);

@@ -1,5 +1,5 @@
-// A tracklist as clients see it (docs/players.md, "Tracklists"), on VLC: the route, the events and the effect
-// of each command in the player.
+// A tracklist as clients see it (docs/players.md, "Tracklists"), on VLC: the route, the events and the
+// effect of each command in the player.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync } from 'node:fs';
@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { PlayerRecord, TracklistRecord } from '../../src/protocol/actor/schemas.js';
 import { startMpv } from '../players/mpv.js';
-import { PLAYER_PROGRAMS, type PlayersNode, startPlayersNode } from '../players/node.js';
+import { type PlayersNode, playersAnd, startPlayersNode } from '../players/node.js';
 import { startSession, TRACKS } from '../players/session.js';
 import { startVlc, trackIds, VLC } from '../players/vlc.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 
-const NEEDS = { programs: [...PLAYER_PROGRAMS, 'vlc', 'busctl'] };
+const NEEDS = playersAnd('vlc', 'busctl');
 /** docs/events.md, "Long lines". */
 const LINE_MAX_BYTES = 120 * 1024;
 
@@ -42,7 +42,7 @@ describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
       return tracklist;
     });
   const untilCurrentTrackIs = (title: string): Promise<PlayerRecord> =>
-    node.player(VLC, `playing ${title}`, ({ metadata }) => metadata?.['xesam:title'] === title);
+    node.player(VLC, `at ${title}`, ({ metadata }) => metadata?.['xesam:title'] === title);
 
   test('a tracklist is sent with its tracks, and a player without support for tracklists has none', async () => {
     const { can_edit_tracks, tracks } = await untilTracksAre(`${firstTitle},${secondTitle}`);
@@ -52,8 +52,9 @@ describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
     const vlc = await node.player(VLC);
     const mpv = await node.player('org.mpris.MediaPlayer2.mpv');
     assert.deepEqual([vlc.tracklist_supported, mpv.tracklist_supported], [true, false]);
-    const statuses = ['mpv/tracklist', 'nobody/tracklist'].map((path) => node.daemon.get(`/players/${path}`));
-    assert.equal((await Promise.all(statuses)).map(({ status }) => status).join(), '404,404');
+    const paths = ['/players/mpv/tracklist', '/players/nobody/tracklist'];
+    const answers = await Promise.all(paths.map((path) => node.daemon.get(path)));
+    assert.equal(answers.map(({ status }) => status).join(), '404,404');
   });
 
   test('a track is chosen by its whole id, and by the last segment of its id', async () => {
@@ -70,7 +71,8 @@ describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
     await node.change(VLC, 'tracklist/add', { uri });
     const { tracks } = await untilTracksAre(`${firstTitle},${secondTitle},${secondTitle}`);
     const firstId = tracks[0]?.track_id ?? '';
-    // A player that is paused does not go on to its next track by itself.
+    // The test before this one has chosen the first track. A player that is paused does not go on to its
+    // next track by itself.
     await node.change(VLC, 'pause');
     await node.player(VLC, 'paused', ({ playback_status }) => playback_status === 'Paused');
     await untilCurrentTrackIs(firstTitle);
@@ -110,6 +112,7 @@ describe('a list of 500 songs in VLC', { skip: lacks(NEEDS) }, () => {
 
   before(async () => {
     const session = await startSession();
+    // Long paths make the whole list longer than a line of the stream may be.
     const folder = session.path('album', 'A folder with a name as people have it, '.repeat(4));
     mkdirSync(folder);
     const files = Array.from({ length: 500 }, (_, index) => join(folder, `${index}.wav`));

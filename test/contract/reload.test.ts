@@ -36,7 +36,10 @@ describe('the configuration of a daemon that runs', {
   });
   after(() => live.close());
 
-  /** Replaces the file in one step, because the daemon may be reading it. */
+  /**
+   * Replaces the file in one step, because the daemon may be reading it. `apiKeys` are further keys of
+   * `api`, each behind a comma: `, control: false`.
+   */
   function writeConfig(config: string, apiKeys = ''): void {
     const { directory, port } = audible.daemon;
     const file = join(directory, 'config.yaml');
@@ -45,8 +48,8 @@ describe('the configuration of a daemon that runs', {
   }
 
   /**
-   * Writes the configuration, with further keys of `api`, and makes the daemon read it. Waits until the log
-   * has a line that matches `lastLine`. Returns the lines logged meanwhile.
+   * Writes the configuration as `writeConfig` does, and makes the daemon read it. Waits until the log has a
+   * line that matches `lastLine`. Returns the lines logged meanwhile.
    */
   async function reload(config: string, apiKeys = '', lastLine = RELOAD_LOGGED): Promise<string> {
     const { daemon } = audible;
@@ -62,6 +65,7 @@ describe('the configuration of a daemon that runs', {
   const get = (path: string, more: object = {}) => send(audible.daemon.port, { path, ...more });
   const statusOf = async (path: string, more?: object) => (await get(path, more)).status;
   const readHealth = async () => JSON.parse((await get('/health')).text) as Health;
+  /** This text changes if the backend is restarted, because it has the time at which its state began. */
   const readAudioHealth = async () => JSON.stringify((await readHealth()).backends['audio']);
 
   test('a reload of a wrong configuration changes nothing, and logs each problem in a line', async () => {
@@ -150,17 +154,18 @@ describe('the configuration of a daemon that runs', {
 
   test('a reload restarts a backend whose settings have changed, and no other', async () => {
     await reload(`${AUDIO_ONLY}players: {enabled: true}\n`);
-    await audible.daemon.untilBackend('players', 'connecting', /./);
-    const players = JSON.stringify((await readHealth()).backends['players']);
+    const someReason = /./;
+    await audible.daemon.untilBackend('players', 'connecting', someReason);
+    const playersBefore = JSON.stringify((await readHealth()).backends['players']);
     const relabelled = `${AUDIO_ONLY}players: {enabled: true}\npulseaudio: {outputs: {living: {label: Parlour}}}\n`;
     assert.match(await reload(relabelled), /"restarted":"audio"/);
     await audible.daemon.untilBackend('audio', 'up');
     await until('the output has its label', () =>
       [...live.state.outputs.values()].some(({ label }) => label === 'Parlour'),
     );
-    assert.equal(JSON.stringify((await readHealth()).backends['players']), players);
+    assert.equal(JSON.stringify((await readHealth()).backends['players']), playersBefore);
     assert.equal(live.state.connection.status, 'live');
-    assert.equal((await readHealth()).backends['audio']?.restarts, 0);
+    assert.equal((await readHealth()).backends['audio']?.restarts, 0, 'no thread has died');
   });
 
   test('a reload adds and removes backends with their routes, also for clients that are connected', async () => {

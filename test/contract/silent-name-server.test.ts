@@ -20,16 +20,20 @@ const ETC_FILES = {
   'resolv.conf': 'nameserver 127.0.0.1\n',
   'nsswitch.conf': 'hosts: files dns\n',
 };
-/** In a mount namespace of its own the program gets these files instead of the machine's. */
-const WITH_ETC_FILES = `${Object.keys(ETC_FILES)
+const MOUNT_ETC_FILES = Object.keys(ETC_FILES)
   .map((name) => `mount --bind "$1/${name}" /etc/${name}`)
-  .join('; ')}; shift; exec "$@"`;
+  .join('; ');
+/**
+ * Runs a program with the files of a folder instead of the machine's. The arguments are the folder, and then
+ * the program with its own arguments. The script needs a mount namespace of its own.
+ */
+const RUN_WITH_ETC_FILES = `${MOUNT_ETC_FILES}; shift; exec "$@"`;
 
 /** Starts a daemon whose broker has this name. */
 function startWithBroker(t: TestContext, name: string): Promise<Daemon> {
   const folder = temporaryFolder(t);
   for (const [file, text] of Object.entries(ETC_FILES)) writeFileSync(join(folder, file), text);
-  const launcher = ['unshare', '--mount', 'sh', '-ec', WITH_ETC_FILES, 'sh', folder];
+  const launcher = ['unshare', '--mount', 'sh', '-ec', RUN_WITH_ETC_FILES, 'sh', folder];
   return Daemon.start(
     { launcher, config: `${NO_BACKENDS}mqtt: {enabled: true, url: "mqtt://${name}"}\n` },
     t,

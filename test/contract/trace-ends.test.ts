@@ -28,7 +28,10 @@ interface Peers {
 async function startPeers(t: TestContext): Promise<Peers> {
   const directory = temporaryFolder(t);
   const serverSockets: Socket[] = [];
-  const server = createServer((socket) => serverSockets.push(socket.on('error', () => socket.destroy())));
+  const server = createServer((socket) => {
+    socket.on('error', () => socket.destroy());
+    serverSockets.push(socket);
+  });
   const path = join(directory, 'native');
   await new Promise<void>((resolve) => server.listen(path, resolve));
   t.after(() => {
@@ -52,8 +55,8 @@ async function startWithClient(t: TestContext, { env, serverSockets }: Peers, ..
 const untilClosed = (socket: Socket): Promise<unknown> =>
   new Promise((resolve) => socket.resume().once('close', resolve));
 
-const untilPrinted = (tracer: Tracer, text: string): Promise<true> =>
-  until(`the tracer prints ${text}`, () => tracer.out().includes(text) || undefined);
+const untilPrinted = (tracer: Tracer, text: string): Promise<unknown> =>
+  until(`the tracer prints ${text}`, () => tracer.out().includes(text));
 
 test('audio data that is not printed is counted at the end of its connection', TIME_LIMIT, async (t) => {
   const { tracer, client, server } = await startWithClient(t, await startPeers(t));
@@ -83,7 +86,7 @@ test("without a sound server a client's connection is closed, and a line says wh
   await untilPrinted(tracer, '#1 no sound server: connect ENOENT /nowhere/native');
 });
 
-const ENDS: readonly (readonly [string, (tracer: Tracer) => void])[] = [
+const ENDS: readonly (readonly [what: string, end: (tracer: Tracer) => void])[] = [
   ['SIGTERM', ({ child }) => void child.kill('SIGTERM')],
   ['the end of the program that reads its output', ({ child }) => void child.stdout?.destroy()],
 ];
@@ -101,7 +104,12 @@ for (const [what, end] of ENDS) {
   });
 }
 
-const COMMANDS: readonly (readonly [string, readonly string[], number, RegExp])[] = [
+const COMMANDS: readonly (readonly [
+  what: string,
+  command: readonly string[],
+  status: number,
+  err: RegExp,
+])[] = [
   ['its exit status is passed on', ['sh', '-c', 'exit 7'], 7, /^$/],
   ['its output goes to standard error', ['printenv', 'PULSE_SERVER'], 0, /^unix:.*\/tonearm-trace-\d+\n$/],
   ['the signal that ends it is passed on', ['sh', '-c', 'kill -TERM $$'], 143, /^$/],
@@ -155,6 +163,7 @@ const UNUSABLE_FOLDERS = [
 for (const [what, folder] of UNUSABLE_FOLDERS) {
   test(`a capture is not overwritten if the folder of the socket ${what}`, TIME_LIMIT, async (t) => {
     const { env, directory } = await startPeers(t);
+    // A trace that can listen would write its list of captured files to this path.
     const capture = join(directory, 'capture.json');
     writeFileSync(capture, 'earlier');
     const variables = {

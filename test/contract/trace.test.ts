@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -76,8 +76,8 @@ function removeVarying(text: string): string {
 }
 
 /**
- * The test does not check the status of these commands. A server also refuses some of them if no tracer is
- * in between, for example because the name `no-such` does not exist.
+ * The test does not check the status of these commands. A server refuses some of them even without the
+ * tracer, for example because the name `no-such` does not exist.
  */
 const commands = (sinkInput: string, sourceOutput: string, wav: string): readonly (readonly string[])[] => [
   ...commandLines(`
@@ -145,7 +145,7 @@ async function outcome(env: Environment, program: string, args: readonly string[
  */
 function cookieOf({ directory }: SoundServer): Buffer {
   const path = join(directory, '.config/pulse/cookie');
-  mkdirSync(join(path, '..'), { recursive: true });
+  mkdirSync(dirname(path), { recursive: true });
   if (!statSync(path, { throwIfNoEntry: false })) writeFileSync(path, randomBytes(COOKIE_BYTES));
   const cookie = readFileSync(path);
   assert.equal(cookie.length, COOKIE_BYTES);
@@ -160,8 +160,10 @@ function assertNamed(traced: readonly TraceLine[]): void {
   for (const line of traced) {
     const { command, unnamed, problem, answers, note, data } = line;
     if (note !== undefined || data !== undefined) continue;
-    const name = command === 'REPLY' || command === 'ERROR' ? answers : command;
-    const isNamed = typeof name === 'string' && (name === 'EXTENSION' || unnamed === undefined);
+    const isReply = command === 'REPLY' || command === 'ERROR';
+    const name = isReply ? answers : command;
+    const areValuesNamed = name === 'EXTENSION' || unnamed === undefined;
+    const isNamed = typeof name === 'string' && areValuesNamed;
     assert.ok(isNamed, JSON.stringify(line));
     assert.equal(problem, undefined, JSON.stringify(line));
   }
@@ -174,6 +176,7 @@ function assertReadsBack(listPath: string, traced: readonly TraceLine[]): void {
   assert.equal(files.length, 2 * numbers.size);
   for (const number of numbers) {
     const conversation = new Conversation(new TextCache());
+    // The client's messages come first, because its request says what a reply contains.
     for (const from of ['client', 'server'] satisfies Side[]) {
       const capture = files.find(({ file }) => file.endsWith(`-${number}-${from}.bin`));
       assert.ok(capture !== undefined);
@@ -181,10 +184,10 @@ function assertReadsBack(listPath: string, traced: readonly TraceLine[]): void {
       assert.equal(bytes.length, capture.bytes);
       const decoded: unknown[] = [];
       let dataFrames = 0;
-      new Framer().push(bytes, (chunk, start, end, channel) => {
-        if (channel !== MESSAGE_CHANNEL) dataFrames += 1;
-        else
-          decoded.push({ from, ...conversation.read(from, chunk.bytes.subarray(start - HEADER_BYTES, end)) });
+      new Framer().push(bytes, (chunk, payloadStart, end, channel) => {
+        const frame = chunk.bytes.subarray(payloadStart - HEADER_BYTES, end);
+        if (channel === MESSAGE_CHANNEL) decoded.push({ from, ...conversation.read(from, frame) });
+        else dataFrames += 1;
       });
       assert.equal(capture.frames.length, decoded.length + dataFrames);
       assert.equal(capture.negotiated_version, NEGOTIATED_VERSION);
@@ -196,9 +199,9 @@ function assertReadsBack(listPath: string, traced: readonly TraceLine[]): void {
       const printed = messages.map(
         ({ seconds: _seconds, connection: _connection, declined: _declined, ...line }) => line,
       );
-      const isPrinted = (key: string, value: unknown[]): boolean =>
+      const isCompared = (key: string, value: unknown[]): boolean =>
         key !== 'declined' && (key !== 'unnamed' || value.length > 0);
-      const text = JSON.stringify(decoded, (key, value) => (isPrinted(key, value) ? value : undefined));
+      const text = JSON.stringify(decoded, (key, value) => (isCompared(key, value) ? value : undefined));
       assert.deepEqual(printed, JSON.parse(text));
     }
   }
@@ -285,8 +288,10 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     assertReadsBack(listPath, traced);
     const keptFiles = readdirSync(directory).map((name) => readFileSync(join(directory, name)));
     for (const bytes of [...keptFiles, Buffer.from(tracer.out()), Buffer.from(tracer.err())]) {
-      for (let at = 0; at < COOKIE_BYTES; at += COOKIE_PIECE_BYTES)
-        assert.equal(bytes.indexOf(cookie.subarray(at, at + COOKIE_PIECE_BYTES)), -1);
+      for (let start = 0; start < COOKIE_BYTES; start += COOKIE_PIECE_BYTES) {
+        const piece = cookie.subarray(start, start + COOKIE_PIECE_BYTES);
+        assert.equal(bytes.indexOf(piece), -1);
+      }
     }
   });
 }

@@ -1,5 +1,5 @@
-// Runs `tonearm trace` for a test, on the test's sound server. The test reads its lines, and can end it.
-// Nothing of the trace's code is used.
+// Runs `tonearm trace` for a test, on the test's sound server. The test reads the lines of the trace, and
+// can end the trace. Nothing of the trace's code is used.
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -44,8 +44,8 @@ export async function startTracer(
 }
 
 /**
- * Starts a tracer with any arguments. A tracer that runs a command prints no address, so a test cannot start
- * it by `startTracer`.
+ * Starts a tracer with any arguments. `startTracer` waits for the tracer's address, but a tracer that runs a
+ * command prints none.
  */
 export const spawnTrace = (t: TestContext, env: Environment, ...args: readonly string[]): Spawned =>
   spawned(t, env, [process.execPath, ENTRY, 'trace', ...args]);

@@ -16,6 +16,9 @@ import { ENTRY } from './daemon.js';
 const CANNOT_RUN_HERE = 126;
 const HELP = /^Usage: tonearm \[--config PATH\]/;
 
+/** No binary is for this version of Node's binary interface. */
+const WITHOUT_BINARY = 'Object.defineProperty(process.versions, "modules", { value: "999" })';
+
 /**
  * The preloaded file has the line `script`, which imitates the machine. The line that the program prints
  * must match `line`.
@@ -23,7 +26,7 @@ const HELP = /^Usage: tonearm \[--config PATH\]/;
 const MACHINES: readonly (readonly [what: string, script: string, line: RegExp])[] = [
   [
     'a Node without a binary',
-    'Object.defineProperty(process.versions, "modules", { value: "999" })',
+    WITHOUT_BINARY,
     /needs Linux and Node 20, 22, 24, 25 with glibc from 2\.38 on, or Node 20, 22 with glibc from 2\.28 on; this is Node /,
   ],
   [
@@ -74,16 +77,14 @@ describe('on a machine for which there is no binary', () => {
   }
 
   test('tonearm ctl works without a binary', (t) => {
-    const [, script] = MACHINES[0] ?? assert.fail();
-    const help = runOn(t, script, 'ctl', '--help');
+    const help = runOn(t, WITHOUT_BINARY, 'ctl', '--help');
     assert.deepEqual([help.status, help.stderr], [0, '']);
-    const { status, stderr } = runOn(t, script, 'ctl', '--node', '127.0.0.1:9', 'server');
+    const { status, stderr } = runOn(t, WITHOUT_BINARY, 'ctl', '--node', '127.0.0.1:9', 'server');
     assert.deepEqual([status, /cannot be reached/.test(stderr)], [EXIT.unreachable, true], stderr);
   });
 
   test('tonearm bench ends with the same line and status as the program', (t) => {
-    const [, script] = MACHINES[0] ?? assert.fail();
-    const { status, stdout, stderr } = runOn(t, script, 'bench');
+    const { status, stdout, stderr } = runOn(t, WITHOUT_BINARY, 'bench');
     assert.deepEqual([status, stdout], [CANNOT_RUN_HERE, '']);
     assert.match(stderr, /^tonearm: cannot run here: [^\n]+\n$/);
   });
@@ -91,9 +92,9 @@ describe('on a machine for which there is no binary', () => {
 
 /**
  * A copy of the program with these binaries only: one for newer C libraries in `uws-newer`, one for older C
- * libraries in `uws-older`. `own` is a binary that this Node can load.
+ * libraries in `uws-older`. This Node can load a binary that is `loadable`.
  */
-function withBinaries(t: TestContext, natives: Readonly<Record<string, 'unloadable' | 'own'>>): string {
+function withBinaries(t: TestContext, natives: Readonly<Record<string, 'unloadable' | 'loadable'>>): string {
   const folder = temporaryFolder(t);
   const builtFolder = dirname(ENTRY);
   const file = `uws_linux_${process.arch}_${process.versions.modules}.node`;
@@ -125,7 +126,9 @@ function startWith(entry: string) {
 
 describe('a choice of several binaries', () => {
   test('the program loads an older binary where the C library cannot load the newer one', (t) => {
-    const { status, stderr } = startWith(withBinaries(t, { 'uws-newer': 'unloadable', 'uws-older': 'own' }));
+    const { status, stderr } = startWith(
+      withBinaries(t, { 'uws-newer': 'unloadable', 'uws-older': 'loadable' }),
+    );
     assert.equal(status, 78, stderr);
   });
 

@@ -1,6 +1,6 @@
-// Commands to children: each is answered once, in time and in order, also when the child dies. The audio
-// backend, which reads the meters, is notified whether anybody watches them. The fixture `obedient` does not
-// know the word `who`, so it answers with the number of its thread.
+// Commands to children: each is answered once, in time and in order. deaths.test.ts tests the commands to a
+// child that dies. The audio backend, which reads the meters, is notified whether anybody watches them. The
+// fixture `obedient` does not know the word `who`, so it answers with the number of its thread.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -30,7 +30,7 @@ test('a command without an answer at the deadline is a time-out, and its late an
     error: { fault: 'timeout', detail: 'The audio backend gave no answer within 0.1 s' },
   });
 
-  // The fixture's `release` answers only its newest `keep`. The deadline of this `keep` has passed by then.
+  // The fixture's `release` answers only its newest `keep`. This is the newest one, and its deadline passes.
   assert.equal((await ask('audio', 'keep')).ok, false);
   // On a busy machine `release` itself may take longer than the deadline of 0.1 s, so it is repeated.
   let released = await ask('audio', 'release');
@@ -43,9 +43,10 @@ test('a backend that is not enabled or not started is unavailable', async (t) =>
     ok: false,
     error: { fault: 'unavailable', detail: 'The power backend is not running' },
   };
-  const { ask } = startChildren(t, { audio: 'obedient' });
-  assert.deepEqual(await ask('power', 'who'), unavailable);
-  assert.deepEqual(await makeSupervisor({ power: 'obedient' }).ask('power', 'who'), unavailable);
+  const withoutPower = startChildren(t, { audio: 'obedient' });
+  assert.deepEqual(await withoutPower.ask('power', 'who'), unavailable);
+  const notStarted = makeSupervisor({ power: 'obedient' });
+  assert.deepEqual(await notStarted.ask('power', 'who'), unavailable);
 });
 
 test('no more than 256 commands wait for one child, and the bound is per child', async (t) => {
@@ -79,6 +80,8 @@ test('changes and states arrive in the order in which they were published, and b
 
   await ask('audio', 'publish');
 
+  // The fixture publishes these in this order, and the first reason twice (`publish` in
+  // fixtures/obedient.ts).
   assert.equal(
     recorder.sequence.join(),
     'put 1,drop 2,connecting,connecting,put 3,put power.action,up,put 4',
@@ -99,6 +102,7 @@ test('changes and states arrive in the order in which they were published, and b
 test('the audio thread is notified of listeners to its meters: at its start, for each new one, and when the last one goes', async (t) => {
   const { supervisor, recorder, ask } = makeSupervisor({ audio: 'obedient', power: 'obedient' });
   t.after(() => supervisor.stop());
+  // The fixture logs a line for each notification.
   const levelLines = () => recorder.lines.filter(({ message }) => message.startsWith('levels'));
   const untilLevelLines = (count: number) => recorder.until(() => levelLines().length === count);
 

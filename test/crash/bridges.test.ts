@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Supervised, startChildren } from './harness.js';
 
+/** The recorder (harness.ts) writes these reports. */
 const FIRST_FEED = 'discovery requests its first feed';
 const NEXT_FEED = 'discovery requests its next feed';
 
@@ -50,6 +51,7 @@ test('a reply to a thread that has died is dropped', async (t) => {
       replyToDeadThread = () => resolve({ status: 500, body: 'reply to the dead thread' });
     });
   sendWords(supervised, 'reboot');
+  // The thread requests its next feed only after it has requested the operation.
   await recorder.until(() => countOf(supervised, NEXT_FEED) === 1);
   sendWords(supervised, 'exit');
   await recorder.until(() => countOf(supervised, FIRST_FEED) === 2);

@@ -1,4 +1,4 @@
-// Every way in which the thread of a child can die: the thread is replaced, the child's health has the
+// Tests every way in which the thread of a child can die. The thread is replaced, the child's health has the
 // reason, pending commands are answered, and the other child continues.
 
 import assert from 'node:assert/strict';
@@ -22,11 +22,14 @@ function textOf(answer: Answer): string {
   return answer.value.text ?? '';
 }
 
-/** Asks the child `power`, which must never die, for the number of its thread. */
+/** The fixture obedient.ts does not know this word, so it answers with the number of its thread. */
+const WHICH_THREAD = 'who';
+
+/** The number of the thread of the child `power`, which must never die. */
 async function threadOfNeighbour({ ask, recorder }: Supervised): Promise<string> {
   await recorder.untilState('power', 'up');
   assert.equal(recorder.healthOf('power')?.restarts, 0);
-  return textOf(await ask('power', 'who'));
+  return textOf(await ask('power', WHICH_THREAD));
 }
 
 /** A row has the cause of the actor's death, and the reason in the child's health afterwards. */
@@ -49,7 +52,7 @@ for (const [word, detail, options] of DEATHS_ON_COMMAND) {
     const supervised = await childrenUp(t, { audio: 'obedient', power: 'obedient' }, options);
     const { ask, recorder } = supervised;
     const neighbourBefore = await threadOfNeighbour(supervised);
-    const threadBefore = textOf(await ask('audio', 'who'));
+    const threadBefore = textOf(await ask('audio', WHICH_THREAD));
 
     const dying = ask('audio', word);
     await recorder.untilState('audio', 'restarting', 1);
@@ -58,7 +61,7 @@ for (const [word, detail, options] of DEATHS_ON_COMMAND) {
     assert.ok(['none', 'unavailable'].includes(faultOf(await dying)), 'the command has another fault');
 
     await recorder.untilState('audio', 'up', 1);
-    assert.notEqual(textOf(await ask('audio', 'who')), threadBefore);
+    assert.notEqual(textOf(await ask('audio', WHICH_THREAD)), threadBefore);
     assert.deepEqual(recorder.statesOf('audio'), ['connecting', 'up', 'restarting', 'up']);
     assert.equal(recorder.healthOf('audio')?.restarts, 1);
     assert.equal(recorder.healthOf('audio')?.detail, undefined);
@@ -78,8 +81,9 @@ const DEATHS_AT_START: readonly DeathRow[] = [
 ];
 for (const [fixture, detail, options] of DEATHS_AT_START) {
   test(`an actor whose fixture is ${fixture} dies with a reason, and the other actor continues`, async (t) => {
-    const restarts = { waitsMs: [0], windowMs: 60_000, pauseMs: 60_000 };
-    const supervised = startChildren(t, { audio: fixture, power: 'obedient' }, { restarts, ...options });
+    const oneRestart = { waitsMs: [0], windowMs: 60_000, pauseMs: 60_000 };
+    const fixtures = { audio: fixture, power: 'obedient' };
+    const supervised = startChildren(t, fixtures, { restarts: oneRestart, ...options });
     const { ask, recorder } = supervised;
     await recorder.untilState('audio', 'restarting', 1);
     assert.match(recorder.healthOf('audio')?.detail ?? '', detail);
@@ -88,7 +92,7 @@ for (const [fixture, detail, options] of DEATHS_AT_START) {
     await recorder.untilState('audio', 'failed', 2);
     assert.match(recorder.healthOf('audio')?.detail ?? '', /; 2 deaths in 60 s$/);
     assert.deepEqual(recorder.statesOf('audio'), ['connecting', 'restarting', 'failed']);
-    assert.equal(faultOf(await ask('audio', 'who')), 'unavailable');
+    assert.equal(faultOf(await ask('audio', WHICH_THREAD)), 'unavailable');
     assert.equal(await threadOfNeighbour(supervised), neighbourBefore);
   });
 }
@@ -110,20 +114,23 @@ test('all messages that a thread sent before its death arrive', async (t) => {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, MAIN_THREAD_BLOCKED_MS);
   await dying;
 
-  const firstStates = ['connecting', 'up'].length;
-  const puts = recorder.sequence.slice(firstStates, recorder.sequence.indexOf('restarting'));
+  const firstStateCount = ['connecting', 'up'].length;
+  const puts = recorder.sequence.slice(firstStateCount, recorder.sequence.indexOf('restarting'));
   assert.equal(puts.length, SPOKEN_RECORDS);
   assert.equal(puts.at(-1), `put ${SPOKEN_RECORDS - 1}`);
 });
 
 test('each state of a child is logged once, with the stack of the error', async (t) => {
-  const restarts = { ...RESTARTS, waitsMs: [0, 0, 0] };
-  const { recorder } = startChildren(t, { audio: 'throws-at-load' }, { restarts });
+  const threeRestarts = { ...RESTARTS, waitsMs: [0, 0, 0] };
+  const { recorder } = startChildren(t, { audio: 'throws-at-load' }, { restarts: threeRestarts });
   await recorder.untilState('audio', 'failed', 4);
 
   const lines = recorder.lines.map(({ level, message }) => `${level} ${message}`);
-  const expected = 'info backend is connecting,warn backend is restarting,error backend is failed';
-  assert.equal(lines.join(), expected);
+  assert.deepEqual(lines, [
+    'info backend is connecting',
+    'warn backend is restarting',
+    'error backend is failed',
+  ]);
   const restarting = recorder.lines[1];
   assert.match(String(restarting?.fields['stack']), /throws-at-load/);
   assert.equal(restarting?.fields['backend'], 'audio');
@@ -149,12 +156,14 @@ test('a child is restarted after each of 5 deaths in 60 s, and stays failed for 
   const { recorder } = startChildren(t, { audio: 'throws-at-load' }, { clock, restarts: RESTARTS });
   const begun = clock.date();
   for (const [earlierDeaths, waitMs] of [0, 250, 500, 1000, 2000].entries()) {
-    await recorder.untilState('audio', 'restarting', earlierDeaths + 1);
+    const deaths = earlierDeaths + 1;
+    await recorder.untilState('audio', 'restarting', deaths);
     // A further death does not change `since`.
     assert.equal(recorder.healthOf('audio')?.since, begun);
     const firedBefore = clock.fired;
+    // `advance(0)` would fire a timer of 0 ms.
     if (waitMs > 0) clock.advance(waitMs - 1);
-    // The health cannot show a start that comes too early, because it changes only when the new thread dies.
+    // Only the clock shows a start that comes too early. The health changes only when the new thread dies.
     assert.equal(clock.fired, firedBefore, `the child is restarted before ${waitMs} ms`);
     clock.advance(waitMs > 0 ? 1 : 0);
     assert.equal(clock.fired, firedBefore + 1);

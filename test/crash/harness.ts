@@ -34,14 +34,14 @@ const DEADLINE_MS = 60_000;
 
 /**
  * The supervisor pings the threads this often. In the product it does so every 30 s and waits 10 s for the
- * pong. Here the wait is 5 s, because a healthy thread may be silent for seconds while it starts on a busy
- * machine.
+ * pong. Here the wait is shorter, too, but not below 5 s. A healthy thread may be silent for seconds while
+ * it starts on a busy machine.
  */
 export const QUICK_HEARTBEAT = { everyMs: 20, pongWithinMs: 5000, idleBeats: 3 };
 
 /**
- * Only a child that ignores its stop takes this long. In the product the limit is 5 s at most, but on a busy
- * machine a thread that was just starting has taken the whole 5 s to stop.
+ * Only a child that ignores its stop takes this long. In the product the limit of a child is 1 s at most
+ * (supervisor/policy.ts), but on a busy machine a thread that was just starting has taken 5 s to stop.
  */
 const STOP_WITHIN_MS = 60_000;
 
@@ -57,7 +57,7 @@ export interface Line {
 /** Records everything that a supervisor reports, and checks the conditions of `until` at each report. */
 export class ReportRecorder implements ChildListener {
   readonly healths: [ChildName, BackendHealth][] = [];
-  /** Changes and states in the order in which they came, as short words. */
+  /** Changes, levels, states and requests for feeds, in the order of their reports, as short texts. */
   readonly sequence: string[] = [];
   readonly lines: Line[] = [];
   readonly #pendingChecks = new Set<() => void>();
@@ -99,13 +99,13 @@ export class ReportRecorder implements ChildListener {
   };
 
   /** The newest health of a child. */
-  healthOf(backend: ChildName): BackendHealth | undefined {
-    return this.healths.findLast(([child]) => child === backend)?.[1];
+  healthOf(name: ChildName): BackendHealth | undefined {
+    return this.healths.findLast(([child]) => child === name)?.[1];
   }
 
   /** All states of a child, in the order of the reports. */
-  statesOf(backend: ChildName): string[] {
-    return this.healths.filter(([child]) => child === backend).map(([, { state }]) => state);
+  statesOf(name: ChildName): string[] {
+    return this.healths.filter(([child]) => child === name).map(([, { state }]) => state);
   }
 
   /**
@@ -115,10 +115,10 @@ export class ReportRecorder implements ChildListener {
     return new Promise((resolve, reject) => {
       const settle = (finish: () => void): void => {
         clearTimeout(deadline);
-        this.#pendingChecks.delete(recheck);
+        this.#pendingChecks.delete(check);
         finish();
       };
-      const recheck = (): void => {
+      const check = (): void => {
         if (condition()) settle(resolve);
       };
       const rejectAtDeadline = (): void => {
@@ -126,20 +126,20 @@ export class ReportRecorder implements ChildListener {
         settle(() => reject(new Error(`waited ${DEADLINE_MS} ms in vain; last: ${actual}`)));
       };
       const deadline = setTimeout(rejectAtDeadline, DEADLINE_MS);
-      this.#pendingChecks.add(recheck);
-      recheck();
+      this.#pendingChecks.add(check);
+      check();
     });
   }
 
-  untilState(backend: ChildName, state: string, restartsMin = 0): Promise<void> {
+  untilState(name: ChildName, state: string, restartsMin = 0): Promise<void> {
     return this.until(() => {
-      const health = this.healthOf(backend);
+      const health = this.healthOf(name);
       return health?.state === state && health.restarts >= restartsMin;
     });
   }
 
   #recheck(): void {
-    for (const recheck of [...this.#pendingChecks]) recheck();
+    for (const check of [...this.#pendingChecks]) check();
   }
 }
 

@@ -31,6 +31,9 @@ function startRestingChild(
   return { ...supervised, clock };
 }
 
+/** The fixture `obedient` does not know the word `who`, so it answers with the number of its thread. */
+const askThreadNumber = ({ ask }: Supervised) => ask('power', 'who');
+
 const isResting = ({ recorder }: Supervised) => recorder.healthOf('power')?.detail === RESTING_DETAIL;
 
 /** Waits for the child's thread, advances the clock by the idle minute, and waits for the thread's end. */
@@ -45,7 +48,7 @@ test('a child on demand is up without a thread, and its first command starts a t
   assert.equal(isResting(supervised), true);
   assert.equal(supervised.recorder.healthOf('power')?.state, 'up');
 
-  const [first, second] = await Promise.all([supervised.ask('power', 'who'), supervised.ask('power', 'who')]);
+  const [first, second] = await Promise.all([askThreadNumber(supervised), askThreadNumber(supervised)]);
   assert.equal(first.ok, true);
   assert.deepEqual(first, second, 'one thread answers both');
   assert.deepEqual(new Set(supervised.recorder.statesOf('power')), new Set(['up']));
@@ -54,14 +57,14 @@ test('a child on demand is up without a thread, and its first command starts a t
 
 test('a minute without a command ends the thread, and the next command starts another one', async (t) => {
   const supervised = startRestingChild(t);
-  const first = await supervised.ask('power', 'who');
+  const first = await askThreadNumber(supervised);
   supervised.clock.advance(IDLE_MS - 1);
-  assert.deepEqual(await supervised.ask('power', 'who'), first, 'each command begins the minute anew');
+  assert.deepEqual(await askThreadNumber(supervised), first, 'each command begins the minute anew');
   supervised.clock.advance(IDLE_MS - 1);
-  assert.deepEqual(await supervised.ask('power', 'who'), first);
+  assert.deepEqual(await askThreadNumber(supervised), first);
 
   await idleUntilResting(supervised);
-  const second = await supervised.ask('power', 'who');
+  const second = await askThreadNumber(supervised);
   assert.equal(second.ok, true);
   assert.notDeepEqual(second, first);
   assert.equal(supervised.recorder.healthOf('power')?.restarts, 0, 'no death is counted');
@@ -69,16 +72,16 @@ test('a minute without a command ends the thread, and the next command starts an
 
 test('a command that comes while the thread ends is answered by the next thread', async (t) => {
   const supervised = startRestingChild(t);
-  const first = await supervised.ask('power', 'who');
+  const first = await askThreadNumber(supervised);
   supervised.clock.advance(IDLE_MS);
-  const second = await supervised.ask('power', 'who');
+  const second = await askThreadNumber(supervised);
   assert.equal(second.ok, true);
   assert.notDeepEqual(second, first);
 });
 
 test('a thread with a command under way does not end', async (t) => {
   const supervised = startRestingChild(t, { askWithinMs: 10 * IDLE_MS });
-  await supervised.ask('power', 'who');
+  await askThreadNumber(supervised);
   const kept = supervised.ask('power', 'keep');
 
   supervised.clock.advance(IDLE_MS);
@@ -93,17 +96,18 @@ test('the thread of a child on demand is replaced when it dies, and ends when it
 
   // The restart waits for 0 ms of the clock, which stands still.
   supervised.clock.advance(0);
-  await supervised.recorder.untilState('power', 'up', 1);
+  const restartsMin = 1;
+  await supervised.recorder.untilState('power', 'up', restartsMin);
   const details = supervised.recorder.healths.map(([, { detail }]) => detail ?? '');
   assert.match(details.join('\n'), /thread ended/);
 
   await idleUntilResting(supervised);
-  assert.equal((await supervised.ask('power', 'who')).ok, true);
+  assert.equal((await askThreadNumber(supervised)).ok, true);
 });
 
 test('the command that starts a thread gets a fault when the thread dies at its start', async (t) => {
   const supervised = startChildren(t, { power: 'throws-at-start' }, { onDemand: ['power'] });
-  const answer = await supervised.ask('power', 'who');
+  const answer = await askThreadNumber(supervised);
   assert.equal(faultOf(answer), 'unavailable');
   assert.match(supervised.recorder.healthOf('power')?.detail ?? '', THREAD_ENDED);
 });
@@ -111,10 +115,10 @@ test('the command that starts a thread gets a fault when the thread dies at its 
 test('a child on demand stops cleanly with a thread and without one', async (t) => {
   const resting = startRestingChild(t);
   await resting.supervisor.stop();
-  assert.equal((await resting.ask('power', 'who')).ok, false, 'no thread starts after the stop');
+  assert.equal((await askThreadNumber(resting)).ok, false, 'no thread starts after the stop');
 
   const awake = startRestingChild(t);
-  await awake.ask('power', 'who');
+  await askThreadNumber(awake);
   await awake.supervisor.stop();
   // The fixture `obedient` logs this line when it stops.
   assert.ok(awake.recorder.lines.some(({ message }) => message === 'stops as told'));

@@ -54,6 +54,7 @@ test('the number of threads that are stuck in the kernel is bounded, and the chi
   const fifo = join(directory, 'fifo');
   assert.equal(spawnSync('mkfifo', [fifo]).status, 0);
   process.env[FIFO] = fifo;
+  // The fixture dies far less often than 500 times, so the supervisor never gives up.
   const restarts = { waitsMs: Array.from({ length: 500 }, () => 100), windowMs: 60_000, pauseMs: 60_000 };
   const options = { restarts, heartbeat: QUICK_HEARTBEAT };
   const { recorder, ask } = startChildren(t, { audio: 'sticks', power: 'obedient' }, options);

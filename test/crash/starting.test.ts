@@ -42,10 +42,11 @@ for (const [fixture, detail] of [
   ['exits-at-load', /^thread ended: exit code 3$/],
   ['throws-at-load', THREW_AT_LOAD],
 ] as const) {
-  test(`the death of a thread that ${fixture.replaceAll('-', ' ')} during its warm-up counts like any other`, async (t) => {
+  test(`a thread that was started in advance and ${fixture.replaceAll('-', ' ')} is restarted like any other`, async (t) => {
     const options = { warmUp: fixture, restarts: RESTARTS };
     const { recorder } = startChildren(t, { audio: fixture, power: 'obedient' }, options);
-    await recorder.untilState('audio', 'restarting', 1);
+    const restartsMin = 1;
+    await recorder.untilState('audio', 'restarting', restartsMin);
     assert.match(recorder.healthOf('audio')?.detail ?? '', detail);
     await recorder.untilState('power', 'up');
   });
@@ -56,6 +57,7 @@ test('a child gets the thread that was started in advance, or a new one when tha
   assert.deepEqual(await ask('audio', 'warm'), { ok: true, value: { text: 'true' } });
 
   await ask('audio', 'exit');
-  await recorder.untilState('audio', 'up', 1);
+  const restartsMin = 1;
+  await recorder.untilState('audio', 'up', restartsMin);
   assert.deepEqual(await ask('audio', 'warm'), { ok: true, value: { text: 'false' } });
 });

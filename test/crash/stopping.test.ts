@@ -69,13 +69,14 @@ test('a stop that fails is logged and does not count as late, and a peer lost du
   assert.deepEqual(recorder.statesOf('audio'), ['connecting', 'up']);
 });
 
-/** Each key is the state of a child after its first death, if the restart policy has these waits. */
+/** The waits of the restart policy with which a child has this state after its first death. */
 const WAITS_MS_OF_STATE = { restarting: [3_600_000], failed: [] };
 for (const [state, waitsMs] of Object.entries(WAITS_MS_OF_STATE)) {
   test(`a child that is ${state} stops at once and is not started again`, async (t) => {
     const restarts = { waitsMs, windowMs: 60_000, pauseMs: 3_600_000 };
     const { supervisor, recorder } = startChildren(t, { audio: 'throws-at-load' }, { restarts });
-    await recorder.untilState('audio', state, 1);
+    const restartsMin = 1;
+    await recorder.untilState('audio', state, restartsMin);
 
     assert.deepEqual(await stopAndListKilled({ supervisor, recorder }), []);
     assert.equal(recorder.healthOf('audio')?.state, state);
@@ -84,9 +85,11 @@ for (const [state, waitsMs] of Object.entries(WAITS_MS_OF_STATE)) {
 
 test('a child that waits for its restart is not started while another stops', async (t) => {
   const fixtures: Fixtures = { audio: 'throws-at-load', power: 'ignores-stop' };
+  // The wait of `audio` ends while `power` still has time to stop.
   const restarts = { waitsMs: [200, 0, 0], windowMs: 60_000, pauseMs: 60_000 };
   const { supervisor, recorder } = startChildren(t, fixtures, { stopWithinMs: 1000, restarts });
-  await recorder.untilState('audio', 'restarting', 1);
+  const restartsMin = 1;
+  await recorder.untilState('audio', 'restarting', restartsMin);
   await recorder.untilState('power', 'connecting');
 
   assert.deepEqual(await stopAndListKilled({ supervisor, recorder }), ['power']);
@@ -128,6 +131,7 @@ for (const [what, first, second] of ORDERS) {
 
 test('commands that wait when the supervisor stops are answered, and later commands are refused at once', async (t) => {
   const { supervisor, ask } = await childrenUp(t, { audio: 'obedient' });
+  // The fixture never answers `wait`, and would answer `who` at once.
   const waiting = ask('audio', 'wait');
 
   const stopping = supervisor.stop();

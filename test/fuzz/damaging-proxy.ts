@@ -1,5 +1,5 @@
-// A proxy in front of a real sound server or MQTT broker. While it lies, it damages the bytes that the server
-// sends: they are changed, lost, doubled, cut or not passed on.
+// A proxy in front of a real sound server or MQTT broker. While it lies, it damages the bytes that the
+// server sends: they are changed, lost, doubled, cut or not passed on.
 
 import { type SeverableProxy, startProxy } from '../browser/severable-proxy.js';
 import type { SeededRandom } from '../seeded-random.js';
@@ -11,17 +11,19 @@ const DAMAGE_PROBABILITY = 0.5;
 export function damage(chunk: Buffer, random: SeededRandom): Buffer {
   const copy = Buffer.from(chunk);
   const place = random.below(chunk.length);
-  const damages = [
-    () => copy.fill(random.below(256), place, place + 1),
-    () => copy.fill(random.pick([0, 0xff, 0x7f]), place, Math.min(place + 4, copy.length)),
-    () => copy.subarray(0, place),
-    () => copy.subarray(place),
-    () => Buffer.concat([copy, copy.subarray(place)]),
-    () => Buffer.concat([copy.subarray(0, place), Buffer.from([random.below(256)]), copy.subarray(place)]),
-    () => Buffer.from(Array.from({ length: 1 + random.below(64) }, () => random.below(256))),
-    () => Buffer.alloc(0),
-  ];
-  return random.pick(damages)();
+  const before = copy.subarray(0, place);
+  const after = copy.subarray(place);
+  const damages = {
+    oneByteChanges: () => copy.fill(random.below(256), place, place + 1),
+    fourBytesChange: () => copy.fill(random.pick([0, 0xff, 0x7f]), place, Math.min(place + 4, copy.length)),
+    endIsLost: () => before,
+    beginningIsLost: () => after,
+    endIsDoubled: () => Buffer.concat([copy, after]),
+    oneByteIsAdded: () => Buffer.concat([before, Buffer.from([random.below(256)]), after]),
+    allIsReplaced: () => Buffer.from(Array.from({ length: 1 + random.below(64) }, () => random.below(256))),
+    allIsLost: () => Buffer.alloc(0),
+  };
+  return random.pick(Object.values(damages))();
 }
 
 export class DamagingProxy {
@@ -34,14 +36,14 @@ export class DamagingProxy {
     this.#random = random;
   }
 
-  /** Listens at `at`, a path or a port, and connects each client to `target`, the server's path or port. */
+  /** Listens at `address`, and connects each client to the server at `target`. Both are a path or a port. */
   static async start(
     random: SeededRandom,
-    at: number | string,
+    address: number | string,
     target: number | string,
   ): Promise<DamagingProxy> {
     const proxy = new DamagingProxy(random);
-    await proxy.#listen(at, target);
+    await proxy.#listen(address, target);
     return proxy;
   }
 
@@ -64,8 +66,8 @@ export class DamagingProxy {
     await this.#proxy?.close();
   }
 
-  async #listen(at: number | string, target: number | string): Promise<void> {
-    this.#proxy = await startProxy(target, at, (chunk) => this.#pass(chunk));
+  async #listen(address: number | string, target: number | string): Promise<void> {
+    this.#proxy = await startProxy(target, address, (chunk) => this.#pass(chunk));
   }
 
   #pass(chunk: Buffer): Buffer {

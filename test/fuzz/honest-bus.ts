@@ -34,13 +34,14 @@ const ANSWER_BY_METHOD: Readonly<Record<string, Answer>> = {
 
 function answerTo({ serial, text }: ReceivedCall): Buffer {
   const isCalled = (member: string): boolean => text.includes(`\0${member}\0`);
-  if (!isCalled('GetNameOwner')) {
-    const answer = Object.entries(ANSWER_BY_METHOD).find(([member]) => isCalled(member))?.[1] ?? [];
-    return reply(serial, ...answer);
+  if (isCalled('GetNameOwner')) {
+    const isOwned = OWNED_NAMES.some((name) => text.includes(name));
+    return isOwned
+      ? reply(serial, 's', OWNER)
+      : errorReply(serial, 'org.freedesktop.DBus.Error.NameHasNoOwner');
   }
-  return OWNED_NAMES.some((name) => text.includes(name))
-    ? reply(serial, 's', OWNER)
-    : errorReply(serial, 'org.freedesktop.DBus.Error.NameHasNoOwner');
+  const answer = Object.entries(ANSWER_BY_METHOD).find(([member]) => isCalled(member))?.[1] ?? [];
+  return reply(serial, ...answer);
 }
 
 export const honestBus = (): Promise<ScriptedBus> =>

@@ -1,6 +1,6 @@
-// Bad input to one built daemon while it serves: malformed requests, and damaged bytes of a sound server and
-// of a broker. The daemon answers at any time, does nothing that nobody asked for, and recovers in the end.
-// Bad MQTT commands and progress lines are in test/actors.
+// Sends bad input to one built daemon while it serves: malformed requests, and damaged bytes of a sound
+// server and of a broker. The daemon answers at any time, does only what was requested, and recovers in the
+// end. Bad MQTT commands and progress lines are in test/actors.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -24,9 +24,7 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
   });
   after(() => node?.stop());
 
-  /**
-   * Opens a connection, sends the pieces, and resolves with all that it received until the node closed it.
-   */
+  /** Sends the pieces on a new connection. Resolves with the answer when the node closes the connection. */
   async function attack(pieces: Pieces): Promise<string> {
     const connection = new RawConnection(node.survivor.daemon.port);
     for (const piece of pieces) {
@@ -50,7 +48,7 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
       }
       await node.survivor.answers();
     }
-    assert.deepEqual(node.powerCalls(), [], 'a hidden request was carried out');
+    assert.deepEqual(node.powerCalls(), [], 'a reboot that was hidden in an attack was carried out');
     await node.survivor.recovers();
   });
 

@@ -1,5 +1,5 @@
-// Feeds damaged captures to a session of the sound server's protocol. The session may throw no error, and the
-// number of its events is bounded by the number of bytes. TONEARM_FUZZ_SEED=N repeats a run.
+// Feeds damaged captures to a session of the sound server's protocol. The session may throw no error, and
+// the number of its events is bounded by the number of bytes. TONEARM_FUZZ_SEED=N repeats a run.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -32,7 +32,9 @@ const handshake = GOLDEN.read({ file: 'pulse-handshake.bin' });
 const HEADER_BYTES = 20;
 /** The size of an event with its header. */
 const EVENT_BYTES = 40;
+/** The handshake and the requests have fewer bytes. Damaged input may not make the session send more. */
 const OUTPUT_MAX_BYTES = 1000;
+const SESSION_DEADLINE_MS = 10;
 /** The session sends this many requests after the handshake. */
 const REQUESTS_SENT = 2;
 
@@ -68,7 +70,12 @@ function feedSession(bytes: Buffer, random: SeededRandom, tally: Tally): void {
   let closed = 0;
   let events = 0;
   const session = new Session(
-    { clientProps: {}, authDeadlineMs: 10, requestDeadlineMs: 10, pendingMax: 4 },
+    {
+      clientProps: {},
+      authDeadlineMs: SESSION_DEADLINE_MS,
+      requestDeadlineMs: SESSION_DEADLINE_MS,
+      pendingMax: 4,
+    },
     {
       onReady: () => count('ready'),
       onEvent: () => {
@@ -76,8 +83,12 @@ function feedSession(bytes: Buffer, random: SeededRandom, tally: Tally): void {
       },
       onData: (stream, data) => {
         count('data');
-        const peaks = peaksOf(data, 1 + (stream % 4));
-        assert.ok(peaks === undefined || peaks.every((peak) => peak >= 0 && peak <= 1), `${peaks}`);
+        const channels = 1 + (stream % 4);
+        const peaks = peaksOf(data, channels);
+        assert.ok(
+          peaks.every((peak) => peak >= 0 && peak <= 1),
+          `${peaks}`,
+        );
       },
       onClosed: (reason) => {
         closed += 1;
@@ -110,7 +121,7 @@ function feedSession(bytes: Buffer, random: SeededRandom, tally: Tally): void {
   assert.ok(output < OUTPUT_MAX_BYTES, `${output} bytes of output`);
   assert.ok(events * EVENT_BYTES <= bytes.length, 'the bytes are too few for so many events');
 
-  session.expire(20);
+  session.expire(2 * SESSION_DEADLINE_MS);
   session.close({ kind: 'stopped' });
   assert.equal(closed, 1);
   assert.equal(settled, requestCount);

@@ -1,5 +1,5 @@
-// The built daemon under a fuzzer: it must answer at any time, and in the end it must have the backends,
-// descriptors and threads that it had at the beginning.
+// The built daemon under a fuzzer: it must answer at any time. In the end all backends must be up, and the
+// daemon must have hardly more descriptors and threads than at the beginning.
 
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
@@ -7,8 +7,9 @@ import { Daemon, type DaemonOptions, type Health } from '../contract/daemon.js';
 import { until } from '../until.js';
 
 /**
- * The daemon may have this many more threads and descriptors than at the beginning. libuv and V8 start some
- * threads only when they need them, and a backend may have a file open while the test counts.
+ * In the end the daemon may have this many threads more than at the beginning, and this many descriptors
+ * more. libuv and V8 start some threads only when they need them, and a backend may have a file open while
+ * the test counts.
  */
 const EXTRA_MAX = 8;
 /** A backend whose threads died too often rests for 60 s (docs/http-api.md, "Backends that are away"). */
@@ -29,8 +30,8 @@ export async function startSurvivor(options: DaemonOptions, backends: readonly s
     return daemon.read<Health>('/health');
   };
   /**
-   * Waits until every backend is up again, and descriptors and threads are as few as at the beginning.
-   * Demands that no request has failed inside the daemon.
+   * Waits until every backend is up again, and descriptors and threads are about as few as at the beginning
+   * (EXTRA_MAX). Demands that no request has failed inside the daemon.
    */
   const recovers = async (): Promise<void> => {
     await until(

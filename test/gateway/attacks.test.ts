@@ -21,7 +21,8 @@ test('a request that is refused before its body arrives leaves the connection us
   const head = `Host: 127.0.0.1\r\nOrigin: http://evil.example\r\nContent-Length: 16\r\n\r\n`;
   connection.write(`POST /audio/server/mute HTTP/1.1\r\n${head}{"mut`);
   await connection.until((text) => text.startsWith('HTTP/1.1 403 '));
-  // The second brace is the last of the 16 bytes of the body. No route has the path of the next request.
+  // The second closing brace is the last of the 16 bytes of the body. The next request begins behind it. No
+  // route has its path.
   connection.write('ed": true}}GET /audio/kind HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
   const received = await connection.until((text) => answerCount(text) === 2);
   assert.match(received, /HTTP\/1\.1 404 /);
@@ -33,33 +34,58 @@ describe('an ambiguous request', () => {
   const REBOOT_LINE = 'POST /power/reboot HTTP/1.1\r\n';
   const OWN_HOST = 'Host: 127.0.0.1\r\n';
   const CHUNKED = 'Transfer-Encoding: chunked\r\n';
-  const rows: [what: string, headers: string, body?: string, status?: number, requestLine?: string][] = [
-    ['two hosts', `${OWN_HOST}Host: evil.example\r\n`],
-    ['two equal hosts', OWN_HOST + OWN_HOST],
-    ['two origins', `${OWN_HOST}Origin: http://app.lan\r\nOrigin: http://evil.example\r\n`],
-    ['two types', `${OWN_HOST}Content-Type: application/json\r\nContent-Type: text/plain\r\n`],
-    ['two lengths', `${OWN_HOST}Content-Length: 0\r\nContent-Length: 2\r\n`],
-    ['a length and chunks', `${OWN_HOST}Content-Length: 2\r\n${CHUNKED}`],
-    ['another coding than chunked', `${OWN_HOST}Transfer-Encoding: gzip\r\n`],
-    ['another coding before chunked', `${OWN_HOST}Transfer-Encoding: gzip, chunked\r\n`, '0\r\n\r\n'],
-    ['the coding chunked twice', OWN_HOST + CHUNKED + CHUNKED, '0\r\n\r\n'],
-    ['another coding and a length', `${OWN_HOST}Transfer-Encoding: gzip\r\nContent-Length: 2\r\n`, '{}'],
-    ['a first header that has no name', `: z\r\n${OWN_HOST}`],
-    ['a length that is no number', `${OWN_HOST}Content-Length: x\r\n`],
-    // This request has another header, because uWebSockets.js does not answer a request without any. It
-    // waits for more, and closes after its own time-out.
-    ['no host', 'Accept: x\r\n'],
-    ['an empty host', 'Host:\r\n', '', 403],
-    [
-      'an absolute target, which is no path,',
-      OWN_HOST,
-      '',
-      505,
-      'POST http://127.0.0.1/power/reboot HTTP/1.1\r\n',
-    ],
-    ['a method in lower case, which is not POST,', OWN_HOST, '', 405, 'post /power/reboot HTTP/1.1\r\n'],
+  interface AmbiguousRequest {
+    readonly what: string;
+    readonly headers: string;
+    readonly requestLine?: string;
+    readonly body?: string;
+    readonly status?: number;
+  }
+  const rows: readonly AmbiguousRequest[] = [
+    { what: 'two hosts', headers: `${OWN_HOST}Host: evil.example\r\n` },
+    { what: 'two equal hosts', headers: OWN_HOST + OWN_HOST },
+    {
+      what: 'two origins',
+      headers: `${OWN_HOST}Origin: http://app.lan\r\nOrigin: http://evil.example\r\n`,
+    },
+    {
+      what: 'two types',
+      headers: `${OWN_HOST}Content-Type: application/json\r\nContent-Type: text/plain\r\n`,
+    },
+    { what: 'two lengths', headers: `${OWN_HOST}Content-Length: 0\r\nContent-Length: 2\r\n` },
+    { what: 'a length and chunks', headers: `${OWN_HOST}Content-Length: 2\r\n${CHUNKED}` },
+    { what: 'another coding than chunked', headers: `${OWN_HOST}Transfer-Encoding: gzip\r\n` },
+    {
+      what: 'another coding before chunked',
+      headers: `${OWN_HOST}Transfer-Encoding: gzip, chunked\r\n`,
+      body: '0\r\n\r\n',
+    },
+    { what: 'the coding chunked twice', headers: OWN_HOST + CHUNKED + CHUNKED, body: '0\r\n\r\n' },
+    {
+      what: 'another coding and a length',
+      headers: `${OWN_HOST}Transfer-Encoding: gzip\r\nContent-Length: 2\r\n`,
+      body: '{}',
+    },
+    { what: 'a first header that has no name', headers: `: z\r\n${OWN_HOST}` },
+    { what: 'a length that is no number', headers: `${OWN_HOST}Content-Length: x\r\n` },
+    // This request has another header. Without any header, uWebSockets.js would wait for more, and close the
+    // connection after its own time-out.
+    { what: 'no host', headers: 'Accept: x\r\n' },
+    { what: 'an empty host', headers: 'Host:\r\n', status: 403 },
+    {
+      what: 'an absolute target, which is no path,',
+      requestLine: 'POST http://127.0.0.1/power/reboot HTTP/1.1\r\n',
+      headers: OWN_HOST,
+      status: 505,
+    },
+    {
+      what: 'a method in lower case, which is not POST,',
+      requestLine: 'post /power/reboot HTTP/1.1\r\n',
+      headers: OWN_HOST,
+      status: 405,
+    },
   ];
-  for (const [what, headers, body = '', status = 400, requestLine = REBOOT_LINE] of rows)
+  for (const { what, headers, requestLine = REBOOT_LINE, body = '', status = 400 } of rows)
     test(`a request with ${what} gets ${status}`, async () => {
       assert.equal(await statusOf(under.port, `${requestLine}${headers}\r\n${body}`), status);
       assert.deepEqual(under.backends.requests, []);
@@ -74,7 +100,8 @@ describe('an ambiguous request', () => {
     assert.equal(await together.untilClosed(), '');
 
     const separate = new RawConnection(under.port).write(ambiguous);
-    await separate.until((text) => text.includes('}'));
+    const hasWholeProblem = (text: string): boolean => text.includes('}');
+    await separate.until(hasWholeProblem);
     const answers = await separate.write(`${REBOOT_LINE}${OWN_HOST}\r\n`).untilClosed();
     assert.match(answers, /^HTTP\/1\.1 400 /);
     assert.equal(answerCount(answers), 1);

@@ -35,7 +35,7 @@ const HOME_INTERFACES: InterfaceAddresses = {
 const families = Object.values(networkInterfaces()).flatMap((addresses) =>
   addresses?.map(({ family }) => family),
 );
-const hasIpv6 = families.includes('IPv6');
+const machineHasIpv6 = families.includes('IPv6');
 
 /** The addresses, then "absent" with the entries of `bind` that have none. */
 function summaryOf({ present, missing }: ReturnType<typeof resolveBind>): string {
@@ -83,14 +83,15 @@ for (const [bind, interfaces, expected] of rows) {
     assert.equal(summaryOf(resolveBind(bind, interfaces)), expected));
 }
 
-const LISTENED: readonly (readonly string[])[] = [
+const LISTENED_TOGETHER: readonly (readonly string[])[] = [
   ['0.0.0.0', '127.0.0.1', 'lo'],
   ['::', '0.0.0.0', '::1'],
   ['0.0.0.0', '::1'],
   ['127.0.0.1', '::ffff:127.0.0.1'],
 ];
-for (const bind of LISTENED) {
-  const skip = bind.some((address) => isIP(address) === 6) && !hasIpv6 ? 'no IPv6 on this machine' : false;
+for (const bind of LISTENED_TOGETHER) {
+  const needsIpv6 = bind.some((address) => isIP(address) === 6);
+  const skip = needsIpv6 && !machineHasIpv6 ? 'no IPv6 on this machine' : false;
   test(`bind ${bind.join(', ')} can be listened on`, { skip }, async (context) => {
     const under = new GatewayUnderTest().closeAtEndOf(context);
     assert.deepEqual(under.gateway.listen(bind, 0).refused, []);
@@ -103,13 +104,16 @@ test('a link-local address is left out with a note', () => {
 });
 
 test('IPv6 addresses alone can never be listened on where the kernel has no IPv6', () => {
-  const withoutIpv6 = false;
-  assert.equal(canNeverExist(['::1', 'fd00::2'], withoutIpv6), true);
-  for (const bind of [['::1', 'lo'], ['::1', '10.0.0.2'], ['::ffff:10.0.0.2'], ['all']])
-    assert.equal(canNeverExist(bind, withoutIpv6), false, bind.join());
-
-  const withIpv6 = true;
-  assert.equal(canNeverExist(['::1'], withIpv6), false);
+  const cases: readonly { bind: string[]; hasIpv6: boolean; expected: boolean }[] = [
+    { bind: ['::1', 'fd00::2'], hasIpv6: false, expected: true },
+    { bind: ['::1', 'lo'], hasIpv6: false, expected: false },
+    { bind: ['::1', '10.0.0.2'], hasIpv6: false, expected: false },
+    { bind: ['::ffff:10.0.0.2'], hasIpv6: false, expected: false },
+    { bind: ['all'], hasIpv6: false, expected: false },
+    { bind: ['::1'], hasIpv6: true, expected: false },
+  ];
+  for (const { bind, hasIpv6, expected } of cases)
+    assert.equal(canNeverExist(bind, hasIpv6), expected, bind.join());
 });
 
 const IPV4_AS_IPV6 = '0000:0000:0000:0000:0000:ffff:c0a8:0107';
@@ -131,11 +135,10 @@ for (const [client, listening, host, why] of clients) {
 }
 
 class ScriptedMachine {
-  /** If undefined, the system refuses to list them. */
+  /** While this is undefined, the system refuses to list the interfaces. */
   interfaces: InterfaceAddresses | undefined;
   readonly clock = new ManualClock();
-  /** The addresses that are listened on. */
-  readonly open: string[] = [];
+  readonly openAddresses: string[] = [];
   readonly logged: string[] = [];
   readonly listening: ListeningSockets;
 
@@ -151,8 +154,9 @@ class ScriptedMachine {
         return this.interfaces;
       },
       open: (address, port) => {
-        this.open.push(address);
-        return { port, close: () => this.open.splice(this.open.indexOf(address), 1) };
+        this.openAddresses.push(address);
+        const close = () => this.openAddresses.splice(this.openAddresses.indexOf(address), 1);
+        return { port, close };
       },
       log: (level, message) => this.logged.push(`${level} ${message}`),
     });
@@ -174,9 +178,9 @@ test('addresses that cannot be read for a while change nothing', () => {
   for (const interfaces of [undefined, undefined, eth0]) {
     machine.interfaces = interfaces;
     machine.clock.advance(10_000);
-    assert.deepEqual(machine.open, ['10.0.0.2']);
+    assert.deepEqual(machine.openAddresses, ['10.0.0.2']);
   }
-  // The first line has the level info: it names the address that is listened on.
+  // The first line is about the socket that was opened.
   const [, ...warnings] = machine.logged;
   assert.deepEqual(warnings, ['warn the network addresses cannot be read: Error: too many open files']);
 });
@@ -191,5 +195,6 @@ test('addresses that cannot be read for long do not fill the memory', async (t) 
 test('a stopped listener reads no addresses', () => {
   const machine = new ScriptedMachine(['lo', 'eth0'], { lo: [v4('127.0.0.1')] });
   machine.listening.stop();
-  assert.deepEqual([machine.clock.timers, machine.open], [0, []]);
+  assert.equal(machine.clock.timers, 0);
+  assert.deepEqual(machine.openAddresses, []);
 });

@@ -6,14 +6,14 @@ import { checkBody, contentTypeProblem, type ParsedBody, parseBody } from '../..
 import type { BodyName } from '../../src/protocol/actor/schemas.js';
 
 /** `checkBody` reads only these fields of a row in the table of operations. */
-const operationWith = (body: BodyName | undefined, isBodyRequired = true) => ({
+const operationWith = (body: BodyName | undefined, { isBodyRequired = true } = {}) => ({
   body,
   isBodyRequired,
   defaultBody: undefined,
 });
 const OPERATIONS = {
-  reboot: operationWith(undefined, false),
-  mute: operationWith('mute', false),
+  reboot: operationWith(undefined, { isBodyRequired: false }),
+  mute: operationWith('mute', { isBodyRequired: false }),
   volume: operationWith('volume'),
   port: operationWith('port'),
   balance: operationWith('balance'),
@@ -41,7 +41,7 @@ describe('content type', () => {
     ['application/json, text/plain', false],
   ];
   for (const [type, isAccepted] of rows) {
-    test(`${JSON.stringify(type)} is ${isAccepted ? 'accepted' : 'refused'}`, () =>
+    test(`the content type ${JSON.stringify(type)} is ${isAccepted ? 'accepted' : 'refused'}`, () =>
       assert.equal(contentTypeProblem(type)?.fault, isAccepted ? undefined : 'unsupported-type'));
   }
 });
@@ -115,8 +115,11 @@ describe('faults', () => {
   }
 
   test('a deeply nested body is refused, and overflows no stack', async () => {
-    const deep = `${'['.repeat(30_000)}${']'.repeat(30_000)}`;
-    for (const body of ['['.repeat(30_000), deep, `{"volume":${deep}}`, `{"${'x'.repeat(9)}":${deep}}`]) {
+    const unclosed = '['.repeat(30_000);
+    const deep = `${unclosed}${']'.repeat(30_000)}`;
+    const inKnownField = `{"volume":${deep}}`;
+    const inUnknownField = `{"xxxxxxxxx":${deep}}`;
+    for (const body of [unclosed, deep, inKnownField, inUnknownField]) {
       const decoded = await decodeBody('volume', body);
       assert.ok(!decoded.ok, body.slice(0, 20));
     }

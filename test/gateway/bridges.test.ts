@@ -29,8 +29,8 @@ const REBOOT_WITH_BODY: BridgeRequest = { operation: 'reboot', body: { now: true
 const MUTE_PATH = '/audio/outputs/sink-0/mute';
 
 describe('a request of a bridge', () => {
-  const under = GatewayUnderTest.up().closeAtEndOf({ after });
-  const ask = (request: BridgeRequest) => under.gateway.listener.bridgeRequest('discovery', request);
+  const node = GatewayUnderTest.up().closeAtEndOf({ after });
+  const ask = (request: BridgeRequest) => node.gateway.listener.bridgeRequest('discovery', request);
   const muteOutput = (name: string | undefined): BridgeRequest => ({ ...MUTE, params: { output: name } });
 
   const rows: readonly [what: string, request: BridgeRequest, http: HttpRequest, status: number][] = [
@@ -84,24 +84,24 @@ describe('a request of a bridge', () => {
     test(`a bridge that requests ${what} gets ${status} and the text of the HTTP answer`, async () => {
       const reply = await ask(request);
       assert.equal(reply.status, status, reply.body);
-      const httpAnswer = await under.fetch(http);
+      const httpAnswer = await node.fetch(http);
       assert.deepEqual(reply, { status: httpAnswer.status, body: httpAnswer.text });
     });
   }
 
   test('the refusal of a request for a disabled part names the key that enables it, as over HTTP', async (context) => {
-    const under = GatewayUnderTest.up(without('audio')).closeAtEndOf(context);
-    const reply = await under.gateway.listener.bridgeRequest('discovery', MUTE);
-    const http = await under.fetch(httpPost(MUTE_PATH));
+    const nodeWithoutAudio = GatewayUnderTest.up(without('audio')).closeAtEndOf(context);
+    const reply = await nodeWithoutAudio.gateway.listener.bridgeRequest('discovery', MUTE);
+    const http = await nodeWithoutAudio.fetch(httpPost(MUTE_PATH));
     assert.deepEqual(reply, { status: 404, body: http.text });
     assert.match(reply.body, /pulseaudio\.enabled/);
   });
 
   test('a backend that goes down is one message to a bridge: its state and the removals of its records', async (context) => {
-    const under = GatewayUnderTest.up().closeAtEndOf(context);
-    const { gateway, batches } = under;
-    under.requestFeed('mqtt', true);
-    under.requestFeed('mqtt', false);
+    const ownNode = GatewayUnderTest.up().closeAtEndOf(context);
+    const { gateway, batches } = ownNode;
+    // The second request confirms the batch with the whole state.
+    for (const isFirst of [true, false]) ownNode.requestFeed('mqtt', isFirst);
     batches.length = 0;
 
     gateway.listener.health('audio', { state: 'connecting', since: 1, restarts: 0 });
@@ -114,15 +114,16 @@ describe('a request of a bridge', () => {
   });
 
   test('when the service ends, a bridge is refused its requests, and still gets the changes that wait', async () => {
-    const { listener } = under.gateway;
-    under.requestFeed('mqtt', true);
+    const { listener } = node.gateway;
+    const isFirst = true;
+    node.requestFeed('mqtt', isFirst);
     const reboot = put('power.action', '', { action: 'reboot' });
     listener.changes([reboot]);
-    assert.equal(under.batches.length, 1, 'the bridge has not confirmed the first message');
-    const closed = under.gateway.close(1000);
+    assert.equal(node.batches.length, 1, 'the bridge has not confirmed the first message');
+    const closed = node.gateway.close(1000);
     assert.equal((await ask({ operation: 'server' })).status, 503);
     await closed;
-    assert.deepEqual(under.batches.at(-1), { bridge: 'mqtt', isWhole: false, changes: [reboot] });
+    assert.deepEqual(node.batches.at(-1), { bridge: 'mqtt', isWhole: false, changes: [reboot] });
   });
 });
 
@@ -149,11 +150,20 @@ class NodeWithBridge {
     this.feeds.sendNew(this.journal.apply(changes, 0));
   }
 
+  /** Requests the first batch, as a new thread of the bridge does. Returns its changes. */
+  requestFirst(): readonly Change[] | undefined {
+    return this.#requestFeed(true);
+  }
+
   /**
-   * Requests the next batch as the bridge's thread does, and so confirms the last one. With `isFirst` the
-   * thread is new, and confirms nothing. Returns the changes of the next batch, if one is sent.
+   * Requests the next batch, as the bridge's thread does, and so confirms the last one. Returns the changes
+   * of the next batch, if one is sent.
    */
-  requestFeed(isFirst = false): readonly Change[] | undefined {
+  requestNext(): readonly Change[] | undefined {
+    return this.#requestFeed(false);
+  }
+
+  #requestFeed(isFirst: boolean): readonly Change[] | undefined {
     const countBefore = this.batches.length;
     this.feeds.continueFeed(this.#bridge, isFirst, (batch) => this.batches.push(batch));
     return this.batches[countBefore]?.changes;
@@ -163,7 +173,7 @@ class NodeWithBridge {
 /** A node that has sent the whole state; the bridge has not confirmed it yet. */
 function nodeWithSlowBridge(): NodeWithBridge {
   const node = new NodeWithBridge();
-  node.requestFeed(true);
+  node.requestFirst();
   return node;
 }
 
@@ -171,38 +181,41 @@ describe('a bridge', () => {
   test('a bridge learns of the removal of a unit, even if the bridge is slow', () => {
     const unit = put('systemd.services', 'user/a', { name: 'a' });
     const unitRemoval = drop('systemd.services', 'user/a');
-    // The journal does not keep the removal of a unit. A bridge that has missed it gets the whole state.
-    for (const isSlow of [false, true]) {
-      const node = new NodeWithBridge();
-      node.change(unit);
-      node.requestFeed(true);
-      if (!isSlow) node.requestFeed();
-      node.change(unitRemoval);
-      if (isSlow) node.requestFeed();
-      const onlyTheRemoval: ChangeBatch = { isWhole: false, changes: [unitRemoval] };
-      const wholeStateWithoutUnit: ChangeBatch = { isWhole: true, changes: [AUDIO_UP, SERVED_ADDRESSES] };
-      assert.deepEqual(node.batches.at(-1), isSlow ? wholeStateWithoutUnit : onlyTheRemoval);
-    }
+
+    const node = new NodeWithBridge();
+    node.change(unit);
+    node.requestFirst();
+    node.requestNext();
+    node.change(unitRemoval);
+    assert.deepEqual(node.batches.at(-1), { isWhole: false, changes: [unitRemoval] });
+
+    const slow = new NodeWithBridge();
+    slow.change(unit);
+    slow.requestFirst();
+    slow.change(unitRemoval);
+    slow.requestNext();
+    // The journal does not keep the removal of a unit, so the slow bridge gets the whole state.
+    assert.deepEqual(slow.batches.at(-1), { isWhole: true, changes: [AUDIO_UP, SERVED_ADDRESSES] });
   });
 
   test('a bridge gets all records first, then changes, one message at a time', () => {
     const node = new NodeWithBridge();
     node.change(output(1), progress(1));
     assert.deepEqual(node.batches, [], 'the bridge has requested nothing');
-    node.requestFeed(true);
+    node.requestFirst();
     assert.deepEqual(node.batches, [{ isWhole: true, changes: [AUDIO_UP, SERVED_ADDRESSES, output(1)] }]);
     node.change(output(2));
     assert.equal(node.batches.length, 1, 'the bridge has not confirmed the first message');
-    assert.deepEqual(node.requestFeed(), [output(2)]);
-    assert.equal(node.requestFeed(), undefined, 'nothing has changed');
+    assert.deepEqual(node.requestNext(), [output(2)]);
+    assert.equal(node.requestNext(), undefined, 'nothing has changed');
     node.change(output(3), removal(2));
     assert.deepEqual(node.batches.at(-1), { isWhole: false, changes: [output(3), removal(2)] });
   });
 
   test('a bridge gets only the records that it needs', () => {
     const node = new NodeWithBridge('discovery');
-    assert.deepEqual(node.requestFeed(true), [SERVED_ADDRESSES]);
-    node.requestFeed();
+    assert.deepEqual(node.requestFirst(), [SERVED_ADDRESSES]);
+    node.requestNext();
     node.change(output(1), progress(1), AUDIO_CONNECTING);
     assert.equal(node.batches.length, 1);
     const served = put('served', '', { port: 1, addresses: [] });
@@ -213,14 +226,14 @@ describe('a bridge', () => {
   test('a new thread of a bridge gets nothing before its first request, and then also what has changed since the former thread ended', () => {
     const node = new NodeWithBridge();
     const formerBatches: ChangeBatch[] = [];
-    node.feeds.continueFeed('mqtt', true, (batch) => formerBatches.push(batch));
-    node.feeds.continueFeed('mqtt', false, (batch) => formerBatches.push(batch));
+    for (const isFirst of [true, false])
+      node.feeds.continueFeed('mqtt', isFirst, (batch) => formerBatches.push(batch));
     // The former thread has ended. The feed does not know this before the first request of the next thread.
     // So it still sends output 1 to the former thread, as that thread's second batch.
     node.change(output(1));
     node.change(output(2));
     assert.equal(node.batches.length, 0);
-    assert.deepEqual(node.requestFeed(true), [AUDIO_UP, SERVED_ADDRESSES, output(1), output(2)]);
+    assert.deepEqual(node.requestFirst(), [AUDIO_UP, SERVED_ADDRESSES, output(1), output(2)]);
     assert.equal(node.batches.at(-1)?.isWhole, true);
     assert.equal(formerBatches.length, 2, 'the former thread was sent only what it had requested');
   });
@@ -228,9 +241,9 @@ describe('a bridge', () => {
   test('a bridge with a new thread gets all records again, and none of the changes that waited', () => {
     const node = nodeWithSlowBridge();
     node.change(progress(1), output(1));
-    assert.deepEqual(node.requestFeed(true), [AUDIO_UP, SERVED_ADDRESSES, output(1)]);
+    assert.deepEqual(node.requestFirst(), [AUDIO_UP, SERVED_ADDRESSES, output(1)]);
     assert.equal(node.batches.at(-1)?.isWhole, true);
-    assert.equal(node.requestFeed(), undefined);
+    assert.equal(node.requestNext(), undefined);
   });
 });
 
@@ -238,10 +251,10 @@ describe('the changes that wait for a slow bridge', () => {
   test('a slow bridge gets the actions that it has missed, also with the whole state', () => {
     const node = new NodeWithBridge();
     node.change(put('systemd.services', 'user/a', { name: 'a' }));
-    node.requestFeed(true);
+    node.requestFirst();
     // The journal does not keep the removal of a unit, so the bridge needs the whole state.
     node.change(progress(1), drop('systemd.services', 'user/a'), progress(2));
-    assert.deepEqual(node.requestFeed(), [progress(1), progress(2), AUDIO_UP, SERVED_ADDRESSES]);
+    assert.deepEqual(node.requestNext(), [progress(1), progress(2), AUDIO_UP, SERVED_ADDRESSES]);
     assert.equal(node.batches.at(-1)?.isWhole, true);
   });
 
@@ -261,10 +274,10 @@ describe('the changes that wait for a slow bridge', () => {
       const node = nodeWithSlowBridge();
       for (let index = 0; index < CHANGES; index += 1) node.change(...changesOf(index));
       node.change(output(7));
-      assert.deepEqual(node.requestFeed(), actions.concat([AUDIO_UP, SERVED_ADDRESSES, output(7)]));
+      assert.deepEqual(node.requestNext(), actions.concat([AUDIO_UP, SERVED_ADDRESSES, output(7)]));
       assert.equal(node.batches.at(-1)?.isWhole, true);
       node.change(output(8));
-      assert.deepEqual(node.requestFeed(), [output(8)]);
+      assert.deepEqual(node.requestNext(), [output(8)]);
     });
   }
 });

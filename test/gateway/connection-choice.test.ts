@@ -19,6 +19,7 @@ for (const [bytes, peer, why] of ADDRESSES) {
     assert.equal(peerOf(new Uint8Array(bytes).buffer), peer));
 }
 
+/** Loopback is one side, and all other peers together are the other. */
 const LIMITS = { connections: 8, spare: 2, reservedPerSide: 2, perPeer: 3 };
 
 /**
@@ -43,7 +44,7 @@ class SimulatedConnection implements BoundedConnection {
   readonly isIdle = (): boolean => this.#isIdle;
 }
 
-/** Closes connections until there are not too many, as the server does. */
+/** Takes connections until there are not too many. The server closes those that it takes. */
 function takeAllSurplus(connections: Connections<SimulatedConnection>): readonly SimulatedConnection[] {
   const taken: SimulatedConnection[] = [];
   for (;;) {

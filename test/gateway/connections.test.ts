@@ -1,8 +1,9 @@
-// One connection under keep-alive, pipelining, slow, broken and abandoned requests, and streams: the process
-// must survive all of it.
+// Tests one connection with keep-alive and pipelining, with requests that are slow, broken or abandoned, and
+// with streams. The process must survive all of it.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
+import type { Answer } from '../../src/protocol/actor/commands.js';
 import { GatewayUnderTest } from './gateway-under-test.js';
 import { RawConnection, statusOf } from './raw-connection.js';
 import { put, sinkInput } from './scripted-backends.js';
@@ -23,8 +24,8 @@ function connect(): RawConnection {
   return connection;
 }
 
-/** Resolves when the gateway has read what the other connections have sent: it answers this later request. */
-async function gatewayHasRead(): Promise<void> {
+/** The gateway answers this request after it has read what the other connections have sent before. */
+async function untilGatewayHasRead(): Promise<void> {
   await gateway.fetch({ path: '/server' });
 }
 
@@ -33,6 +34,8 @@ const getRequest = (path: string): string => `GET ${path} HTTP/1.1\r\n${HOST}\r\
 const muteRequest = (headers: string): string => `POST /audio/server/mute HTTP/1.1\r\n${HOST}${headers}\r\n`;
 const JSON_TYPE = 'Content-Type: application/json\r\n';
 const UNMUTE_REQUEST = `${muteRequest(`${JSON_TYPE}Content-Length: 15\r\n`)}{"muted":false}`;
+/** The backend's answer to `GET /power/`. */
+const POWER_ANSWER: Answer = { ok: true, value: { text: '{"reboot":true,"power_off":true}' } };
 const statuses = (text: string): string[] => text.match(/(?<=HTTP\/1\.1 )\d{3}/g) ?? [];
 
 describe('one connection', () => {
@@ -48,7 +51,7 @@ describe('one connection', () => {
       getRequest('/power/'),
       getRequest('/server'),
     ];
-    gateway.backends.answer = { ok: true, value: { text: '{"reboot":true,"power_off":true}' } };
+    gateway.backends.answer = POWER_ANSWER;
     for (const [index, request] of requests.entries()) {
       connection.write(request);
       await connection.until((text) => statuses(text).length > index && text.includes('\r\n\r\n'));
@@ -70,9 +73,9 @@ describe('one connection', () => {
     const connection = connect().write(muteRequest(''));
     await gateway.backends.untilRequested(1);
     connection.write(getRequest('/server') + getRequest('/power/'));
-    await gatewayHasRead();
+    await untilGatewayHasRead();
     assert.equal(connection.received, '');
-    answer.resolve({ ok: true, value: { text: '{"reboot":true,"power_off":true}' } });
+    answer.resolve(POWER_ANSWER);
     const text = await connection.until((received) => statuses(received).length === 3);
     assert.deepEqual(statuses(text), ['202', '200', '200']);
   });
@@ -86,16 +89,17 @@ describe('one connection', () => {
       const answer = gateway.backends.hold();
       const connection = connect().write(request).end();
       await gateway.backends.untilRequested(1);
-      await gatewayHasRead();
-      answer.resolve({ ok: true, value: { text: '{"reboot":true,"power_off":true}' } });
+      await untilGatewayHasRead();
+      answer.resolve(POWER_ANSWER);
       assert.match(await connection.untilClosed(), /^HTTP\/1\.1 20[02] /);
     });
   }
 
+  // uWebSockets.js closes such a connection (exchange.ts).
   test('a connection with two commands in one packet is closed before either has an effect', async () => {
     const connection = connect().write(muteRequest('') + muteRequest(''));
     assert.equal(await connection.untilClosed(), '');
-    await gatewayHasRead();
+    await untilGatewayHasRead();
     assert.deepEqual(gateway.backends.requests, []);
   });
 });
@@ -148,9 +152,9 @@ describe('bodies', () => {
 
   test('a body that ends half-way reaches no backend', async () => {
     const connection = connect().write(`${muteRequest(`${JSON_TYPE}Content-Length: 14\r\n`)}{"muted"`);
-    await gatewayHasRead();
+    await untilGatewayHasRead();
     connection.destroy();
-    await gatewayHasRead();
+    await untilGatewayHasRead();
     assert.deepEqual(gateway.backends.requests, []);
   });
 });
@@ -171,7 +175,7 @@ function wholeChunks(text: string): string {
   }
 }
 
-test('each event is the end of a chunk of its stream, because some clients wait for the end of a chunk', async () => {
+test('each event of a stream ends where a chunk ends, because some clients wait for the end of a chunk', async () => {
   const consumer = connect().write(getRequest('/events?types=audio.updated'));
   await consumer.until((text) => wholeChunks(text).endsWith('data: "connected"\n\n'));
   for (const id of [17, 18]) {
@@ -181,6 +185,7 @@ test('each event is the end of a chunk of its stream, because some clients wait 
   }
 });
 
+// These tests assert nothing themselves, because `afterEach` checks that the gateway still serves.
 describe('a client that leaves', () => {
   for (const [when, request] of [
     ['while a backend carries out its command', muteRequest('')],
@@ -191,14 +196,14 @@ describe('a client that leaves', () => {
       const connection = connect().write(request);
       await gateway.backends.untilRequested(1);
       connection.destroy();
-      await gatewayHasRead();
+      await untilGatewayHasRead();
       answer.resolve({ ok: true, value: { text: '{}' } });
     });
   }
 
   test('a client may leave in the middle of the head of its request', async () => {
     connect().write('GET /audio HTTP/1.1\r\nHo').destroy();
-    await gatewayHasRead();
+    await untilGatewayHasRead();
   });
 });
 
@@ -211,7 +216,7 @@ describe('an idle connection', () => {
   ];
   for (const [what, request] of IDLE_AFTER) {
     test(`an idle connection ends some time after ${what}, and the answer says how long it may be used`, async () => {
-      gateway.backends.answer = { ok: true, value: { text: '{"reboot":true,"power_off":true}' } };
+      gateway.backends.answer = POWER_ANSWER;
       const connection = connect().write(request);
       const answer = await connection.untilClosed();
       assert.match(answer, /\r\nKeep-Alive: timeout=8\r\n/);
@@ -245,7 +250,8 @@ describe("a request's head", () => {
     ['bytes that are not ASCII', getRequest('/\xff\xfe'), 404],
   ];
   for (const [what, request, status] of rows)
-    test(`${what}: ${status}`, async () => assert.equal(await statusOf(gateway.port, request), status));
+    test(`a request with ${what} gets the status ${status}`, async () =>
+      assert.equal(await statusOf(gateway.port, request), status));
 
   test('a line break in a name of the path reaches no header', async () => {
     const request = `PUT /audio/outputs/a%0d%0aX-Evil:%201/mute HTTP/1.1\r\n${HOST}\r\n`;

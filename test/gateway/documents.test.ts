@@ -52,6 +52,7 @@ const unit = (key: string, value: string, rank: number) => put('systemd.services
 test('records of a backend that is not up are not read, and the problem gives the reason', () => {
   const under = new DocumentsUnderTest();
   under.apply(client('1', 'a'));
+  // The quotation mark shows that no reason follows.
   assert.match(JSON.stringify(under.documents.responseTo('audio.clients')), /Backend audio is connecting"/);
   under.setHealth('audio', 'up');
   assert.equal(under.text('audio.clients'), '["a"]');
@@ -136,7 +137,7 @@ interface FirstHealth {
   readonly title: string;
   readonly state: BackendState;
   readonly detail?: string;
-  /** True if a GET may be answered now. */
+  /** True if a GET waits no longer. */
   readonly isReport: boolean;
 }
 const FIRST_HEALTH: readonly FirstHealth[] = [
@@ -172,7 +173,8 @@ for (const { title, state, detail, isReport } of FIRST_HEALTH) {
     under.setHealth('audio', state, detail);
     await new Promise((resolve) => setImmediate(resolve));
     assert.equal(isSettled, isReport);
-    assert.equal(under.documents.waitForFirstHealth('audio') === undefined, isReport);
+    const isWaitOver = under.documents.waitForFirstHealth('audio') === undefined;
+    assert.equal(isWaitOver, isReport);
     assert.ok(under.documents.waitForFirstHealth('systemd'), 'another backend is waited for');
   });
 }

@@ -101,7 +101,7 @@ export class GatewayUnderTest {
     bind = ['127.0.0.1'],
     clock = systemClock,
     page = PAGE,
-    // There is no such socket, because no test may ask the Avahi of this machine.
+    // This socket does not exist, so that no test asks the Avahi of this machine.
     avahiSocket = '/nowhere/socket',
   }: Options = {}) {
     const hostnameNow = (): string => this.hostname;
@@ -136,10 +136,10 @@ export class GatewayUnderTest {
     settings: RouteSettings = SETTINGS,
     options: Pick<Options, 'bind' | 'clock' | 'avahiSocket'> = {},
   ): GatewayUnderTest {
-    const under = new GatewayUnderTest({ settings, ...options });
+    const gatewayUnderTest = new GatewayUnderTest({ settings, ...options });
     const enabled = BACKENDS.filter((backend) => settings[backend].enabled);
-    bringUp(under.gateway.listener, enabled);
-    return under;
+    bringUp(gatewayUnderTest.gateway.listener, enabled);
+    return gatewayUnderTest;
   }
 
   /** Requests changes as the thread of a subscriber does. `isFirst`: the thread has just begun. */

@@ -15,6 +15,10 @@ import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { RawConnection } from './raw-connection.js';
 
 const NAME = 'kitchen-2.local';
+/** These times are those of src/gateway/avahi-names.ts. */
+const DEADLINE_MS = 1000;
+const AVAHI_NAME_MS = 10_000;
+const OTHER_NAME_MS = 1000;
 
 class ScriptedAvahi {
   readonly #folder = temporaryFolder();
@@ -73,10 +77,10 @@ test('Avahi is asked for names below .local only, and once for all who wait', as
 test('Avahi is asked again after a time, and sooner about a name that it did not give', async (t) => {
   const { clock, names } = withScriptedAvahi(t);
   await names.ask();
-  clock.advance(2000);
+  clock.advance(2 * OTHER_NAME_MS);
   assert.equal(names.has(NAME), true);
   assert.equal(names.has('other.local'), undefined);
-  clock.advance(10_000);
+  clock.advance(AVAHI_NAME_MS);
   assert.equal(names.has(NAME), undefined);
 });
 
@@ -99,7 +103,7 @@ test('the question to an Avahi that hangs ends at a deadline without a name, and
   avahi.answer = undefined;
   const answered = names.ask();
   await until('Avahi has the question', () => avahi.questions.length === 1);
-  clock.advance(1000);
+  clock.advance(DEADLINE_MS);
   await answered;
   assert.equal(names.has(NAME), false);
 
@@ -165,9 +169,10 @@ test('a client that leaves while Avahi is asked is forgotten', async (t) => {
   const leaving = new RawConnection(under.port).write(mute);
   await until('Avahi is asked', () => avahi.questions.length > 0);
   leaving.destroy();
-  const waiting = new RawConnection(under.port).write(mute);
-  await waiting.until((text) => text.startsWith('HTTP/1.1 403 '));
-  waiting.destroy();
+  const staying = new RawConnection(under.port).write(mute);
+  // Avahi gives no answer, so the node does not have the name.
+  await staying.until((text) => text.startsWith('HTTP/1.1 403 '));
+  staying.destroy();
   assert.deepEqual(under.backends.requests, []);
   assert.deepEqual(under.logged, []);
 });

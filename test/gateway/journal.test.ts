@@ -14,6 +14,9 @@ const CLIENT = client('0', 'x');
 const MPV = put('players', 'mpv', 1);
 const POSITION = put('players.position', 'mpv', 1);
 
+/** The time of all changes. No test depends on it. */
+const CHANGED_AT = 0;
+
 const SIGNS = { record: '+', removal: '-', action: '!' };
 
 /** Sequence number, sign, key, `=` and text: `2-7="a"`. An action has an empty key: `3!=1`. */
@@ -24,7 +27,7 @@ class JournalUnderTest {
   readonly journal = new Journal();
 
   apply(...changes: Change[]): string {
-    return this.journal.apply(changes, 0).map(textOf).join(' ');
+    return this.journal.apply(changes, CHANGED_AT).map(textOf).join(' ');
   }
 
   entries(sequence = 0): string {
@@ -82,34 +85,34 @@ const HISTORIES: readonly Row[] = [
 ];
 for (const [name, batches, expected] of HISTORIES) {
   test(name, () => {
-    const under = new JournalUnderTest();
-    for (const batch of batches) under.apply(...batch);
-    assert.equal(under.entries(), expected);
+    const underTest = new JournalUnderTest();
+    for (const batch of batches) underTest.apply(...batch);
+    assert.equal(underTest.entries(), expected);
   });
 }
 
 test('a batch has the newest text of each record, in order', () => {
-  const under = new JournalUnderTest();
-  const batch = under.apply(client('1', 'a'), client('2', 'b'), progress(1), client('1', 'c'));
+  const underTest = new JournalUnderTest();
+  const batch = underTest.apply(client('1', 'a'), client('2', 'b'), progress(1), client('1', 'c'));
   assert.equal(batch, '2+2="b" 3!=1 4+1="c"');
 });
 
 test('a record keeps the sequence number of its first entry, however it changes', () => {
   const { journal } = new JournalUnderTest();
-  journal.apply([client('1', 'a'), client('2', 'b')], 0);
-  journal.apply([client('1', 'c')], 0);
+  journal.apply([client('1', 'a'), client('2', 'b')], CHANGED_AT);
+  journal.apply([client('1', 'c')], CHANGED_AT);
   const firstSequences = [...journal.records('audio.clients')].map(
     ({ key, firstSequence }) => `${key} ${firstSequence}`,
   );
   assert.deepEqual(firstSequences, ['1 1', '2 2']);
 });
 
-test('a change that is applied while the journal is read is read, too', () => {
+test('a reading of the journal includes the changes that are applied meanwhile', () => {
   const { journal } = new JournalUnderTest();
-  journal.apply([client('1', 'a'), client('2', 'b')], 0);
+  journal.apply([client('1', 'a'), client('2', 'b')], CHANGED_AT);
   const read = journal.entriesAfter(0)[Symbol.iterator]();
   assert.equal(read.next().value?.key, '1');
-  journal.apply([client('1', 'c'), client('3', 'd')], 0);
+  journal.apply([client('1', 'c'), client('3', 'd')], CHANGED_AT);
   const reads = [read.next(), read.next(), read.next(), read.next()];
   const keys = reads.map(({ value, done }) => (done ? 'end' : value?.key));
   assert.deepEqual(keys, ['2', '1', '3', 'end']);
@@ -117,7 +120,7 @@ test('a change that is applied while the journal is read is read, too', () => {
 
 test('a backend that goes down loses the records whose removal has an event, and keeps the others', () => {
   const { journal } = new JournalUnderTest();
-  journal.apply([client('1', 'a'), put('audio.outputs', '3', 'x'), put('audio.server', '', 's')], 0);
+  journal.apply([client('1', 'a'), put('audio.outputs', '3', 'x'), put('audio.server', '', 's')], CHANGED_AT);
   assert.deepEqual(journal.dropsWhenAway('audio'), [drop('audio.outputs', '3'), removal('1')]);
   assert.deepEqual(journal.dropsWhenAway('systemd'), []);
 });
@@ -140,8 +143,9 @@ const KEPT: readonly (readonly [
 for (const [name, changesOf, kept] of KEPT) {
   test(`the latest ${kept} ${name} are kept, and a cursor before the forgotten ones cannot continue`, () => {
     const { journal } = new JournalUnderTest();
+    // Some changes must be forgotten. Where nothing is kept, a few rounds suffice.
     const rounds = kept === 0 ? 3 : kept + 10;
-    for (let index = 0; index < rounds; index += 1) journal.apply(changesOf(index), 0);
+    for (let index = 0; index < rounds; index += 1) journal.apply(changesOf(index), CHANGED_AT);
 
     const entries = [...journal.entriesAfter(0)];
     assert.equal(entries.length, kept);
@@ -156,12 +160,12 @@ for (const [name, changesOf, kept] of KEPT) {
 }
 
 test('a removal without an event is returned once, and a reader that missed it cannot continue', () => {
-  const under = new JournalUnderTest();
-  under.apply(put('systemd.services', 'a', 1), put('systemd.services', 'b', 2));
-  assert.equal(under.apply(drop('systemd.services', 'a')), '3-a=1');
-  assert.equal(under.entries(), '2+b=2');
+  const underTest = new JournalUnderTest();
+  underTest.apply(put('systemd.services', 'a', 1), put('systemd.services', 'b', 2));
+  assert.equal(underTest.apply(drop('systemd.services', 'a')), '3-a=1');
+  assert.equal(underTest.entries(), '2+b=2');
   const isService = (collection: string) => collection === 'systemd.services';
-  const { journal } = under;
+  const { journal } = underTest;
   assert.deepEqual(
     [journal.isCompleteAfter(2, isService), journal.isCompleteAfter(3, isService)],
     [false, true],
@@ -171,15 +175,15 @@ test('a removal without an event is returned once, and a reader that missed it c
 
 test('removals do not push actions out of the journal', () => {
   const { journal } = new JournalUnderTest();
-  journal.apply([progress(1)], 0);
-  for (let n = 0; n < 3000; n += 1) journal.apply([client('1', n), removal('1')], 0);
+  journal.apply([progress(1)], CHANGED_AT);
+  for (let n = 0; n < 3000; n += 1) journal.apply([client('1', n), removal('1')], CHANGED_AT);
   assert.ok(journal.isCompleteAfter(0, (collection) => collection === 'upgrade.progress'));
   assert.equal([...journal.entriesAfter(0)][0]?.kind, 'action');
 });
 
 test('a record is kept however often another one changes', () => {
-  const under = new JournalUnderTest();
-  under.apply(client('1', 'a'));
-  for (let n = 0; n < 5000; n += 1) under.apply(put('audio.outputs', '2', n));
-  assert.equal(under.entries(), '1+1="a" 5001+2=4999');
+  const underTest = new JournalUnderTest();
+  underTest.apply(client('1', 'a'));
+  for (let n = 0; n < 5000; n += 1) underTest.apply(put('audio.outputs', '2', n));
+  assert.equal(underTest.entries(), '1+1="a" 5001+2=4999');
 });

@@ -7,8 +7,10 @@ import { GatewayUnderTest } from './gateway-under-test.js';
 
 /** docs/development/bounds.md: answers of backends that are kept, for their tags. */
 const ANSWERS_KEPT = 32;
+/** Question N requests N lines of the log. */
+const LAST_QUESTION = ANSWERS_KEPT + 1;
 
-test('one answer more than the gateway keeps makes it forget the tag of the oldest, and of no other', async (t) => {
+test('if there is one answer more than the gateway keeps, it forgets the tag of the oldest answer, and no other tag', async (t) => {
   const under = GatewayUnderTest.up().closeAtEndOf(t);
   under.backends.answer = { ok: true, value: { text: '[]' } };
   const requestLog = (lines: number, tag = '') =>
@@ -17,19 +19,16 @@ test('one answer more than the gateway keeps makes it forget the tag of the olde
       headers: { 'If-None-Match': tag },
     });
   const tags = new Map<number, string>();
-  for (let lines = 1; lines <= ANSWERS_KEPT + 1; lines += 1)
+  for (let lines = 1; lines <= LAST_QUESTION; lines += 1)
     tags.set(lines, String((await requestLog(lines)).headers.etag));
 
-  // The known questions come first, because each unknown one makes the gateway forget another. They come in
-  // reverse order, so that the newest question becomes the one that was asked longest ago.
-  for (let lines = ANSWERS_KEPT + 1; lines > 1; lines -= 1)
+  // Question 1 is forgotten. The other questions come before it, because the answer to a forgotten question
+  // makes the gateway forget another one. They come in reverse order, so that LAST_QUESTION becomes the
+  // oldest.
+  for (let lines = LAST_QUESTION; lines > 1; lines -= 1)
     assert.equal((await requestLog(lines, tags.get(lines))).status, 304, `lines=${lines}`);
-  // The gateway has forgotten question 1. The answer to it makes the gateway forget the newest question.
   assert.equal((await requestLog(1, tags.get(1))).status, 200);
-  assert.equal(
-    (await requestLog(ANSWERS_KEPT + 1, tags.get(ANSWERS_KEPT + 1))).status,
-    200,
-    'its question is the oldest now',
-  );
+  const forgotten = await requestLog(LAST_QUESTION, tags.get(LAST_QUESTION));
+  assert.equal(forgotten.status, 200, 'question 1 has taken its place');
   assert.equal((await requestLog(2, tags.get(2))).status, 304);
 });

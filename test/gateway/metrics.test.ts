@@ -67,6 +67,7 @@ test('requests are counted by operation and status, and requests without a route
   const under = GatewayUnderTest.up().closeAtEndOf(t);
   await under.fetch({ path: '/server' });
   await under.fetch({ path: '/server' });
+  // This body has no content type, so the answer is 415.
   await under.fetch({ method: 'POST', path: '/audio/outputs/x/mute', body: '{' });
   await under.fetch({ path: '/nowhere' });
   // The first request for metrics is counted in the answer to the second.

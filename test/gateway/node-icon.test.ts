@@ -28,9 +28,12 @@ interface Manifest {
 
 const manifestFor = (node: string): Manifest => JSON.parse(fileFor(node, '.webmanifest').toString());
 
+/** JSON must escape some of these characters, and `$&` means the match to `String.replace`. */
+const AWKWARD_NAME = 'a "quoted" \\ name $&';
+
 describe('the files of the page that are made for a node', () => {
   test('the manifest has the name of the node, and an identity of its own', () => {
-    for (const name of ['kitchen', 'a "quoted" \\ name $&'])
+    for (const name of ['kitchen', AWKWARD_NAME])
       assert.deepEqual([manifestFor(name).name, manifestFor(name).short_name], [name, name]);
     assert.notEqual(manifestFor('kitchen').id, manifestFor('attic').id);
   });
@@ -59,7 +62,7 @@ describe('the files of the page that are made for a node', () => {
     assert.ok(kinds.includes('PLTE'));
   });
 
-  test('the script is the same on every node', () => {
+  test('the script is the same on every node, so none is made for a node', () => {
     assert.equal(fileForNode('app-1.js', Buffer.from(''), 'kitchen'), undefined);
   });
 });

@@ -32,7 +32,7 @@ test('this machine has a name, a platform and a system', () => {
   assert.match(info.platform, /^linux\/(amd64|arm64|arm)$/);
   assert.notEqual(info.hostname, '');
   assert.notEqual(info.osVersion, '');
-  // No limit can be higher than the kernel's maximum for one process.
+  // The kernel's limit is always lower than this. A limit that was not found would be infinite.
   const descriptorsMax = Number(info.descriptorsMax);
   assert.ok(descriptorsMax > 0 && descriptorsMax < 2 ** 31, `${descriptorsMax} descriptors`);
 });

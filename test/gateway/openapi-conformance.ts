@@ -1,5 +1,5 @@
-// Checks the status, content type and schema of answers against the OpenAPI document of the same daemon. The
-// gateway's own router takes no part in it.
+// Checks the status, content type and schema of answers against the OpenAPI document of the same daemon. It
+// finds the operation of a request without the gateway's router.
 
 import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
@@ -28,7 +28,10 @@ export class Conformance {
     this.#ajv.addFormat('date-time', (value: string) => !Number.isNaN(Date.parse(value)));
   }
 
-  /** @throws {AssertionError} when the document does not describe the answer. */
+  /**
+   * A request whose operation is not in the document is not checked.
+   * @throws {AssertionError} when the operation is in the document, but the answer is not
+   */
   check(method: string, path: string, { status, headers, text }: HttpAnswer): void {
     const operation = operationFor(this.#document, method, path);
     if (operation === undefined) return;
@@ -43,7 +46,7 @@ export class Conformance {
     assert.ok(isDescribed, `${method} ${path}: ${type} is not in the document`);
     const reference = described.content[type]?.schema?.$ref;
     if (reference === undefined) return;
-    // References within the components resolve only in a schema that itself holds the components.
+    // The components refer to each other. Ajv resolves this only in a schema that contains all of them.
     const { components } = this.#document;
     const validate = this.#validators.get(reference) ?? this.#ajv.compile({ $ref: reference, components });
     this.#validators.set(reference, validate);
@@ -52,13 +55,15 @@ export class Conformance {
   }
 }
 
-/** The operation that serves a path, found without the gateway's router. */
+const withoutFinalSlash = (path: string): string => path.replace(/\/$/, '');
+
+/** The operation of a request; undefined if the document has none. */
 function operationFor(document: OpenApi, method: string, path: string): Operation | undefined {
-  const bare = (path.split('?')[0] ?? '').replace(/\/$/, '');
+  const pathWithoutQuery = withoutFinalSlash(path.split('?')[0] ?? '');
   for (const [template, operations] of Object.entries(document.paths)) {
-    const bareTemplate = template.replace(/\/$/, '').replaceAll('.', '\\.');
-    const pattern = bareTemplate.replace(/\{\w+\}/g, '[^/]+');
-    if (new RegExp(`^${pattern}$`).test(bare))
+    const escapedTemplate = withoutFinalSlash(template).replaceAll('.', '\\.');
+    const pattern = escapedTemplate.replace(/\{\w+\}/g, '[^/]+');
+    if (new RegExp(`^${pattern}$`).test(pathWithoutQuery))
       return operations[method === 'HEAD' ? 'get' : method.toLowerCase()];
   }
   return undefined;

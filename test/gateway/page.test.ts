@@ -1,6 +1,6 @@
 // Tests the page's routes (docs/http-api.md, "The page") over real HTTP: the bytes that a client gets, how
-// long the client may keep them, and which sites may frame the page. Also tests the answer to a request by a
-// name that is not the node's. test/contract/access.test.ts tests which requests are refused.
+// long the client may keep them, and which sites may frame the page. It also tests the answer to a request
+// by a name that is not the node's. test/contract/access.test.ts tests which requests are refused.
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
@@ -29,10 +29,15 @@ describe('the page', () => {
     });
   }
 
-  /** Pairs of a prefix and the path. A proxy may put the prefix before the path; '' stands for no proxy. */
-  const withPrefixes = (path: string) => ['', '/kitchen'].map((prefix) => [prefix, path] as const);
-  for (const [prefix, path] of [...withPrefixes('/'), ...withPrefixes('/ui/')]) {
-    test(`GET ${path}, seen by a browser as ${prefix}${path}, is permanently redirected to ${prefix}/ui`, async () => {
+  /** A browser may request a path with a prefix from a proxy, which requests it without the prefix. */
+  const redirects = [
+    { prefix: '', path: '/' },
+    { prefix: '/kitchen', path: '/' },
+    { prefix: '', path: '/ui/' },
+    { prefix: '/kitchen', path: '/ui/' },
+  ];
+  for (const { prefix, path } of redirects) {
+    test(`GET ${path}, for which a browser requests ${prefix}${path}, is permanently redirected to ${prefix}/ui`, async () => {
       const { status, headers } = await gateway.fetch({ path });
       assert.equal(status, 308);
       const { pathname } = new URL(headers.location ?? '', `http://node${prefix}${path}`);
@@ -52,6 +57,7 @@ describe('the page', () => {
     });
   }
 
+  /** `text` is the file in this coding (`PAGE` in gateway-under-test.ts). */
   const encodings: readonly [accepted: string, coding: string | undefined, text: string][] = [
     ['gzip, deflate, br', 'br', 'br 1'],
     ['gzip, deflate', 'gzip', 'gzip 1'],
@@ -121,11 +127,11 @@ describe('the sites that may frame the page', () => {
 });
 
 test('a page that a client has stored is sent anew after a reload that changes who may frame it', async (context) => {
-  const under = GatewayUnderTest.up().closeAtEndOf(context);
-  const storedTag = (await under.fetch({ path: '/ui' })).headers.etag ?? '';
+  const gateway = GatewayUnderTest.up().closeAtEndOf(context);
+  const storedTag = (await gateway.fetch({ path: '/ui' })).headers.etag ?? '';
   const api = { ...SETTINGS.api, cors: { origins: ['https://home.example'] } };
-  under.gateway.reconfigure({ ...SETTINGS, api, bind: ['127.0.0.1'] }, []);
-  const revalidated = await under.fetch({ path: '/ui', headers: { 'If-None-Match': storedTag } });
+  gateway.gateway.reconfigure({ ...SETTINGS, api, bind: ['127.0.0.1'] }, []);
+  const revalidated = await gateway.fetch({ path: '/ui', headers: { 'If-None-Match': storedTag } });
   assert.equal(revalidated.status, 200);
   assert.match(
     String(revalidated.headers['content-security-policy']),
@@ -134,9 +140,10 @@ test('a page that a client has stored is sent anew after a reload that changes w
 });
 
 const FIREFOX = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
-const CHROMIUM = `${FIREFOX.replace('*/*', 'image/avif,image/webp,*/*')},application/signed-exchange;q=0.7`;
+const CHROMIUM =
+  'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8,application/signed-exchange;q=0.7';
 
-describe('a client that prefers a page', () => {
+describe('the Accept header of a client says whether it prefers a page', () => {
   const rows: readonly [accept: string, isPreferred: boolean, client: string][] = [
     [FIREFOX, true, 'Firefox'],
     [CHROMIUM, true, 'Chromium'],
@@ -174,6 +181,7 @@ describe('a refused name', () => {
   test('a refused name that is markup is shown as text', async () => {
     const { text } = await ask('<script>alert("1")</script>', FIREFOX, `/'"><img>`);
     assert.doesNotMatch(text, /<script|<img/);
+    // The double quotes are in the name, and the single quote is in the path.
     assert.doesNotMatch(text, /"1"/);
     assert.doesNotMatch(text, /'/);
   });

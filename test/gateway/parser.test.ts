@@ -21,11 +21,11 @@ const natives: Natives = await import(new URL('../../../packaging/natives.mjs', 
  */
 const isNewerParser = natives.hasNative(24, process.arch, natives.thisGlibc());
 
-const START = 'POST /power/reboot HTTP/1.1\r\n';
+const REQUEST_LINE = 'POST /power/reboot HTTP/1.1\r\n';
 const HEADS: readonly (readonly [what: string, head: string])[] = [
-  ['without any header', `${START}\r\n`],
-  ['with a lone line feed', `${START}Host: 127.0.0.1\nAccept: x\r\n\r\n`],
-  ['with a blank before the colon', `${START}Host : 127.0.0.1\r\n\r\n`],
+  ['without any header', `${REQUEST_LINE}\r\n`],
+  ['with a lone line feed', `${REQUEST_LINE}Host: 127.0.0.1\nAccept: x\r\n\r\n`],
+  ['with a blank before the colon', `${REQUEST_LINE}Host : 127.0.0.1\r\n\r\n`],
 ];
 
 const under = GatewayUnderTest.up(SETTINGS).closeAtEndOf({ after });

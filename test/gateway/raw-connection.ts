@@ -1,5 +1,5 @@
-// A TCP connection to the gateway that sends exactly the given bytes, for requests that no HTTP client would
-// send.
+// A TCP connection to the gateway that sends the bytes of a test as they are, for requests that no HTTP
+// client would send.
 
 import { connect, type Socket } from 'node:net';
 
@@ -18,7 +18,7 @@ export class RawConnection {
       this.#received += text;
       this.#onChange?.();
     });
-    // The other end may close with a reset; the tests look at the bytes received before it.
+    // The other end may reset the connection. Tests use only the bytes received before the reset.
     this.#socket.on('error', () => this.#socket.destroy());
     this.#socket.on('close', () => {
       this.#closed = true;

@@ -4,6 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ChildName } from '../../src/protocol/actor/backends.js';
 import { EventConsumer } from '../consumer/consumer.js';
 import { until } from '../until.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
@@ -11,6 +12,8 @@ import { put, sink } from './scripted-backends.js';
 
 /** The addresses stay the same in all settings. */
 const bind = ['127.0.0.1'];
+/** The child whose settings change. Its thread has been stopped. */
+const STOPPED: readonly ChildName[] = ['systemd'];
 const SERVICE = { scope: 'user', running: true, enabled: true, exists: true };
 const unit = (name: string) => put('systemd.services', `user/${name}`, { ...SERVICE, name });
 
@@ -23,7 +26,7 @@ test('a child that is started anew loses its old records, health and answers', a
   const eventsBefore = stream.events.length;
   const outputs = await under.json('/audio/outputs');
 
-  under.gateway.reconfigure({ ...SETTINGS, bind }, ['systemd']);
+  under.gateway.reconfigure({ ...SETTINGS, bind }, STOPPED);
   // The new child is not up yet. The answer waits for it, and must not have the old records.
   const answerOfNewChild = under.json('/services');
   listener.changes([unit('kept.service')]);
@@ -45,7 +48,7 @@ test('a disabled child is in no answer any more, and a request that waits for it
   await under.fetch({ path: '/health' });
 
   const systemd = { ...SETTINGS.systemd, enabled: false };
-  under.gateway.reconfigure({ ...SETTINGS, systemd, bind }, ['systemd']);
+  under.gateway.reconfigure({ ...SETTINGS, systemd, bind }, STOPPED);
   assert.equal((await waiting).status, 503);
   assert.equal((await under.fetch({ path: '/services/user/a.service/start', method: 'POST' })).status, 404);
   const { backends } = (await under.json('/health')) as { backends: object };

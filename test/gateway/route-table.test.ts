@@ -1,6 +1,6 @@
 // Tests which route a path has: slashes, percent-encoding and names with odd characters. For each route,
 // docs/http-api.md has a command, which this file makes of the table of routes. The command's body must fit
-// the route's schema. Paths that are not configured: contract/access.test.ts.
+// the route's schema. contract/access.test.ts tests paths that are not configured.
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -55,7 +55,7 @@ const LISTED = ROUTES.filter(({ kind }) => kind !== 'page');
 
 const commandList = (): string => LISTED.map((route) => `    ${commandOf(route)}\n`).join('');
 
-test('docs has a command for each route; TONEARM_UPDATE_GOLDEN=1 writes them anew', () => {
+test('docs/http-api.md has a command for each route; TONEARM_UPDATE_GOLDEN=1 writes them anew', () => {
   const document = readFileSync(DOCUMENT, 'utf8');
   const [textBefore, fromListOn = '', ...otherBegins] = document.split(BEGIN);
   const [listed, textAfter, ...otherEnds] = fromListOn.split(END);
@@ -65,7 +65,7 @@ test('docs has a command for each route; TONEARM_UPDATE_GOLDEN=1 writes them ane
   else assert.equal(listed, commandList());
 });
 
-test('the bodies of the commands in docs fit the schemas, and their paths name every parameter', () => {
+test('the bodies of the commands in docs/http-api.md fit the schemas, and their paths name every parameter', () => {
   for (const [name, example] of Object.entries(EXAMPLES))
     assert.ok(Check(BODIES[name as BodyName], example), name);
   const used = new Set(LISTED.flatMap(({ path }) => parametersOf(path)));
@@ -74,7 +74,7 @@ test('the bodies of the commands in docs fit the schemas, and their paths name e
 
 const router = new Router(ROUTES, SETTINGS);
 
-/** `PATH key=value`, or the problem's code. */
+/** The path of the route with its parameters, as `PATH key=value`, or the fault. */
 function outcomeOf(path: string): string {
   const match = router.match(path);
   if (!match.ok) return match.error.fault;

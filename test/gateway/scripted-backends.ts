@@ -54,6 +54,7 @@ export class ScriptedBackends implements Backends {
     this.watched.push(isWatched);
   }
 
+  /** The thread is this process's main thread, so that /proc has its CPU time. */
   threads(): ReadonlyMap<ChildName, ThreadReport> {
     return new Map([['audio', { tid: process.pid, heapBytes: 4096 }]]);
   }

@@ -11,7 +11,7 @@ import { until } from '../until.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { RawConnection } from './raw-connection.js';
 
-test("a port that another gateway listens on is refused, not shared, with the kernel's reason", async (context) => {
+test("a gateway cannot listen on a port on which another gateway listens, and the reason is the kernel's", async (context) => {
   const first = GatewayUnderTest.up().closeAtEndOf(context);
   const second = GatewayUnderTest.up().closeAtEndOf(context);
   // At 127.0.0.1 the kernel has chosen a free port for each gateway, so the two ports differ. Here both

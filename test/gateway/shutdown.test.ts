@@ -65,7 +65,7 @@ describe('the end of the service', () => {
     assert.equal(node.clock.timers, 0);
   });
 
-  test('the ending service sends "bye" after the answers under way, and leaves streams the remaining time', async () => {
+  test('at its end the service ends streams after the answers under way, and leaves slow streams the remaining time', async () => {
     const node = new ShutdownUnderTest();
     const stalled = node.consumer('', { capacity: 0 }).connection;
     const quick = node.consumer().connection;

@@ -189,6 +189,8 @@ for (const [what, error, status, code] of [
 
 /** uWebSockets.js throws when it gets this value. The types forbid it, so only a defect can lead to it. */
 const UNWRITABLE = {} as never;
+/** The stream parses the records of backends, and fails at this one. */
+const UNPARSABLE_JSON = '{';
 
 const DEFECTS: readonly (readonly [what: string, path: string, cause: (under: GatewayUnderTest) => void])[] =
   [
@@ -203,7 +205,9 @@ const DEFECTS: readonly (readonly [what: string, path: string, cause: (under: Ga
       'a stream that fails after its beginning',
       '/events?snapshot=1',
       ({ gateway }) =>
-        gateway.listener.changes([{ kind: 'put', collection: 'backends', key: 'audio', json: '{' }]),
+        gateway.listener.changes([
+          { kind: 'put', collection: 'backends', key: 'audio', json: UNPARSABLE_JSON },
+        ]),
     ],
   ];
 for (const [what, path, cause] of DEFECTS) {
@@ -219,13 +223,16 @@ for (const [what, path, cause] of DEFECTS) {
   });
 }
 
+/** The longest time for a body to arrive (src/gateway/exchange.ts). */
+const BODY_DEADLINE_MS = 10_000;
+
 test('a body that does not arrive in time is refused, and the connection ends', async (context) => {
   const clock = new ManualClock();
   const under = GatewayUnderTest.up(SETTINGS, { clock }).closeAtEndOf(context);
   const head = 'POST /audio/server/mute HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n';
   const connection = new RawConnection(under.port).write(`${head}{"mu`);
   await until('the gateway waits for the body', () => clock.timers === 1);
-  clock.advance(10_000);
+  clock.advance(BODY_DEADLINE_MS);
   assert.match(await connection.untilClosed(), /^HTTP\/1\.1 400 [\s\S]*did not arrive in time/);
   assert.deepEqual(under.backends.requests, []);
   assert.equal((await under.fetch({ path: '/health' })).status, 200);

@@ -6,9 +6,11 @@ import { describe, test } from 'node:test';
 import {
   corsHeaders,
   isTrustedHost,
+  type OriginStanding,
   optionsReply,
   originProblem,
   originStanding,
+  type TrustRules,
   trustRules,
 } from '../../src/gateway/trust.js';
 
@@ -105,11 +107,9 @@ describe('Origin', () => {
   });
 });
 
-type Standing = Parameters<typeof originProblem>[2];
-
 describe('the protection against pages of other sites', () => {
   // `site` is the header Sec-Fetch-Site, and an empty text if a request has none.
-  const rows: [method: string, standing: Standing, site: string, isAllowed: boolean][] = [
+  const rows: [method: string, standing: OriginStanding, site: string, isAllowed: boolean][] = [
     ['POST', 'none', '', true],
     ['POST', 'none', 'same-origin', true],
     ['POST', 'none', 'none', true],
@@ -144,10 +144,15 @@ describe('CORS headers', () => {
   const withoutOrigins = trustRules('kitchen', { hosts: [], origins: [], trustsHouse: false });
   const withEveryOrigin = trustRules('kitchen', { hosts: [], origins: ['*'], trustsHouse: false });
   const withOtherNodes = trustRules('kitchen', { hosts: [], origins: [], trustsHouse: true });
-  const readable = 'ETag, X-Cache-Updated-At, Retry-After, Allow, Content-Disposition';
-  const exposed = ['Access-Control-Expose-Headers', readable];
+  const exposedNames = 'ETag, X-Cache-Updated-At, Retry-After, Allow, Content-Disposition';
+  const exposed = ['Access-Control-Expose-Headers', exposedNames];
   const vary = ['Vary', 'Origin'];
-  const answers: [what: string, rules: typeof rules, standing: Standing, headers: (readonly string[])[]][] = [
+  const answers: [
+    what: string,
+    configured: TrustRules,
+    standing: OriginStanding,
+    headers: (readonly string[])[],
+  ][] = [
     ['no origin is configured', withoutOrigins, 'none', []],
     ['no origin is configured', withoutOrigins, 'same', []],
     ['no origin is configured', withoutOrigins, 'foreign', []],

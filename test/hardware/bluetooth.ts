@@ -23,7 +23,8 @@ $class`;
 /** Pairs, and has the phone trust the node, too. */
 const PHONE_PAIRS = `busctl --timeout=120 call org.bluez ${NODE_AT_PEER} Pair
 busctl set-property org.bluez ${NODE_AT_PEER} Trusted b true`;
-const PHONE_FORGETS_NODE = `busctl call org.bluez ${PEER_ADAPTER} RemoveDevice o ${NODE_AT_PEER.split(' ')[0]}`;
+const [NODE_PATH_AT_PEER] = NODE_AT_PEER.split(' ');
+const PHONE_FORGETS_NODE = `busctl call org.bluez ${PEER_ADAPTER} RemoveDevice o ${NODE_PATH_AT_PEER}`;
 const SHOW_NODE = `bluetoothctl show ${NODE}`;
 
 /** tonearm is killed, and not started again until RESTART_TONEARM. */
@@ -62,8 +63,10 @@ export function pairingScenarios(node: () => EmulatedNode): void {
   test('a phone finds the node in pairing mode as a loudspeaker, pairs and is trusted, and pairing mode ends', async () => {
     await node().change('/bluetooth/pairing_mode');
     await untilAdapterHas({ pairing_active: true, discoverable: true, pairable: true });
-    const found = await node().machine.root(PHONE_FINDS_NODE);
-    assert.equal(Number(found.trim().split(' ').at(-1)) & CLASS_BITS, LOUDSPEAKER, found);
+    const printed = await node().machine.root(PHONE_FINDS_NODE);
+    // busctl prints the type and the value, such as `u 1044`.
+    const deviceClass = Number(printed.trim().split(' ').at(-1));
+    assert.equal(deviceClass & CLASS_BITS, LOUDSPEAKER, printed);
     // Pairing mode begins again, so that the phone has time enough.
     await node().change('/bluetooth/pairing_mode');
     await node().machine.root(PHONE_PAIRS);

@@ -19,7 +19,8 @@ describe('the emulated machine', { skip: whyNoMachine() }, () => {
   let booted: EmulatedNode | undefined;
   const node = (): EmulatedNode => booted ?? assert.fail('it has not booted');
   before(async () => {
-    booted = await EmulatedNode.boot(BLUETOOTH + (isFullSize ? PLAYERS : ''), '--bluetooth');
+    const settings = isFullSize ? BLUETOOTH + PLAYERS : BLUETOOTH;
+    booted = await EmulatedNode.boot(settings, '--bluetooth');
   });
   after(() => booted?.close());
 

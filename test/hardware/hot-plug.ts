@@ -68,15 +68,16 @@ export function outputEventsOf(node: EmulatedNode, name: string, from: number): 
     .filter((line, index, lines) => line !== lines[index - 1]);
 }
 
-type BindOrUnbind = (what: string) => void;
+/** `line`: a line for the script `BIND_OR_UNBIND`. */
+type OrderDriver = (line: string) => void;
 
 export function hotPlugScenarios(node: () => EmulatedNode): void {
-  let drivers: ReturnType<EmulatedNode['machine']['startScript']>;
+  let script: ReturnType<EmulatedNode['machine']['startScript']>;
   before(() => {
-    drivers = node().machine.startScript(BIND_OR_UNBIND);
+    script = node().machine.startScript(BIND_OR_UNBIND);
   });
-  after(() => drivers.end());
-  const orderDriver: BindOrUnbind = (what) => drivers.write(what);
+  after(() => script.end());
+  const orderDriver: OrderDriver = (line) => script.write(line);
 
   test('without a card there is only an output of the sound server’s own', async () => {
     assert.equal((await node().untilOutput(NO_CARD)).default, true);
@@ -117,7 +118,7 @@ export function hotPlugScenarios(node: () => EmulatedNode): void {
 }
 
 /** The first scenario starts the stream `tone`. The last of the `hotPlugScenarios` stops it. */
-function streamScenarios(node: () => EmulatedNode, orderDriver: BindOrUnbind): void {
+function streamScenarios(node: () => EmulatedNode, orderDriver: OrderDriver): void {
   test('a stream leaves an output whose card goes, and returns to it; the output has another id then', async () => {
     await node().machine.user(playCommand('tone'));
     await node().change(`/audio/outputs/${LOOPBACK}/default`);
@@ -143,7 +144,7 @@ function streamScenarios(node: () => EmulatedNode, orderDriver: BindOrUnbind): v
     assert.deepEqual(others, []);
   });
 
-  test('a volume for an output that has just gone answers 404, and changes no other output', async () => {
+  test('a request to set the volume of an output that has just gone is answered with 404, and changes no other output', async () => {
     const removed = await node().untilOutput(LOOPBACK);
     const { volume } = await node().untilOutput(DUMMY);
     orderDriver('unbind snd_aloop');
@@ -165,7 +166,7 @@ function streamScenarios(node: () => EmulatedNode, orderDriver: BindOrUnbind): v
   });
 }
 
-function repetitionScenario(node: () => EmulatedNode, orderDriver: BindOrUnbind): void {
+function repetitionScenario(node: () => EmulatedNode, orderDriver: OrderDriver): void {
   test(`a card that comes and goes ${ROUNDS} times leaves nothing behind`, async (t) => {
     let warmedUp: Resources | undefined;
     for (let round = 0; round < ROUNDS; round += 1) {

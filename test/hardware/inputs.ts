@@ -1,5 +1,5 @@
-// Scenarios of a real input: one half of the loopback card captures what is played into its other half, past
-// the sound server, as from a record player.
+// Scenarios of a real input. One half of the loopback card captures what is played into its other half. That
+// sound stands for the sound of a record player, and does not come from the sound server.
 
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
@@ -28,13 +28,14 @@ systemd-run --quiet --collect --unit=record aplay $layout --device=hw:Loopback,1
  * Capture and playback of this card share one volume, which is 40 % unless it was set. At 40 % noise has a
  * peak of 0.06.
  */
-const AUDIBLE = 0.01;
-const isAudible = (peak: number): boolean => peak > AUDIBLE;
+const AUDIBLE_PEAK = 0.01;
+const isAudible = (peak: number): boolean => peak > AUDIBLE_PEAK;
 const isSilent = (peak: number): boolean => peak === 0;
 
 export function inputScenarios(node: () => EmulatedNode): void {
-  const orderDriver = (act: string): Promise<string> =>
-    node().machine.root(`echo snd_aloop.0 > /sys/bus/platform/drivers/snd_aloop/${act}`);
+  /** Takes the card away, or brings it back. */
+  const orderDriver = (order: 'unbind' | 'bind'): Promise<string> =>
+    node().machine.root(`echo snd_aloop.0 > /sys/bus/platform/drivers/snd_aloop/${order}`);
   before(() => untilTwoCards(node()));
   after(() => node().machine.root('systemctl stop record 2> /dev/null || true'));
 
@@ -66,9 +67,9 @@ export function inputScenarios(node: () => EmulatedNode): void {
     const untilBothHave = (what: string, isExpected: (peak: number) => boolean): Promise<void> => {
       const doBothHave = (): boolean => {
         const { inputLevels, levels } = stream.model.known;
-        return [inputLevels.get(input.id), levels.get(output.id)].every(
-          (peaks) => peaks?.every(isExpected) === true,
-        );
+        const inputPeaks = inputLevels.get(input.id);
+        const outputPeaks = levels.get(output.id);
+        return inputPeaks?.every(isExpected) === true && outputPeaks?.every(isExpected) === true;
       };
       return stream.until(doBothHave, `${what} of the input and of the output`, SLOW_MS);
     };

@@ -10,14 +10,17 @@ import type { EmulatedNode } from './node.js';
 import { bootOtherEnd } from './other-end.js';
 import { bluetoothOf, NODE, outputOf, PEER, soundArrives } from './radio.js';
 
-const SPEAKER = outputOf(PEER);
+/** The output of the node that is the loudspeaker. */
+const SPEAKER_OUTPUT = outputOf(PEER);
 /** Pairing mode must last until a scan has found the loudspeaker. */
 const SPEAKER_SETTINGS = 'bluetooth: {pairingTimeout: 10m}\n';
 
-export function loudspeakerScenarios(node: () => EmulatedNode): void {
+type GetNode = () => EmulatedNode;
+
+export function loudspeakerScenarios(node: GetNode): void {
   const { untilAdapterHas, untilPeerHas } = bluetoothOf(node);
   let booted: EmulatedNode | undefined;
-  const speaker = (): EmulatedNode => booted ?? assert.fail('it has not booted');
+  const speaker: GetNode = () => booted ?? assert.fail('it has not booted');
   before(async () => {
     await untilTwoCards(node());
     booted = await bootOtherEnd(node(), SPEAKER_SETTINGS);
@@ -38,28 +41,26 @@ export function loudspeakerScenarios(node: () => EmulatedNode): void {
     await node().change('/bluetooth/scan/stop');
     await untilAdapterHas({ scanning: false, known_devices: [] });
     // The command `connect` pairs a new device first (docs/http-api.md, "Routes").
-    await connects(node, speaker);
+    await connectSpeaker(node, speaker);
     await untilPeerHas({ paired: true, trusted: true });
   });
 
   soundScenarios(node, speaker);
 }
 
-type Node = () => EmulatedNode;
-
-async function connects(node: Node, speaker: Node): Promise<void> {
+async function connectSpeaker(node: GetNode, speaker: GetNode): Promise<void> {
   await node().change('/bluetooth/connect', { address: PEER });
-  await bluetoothOf(node).untilPeerHas({ connected: true, output: SPEAKER });
+  await bluetoothOf(node).untilPeerHas({ connected: true, output: SPEAKER_OUTPUT });
   await bluetoothOf(speaker).untilSoundIsAcceptedFrom(NODE);
 }
 
-async function disconnects(node: Node): Promise<void> {
+async function disconnectSpeaker(node: GetNode): Promise<void> {
   await node().change('/bluetooth/disconnect', { address: PEER });
   await bluetoothOf(node).untilPeerHas({ connected: false, paired: true });
 }
 
 /** The first scenario starts the stream `noise`, and the last one stops it. */
-function soundScenarios(node: Node, speaker: Node): void {
+function soundScenarios(node: GetNode, speaker: GetNode): void {
   const { untilPeerHas, survivesDeathOfBluetoothd } = bluetoothOf(node);
 
   /**
@@ -67,15 +68,15 @@ function soundScenarios(node: Node, speaker: Node): void {
    * machine plays the noise as it plays the sound of a phone: at its own default output, which is `DUMMY`.
    */
   const untilNoiseArrives = (streamId: number): Promise<void> => {
-    const plays = async (): Promise<void> => {
-      await node().change(`/audio/clients/${streamId}/output`, { output: SPEAKER });
-      await node().untilClient('noise', SPEAKER);
+    const play = async (): Promise<void> => {
+      await node().change(`/audio/clients/${streamId}/output`, { output: SPEAKER_OUTPUT });
+      await node().untilClient('noise', SPEAKER_OUTPUT);
     };
-    const connectsAnew = async (): Promise<void> => {
-      await disconnects(node);
-      await connects(node, speaker);
+    const connectAnew = async (): Promise<void> => {
+      await disconnectSpeaker(node);
+      await connectSpeaker(node, speaker);
     };
-    return soundArrives(speaker(), DUMMY, plays, connectsAnew);
+    return soundArrives(speaker(), DUMMY, play, connectAnew);
   };
 
   test('a stream is moved to the loudspeaker, and its sound arrives there', async () => {
@@ -90,17 +91,17 @@ function soundScenarios(node: Node, speaker: Node): void {
 
   test('a bluetoothd that dies while the loudspeaker plays is back by itself, and the loudspeaker can connect and play', async () => {
     await survivesDeathOfBluetoothd();
-    await node().untilOutputGoes(SPEAKER);
+    await node().untilOutputGoes(SPEAKER_OUTPUT);
     await untilPeerHas({ connected: false, paired: true, trusted: true });
     const { id } = await node().untilClient('noise', DUMMY);
     await node().untilAllAgree();
-    await connects(node, speaker);
+    await connectSpeaker(node, speaker);
     await untilNoiseArrives(id);
   });
 
   test('a disconnected loudspeaker is no output any more', async () => {
-    await disconnects(node);
-    await node().untilOutputGoes(SPEAKER);
+    await disconnectSpeaker(node);
+    await node().untilOutputGoes(SPEAKER_OUTPUT);
     await node().untilClient('noise', DUMMY);
     await node().machine.user('systemctl --user stop noise');
     await node().untilAllAgree();

@@ -12,12 +12,11 @@ import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 
 const MACHINE_USER = 'pi';
-/**
- * The ports inside the machine at which the door for commands (packaging/machine.mjs) and tonearm listen.
- */
+/** The port inside the machine at which its door runs scripts (`DOOR` in packaging/machine.mjs). */
 const DOOR_PORT = 8019;
+/** The port inside the machine at which tonearm listens. */
 const TONEARM_PORT = 8018;
-/** The port inside at which another machine reaches the radio (other-end.ts). */
+/** The port inside the machine at which another machine reaches its radio (other-end.ts). */
 export const RADIO_PORT = 8020;
 
 /** A busy machine takes ten times as long as a quiet one. */
@@ -26,7 +25,7 @@ const BOOT_DEADLINE_MS = 900_000;
 const COMMAND_DEADLINE_MS = 600_000;
 /** The deadline of one attempt to run a command through the door. */
 const KNOCK_DEADLINE_MS = 10_000;
-const CONSOLE_CHARACTERS = 16_384;
+const CONSOLE_MAX_CHARACTERS = 16_384;
 const RECORD_SEPARATOR = '\x1e';
 
 /**
@@ -44,7 +43,10 @@ export interface Ran {
 
 /** Boots a machine, or rejects with what the console showed. */
 export async function bootMachine(): Promise<Machine> {
-  const machine = new Machine(await freePort(), await freePort(), await freePort());
+  const door = await freePort();
+  const port = await freePort();
+  const radio = await freePort();
+  const machine = new Machine(door, port, radio);
   try {
     await machine.untilBooted();
     return machine;
@@ -61,7 +63,7 @@ export class Machine {
   console = '';
   /** The port on this side that leads to tonearm's. */
   readonly port: number;
-  /** The port on this side that leads to its radio, also from other machines. */
+  /** The port on this side that leads to the machine's radio. Other machines use it, too. */
   readonly radio: number;
   readonly #door: number;
   readonly #qemu: ChildProcess;
@@ -76,18 +78,18 @@ export class Machine {
     this.#ended = once(this.#qemu, 'close');
     for (const output of [this.#qemu.stdout, this.#qemu.stderr]) {
       output?.setEncoding('utf8').on('data', (chunk: string) => {
-        this.console = (this.console + chunk).slice(-CONSOLE_CHARACTERS);
+        this.console = (this.console + chunk).slice(-CONSOLE_MAX_CHARACTERS);
       });
     }
   }
 
-  /** Resolves when its systemd has started all that it starts by itself. */
+  /** Resolves when the machine's systemd has started everything that it starts at boot. */
   async untilBooted(): Promise<void> {
     const knock = async (): Promise<boolean> =>
       (await this.#run('root', 'true', '', KNOCK_DEADLINE_MS)).status === 0;
     const ended = this.#ended.then(() => Promise.reject(new Error('QEMU ended')));
     await Promise.race([until('the machine runs a command', knock, BOOT_DEADLINE_MS), ended]);
-    // The state is `degraded` because some services need devices that this machine lacks.
+    // The command fails with `degraded`, because some services need devices that this machine lacks.
     await this.root('systemctl is-system-running --wait || true');
   }
 
@@ -197,8 +199,8 @@ function hardware(door: number, port: number, radio: number): readonly string[] 
 
 /** The output of the command behind the socket, and its status. */
 async function readAnswer(socket: Socket, script: string, deadlineMs: number): Promise<Ran> {
-  const late = new Error(`no end in ${deadlineMs} ms: ${script}`);
-  const deadline = setTimeout(() => socket.destroy(late), deadlineMs);
+  const tooLate = new Error(`no end in ${deadlineMs} ms: ${script}`);
+  const deadline = setTimeout(() => socket.destroy(tooLate), deadlineMs);
   try {
     const [stdout = '', stderr = '', status] = (await text(socket)).split(RECORD_SEPARATOR);
     if (status === undefined) throw new Error(`the connection broke off: ${script}\n${stdout}`);

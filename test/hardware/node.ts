@@ -88,7 +88,7 @@ export class EmulatedNode {
 
   async post(path: string, body?: unknown): Promise<HttpAnswer> {
     const headers = { 'Content-Type': 'application/json' };
-    const json = body !== undefined && { body: JSON.stringify(body), headers };
+    const json = body === undefined ? {} : { body: JSON.stringify(body), headers };
     const request = { method: 'POST', path, ...json, deadlineMs: SLOW_MS };
     const answer = await send(this.machine.port, request);
     this.#conformance.check('POST', path, answer);
@@ -151,24 +151,23 @@ export class EmulatedNode {
    * server itself has the same outputs, default output and clients.
    */
   async untilAllAgree(): Promise<void> {
-    const doAgree = async (): Promise<true> => {
+    const assertAgreement = async (): Promise<true> => {
       const { known } = this.stream.model;
       const { server, outputs, clients } = await this.get<Audio>('/audio');
       assert.deepEqual(byId(known.cards.values()), byId(await this.get<CardRecord[]>('/audio/cards')));
       assert.deepEqual(byId(known.outputs.values()), byId(outputs));
       assert.deepEqual(byId(known.clients.values()), byId(clients));
-      const listed = await this.machine.user(LIST_ALL);
-      const sinks = outputs.map(({ id, name }) => `${id} ${name}`);
-      const idOf = (name?: string): number | undefined => outputs.find((output) => output.name === name)?.id;
-      const sinkInputs = clients.map(({ id, output }) => `${id} ${idOf(output)}`);
-      const [defaultSink, ...lines] = listed.trimEnd().split('\n');
+      const [defaultSink, ...lines] = (await this.machine.user(LIST_ALL)).trimEnd().split('\n');
       // The first two columns are a sink's id and name, or a sink input's id and the id of its sink.
-      const theirs = lines.map((line) => line.split('\t').slice(0, 2).join(' '));
-      const ours = [...sinks, ...sinkInputs];
-      assert.deepEqual([defaultSink, ...theirs.sort()], [server.default_sink, ...ours.sort()]);
+      const serverRows = lines.map((line) => line.split('\t').slice(0, 2).join(' '));
+      const idOf = (name?: string): number | undefined => outputs.find((output) => output.name === name)?.id;
+      const sinkRows = outputs.map(({ id, name }) => `${id} ${name}`);
+      const sinkInputRows = clients.map(({ id, output }) => `${id} ${idOf(output)}`);
+      const routeRows = [...sinkRows, ...sinkInputRows];
+      assert.deepEqual([defaultSink, ...serverRows.sort()], [server.default_sink, ...routeRows.sort()]);
       return true;
     };
-    await until('stream, routes and sound server agree', doAgree, SLOW_MS);
+    await until('stream, routes and sound server agree', assertAgreement, SLOW_MS);
   }
 }
 

@@ -6,11 +6,12 @@ import { EmulatedNode } from './node.js';
 import { bluetoothOf, CONTROLLERS } from './radio.js';
 
 /**
- * Carries the packets between a kernel and its controller from one machine to the other. The machine that
- * lends its controller gives the program the controller by the "user channel" of the kernel (hci_sock.h of
- * Linux). On the machine that borrows, /dev/vhci makes a controller. This happens only after the lender has
- * sent `!`, because the kernel gives up a controller that is silent for 2 s. The user channel and /dev/vhci
- * take one packet at a time. TCP does not keep packets apart, so the program reads their lengths.
+ * Carries the packets between a kernel and its controller from one machine to the other. On the machine that
+ * lends its controller, the program gets the controller by the "user channel" of the kernel (hci_sock.h of
+ * Linux). Python's own `bind` cannot choose this channel before Python 3.14. On the machine that borrows,
+ * /dev/vhci makes a controller. This happens only after the lender has sent `!`, because the borrower's
+ * kernel gives up a controller that is silent for 2 s. The user channel and /dev/vhci take one packet at a
+ * time. TCP does not keep packets apart, so the program reads their lengths.
  *
  * /dev/vhci also answers the request that makes the controller. This answer is not for the other machine.
  * systemd passes the listening socket as descriptor 3. The address 10.0.2.2 is the computer that emulates
@@ -21,6 +22,7 @@ import ctypes, os, socket, struct, sys, threading
 # The headers of commands, data, speech and events: a type, and at the end the length of what follows.
 HEADERS = {1: '<3xB', 2: '<3xH', 3: '<3xB', 4: '<2xB'}
 HCI_CHANNEL_USER = 1
+MAKE_CONTROLLER = b'\\xff\\x00'
 
 def lent(index):
     channel = socket.socket(socket.AF_BLUETOOTH, socket.SOCK_RAW, socket.BTPROTO_HCI)
@@ -35,7 +37,7 @@ def borrowed(port):
     other = socket.create_connection(('10.0.2.2', port))
     other.recv(1)
     device = os.open('/dev/vhci', os.O_RDWR)
-    os.write(device, b'\\xff\\x00')
+    os.write(device, MAKE_CONTROLLER)
     return device, other
 
 device, other = {'lend': lent, 'borrow': borrowed}[sys.argv[1]](int(sys.argv[2]))

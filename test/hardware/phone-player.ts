@@ -7,6 +7,8 @@ import { PEER_ADAPTER } from './radio.js';
 export const TITLES = ['Evening show', 'Night show'] as const;
 export const ARTIST = 'The phone';
 
+const [PEER_ADAPTER_PATH] = PEER_ADAPTER.split(' ');
+
 /**
  * The player changes only when BlueZ passes a command on to it. Debian's python3-dbus can use a main loop of
  * GLib, but cannot run it. So the program runs the main loop by ctypes.
@@ -43,7 +45,7 @@ class Player(dbus.service.Object):
 
 bus = dbus.SystemBus(mainloop=DBusGMainLoop())
 player = Player(bus, '/player')
-adapter = bus.get_object('org.bluez', '${PEER_ADAPTER.split(' ')[0]}')
+adapter = bus.get_object('org.bluez', '${PEER_ADAPTER_PATH}')
 dbus.Interface(adapter, 'org.bluez.Media1').RegisterPlayer('/player', dbus.Dictionary(player.state(), 'sv'))
 socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'READY=1', os.environ['NOTIFY_SOCKET'])
 glib = ctypes.CDLL('libglib-2.0.so.0')

@@ -10,8 +10,8 @@ import type { EmulatedNode } from './node.js';
 import { ARTIST, startPlayer, TITLES } from './phone-player.js';
 import { bluetoothOf, NODE, NODE_AT_PEER, outputOf, PEER, soundArrives } from './radio.js';
 
-/** The node as an output of the phone's sound server. */
-const AT_PHONE = outputOf(NODE);
+/** The output by which the phone plays to the node. */
+const OUTPUT_TO_NODE = outputOf(NODE);
 const IS_CONNECTED = `busctl get-property org.bluez ${NODE_AT_PEER} Connected | grep -q true`;
 /**
  * Connects again and again, as a phone does. After an attempt that fails it disconnects, because otherwise
@@ -24,13 +24,15 @@ const PHONE_CONNECTS = `for try in $(seq 10); do
 done
 exit 1`;
 /** Disconnects the phone if it is connected. Pairing may have left a connection, which has no sound. */
-const PHONE_DISCONNECTS = `! ${IS_CONNECTED} || busctl call org.bluez ${NODE_AT_PEER} Disconnect`;
+const PHONE_DISCONNECTS = `if ${IS_CONNECTED}; then
+  busctl call org.bluez ${NODE_AT_PEER} Disconnect
+fi`;
 
-const SONG = playCommand('song', '/dev/urandom', `--device=${AT_PHONE}`);
+const SONG = playCommand('song', '/dev/urandom', `--device=${OUTPUT_TO_NODE}`);
 const SONG_ENDS = 'systemctl --user stop song';
 
 export const PLAYERS = 'players: {enabled: true}\n';
-/** docs/bluetooth.md has this command. It ends Debian's own proxy, so that there is only one proxy. */
+/** docs/bluetooth.md has the first command. The second one fails if Debian's own proxy still runs. */
 const START_PROXY = `systemctl --user enable --now tonearm-mpris-proxy
 ! systemctl --user is-active mpris-proxy`;
 
@@ -62,7 +64,7 @@ export function phoneScenarios(node: () => EmulatedNode): void {
 
   test('a bluetoothd that dies while the phone plays is back by itself, and the phone can connect and play', async () => {
     await survivesDeathOfBluetoothd();
-    await node().untilOutputGoes(AT_PHONE);
+    await node().untilOutputGoes(OUTPUT_TO_NODE);
     await untilPeerHas({ paired: true, trusted: true });
     await node().machine.user(SONG_ENDS);
     // The radio may have kept the connection, although nobody uses it any more. `connectsAndPlays`
@@ -73,7 +75,7 @@ export function phoneScenarios(node: () => EmulatedNode): void {
 
   test('a phone that goes takes its sound with it', async () => {
     await disconnects(node());
-    await node().untilOutputGoes(AT_PHONE);
+    await node().untilOutputGoes(OUTPUT_TO_NODE);
     await node().until('the phone has no player', () => playersOfPhone(node()).length === 0);
     await node().machine.user(SONG_ENDS);
     await node().untilAllAgree();
@@ -81,8 +83,8 @@ export function phoneScenarios(node: () => EmulatedNode): void {
 }
 
 /**
- * The players of the phone. One bluetoothd serves both ends of the radio. So the node also lists itself, as
- * the player that the phone's end knows. That player has no artist, so it is left out.
+ * The players of the phone. One bluetoothd serves both ends of the radio, and the phone's end knows the node
+ * as a player. So this player is in the node's list, too. It has no artist, so it is left out here.
  */
 const playersOfPhone = ({ stream }: EmulatedNode): readonly PlayerRecord[] =>
   [...stream.model.known.players.values()].filter(({ metadata }) => metadata?.['xesam:artist'] === ARTIST);
@@ -100,17 +102,17 @@ async function connectsAndPlays(node: EmulatedNode): Promise<void> {
     await node.machine.root(PHONE_CONNECTS);
     await untilPeerHas({ connected: true });
     await untilSoundIsAcceptedFrom(PEER);
-    await node.untilOutput(AT_PHONE);
+    await node.untilOutput(OUTPUT_TO_NODE);
   };
   const plays = async (): Promise<void> => {
     await node.machine.user(SONG);
-    await node.untilClient('song', AT_PHONE);
+    await node.untilClient('song', OUTPUT_TO_NODE);
   };
-  await connects();
   const connectsAnew = async (): Promise<void> => {
     await node.machine.user(SONG_ENDS);
     await connects();
   };
+  await connects();
   await soundArrives(node, DUMMY, plays, connectsAnew);
 }
 

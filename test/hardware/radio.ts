@@ -20,9 +20,9 @@ export const NODE_AT_PEER = `/org/bluez/hci1/dev_${inObjectNames(NODE)} org.blue
 export const outputOf = (address: string): string => `bluez_output.${inObjectNames(address)}.1`;
 
 /**
- * Controllers that also speak Low Energy make btvirt 5.82 crash when they scan, so `-B` makes controllers
- * without it. With these btvirt has crashed once, when a scan ended during a connection. So no test scans
- * for longer than it has to.
+ * btvirt 5.82 crashes when controllers with Low Energy scan, so `-B` makes controllers without Low Energy.
+ * With these, btvirt has crashed only once, when a scan ended during a connection. Therefore each scan of a
+ * test is as short as possible.
  */
 export const CONTROLLERS = `modprobe hci_vhci; systemctl reset-failed btvirt 2> /dev/null
 systemd-run --quiet --unit=btvirt btvirt -B -l2`;
@@ -72,24 +72,24 @@ export function bluetoothOf(node: () => EmulatedNode) {
   };
 }
 
-/** Noise through two volumes of 40 %, as WirePlumber makes them, has a peak of 0.006; silence has 0. */
+/** WirePlumber sets two volumes to 40 %. Behind them, noise has a peak of 0.006, and silence has 0. */
 const AUDIBLE = 0.001;
 /** A sound that has not arrived after this time does not arrive any more. */
 const SOUND_MAX_MS = 60_000;
 
-async function measuresSound(node: EmulatedNode, output: string): Promise<boolean> {
+/** Rejects if no sound arrives within `SOUND_MAX_MS`. */
+async function untilAudible(node: EmulatedNode, output: string): Promise<void> {
   const { id } = await node.untilOutput(output);
   const levels = await node.openLevels();
   const isAudible = (): boolean => (levels.model.known.levels.get(id) ?? []).some((peak) => peak > AUDIBLE);
   await levels.until(isAudible, `sound on ${output}`, SOUND_MAX_MS).finally(() => levels.close());
-  return true;
 }
 
 /**
  * Resolves when the sound of `play` is measured at the output. On a busy machine the receiving side may not
- * take the stream within 5 s. Then bluetoothd ends it, and WirePlumber no longer plays on this connection. In
- * that case the two connect again, as people do. Levels are measured only while the sound plays, because a
- * measurement costs time, too.
+ * take the stream within 5 s. Then bluetoothd ends the stream, and WirePlumber no longer plays on this
+ * connection. So each further attempt begins with `connectAnew`, as people would do it. A measurement makes
+ * the machine busier, so levels are measured only while the sound plays.
  */
 export async function soundArrives(
   node: EmulatedNode,
@@ -98,11 +98,12 @@ export async function soundArrives(
   connectAnew: () => Promise<void>,
 ): Promise<void> {
   let isRetry = false;
-  const isAudible = async (): Promise<boolean> => {
+  const attempt = async (): Promise<true> => {
     if (isRetry) await connectAnew();
     isRetry = true;
     await play();
-    return measuresSound(node, output);
+    await untilAudible(node, output);
+    return true;
   };
-  await until(`sound on ${output}`, isAudible, 2 * SLOW_MS);
+  await until(`sound on ${output}`, attempt, 2 * SLOW_MS);
 }

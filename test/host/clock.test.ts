@@ -27,9 +27,10 @@ for (const [attempt, random, delayMs] of ROWS) {
 }
 
 test('a rate limit of 10 admits ten events in each window of a second, and never an eleventh', () => {
-  const limit = new RateLimit(10);
-  for (let now = 0; now < 60_000; now += 100) assert.equal(limit.admit(now), true);
-  assert.equal(limit.admit(60_000, 10), true);
+  const maxEvents = 10;
+  const limit = new RateLimit(maxEvents);
+  for (let nowMs = 0; nowMs < 60_000; nowMs += 100) assert.equal(limit.admit(nowMs), true);
+  assert.equal(limit.admit(60_000, maxEvents), true);
   assert.equal(limit.admit(60_999), false);
-  assert.equal(limit.admit(61_000, 10), true);
+  assert.equal(limit.admit(61_000, maxEvents), true);
 });

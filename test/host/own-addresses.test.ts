@@ -9,7 +9,7 @@ import { v4, v6 } from '../gateway/interfaces.js';
 
 /**
  * docker0 and wg0 are listed before wlan0 and eth0, as after a restart of the house's network. The system
- * lists interfaces by their age.
+ * lists interfaces by their age. `eth0:1` is the label of another address of eth0.
  */
 const HOUSE = {
   lo: [v4('127.0.0.1'), v6('::1')],
@@ -21,7 +21,7 @@ const HOUSE = {
 };
 const isPhysical = (name: string): boolean => ['wlan0', 'eth0'].includes(name);
 
-const ORDERS: readonly (readonly [what: string, onDefaultRoutes: string[], addresses: string])[] = [
+const ORDERS: readonly (readonly [criterion: string, onDefaultRoutes: string[], addresses: string])[] = [
   ['the default route', ['eth0'], '192.168.1.5 fd00::2 192.168.1.6 192.168.1.7 172.17.0.1 10.10.0.1'],
   [
     'the order of two default routes',
@@ -34,8 +34,8 @@ const ORDERS: readonly (readonly [what: string, onDefaultRoutes: string[], addre
     '192.168.1.7 192.168.1.5 fd00::2 192.168.1.6 172.17.0.1 10.10.0.1',
   ],
 ];
-for (const [what, onDefaultRoutes, addresses] of ORDERS) {
-  test(`the addresses are ordered by ${what}`, () => {
+for (const [criterion, onDefaultRoutes, addresses] of ORDERS) {
+  test(`the addresses are ordered by ${criterion}`, () => {
     const ordered = rankedBy(HOUSE, { onDefaultRoutes, isPhysical });
     const listed = reachableAt(['::'], ordered).map(({ info }) => info.address);
     assert.equal(listed.join(' '), addresses);
@@ -75,13 +75,20 @@ down0\t00000000\t0101A8C0\t0002\t0\t0\t1\t00000000\t0\t0\t0
 test('the default routes of IPv6 are read in the order of their metrics, without routes that refuse packets', () => {
   const zeros = '0'.repeat(32);
   const gateway = 'fe800000000000000000000000000001';
-  const row = (destination: string, prefix: string, metric: string, flags: string, name: string): string =>
-    `${destination} ${prefix} ${zeros} 00 ${gateway} ${metric} 00000001 00000000 ${flags}     ${name}`;
+  const oneNetwork = 'fd000000000000000000000000000000';
+  // The last three routes are left out. The route of docker0 is for one network. The flags of lo have 200,
+  // so its route refuses packets. The flags of down0 lack 1, so its route is not usable.
   const table = [
-    row(zeros, '00', '00000258', '00000003', 'wlan0'),
-    row(zeros, '00', '00000064', '00450003', 'eth0'),
-    row('fd000000000000000000000000000000', '40', '00000001', '00000001', 'docker0'),
-    row(zeros, '00', 'ffffffff', '00200200', 'lo'),
-  ].join('\n');
+    { destination: zeros, prefix: '00', metric: '00000258', flags: '00000003', name: 'wlan0' },
+    { destination: zeros, prefix: '00', metric: '00000064', flags: '00450003', name: 'eth0' },
+    { destination: oneNetwork, prefix: '40', metric: '00000001', flags: '00000001', name: 'docker0' },
+    { destination: zeros, prefix: '00', metric: 'ffffffff', flags: '00200201', name: 'lo' },
+    { destination: zeros, prefix: '00', metric: '00000001', flags: '00000002', name: 'down0' },
+  ]
+    .map(
+      ({ destination, prefix, metric, flags, name }) =>
+        `${destination} ${prefix} ${zeros} 00 ${gateway} ${metric} 00000001 00000000 ${flags}     ${name}`,
+    )
+    .join('\n');
   assert.deepEqual(defaultRoutes6(table), ['eth0', 'wlan0']);
 });

@@ -17,27 +17,27 @@ const WAIT_LISTENING = fileURLToPath(new URL('../../../packaging/deb/wait-listen
 const PID = 7;
 
 /**
- * Begins to report. `reportHealth` has the upgrade backend report for the first time. `calls` has the
+ * Begins to report. `reportHealth` stands for the first report of the upgrade backend. `waits` has the
  * arguments of each call of `waitForFirstHealth`.
  */
 function beginReporting(t: TestContext) {
   const directory = temporaryFolder(t);
   const failures: string[] = [];
-  const calls: unknown[] = [];
+  const waits: unknown[] = [];
   const health = new Deferred<void>();
   const waitForFirstHealth = (...args: unknown[]) => {
-    calls.push(args);
+    waits.push(args);
     return health.promise;
   };
   const reported = reportReady({ waitForFirstHealth }, directory, PID, (reason) => failures.push(reason));
   const isReady = () => existsSync(join(directory, `ready.${PID}`));
-  return { directory, failures, calls, isReady, reported, reportHealth: () => health.resolve() };
+  return { directory, failures, waits, isReady, reported, reportHealth: () => health.resolve() };
 }
 
 test('the start is reported to systemd once the upgrade backend has reported, or after 20 s', async (t) => {
-  const { calls, isReady, reported, reportHealth } = beginReporting(t);
-  assert.deepEqual(calls, [['upgrade', 20_000]]);
-  assert.equal(isReady(), false, 'the start is reported too early');
+  const { waits, isReady, reported, reportHealth } = beginReporting(t);
+  assert.deepEqual(waits, [['upgrade', 20_000]]);
+  assert.equal(isReady(), false, 'the start is not reported too early');
   reportHealth();
   await reported;
   assert.ok(isReady());
@@ -71,8 +71,9 @@ describe('wait-listening', { timeout: 60_000 }, () => {
     const directory = temporaryFolder(t);
     writeFileSync(join(directory, 'ready.1'), '');
     assert.deepEqual(await runWaitListening(directory, process.pid, REPORT_READY), [0, 'waits\n']);
+    // The file of this process is gone, because a later process may have the same id.
     const left = readdirSync(directory).filter((name) => name.startsWith('ready'));
-    assert.deepEqual(left, ['ready.1'], 'a later process may have the same number');
+    assert.deepEqual(left, ['ready.1']);
   });
 
   test('wait-listening does not wait for a process that has ended', async (t) => {

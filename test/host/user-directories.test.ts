@@ -27,11 +27,13 @@ for (const [value, expected] of ROWS) {
 
 describe('a relative XDG_RUNTIME_DIR', () => {
   const env = { XDG_RUNTIME_DIR: 'relative' };
-  const found = usualSockets({ env, uid: UID, home: '/h', machineId: undefined }, undefined);
+  const noDefaultServer = undefined;
+  const context = { env, uid: UID, home: '/h', machineId: undefined };
+  const soundServer = usualSockets(context, noDefaultServer);
   const bus = userBusPaths(env, UID);
   const progress = parseProgress(['end', '--success'], { env, uid: UID });
   const rows: readonly (readonly [who: string, path: unknown, expected: string])[] = [
-    ['the audio actor', found.paths[0], '/run/user/7/pulse/native'],
+    ['the audio actor', soundServer.paths[0], '/run/user/7/pulse/native'],
     ['the search for the bus', bus.ok && bus.value[0], '/run/user/7/bus'],
     ['`tonearm progress`', progress.do === 'write' && progress.socket, '/run/user/7/tonearm/upgrade.sock'],
     [

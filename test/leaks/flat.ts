@@ -1,6 +1,6 @@
-// Checks that something can be repeated without leaving anything behind. It is repeated in rounds. After each
-// round the process is measured: heap and external memory after a garbage collection, descriptors, timers and
-// other handles, listeners.
+// Checks that an action can be repeated without leaving anything behind. It is repeated in rounds. After
+// each round the process is measured: heap and external memory after a garbage collection, descriptors,
+// timers and other handles, listeners.
 
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
@@ -19,13 +19,13 @@ const isFullSize = process.env['TONEARM_LEAKS'] === 'full';
 const ROUNDS = 12;
 const QUARTER = ROUNDS / 4;
 /**
- * The heap varies by 500 kB by chance. Half of the repetitions lie between the middles of the two quarters. A
- * leak is found if these repetitions leave more than this behind.
+ * The growth that does not count as a leak. The heap varies by 500 kB by chance. Half of the repetitions lie
+ * between the middles of the two quarters, so a leak is found if they leave more behind than this.
  */
 const HEAP_SLACK_BYTES = 1024 * 1024;
 /** The bound for buffers outside of the heap, which Node allocates in pools. */
 const EXTERNAL_SLACK_BYTES = 1024 * 1024;
-/** After a round, connections are still being closed; the measurement waits so long for that. */
+/** After a round, connections are still being closed. The measurement waits at most this long for them. */
 const SETTLED_WITHIN_MS = 30_000;
 
 setFlagsFromString('--expose-gc');
@@ -82,7 +82,7 @@ const kb = (bytes: number): string => `${Math.round(bytes / 1024)} kB`;
 export async function staysFlat(t: TestContext, { full, part, round }: Repeated): Promise<void> {
   const times = Math.ceil((isFullSize ? full : part) / ROUNDS);
   const measured: Resources[] = [];
-  for (let rounds = 0; rounds < ROUNDS; rounds += 1) {
+  while (measured.length < ROUNDS) {
     await round(times);
     const before = measured.at(-1);
     const resourcesAtRest = async (): Promise<Resources | false> => {
@@ -92,12 +92,9 @@ export async function staysFlat(t: TestContext, { full, part, round }: Repeated)
       const isAtRest = haveHandlesEnded && now.descriptors === before.descriptors;
       return isAtRest ? now : false;
     };
-    // At the deadline the resources are measured anyway, and the checks below compare them.
-    measured.push(
-      await until('the process is at rest', resourcesAtRest, SETTLED_WITHIN_MS).catch(() =>
-        measureResources(),
-      ),
-    );
+    const atRest = until('the process is at rest', resourcesAtRest, SETTLED_WITHIN_MS);
+    // If the process is not at rest by then, it is measured anyway, and the checks below find the leak.
+    measured.push(await atRest.catch(() => measureResources()));
   }
   const early = measured.slice(QUARTER, 2 * QUARTER);
   const late = measured.slice(-QUARTER);

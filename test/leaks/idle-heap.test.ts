@@ -22,28 +22,27 @@ const LEFT_BYTES = 16 * 1024 * 1024;
  */
 const COLLECTED_MS = 180_000;
 
-/** Objects that live long enough to be in the old generation. */
-function grow(): number {
+/** Makes objects that live long enough to get into the old generation. They are garbage when it returns. */
+function growHeap(): number {
   const records = Array.from({ length: RECORDS }, (_, at) => ({ at, name: `stream ${at}` }));
   return records.length;
 }
 
 test('an actor that is pinged gives back the memory of many records that it no longer uses', async (t) => {
   // V8 also collects by itself in some idle threads (host/idle-heap.ts), so a small heap alone proves
-  // nothing. The actor has V8 collect by calls of `measureMemory`, and the test counts these calls. With
+  // nothing. The actor calls `measureMemory`, which makes V8 collect, and the test counts these calls. With
   // `syncBuiltinESMExports` the actor's import of `node:vm` gets the counting function.
   const { mock: measurement } = t.mock.method(vm, 'measureMemory');
   syncBuiltinESMExports();
-  const warnings: unknown[] = [];
+  const warningNames: unknown[] = [];
   const { port1, port2 } = new MessageChannel();
   const port = typedPort<ToActor, FromActor>(port1);
-  port.listen(
-    (batch) => {
-      for (const item of batch)
-        if ('kind' in item && item.kind === 'log') warnings.push(item.fields?.['name']);
-    },
-    () => undefined,
-  );
+  const onBatch = (batch: FromActor): void => {
+    for (const item of batch)
+      if ('kind' in item && item.kind === 'log') warningNames.push(item.fields?.['name']);
+  };
+  const onClose = (): void => undefined;
+  port.listen(onBatch, onClose);
   t.after(() => port.close());
   const settings = {
     enabled: true,
@@ -58,17 +57,17 @@ test('an actor that is pinged gives back the memory of many records that it no l
   const work = actorThread<'audio'>(() => ({ handle, stop: async () => undefined }));
   void work({ port: port2, settings });
   const before = process.memoryUsage().heapTotal;
-  assert.equal(grow(), RECORDS);
+  assert.equal(growHeap(), RECORDS);
   const grownTo = process.memoryUsage().heapTotal;
   assert.ok(grownTo > before + 2 * LEFT_BYTES, `${before} bytes have become ${grownTo}`);
-  const isSmall = async (): Promise<boolean> => {
+  const isSmallAfterPing = async (): Promise<boolean> => {
     port.send({ kind: 'ping', id: 1 });
     return process.memoryUsage().heapTotal < before + LEFT_BYTES;
   };
-  await until('the heap is small again', isSmall, COLLECTED_MS);
+  await until('the heap is small again', isSmallAfterPing, COLLECTED_MS);
   assert.ok(measurement.callCount() > 0, 'V8 was asked to collect');
   // This warning proves that warnings reach the log. It must be the only one.
   process.emitWarning('too many listeners', 'MaxListenersExceededWarning');
-  await until('the warning is a line of the log', async () => warnings.length > 0);
-  assert.deepEqual(warnings, ['MaxListenersExceededWarning']);
+  await until('the warning is a line of the log', async () => warningNames.length > 0);
+  assert.deepEqual(warningNames, ['MaxListenersExceededWarning']);
 });

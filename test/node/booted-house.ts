@@ -14,6 +14,8 @@ const HOSTNAMES = { 'Living room': 'living', Kitchen: 'kitchen', Attic: 'attic' 
 export type Room = keyof typeof HOSTNAMES;
 export const ROOMS = Object.keys(HOSTNAMES) as readonly Room[];
 
+/** The options with which the package of all nodes is built. */
+const PACKAGE_OPTIONS = ['--compress', 'none', '--version', '0.1.0-1'];
 const PORT = 8018;
 const SWITCH = 'house0';
 /** The interface that connects a node with the house. */
@@ -36,7 +38,7 @@ export class BootedHouse {
     ROOMS.map((room) => [room, new BootedNode('pulseaudio', HOSTNAMES[room])]),
   ) as Readonly<Record<Room, BootedNode>>;
   readonly #addresses: Record<Room, string> = { ...ADDRESSES };
-  #cables = 0;
+  #cableCount = 0;
 
   node(room: Room): Node {
     return this.#nodes[room].node();
@@ -51,7 +53,7 @@ export class BootedHouse {
     ip('link', 'add', SWITCH, 'type', 'bridge', 'mcast_snooping', '0');
     ip('addr', 'add', `${OWN_ADDRESS}/24`, 'dev', SWITCH);
     ip('link', 'set', SWITCH, 'up');
-    await bootTogether(Object.values(this.#nodes), ['--compress', 'none', '--version', '0.1.0-1']);
+    await bootTogether(Object.values(this.#nodes), PACKAGE_OPTIONS);
     await Promise.all(ROOMS.map((room) => this.#setUp(room)));
   }
 
@@ -59,20 +61,20 @@ export class BootedHouse {
     const node = this.node(room);
     await this.label(room, room);
     await this.plugIn(room, ADDRESSES[room]);
-    // If the node had this machine's name server, Avahi would ask it for all names except those below
-    // `.local`.
+    // If the node had this machine's name server, Avahi would send it requests for all names except those
+    // below `.local`.
     await node.shell('rm -f /etc/resolv.conf; systemctl --quiet enable --now avahi-daemon.service');
     await node.unpackPlain();
     await node.setUpPi('--bind', 'lo', '--bind', CABLE, '--discovery');
   }
 
-  /** Connects a room's node with the house. A node has no cable after each of its starts. */
+  /** Connects a room's node with the house. A node loses its cable when it ends. */
   async plugIn(room: Room, address: string): Promise<void> {
     const node = this.node(room);
     // Each cable has a name of its own, because the kernel removes the cable of an ended node only a moment
     // later.
-    this.#cables += 1;
-    const bridgePort = `port${this.#cables}`;
+    this.#cableCount += 1;
+    const bridgePort = `port${this.#cableCount}`;
     await node.connectHere(bridgePort, CABLE);
     ip('link', 'set', bridgePort, 'master', SWITCH, 'up');
     await node.shell(`ip addr add ${address}/24 dev ${CABLE}; ip link set ${CABLE} up`);

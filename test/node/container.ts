@@ -31,6 +31,7 @@ const BOOT_DEADLINE_MS = 60_000;
 /** The status with which nspawn ends after a reboot, and after a power-off. */
 const REBOOT_STATUS = 133;
 const POWER_OFF_STATUS = 0;
+/** `systemctl is-system-running --wait` is ended after this time, and tried again. */
 const SETTLE_S = 20;
 /** Commands that show the state of a node that does not come up. */
 const STATE_COMMANDS =
@@ -48,7 +49,9 @@ export class Container {
   uid = 0;
   readonly #keeper: Keeper;
   readonly #dir: string;
+  /** The process id of the node's systemd on this machine; 0 before the first boot. */
   #leader = 0;
+  /** The processes on this machine that run a command inside. */
   readonly #entered = new Set<ChildProcessWithoutNullStreams>();
   readonly #proxies = new Map<number, Promise<SeverableProxy>>();
   readonly #doors = new Map<number, Promise<Door>>();
@@ -189,8 +192,8 @@ export class Container {
   }
 
   /**
-   * Resolves with a port of this machine that leads to a port of the node's loopback. It stays the same for
-   * the node's life, and its connections are cut when the node goes down.
+   * Resolves with a port of this machine that leads to a port of the node's loopback. The port of this
+   * machine stays the same after a reboot. Its connections are cut when the node goes down.
    */
   async door(port = 8018): Promise<number> {
     const open = this.#doors.get(port) ?? connectInto(this.#leader, port, this.#dir);

@@ -1,6 +1,6 @@
-// The house on one page (docs/http-api.md, "The house"): three booted nodes that find each other by mDNS, and
-// the page of one of them in each engine. Machines go, come back under another address, get another name; a
-// stranger's page and false announcements get nothing.
+// The house on one page (docs/http-api.md, "The house"): three booted nodes that find each other by mDNS,
+// and the page of one of them in each engine. Machines go, come back under another address, or get another
+// name. A stranger's page and false announcements get nothing.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -21,20 +21,22 @@ const AWAY_TEXT = 'Not there right now';
 
 /** A host name of the web, which false announcements contain. */
 const WEB_NAME = 'evil.example';
-/** A public address in false announcements. The test of these announcements gives it to this machine. */
+/** A public address in false announcements. Their test adds it to this machine. */
 const PUBLIC_ADDRESS = '93.184.215.14';
 /** The port of false announcements. */
 const FALSE_PORT = 8080;
 
-/** Commands of Avahi on a node. Each one announces an address or a service while it runs. */
+/** Avahi's commands, by the unit that runs each. A command announces something while it runs. */
 const FALSE_ANNOUNCEMENTS: Readonly<Record<string, string>> = {
   'web-name': `avahi-publish-address --no-reverse ${WEB_NAME} ${OWN_ADDRESS}`,
   'by-web-name': `avahi-publish-service --host=${WEB_NAME} by-web-name _http._tcp ${FALSE_PORT} path=/ui api=tonearm`,
   'public-address': `avahi-publish-address --no-reverse far.local ${PUBLIC_ADDRESS}`,
   'by-address': `avahi-publish-service --host=far.local by-address _http._tcp ${FALSE_PORT} path=/ui api=tonearm`,
 };
-/** This announcement comes last, and shows that the others have arrived. */
+/** This announcement is made last. When the page displays it, the others have arrived, too. */
 const LAST_ANNOUNCEMENT = 'avahi-publish-service last _http._tcp 8080 path=/ui api=odio-api';
+/** Only the last announcement makes this text, because its node has another interface (odio-api). */
+const LAST_TEXT = 'Opens its own page';
 
 /**
  * A script that resolves with the answers that a page of another origin gets from a node. The browser sends
@@ -96,8 +98,8 @@ inOwnNetwork(import.meta.url, () => {
     };
     const roomsOf = (page: WebDriverPage): Promise<readonly string[]> =>
       page.evaluate("[...document.querySelectorAll('.room h2')].map((heading) => heading.textContent)");
-    /** A click on the slider of a room sets that room's volume. */
-    const clickVolume = async (page: WebDriverPage, room: Room, label: string, volume: number) => {
+    /** A click on the slider of a room sets that room's volume. The page has the room under `label`. */
+    const clickVolume = async (page: WebDriverPage, room: Room, volume: number, label: string = room) => {
       const spot = await page.spotOf('slider', `Volume of ${label}`, volume);
       await page.drag('pointer', spot, spot);
       await house.outputIs(room, `volume ${volume}`, (output) => Math.abs(output.volume - volume) < 0.03);
@@ -117,8 +119,8 @@ inOwnNetwork(import.meta.url, () => {
         await house.outputIs('Kitchen', 'muted', ({ muted }) => muted);
         await page.press('keys', 'button', 'Mute Kitchen');
         await house.outputIs('Kitchen', 'not muted', ({ muted }) => !muted);
-        await clickVolume(page, 'Kitchen', 'Kitchen', 0.3);
-        await clickVolume(page, 'Kitchen', 'Kitchen', 0.7);
+        await clickVolume(page, 'Kitchen', 0.3);
+        await clickVolume(page, 'Kitchen', 0.7);
 
         assert.deepEqual(await house.output('Attic'), atticBefore);
       },
@@ -168,21 +170,18 @@ inOwnNetwork(import.meta.url, () => {
       await inEveryEngine(open);
       for (const [unit, command] of Object.entries(FALSE_ANNOUNCEMENTS)) await announce(unit, command);
       await until('Avahi of the living room has found both false services', async () => {
-        const found = (await living.shell('timeout 5 avahi-browse -rptk _http._tcp'))
-          .split('\n')
-          .filter((line) => line.startsWith('='));
-        assert.ok(
-          [WEB_NAME, PUBLIC_ADDRESS].every((host) => found.some((line) => line.includes(host))),
-          found.join('\n'),
-        );
+        const output = await living.shell('timeout 5 avahi-browse -rptk _http._tcp');
+        // These lines have the host name and the address of a service.
+        const found = output.split('\n').filter((line) => line.startsWith('='));
+        const isFound = (host: string): boolean => found.some((line) => line.includes(host));
+        assert.ok([WEB_NAME, PUBLIC_ADDRESS].every(isFound), found.join('\n'));
         return true;
       });
       await announce('last', LAST_ANNOUNCEMENT);
-      // Only the last announcement makes this text, because its node has another interface (odio-api).
-      await inEveryEngine((page) => page.sees('Opens its own page'));
-      // The policy of a page permits the nodes that are known when the page is loaded. The page that was
-      // loaded before the announcements could not send requests to `far.local`. The policy of the page that
-      // is loaded now permits this host. The browsers do not resolve its name, so its room is away.
+      await inEveryEngine((page) => page.sees(LAST_TEXT));
+      // A page may send requests only to nodes that were known when it was loaded. So the page is loaded
+      // again, and may now send requests to `far.local`. The browsers do not resolve this name, so this room
+      // is away.
       await inEveryEngine(async (page) => {
         await open(page);
         await page.sees(AWAY_TEXT);
@@ -224,9 +223,10 @@ inOwnNetwork(import.meta.url, () => {
       await attic.start();
       await house.plugIn('Attic', NEW_ADDRESS);
       await inEveryEngine((page) => page.waitFor('slider', 'Volume of Attic'));
+      // Each page sets another volume, so that each click is a change.
       let volume = 0.2;
       for (const page of pages.values()) {
-        await clickVolume(page, 'Attic', 'Attic', volume);
+        await clickVolume(page, 'Attic', volume);
         volume += 0.2;
       }
     });
@@ -253,7 +253,7 @@ inOwnNetwork(import.meta.url, () => {
       );
       let volume = 0.3;
       for (const page of pages.values()) {
-        await clickVolume(page, 'Attic', 'Studio', volume);
+        await clickVolume(page, 'Attic', volume, 'Studio');
         volume += 0.2;
       }
     });

@@ -1,5 +1,6 @@
-// A way from this machine to a TCP port on the node's loopback, which lies in a network namespace of its own.
-// A small process in that namespace, but in our file system, listens on a unix socket and passes bytes on.
+// A way from this machine to a TCP port on the node's loopback. The node has a network namespace of its own.
+// A small process in this namespace, but in the file system of this machine, listens on a unix socket and
+// passes bytes on.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

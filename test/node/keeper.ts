@@ -6,12 +6,16 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { LAUNCH } from './launch-script.js';
 
+/** The keeper's descriptors for reports and orders (launch-script.ts). */
+const REPORTS_FD = 3;
+const ORDERS_FD = 4;
+
 const CLOSE_DEADLINE_MS = 30_000;
 /** Enough of the end of the console to see why a boot failed. */
 const CONSOLE_CHARACTERS = 16_384;
 
 export class Keeper {
-  /** The id of the keeper's child in whose namespaces the node runs. Its descendants are the node. */
+  /** The process id of the keeper's child. The node runs in this child's namespaces, as its descendants. */
   readonly holder: Promise<number>;
   /** The end of what the console showed. */
   console = '';
@@ -35,10 +39,10 @@ export class Keeper {
         this.console = (this.console + text).slice(-CONSOLE_CHARACTERS);
       });
     }
-    this.#orders = this.#child.stdio[4] as Writable;
-    // Nobody reads orders after the end of the keeper, so that writing fails. `#failure` reports the end.
+    this.#orders = this.#child.stdio[ORDERS_FD] as Writable;
+    // After the end of the keeper nobody reads orders, and writing fails. `#failure` reports that end.
     this.#orders.on('error', (error) => this.#orders.destroy(error));
-    const lines = createInterface({ input: this.#child.stdio[3] as Readable });
+    const lines = createInterface({ input: this.#child.stdio[REPORTS_FD] as Readable });
     let fail: (error: Error) => void = () => undefined;
     this.#failure = new Promise((_, reject) => {
       fail = reject;

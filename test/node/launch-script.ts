@@ -1,8 +1,8 @@
 // The shell scripts that hold the mounts, namespaces and cgroup of a test node, and give them back. The file
 // has only text, which keeper.ts runs.
 //
-// Requirements for a boot, with reasons (seen on a Debian 12 VM with a hand-mounted hybrid cgroup layout and
-// no systemd of its own):
+// Requirements for a boot, with reasons. They were found on a Debian 12 VM with a hand-mounted hybrid cgroup
+// layout and no systemd of its own.
 // - The tests run as root with CAP_SYS_ADMIN, and need systemd-nspawn, unshare, nsenter, setpriv and tar.
 //   The kernel has overlayfs and cgroup2, which need not be mounted. The whole system is on one file system,
 //   because overlayfs does not see through mounts.
@@ -12,7 +12,8 @@
 //   keeps in version 1 (memory, cpu) are missing inside the node.
 // - /run is a tmpfs of the node's own, because nspawn keeps locks and propagation mounts there. These must
 //   not outlive the node, nor meet those of another nspawn.
-// - CAP_SYS_RESOURCE is not needed, because systemd in a container ignores that it may not lower OOM scores.
+// - CAP_SYS_RESOURCE is not needed. Without it systemd may not lower OOM scores. In a container it ignores
+//   this refusal.
 //
 // The test process holds the keeper's standard input. This pipe ends with the test process, no matter how
 // that ends (close, crash, SIGKILL, Ctrl-C). The keeper then kills the PID namespace and removes the cgroup.
@@ -32,7 +33,7 @@ ROOT=$DIR/root
 mount -t overlay tonearm-node -o "lowerdir=$LOWER,upperdir=$DIR/upper,workdir=$DIR/work" "$ROOT"
 
 # The folders of /etc have the units that packages and the administrator have enabled on this machine. None of
-# these units starts on the node. Only units start that the packages' own files below /usr enable.
+# these units starts on the node. Only those units start that the packages' own files below /usr enable.
 rm -rf "$ROOT"/etc/systemd/system/* "$ROOT"/etc/systemd/user/* "$ROOT"/etc/rc?.d/* "$ROOT"/var/lib/systemd/linger
 rm -rf "$ROOT"/var/log/journal "$ROOT"/etc/polkit-1/rules.d/*
 : > "$ROOT/etc/fstab"
@@ -83,7 +84,7 @@ rmdir_tree() {
   [ ! -d "$group" ] || find "$group" -depth -type d -exec rmdir {} + 2>/dev/null
 }
 trap clean_up EXIT
-# A report that nobody reads any more must fail instead of killing the keeper, which would then clean up nothing.
+# A killed keeper would clean up nothing. So a report that nobody reads any more must only fail.
 trap '' INT HUP TERM PIPE
 mkdir "$group"
 # The child enters the group first, because the group becomes the root of the cgroup namespace that the child makes.

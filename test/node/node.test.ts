@@ -18,7 +18,7 @@ describe('the real node', { skip: whyNoNode() }, () => {
   before(() => booted.boot());
   after(() => booted.close());
 
-  test('the node is the Debian of the root that it was booted over, and Node.js runs on it', async () => {
+  test('the booted node has the Debian of its root folder, and Node.js runs on it', async () => {
     const { stdout } = await node().user('cat', '/etc/os-release');
     assert.equal(stdout, readFileSync(join(NODE_ROOT, 'etc/os-release'), 'utf8'));
     const version = await node().user(NODE_PROGRAM, '--version');

@@ -110,7 +110,8 @@ export class Node extends Container {
   }
 
   /**
-   * Takes a lock against the shutdown as `by`. Resolves once it is held, with a function that releases it.
+   * Takes a lock against the shutdown, as the user `by`. Resolves when the lock is taken, with a function
+   * that releases it.
    */
   async holdShutdown(by: 'root' | 'pi'): Promise<() => Promise<void>> {
     const description = [`--who=${by}'s upgrade`, '--why=half-way'];
@@ -189,16 +190,13 @@ export class Node extends Container {
   }
 }
 
-/**
- * A node for the tests of one file. `boot` boots it before them, with packages if they need any, and `close`
- * removes it after them.
- */
+/** A node for the tests of one file. The file calls `boot` before its tests, and `close` after them. */
 export class BootedNode {
   readonly #sound: Sound | undefined;
   readonly #hostname: string | undefined;
   #booted: Node | undefined;
 
-  /** `sound`: the sound server of user `pi`; PulseAudio unless given. */
+  /** `sound`: the sound server of user `pi`; PulseAudio by default. */
   constructor(sound?: Sound, hostname?: string) {
     this.#sound = sound;
     this.#hostname = hostname;
@@ -211,8 +209,9 @@ export class BootedNode {
    * for one package. `buildPackages` adds the empty package `nodejs` of `buildStandIn`.
    */
   async boot(...packages: readonly (readonly string[])[]): Promise<void> {
-    const [folder] = await Promise.all([packages.length > 0 && buildPackages(packages), this.#boot()]);
-    if (folder !== false) await this.node().install(folder, PACKAGES_FOLDER);
+    const building = packages.length > 0 ? buildPackages(packages) : undefined;
+    const [folder] = await Promise.all([building, this.#boot()]);
+    if (folder !== undefined) await this.node().install(folder, PACKAGES_FOLDER);
   }
 
   async #boot(): Promise<void> {

@@ -26,6 +26,8 @@ const OPENING_FILE = {
  * `pulse/cookie`, are left out. `pulse/default.pa` stays, because the set-up writes it.
  */
 const TRACES = `find /home/pi/.config ${CONFIG} -type f | grep -v "/pulse/[^d]" | sort | xargs sha256sum; ss -Hltn`;
+/** The arguments with which the package is built. */
+const PACKAGE = ['--compress', 'none', '--version', '0.1.0-1'];
 const PLAYER = 'pacat --client-name=Radio --stream-name=News /dev/zero';
 
 /** A machine beside the node, at 10.9.NUMBER.2. */
@@ -104,10 +106,7 @@ for (const kind of SOUND_SERVERS) {
         pactl load-module module-null-sink sink_name=garden; pactl set-default-sink living`);
 
     before(async () => {
-      await Promise.all([
-        booted.boot(['--compress', 'none', '--version', '0.1.0-1']),
-        ...COMPUTERS.map((computer) => computer.booted.boot()),
-      ]);
+      await Promise.all([booted.boot(PACKAGE), ...COMPUTERS.map((computer) => computer.booted.boot())]);
       for (const computer of COMPUTERS) await plugIn(node(), computer);
       await node().installPlain();
       await node().setUpPi('--bind', 'lo', '--bind', 'lan1', '--bind', 'lan2');
@@ -167,7 +166,7 @@ for (const kind of SOUND_SERVERS) {
         await ended;
       });
 
-      test(`the node is an output of a computer with ${computerKind}, and after a restart of the node's sound server only PipeWire 0.3 has lost this output`, async () => {
+      test(`the node is an output of a computer with ${computerKind}, and at a restart of the node's sound server this output is lost only if the computer has PipeWire 0.3`, async () => {
         const lines = await linesFor(computerKind, 'output');
         await computer().userShell(lines.join('\n'));
         const script = 'export HOME=/home/pi; exec pacat --device=tonearm-node /dev/zero';
@@ -213,7 +212,7 @@ for (const kind of SOUND_SERVERS) {
         });
     }
 
-    // Debian has PulseAudio's part for Avahi in a package of its own.
+    // With PulseAudio the node would need one more package, `pulseaudio-module-zeroconf`.
     if (kind === 'pipewire')
       test('a computer that searches for sound servers finds the node by Avahi', async () => {
         const withPipewire = COMPUTERS.find((computer) => computer.kind === 'pipewire');

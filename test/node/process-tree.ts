@@ -34,11 +34,17 @@ function idsOf(pid: number | 'self'): readonly number[] {
   return numbersIn(/^NSpid:(.*)$/m.exec(status)?.[1] ?? '');
 }
 
-/** False while nspawn's child is a copy of nspawn, whose half-made namespaces nobody may enter. */
+/**
+ * False at first, because nspawn's child is a copy of nspawn until it runs systemd. Until then nobody may
+ * enter its namespaces, which are not complete.
+ */
 const isSystemd = (pid: number): boolean =>
   unlessGone(() => readlinkSync(`/proc/${pid}/exe`)).endsWith('/systemd');
 
-/** The systemd that is PID 1 two PID namespaces below ours, among the descendants of `ancestor`. */
+/**
+ * Finds the node's systemd among the descendants of `ancestor`. It is PID 1, two PID namespaces below ours.
+ * The keeper makes the first of them, and nspawn the second.
+ */
 export function findLeader(ancestor: number): number | undefined {
   const depth = idsOf('self').length + 2;
   const candidates = [ancestor];

@@ -60,6 +60,7 @@ describe('the packages for ARM', { skip }, () => {
       t.after(() => daemon.stop());
       const isUp = async () => (await daemon.health()).backends['audio']?.state === 'up';
       await until('the audio backend is up', isUp, EMULATED_MS);
+      // `startPulseAudio` makes these two sinks.
       const outputs = await daemon.read<{ name: string }[]>('/audio/outputs');
       assert.deepEqual(outputs.map(({ name }) => name).sort(), ['kitchen', 'living']);
 

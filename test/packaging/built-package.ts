@@ -34,34 +34,34 @@ export async function copyCheckout(to: string, ...unwanted: readonly string[]): 
 }
 
 /** Resolves with what the builder printed. */
-async function built(command: string, ...args: readonly string[]): Promise<string> {
+async function runBuilder(command: string, ...args: readonly string[]): Promise<string> {
   const env = { ...process.env, SOURCE_DATE_EPOCH: String(BUILD_TIME_S) };
   const { stdout } = await run(command, [...args], { env });
   return stdout;
 }
 
 export const buildPackage = (...args: readonly string[]): Promise<string> =>
-  built(process.execPath, join(ROOT, 'packaging/package.mjs'), ...args);
+  runBuilder(process.execPath, join(ROOT, 'packaging/package.mjs'), ...args);
 
 export const buildTarball = (...args: readonly string[]): Promise<string> =>
-  built(process.execPath, join(ROOT, 'packaging/tarball.mjs'), ...args);
+  runBuilder(process.execPath, join(ROOT, 'packaging/tarball.mjs'), ...args);
 
 export const buildRpm = (...args: readonly string[]): Promise<string> =>
-  built(process.execPath, join(ROOT, 'packaging/rpm.mjs'), ...args);
+  runBuilder(process.execPath, join(ROOT, 'packaging/rpm.mjs'), ...args);
 
 /**
- * Builds a release without images and without an apt repository into `folder`. The checkout may have changes
- * that are not committed.
+ * Builds a release without images and without an apt repository into `folder`. With `--trial`, the checkout
+ * may have changes that are not committed.
  */
 export const buildRelease = (folder: string, ...args: readonly string[]): Promise<string> => {
   const trial = ['--trial', '--no-image', '--out', folder, ...args];
-  return built(process.execPath, join(ROOT, 'packaging/release.mjs'), VERSION, ...trial);
+  return runBuilder(process.execPath, join(ROOT, 'packaging/release.mjs'), VERSION, ...trial);
 };
 
 /** Begins a release that must be refused. If it is not, its files stay below `folder`. */
 export const refusedRelease = (folder: string, version: string): Promise<string> => {
   const out = ['--no-image', '--out', join(folder, 'refused')];
-  return built(process.execPath, join(ROOT, 'packaging/release.mjs'), version, ...out);
+  return runBuilder(process.execPath, join(ROOT, 'packaging/release.mjs'), version, ...out);
 };
 
 /**
@@ -84,9 +84,11 @@ export async function buildStandIn(folder: string): Promise<void> {
   await building;
 }
 
+const OUTPUT_MAX_BYTES = 16 * 1024 * 1024;
+
 /** The output of a program, which must succeed. */
 export async function output(command: string, ...args: readonly string[]): Promise<string> {
-  return (await run(command, [...args], { encoding: 'utf8', maxBuffer: 1 << 24 })).stdout;
+  return (await run(command, [...args], { encoding: 'utf8', maxBuffer: OUTPUT_MAX_BYTES })).stdout;
 }
 
 /**
@@ -102,8 +104,8 @@ export const FOR_DEBIAN_12 = '~deb12';
 export function packageIn(folder: string, name: string, architecture: string, suffix = ''): string {
   const isThePackage = (candidate: string) => {
     const [fileName, version = '', fileArchitecture] = candidate.split('_');
-    const hasSuffix = suffix === '' ? !version.includes('~') : version.endsWith(suffix);
-    return fileName === name && hasSuffix && fileArchitecture === `${architecture}.deb`;
+    const isVersionRight = suffix === '' ? !version.includes('~') : version.endsWith(suffix);
+    return fileName === name && isVersionRight && fileArchitecture === `${architecture}.deb`;
   };
   const file =
     readdirSync(folder).find(isThePackage) ??
@@ -141,8 +143,14 @@ export function flagsOf(tree: string, command = 'usr/bin/tonearm'): readonly str
  * tests do not compress packages.
  */
 export function lintian(file: string): Promise<string> {
-  const tarballs = ['control', 'data'].map((part) => `uses-no-compression-for-${part}-tarball`);
-  const options = ['--allow-root', '--profile=debian', '--fail-on=none', '--suppress-tags', tarballs.join()];
+  const ignoredTags = ['control', 'data'].map((part) => `uses-no-compression-for-${part}-tarball`);
+  const options = [
+    '--allow-root',
+    '--profile=debian',
+    '--fail-on=none',
+    '--suppress-tags',
+    ignoredTags.join(),
+  ];
   // lintian leaves files behind in TMPDIR.
   return output('env', `TMPDIR=${temporaryFolder()}`, 'lintian', ...options, file);
 }

@@ -57,9 +57,11 @@ test('a bundle with another digest does not run the code of the last bundle, and
   assert.equal(printedBy('six', 'b', cache), 'two');
 });
 
+/** Each copy of the code begins with V8's mark, its version and its flags, in this many bytes. */
+const V8_HEAD_BYTES = 16;
 /**
  * Damages of a file with kept code. The file has two copies of the code, which begin at the offsets `first`
- * and `second`. Each copy begins with V8's mark, its version and its flags.
+ * and `second`.
  */
 const DAMAGES: readonly [what: string, damage: (bytes: Buffer, first: number, second: number) => Buffer][] = [
   ['was cut off', (bytes) => bytes.subarray(0, -8)],
@@ -67,7 +69,10 @@ const DAMAGES: readonly [what: string, damage: (bytes: Buffer, first: number, se
   ['has changed in one byte', (bytes, first) => bytes.fill(0x55, first + 100, first + 101)],
   [
     'is of another V8',
-    (bytes, first, second) => bytes.fill(255, first, first + 16).fill(255, second, second + 16),
+    (bytes, first, second) => {
+      for (const begin of [first, second]) bytes.fill(255, begin, begin + V8_HEAD_BYTES);
+      return bytes;
+    },
   ],
 ];
 for (const [what, damage] of DAMAGES) {
@@ -77,7 +82,8 @@ for (const [what, damage] of DAMAGES) {
     const file = join(cache, 'some-main.code');
     const whole = readFileSync(file);
     const first = whole.indexOf('\n') + 1;
-    const second = (first + whole.length) / 2;
+    const copyLength = (whole.length - first) / 2;
+    const second = first + copyLength;
     writeFileSync(file, damage(Buffer.from(whole), first, second));
 
     assert.equal(printedBy('two', 'a', cache), 'two');

@@ -27,14 +27,14 @@ const STRICT = {
   target: 'es2022',
   skipLibCheck: false,
 };
-const TYPES = { types: ['node'], typeRoots: [join(ROOT, 'node_modules/@types')] };
+const NODE_TYPES = { types: ['node'], typeRoots: [join(ROOT, 'node_modules/@types')] };
 /**
  * The kinds of project: a module for Node, CommonJS for Node, a module for browsers that a bundler builds,
  * and a module for no platform in particular.
  */
 const PROJECTS = {
-  node: { module: 'nodenext', lib: ['es2022'], ...TYPES },
-  required: { module: 'node16', lib: ['es2022'], ...TYPES },
+  node: { module: 'nodenext', lib: ['es2022'], ...NODE_TYPES },
+  commonjs: { module: 'node16', lib: ['es2022'], ...NODE_TYPES },
   browser: { module: 'esnext', moduleResolution: 'bundler', lib: ['es2022', 'dom'], types: [] },
   bare: { module: 'node16', lib: ['es2022'], types: [] },
 };
@@ -55,9 +55,9 @@ export async function quieter(live: Live): Promise<number | undefined> {
   } catch (error) {
     if (error instanceof ProblemError && error.code === 'no-such-output') return error.status satisfies number;
   }
-  // @ts-expect-error One or the other.
+  // @ts-expect-error It needs a volume or a delta.
   await node.setOutputVolume('living', { loud: true });
-  // @ts-expect-error One or the other, not both.
+  // @ts-expect-error It takes a volume or a delta, not both.
   await node.setOutputVolume('living', { volume: 0.5, delta: 0.1 });
   // @ts-expect-error There are two scopes.
   await node.startUnit('global', 'mpd.service');
@@ -169,8 +169,11 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
       'yaml',
       'preact',
     ];
-    for (const name of names)
-      assert.match(notices, new RegExp(`^=+\n${name} [\\d.]+\n=+\n\n.{40}`, 'ms'), name);
+    for (const name of names) {
+      const heading = `=+\n${name} [\\d.]+\n=+\n`;
+      const licenceBeginning = '.{40}';
+      assert.match(notices, new RegExp(`^${heading}\n${licenceBeginning}`, 'ms'), name);
+    }
   });
 
   test(
@@ -206,10 +209,10 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
     }
   });
 
-  for (const kind of ['node', 'required', 'browser', 'bare'] as const) {
+  for (const kind of ['node', 'commonjs', 'browser', 'bare'] as const) {
     test(`the client compiles in a project of the kind ${kind}`, async () => {
       const text = kind === 'bare' ? USER_PROGRAM : USER_PROGRAM + WITH_PLATFORM;
-      const name = kind === 'required' ? 'user.cts' : 'user.ts';
+      const name = kind === 'commonjs' ? 'user.cts' : 'user.ts';
       write(name, text);
       await compiles(kind, [name]);
     });

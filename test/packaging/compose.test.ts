@@ -1,5 +1,5 @@
-// Checks the folders and files of the node that the compose file gives to the container. image.test.ts tests
-// the image.
+// Checks which folders and files of the node the container gets by the compose file. image.test.ts tests the
+// image.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -21,5 +21,5 @@ test('the lines for Avahi are valid after they are uncommented', () => {
   assert.deepEqual(volumesOf(text).slice(-2), expected);
 });
 
-test("the container can read, but not change, the node's machine id, which makes the MQTT identifier", () =>
+test("the container can read, but not change, the node's machine id, from which the MQTT identifier is computed", () =>
   assert.ok(volumesOf(readFileSync(FILE, 'utf8')).includes('/etc/machine-id:/etc/machine-id:ro')));

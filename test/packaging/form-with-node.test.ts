@@ -10,7 +10,7 @@ import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
 import { buildPackage, extracted, FOR_DEBIAN_12, flagsOf, packageIn } from './built-package.js';
 
-/** Debian's name of each processor for which there is such a package, by the processor's name in Node. */
+/** The processors for which the package is built: Debian's names by Node's names. */
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 const IS_DEBIAN_12 = /^VERSION_ID="12"$/m.test(readFileSync('/etc/os-release', 'utf8'));
 const FORM = IS_DEBIAN_12 ? { debian: '12', suffix: FOR_DEBIAN_12 } : { debian: '13', suffix: '' };

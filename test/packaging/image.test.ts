@@ -28,7 +28,7 @@ interface Descriptor {
 /**
  * Runs a command in the image's root ($1). TMPDIR ($2) is mounted there under the same path, because the
  * files of the test lie in it. The command begins with the path of this machine's Node ($3), which `shift 3`
- * drops, because the image has its own.
+ * drops, because the image has its own. $0 is `enter`, and has no effect.
  */
 const ENTER =
   'mkdir -p "$1$2"; mount --bind "$2" "$1$2"; mount -t proc proc "$1/proc"; root=$1; shift 3; exec chroot "$root" "$@"';

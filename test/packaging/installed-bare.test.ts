@@ -25,13 +25,14 @@ const LIST_PATHS =
 
 const AS_ANN = 'setpriv --reuid ann --regid ann --init-groups --reset-env env --chdir=/home/ann';
 
-/** A script that replaces a program of the machine by one with the body `script`. */
+/** A script that makes the shell find a program with the body `script` in the place of the machine's own. */
 const replaced = (name: string, script: string): string =>
   `mkdir /tmp/p; printf '#!/bin/sh\\n${script}\\n' > /tmp/p/${name}; chmod 755 /tmp/p/${name}; PATH=/tmp/p:$PATH`;
 
 /**
- * Installations by root that are refused before anything is changed. `prepare` is a script that runs first,
- * and its mounts last only for this row. install.sh ends with `status`, and prints only `line`.
+ * Installations by root that are refused before anything is changed. `prepare` is a script that runs first.
+ * `:` does nothing there, and mounts last only for this row. install.sh ends with `status`, and prints only
+ * `line`.
  */
 const REFUSED: readonly (readonly [
   what: string,
@@ -40,12 +41,12 @@ const REFUSED: readonly (readonly [
   status: number,
   line: RegExp,
 ])[] = [
-  ['a call without a user', '', '', 64, /--user NAME is missing/],
-  ['an unknown user', '', '--user nobody-here', 67, /there is no user nobody-here/],
-  ['an unknown option', '', '--user pi --now', 64, /unknown argument '--now'/],
-  ['an option of the Debian package', '', '--user pi --with-upgrade', 64, /is for the Debian package/],
-  ['an option beside --uninstall', '', '--user pi --uninstall', 64, /--uninstall takes no other option/],
-  ['to remove what is not there', '', '--uninstall', 1, /nothing is installed below \/usr\/local/],
+  ['a call without a user', ':', '', 64, /--user NAME is missing/],
+  ['an unknown user', ':', '--user nobody-here', 67, /there is no user nobody-here/],
+  ['an unknown option', ':', '--user pi --now', 64, /unknown argument '--now'/],
+  ['an option of the Debian package', ':', '--user pi --with-upgrade', 64, /is for the Debian package/],
+  ['an option beside --uninstall', ':', '--user pi --uninstall', 64, /--uninstall takes no other option/],
+  ['to remove what is not there', ':', '--uninstall', 1, /nothing is installed below \/usr\/local/],
   ['a machine without systemd', 'mount -t tmpfs tmpfs /run', '--user pi', 1, /systemd does not run here/],
   ['another processor', replaced('uname', 'echo riscv64'), '--user pi', 126, /and this machine is riscv64/],
   ['an old C library', replaced('getconf', 'echo glibc 2.27'), '--user pi', 126, /machine has glibc 2\.27/],
@@ -102,14 +103,14 @@ for (const debian of ['12', '13']) {
     const propertyOfAnn = async (name: string): Promise<string> =>
       (await runAsAnn(`XDG_RUNTIME_DIR=/run/user/$(id -u) systemctl --user show -P ${name} tonearm`)).trim();
 
-    const paths = async (): Promise<ReadonlySet<string>> =>
+    const listPaths = async (): Promise<ReadonlySet<string>> =>
       new Set((await node().shell(LIST_PATHS)).split('\n'));
 
-    /** Afterwards there are the same paths as before. */
+    /** Fails if `act` adds or removes a path. Resolves with the outcome of `act`. */
     async function changesNothing<T>(act: () => Promise<T>): Promise<T> {
-      const earlier = await paths();
+      const earlier = await listPaths();
       const outcome = await act();
-      const later = await paths();
+      const later = await listPaths();
       const added = [...later].filter((path) => !earlier.has(path));
       const removed = [...earlier].filter((path) => !later.has(path));
       assert.deepEqual({ added, removed }, { added: [], removed: [] });
@@ -128,7 +129,8 @@ for (const debian of ['12', '13']) {
       const root = (await output(process.execPath, BARE, debian)).trimEnd().split('\n').at(-1);
       const folder = temporaryFolder();
       await buildTarball('--fast', '--out', folder);
-      booted = await bootNode('none', root);
+      const soundServer = 'none';
+      booted = await bootNode(soundServer, root);
       await node().install(folder, '/opt/release');
       await node().shell(PREPARE);
     });
@@ -213,7 +215,7 @@ for (const debian of ['12', '13']) {
     for (const [what, prepare, args, status, line] of REFUSED) {
       test(`root's install.sh refuses ${what}`, async (t) => {
         t.after(() => node().shell('rm -rf /tmp/p'));
-        const script = `${prepare || ':'}; exec /opt/newer/install.sh ${args}`;
+        const script = `${prepare}; exec /opt/newer/install.sh ${args}`;
         await mustRefuse(() => node().root('unshare', '--mount', 'sh', '-euc', script), status, line);
       });
     }

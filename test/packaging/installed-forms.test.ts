@@ -27,7 +27,7 @@ async function installedForms(node: Node): Promise<string> {
 
 /** Prints the files that tonearm-setup has made and recorded. */
 const PRINT_SETUP = `cat ${RULE} /var/lib/tonearm/setup/pi; find ${CONFIG} -type f | sort | xargs cat`;
-const BUILT = ['--version', '0.1.0-1', '--compress', 'none'];
+const BUILD_OPTIONS = ['--version', '0.1.0-1', '--compress', 'none'];
 const SYSTEM = readFileSync(join(NODE_ROOT, 'etc/os-release'), 'utf8');
 /** The form with Node that is made for the Debian of the booted node. */
 const WITH_NODE = /^VERSION_ID="12"$/m.test(SYSTEM)
@@ -37,38 +37,38 @@ const WITH_NODE = /^VERSION_ID="12"$/m.test(SYSTEM)
 describe('the forms of the package', { skip: whyNoNode() }, () => {
   const booted = new BootedNode();
   const { node } = booted;
-  before(() => booted.boot(BUILT, [...BUILT, '--with-node', '--debian', WITH_NODE.debian]));
+  before(() => booted.boot(BUILD_OPTIONS, [...BUILD_OPTIONS, '--with-node', '--debian', WITH_NODE.debian]));
   after(() => booted.close());
 
   test('dpkg replaces the plain form by the one with Node, and set-up and service stay', async () => {
     await node().installPlain();
     await node().setUpPi();
-    const before = await node().shell(PRINT_SETUP);
+    const setupBefore = await node().shell(PRINT_SETUP);
     assert.notEqual(await nodeProgramOfService(node()), NODE_OF_PACKAGE);
     await node().shell(`dpkg --install /opt/packages/tonearm-with-node_${WITH_NODE.version}_*.deb 2>&1`);
     assert.equal(await installedForms(node()), 'tonearm-with-node');
     assert.equal(await nodeProgramOfService(node()), NODE_OF_PACKAGE);
     assert.equal(await node().property('UnitFileState'), 'enabled');
-    assert.equal(await node().shell(PRINT_SETUP), before);
+    assert.equal(await node().shell(PRINT_SETUP), setupBefore);
   });
 
   // Late parts are loaded only when they are used (test/contract/late-parts.ts).
   test('the form with Node loads late parts of commands, gateway and players', () => loadsLateParts(node()));
 
   test('purging the replaced form removes nothing of the new one', async () => {
-    const before = await node().shell(PRINT_SETUP);
+    const setupBefore = await node().shell(PRINT_SETUP);
     await node().shell('dpkg --purge tonearm');
-    assert.equal(await node().shell(PRINT_SETUP), before);
+    assert.equal(await node().shell(PRINT_SETUP), setupBefore);
     assert.equal(await nodeProgramOfService(node()), NODE_OF_PACKAGE);
   });
 
   test('dpkg replaces the form with Node by the plain form', async () => {
-    const before = await node().shell(PRINT_SETUP);
+    const setupBefore = await node().shell(PRINT_SETUP);
     await node().shell('dpkg --install /opt/packages/tonearm_0.1.0-1_*.deb 2>&1');
     assert.equal(await installedForms(node()), 'tonearm');
     assert.notEqual(await nodeProgramOfService(node()), NODE_OF_PACKAGE);
     assert.equal(await node().isThere(NODE_OF_PACKAGE), false);
-    assert.equal(await node().shell(PRINT_SETUP), before);
+    assert.equal(await node().shell(PRINT_SETUP), setupBefore);
   });
 
   test('the plain form loads late parts of commands, gateway and players', async () => {

@@ -58,7 +58,8 @@ export async function loadsLateParts(node: Node): Promise<void> {
   try {
     const isListed = async () => (await node.read<readonly PlayerRecord[]>('/players')).length > 0;
     await until('the player is listed', isListed);
-    // web-player.ts has the name `scripted` and the address of the cover.
+    // web-player.ts has the name of the player and the address of the cover. This address is not public. So
+    // the part that fetches covers is loaded but fetches nothing, and the answer is a redirect.
     const cover = await node.ask('GET', '/players/scripted/cover');
     assert.deepEqual(
       [cover.status, cover.headers['location']],

@@ -9,12 +9,14 @@ import { removeScenarios } from '../node/scenarios/package-remove.js';
 import { serviceScenarios } from '../node/scenarios/package-service.js';
 import { desktopScenarios, powerScenarios } from '../node/scenarios/power.js';
 
-const BUILT = ['--compress', 'none'];
+const BUILD_OPTIONS = ['--compress', 'none'];
 
 describe('the installed node', { skip: whyNoNode() }, () => {
   const booted = new BootedNode();
   const { node } = booted;
-  before(() => booted.boot([...BUILT, '--version', '0.1.0-1'], [...BUILT, '--version', '0.1.0-2']));
+  before(() =>
+    booted.boot([...BUILD_OPTIONS, '--version', '0.1.0-1'], [...BUILD_OPTIONS, '--version', '0.1.0-2']),
+  );
   after(() => booted.close());
 
   describe('installation', () => installScenarios(node));

@@ -17,6 +17,8 @@ const MAKER = fileURLToPath(new URL('../../../packaging/apt-repository.mjs', imp
 
 const INSTALL = fileURLToPath(new URL('../../../docs/install.md', import.meta.url));
 const SERVED = '/srv/apt';
+/** The folder of the file that is signed. The node's shell fills in the name of its Debian. */
+const RELEASE_FOLDER = `${SERVED}/dists/$(. /etc/os-release; echo $VERSION_CODENAME)`;
 const ADDRESS = 'http://127.0.0.1:8765';
 /** A web server for the files below a folder: `node -e WEB_SERVER FOLDER PORT`. */
 const WEB_SERVER = `
@@ -92,13 +94,11 @@ describe('the apt repository', { skip: whyNoNode('apt-ftparchive', 'gpg', 'curl'
   });
 
   test('apt refuses a repository that was changed after it was signed', async () => {
-    await node().shell(
-      `cd ${SERVED}/dists/$(. /etc/os-release; echo $VERSION_CODENAME); cp InRelease /srv/; sed -i s/tonearm/other/ InRelease`,
-    );
+    await node().shell(`cd ${RELEASE_FOLDER}; cp InRelease /srv/; sed -i s/tonearm/other/ InRelease`);
     const refused = await node().root('apt', 'update', '-o', 'APT::Update::Error-Mode=any');
     assert.notEqual(refused.status, 0);
     assert.match(refused.stderr, /tonearm|127\.0\.0\.1:8765/);
-    await node().shell(`mv /srv/InRelease ${SERVED}/dists/$(. /etc/os-release; echo $VERSION_CODENAME)/`);
+    await node().shell(`mv /srv/InRelease ${RELEASE_FOLDER}/`);
   });
 
   test('apt upgrade brings the next version to the running service, which keeps its settings', async () => {

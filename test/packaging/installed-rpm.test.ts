@@ -13,8 +13,19 @@ import { buildRpm, output } from './built-package.js';
 
 const ON_NODE = '/opt/rpm';
 const MACHINE = process.arch === 'x64' ? 'x86_64' : 'aarch64';
-const EXPECTED_FILES =
-  '/usr/bin/tonearm /usr/lib/systemd/user/tonearm.service /usr/lib/tonearm/main.js /usr/lib/tonearm/node /usr/sbin/tonearm-setup /usr/share/licenses/tonearm/LICENSE /usr/share/licenses/tonearm/third-party-notices.txt /usr/share/tonearm/config.example.yaml /usr/share/zsh/site-functions/_tonearm';
+const EXPECTED_FILES = [
+  '/usr/bin/tonearm',
+  '/usr/lib/systemd/user/tonearm.service',
+  '/usr/lib/tonearm/main.js',
+  '/usr/lib/tonearm/node',
+  '/usr/sbin/tonearm-setup',
+  '/usr/share/licenses/tonearm/LICENSE',
+  '/usr/share/licenses/tonearm/third-party-notices.txt',
+  '/usr/share/tonearm/config.example.yaml',
+  '/usr/share/zsh/site-functions/_tonearm',
+];
+/** The exit status of tonearm-setup for wrong usage. */
+const WRONG_USAGE = 64;
 
 const digest = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
 
@@ -39,8 +50,9 @@ describe('the RPM package', { skip: whyNoNode('rpmbuild') }, () => {
 
   test('the package holds the expected files for its machine, and names what it needs', async () => {
     const list = (await output('rpm', '-qpl', fileOf('0.1.0'))).split('\n');
-    const missing = EXPECTED_FILES.split(' ').filter((file) => !list.includes(file));
+    const missing = EXPECTED_FILES.filter((file) => !list.includes(file));
     assert.deepEqual(missing, []);
+    // The example of upgrades is only for the Debian package, because it uses apt.
     const upgradeScripts = list.filter((file) => file.includes('/upgrade/tonearm'));
     assert.deepEqual(upgradeScripts, []);
 
@@ -58,7 +70,8 @@ describe('the RPM package', { skip: whyNoNode('rpmbuild') }, () => {
     assert.equal(await output('rpm', '-qp', '--qf', '%{ARCH}', fileOf('0.1.0')), MACHINE);
   });
 
-  test('the same sources and time give the same bytes', async (t) => {
+  test('the same sources and the same build time give the same bytes', async (t) => {
+    // `buildRpm` always sets the same build time.
     const secondFolder = temporaryFolder(t);
     await buildRpm('--fast', '--version', '0.1.0', '--out', secondFolder);
     assert.equal(digest(join(secondFolder, `tonearm-0.1.0-1.${MACHINE}.rpm`)), digest(fileOf('0.1.0')));
@@ -72,9 +85,9 @@ describe('the RPM package', { skip: whyNoNode('rpmbuild') }, () => {
     assert.equal(exe, '/usr/lib/tonearm/node\n');
     assert.equal((await node().ask('GET', '/server')).status, 200);
     assert.equal((await node().ask('POST', '/audio/server/mute')).status, 202);
-    // The example of upgrades is only for the Debian package, because it uses apt.
+    // The RPM package has no example of upgrades.
     const refused = await node().setUp('--user', 'pi', '--with-upgrade');
-    assert.equal(refused.status, 64);
+    assert.equal(refused.status, WRONG_USAGE);
   });
 
   test('an upgrade restarts the service, and keeps its set-up', async () => {

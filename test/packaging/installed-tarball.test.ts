@@ -20,16 +20,17 @@ printf '[Service]\\nExecStart=sleep infinity\\n' > /home/ann/.config/systemd/use
 chown -R ann: /home/ann; systemctl start user@$(id -u ann).service
 `;
 const AS_ANN = 'setpriv --reuid ann --regid ann --init-groups --reset-env env --chdir=/home/ann';
-const RULE = '/etc/polkit-1/rules.d/50-tonearm-ann.rules';
-const LINGERS = '/var/lib/systemd/linger/ann';
+const POLKIT_RULE = '/etc/polkit-1/rules.d/50-tonearm-ann.rules';
+/** logind has this file while ann lingers. */
+const LINGER_FILE = '/var/lib/systemd/linger/ann';
 
 describe('the tarball on a node', { skip: whyNoNode() }, () => {
   const booted = new BootedNode();
   const { node } = booted;
 
   /**
-   * Runs a script as ann, which must succeed. Resolves with what it prints, on both streams. The outer shell
-   * gets the script as the argument that it calls `$0`.
+   * Runs a script as ann. The script must succeed. Resolves with all that it prints, also on standard error.
+   * The outer shell gets the script as an argument, and has it as `$0`.
    */
   async function runAsAnn(script: string): Promise<string> {
     const inside = `export XDG_RUNTIME_DIR=/run/user/$(id -u); { ${script}\n} 2>&1`;
@@ -48,7 +49,7 @@ describe('the tarball on a node', { skip: whyNoNode() }, () => {
 
   test('a user installs the tarball, polkit lets the user linger, and root runs the named commands', async () => {
     const printed = await runAsAnn('/opt/tonearm/install.sh --unit hello.service');
-    assert.ok(await node().isThere(LINGERS), printed);
+    assert.ok(await node().isThere(LINGER_FILE), printed);
     const commands = [...printed.matchAll(/^ {4}(.*)$/gm)].map(([, command = '']) => command);
     assert.deepEqual(
       commands.map((command) => command.split(' ')[0]),
@@ -74,7 +75,7 @@ describe('the tarball on a node', { skip: whyNoNode() }, () => {
   test('after a restart of the machine the service runs without a login, on its own Node, and carries out commands', async () => {
     await node().reboot();
     const startUnit = () => node().ask('POST', '/services/user/hello.service/start');
-    await until('the backend of units carries out a command', async () => (await startUnit()).status === 202);
+    await until('the systemd backend carries out a command', async () => (await startUnit()).status === 202);
     await until('hello.service runs', async () => {
       const units = await node().read<readonly ServiceRecord[]>('/services');
       return units.some(({ name, running }) => name === 'hello.service' && running);
@@ -94,10 +95,10 @@ describe('the tarball on a node', { skip: whyNoNode() }, () => {
 
   test('install.sh --uninstall also ends the lingering, and leaves what root has added', async () => {
     await runAsAnn('systemctl --user stop hello.service; ~/.local/lib/tonearm/install.sh --uninstall');
-    assert.equal(await node().isThere(LINGERS), false);
+    assert.equal(await node().isThere(LINGER_FILE), false);
     const left = await node().shell('find /home/ann -name "*tonearm*" ! -path "*/pulse/*"');
     assert.equal(left, '');
     // Root has added this rule. `rm` fails if it is gone.
-    await node().shell(`rm ${RULE}`);
+    await node().shell(`rm ${POLKIT_RULE}`);
   });
 });

@@ -11,8 +11,12 @@ const VERSIONS_BY_DEBIAN: Readonly<Record<string, Readonly<Record<string, string
   trixie: { libc6: '2.41-12', nodejs: '20.19.2+dfsg-1' },
 };
 /** The other dependencies. Both Debians have new enough versions, so one version stands for both. */
-const LIBRARIES = { 'libgcc-s1': '14.2.0-19', 'libstdc++6': '14.2.0-19' };
-const SYSTEM = { systemd: '257.9-1', 'dbus-user-session': '1.16.2-2' };
+const OTHER_VERSIONS = {
+  'libgcc-s1': '14.2.0-19',
+  'libstdc++6': '14.2.0-19',
+  systemd: '257.9-1',
+  'dbus-user-session': '1.16.2-2',
+};
 
 /**
  * The names of the packages that `apt install tonearm` would install. `tree` is the folder of the
@@ -27,7 +31,7 @@ export async function plannedByApt(
   const folder = mkdtempSync(`${tree}-apt-`);
   for (const part of ['lists/partial', 'archives/partial', 'etc'])
     mkdirSync(join(folder, part), { recursive: true });
-  const versions = { ...LIBRARIES, ...SYSTEM, ...VERSIONS_BY_DEBIAN[debian] };
+  const versions = { ...OTHER_VERSIONS, ...VERSIONS_BY_DEBIAN[debian] };
   const status = Object.entries(versions).map(
     ([name, version]) =>
       `Package: ${name}\nStatus: install ok installed\nVersion: ${version}\nArchitecture: ${architecture}\n` +

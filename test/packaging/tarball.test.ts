@@ -1,5 +1,5 @@
-// Checks the tarballs as files: what they hold, and what they leave out. A second build must give the same
-// bytes, and the daemon of a tarball must run.
+// Checks the tarballs as files: what they contain, and what they leave out. A second build must give the
+// same bytes, and the daemon of a tarball must run.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -70,7 +70,8 @@ describe('the tarballs', { skip: lacks({ programs: ['tar', 'gzip', 'npm'] }) }, 
 
   test('no text of the tarball has a placeholder that the build fills in', () => {
     // Two other placeholders may stay: install.sh fills in the prefix, and tonearm-setup fills in the user.
-    for (const file of EXPECTED_FILES.split(' ').filter((path) => !/node$|main\.js$/.test(path))) {
+    const texts = EXPECTED_FILES.split(' ').filter((path) => !/node$|main\.js$/.test(path));
+    for (const file of texts) {
       const text = readFileSync(join(treeOf('arm64'), file), 'utf8');
       assert.doesNotMatch(
         text,

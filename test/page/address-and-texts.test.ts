@@ -1,5 +1,5 @@
-// Tests that the page's address chooses the parts of the page, and that the browser's languages choose the
-// page's language.
+// Tests that the page's address chooses the sections of the page, and that the browser's languages choose
+// the page's language.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -20,7 +20,7 @@ const ROWS: readonly (readonly [query: string, isWall: boolean, only: readonly s
   ['?only=toString,', false, undefined],
 ];
 for (const [query, isWall, only] of ROWS) {
-  test(`the page at /ui${query} is ${isWall ? 'a' : 'no'} wall, and has these parts: ${only?.join() ?? 'all'}`, () => {
+  test(`the page at /ui${query} is ${isWall ? 'a' : 'no'} wall, and has these sections: ${only?.join() ?? 'all'}`, () => {
     const view = viewOf(query);
     assert.equal(view.isWall, isWall);
     assert.deepEqual(view.only && [...view.only], only);

@@ -36,14 +36,14 @@ const STEP_MS = 50;
  * Starts a `Liveness`. Its requests are answered while `state.isAnswering` is true. `advance` moves the
  * clock in steps, calls `onStep` in each, and lets the answers come.
  */
-function startLiveness(answerDelayMs = 0) {
+function startLiveness({ answerDelayMs = 0 } = {}) {
   const state = {
     isAnswering: true,
     situation: 'watched' as Situation,
     answerDelayMs,
     requests: 0,
-    reported: [] as boolean[],
-    returned: 0,
+    reported: [] as ('silent' | 'answering')[],
+    returnCount: 0,
   };
   const liveness = new Liveness({
     request: (signal) => {
@@ -52,9 +52,9 @@ function startLiveness(answerDelayMs = 0) {
       return state.answerDelayMs === 0 ? Promise.resolve() : answerAfter(state.answerDelayMs, signal);
     },
     situation: () => state.situation,
-    onChange: (isAlive) => state.reported.push(isAlive),
+    onChange: (isAnswering) => state.reported.push(isAnswering ? 'answering' : 'silent'),
     onReturn: () => {
-      state.returned += 1;
+      state.returnCount += 1;
     },
   });
   liveness.startWatching();
@@ -91,32 +91,32 @@ test('the page shows within a second that there is no answer, and that there is 
 
   state.isAnswering = false;
   await advance(950);
-  assert.deepEqual(state.reported, [false]);
+  assert.deepEqual(state.reported, ['silent']);
 
   await advance(5000);
   state.isAnswering = true;
   await advance(500);
-  assert.deepEqual(state.reported, [false, true]);
+  assert.deepEqual(state.reported, ['silent', 'answering']);
 });
 
 for (const delayMs of [900, 2000]) {
   test(`a node whose answers take ${delayMs} ms is never shown as lost, and its end is noticed`, async () => {
-    const { state, advance } = startLiveness(delayMs);
+    const { state, advance } = startLiveness({ answerDelayMs: delayMs });
     await advance(60_000);
     assert.deepEqual(state.reported, []);
     assert.ok(state.requests >= 15, `${state.requests}`);
     state.isAnswering = false;
     await advance(10_000);
-    assert.deepEqual(state.reported, [false]);
+    assert.deepEqual(state.reported, ['silent']);
   });
 }
 
-test('slow answers are reported as a loss only until the page knows their latency, and quick answers make requests frequent again', async () => {
-  const { state, advance } = startLiveness(10);
+test('a node that becomes slow is reported as silent once, until the page knows its latency, and quick answers make requests frequent again', async () => {
+  const { state, advance } = startLiveness({ answerDelayMs: 10 });
   await advance(5000);
   state.answerDelayMs = 2000;
   await advance(20_000);
-  assert.deepEqual(state.reported, [false, true]);
+  assert.deepEqual(state.reported, ['silent', 'answering']);
   state.answerDelayMs = 10;
   await advance(20_000);
   const { requests: before } = state;
@@ -126,11 +126,11 @@ test('slow answers are reported as a loss only until the page knows their latenc
 });
 
 test('a lost node whose answers take two seconds is found again', async () => {
-  const { state, advance } = startLiveness(2000);
+  const { state, advance } = startLiveness({ answerDelayMs: 2000 });
   await advance(10_000);
   state.situation = 'lost';
   await advance(10_000);
-  assert.equal(state.returned, 1);
+  assert.equal(state.returnCount, 1);
 });
 
 test('a page that was suspended does not report a loss at once', async () => {
@@ -147,19 +147,20 @@ test('the page sends a lost node one request a second, and reports each return o
   state.isAnswering = false;
   await advance(10_000);
   assert.ok(state.requests >= 8 && state.requests <= 11, `${state.requests}`);
-  assert.equal(state.returned, 0);
+  assert.equal(state.returnCount, 0);
   state.isAnswering = true;
   await advance(10_000);
-  assert.equal(state.returned, 1);
+  assert.equal(state.returnCount, 1);
   state.isAnswering = false;
   await advance(2000);
   state.isAnswering = true;
   await advance(2000);
-  assert.equal(state.returned, 2);
+  assert.equal(state.returnCount, 2);
 });
 
-test('a page rests a minute after the last input', () => {
+test('a page is in use for a minute after its last input, and each input begins the minute anew', () => {
   const page = new EventTarget();
+  // The beginning of the watch counts as input.
   const input = new InputWatch(page);
   mock.timers.tick(61_000);
   assert.ok(input.idleMs > IN_USE_MS);

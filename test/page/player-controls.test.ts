@@ -62,7 +62,7 @@ type Row = readonly [title: string, player: PlayerRecord, differences: Partial<P
 const ROWS: readonly Row[] = [
   ['a player that can do everything has stop among the rarely used controls', ABLE_PLAYER, {}],
   [
-    'a player at the ends of its list cannot go further',
+    'a player whose list has no other track has disabled buttons for previous and next',
     playerWith({ can_go_next: false, can_go_previous: false }),
     { next: 'disabled', previous: 'disabled' },
   ],
@@ -124,7 +124,7 @@ test('a player can be paused only while it plays, and if it can pause', () => {
   assert.equal(canBePaused(playerWith({ can_pause: false })), false);
 });
 
-test('a track without a known length has the length 0', () => {
+test('a track has its length in microseconds, and 0 if its length is not known', () => {
   assert.equal(lengthOf(ABLE_PLAYER), 180_000_000);
   assert.equal(lengthOf(playerWith({}, { metadata: { 'mpris:length': 'long' } })), 0);
   assert.equal(lengthOf(playerWithout('metadata')), 0);

@@ -7,10 +7,15 @@ import { loudest, type Proportions, proportionsAt, type RoomVolume } from '../..
 import { RoomVolumes } from '../../src/page/room-volumes.js';
 import { Deferred } from '../deferred.js';
 
+type RoomAnswer = 'accepted' | 'refused';
+
 const roomsWith = (...volumes: readonly number[]): RoomVolume[] =>
   volumes.map((volume, index) => ({ key: `room ${index}`, volume, limit: 1 }));
 
 const volumesOf = (proportions: Proportions) => [...proportions.values()].map(({ lastSet }) => lastSet);
+
+/** The promises of the rooms. Each resolves when the room has accepted its newest volume. */
+const promisesOf = (results: ReturnType<RoomVolumes['set']>) => results.map(([, accepted]) => accepted);
 
 /** The rooms after they have taken the new volumes. */
 function roomsAfter(before: readonly RoomVolume[], proportions: Proportions): RoomVolume[] {
@@ -48,10 +53,7 @@ test('silent rooms all get the same volume, a limit holds, and a volume above 10
 
 test('a slow room gets only the newest of the volumes that waited for it, and delays no other room', async () => {
   const sent: string[] = [];
-  let release: (() => void) | undefined;
-  const slowAnswer = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const slowAnswer = new Deferred<void>();
   const [first, second] = roomsWith(0.5, 0.5);
   assert.ok(first && second);
   const sender = (name: string, answer: Promise<void>) => async (volume: number) => {
@@ -59,30 +61,28 @@ test('a slow room gets only the newest of the volumes that waited for it, and de
     await answer;
   };
   const rooms = [
-    { ...first, setVolume: sender('slow', slowAnswer) },
+    { ...first, setVolume: sender('slow', slowAnswer.promise) },
     { ...second, setVolume: sender('quick', Promise.resolve()) },
   ];
 
   const volumes = new RoomVolumes();
   for (const volume of [0.4, 0.3, 0.2]) {
-    // `set` returns each room with a promise, which resolves when the room has accepted its newest volume.
-    const [, quickRoomAndPromise] = volumes.set(rooms, volume);
-    const [, accepted] = quickRoomAndPromise ?? [];
-    await accepted;
+    const [, quickRoomAccepts] = promisesOf(volumes.set(rooms, volume));
+    await quickRoomAccepts;
   }
   assert.deepEqual(sent, ['slow 0.4', 'quick 0.4', 'quick 0.3', 'quick 0.2']);
 
-  release?.();
-  await Promise.all(volumes.set(rooms, 0.1).map(([, accepted]) => accepted));
+  slowAnswer.resolve();
+  await Promise.all(promisesOf(volumes.set(rooms, 0.1)));
   assert.deepEqual(sent.slice(4).sort(), ['quick 0.1', 'slow 0.1']);
 });
 
 test('a room that has refused a volume still gets the next one, sent by the newest `setVolume` of the room', async () => {
   const [room] = roomsWith(0.5);
   assert.ok(room);
-  const firstAnswer = new Deferred<'accepted' | 'refused'>();
+  const firstAnswer = new Deferred<RoomAnswer>();
   const sent: string[] = [];
-  const roomWith = (output: string, answer: (typeof firstAnswer)['promise']) => ({
+  const roomWith = (output: string, answer: Promise<RoomAnswer>) => ({
     ...room,
     setVolume: async (volume: number) => {
       sent.push(`${output} ${volume}`);
@@ -91,14 +91,14 @@ test('a room that has refused a volume still gets the next one, sent by the newe
   });
   const volumes = new RoomVolumes();
   volumes.set([roomWith('older output', firstAnswer.promise)], 0.4);
-  const [newerRoomAndPromise] = volumes.set([roomWith('newer output', Promise.resolve('accepted'))], 0.3);
-  const [, accepted] = newerRoomAndPromise ?? [];
+  const newerRoom = roomWith('newer output', Promise.resolve('accepted'));
+  const [accepted] = promisesOf(volumes.set([newerRoom], 0.3));
   firstAnswer.resolve('refused');
   await accepted;
   assert.deepEqual(sent, ['older output 0.4', 'newer output 0.3']);
 
-  const [lastRoomAndPromise] = volumes.set([roomWith('newer output', Promise.resolve('refused'))], 0.2);
-  const [, refused] = lastRoomAndPromise ?? [];
+  const refusingRoom = roomWith('newer output', Promise.resolve('refused'));
+  const [refused] = promisesOf(volumes.set([refusingRoom], 0.2));
   await assert.rejects(async () => refused, /refused/);
 });
 
@@ -110,26 +110,26 @@ test('a room whose record comes late keeps its proportion, until the room has ha
    * Sets the loudest room to `volume`, and returns the volumes that are sent. `reported` are the volumes of
    * the rooms' records.
    */
-  const set = async (volume: number, ...reported: readonly number[]): Promise<readonly number[]> => {
+  const set = async (volume: number, reported: readonly number[]): Promise<readonly number[]> => {
     const sent: number[] = [];
     const rooms = roomsWith(...reported).map((room) => ({
       ...room,
       setVolume: async (newVolume: number) => void sent.push(newVolume),
     }));
-    await Promise.all(volumes.set(rooms, volume).map(([, accepted]) => accepted));
+    await Promise.all(promisesOf(volumes.set(rooms, volume)));
     return sent;
   };
 
   // The proportion of the rooms is 0.8 to 0.4. In the second and third call the second room's record is one
   // volume behind.
-  assert.deepEqual(await set(0.4, 0.8, 0.4), [0.4, 0.2]);
-  assert.deepEqual(await set(0.2, 0.4, 0.4), [0.2, 0.1]);
-  assert.deepEqual(await set(0.4, 0.2, 0.2), [0.4, 0.2]);
+  assert.deepEqual(await set(0.4, [0.8, 0.4]), [0.4, 0.2]);
+  assert.deepEqual(await set(0.2, [0.4, 0.4]), [0.2, 0.1]);
+  assert.deepEqual(await set(0.4, [0.2, 0.2]), [0.4, 0.2]);
   // The second room was never set to 0.6 here, so 0.6 is its new base. The base of the first room is still
   // 0.8, so the proportion is 0.8 to 0.6 from now on.
-  assert.deepEqual(await set(0.2, 0.4, 0.6), [0.2, 0.15], 'somebody else has set the second room just now');
+  assert.deepEqual(await set(0.2, [0.4, 0.6]), [0.2, 0.15], 'somebody else has set the second room just now');
   mock.timers.tick(SETTLE_MS);
   // Before `SETTLE_MS` is over, a record with 0.4 would count as one that is behind, because the second room
   // had this volume before. Now 0.4 is its new base.
-  assert.deepEqual(await set(0.8, 0.2, 0.4), [0.8, 0.4], 'somebody else has set the second room');
+  assert.deepEqual(await set(0.8, [0.2, 0.4]), [0.8, 0.4], 'somebody else has set the second room');
 });

@@ -22,7 +22,7 @@ export async function startCmus({ env, path, run, files }: Session) {
   const terminal = run('script', args, { TERM: 'xterm' });
   const remote = async (...words: readonly string[]): Promise<string> =>
     (await execute('cmus-remote', ['--server', socket, ...words], { env, timeout: DEADLINE_MS })).stdout;
-  /** A line of `cmus-remote -Q`, without its first words; undefined where there is none. */
+  /** The line of `cmus-remote -Q` that begins with `name`, without `name`; undefined where there is none. */
   const get = async (name: string): Promise<string | undefined> => {
     const lines = (await remote('-Q')).split('\n');
     return lines.find((line) => line.startsWith(`${name} `))?.slice(name.length + 1);

@@ -1,5 +1,5 @@
-// Mopidy with mopidy-mpris, for tests: its tracklist is filled over its own JSON-RPC, as its web clients do
-// it, without tonearm.
+// Mopidy with mopidy-mpris, for tests. They fill its tracklist over its own JSON-RPC, as its web clients do,
+// and not through tonearm.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -10,7 +10,7 @@ export const MOPIDY = 'org.mpris.MediaPlayer2.mopidy';
 
 export type Mopidy = Awaited<ReturnType<typeof startMopidy>>;
 
-/** Starts Mopidy, whose tracklist is empty then, as after every boot. Resolves when it answers. */
+/** Starts Mopidy with an empty tracklist, as after every boot. Resolves when Mopidy answers. */
 export async function startMopidy(session: Session) {
   const port = await freePort();
   mkdirSync(session.path('mopidy'));

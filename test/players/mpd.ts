@@ -14,7 +14,7 @@ export const MPD = 'org.mpris.MediaPlayer2.mpd';
 
 /**
  * Starts MPD and mpDris2. Resolves when MPD has read the album, perhaps before mpDris2 is on the bus. `mpc`
- * resolves with what mpc prints, and `bridge` is mpDris2.
+ * resolves with what mpc prints. `bridge` is the program mpDris2, which offers MPD on the bus.
  */
 export async function startMpd(session: Session) {
   const directory = session.path('mpd');

@@ -7,6 +7,9 @@ import { remark } from '../remark.js';
 import { until } from '../until.js';
 import type { Session } from './session.js';
 
+/** The Debian package by which mpv is on the bus, and one of its files. Debian's mpv works without it. */
+export const MPRIS_OF_MPV = { 'mpv-mpris': '/etc/mpv/scripts/mpris.so' };
+
 const REPLY_DEADLINE_MS = 10_000;
 const STARTS_MAX = 3;
 
@@ -19,9 +22,9 @@ interface Reply {
 export type Mpv = ReturnType<typeof launchMpv>;
 
 /**
- * Starts an mpv that plays the album, and does not end with the last track. Resolves when it plays. One of
- * thirty mpvs hung at its start. Such an mpv answers nothing on its own socket, and is started again. Every
- * other failure rejects.
+ * Starts an mpv that plays the album, and that stays open after the last track. Resolves when it plays. One
+ * of thirty mpvs hung at its start. Such an mpv answers nothing on its own socket, and is started again.
+ * Every other failure rejects.
  */
 export async function startMpv(session: Session): Promise<Mpv> {
   for (let starts = 1; ; starts += 1) {

@@ -4,10 +4,18 @@
 import assert from 'node:assert/strict';
 import type { PlayerRecord } from '../../src/protocol/actor/schemas.js';
 import { Daemon } from '../contract/daemon.js';
+import type { Requirements } from '../tools/requirements.js';
 import { until } from '../until.js';
+import { MPRIS_OF_MPV } from './mpv.js';
 import type { Session } from './session.js';
 
-export const PLAYER_PROGRAMS = ['pulseaudio', 'pactl', 'dbus-daemon', 'mpv', 'cmus', 'script'];
+/** The requirements of a test that plays with mpv and cmus, and perhaps needs further programs. */
+export function playersAnd(...furtherPrograms: readonly string[]): Requirements {
+  return {
+    programs: ['pulseaudio', 'pactl', 'dbus-daemon', 'mpv', 'cmus', 'script', ...furtherPrograms],
+    packages: MPRIS_OF_MPV,
+  };
+}
 
 /**
  * The position in microseconds that a client computes from the record (docs/players.md, "Positions"). `atMs`:
@@ -32,8 +40,8 @@ export async function startPlayersNode(session: Session) {
     stream,
     players,
     /**
-     * Waits until the player with that bus name is listed, and `isExpected` is true for it. If the
-     * wait fails, its error names this condition by `what`.
+     * Waits until the player with this bus name is listed, and `isExpected` is true for it. `what` says in
+     * words what is expected.
      */
     player: (name: string, what = 'listed', isExpected: (now: PlayerRecord) => boolean = () => true) =>
       until(`${name} is ${what}`, async () =>

@@ -9,7 +9,10 @@ import { until } from '../until.js';
 import { COVER, type Tone, writeTone } from './tones.js';
 
 export const ALBUM = 'Ton & Töne';
-/** The tracks in the order of the album. Their tags try characters beyond ASCII, quotes and an ampersand. */
+/**
+ * The tracks in the order of the album. Their tags have characters beyond ASCII, quotes and an ampersand,
+ * which must arrive unchanged.
+ */
 export const TRACKS: readonly Tone[] = [
   { title: 'Été', artist: 'Sinus "A"', album: ALBUM, seconds: 60 },
   { title: 'Two', artist: 'Cosinus', album: ALBUM, seconds: 50 },

@@ -3,7 +3,10 @@
 
 import { writeFileSync } from 'node:fs';
 
-/** A high rate, because players read some KiB at a time, and jump only to the beginning of such a portion. */
+/**
+ * Players read some KiB at a time, and jump only to the beginning of such a portion. At this high rate a
+ * portion is short.
+ */
 const RATE_HZ = 48_000;
 const PITCH_HZ = 440;
 /** The amplitude, of at most 127: samples are unsigned bytes, silence is 128. */

@@ -29,8 +29,8 @@ export async function trackIds(session: Session): Promise<readonly string[]> {
 }
 
 /**
- * The program to start. VLC's launcher calls `geteuid` and refuses root, so root gets a copy of it that calls
- * `getppid` instead. Only the launcher is copied: the player itself is in VLC's libraries.
+ * The program to start. VLC's launcher calls `geteuid` and refuses root, so root gets a copy of it that
+ * calls `getppid` instead. Only the launcher is copied: the player itself is in VLC's libraries.
  */
 function programFor(session: Session): string {
   if (process.getuid?.() !== 0) return 'vlc';

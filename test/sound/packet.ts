@@ -54,9 +54,11 @@ export function split(received: Buffer): { readonly payloads: readonly Buffer[];
   const payloads: Buffer[] = [];
   let rest = received;
   while (rest.length >= DESCRIPTOR_BYTES) {
-    const end = DESCRIPTOR_BYTES + rest.readUInt32BE(0);
+    const payloadBytes = rest.readUInt32BE(0);
+    const channel = rest.readUInt32BE(4);
+    const end = DESCRIPTOR_BYTES + payloadBytes;
     if (rest.length < end) break;
-    if (rest.readUInt32BE(4) === CONTROL_CHANNEL) payloads.push(rest.subarray(DESCRIPTOR_BYTES, end));
+    if (channel === CONTROL_CHANNEL) payloads.push(rest.subarray(DESCRIPTOR_BYTES, end));
     rest = rest.subarray(end);
   }
   return { payloads, rest };

@@ -11,8 +11,8 @@ const DEADLINE_MS = 60_000;
 const OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * An entry of `pactl list` for a sink, a sink input or a source output, as far as tests look at it. pactl
- * prints `(null)` for a text with characters beyond ASCII.
+ * An entry of `pactl list` for a sink, a sink input or a source output. It has only the members that tests
+ * read. pactl prints `(null)` for a text with characters beyond ASCII.
  */
 export interface Listed {
   readonly index: number;
@@ -31,7 +31,7 @@ export interface Listed {
 export const percents = ({ volume }: Listed): number[] =>
   Object.values(volume).map(({ value_percent }) => Number.parseInt(value_percent, 10));
 
-/** Runs pactl in the given environment and gives what it prints. Rejects when pactl fails. */
+/** Runs pactl in this environment, and resolves with its output. Rejects if pactl fails. */
 export async function pactl(env: Environment, ...args: readonly string[]): Promise<string> {
   const limits = { timeout: DEADLINE_MS, maxBuffer: OUTPUT_MAX_BYTES };
   return (await run('pactl', [...args], { env, ...limits })).stdout;

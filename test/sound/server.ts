@@ -110,8 +110,8 @@ export class SoundServer {
   }
 
   /**
-   * Adds a source of two channels, which the daemon calls an input. It is silent, or has the sound of `sink`
-   * if that is given. A restart does not make it again.
+   * Adds a source of two channels, which the daemon calls an input. It has the sound of `sink`, or is silent
+   * without `sink`. A restart does not make the source again.
    */
   async addInput(name: string, sink?: string): Promise<void> {
     const silentModule =
@@ -135,8 +135,8 @@ export class SoundServer {
   }
 
   /**
-   * Plays a stream by pacat. The stream is silent unless `samples` is given. Resolves when the server lists
-   * the stream, and rejects if pacat ends before.
+   * Plays a stream by pacat. Without `samples` the stream is silent. Resolves when the server lists the
+   * stream, and rejects if pacat ends before.
    */
   async play({ samples = '/dev/zero', ...options }: PlayOptions = {}) {
     const flags = [

@@ -9,11 +9,11 @@ import type { SinkSpec } from './null-sink.js';
 import { type Kind, type Recipe, SoundServer } from './server.js';
 
 interface ServerOptions {
-  /** The first sink becomes the default. Unless given, the sinks are `living` and `kitchen`. */
+  /** The first sink becomes the default. By default the sinks are `living` and `kitchen`. */
   readonly sinks?: readonly SinkSpec[];
-  /** On PulseAudio a null sink steps in while there is no other (module-always-sink). True unless given. */
+  /** On PulseAudio a null sink exists while there is no other (module-always-sink). True by default. */
   readonly alwaysSink?: boolean;
-  /** On PulseAudio an output is as loud as its loudest stream. False unless given, as in Debian. */
+  /** On PulseAudio an output is as loud as its loudest stream. False by default, as in Debian. */
   readonly flatVolumes?: boolean;
   /** The address at which PipeWire's configuration lets other machines connect, such as `tcp:4713`. */
   readonly opened?: string;
@@ -25,10 +25,10 @@ const SINKS: readonly SinkSpec[] = [
 ];
 
 /**
- * Anybody may connect. Without `auth-anonymous`, PulseAudio decides by the user of a client that has no
- * cookie. The kernel does not report the user for data that were sent after the connection was accepted and
- * before PulseAudio asked for the user. PulseAudio then refuses the client, unless the client uses libpulse.
- * In a loop of connections without libpulse, 16.1 refused up to 9 of 10.
+ * Anybody may connect. Without `auth-anonymous`, PulseAudio asks the kernel for the user of a client that
+ * has no cookie. It asks a moment after it has accepted the connection. The kernel reports no user for data
+ * that were sent in this moment. PulseAudio then refuses the client, unless the client uses libpulse. In a
+ * loop of connections without libpulse, 16.1 refused up to 9 of 10.
  */
 const SOCKET = 'module-native-protocol-unix auth-anonymous=1';
 

@@ -15,18 +15,25 @@ const ANSWER_DEADLINE_MS = 30_000;
 const CREATIONS_AT_ONCE = 8;
 const COOKIE_BYTES = 256;
 const NONE = 0xffffffff;
+/** PA_SAMPLE_S16LE. */
+const S16LE = 3;
 /** PA_ENCODING_AC3_IEC61937. */
 const AC3 = 2;
+const TYPE_TAG_BYTES = 1;
+/** Where a payload's command, its tag and its fields begin. A type tag of one byte is before each number. */
+const COMMAND_OFFSET = 1;
+const TAG_OFFSET = 6;
+const FIELDS_OFFSET = 10;
 
 export interface StreamOptions {
   /** Name of the sink; the default sink when absent. */
   readonly sink?: string;
   /** Properties of the stream, of which `media.name` is its name. A buffer may hold malformed bytes. */
   readonly props?: Readonly<Record<string, string | Buffer>>;
-  /** True unless given. */
+  /** True by default. */
   readonly corked?: boolean;
   /**
-   * The volume of each channel, where 0x10000 is 100 %. Unless given, there are two channels at 100 %.
+   * The volume of each channel, where 0x10000 is 100 %. By default there are two channels at 100 %.
    * PipeWire applies the first volume to all channels.
    */
   readonly volumes?: readonly number[];
@@ -87,11 +94,11 @@ class SoundConnection {
     const { payloads, rest } = split(Buffer.concat([this.#received, data]));
     this.#received = rest;
     for (const payload of payloads) {
-      // Each number stands behind a type tag of one byte: the command, the request's tag, an error's code.
-      const settle = this.#waiting.get(payload.readUInt32BE(6));
-      const command = payload.readUInt32BE(1);
-      if (command === COMMAND.reply) settle?.(payload.subarray(10));
-      if (command === COMMAND.error) settle?.(new Error(`error ${payload.readUInt32BE(11)}`));
+      const command = payload.readUInt32BE(COMMAND_OFFSET);
+      const settle = this.#waiting.get(payload.readUInt32BE(TAG_OFFSET));
+      const fields = payload.subarray(FIELDS_OFFSET);
+      if (command === COMMAND.reply) settle?.(fields);
+      if (command === COMMAND.error) settle?.(new Error(`error ${fields.readUInt32BE(TYPE_TAG_BYTES)}`));
     }
   }
 
@@ -112,7 +119,7 @@ function creationFields(options: StreamOptions, group: number): wire.Bytes[] {
   const hasVolume = options.volumes !== undefined;
   const ac3 = wire.format(AC3, wire.textProp('format.rate', '48000'));
   return [
-    wire.spec(3, volumes.length, 44_100),
+    wire.spec(S16LE, volumes.length, 44_100),
     // One channel is mono, more are front-left, front-right and so on.
     wire.map(...volumes.map((_, channel) => (volumes.length === 1 ? 0 : channel + 1))),
     wire.u32(NONE), // sink index
@@ -165,7 +172,7 @@ export class StreamClient {
     this.#connection = connection;
   }
 
-  /** Connects to the server's socket as an application of the given name. */
+  /** Connects to the server's socket as an application with this name. */
   static async connect(socketPath: string, application: string): Promise<StreamClient> {
     const connection = new SoundConnection(socketPath);
     const cookie = wire.blob(Array(COOKIE_BYTES).fill(0));
@@ -175,8 +182,8 @@ export class StreamClient {
   }
 
   /**
-   * Creates the streams, a few at once, and returns them in the order of `streams`. PipeWire 0.3.65 takes 128
-   * on one sink and does not answer the request for the next one; PulseAudio 16 takes 256.
+   * Creates the streams, a few at once, and returns them in the order of `streams`. PipeWire 0.3.65 takes
+   * 128 on one sink and does not answer the request for the next one; PulseAudio 16 takes 256.
    */
   async open(streams: readonly StreamOptions[]): Promise<readonly Stream[]> {
     const opened: Stream[] = [];

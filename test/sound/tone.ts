@@ -3,7 +3,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const RATE = 8000;
+/** The rate of `SoundServer.play`. */
+const RATE_HZ = 8000;
 /** A multiple of four, so that samples fall on the peaks. */
 const PERIOD_FRAMES = 16;
 const FULL_SCALE = 0x7fff;
@@ -15,12 +16,16 @@ const SECONDS = 120;
  * for each channel.
  */
 export function toneFile(directory: string, amplitudes: readonly number[]): string {
-  const period = Int16Array.from({ length: PERIOD_FRAMES * amplitudes.length }, (_, sample) => {
-    const wave = Math.sin((2 * Math.PI * Math.floor(sample / amplitudes.length)) / PERIOD_FRAMES);
-    return Math.round(wave * (amplitudes[sample % amplitudes.length] ?? 0) * FULL_SCALE);
+  const channels = amplitudes.length;
+  const period = Int16Array.from({ length: PERIOD_FRAMES * channels }, (_, sample) => {
+    const frame = Math.floor(sample / channels);
+    const amplitude = amplitudes[sample % channels] ?? 0;
+    const wave = Math.sin((2 * Math.PI * frame) / PERIOD_FRAMES);
+    return Math.round(wave * amplitude * FULL_SCALE);
   });
   const path = join(directory, `tone-${amplitudes.join('-')}`);
-  const bytes = (RATE / PERIOD_FRAMES) * SECONDS * period.byteLength;
+  const periods = (RATE_HZ / PERIOD_FRAMES) * SECONDS;
+  const bytes = periods * period.byteLength;
   writeFileSync(path, Buffer.alloc(bytes, Buffer.from(period.buffer)));
   return path;
 }

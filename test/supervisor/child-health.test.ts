@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BackendHealth } from '../../src/protocol/actor/backends.js';
-import { ChildHealth } from '../../src/supervisor/child-health.js';
+import { ChildHealth, type ReportedHealth } from '../../src/supervisor/child-health.js';
 
 test('a reason that is too long is cut, and is not reported a second time', () => {
   const reported: BackendHealth[] = [];
@@ -12,7 +12,9 @@ test('a reason that is too long is cut, and is not reported a second time', () =
     log: () => undefined,
     listener: { health: (_child, report) => reported.push(report) },
   });
-  for (const _ of [1, 2]) health.report({ state: 'failed', restarts: 0, detail: 'x'.repeat(100_000) });
+  const failed: ReportedHealth = { state: 'failed', restarts: 0, detail: 'x'.repeat(100_000) };
+  health.report(failed);
+  health.report(failed);
   // The only report has a reason of DETAIL_MAX_CHARACTERS (src/supervisor/child-health.ts).
   assert.deepEqual(
     reported.map(({ detail }) => detail?.length),

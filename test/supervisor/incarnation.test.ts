@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { MessagePort } from 'node:worker_threads';
-import type { FromActor } from '../../src/protocol/actor/messages.js';
+import type { FromActor, PostedItem } from '../../src/protocol/actor/messages.js';
 import { HEARTBEAT, Incarnation, needsPing, reasonToKill } from '../../src/supervisor/incarnation.js';
 import { CHILDREN, RESTARTS, restartAfterDeath, SHUTDOWN, stopTimeMs } from '../../src/supervisor/policy.js';
 import { deathOf } from '../../src/supervisor/threads.js';
@@ -72,8 +72,14 @@ function threadUnderTest(t: TestContext) {
   return { incarnation, delivered, post };
 }
 
-/** The JSON text of each put (`PostedPut`), and the kind of any other item. */
-const texts = (items: FromActor): string[] => items.map((item) => ('kind' in item ? item.kind : item[2]));
+/** The JSON text of a put, or the kind of any other item. */
+function textOf(item: PostedItem): string {
+  if ('kind' in item) return item.kind;
+  const [_collection, _key, json] = item;
+  return json;
+}
+const texts = (items: FromActor): string[] => items.map(textOf);
+/** A batch with one put: collection, key, text and rank (`PostedPut`). */
 const batchOf = (json: string): FromActor => [[0, '1', json, undefined]];
 
 for (const [isKilled, title] of [
@@ -101,7 +107,12 @@ for (const [isKilled, title] of [
 }
 
 /** The times of all deaths, and what is done after the last of them: the verdict and the wait. */
-const DEATHS: readonly (readonly [string, deaths: readonly number[], verdict: string, waitMs: number])[] = [
+const DEATHS: readonly (readonly [
+  title: string,
+  deaths: readonly number[],
+  verdict: string,
+  waitMs: number,
+])[] = [
   [
     'a death of 60 s ago is forgotten, so a sixth death is followed by a restart',
     [0, 1, 2, 3, 4, 60_000],
@@ -115,8 +126,8 @@ const DEATHS: readonly (readonly [string, deaths: readonly number[], verdict: st
     0,
   ],
 ];
-for (const [name, deaths, verdict, waitMs] of DEATHS) {
-  test(name, () => {
+for (const [title, deaths, verdict, waitMs] of DEATHS) {
+  test(title, () => {
     let history: readonly number[] = [];
     let lastDecision: unknown;
     for (const diedAt of deaths) {

@@ -41,6 +41,9 @@ test('a field named cookie never reaches the log', () => {
   assert.ok(!JSON.stringify(sink.lines).includes('very secret'));
 });
 
+const plainLine = (json: string): string => terminalLine(json, false);
+const colouredLine = (json: string): string => terminalLine(json, true);
+
 const TIME = '2026-11-22T02:03:04.056Z';
 /** The same time in this machine's time zone. */
 const LOCAL_TIME = `${new Date(TIME).toTimeString().slice(0, 8)}.056`;
@@ -69,32 +72,31 @@ const TERMINAL_LINES: readonly (readonly [what: string, fields: object, printed:
 ];
 for (const [what, fields, printed] of TERMINAL_LINES) {
   test(`a line on a terminal has ${what}`, () =>
-    assert.equal(terminalLine(`${JSON.stringify({ time: TIME, ...fields })}\n`, false), printed));
+    assert.equal(plainLine(`${JSON.stringify({ time: TIME, ...fields })}\n`), printed));
 }
 
 test('on a terminal the messages of all backends and bridges begin in the same column', () => {
   const columns = CHILD_NAMES.map((backend) => {
     const fields = { time: TIME, level: 'info', backend, msg: 'MESSAGE' };
-    return terminalLine(JSON.stringify(fields), false).indexOf('MESSAGE');
+    return plainLine(JSON.stringify(fields)).indexOf('MESSAGE');
   });
   assert.equal(new Set(columns).size, 1);
 });
 
 test('colours surround time, level and fields, and are reset', () => {
-  const line = terminalLine(JSON.stringify({ time: TIME, level: 'error', msg: 'm', n: 1 }), true);
+  const line = colouredLine(JSON.stringify({ time: TIME, level: 'error', msg: 'm', n: 1 }));
   assert.equal(line, `\x1b[2m${LOCAL_TIME}\x1b[0m \x1b[31mERROR\x1b[0m           m \x1b[2mn=1\x1b[0m\n`);
 });
 
 test('lines that are refused are counted, and the count is logged when there is room again', () => {
   const written: string[] = [];
-  let hasRoom = false;
+  let hasRoom = true;
   const output = new LogOutput((bytes) => {
     if (!hasRoom) throw new Error('ENOSPC');
     written.push(Buffer.from(bytes).toString());
     return bytes.length;
   });
 
-  hasRoom = true;
   output.write('one\n');
   hasRoom = false;
   output.write('two\n');

@@ -1,6 +1,6 @@
-// Makes connections to a server take more than a second, as if the server was far away: its process is
-// stopped and its queue of connections is full, so that the kernel drops the first packet of each new
-// connection. The tests that use this are in a network of their own, whose counters no other program changes.
+// Makes connections to a server take more than a second, as if the server was far away. The server's process
+// is stopped, and its queue of connections is filled. The kernel then drops the first packet of each new
+// connection. The tests that use this are in a network of their own. No other program changes its counters.
 
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

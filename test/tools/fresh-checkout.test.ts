@@ -1,5 +1,5 @@
-// The first steps after a clone, with Debian's npm and with Nodes for which uWebSockets.js has no binary.
-// npm and Nodes are real, and work on a copy of the checkout in which nothing is installed.
+// Tests the first steps after a clone, with Debian's npm and with Nodes for which uWebSockets.js has no
+// binary. npm and the Nodes are real. They work on a copy of the checkout, in which nothing is installed.
 
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { temporaryFolder } from '../temporary-folder.js';
 const NOT_IN_CLONE = ['./.git', './node_modules', './build*', './dist*', './*.deb'];
 /** Debian 12 and 13 have this npm. */
 const NPM = '9.2.0';
-/** The Node of Debian 12, and a Node for which no package on the registry has a binary. */
+/** The Node of Debian 12, and a newer one. No package of package-lock.json has a binary for either. */
 const NODES = ['18', '26'];
 /** This Node cannot read the bundles, so main.js loads old-node.js instead (packaging/build.mjs). */
 const OLD_NODE = '12';
@@ -27,14 +27,14 @@ describe('a fresh checkout', { skip }, () => {
   const home = temporaryFolder({ after });
   const checkoutPath = (): string => join(home, 'checkout');
 
-  /** Runs npm 9.2 on Node `major`. Both are the first in PATH. Resolves with all output. */
+  /** Runs npm 9.2 on Node `major`. Both come first in PATH. Resolves with all output. */
   const npm = async (major: string, ...args: readonly string[]): Promise<string> => {
     const programs = join(home, `programs-${major}`);
     // With NODE_TEST_CONTEXT set, a test runner believes that it runs within another one, and runs nothing.
     const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
     const env = { ...inherited, PATH: `${programs}:${process.env['PATH']}` };
-    const ran = run('npm', [...args], { cwd: checkoutPath(), env });
-    const { stdout, stderr } = await ran.catch((error: Error & { stdout: string }) => {
+    const running = run('npm', [...args], { cwd: checkoutPath(), env });
+    const { stdout, stderr } = await running.catch((error: Error & { stdout: string }) => {
       throw new Error(`${error.message}\n${error.stdout}`);
     });
     return `${stdout}${stderr}`;
@@ -67,15 +67,15 @@ describe('a fresh checkout', { skip }, () => {
 
   test('npm run package works as the first command, with npm 9.2 on Node 18', async () => {
     assert.match(await npm('18', '--version'), /^9\.2\.0$/m);
-    const out = join(home, 'out');
-    mkdirSync(out);
-    const output = await npm('18', 'run', 'package', '--', '--out', out);
+    const packageFolder = join(home, 'out');
+    mkdirSync(packageFolder);
+    const output = await npm('18', 'run', 'package', '--', '--out', packageFolder);
     assert.equal(output.match(/^setup: installing npm packages; this is done once, /gm)?.length, 1, output);
     const warnings = output.match(
       /^setup: .*no binary for Node v18\..*continues with Node 2[24]\./gm,
     )?.length;
     assert.equal(warnings, 1, output);
-    assert.equal(readdirSync(out).length, 1);
+    assert.equal(readdirSync(packageFolder).length, 1);
   });
 
   // The test above has installed the npm packages in the copy.
@@ -99,7 +99,7 @@ describe('a fresh checkout', { skip }, () => {
     });
   }
 
-  test('npm run bench names a wrong argument on Node 26', async () => {
+  test('npm run bench refuses the name of an unknown measurement on Node 26', async () => {
     await assert.rejects(npm('26', 'run', 'bench', '--', 'no-such-thing'), /bench: no measurement matches/);
   });
 

@@ -13,9 +13,9 @@ export interface HttpRequest {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** The longest silence of the connection, also within an answer; 20 s unless given. */
+  /** The longest silence before the answer or within it; 20 s by default. */
   readonly deadlineMs?: number;
-  /** An address of this machine; 127.0.0.1 unless given. */
+  /** An address of this machine; 127.0.0.1 by default. */
   readonly host?: string;
   /** True if the answer is taken without its body, which may be an endless stream. */
   readonly isHeadOnly?: boolean;

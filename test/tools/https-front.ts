@@ -16,10 +16,12 @@ import { temporaryFolder } from '../temporary-folder.js';
  */
 export async function startHttpsFront(host: string, port: number) {
   const folder = temporaryFolder();
-  const [key, cert] = [join(folder, 'key'), join(folder, 'cert')] as const;
-  const files = ['-keyout', key, '-out', cert, '-subj', `/CN=${host}`];
+  const keyFile = join(folder, 'key');
+  const certFile = join(folder, 'cert');
+  const files = ['-keyout', keyFile, '-out', certFile, '-subj', `/CN=${host}`];
   execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...files], { stdio: 'pipe' });
-  const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (incoming, outgoing) => {
+  const tls = { key: readFileSync(keyFile), cert: readFileSync(certFile) };
+  const server = createServer(tls, (incoming, outgoing) => {
     const { url: path, method, headers } = incoming;
     const inner = request({ host, port, path, method, headers }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);

@@ -30,8 +30,9 @@ const { packages }: { packages: Readonly<Record<string, LockedPackage>> } = JSON
 function candidatePaths(path: string, name: string): readonly string[] {
   const steps = path.split('/node_modules/');
   const parents = steps.map((_, index) => steps.slice(0, index + 1).join('/node_modules/'));
-  const prefixes = ['', ...parents.map((parent) => (parent === '' ? '' : `${parent}/`))];
-  return prefixes.map((prefix) => `${prefix}node_modules/${name}`);
+  // The path of the project itself is ''.
+  const packageFolders = parents.filter((parent) => parent !== '');
+  return [`node_modules/${name}`, ...packageFolders.map((folder) => `${folder}/node_modules/${name}`)];
 }
 
 test('the lock file holds every package that another one requires', () => {

@@ -17,8 +17,11 @@ const INSIDE_VARIABLE = 'TONEARM_TEST_OWN_NETWORK';
  */
 const DEADLINE_MS = 8 * 60_000;
 
-/** Mounts /sys anew, because it shows the interfaces of the network in which it was mounted. */
-const OWN_SYSFS = 'mount -t sysfs sysfs /sys; exec "$@"';
+/**
+ * Mounts /sys anew, and runs the command in the arguments. The old /sys still shows the interfaces of the
+ * network in which it was mounted.
+ */
+const WITH_OWN_SYSFS = 'mount -t sysfs sysfs /sys; exec "$@"';
 
 /** `ip` of iproute2, in the namespace of this process. */
 export function ip(...args: readonly string[]): void {
@@ -41,7 +44,7 @@ export function inOwnNetwork(url: string, declare: () => void): void {
     // With this variable the inner run would report in the binary form that a parent test runner reads.
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const inner = [process.execPath, '--test-reporter=tap', fileURLToPath(url)];
-    const args = ['--net', '--mount', '--propagation=private', 'sh', '-euc', OWN_SYSFS, 'sh', ...inner];
+    const args = ['--net', '--mount', '--propagation=private', 'sh', '-euc', WITH_OWN_SYSFS, 'sh', ...inner];
     try {
       await promisify(execFile)('unshare', args, {
         env: { ...env, [INSIDE_VARIABLE]: '1' },

@@ -28,8 +28,9 @@ function isInstalled(program: string): boolean {
 /** For the `skip` option of a test: the reason, or false when all is there or nothing may be skipped. */
 export function lacks({ programs = [], packages = {}, root = false }: Requirements): string | false {
   if (process.env['TONEARM_REQUIRE_ALL'] === '1') return false;
-  const absent = Object.keys(packages).filter((name) => !existsSync(packages[name] ?? ''));
-  const missing = [...programs.filter((program) => !isInstalled(program)), ...absent];
+  const missingPrograms = programs.filter((program) => !isInstalled(program));
+  const missingPackages = Object.keys(packages).filter((name) => !existsSync(packages[name] ?? ''));
+  const missing = [...missingPrograms, ...missingPackages];
   if (missing.length > 0) return `not installed: ${missing.join(', ')}`;
   if (root && process.getuid?.() !== 0) return 'needs root';
   return false;

@@ -33,13 +33,13 @@ function makeBuiltCheckout(t: TestContext): string {
   })) {
     writeFileSync(join(checkout, file), text);
   }
-  setAge(checkout, 'dist/package.json', -HOUR_S);
+  setTime(checkout, 'dist/package.json', HOUR_S);
   return checkout;
 }
 
-/** Sets the time of a file to this age; a file of a negative age is newer than what is made now. */
-function setAge(checkout: string, path: string, ageS: number): void {
-  const timeS = Date.now() / 1000 - ageS;
+/** Sets the time of a file or folder to a time in the future, so that it is newer than what is made now. */
+function setTime(checkout: string, path: string, secondsFromNow: number): void {
+  const timeS = Date.now() / 1000 + secondsFromNow;
   utimesSync(join(checkout, path), timeS, timeS);
 }
 
@@ -69,7 +69,7 @@ const CHANGED = [
 for (const path of CHANGED) {
   test(`npm start builds if ${path} has changed since the last build`, async (t) => {
     const checkout = makeBuiltCheckout(t);
-    setAge(checkout, path, -2 * HOUR_S);
+    setTime(checkout, path, 2 * HOUR_S);
     assert.match(await start(t, checkout), /^start: building; .*\nstart: the build failed\n/);
   });
 }

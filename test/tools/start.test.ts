@@ -12,6 +12,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { readMachineId } from '../../src/actors/audio/server-address.js';
+import { MPRIS_OF_MPV } from '../players/mpv.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { until } from '../until.js';
 import { freePort } from './free-port.js';
@@ -25,8 +26,8 @@ const skip = lacks({ programs: ['pulseaudio', 'pactl', 'pacat', 'curl'] });
 const PLAYER_PROGRAMS = ['dbus-daemon', 'mpv', 'unshare', 'nsenter', 'ip'];
 
 /**
- * Arguments of a shell that stands in for npm. It runs `sh` with the arguments behind these. Without `exit`,
- * the shell would replace itself by `sh`, because a shell becomes its last command.
+ * Arguments of a shell that stands in for npm. It runs `sh` with the arguments behind these. A shell becomes
+ * its last command. `exit` is this last command, so the shell stays until `sh` has ended.
  */
 const NPM = ['-c', '"$@"; exit', 'npm', 'sh'];
 
@@ -34,10 +35,12 @@ const NPM = ['-c', '"$@"; exit', 'npm', 'sh'];
 const BARE = 'systemd: { enabled: false }\n';
 
 /** The number of commands to try that are printed after the address of the page. */
-const COMMANDS = 3;
+const COMMAND_COUNT = 3;
+/** curl ended because of `--max-time` (curl(1)). */
+const CURL_TIMED_OUT = 28;
 
 interface Started {
-  readonly process: ChildProcess;
+  readonly child: ChildProcess;
   readonly port: number;
   /** Everything printed so far. */
   readonly printed: SpawnedText;
@@ -71,23 +74,23 @@ async function start(
   const configured = config === null ? [] : ['--config', file];
   if (config !== null) writeFileSync(file, `api: { port: ${port} }\n${config}`);
   const [program = '', ...programArguments] = [...parent, ...entry, START, ...configured, ...args];
-  const process_ = spawn(program, programArguments, {
+  const child = spawn(program, programArguments, {
     env: { PATH: process.env['PATH'], HOME: home, XDG_RUNTIME_DIR: home, TMPDIR: temporary, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const printed = new SpawnedText(process_.stdout, process_.stderr);
-  const ended = once(process_, 'close');
+  const printed = new SpawnedText(child.stdout, child.stderr);
+  const ended = once(child, 'close');
   t.after(async () => {
-    process_.kill('SIGKILL');
+    child.kill('SIGKILL');
     await ended;
     rmSync(home, { recursive: true });
   });
-  return { process: process_, port, printed, ended, temporaryFiles: () => readdirSync(temporary) };
+  return { child, port, printed, ended, temporaryFiles: () => readdirSync(temporary) };
 }
 
 /** Checks that `npm start` ends on SIGTERM, and leaves nothing behind. */
 async function endsOnSignal(started: Started): Promise<void> {
-  started.process.kill('SIGTERM');
+  started.child.kill('SIGTERM');
   assert.deepEqual(await started.ended, [0, null]);
   assert.deepEqual(started.temporaryFiles(), []);
 }
@@ -115,30 +118,32 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
       const lines = started.printed.text.split('\n');
       const addressIndex = lines.indexOf(`start: the page: ${place}/ui`);
       const first = addressIndex + 1;
-      const end = first + COMMANDS;
+      const end = first + COMMAND_COUNT;
       // The last command has been printed whole once another line begins behind it.
       if (addressIndex === -1 || lines.length <= end) return false;
       return { lines, commands: lines.slice(first, end) };
     });
     assert.equal(hints.lines.filter((line) => line.includes('no sound server can be reached')).length, 1);
     for (const command of hints.commands) {
-      // The command that listens to events ends after its --max-time, with the status 28 of curl.
+      // The command that listens to events ends only because of its --max-time.
       const shortened = command.replace('--max-time 10 ', '--max-time 1 ');
       const { stdout } = await promisify(execFile)('sh', ['-ec', shortened]).catch(
-        (error: { code: number; stdout: string }) => (error.code === 28 ? error : Promise.reject(error)),
+        (error: { code: number; stdout: string }) =>
+          error.code === CURL_TIMED_OUT ? error : Promise.reject(error),
       );
-      assert.match(stdout, command.includes('POST') ? /^$/ : /living|connected/);
+      const expected = command.includes('POST') ? /^$/ : /living|connected/;
+      assert.match(stdout, expected);
     }
     await endsOnSignal(started);
   });
 
   test('npm start without a configuration also gives the daemon a player, mpv on a private bus', {
-    skip: lacks({ programs: PLAYER_PROGRAMS, root: true }),
+    skip: lacks({ programs: PLAYER_PROGRAMS, packages: MPRIS_OF_MPV, root: true }),
   }, async (t) => {
     // The daemon has the default port, so it runs in a network of its own, and the request is sent there.
     const parent = ['unshare', '--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'net'];
     const started = await start(t, [], { parent, config: null });
-    const inNetwork = ['-t', String(started.process.pid), '--net'];
+    const inNetwork = ['-t', String(started.child.pid), '--net'];
     const request = ['curl', '-s', 'http://localhost:8018/players'];
     await until('mpv is shown', async () => {
       const { stdout } = await promisify(execFile)('nsenter', [...inNetwork, ...request]);
@@ -150,7 +155,7 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
   test('npm start ends the daemon and its sound server also when npm is killed', async (t) => {
     const started = await start(t, [], { parent: ['sh', ...NPM], entry: [RUN] });
     await until('the outputs are shown', () => namesAt(started.port, '/audio/outputs'));
-    started.process.kill('SIGKILL');
+    started.child.kill('SIGKILL');
     // packaging/sandbox.sh removes its folder when its processes have ended.
     await until('all processes have ended', () => started.temporaryFiles().length === 0);
     await assert.rejects(fetch(`http://127.0.0.1:${started.port}/server`));

@@ -45,8 +45,7 @@ class AudioRecorder extends Recorder {
   }
 
   client(ref: string | number): ClientRecord | undefined {
-    const clients = this.all<ClientRecord>('audio.clients');
-    return clients.find(({ id, name }) => ref === id || ref === name);
+    return this.clients().find(({ id, name }) => ref === id || ref === name);
   }
 
   inputs(): readonly InputRecord[] {
@@ -77,9 +76,8 @@ interface BackendOptions {
 export function startBackend(t: TestContext, socketPath: string, options: BackendOptions = {}) {
   const { timing, home = '/nowhere', settings } = options;
   const recorder = new AudioRecorder();
-  const flush = () => undefined;
   const env = { PULSE_SERVER: `unix:${socketPath}`, XDG_RUNTIME_DIR: dirname(socketPath) };
-  const context = { env, uid: 0, home, machineId: undefined, flush };
+  const context = { env, uid: 0, home, machineId: undefined };
   const allSettings: AudioSettings = {
     enabled: true,
     serveCookie: true,

@@ -28,16 +28,21 @@ import {
   scriptedServer,
 } from './scripted-server.js';
 
-const VOLUME: AudioCommand = { do: 'volume', target: { kind: 'client', ref: '5' }, volume: 0.5 };
-const TOGGLE: AudioCommand = { do: 'mute', target: { kind: 'client', ref: '5' } };
-/** The sound server's info while it has no default output. */
+/** The index of the only sink input of the scripted server, and so the id of the only client. */
+const CLIENT_ID = 5;
+const TARGET = { kind: 'client', ref: String(CLIENT_ID) } as const;
+const VOLUME: AudioCommand = { do: 'volume', target: TARGET, volume: 0.5 };
+const TOGGLE: AudioCommand = { do: 'mute', target: TARGET };
+/** The index in events about the server itself. */
+const NO_INDEX = 0xffffffff;
+/** A server without a default output names this placeholder. */
 const WITHOUT_DEFAULT = bytesOf.server({ defaultSink: '@DEFAULT_SINK@' });
 
 /** Everything that was published, without the sleep timer, which does not depend on the sound server. */
 const publishedOf = ({ published }: Recorder): readonly string[] =>
   published.filter((line) => line !== 'put audio.sleep');
 
-describe('connecting', DEADLINE, () => {
+describe('a backend that connects', DEADLINE, () => {
   test('subscribes to events before it reads, and is up after it has published the records', async (t) => {
     const { server, recorder } = await startOnScriptedServer(t);
     const subscribed = server.received.indexOf(COMMAND.subscribe);
@@ -49,7 +54,7 @@ describe('connecting', DEADLINE, () => {
     assert.deepEqual(publishedOf(recorder), [...puts, 'up']);
   });
 
-  const failures: readonly (readonly [string, Handler])[] = [
+  const failures: readonly (readonly [what: string, handler: Handler])[] = [
     ['does not answer the handshake', () => undefined],
     ['does not answer the first request', ordinaryExcept({ [COMMAND.getSinks]: () => undefined })],
     [
@@ -91,7 +96,7 @@ describe('connecting', DEADLINE, () => {
 
   test('takes the first address that answers', async (t) => {
     const server = await scriptedServer(t);
-    // These are two addresses, because `startBackend` puts `unix:` before the first one.
+    // These are two addresses. The first one gets its `unix:` from `startBackend`.
     const { recorder } = startBackend(t, `/nonexistent/native unix:${server.socketPath}`);
     await until('the backend is up', () => recorder.isUp);
     assert.equal(server.connections(), 1);
@@ -126,18 +131,23 @@ describe('a lost server', DEADLINE, () => {
     for (const answer of await Promise.all(commands)) assert.equal(faultOf(answer), 'unavailable');
   });
 
+  /**
+   * Attempt 0 begins at once, and each later attempt after a longer wait. A connection has lasted if it was
+   * up for `TIMING.stableMs`, which is 10 s.
+   */
   const attempts: readonly (readonly [
     what: string,
     attempt: number,
     upMs: number | undefined,
-    expected: number,
+    expectedNext: number,
   ])[] = [
     ['at once after a connection that lasted', 7, 10_000, 0],
     ['later each time after connections that were up for moments only', 3, 9_999, 4],
     ['later each time after connections that never were up', 0, undefined, 1],
   ];
-  for (const [what, attempt, upMs, expected] of attempts) {
-    test(`is tried again ${what}`, () => assert.equal(nextAttempt(attempt, upMs, TIMING.stableMs), expected));
+  for (const [what, attempt, upMs, expectedNext] of attempts) {
+    test(`is tried again ${what}`, () =>
+      assert.equal(nextAttempt(attempt, upMs, TIMING.stableMs), expectedNext));
   }
 
   test('is tried again at short intervals when its socket has appeared', async (t) => {
@@ -153,6 +163,7 @@ describe('a lost server', DEADLINE, () => {
     startBackend(t, socketPath);
     await until('the second wait has begun', () => waitsMs().length === 2);
 
+    // This server ends each connection, so that the backend waits again.
     const server = createServer((socket) => socket.destroy());
     t.after(() => server.close());
     server.listen(socketPath);
@@ -170,13 +181,18 @@ describe('a lost server', DEADLINE, () => {
     assert.ok(server.count(COMMAND.getSinks) >= 2);
   });
 
+  /** The server is read every 20 ms. A connection that is lost is replaced at once. */
+  const QUICK_TIMING = { reconcileMs: 20, stableMs: 0 };
+
   test('a connection on which the server names no default output is replaced, and the new connection finds one', async (t) => {
     const server = await scriptedServer(t);
     const nameless = ordinaryExcept({ [COMMAND.getServerInfo]: WITHOUT_DEFAULT });
-    server.handler = (request, responder) =>
-      (server.connections() === 1 ? nameless : ordinaryHandler)(request, responder);
+    server.handler = (request, responder) => {
+      const handler = server.connections() === 1 ? nameless : ordinaryHandler;
+      return handler(request, responder);
+    };
 
-    const { recorder } = startBackend(t, server.socketPath, { timing: { reconcileMs: 20, stableMs: 0 } });
+    const { recorder } = startBackend(t, server.socketPath, { timing: QUICK_TIMING });
     await until('the default is published', () => recorder.output('living')?.default === true);
 
     assert.equal(server.connections(), 2);
@@ -186,11 +202,11 @@ describe('a lost server', DEADLINE, () => {
 
   test('where no connection finds a default output, the connection is replaced less and less often', async (t) => {
     const nameless = ordinaryExcept({ [COMMAND.getServerInfo]: WITHOUT_DEFAULT });
-    const { server } = await startOnScriptedServer(t, nameless, { timing: { reconcileMs: 20, stableMs: 0 } });
+    const { server } = await startOnScriptedServer(t, nameless, { timing: QUICK_TIMING });
     await until('four connections', () => server.count(COMMAND.auth) >= 4);
 
-    // The first three connections last for 1, 2 and 4 readings. If each lasted for one, there would be no
-    // more readings than connections.
+    // The three connections that have ended lasted for 1, 2 and 4 readings. If each lasted for one reading,
+    // there would be no more readings than connections.
     const reads = server.count(COMMAND.getSinks);
     const connections = server.count(COMMAND.auth);
     assert.ok(reads >= connections + 2, `${reads} readings of ${connections} connections`);
@@ -203,13 +219,15 @@ describe('events', DEADLINE, () => {
       [COMMAND.getInput]: ({ tag }, responder) => responder.error(tag, ERROR.noEntity),
     });
     const { server, recorder } = await startOnScriptedServer(t, forgetful);
-    server.responder.send(event('inputChange', 5));
+    server.responder.send(event('inputChange', CLIENT_ID));
     await until('the client is dropped', () => recorder.published.includes('drop audio.clients 5'));
     assert.equal(recorder.isUp, true);
   });
 
-  test('after events were lost everything is read again', async (t) => {
-    const { server, recorder } = await startOnScriptedServer(t, undefined, { timing: { reconcileMs: 20 } });
+  test('a change without an event is published, because everything is read again and again', async (t) => {
+    const { server, recorder } = await startOnScriptedServer(t, ordinaryHandler, {
+      timing: { reconcileMs: 20 },
+    });
 
     recorder.published.length = 0;
     await until('the outputs are read again and again', () => server.count(COMMAND.getSinks) > 3);
@@ -217,44 +235,46 @@ describe('events', DEADLINE, () => {
 
     server.handler = ordinaryExcept({ [COMMAND.getSinks]: bytesOf.sink(0, 'living', { volume: [0, 0] }) });
     await until('the difference is published', () => recorder.output('living')?.volume === 0);
+    // The record of the server also has the volume of the default output, which is `living`.
     assert.deepEqual(recorder.published, ['put audio.server', 'put audio.outputs 0']);
   });
 });
 
 describe('commands', DEADLINE, () => {
-  /** For each kind of server: the request that it answers just after it sends the event about a command. */
+  /** Each kind of server sends the event about a command just before its answer to this request. */
   const answeredAfterEvent = { PipeWire: COMMAND.setInputVolume, PulseAudio: COMMAND.getInput };
-  for (const [kind, command] of Object.entries(answeredAfterEvent)) {
+  for (const [kind, answered] of Object.entries(answeredAfterEvent)) {
     test(`the record that a command changes is read only once, though the server sends an event about it, as ${kind} does`, async (t) => {
       const sendingEvent: Handler = (request, responder) => {
-        if (request.command === command) responder.send(event('inputChange', 5));
+        if (request.command === answered) responder.send(event('inputChange', CLIENT_ID));
         return ordinaryHandler(request, responder);
       };
 
       const { backend, server } = await startOnScriptedServer(t, sendingEvent);
       assert.deepEqual(await backend.handle(VOLUME), { ok: true, value: {} });
-      server.responder.send(event('serverChange', 0xffffffff));
+      server.responder.send(event('serverChange', NO_INDEX));
       await until('a later reading is done', () => server.count(COMMAND.getServerInfo) === 2);
       assert.equal(server.count(COMMAND.getInput), 1);
     });
   }
 
   const losses: Readonly<Record<string, (responder: ScriptedServer['responder']) => void>> = {
-    'the stream that they changed goes': ({ send }) => send(event('inputRemove', 5)),
+    'the stream that they changed goes': ({ send }) => send(event('inputRemove', CLIENT_ID)),
     'the connection ends': ({ hangUp }) => hangUp(),
   };
   for (const [what, lose] of Object.entries(losses)) {
     test(`commands that the server accepted are answered with success, though ${what} before the stream is read again`, async (t) => {
       const silent = ordinaryExcept({ [COMMAND.getInput]: () => undefined });
       const { backend, server } = await startOnScriptedServer(t, silent, { timing: { requestMs: 60_000 } });
-      server.responder.send(event('inputChange', 5));
+      // This reading never ends, so the reading after the command does not begin.
+      server.responder.send(event('inputChange', CLIENT_ID));
       await until('the client is being read', () => server.count(COMMAND.getInput) === 1);
 
       const answer = backend.handle(VOLUME);
       await until('the command is sent', () => server.count(COMMAND.setInputVolume) === 1);
       // The backend requests the server's info after this event. By then it has read the reply, because the
       // server sent the reply before the event.
-      server.responder.send(event('serverChange', 0xffffffff));
+      server.responder.send(event('serverChange', NO_INDEX));
       await until('the reply is processed', () => server.count(COMMAND.getServerInfo) === 2);
 
       lose(server.responder);
@@ -264,7 +284,8 @@ describe('commands', DEADLINE, () => {
 });
 
 test('a command that switches a port is answered when the record has the new port', DEADLINE, async (t) => {
-  const ports = ['speaker', 'headphones'].map((name) => [name, 2] as const);
+  const AVAILABLE = 2;
+  const ports = ['speaker', 'headphones'].map((name) => [name, AVAILABLE] as const);
   let activePort = 'speaker';
   const sink: Handler = ({ tag }, responder) =>
     responder.reply(tag, bytesOf.sink(0, 'living', { ports, activePort }));
@@ -323,7 +344,7 @@ describe('many requests at once', DEADLINE, () => {
     const { server, recorder, backend } = await startOnScriptedServer(t);
 
     const commands = Array.from({ length: 200 }, () => backend.handle({ do: 'network' }));
-    server.responder.send(event('inputChange', 5));
+    server.responder.send(event('inputChange', CLIENT_ID));
 
     const refused = (await Promise.all(commands)).filter((answer) => !answer.ok);
     assert.deepEqual(refused, []);
@@ -341,9 +362,10 @@ describe('many requests at once', DEADLINE, () => {
     server.handler = () => undefined;
 
     const kinds = ['cardChange', 'sinkChange', 'sourceChange', 'inputChange'] as const;
-    const events = kinds.flatMap((kind) => indices.map((index) => event(kind, index)));
-    server.responder.send(Buffer.concat([...events, event('serverChange', 0)]));
-    await until('every record is requested', () => server.received.length - receivedBefore > events.length);
+    const recordEvents = kinds.flatMap((kind) => indices.map((index) => event(kind, index)));
+    const events = [...recordEvents, event('serverChange', 0)];
+    server.responder.send(Buffer.concat(events));
+    await until('every record is requested', () => server.received.length - receivedBefore >= events.length);
     assert.equal(server.connections(), 1);
   });
 });

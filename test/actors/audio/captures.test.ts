@@ -9,23 +9,26 @@ import { ready } from '../../protocol/pulse/conversation.js';
 const SUBSCRIBE_TAG = 2;
 const FIRST_READ_TAG = 3;
 const SECOND_READ_TAG = 4;
-const UNKNOWN_CODE = 20;
+/** PA_ERR_UNKNOWN. */
+const UNKNOWN_ERROR = 20;
+/** The test never lets time pass. */
+const NOW_MS = 0;
 
-test('a capture that comes while the captures are read is read afterwards, also if the server refuses the first read', () => {
+test('a capture that begins during a read of all captures causes another read, also if the server refuses the first read', () => {
   const { session } = ready();
   let successfulReads = 0;
   const captures = new Captures(() => {
     successfulReads += 1;
   });
   captures.begin({
-    request: (command, args, settle) => session.request(command, args, 0, settle, 1_000),
+    request: (command, args, settle) => session.request(command, args, NOW_MS, settle),
     close: (reason) => session.close(reason),
   });
 
   session.receive(reply(SUBSCRIBE_TAG));
   captures.onEvent({ facility: 'source-output', type: 'new', index: 9 });
 
-  session.receive(error(FIRST_READ_TAG, UNKNOWN_CODE));
+  session.receive(error(FIRST_READ_TAG, UNKNOWN_ERROR));
   assert.equal(successfulReads, 0);
 
   session.receive(reply(SECOND_READ_TAG));

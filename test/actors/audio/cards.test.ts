@@ -1,5 +1,5 @@
-// Cards, their profiles, and outputs that come and go, against a scripted server. Real cards: the emulated
-// machine.
+// Tests cards, their profiles, and outputs that come and go, against a scripted server. The emulated machine
+// tests real cards.
 
 import assert from 'node:assert/strict';
 import { symlinkSync, writeFileSync } from 'node:fs';
@@ -25,6 +25,9 @@ import {
 
 const CARD = 3;
 const NOWHERE = 0xffffffff;
+/** The indices of two sinks. */
+const STEREO_INDEX = 0;
+const KITCHEN_INDEX = 1;
 
 /** The number of outputs of each profile. */
 const PROFILES = { off: 0, stereo: 1, surround: 1, hdmi: 1, usb: 1 } as const;
@@ -32,6 +35,10 @@ const PROFILES = { off: 0, stereo: 1, surround: 1, hdmi: 1, usb: 1 } as const;
 /** The sound server's numbers for what is plugged in at a port. */
 const NOTHING_PLUGGED_IN = 1;
 const PLUGGED_IN = 2;
+/**
+ * Nothing is plugged in at the port of `surround` and `hdmi`, and `usb` has no port. So each of these three
+ * profiles is `unknown`, unless the server reports it as unusable.
+ */
 const PORTS = {
   line: { available: PLUGGED_IN, profiles: ['stereo'] },
   speakers: { available: NOTHING_PLUGGED_IN, profiles: ['surround', 'hdmi'] },
@@ -80,15 +87,15 @@ const cardFields = (activeProfile: string, unusable: readonly string[]): Bytes =
  */
 class World {
   readonly sinks = new Map<number, readonly [name: string, fields: SinkFields]>()
-    .set(0, ['stereo', { card: CARD }])
-    .set(1, ['kitchen', {}]);
+    .set(STEREO_INDEX, ['stereo', { card: CARD }])
+    .set(KITCHEN_INDEX, ['kitchen', {}]);
   cards: readonly number[] = [CARD];
   profile = 'stereo';
   /** The profiles that the server reports as unusable now. */
   unusable: readonly string[] = ['hdmi'];
   defaultSink = 'stereo';
   /** The index of the sink to which the stream plays. */
-  streamSink = 0;
+  streamSink = STEREO_INDEX;
   /** Carries out a switch of the profile, and returns events. While it is undefined, a switch is refused. */
   onProfile: (() => readonly Buffer[]) | undefined;
   /** Runs after the cards have been listed, and returns events. */
@@ -201,10 +208,11 @@ describe('a card', DEADLINE, () => {
     const { backend, recorder, server, world } = await startNode(t, { streamSink: NOWHERE }, PATIENT);
     const READINGS_BY_EVENTS = 5;
     world.onProfile = () => {
+      // The server replies first, and changes its sinks later.
       setImmediate(() => {
-        world.sinks.delete(0);
+        world.sinks.delete(STEREO_INDEX);
         world.sinks.set(7, ['surround', { card: CARD }]);
-        server.responder.send(Buffer.concat([event('sinkRemove', 0), event('sinkNew', 7)]));
+        server.responder.send(Buffer.concat([event('sinkRemove', STEREO_INDEX), event('sinkNew', 7)]));
         world.defaultSink = 'surround';
         server.responder.send(serverChanged);
         // The card shows the profile only after more readings than the events cause.
@@ -220,11 +228,11 @@ describe('a card', DEADLINE, () => {
     assert.equal(recorder.cards()[0]?.active_profile, 'surround');
   });
 
-  test('does not count as switched before its new output exists, though the profile is active and no stream waits', async (t) => {
-    const { backend, recorder, world } = await startNode(t, { streamSink: 1 }, PATIENT);
+  test('does not count as switched before its new output exists, although the profile is active and no stream waits for an output', async (t) => {
+    const { backend, recorder, world } = await startNode(t, { streamSink: KITCHEN_INDEX }, PATIENT);
     let readings = 0;
     world.onProfile = () => {
-      world.sinks.delete(0);
+      world.sinks.delete(STEREO_INDEX);
       Object.assign(world, { profile: 'surround', defaultSink: 'kitchen' });
       world.onListed = () => {
         readings += 1;
@@ -233,7 +241,7 @@ describe('a card', DEADLINE, () => {
         world.sinks.set(7, ['surround', { card: CARD }]);
         return [event('sinkNew', 7)];
       };
-      return [event('sinkRemove', 0), event('cardChange', CARD), serverChanged];
+      return [event('sinkRemove', STEREO_INDEX), event('cardChange', CARD), serverChanged];
     };
 
     assert.deepEqual(await backend.handle(profile('surround')), { ok: true, value: {} });
@@ -243,9 +251,9 @@ describe('a card', DEADLINE, () => {
   test('a switch whose new output never appears is answered in the end; the card and later changes are published', async (t) => {
     const { backend, recorder, server, world } = await startNode(t, {}, { switchMs: 30 });
     world.onProfile = () => {
-      world.sinks.delete(0);
-      Object.assign(world, { profile: 'surround', defaultSink: 'kitchen', streamSink: 1 });
-      return [event('sinkRemove', 0), serverChanged];
+      world.sinks.delete(STEREO_INDEX);
+      Object.assign(world, { profile: 'surround', defaultSink: 'kitchen', streamSink: KITCHEN_INDEX });
+      return [event('sinkRemove', STEREO_INDEX), serverChanged];
     };
 
     assert.deepEqual(await backend.handle(profile('surround')), { ok: true, value: {} });
@@ -261,19 +269,19 @@ describe('a card', DEADLINE, () => {
   const switches: Readonly<Record<string, (world: World) => void>> = {
     'PulseAudio, at once': (world) => {
       world.onProfile = () => {
-        world.sinks.delete(0);
+        world.sinks.delete(STEREO_INDEX);
         world.sinks.set(7, ['surround', { card: CARD }]);
         Object.assign(world, { profile: 'surround', defaultSink: 'surround', streamSink: 7 });
-        const events = [event('sinkRemove', 0), event('sinkNew', 7), event('inputChange', 5)];
+        const events = [event('sinkRemove', STEREO_INDEX), event('sinkNew', 7), event('inputChange', 5)];
         return [...events, serverChanged, event('cardChange', CARD)];
       };
     },
     'PipeWire, in three steps': (world) => {
       const steps = [
         () => {
-          world.sinks.delete(0);
+          world.sinks.delete(STEREO_INDEX);
           Object.assign(world, { profile: 'surround', defaultSink: 'kitchen', streamSink: NOWHERE });
-          return [event('cardChange', CARD), event('sinkRemove', 0), serverChanged];
+          return [event('cardChange', CARD), event('sinkRemove', STEREO_INDEX), serverChanged];
         },
         () => {
           world.sinks.set(7, ['surround', { card: CARD }]);
@@ -314,13 +322,13 @@ describe('a card', DEADLINE, () => {
 describe('an output', DEADLINE, () => {
   test('an unplugged output and the streams that played to it change together; commands no longer find the output', async (t) => {
     const { backend, recorder, server, world } = await startNode(t);
-    world.sinks.delete(0);
-    // Another output gets its index at once.
-    world.sinks.set(0, ['hdmi', {}]);
-    Object.assign(world, { cards: [], defaultSink: 'kitchen', streamSink: 1 });
+    world.sinks.delete(STEREO_INDEX);
+    // Another output gets the same index at once.
+    world.sinks.set(STEREO_INDEX, ['hdmi', {}]);
+    Object.assign(world, { cards: [], defaultSink: 'kitchen', streamSink: KITCHEN_INDEX });
 
     recorder.published.length = 0;
-    server.responder.send(Buffer.concat([event('sinkRemove', 0), event('sinkNew', 0)]));
+    server.responder.send(Buffer.concat([event('sinkRemove', STEREO_INDEX), event('sinkNew', STEREO_INDEX)]));
     await until('the other output is published', () => recorder.output('hdmi') !== undefined);
 
     assert.deepEqual(recorder.published, [
@@ -340,9 +348,9 @@ describe('an output', DEADLINE, () => {
 
   test('counts as another output when its index gets another name, even without an event of removal', async (t) => {
     const { recorder, server, world } = await startNode(t);
-    world.sinks.set(0, ['hdmi', {}]);
+    world.sinks.set(STEREO_INDEX, ['hdmi', {}]);
     recorder.published.length = 0;
-    server.responder.send(event('sinkChange', 0));
+    server.responder.send(event('sinkChange', STEREO_INDEX));
     await until('the other output is published', () => recorder.output('hdmi') !== undefined);
     assert.equal(recorder.published[0], 'drop audio.outputs 0');
   });
@@ -353,7 +361,7 @@ describe('an output', DEADLINE, () => {
     const world = new World();
     const setMixer = (raw: number): void => {
       const rounded = Math.round(raw / MIXER_STEP_RAW) * MIXER_STEP_RAW;
-      world.sinks.set(1, ['kitchen', { volume: [rounded, 0] }]);
+      world.sinks.set(KITCHEN_INDEX, ['kitchen', { volume: [rounded, 0] }]);
     };
     setMixer(10 * MIXER_STEP_RAW);
     const { backend, recorder } = await startOnScriptedServer(t, (request, responder) => {
@@ -368,8 +376,8 @@ describe('an output', DEADLINE, () => {
       return recorder.output('kitchen')?.volume;
     };
 
-    // Each step begins at the volume that the last step requested: 0.31, 0.32 and so on. It does not begin
-    // at the volume to which the mixer has rounded that.
+    // Each step begins at the volume that the last step requested: 0.31, 0.32 and so on. The rounded volume
+    // of the mixer does not count.
     const volumes = [];
     for (const delta of [0.01, 0.01, 0.01, 0.01, 0.01, -0.01, -0.01, -0.01])
       volumes.push(await volumeAfter(delta));
@@ -400,7 +408,7 @@ describe('the lack of any card', DEADLINE, () => {
     assert.match(await whyNoCard(join(folder, 'nowhere')), /^the kernel has none/);
     writeFileSync(join(folder, 'timer'), '');
     assert.match(await whyNoCard(folder), /^the kernel has none/);
-    // A file that nobody can open, not even root.
+    // Nobody can open this file, not even root.
     symlinkSync('nowhere', join(folder, 'controlC1'));
     const reason = await whyNoCard(folder);
     assert.match(reason, /^this user may not open .*controlC1, because it is neither in the group audio/);

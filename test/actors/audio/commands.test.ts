@@ -1,5 +1,5 @@
-// Tests which request to the sound server a command needs in a state, or which fault the command gets. The
-// last tests compute volumes: to and from volume 0, above 100 %, and by steps.
+// Tests the plan that a command has in a state: a request to the sound server, or a fault. The last tests
+// compute volumes: to and from volume 0, above 100 %, and by steps.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -52,7 +52,7 @@ const client = (ref: string) => ({ kind: 'client', ref }) as const;
 
 type VolumeRequest = 'SET_SINK_VOLUME' | 'SET_SINK_INPUT_VOLUME';
 
-/** The plan that sets the volume of each channel, and remembers a balance where one is given. */
+/** The plan that sets the volume of each channel, and remembers `balance` if there is one. */
 const volumePlan = (
   command: VolumeRequest,
   index: number,
@@ -75,7 +75,8 @@ test('a balance that is set at volume 0 is remembered', () => {
   assert.deepEqual(plan, volumePlan('SET_SINK_VOLUME', 2, [0, 0], [1, 0]));
 });
 
-test('a command that sets a balance must wake its output first, and one that sets a port need not', () => {
+test('a command that sets a balance must wake its output first, but a command that sets a port need not', () => {
+  // The executor wakes the device that `deviceChangedBy` returns.
   const kitchen = { kind: 'sink', index: 1 };
   assert.deepEqual(
     deviceChangedBy(stateWithSound(), { do: 'balance', output: 'kitchen', balance: 0 }),
@@ -205,7 +206,7 @@ describe('setting a volume', () => {
   const rows: readonly (readonly [
     what: string,
     volume: number,
-    channels: number[],
+    channelsBefore: number[],
     remembered: number[] | undefined,
     expected: number[],
   ])[] = [
@@ -214,19 +215,19 @@ describe('setting a volume', () => {
     ['sets the one channel of a mono output', 0.25, [FULL], undefined, [FULL / 4]],
     ['keeps the present balance rather than the remembered one', 1, [HALF, HALF], [1, 0.5], [FULL, FULL]],
     [
-      'works down from above 100 %, rounded',
+      'from above 100 % keeps the balance, rounded',
       1,
       [3 * HALF, FULL],
       undefined,
       [FULL, Math.round((FULL * 2) / 3)],
     ],
-    ['works up to above 100 %', 2, [FULL], undefined, [2 * FULL]],
+    ['to 200 % is possible', 2, [FULL], undefined, [2 * FULL]],
     ['ignores a remembered balance of fewer channels', 0.5, [0, 0], [1], [HALF, HALF]],
     ['goes no higher than servers accept', 1e9, [RAW_MAX, 1], undefined, [RAW_MAX, 1]],
     ['does nothing without channels', 0.5, [], undefined, []],
   ];
-  for (const [what, volume, channels, remembered, expected] of rows) {
-    test(what, () => assert.deepEqual(channelVolumes(volume, channels, remembered), expected));
+  for (const [what, volume, channelsBefore, remembered, expected] of rows) {
+    test(what, () => assert.deepEqual(channelVolumes(volume, channelsBefore, remembered), expected));
   }
 });
 
@@ -260,15 +261,16 @@ describe('a relative change', () => {
   for (const [what, delta, from, expected] of rows) {
     test(what, () => {
       const volume = volumeAfterStep(delta, [rawOf(from), 0]);
-      const played = volume === undefined ? undefined : loudestFractionOf([rawOf(volume)]);
-      assert.equal(played, expected);
+      const rounded = volume === undefined ? undefined : loudestFractionOf([rawOf(volume)]);
+      assert.equal(rounded, expected);
     });
   }
 
   test('adds up exactly over many steps', () => {
     let channels = [0, 0];
     for (let step = 1; step <= 100; step += 1) {
-      channels = channelVolumes(volumeAfterStep(0.01, channels) ?? 1, channels, undefined);
+      const volume = volumeAfterStep(0.01, channels) ?? assert.fail(`step ${step} changes nothing`);
+      channels = channelVolumes(volume, channels, undefined);
       assert.equal(loudestFractionOf(channels), step / 100);
       assert.equal(channels[0], rawOf(step / 100));
     }

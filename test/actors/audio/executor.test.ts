@@ -77,7 +77,7 @@ describe('the time limit of a command starts when it arrives', DEADLINE, () => {
   });
 });
 
-test('commands for other outputs overtake the commands for a sleeping output, which stay in order and do not follow a new default output', async () => {
+test('commands for a sleeping output let commands for other outputs pass, stay in order, and keep their output although the default output changes', async () => {
   const state = stateWithSound();
   state.putSink(sinkInfo(1, 'kitchen'));
   state.putServer(serverInfo({ defaultSink: 'living' }));
@@ -97,10 +97,11 @@ test('commands for other outputs overtake the commands for a sleeping output, wh
   );
 
   const commands: readonly SoundCommand[] = [
-    // The default output is `living` when this command arrives, so the command is for `living`.
+    // No command is running when this one arrives, so it is at once for `living`, the default output.
     { do: 'mute', target: { kind: 'server' }, muted: true },
     { do: 'volume', target: { kind: 'output', ref: 'living' }, volume: 0.5 },
     { do: 'default', output: 'kitchen' },
+    // This command waits until the command before it has ended. Then the default output is `kitchen`.
     { do: 'volume', target: { kind: 'server' }, volume: 0.5 },
   ];
 
@@ -121,26 +122,28 @@ describe('a change of the default output that also moves the streams', () => {
   const MOVE_STREAMS: SoundCommand = { do: 'default', output: 'living', move: true };
   const INVALID: RequestError = { kind: 'server', code: 3, name: 'INVALID', meaning: 'invalid argument' };
 
-  const GROUP_MODULE = 7;
-  const REFUSED_STREAM = 6;
+  const GROUP_MODULE = 70;
+  /** A module that has made no output. */
+  const OTHER_MODULE = 80;
+  const FAILING_STREAM = 6;
 
   /**
-   * Four streams do not play to `living`: one of a group, and three others. The server refuses to move one
-   * of the others: `Pass`, which `stateWithSound` makes.
+   * Four streams do not play to `living`: one of a group, and three others. A request to move `Pass`, which
+   * is one of the others and made by `stateWithSound`, fails with this error.
    */
-  function setUp(refusal: RequestError) {
+  function setUp(error: RequestError) {
     const state = stateWithSound();
     state.putSink(sinkInfo(1, 'group', { ownerModule: GROUP_MODULE }));
     state.putSinkInput(
       sinkInputInfo(7, 'Simultaneous output', { sink: 9, client: undefined, ownerModule: GROUP_MODULE }),
     );
     state.putSinkInput(sinkInputInfo(8, 'Show', { sink: 1 }));
-    state.putSinkInput(sinkInputInfo(9, 'Phone', { sink: 9, client: undefined, ownerModule: 8 }));
+    state.putSinkInput(sinkInputInfo(9, 'Phone', { sink: 9, client: undefined, ownerModule: OTHER_MODULE }));
     const moveRequests: (number | undefined)[] = [];
     const send: CommandConnection['send'] = async ({ command, args }) => {
       if (command !== 'MOVE_SINK_INPUT') return { ok: true, value: undefined };
       moveRequests.push(args.index);
-      return args.index === REFUSED_STREAM ? { ok: false, error: refusal } : { ok: true, value: undefined };
+      return args.index === FAILING_STREAM ? { ok: false, error } : { ok: true, value: undefined };
     };
     return { moveRequests, executor: new Executor(connectionWith({ state, send }), TIMING, systemClock) };
   }
@@ -148,13 +151,13 @@ describe('a change of the default output that also moves the streams', () => {
   test('requests to move all streams except those of groups, and does not fail if the server refuses to move one', async () => {
     const { moveRequests, executor } = setUp(INVALID);
     assert.deepEqual(await executor.run(MOVE_STREAMS), OK);
-    assert.deepEqual(moveRequests, [REFUSED_STREAM, 8, 9]);
+    assert.deepEqual(moveRequests, [FAILING_STREAM, 8, 9]);
   });
 
   test('fails where the server does not answer', async () => {
     const { moveRequests, executor } = setUp({ kind: 'timeout' });
     assert.equal(faultOf(await executor.run(MOVE_STREAMS)), 'timeout');
-    assert.deepEqual(moveRequests, [REFUSED_STREAM]);
+    assert.deepEqual(moveRequests, [FAILING_STREAM]);
   });
 
   test('reads the moved streams again if no time is left to move the others', async () => {
@@ -180,7 +183,7 @@ describe('a change of the default output that also moves the streams', () => {
     assert.deepEqual(streamMoves(state, 'living'), []);
 
     state.putSinkInput(sinkInputInfo(5, 'Film', { sink: 9 }));
-    assert.equal(streamMoves(state, 'living').length, 1);
+    assert.equal(streamMoves(state, 'living').length, 1, 'the same stream with a volume is moved');
   });
 });
 
@@ -240,7 +243,7 @@ describe('every failure is explained by a sentence', () => {
   const LATE = closed({ kind: 'timeout', command: 'GET_SINK_INFO' });
   const rows: readonly (readonly [
     command: SoundCommand,
-    error: RequestError | undefined,
+    errorOfRequest: RequestError | undefined,
     fault: FaultCode,
     detail: string,
   ])[] = [

@@ -1,5 +1,5 @@
 // Groups on real sound servers: made, kept, found again and taken away, while outputs and the server itself
-// come and go. The single steps: group-modules.test.ts.
+// come and go. group-modules.test.ts tests the decisions without a server.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -14,7 +14,7 @@ const OUTPUTS = ['living', 'kitchen'];
 const GROUPS: Groups = { all: { label: `Everywhere & "so" {1}`, outputs: OUTPUTS } };
 const PLAYS_NOWHERE = 'The group "all" plays nowhere: none of its outputs is there';
 
-/** Each client that was ever published, once. */
+/** A line for each client that was ever published. */
 const publishedClients = ({ published }: { readonly published: readonly string[] }): readonly string[] => [
   ...new Set(published.filter((line) => line.startsWith('put audio.clients'))),
 ];
@@ -72,15 +72,13 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const target = { kind: 'output', ref: 'tonearm.all' } as const;
       assert.equal(faultOf(await backend.handle({ do: 'volume', target, volume: 0.4 })), 'none');
       await until('the group has its volume', () => recorder.output('tonearm.all')?.volume === 0.4);
-      assert.deepEqual(
-        OUTPUTS.map((name) => recorder.output(name)?.volume),
-        [1, 1],
-      );
+      const volumesOfOutputs = OUTPUTS.map((name) => recorder.output(name)?.volume);
+      assert.deepEqual(volumesOfOutputs, [1, 1], 'the outputs keep their own volumes');
     });
 
     test('a group stays when the daemon ends, is found again, and is removed when it is no longer configured', async (t) => {
       const { server, recorder, backend } = await startWithSinks(t, OUTPUTS);
-      // This group stands for one of another program, so the daemon must not unload it.
+      // This module could be another program's, so the daemon must not unload it.
       await server.pactl('load-module', 'module-combine-sink', 'sink_name=both', 'slaves=living,kitchen');
       await until('the group is published', () => recorder.output('tonearm.all'));
       const modulesBefore = await listGroupModules(server);
@@ -89,7 +87,9 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await backend.stop();
       const next = startDaemon(t, server, { ...GROUPS, some: { outputs: ['kitchen'] } });
       await until('another group is made', () => next.recorder.output('tonearm.some'));
-      assert.deepEqual((await listGroupModules(server)).slice(0, 1), modulesBefore);
+      const modulesNow = await listGroupModules(server);
+      // The module of the group `some` is newer, so it comes last.
+      assert.deepEqual(modulesNow.slice(0, 1), modulesBefore);
       assert.equal(next.recorder.client(playing.id)?.output, 'tonearm.all');
 
       await next.backend.stop();
@@ -104,6 +104,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
         const { output } = withoutGroups.recorder.client(playing.id) ?? {};
         return output !== undefined && output !== 'tonearm.all';
       });
+      // The streams of the other program's module are clients like any others, one for each output.
       const streamsOfBoth = 2;
       assert.equal(publishedClients(withoutGroups.recorder).length, 1 + streamsOfBoth);
     });
@@ -128,7 +129,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     test('a group is made with one of its outputs, and other outputs join while it plays', async (t) => {
       const { server, recorder } = await startWithSinks(t, ['living']);
       await until('the group is published', () => recorder.output('tonearm.all'));
-      assert.equal(recorder.output('kitchen'), undefined);
+      assert.equal(recorder.output('kitchen'), undefined, 'the stand-in is not published');
       await server.play({ sink: 'tonearm.all' });
       await waitUntilPlaysAt(server, ['living']);
 
@@ -158,7 +159,8 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.ok(recorder.output('tonearm.all'));
     });
 
-    test('a default group is made again even while a stream moves to it', async (t) => {
+    // PulseAudio 16 could abort here (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
+    test('a default group is made again, and the sound server survives a stream that moves to it at once', async (t) => {
       const { server, recorder, backend } = await startWithSinks(t, OUTPUTS);
       await until('the group is published', () => recorder.output('tonearm.all'));
       assert.equal(faultOf(await backend.handle({ do: 'default', output: 'tonearm.all' })), 'none');
@@ -167,10 +169,10 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       for (let round = 0; round < 3; round += 1) {
         const idBefore = recorder.output('tonearm.all')?.id;
         await server.pactl('unload-module', 'module-combine-sink');
-        await until(
-          'the group is made again',
-          () => ![undefined, idBefore].includes(recorder.output('tonearm.all')?.id),
-        );
+        await until('the group is made again', () => {
+          const id = recorder.output('tonearm.all')?.id;
+          return id !== undefined && id !== idBefore;
+        });
         await until(
           'the stream plays to the group',
           () => recorder.client(playing.id)?.output === 'tonearm.all',

@@ -77,11 +77,12 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       for (const name of ['line', 'mike']) {
         await run({ do: 'default', input: name });
         assert.equal((await server.pactl('get-default-source')).trim(), name);
-        await until(`${name} is published as the default`, () => mike().default === (name === 'mike'));
+        const isMikeDefault = name === 'mike';
+        await until(`${name} is published as the default`, () => mike().default === isMikeDefault);
       }
     });
 
-    test('a command for an input that does not exist, or for a port of an input without ports, is refused', async (t) => {
+    test('is refused in a command if it does not exist, and refuses a port if it has no ports', async (t) => {
       const { faultOfCommand } = await startWithMike(t);
       assert.equal(
         await faultOfCommand({ do: 'mute', target: { kind: 'input', ref: 'none' } }),
@@ -133,7 +134,13 @@ test('inputs beyond the limit have no record, and the log reports this once', ()
 
 test('the port of an input is switched, and a name that is none of its ports is refused', () => {
   const state = new SoundState();
-  const portBytes = (name: string) => [text(name), text(null), u32(0), u32(2), text(null), u32(0)].flat();
+  const description = text(null);
+  const priority = u32(0);
+  const isAvailable = u32(2);
+  const availabilityGroup = text(null);
+  const type = u32(0);
+  const portBytes = (name: string) =>
+    [text(name), description, priority, isAvailable, availabilityGroup, type].flat();
   const ports = [portBytes('line'), portBytes('front')];
   state.sources.put(sourceInfo(4, 'mike', { ports, activePort: 'line' }));
 
@@ -146,7 +153,7 @@ test('the port of an input is switched, and a name that is none of its ports is 
   assert.equal(refusal.kind === 'fault' && refusal.fault.fault, 'no-such-port');
 });
 
-test('a command that sets the default input fails if the server accepts it, but keeps another default input', async (t) => {
+test('a command that sets the default input fails if the server accepts the command, but does not change its default input', async (t) => {
   const { backend, server } = await startOnScriptedServer(
     t,
     ordinaryExcept({ [COMMAND.getSources]: source({ name: 'line' }) }),
@@ -159,7 +166,10 @@ test('a command that sets the default input fails if the server accepts it, but 
 test('a monitor that changes is not read', async (t) => {
   const { server } = await startOnScriptedServer(t);
   // The server lists no source 77, so the backend takes 77 for a monitor (reading.ts).
-  server.responder.send(Buffer.concat([event('sourceChange', 77), event('inputChange', 5)]));
+  const monitorEvent = event('sourceChange', 77);
+  // This event comes second. When its stream is read, the backend has handled the monitor's event, too.
+  const streamEvent = event('inputChange', 5);
+  server.responder.send(Buffer.concat([monitorEvent, streamEvent]));
   await until('the stream is read', () => server.count(COMMAND.getInput) > 0);
   assert.equal(server.count(COMMAND.getSource), 0);
 });

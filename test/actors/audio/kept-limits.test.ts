@@ -10,11 +10,14 @@ import { DEADLINE, startOnScriptedServer } from './backed.js';
 import { bytesOf, COMMAND, event, ordinaryExcept } from './scripted-server.js';
 
 const CARD = 3;
-const NOWHERE = 0xffffffff;
+/** The index that stands for no module. */
+const NO_MODULE = 0xffffffff;
 const FULL = 0x10000;
 const HALF = 0x8000;
 const QUARTER = 0x4000;
 const LIMIT = 0.5;
+/** In this file, the right channel always has half of the left channel's volume. */
+const BALANCE = -0.5;
 /** The sound server's number for a port at which something is plugged in. */
 const PLUGGED_IN = 2;
 
@@ -25,7 +28,7 @@ const PLUGGED_IN = 2;
 class Amplifier {
   volume = [HALF, QUARTER];
   profile = 'stereo';
-  /** How often the server still restores its stored volume after a client has set another volume. */
+  /** How many more times the server restores its stored volume after a client has set another volume. */
   restoresLeft = 0;
   /** The volumes that were set, in order. */
   readonly setVolumes: (readonly number[])[] = [];
@@ -39,9 +42,14 @@ class Amplifier {
         ['hdmi', PLUGGED_IN],
       ],
     });
+  /** Name, description, numbers of sinks and sources, priority, availability. */
   readonly #profile = (name: string) => [text(name), text(name), u32(1), u32(0), u32(0), u32(1)].flat();
+  /**
+   * Index, name, owner module, driver, number of profiles, the profiles, active profile, properties, number
+   * of ports.
+   */
   readonly #card = () => {
-    const head = [u32(CARD), text('dac'), u32(NOWHERE), text('alsa'), u32(2)].flat();
+    const head = [u32(CARD), text('dac'), u32(NO_MODULE), text('alsa'), u32(2)].flat();
     const profiles = [this.#profile('stereo'), this.#profile('digital')].flat();
     return [head, profiles, text(this.profile), props(), u32(0)].flat();
   };
@@ -67,9 +75,10 @@ class Amplifier {
       const offset = fields.indexOf('v') + 2;
       this.volume = [fields.readUInt32BE(offset), fields.readUInt32BE(offset + 4)];
       this.setVolumes.push(this.volume);
+      const mustRestore = this.restoresLeft > 0;
       this.restoresLeft -= 1;
-      const restored = this.restoresLeft >= 0 ? this.restore() : event('sinkChange', 0);
-      return Buffer.concat([responder.reply(tag), restored]);
+      const sinkEvent = mustRestore ? this.restore() : event('sinkChange', 0);
+      return Buffer.concat([responder.reply(tag), sinkEvent]);
     },
   });
 }
@@ -94,9 +103,9 @@ describe('an output whose stored volume is above its limit', DEADLINE, () => {
         const { amplifier, backend, recorder } = await startNode(t, restores);
         assert.deepEqual(await backend.handle(command), { ok: true, value: {} });
 
-        await until('the output is at its limit', () => amplifier.setVolumes.length === restores + 1);
+        await until('the output is set back each time', () => amplifier.setVolumes.length === restores + 1);
         await until('the limit is published', () => recorder.output('living')?.volume === LIMIT);
-        assert.equal(recorder.output('living')?.balance, -0.5);
+        assert.equal(recorder.output('living')?.balance, BALANCE);
         await until('the limit is logged', () =>
           recorder.logs.includes('info: an output was set back to its volume limit'),
         );
@@ -110,9 +119,11 @@ describe('an output whose stored volume is above its limit', DEADLINE, () => {
     server.responder.send(amplifier.restore());
     await until('the volume of others is published', () => recorder.output('living')?.volume === 1);
 
+    // The server restores no volume after a mute, so the backend does not watch for this (limit-guard.ts).
     const mute: AudioCommand = { do: 'mute', target: { kind: 'output', ref: 'living' }, muted: true };
     assert.deepEqual(await backend.handle(mute), { ok: true, value: {} });
 
-    assert.deepEqual([amplifier.setVolumes, recorder.output('living')?.volume], [[], 1]);
+    assert.deepEqual(amplifier.setVolumes, []);
+    assert.equal(recorder.output('living')?.volume, 1);
   });
 });

@@ -24,7 +24,7 @@ function stateWith(sinks: readonly SinkInfo[], inputs: readonly SinkInputInfo[])
 const SUSPENDED = 2;
 const LIVING = sinkInfo(3, 'living');
 const KITCHEN = sinkInfo(1, 'kitchen');
-const NEWS = sinkInputInfo(7, 'News', { sink: 3 });
+const NEWS = sinkInputInfo(7, 'News', { sink: LIVING.index });
 
 describe('the playing outputs are listed', () => {
   const BOTH = [LIVING, KITCHEN];
@@ -34,9 +34,9 @@ describe('the playing outputs are listed', () => {
     inputs: readonly SinkInputInfo[],
     expected: number[],
   ])[] = [
-    ['in the order of the indices', BOTH, [NEWS, sinkInputInfo(8, 'Song', { sink: 1 })], [1, 3]],
+    ['in the order of the indices', BOTH, [NEWS, sinkInputInfo(8, 'Song', { sink: KITCHEN.index })], [1, 3]],
     ['without outputs that are not known yet', [], [NEWS], []],
-    ['without outputs that sleep', [{ ...LIVING, state: SUSPENDED }, KITCHEN], [NEWS], []],
+    ['without suspended outputs', [{ ...LIVING, state: SUSPENDED }, KITCHEN], [NEWS], []],
   ];
   for (const [what, sinks, inputs, expected] of rows) {
     test(what, () => {
@@ -51,12 +51,13 @@ test('a playing output has its measured level, or none if it was not measured; o
     const levels = { outputs: new Map(measured), inputs: new Map() };
     return levelText(currentLevels(stateWith([LIVING, KITCHEN], [NEWS]), new Set(), levels));
   };
+  const UNKNOWN = 9;
   const levelsOfBoth = '{"outputs":[{"id":1,"peak":[0,0]},{"id":3,"peak":[0.5,0.25]}]}';
-  assert.equal(textOf([1, [0.7]], [3, [0.5, 0.25]], [9, [1]]), levelsOfBoth);
+  assert.equal(textOf([KITCHEN.index, [0.7]], [LIVING.index, [0.5, 0.25]], [UNKNOWN, [1]]), levelsOfBoth);
   assert.equal(textOf(), '{"outputs":[{"id":1,"peak":[0,0]}]}');
 });
 
-test('an input has its measured level while it is awake and others capture it, else none', () => {
+test('an input has its measured level while it is not suspended and others capture it, else none', () => {
   const state = stateWith([], []);
   const TURNTABLE = 5;
   const TELEVISION = 6;
@@ -65,13 +66,13 @@ test('an input has its measured level while it is awake and others capture it, e
   state.sources.put({ ...sourceInfo(TELEVISION, 'television'), state: SUSPENDED });
   const peaks = new Map([TURNTABLE, TELEVISION, UNKNOWN].map((index) => [index, [0.5, 0.25]]));
   /** The levels while an application captures one input. */
-  const textOf = (source: number, app: string, corked = false) => {
+  const textOf = (source: number, app: string, { corked } = { corked: false }) => {
     const captured = sourcesCapturedBy([{ source, corked, props: { 'application.name': app } }]);
     return levelText(currentLevels(state, captured, { outputs: new Map(), inputs: peaks }));
   };
   assert.equal(textOf(TURNTABLE, 'Recorder'), '{"outputs":[],"inputs":[{"id":5,"peak":[0.5,0.25]}]}');
   const noLevel = '{"outputs":[]}';
-  assert.equal(textOf(TURNTABLE, 'Recorder', true), noLevel);
+  assert.equal(textOf(TURNTABLE, 'Recorder', { corked: true }), noLevel);
   assert.equal(textOf(TURNTABLE, 'tonearm'), noLevel);
   assert.equal(textOf(TELEVISION, 'Recorder'), noLevel);
   assert.equal(textOf(UNKNOWN, 'Recorder'), noLevel);

@@ -1,5 +1,5 @@
-// Volume limits that sound could bypass: by a filter above an output, by a stream under flat volumes, and by
-// a volume that the server restores by itself.
+// Tests that nothing bypasses the volume limit of an output: no filter that plays to it, no stream under
+// flat volumes, and no volume that the server restores by itself.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -79,17 +79,20 @@ describe('a filter', () => {
     );
   });
 
-  test('the search for the master of a filter ends, even if a filter is its own master or two are masters of each other', () => {
+  test('has no limit if its masters form a circle, or if its master is missing', () => {
     const state = stateWithFilters();
-    state.putSink(filter(6, 'a', 'b'));
-    state.putSink(filter(7, 'b', 'a'));
-    state.putSink(filter(8, 'itself', 'itself'));
-    state.putSink(filter(9, 'lost', 'gone'));
+    const ONE = 6;
+    const OTHER = 7;
+    const OWN_MASTER = 8;
+    const WITHOUT_MASTER = 9;
+    state.putSink(filter(ONE, 'one', 'other'));
+    state.putSink(filter(OTHER, 'other', 'one'));
+    state.putSink(filter(OWN_MASTER, 'itself', 'itself'));
+    state.putSink(filter(WITHOUT_MASTER, 'lost', 'gone'));
 
-    assert.deepEqual(
-      [6, 8, 9].map((sink) => limitOf(state, sink)),
-      [undefined, undefined, undefined],
-    );
+    assert.equal(limitOf(state, ONE), undefined);
+    assert.equal(limitOf(state, OWN_MASTER), undefined);
+    assert.equal(limitOf(state, WITHOUT_MASTER), undefined);
   });
 
   test('a filter whose own stream was moved to another output has the limit of that output in its record', () => {
@@ -103,8 +106,8 @@ describe('a filter', () => {
     state.putSinkInput(sinkInputInfo(30, 'Echo stream', { ...echoStream, sink: FREE }));
 
     assert.equal(limitOf(state, UPPER), undefined);
-    // Any filter may own the moved stream, so state.ts marks all filters. It also marks the server, because
-    // the publisher would not update outputs otherwise.
+    // The stream may belong to any filter, so state.ts marks all filters as changed. The publisher updates
+    // outputs only if `haveServerOrSinksChanged` is true.
     const { sinks, haveServerOrSinksChanged } = state.takeChanged();
     assert.deepEqual([sinks, haveServerOrSinksChanged], [[ECHO, UPPER, QUIET], true]);
   });
@@ -149,14 +152,17 @@ describe('an output whose volume is above its limit after a command', () => {
   const PORT: Setting = { command: 'SET_SINK_PORT', args: { index: CARD, port: 'line' } };
   const PROFILE: Setting = { command: 'SET_CARD_PROFILE', args: { index: SOUND_CARD, profile: 'stereo' } };
   const MOVE: Setting = { command: 'MOVE_SINK_INPUT', args: { index: TALK, sink: ECHO } };
-  const MUTE: Setting = { command: 'SET_SINK_MUTE', args: { index: CARD, muted: false } };
+  const UNMUTE: Setting = { command: 'SET_SINK_MUTE', args: { index: CARD, muted: false } };
   const raiseToFull = (state: SoundState): void =>
     state.putSink(sinkInfo(CARD, 'card', { volume: FULL, flags: FLAT, card: SOUND_CARD }));
-  /** The guard sees a command from its start to its end. */
-  const carryOut = (guard: LimitGuard, setting: Setting, hasSucceeded = true): void => {
-    const end = guard.watch(setting);
-    end(hasSucceeded);
+  const SUCCEEDED = true;
+  const FAILED = false;
+  /** Reports the start and the end of a command to the guard. */
+  const carryOut = (guard: LimitGuard, setting: Setting, hasSucceeded = SUCCEEDED): void => {
+    const reportEnd = guard.watch(setting);
+    reportEnd(hasSucceeded);
   };
+  /** The indices of the sinks to set back now. */
   const takeIndices = (guard: LimitGuard): number[] => guard.takeSinks().map(({ index }) => index);
 
   for (const setting of [PORT, PROFILE, MOVE]) {
@@ -164,13 +170,13 @@ describe('an output whose volume is above its limit after a command', () => {
       const state = stateWithFilters();
       let now = 0;
       const guard = new LimitGuard(state, () => now);
-      const end = guard.watch(setting);
+      const reportEnd = guard.watch(setting);
       assert.deepEqual(takeIndices(guard), []);
       raiseToFull(state);
       assert.deepEqual(takeIndices(guard), [CARD]);
       assert.deepEqual(takeIndices(guard), [], 'it is being set back');
       guard.settle(CARD);
-      end(true);
+      reportEnd(SUCCEEDED);
 
       now = 1_000;
       assert.deepEqual(takeIndices(guard), [CARD], 'the server has restored the volume once more');
@@ -184,8 +190,8 @@ describe('an output whose volume is above its limit after a command', () => {
   test('is not set back after other commands, nor after a command that failed', () => {
     const state = stateWithFilters();
     const guard = new LimitGuard(state, () => 1);
-    carryOut(guard, MUTE);
-    carryOut(guard, PORT, false);
+    carryOut(guard, UNMUTE);
+    carryOut(guard, PORT, FAILED);
     raiseToFull(state);
     assert.deepEqual(guard.takeSinks(), []);
   });
@@ -217,18 +223,20 @@ describe('an output whose volume is above its limit after a command', () => {
   test('is set back after a command that was under way while many others came and ended', () => {
     const state = stateWithFilters();
     const guard = new LimitGuard(state, () => 1);
+    /** More commands than the guard remembers (`WATCHES_MAX` of limit-guard.ts). */
+    const OTHER_COMMANDS = 100;
 
-    const end = guard.watch(PORT);
-    for (let count = 0; count < 100; count += 1)
+    const reportEnd = guard.watch(PORT);
+    for (let count = 0; count < OTHER_COMMANDS; count += 1)
       carryOut(guard, { command: 'MOVE_SINK_INPUT', args: { index: TALK, sink: FREE } });
-    end(true);
+    reportEnd(SUCCEEDED);
     raiseToFull(state);
     assert.deepEqual(takeIndices(guard), [CARD]);
   });
 
   test('is set to its limit and keeps its balance; no request is sent if it is not above the limit', () => {
     const state = stateWithFilters();
-    const command: SoundCommand = { do: 'keep-limit', output: '0' };
+    const command: SoundCommand = { do: 'keep-limit', output: `${CARD}` };
     assert.equal(planCommand(state, command).kind, 'nothing');
     state.putSink(sinkInfo(CARD, 'card', { volume: [RAW_NORM, RAW_NORM / 2] }));
     const setting = {
@@ -250,8 +258,13 @@ const BLUETOOTH: Readonly<Record<string, Partial<SinkInfo>>> = {
 };
 
 describe('an output that appears, and whose volume then rises above its limit', () => {
-  /** The ids of the outputs that are set back when a second output has appeared after the first reading. */
-  function idsToSetBack(fields: Partial<SinkInfo>, takeAtMs: number): readonly string[] {
+  const NEW = 1;
+
+  /**
+   * A second output appears after the first reading, and its volume rises `raisedAfterMs` later. Returns the
+   * indices of the outputs that are then set back. Both outputs have `fields`.
+   */
+  function indicesToSetBack(fields: Partial<SinkInfo>, raisedAfterMs: number): readonly number[] {
     let now = 0;
     const state = new SoundState({ volumeLimit: 0.5, outputs: {} });
     state.putServer(serverInfo({ defaultSink: 'card' }));
@@ -263,21 +276,22 @@ describe('an output that appears, and whose volume then rises above its limit', 
       'the first output was there before, so others have set its volume',
     );
 
-    state.putSink(sinkInfo(1, 'new', { volume: HALF, ...fields }));
+    state.putSink(sinkInfo(NEW, 'new', { volume: HALF, ...fields }));
     assert.deepEqual(guard.takeSinks(), []);
 
-    now = takeAtMs;
-    state.putSink(sinkInfo(1, 'new', { volume: FULL, ...fields }));
-    return guard.takeSinks().map(({ index }) => `${index}`);
+    now = raisedAfterMs;
+    state.putSink(sinkInfo(NEW, 'new', { volume: FULL, ...fields }));
+    return guard.takeSinks().map(({ index }) => index);
   }
 
   for (const [how, fields] of Object.entries(BLUETOOTH)) {
     test(`is set back if it is known ${how} as a Bluetooth device`, () =>
-      assert.deepEqual(idsToSetBack(fields, 500), ['1']));
+      assert.deepEqual(indicesToSetBack(fields, 500), [NEW]));
   }
 
-  test('is not set back a second after it appeared, because others have set it then', () =>
-    assert.deepEqual(idsToSetBack({ props: { 'device.bus': 'bluetooth' } }, 1_001), []));
+  test('is not set back if its volume rises more than a second after it appeared: others have set it then', () =>
+    assert.deepEqual(indicesToSetBack({ props: { 'device.bus': 'bluetooth' } }, 1_001), []));
 
-  test('is not set back if it is not a Bluetooth device', () => assert.deepEqual(idsToSetBack({}, 500), []));
+  test('is not set back if it is not a Bluetooth device', () =>
+    assert.deepEqual(indicesToSetBack({}, 500), []));
 });

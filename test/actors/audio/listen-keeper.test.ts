@@ -1,5 +1,6 @@
-// Tests the work that is done later after a refusal of the sound server. The server is scripted, because a
-// real one never refuses to list its modules, or to unload one. listening.test.ts has real servers.
+// Tests what the keeper makes up for later if the sound server has refused something. The server is
+// scripted, because a real one never refuses to list its modules, or to unload one. listening.test.ts has
+// real servers.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -16,12 +17,15 @@ import { ManualClock } from '../../manual-clock.js';
 import { sinkInfo, sourceInfo } from './sound-records.js';
 
 const REFUSED = { kind: 'server', code: 1, name: 'ACCESS', meaning: 'it is not allowed' } as const;
+/** The configured latency of loopbacks. */
+const LATENCY_MS = 100;
+const MIKE_INDEX = 3;
 
 test('the loopback of a configured input is requested later if the server did not list its modules at first', async () => {
   const clock = new ManualClock();
   const state = new SoundState();
   const sinks = [sinkInfo(0, 'living')];
-  const sources = [sourceInfo(3, 'mike')];
+  const sources = [sourceInfo(MIKE_INDEX, 'mike')];
   for (const sink of sinks) state.putSink(sink);
   for (const source of sources) state.sources.put(source);
 
@@ -33,15 +37,17 @@ test('the loopback of a configured input is requested later if the server did no
   };
   const answerTo = (command: RequestName) => {
     requests.push(command);
-    const isFirstList = requests.filter((request) => request === 'GET_MODULE_INFO_LIST').length === 1;
-    const isRefused = command === 'LOAD_MODULE' || (command === 'GET_MODULE_INFO_LIST' && isFirstList);
+    const listRequests = requests.filter((request) => request === 'GET_MODULE_INFO_LIST').length;
+    const isFirstList = command === 'GET_MODULE_INFO_LIST' && listRequests === 1;
+    // LOAD_MODULE is refused, too: the test needs only the request.
+    const isRefused = isFirstList || command === 'LOAD_MODULE';
     return isRefused ? { ok: false, error: REFUSED } : { ok: true, value: lists[command] ?? [] };
   };
 
   const keeper = new ListenKeeper({
     state,
     pairs: new ListenPairs({ mike: 'living' }),
-    latencyMs: 100,
+    latencyMs: LATENCY_MS,
     clock,
     log: () => undefined,
     ask: (async (command: RequestName) => answerTo(command)) as unknown as Ask,
@@ -67,35 +73,39 @@ test('the loopback of a configured input is requested later if the server did no
 
 const LIVING_INDEX = 0;
 const KITCHEN_INDEX = 1;
+const FIRST_MODULE_INDEX = 7;
 
 /**
- * A keeper on a sound server that connects all loopbacks to one sink, and that may refuse to unload them.
- * `loadedArgument` is the argument of a loopback that is there at first.
+ * A keeper on a sound server that connects all loopbacks to the sink with the index `connectedSink`. The
+ * server refuses to unload modules until the test changes `refusesToUnload`. `loadedArgument` is the
+ * argument of a loopback that is there at first.
  */
-function startKeeper(listen: AudioSettings['listen'], sink: number, loadedArgument?: string) {
+function startKeeper(listen: AudioSettings['listen'], connectedSink: number, loadedArgument?: string) {
   const clock = new ManualClock();
   const state = new SoundState();
   const sinks = [sinkInfo(LIVING_INDEX, 'living'), sinkInfo(KITCHEN_INDEX, 'kitchen')];
-  const sources = [sourceInfo(3, 'mike')];
-  for (const known of sinks) state.putSink(known);
-  for (const known of sources) state.sources.put(known);
+  const sources = [sourceInfo(MIKE_INDEX, 'mike')];
+  for (const sink of sinks) state.putSink(sink);
+  for (const source of sources) state.sources.put(source);
 
   const modules: ModuleInfo[] = [];
   const server = { refusesToUnload: true, modules };
   const load = (argument: string): ModuleInfo => {
-    const module = { index: 7 + modules.length, name: LOOPBACK_MODULE, argument, used: undefined, props: {} };
+    const index = FIRST_MODULE_INDEX + modules.length;
+    const module = { index, name: LOOPBACK_MODULE, argument, used: undefined, props: {} };
     modules.push(module);
     return module;
   };
   if (loadedArgument !== undefined) load(loadedArgument);
+  /** Returns the value of the answer. Undefined stands for a refusal. */
   const answerTo = (command: RequestName, args: Partial<RequestArgs<'LOAD_MODULE' | 'UNLOAD_MODULE'>>) => {
     if (command === 'GET_SINK_INFO_LIST') return sinks;
     if (command === 'GET_SOURCE_INFO_LIST') return sources;
     if (command === 'GET_MODULE_INFO_LIST') return [...modules];
     if (command === 'GET_SINK_INPUT_INFO_LIST')
-      return modules.map(({ index }) => ({ ownerModule: index, sink }));
+      return modules.map(({ index }) => ({ ownerModule: index, sink: connectedSink }));
     if (command === 'GET_SOURCE_OUTPUT_INFO_LIST')
-      return modules.map(({ index }) => ({ ownerModule: index, source: 3 }));
+      return modules.map(({ index }) => ({ ownerModule: index, source: MIKE_INDEX }));
     const position = modules.findIndex(({ index }) => 'index' in args && index === args.index);
     if (command === 'GET_MODULE_INFO') return modules[position];
     if (command === 'UNLOAD_MODULE') return server.refusesToUnload ? undefined : modules.splice(position, 1);
@@ -109,7 +119,7 @@ function startKeeper(listen: AudioSettings['listen'], sink: number, loadedArgume
   const keeper = new ListenKeeper({
     state,
     pairs: new ListenPairs(listen),
-    latencyMs: 100,
+    latencyMs: LATENCY_MS,
     clock,
     log: () => undefined,
     ask: ask as unknown as Ask,
@@ -135,11 +145,12 @@ test('a loopback that has connected to another output and could not be unloaded 
   keeper.end();
 });
 
-const configuredArgument = (latencyMs: number): string =>
+/** The argument of a loopback that a daemon has made for its configuration, with this latency. */
+const argumentWithLatency = (latencyMs: number): string =>
   loopbackArgument({ input: 'mike', output: 'living', origin: 'configuration' }, 'mike', latencyMs);
 
-test('a loopback with another latency gets no second one beside it while it cannot be unloaded', async () => {
-  const loadedArgument = configuredArgument(300);
+test('while a loopback with an earlier latency cannot be unloaded, no second loopback is made beside it', async () => {
+  const loadedArgument = argumentWithLatency(3 * LATENCY_MS);
   const { keeper, server, pass } = startKeeper({ mike: 'living' }, LIVING_INDEX, loadedArgument);
 
   keeper.onChange();
@@ -152,13 +163,13 @@ test('a loopback with another latency gets no second one beside it while it cann
   server.refusesToUnload = false;
   await pass(5_000);
   assert.equal(server.modules.length, 1);
-  assert.match(String(server.modules[0]?.argument), /latency_msec=100 /);
+  assert.match(String(server.modules[0]?.argument), new RegExp(`latency_msec=${LATENCY_MS} `));
   keeper.end();
 });
 
 test('a command to listen is refused while an earlier loopback of the pair cannot be unloaded', async () => {
   // The loopback is made for `living` but plays at the kitchen, so the command must unload it first.
-  const loadedArgument = configuredArgument(100);
+  const loadedArgument = argumentWithLatency(LATENCY_MS);
   const { keeper, server } = startKeeper({ mike: 'living' }, KITCHEN_INDEX, loadedArgument);
 
   const answer = await keeper.listen('mike', 'living');

@@ -24,14 +24,15 @@ const LINE_INDEX = 11;
 
 const LATENCY_MS = 100;
 
+/** The index of the sink or source to which one end of a loopback is connected. */
+type LoopbackEnd = number | 'nowhere';
+
 /** A loaded loopback. By default it has the ends and the argument that the daemon gives to this pair. */
 interface Loopback {
   readonly pair: ListenPair;
   readonly latencyMs?: number;
-  /** The sink to which its stream plays. */
-  readonly sink?: number | 'nowhere';
-  /** The source that its other stream reads. */
-  readonly source?: number | 'nowhere';
+  readonly sink?: LoopbackEnd;
+  readonly source?: LoopbackEnd;
   readonly argument?: string;
 }
 
@@ -40,7 +41,7 @@ const indexOf = (records: typeof SINKS, name: string) =>
 
 /** The records of a server with these loopbacks. The position of a loopback is its module's index. */
 function observedLoopbacks(...loopbacks: readonly Loopback[]): ObservedLoopbacks {
-  const endOf = (chosen: Loopback['sink'], usual: number | undefined) =>
+  const endOf = (chosen: LoopbackEnd | undefined, usual: number | undefined) =>
     chosen === 'nowhere' ? undefined : (chosen ?? usual);
   return {
     modules: loopbacks.map((loopback, index): ModuleInfo => {
@@ -59,11 +60,22 @@ function observedLoopbacks(...loopbacks: readonly Loopback[]): ObservedLoopbacks
   };
 }
 
+/** The steps, each as `make INPUT OUTPUT` or `unload MODULE`. */
+const stepTexts = (
+  desired: readonly ListenPair[],
+  ended: readonly ListenPair[],
+  observed: ObservedLoopbacks,
+): readonly string[] =>
+  listenSteps(desired, ended, observed, LATENCY_MS).map((step) =>
+    step.do === 'make' ? `make ${step.pair.input} ${step.pair.output}` : `unload ${step.module.index}`,
+  );
+
+const NONE_ENDED: readonly ListenPair[] = [];
 const FOREIGN_ARGUMENT = 'source=mike sink=living latency_msec=200';
 const ROWS: readonly (readonly [
   what: string,
   desired: ListenPair[],
-  sound: ObservedLoopbacks,
+  observed: ObservedLoopbacks,
   ...steps: string[],
 ])[] = [
   ['a missing loopback is made', [MIKE], observedLoopbacks(), 'make mike living'],
@@ -103,8 +115,9 @@ const ROWS: readonly (readonly [
     'unload 0',
     'make mike living',
   ],
+  // The new loopback has the origin `configuration`, so it ends when the pair is no longer configured.
   [
-    'the loopback of a command is made anew when its pair is configured, so that it ends when the pair is no longer configured',
+    'the loopback of a command is made anew when its pair is configured',
     [pair('mike', 'living', 'configuration')],
     observedLoopbacks({ pair: MIKE }),
     'unload 0',
@@ -126,42 +139,39 @@ const ROWS: readonly (readonly [
     'make mike living',
   ],
 ];
-for (const [what, desired, sound, ...steps] of ROWS)
-  test(what, () => {
-    const actual = listenSteps(desired, [], sound, LATENCY_MS).map((step) =>
-      step.do === 'make' ? `make ${step.pair.input} ${step.pair.output}` : `unload ${step.module.index}`,
-    );
-    assert.deepEqual(actual, steps);
-  });
+for (const [what, desired, observed, ...steps] of ROWS)
+  test(what, () => assert.deepEqual(stepTexts(desired, NONE_ENDED, observed), steps));
 
 test('the loopback of a pair that has ended is unloaded, and that of another tonearm stays', () => {
-  const sound = observedLoopbacks({ pair: MIKE }, { pair: pair('line', 'living') });
-  assert.deepEqual(
-    listenSteps([], [MIKE], sound, LATENCY_MS).map((step) => step.do === 'unload' && step.module.index),
-    [0],
-  );
+  const ended = [MIKE];
+  const observed = observedLoopbacks({ pair: MIKE }, { pair: pair('line', 'living') });
+  assert.deepEqual(stepTexts([], ended, observed), ['unload 0']);
 });
 
 test('a description with quotes cannot end the argument early', () => {
   const argument = loopbackArgument(MIKE, `Bob's "new"\\ mike\n${'x'.repeat(100)}`, LATENCY_MS);
   // Only the argument's own quotes are left, around its two lists of properties and the name in each.
   assert.equal(argument.match(/['"\\\n]/g)?.join(''), `"''""''"`);
-  assert.deepEqual(listenSteps([MIKE], [], observedLoopbacks({ pair: MIKE, argument }), LATENCY_MS), []);
+  const observed = observedLoopbacks({ pair: MIKE, argument });
+  assert.deepEqual(stepTexts([MIKE], NONE_ENDED, observed), [], 'the loopback is recognized, and stays');
 });
 
 test('a restart of the daemon keeps the pairs of commands, and ends those of an earlier configuration', () => {
-  const pairs = new ListenPairs({ line: 'kitchen' });
-  pairs.observe(observedLoopbacks({ pair: MIKE }, { pair: pair('mike', 'kitchen', 'configuration') }));
+  const configured = { line: 'kitchen' };
+  const pairs = new ListenPairs(configured);
+  const pairOfEarlierConfiguration = pair('mike', 'kitchen', 'configuration');
+  pairs.observe(observedLoopbacks({ pair: MIKE }, { pair: pairOfEarlierConfiguration }));
   assert.deepEqual(
     pairs.desired.map(({ input, output }) => `${input} ${output}`),
     ['line kitchen', 'mike living'],
   );
-  assert.deepEqual(pairs.ended, [pair('mike', 'kitchen', 'configuration')]);
+  assert.deepEqual(pairs.ended, [pairOfEarlierConfiguration]);
 });
 
 test('a restart of the daemon keeps all pairs of commands that there is room for, also if the first is configured', () => {
   const outputs = Array.from({ length: PAIRS_MAX }, (_, room) => `room${room}`);
-  const pairs = new ListenPairs({ mike: 'room0' });
+  const configured = { mike: 'room0' };
+  const pairs = new ListenPairs(configured);
   pairs.observe(observedLoopbacks(...outputs.map((output) => ({ pair: pair('mike', output) }))));
   assert.deepEqual(
     pairs.desired.map(({ output }) => output),
@@ -171,7 +181,8 @@ test('a restart of the daemon keeps all pairs of commands that there is room for
 });
 
 test('a pair of a command ends when its output goes, but not when the sound server restarts', () => {
-  const pairs = new ListenPairs({ line: 'living' });
+  const configured = { line: 'living' };
+  const pairs = new ListenPairs(configured);
   pairs.add(MIKE);
   const withoutOutputs = { ...observedLoopbacks(), sinks: [] };
 
@@ -181,6 +192,7 @@ test('a pair of a command ends when its output goes, but not when the sound serv
   pairs.observe(withoutOutputs);
   assert.equal(pairs.desired.length, 2);
 
+  // The outputs go without a restart.
   pairs.observe(observedLoopbacks());
   pairs.observe(withoutOutputs);
   assert.deepEqual(
@@ -189,7 +201,7 @@ test('a pair of a command ends when its output goes, but not when the sound serv
   );
 });
 
-test('an output with a new index was removed in between, so its pair ends', () => {
+test('a pair of a command ends when its output has a new index, because the output was removed in between', () => {
   const pairs = new ListenPairs({});
   pairs.add(MIKE);
   pairs.observe(observedLoopbacks());

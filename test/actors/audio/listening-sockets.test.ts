@@ -3,27 +3,26 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Server } from 'node:net';
+import { type AddressInfo, connect, createServer, type ListenOptions, type Server } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { listeningSockets, listeningSocketsIn } from '../../../src/actors/audio/listening-sockets.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 
-async function listen(
-  t: TestContext,
-  ...address: readonly [path: string] | readonly [port: number, host: string]
-): Promise<Server> {
+async function listen(t: TestContext, address: ListenOptions): Promise<Server> {
   const server = createServer();
   t.after(() => server.close());
-  server.listen(...(address as [string]));
+  server.listen(address);
   await once(server, 'listening');
   return server;
 }
 
 test('the TCP sockets of the process that serves a Unix socket are found', async (t) => {
   const path = join(temporaryFolder(t), 'socket');
-  const unix = await listen(t, path);
-  const [ipv4, ipv6] = await Promise.all([listen(t, 0, '127.0.0.1'), listen(t, 0, '::1')]);
+  const unix = await listen(t, { path });
+  const ipv4 = await listen(t, { port: 0, host: '127.0.0.1' });
+  const ipv6 = await listen(t, { port: 0, host: '::1' });
+  // The process is found by a connection to its Unix socket.
   const accepted = once(unix, 'connection');
   const client = connect(path);
   t.after(() => client.destroy());
@@ -44,7 +43,7 @@ test('the TCP sockets of the process that serves a Unix socket are found', async
 
 test('no process is found for a Unix socket to which nobody is connected, or which does not exist', async (t) => {
   const path = join(temporaryFolder(t), 'socket');
-  await listen(t, path);
+  await listen(t, { path });
   assert.equal(await listeningSockets(path), undefined);
   assert.equal(await listeningSockets(join(path, 'missing')), undefined);
 });
@@ -53,7 +52,10 @@ test('no process is found for a Unix socket to which nobody is connected, or whi
 const LISTENING = '0A';
 const CONNECTED = '01';
 
-/** A line of /proc/net/tcp or tcp6. */
+/**
+ * A line of /proc/net/tcp or tcp6. `local` is an address and a port in hexadecimal. The address is in the
+ * machine's byte order: `0100007F:1269` is 127.0.0.1 at port 4713.
+ */
 const tableRow = (local: string, state: string, inode: number) =>
   `   0: ${local} 00000000:0000 ${state} 00000000:00000000 00:00000000 00000000  1000        0 ${inode} 1 0`;
 
@@ -69,7 +71,9 @@ test('the listening sockets of the process are read from a table of the kernel',
     'nonsense',
     '',
   ].join('\n');
-  assert.deepEqual(listeningSocketsIn(table, new Set(['11', '12', '13', '15', '16'])), [
+  // The socket 14 belongs to another process.
+  const inodesOfProcess = new Set(['11', '12', '13', '15', '16']);
+  assert.deepEqual(listeningSocketsIn(table, inodesOfProcess), [
     { address: '127.0.0.1', port: 4713 },
     { address: '192.168.0.5', port: 4713 },
     { address: '::', port: 4713 },

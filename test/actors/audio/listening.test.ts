@@ -20,8 +20,9 @@ function startDaemon(t: TestContext, server: SoundServer, settings: Partial<Audi
   return {
     backend,
     recorder,
-    /** The fault that answers the command; `none` if it is accepted. */
+    /** Resolves with the fault that answers the command; `none` if it is accepted. */
     listen: (output: string, input = 'mike') => faultOfCommand({ do: 'listen', input, output }),
+    /** Like `listen`. Without an output, the input is stopped at all outputs. */
     stop: (output?: string, input = 'mike') =>
       faultOfCommand({ do: 'stop-listen', input, ...(output !== undefined && { output }) }),
     /** The outputs at which the input is heard, as its record has them. */
@@ -30,7 +31,7 @@ function startDaemon(t: TestContext, server: SoundServer, settings: Partial<Audi
 }
 
 for (const { kind, skip, start } of SOUND_SERVERS) {
-  describe(`with ${kind}, an input`, { skip, concurrency: 2, ...DEADLINE }, () => {
+  describe(`with ${kind}`, { skip, concurrency: 2, ...DEADLINE }, () => {
     async function startWithInput(t: TestContext, settings?: Partial<AudioSettings>) {
       const server = await start();
       t.after(() => server.stop());
@@ -40,7 +41,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       return { server, ...daemon };
     }
 
-    test('is heard once at each output, through a stream with the name of the input, until a client stops it', async (t) => {
+    test('an input is heard once at each output, through a stream with the name of the input, until a client stops it', async (t) => {
       const { server, recorder, listen, stop, outputsOfMike } = await startWithInput(t);
       assert.equal(await listen('living'), 'none');
       assert.equal(await listen('living'), 'none');
@@ -63,7 +64,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await until('it is heard nowhere', () => outputsOfMike().length === 0);
     });
 
-    test('can neither be heard nor be stopped if it or the output does not exist', async (t) => {
+    test('a command for an input or output that does not exist is refused', async (t) => {
       const { listen, stop } = await startWithInput(t);
       assert.equal(await listen('living', 'none'), 'no-such-input');
       assert.equal(await listen('none'), 'no-such-output');
@@ -72,7 +73,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal(await stop(), 'none');
     });
 
-    test('stays audible while the daemon is away, and the next daemon can stop it', async (t) => {
+    test('an input stays audible while the daemon is away, and the next daemon can stop it', async (t) => {
       const { server, backend, listen } = await startWithInput(t);
       assert.equal(await listen('living'), 'none');
 
@@ -87,7 +88,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.deepEqual(await loopbacks(server), []);
     });
 
-    test('is heard again after a restart of the sound server, when it is there again', async (t) => {
+    test('an input is heard again when it comes back after a restart of the sound server', async (t) => {
       const { server, recorder, listen, outputsOfMike } = await startWithInput(t);
       assert.equal(await listen('kitchen'), 'none');
 
@@ -100,7 +101,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal((await loopbacks(server)).length, 1);
     });
 
-    test('is heard from the start where the configuration says so, also when its output comes again', async (t) => {
+    test('an input is heard without a command where the configuration says so, also when its output comes back', async (t) => {
       const { server, outputsOfMike, stop } = await startWithInput(t, { listen: { mike: 'attic' } });
       await server.addSink('attic');
       await until('it is heard', () => outputsOfMike().length === 1);
@@ -113,7 +114,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.deepEqual(await loopbacks(server), []);
     });
 
-    test('is no longer heard when the configuration does not name it any more', async (t) => {
+    test('an input is no longer heard when the configuration does not name it any more', async (t) => {
       const { server, backend, outputsOfMike } = await startWithInput(t, { listen: { mike: 'living' } });
       await until('it is heard', () => outputsOfMike().length === 1);
       await backend.stop();
@@ -121,7 +122,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await until('the loopback is gone', async () => (await loopbacks(server)).length === 0);
     });
 
-    test('a loopback counts as configured, even after a client has stopped it and begun it again', async (t) => {
+    test('a configured loopback still counts as configured after a client has stopped it and begun it again', async (t) => {
       const { server, backend, outputsOfMike, listen, stop } = await startWithInput(t, {
         listen: { mike: 'living' },
       });
@@ -136,7 +137,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await until('the loopback is gone', async () => (await loopbacks(server)).length === 0);
     });
 
-    test('is no longer heard when its output goes, nor when this output comes back', async (t) => {
+    test('an input is no longer heard after its output has gone, not even when this output comes back', async (t) => {
       const { server, listen, outputsOfMike } = await startWithInput(t);
       await server.addSink('attic');
       await until('the attic is known', async () => (await listen('attic')) === 'none');
@@ -146,22 +147,23 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await server.removeSink('attic');
       await until('one loopback is left', async () => (await loopbacks(server)).length === 1);
       await server.addSink('attic');
-      // The remaining loopback plays at `living`. It is unloaded here. The daemon makes it again after a
-      // reading that also finds the attic. If the pair of the attic had not ended, its loopback would then
-      // exist, too.
+      // The loopback that remains plays at `living`. When it is unloaded, the daemon reads all outputs, and
+      // makes it again. If the input were still to be heard at the attic, the daemon would make a loopback
+      // for this now, too.
       const [remaining = ''] = await loopbacks(server);
       const [moduleIndex = ''] = remaining.split('\t');
       await server.pactl('unload-module', moduleIndex);
-      await until('the other loopback is made again', async () => (await loopbacks(server)).length > 0);
+      await until('the loopback is made again', async () => (await loopbacks(server)).length > 0);
       await until('its output is published', () => outputsOfMike().join() === 'living');
       assert.equal((await loopbacks(server)).length, 1);
     });
 
-    test('keeps the loopback of another program', async (t) => {
+    test('the loopback of another program stays when a client stops the same input', async (t) => {
       const { server, recorder, listen, stop, outputsOfMike } = await startWithInput(t);
       await server.pactl('load-module', 'module-loopback', 'source=mike', 'sink=kitchen', 'latency_msec=200');
       await until('the stream is published', () => recorder.clients().length === 1);
-      assert.equal(recorder.clients()[0]?.input, undefined);
+      const [foreignStream] = recorder.clients();
+      assert.equal(foreignStream?.input, undefined, 'only a loopback of tonearm names its input');
 
       assert.equal(await listen('kitchen'), 'none');
       await until('it is heard twice', () => recorder.clients().length === 2);
@@ -173,8 +175,9 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.deepEqual(others, []);
     });
 
-    test('is heard at eight outputs at most', async (t) => {
+    test('an input is heard at eight outputs at most', async (t) => {
       const { server, recorder, listen } = await startWithInput(t);
+      // With `living` and `kitchen` these are nine outputs.
       for (let room = 0; room < 7; room += 1) await server.addSink(`room${room}`);
       await until('all outputs are published', () => recorder.outputs().length === 9);
 

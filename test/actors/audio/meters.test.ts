@@ -38,23 +38,24 @@ const grantMeter: Handler = ({ tag }, { reply }) => reply(tag, bytesOf.capture(M
 const withCaptures = (answerCapture: Handler) =>
   ordinaryExcept({ [COMMAND.createRecordStream]: answerCapture });
 
-const levelsOfLiving = (...peak: number[]) => `{"outputs":[{"id":0,"peak":${JSON.stringify(peak)}}]}`;
+const levelsOfOutput0 = (...peak: number[]) => `{"outputs":[{"id":0,"peak":${JSON.stringify(peak)}}]}`;
 const NO_LEVELS = '{"outputs":[]}';
 
 /** Starts a backend whose levels are watched, and waits until it has published 0.5 and 0.25. */
 async function startPublishing(t: TestContext) {
   const started = await startWithMeters(t, withCaptures(grantMeter));
   const { server, backend, recorder, requested, lastLevel } = started;
-  assert.deepEqual([server.connections(), recorder.levels], [1, []]);
+  assert.equal(server.connections(), 1, 'unwatched levels need no connection for meters');
+  assert.deepEqual(recorder.levels, []);
 
   backend.watchLevels(true);
   await until('the meter is opened', () => requested() === 1);
   server.responder.send(peaks(METER_STREAM, 0.5, 0.25), METER_CONNECTION);
-  await until('the level is published', () => lastLevel() === levelsOfLiving(0.5, 0.25));
+  await until('the level is published', () => lastLevel() === levelsOfOutput0(0.5, 0.25));
   return started;
 }
 
-/** Makes the backend read the stream's record again. */
+/** Makes the backend read the sink input 5 again, and then decide again which meters it opens. */
 async function readAgain(server: ScriptedServer): Promise<void> {
   const readings = server.count(COMMAND.getInput);
   server.responder.send(event('inputChange', 5), 0);
@@ -72,21 +73,22 @@ describe('a meter', DEADLINE, () => {
     await until('the level is 0, and 20 bursts of fragments are sent', () => {
       server.responder.send(fragments, METER_CONNECTION);
       sent += 1;
-      return sent > 20 && lastLevel() === levelsOfLiving(0, 0);
+      return sent > 20 && lastLevel() === levelsOfOutput0(0, 0);
     });
 
     server.responder.send(peaks(METER_STREAM, 0.5, 0.5), METER_CONNECTION);
-    await until('the level is 0.5', () => lastLevel() === levelsOfLiving(0.5, 0.5));
-    assert.deepEqual(recorder.levels, [NO_LEVELS, levelsOfLiving(0, 0), levelsOfLiving(0.5, 0.5)]);
+    await until('the level is 0.5', () => lastLevel() === levelsOfOutput0(0.5, 0.5));
+    assert.deepEqual(recorder.levels, [NO_LEVELS, levelsOfOutput0(0, 0), levelsOfOutput0(0.5, 0.5)]);
+    // The backend gets this call for each new listener.
     backend.watchLevels(true);
     await until('the new listener gets the level', () => recorder.levels.length === 4);
-    assert.equal(lastLevel(), levelsOfLiving(0.5, 0.5));
+    assert.equal(lastLevel(), levelsOfOutput0(0.5, 0.5));
   });
 
   test('publishes ten levels a second at most, however often they change', async (t) => {
     const { server, recorder } = await startPublishing(t);
     let sent = 0;
-    await until('the levels of three seconds are published', () => {
+    await until('more than 25 levels are published', () => {
       sent += 1;
       server.responder.send(peaks(METER_STREAM, (sent % 100) / 100, 0.5), METER_CONNECTION);
       return recorder.levels.length > 25;
@@ -104,14 +106,15 @@ describe('a meter', DEADLINE, () => {
     await until('the meter is opened again', () => requested() === 2);
 
     server.responder.send(peaks(METER_STREAM, 0.125, 0.125), METER_CONNECTION);
-    await until('the level is known again', () => lastLevel() === levelsOfLiving(0.125, 0.125));
+    await until('the level is known again', () => lastLevel() === levelsOfOutput0(0.125, 0.125));
   });
 
   test('a meter that the server refuses is tried again, after a pause', async (t) => {
-    let refusals = 3;
+    let refusalsLeft = 3;
     const refuseAtFirst: Handler = (request, responder) => {
-      refusals -= 1;
-      return refusals < 0 ? grantMeter(request, responder) : responder.error(request.tag, ERROR.access);
+      if (refusalsLeft === 0) return grantMeter(request, responder);
+      refusalsLeft -= 1;
+      return responder.error(request.tag, ERROR.access);
     };
     const { server, backend, requested, lastLevel, recorder } = await startWithMeters(
       t,
@@ -121,11 +124,11 @@ describe('a meter', DEADLINE, () => {
     backend.watchLevels(true);
     await until('the meter is refused', () => requested() === 1);
     await readAgain(server);
-    assert.equal(requested(), 1);
+    assert.equal(requested(), 1, 'the meter is tried again only after a pause');
 
     await until('the meter is granted', () => requested() === 4);
     server.responder.send(peaks(METER_STREAM, 0.5, 0.25), METER_CONNECTION);
-    await until('the level is published', () => lastLevel() === levelsOfLiving(0.5, 0.25));
+    await until('the level is published', () => lastLevel() === levelsOfOutput0(0.5, 0.25));
     assert.ok(recorder.isUp);
   });
 
@@ -137,6 +140,7 @@ describe('a meter', DEADLINE, () => {
     assert.equal(server.connections(), 2, 'the meter is opened again only after a pause');
 
     await until('the meter is opened again', () => requested() === 2);
+    // Each further connection with the records would add a line to the log.
     assert.ok(recorder.isUp && recorder.logs.length === 1, 'the connection with the records stays up');
   });
 
@@ -201,9 +205,11 @@ describe('a meter', DEADLINE, () => {
     backend.watchLevels(true);
     /** How many levels of the last event match. */
     const countLevels = (level: RegExp): number => (lastLevel()?.match(level) ?? []).length;
+    // An output at which no stream plays has level 0, and needs no meter.
     await until('all levels are 0', () => countLevels(/0,0/g) === ids.length);
 
     corked = false;
+    // After so many events the backend reads the whole list of sink inputs.
     for (const id of ids) server.responder.send(event('inputChange', 100 + id), 0);
     await until('32 meters are opened', () => requested() === 32);
 

@@ -14,52 +14,57 @@ describe('the name of a client', () => {
     'application.id': 'org.PulseAudio.PulseAudio',
     'media.name': 'DAC for pi@node',
   };
-  const rows: readonly (readonly [what: string, name: string | undefined, props: Props, expected: string])[] =
+  const rows: readonly (readonly [
+    what: string,
+    recordName: string | undefined,
+    props: Props,
+    expected: string,
+  ])[] = [
+    ['is its media.name', 'News', { ...app, 'media.name': 'News' }, 'News'],
+    ['is the name of its record where media.name is missing', 'News', app, 'News'],
+    ['is its application when PulseAudio has no name for it', '(null)', app, 'Radio'],
+    ['is its application when PipeWire has no name for it', '', app, 'Radio'],
+    ['is its application when it has no name at all', undefined, app, 'Radio'],
+    ['is (null) when that really is its media.name', '(null)', { 'media.name': '(null)' }, '(null)'],
+    ['is its binary where it has no other name', '', { 'application.process.binary': 'radiod' }, 'radiod'],
+    ['is "stream" when nothing is known', '', {}, 'stream'],
+    ['is the machine and user of a tunnel from PulseAudio', 'DAC for pi@node', tunnel, 'laptop (ann)'],
     [
-      ['is its media.name', 'News', { ...app, 'media.name': 'News' }, 'News'],
-      ['is the name of the record where the property is missing', 'News', app, 'News'],
-      ['is its application when PulseAudio has no name for it', '(null)', app, 'Radio'],
-      ['is its application when PipeWire has no name for it', '', app, 'Radio'],
-      ['is its application when it has no name at all', undefined, app, 'Radio'],
-      ['is (null) when that really is its media.name', '(null)', { 'media.name': '(null)' }, '(null)'],
-      ['is its binary where it has no other name', '', { 'application.process.binary': 'radiod' }, 'radiod'],
-      ['is "stream" when nothing is known', '', {}, 'stream'],
-      ['is the machine and user of a tunnel from PulseAudio', 'DAC for pi@node', tunnel, 'laptop (ann)'],
-      [
-        'is the machine and user of a tunnel from PipeWire',
-        '',
-        { ...tunnel, 'application.id': 'org.pipewire.PipeWire' },
-        'laptop (ann)',
-      ],
-      [
-        'is the machine of a tunnel whose user is unknown',
-        '',
-        { ...tunnel, 'application.process.user': '' },
-        'laptop',
-      ],
-      [
-        'is its media.name where the machine of the tunnel is unknown',
-        '',
-        { ...tunnel, 'application.process.host': '' },
-        'DAC for pi@node',
-      ],
-      [
-        'is its media.name for a program on another machine',
-        'News',
-        { ...machine, 'media.name': 'News' },
-        'News',
-      ],
-    ];
-  for (const [what, name, props, expected] of rows) {
-    test(what, () => assert.equal(preferredName(name, props), expected));
+      'is the machine and user of a tunnel from PipeWire',
+      '',
+      { ...tunnel, 'application.id': 'org.pipewire.PipeWire' },
+      'laptop (ann)',
+    ],
+    [
+      'is the machine of a tunnel whose user is unknown',
+      '',
+      { ...tunnel, 'application.process.user': '' },
+      'laptop',
+    ],
+    [
+      'is its media.name where the machine of the tunnel is unknown',
+      '',
+      { ...tunnel, 'application.process.host': '' },
+      'DAC for pi@node',
+    ],
+    [
+      'is its media.name for a program on another machine',
+      'News',
+      { ...machine, 'media.name': 'News' },
+      'News',
+    ],
+  ];
+  for (const [what, recordName, props, expected] of rows) {
+    test(what, () => assert.equal(preferredName(recordName, props), expected));
   }
 });
 
 describe('names of live clients', () => {
   /**
-   * `ID WISH -> NAME`: a client prefers the name WISH, and gets NAME. `ID leaves for WISH`: the client now
-   * prefers WISH, so its present name is freed. It keeps the present name if this has a number, or is WISH
-   * already.
+   * `ID WISH -> NAME`: the client prefers the name WISH, and gets NAME. If WISH is taken, a new name is
+   * `WISH #ID`.
+   * `ID leaves for WISH`: the client now prefers WISH. Its present name is freed, unless this name has a
+   * number or is WISH.
    */
   const rows: readonly (readonly [what: string, ...steps: string[]])[] = [
     ['that are taken get a number', '1 A -> A', '2 A -> A #2', '3 A -> A #3'],

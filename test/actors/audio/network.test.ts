@@ -1,5 +1,5 @@
 // `GET /audio/network` on real sound servers, in a network of their own: the open port, its addresses, and
-// the lines that a computer needs.
+// the commands for other computers.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -63,7 +63,8 @@ inOwnNetwork(import.meta.url, () => {
         const { enabled, addresses, port, cookie, commands } = await network();
         assert.deepEqual([enabled, addresses, port], [true, [HOUSE_ADDRESS], 4801]);
         assert.equal(cookie, kind === 'pulseaudio' ? 'required' : 'unused');
-        // computer-lines.ts has two uses, a program and an output, for each kind of sound server.
+        // A computer with PulseAudio, and one with PipeWire, each get a command for a program and one for an
+        // output (computer-lines.ts).
         assert.equal(commands.length, 4);
         for (const { lines } of commands) assert.match(lines.at(-1) ?? '', /tcp:10\.9\.0\.1:4801 /);
 
@@ -77,6 +78,7 @@ inOwnNetwork(import.meta.url, () => {
         await openPort(sound, `listen=${everyAddress}`, 'port=4803');
         assert.equal(await isReached(HOUSE_ADDRESS, 4803), false);
 
+        // This network has no addresses of IPv6 except loopback and link-local ones, which are left out.
         const { enabled, addresses, port, commands } = await network();
         assert.deepEqual([enabled, addresses, port, commands], [true, [], 4803, []]);
       });

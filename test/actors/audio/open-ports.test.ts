@@ -5,8 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ListeningSocket } from '../../../src/actors/audio/listening-sockets.js';
 import { openPorts } from '../../../src/actors/audio/open-ports.js';
-
-type Kind = Parameters<typeof openPorts>[0];
+import type { SoundServerKind } from '../../../src/protocol/actor/schemas.js';
 
 /** Reads a module that is written as `NAME ARGUMENT`. */
 const parseModule = (text: string) => {
@@ -19,7 +18,7 @@ const parseSocket = (text: string): ListeningSocket => {
   return { address, port: Number(port) };
 };
 /** The open ports, each as `PORT COOKIE ADDRESS+ADDRESS`, and then the networks that need no cookie. */
-const openPortsText = (kind: Kind, modules: readonly string[], sockets?: readonly string[]) =>
+const openPortsText = (kind: SoundServerKind, modules: readonly string[], sockets?: readonly string[]) =>
   openPorts(kind, modules.map(parseModule), sockets?.map(parseSocket)).map(
     ({ port, cookie, addresses, allowed }) =>
       [port, cookie, addresses.join('+'), ...(allowed ?? [])].join(' '),
@@ -50,25 +49,27 @@ const PULSEAUDIO: readonly (readonly [what: string, modules: readonly string[], 
 ];
 for (const [what, modules, ...expected] of PULSEAUDIO)
   test(`PulseAudio ${what}`, () => {
-    const sockets = [...EVERYWHERE, '10.0.0.9|4700', '0.0.0.0|4712'];
+    const socketOfCliModule = '0.0.0.0|4712';
+    const sockets = [...EVERYWHERE, '10.0.0.9|4700', socketOfCliModule];
     assert.deepEqual(openPortsText('pulseaudio', modules, sockets), expected);
   });
 
 test('a port that listens on loopback only is not open to other machines', () => {
+  // `::ffff:7f00:1` is how listening-sockets.ts writes 127.0.0.1 for a socket of IPv6.
   const loopback = ['127.0.0.1|4713', '::1|4713', '127.0.0.2|4713', '::ffff:7f00:1|4713'];
   assert.deepEqual(openPortsText('pulseaudio', [NATIVE], loopback), []);
   assert.deepEqual(openPortsText('pipewire', [], loopback), []);
   assert.deepEqual(openPortsText('pipewire', [], [...loopback, '10.0.0.9|4713']), ['4713 unused 10.0.0.9']);
 });
 
-test('the addresses are those of the modules where the sockets of the process are unknown', () => {
-  const listen = (address: string) => [`${NATIVE} listen=${address} port=4714`];
+test('the addresses are those in the arguments of the modules if the sockets of the process are unknown', () => {
+  const modulesAt = (address: string) => [`${NATIVE} listen=${address} port=4714`];
   assert.deepEqual(openPortsText('pulseaudio', [NATIVE]), [OPEN_WITH_COOKIE]);
-  assert.deepEqual(openPortsText('pulseaudio', listen('10.0.0.9')), ['4714 required 10.0.0.9']);
-  assert.deepEqual(openPortsText('pulseaudio', listen('127.0.0.1')), []);
-  assert.deepEqual(openPortsText('pipewire', listen('10.0.0.9')), ['4714 unused 10.0.0.9']);
-  assert.deepEqual(openPortsText('pipewire', listen('[::]')), ['4714 unused ::']);
-  assert.deepEqual(openPortsText('pipewire', listen('[::1]')), []);
+  assert.deepEqual(openPortsText('pulseaudio', modulesAt('10.0.0.9')), ['4714 required 10.0.0.9']);
+  assert.deepEqual(openPortsText('pulseaudio', modulesAt('127.0.0.1')), []);
+  assert.deepEqual(openPortsText('pipewire', modulesAt('10.0.0.9')), ['4714 unused 10.0.0.9']);
+  assert.deepEqual(openPortsText('pipewire', modulesAt('[::]')), ['4714 unused ::']);
+  assert.deepEqual(openPortsText('pipewire', modulesAt('[::1]')), []);
   assert.deepEqual(openPortsText('pipewire', []), []);
 });
 

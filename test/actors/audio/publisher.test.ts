@@ -9,6 +9,8 @@ import { serverInfo, sinkInfo, sinkInputInfo } from './sound-records.js';
 
 /** `LINE_MAX_BYTES` of gateway/events/line-length.ts: a record must fit into a line of the event stream. */
 const LINE_MAX_BYTES = 120 * 1024;
+/** No record was removed while a list was read. */
+const NONE_REMOVED: ReadonlySet<number> = new Set();
 
 function setUp() {
   const published: string[] = [];
@@ -23,8 +25,8 @@ function setUp() {
     log: (level, message, fields) => published.push(`${level} ${message} ${JSON.stringify(fields)}`),
   });
   state.putServer(serverInfo());
-  state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen')], new Set());
-  state.replaceSinkInputs([sinkInputInfo(5, 'News')], new Set());
+  state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen')], NONE_REMOVED);
+  state.replaceSinkInputs([sinkInputInfo(5, 'News')], NONE_REMOVED);
   /** Publishes the state, and returns what was published since the last call. */
   const update = () => {
     publisher.update(state);
@@ -33,14 +35,15 @@ function setUp() {
   return { state, publisher, update, takeOutputs: () => outputs.splice(0) };
 }
 
-test('records that are read again unchanged are not published, also with properties in another order', () => {
+test('records that are read again are not published if only unpublished fields, or the order of properties, have changed', () => {
   const { state, update } = setUp();
   state.putSinkInput(sinkInputInfo(5, 'News', { props: { a: '1', b: '2' } }));
   update();
 
   state.putServer(serverInfo());
-  state.replaceSinks([sinkInfo(0, 'living', { latency: 17 }), sinkInfo(1, 'kitchen')], new Set());
-  state.replaceSinkInputs([sinkInputInfo(5, 'News', { props: { b: '2', a: '1' } })], new Set());
+  // The latency is not published.
+  state.replaceSinks([sinkInfo(0, 'living', { latency: 17 }), sinkInfo(1, 'kitchen')], NONE_REMOVED);
+  state.replaceSinkInputs([sinkInputInfo(5, 'News', { props: { b: '2', a: '1' } })], NONE_REMOVED);
 
   assert.deepEqual(update(), []);
 });
@@ -50,7 +53,7 @@ test('two clients that swap names are both removed before either is published wi
   state.putSinkInput(sinkInputInfo(6, 'Weather'));
   update();
 
-  state.replaceSinkInputs([sinkInputInfo(5, 'Weather'), sinkInputInfo(6, 'News')], new Set());
+  state.replaceSinkInputs([sinkInputInfo(5, 'Weather'), sinkInputInfo(6, 'News')], NONE_REMOVED);
 
   const expected = [
     'drop audio.clients 5',
@@ -77,31 +80,31 @@ test('the name of an output is added to its label while another output has the s
   assert.deepEqual(updatedLabels(), ['kitchen: Hall (kitchen)', 'living: Hall (living)']);
   state.putSink(sinkInfo(0, 'living', { description: 'Hall', muted: true }));
   assert.deepEqual(updatedLabels(), ['living: Hall (living)']);
-  state.replaceSinks([sinkCalledHall(1, 'kitchen')], new Set());
+  state.replaceSinks([sinkCalledHall(1, 'kitchen')], NONE_REMOVED);
   assert.deepEqual(updatedLabels(), ['kitchen: Hall']);
 });
 
-test('a lack of room for records is logged once, and again only after half of them have gone', () => {
+test('a warning that there is no room for more records is logged once, and again only after half of the records have gone', () => {
   const { state, update } = setUp();
   const warningsAt = (count: number) => {
     const sinks = Array.from({ length: count }, (_, index) => sinkInfo(index, `sink ${index}`));
-    state.replaceSinks(sinks, new Set());
+    state.replaceSinks(sinks, NONE_REMOVED);
     const inputs = Array.from({ length: count }, (_, index) => sinkInputInfo(index, `stream ${index}`));
-    state.replaceSinkInputs(inputs, new Set());
+    state.replaceSinkInputs(inputs, NONE_REMOVED);
     return update().filter((line) => line.startsWith('warn'));
   };
-  const full = ['outputs', 'streams'].map(
+  const bothWarnings = ['outputs', 'streams'].map(
     (records) => `warn there is room for no more ${records}: further ones are left out {"most":512}`,
   );
   const rows: readonly (readonly [count: number, warnings: readonly string[]])[] = [
     [511, []],
-    [512, full],
+    [512, bothWarnings],
     [600, []],
     [511, []],
     [257, []],
     [512, []],
     [256, []],
-    [512, full],
+    [512, bothWarnings],
   ];
   for (const [count, warnings] of rows) assert.deepEqual(warningsAt(count), warnings, `${count} records`);
 });
@@ -110,7 +113,9 @@ test('a record has no properties if control characters would make its JSON too l
   const published: string[] = [];
   const state = new SoundState();
   const publisher = new SoundPublisher({
-    put: (collection, _key, json) => void (collection === 'audio.clients' && published.push(json)),
+    put: (collection, _key, json) => {
+      if (collection === 'audio.clients') published.push(json);
+    },
     drop: () => undefined,
     log: () => undefined,
   });
@@ -122,14 +127,16 @@ test('a record has no properties if control characters would make its JSON too l
 
   publisher.update(state);
   const records = published.map((json) => JSON.parse(json) as { name: string; props: object });
-  const kept = records.map(({ name, props }) => `${name} ${Object.keys(props).length}`);
-  assert.deepEqual(kept, ['Long 8', 'Wild 0']);
+  const propCounts = records.map(({ name, props }) => `${name} ${Object.keys(props).length}`);
+  assert.deepEqual(propCounts, ['Long 8', 'Wild 0']);
 });
 
-test('long lists of ports are cut, and the active port is always among them', () => {
+test('a long list of ports is cut, and keeps the active port', () => {
   const published: string[] = [];
   const publisher = new SoundPublisher({
-    put: (collection, _key, json) => collection === 'audio.outputs' && published.push(json),
+    put: (collection, _key, json) => {
+      if (collection === 'audio.outputs') published.push(json);
+    },
     drop: () => undefined,
     log: () => undefined,
   });
@@ -145,7 +152,7 @@ test('long lists of ports are cut, and the active port is always among them', ()
   const activePort = ports.at(-1)?.name ?? '';
   const sink = sinkInfo(0, 'crowded');
   Object.assign(sink, { ports, activePort });
-  state.replaceSinks([sink], new Set());
+  state.replaceSinks([sink], NONE_REMOVED);
 
   publisher.update(state);
 

@@ -176,7 +176,7 @@ describe('with PulseAudio', {
 });
 
 for (const { kind, skip, start } of SOUND_SERVERS.filter((server) => server.kind === 'pipewire')) {
-  test(`with ${kind} each of two outputs of one name accepts commands by its id, except to become the default`, {
+  test(`with ${kind} each of two outputs of one name accepts commands by its id, except the command that makes it the default`, {
     skip,
   }, async (t) => {
     const { server, recorder, run } = await startOn(t, await start({ sinks: SINKS }));

@@ -75,11 +75,12 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     describe('an output that has never been awake', () => {
       const listCaptures = (server: SoundServer) => server.pactl('list', 'short', 'source-outputs');
 
-      test('has the requested volume when the command is answered, and the capture that wakes it ends', async (t) => {
+      test('has the requested volume when the command is answered, and is woken by a capture that ends', async (t) => {
         const { server, recorder, run } = await startNode(t);
         await run({ do: 'volume', target: output('kitchen'), volume: 0.4 });
         assert.equal(recorder.output('kitchen')?.volume, 0.4);
 
+        // A command to the server acts on the default output, `living`.
         await run({ do: 'mute', target: SERVER });
         assert.equal(recorder.server?.muted, true);
 
@@ -91,7 +92,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
         await until('no capture is left', async () => (await listCaptures(server)).trim() === '');
       });
 
-      test('shows what others have set when it wakes, and keeps the balance of others after a volume of 0', async (t) => {
+      test('shows, once it is awake, what another program has set, and keeps that balance after a volume of 0', async (t) => {
         const { server, recorder, run } = await startNode(t);
         for (const name of ['living', 'kitchen']) {
           const EIGHTY_PERCENT_RAW = '52428';
@@ -100,7 +101,10 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
         }
         // PipeWire 1.4 reports the balance only after this command has woken the kitchen.
         await run({ do: 'mute', target: output('kitchen'), muted: true });
-        await until('the balance of others is published', () => recorder.output('kitchen')?.balance === -0.5);
+        await until(
+          'the balance that pactl has set is published',
+          () => recorder.output('kitchen')?.balance === -0.5,
+        );
 
         for (const volume of [0, 0.6]) await run({ do: 'volume', target: output('kitchen'), volume });
         assert.deepEqual(
@@ -109,7 +113,10 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
         );
 
         await server.play({ sink: 'living' });
-        await until('the volume of others is published', () => recorder.output('living')?.volume === 0.8);
+        await until(
+          'the volume that pactl has set is published',
+          () => recorder.output('living')?.volume === 0.8,
+        );
         assert.equal(recorder.output('living')?.balance, -0.5);
       });
 
@@ -118,7 +125,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
         test('a step starts from the volume that the server restores', stepAfterRestart);
     });
 
-    test('a new default takes the streams along, except those by which a combined output plays', async (t) => {
+    test('the streams move to a new default, except those by which a combined output plays', async (t) => {
       const { server, recorder, run } = await startNode(t);
       const playing = await server.play({ sink: 'living', name: 'News' });
       const following = await server.play({ name: 'Following' });
@@ -131,10 +138,11 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
         () => recorder.output('attic') && recorder.client(onBoth.id),
       );
 
-      const streamsOfServer = (await server.sinkInputs()).filter(
+      // The server itself plays from `both` to the other outputs, so these streams have no process.
+      const streamsOfBoth = (await server.sinkInputs()).filter(
         ({ properties }) => !properties['application.process.id'],
       );
-      assert.equal(streamsOfServer.length, 2);
+      assert.equal(streamsOfBoth.length, 2);
 
       await run({ do: 'default', output: 'attic', move: true });
       const streams = [playing, following, onBoth];
@@ -157,6 +165,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await server.play({ sink: 'kitchen' });
       await server.pactl('set-sink-volume', 'kitchen', '65536', '32768');
       await until('the balance is published', () => recorder.output('kitchen')?.balance === -0.5);
+      // Silent channels do not show their balance, so the backend has to remember it.
       await run({ do: 'volume', target: output('kitchen'), volume: 0 });
 
       const streams = await server.streams('Radio');

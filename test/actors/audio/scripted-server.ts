@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../temporary-folder.js';
 /** The tag of a packet that answers no request. */
 const NO_TAG = 0xffffffff;
 
-/** Where a packet's command, its tag and its fields begin. A byte with the type is before each number. */
+/** The positions of a packet's parts. Command and tag have four bytes each, after a byte with their type. */
 const COMMAND_OFFSET = 1;
 const TAG_OFFSET = 6;
 const FIELDS_OFFSET = 10;
@@ -21,7 +21,10 @@ export { COMMAND };
 /** Errors of the sound server by their number. */
 export const ERROR = { access: 1, noEntity: 5, internal: 10 } as const;
 
-/** Events by their number: facility in the low four bits, type above. */
+/**
+ * The numbers of events. The low four bits are the facility, and the other bits are the type. `input` stands
+ * for a sink input in this file.
+ */
 const EVENT = {
   sinkNew: 0x00,
   sinkChange: 0x10,
@@ -59,9 +62,13 @@ const responderFor = (sockets: readonly (Socket | undefined)[]) => ({
   hangUp: (client = -1) => void sockets.at(client)?.end(),
 });
 
-/** The answer to GET_SERVER_INFO. A server that restarts has another cookie. */
+/** A server that restarts has another cookie. */
 const SERVER = { packageName: 'pulseaudio', cookie: 1, defaultSink: 'living' };
 
+/**
+ * The answer to GET_SERVER_INFO: name and version of the package, user, host, sample specification, default
+ * sink, default source, cookie, channel map.
+ */
 function serverFields(fields: Partial<typeof SERVER> = {}): wire.Bytes {
   const { packageName, cookie, defaultSink } = { ...SERVER, ...fields };
   return [
@@ -82,6 +89,7 @@ export interface SinkFields {
   readonly muted?: boolean;
   /** 0 running, 1 idle, 2 suspended. */
   readonly state?: number;
+  /** `available`: 0 unknown, 1 no, 2 yes. */
   readonly ports?: readonly (readonly [name: string, available: number])[];
   /** By default the first of the ports. */
   readonly activePort?: string;
@@ -89,10 +97,11 @@ export interface SinkFields {
   readonly card?: number;
 }
 
-const FULL: readonly number[] = [0x10000, 0x10000];
+/** The volumes of two channels. */
+const FULL_VOLUMES: readonly number[] = [0x10000, 0x10000];
 
 function sinkFields(index: number, name: string, options: SinkFields = {}): wire.Bytes {
-  const { volume = FULL, ports = [], activePort = ports[0]?.[0], ...fields } = options;
+  const { volume = FULL_VOLUMES, ports = [], activePort = ports[0]?.[0], ...fields } = options;
   return wire.sink({
     index,
     name,
@@ -109,15 +118,15 @@ function sinkFields(index: number, name: string, options: SinkFields = {}): wire
   });
 }
 
-type InputFields = Pick<wire.SinkInputBytes, 'corked' | 'muted' | 'sink' | 'hasVolume'>;
+type SinkInputFields = Pick<wire.SinkInputBytes, 'corked' | 'muted' | 'sink' | 'hasVolume'>;
 
-const inputFields = (index: number, name: string, fields: InputFields = {}): wire.Bytes =>
+const sinkInputFields = (index: number, name: string, fields: SinkInputFields = {}): wire.Bytes =>
   wire.sinkInput({
     index,
     name,
     sink: 0,
     corked: false,
-    volumes: wire.volumes(...FULL),
+    volumes: wire.volumes(...FULL_VOLUMES),
     props: wire.props(wire.textProp('media.name', name)),
     ...fields,
   });
@@ -142,7 +151,12 @@ const captureFields = (stream = 0): wire.Bytes =>
   ].flat();
 
 /** The bytes of each answer, after command and tag. */
-export const bytesOf = { server: serverFields, sink: sinkFields, input: inputFields, capture: captureFields };
+export const bytesOf = {
+  server: serverFields,
+  sink: sinkFields,
+  input: sinkInputFields,
+  capture: captureFields,
+};
 
 /** A fragment of a peak stream. */
 export function peaks(stream: number, ...values: readonly number[]): Buffer {
@@ -157,11 +171,11 @@ const ORDINARY_FIELDS: Readonly<Partial<Record<number, () => wire.Bytes>>> = {
   [COMMAND.getServerInfo]: () => serverFields(),
   [COMMAND.getSinks]: () => sinkFields(0, 'living'),
   [COMMAND.getSink]: () => sinkFields(0, 'living'),
-  [COMMAND.getInputs]: () => inputFields(5, 'News'),
-  [COMMAND.getInput]: () => inputFields(5, 'News'),
+  [COMMAND.getInputs]: () => sinkInputFields(5, 'News'),
+  [COMMAND.getInput]: () => sinkInputFields(5, 'News'),
 };
 
-/** Answers as a server with one sink, `living` with index 0, and one stream, `News` with index 5. */
+/** Answers as a server with the sink `living` (index 0) and the sink input `News` (index 5). */
 export const ordinaryHandler: Handler = ({ command, tag }, { reply }) => {
   const fields = ORDINARY_FIELDS[command];
   return fields === undefined ? reply(tag) : reply(tag, fields());

@@ -35,11 +35,10 @@ const LINKED_SOCKET = '/pi/.config/pulse/m1-runtime/native';
 const SYSTEM_SOCKET = '/run/pulse/native';
 const UNIX_ONLY = 'tonearm speaks to a Unix socket only';
 
-const context = (env: Variables, home = '/pi', machineId: string | undefined = 'm1') => {
-  return { env, uid: 42, home, machineId };
-};
+const context = (env: Variables, home = '/pi') => ({ env, uid: 42, home, machineId: 'm1' });
 
 describe('if PULSE_SERVER names no server, the usual sockets are tried', () => {
+  const NO_DEFAULT_SERVER = undefined;
   const rows: readonly (readonly [what: string, env: Variables, paths: readonly string[]])[] = [
     [
       "the user's sockets are tried before the system's socket",
@@ -63,13 +62,15 @@ describe('if PULSE_SERVER names no server, the usual sockets are tried', () => {
     ],
   ];
   for (const [what, env, paths] of rows) {
-    test(what, () => assert.deepEqual(usualSockets(context(env), undefined), { paths }));
+    test(what, () => assert.deepEqual(usualSockets(context(env), NO_DEFAULT_SERVER), { paths }));
   }
 
   test('the sockets that depend on an unknown home or machine id are left out', () => {
     const expected = { paths: [RUNTIME_SOCKET, SYSTEM_SOCKET] };
-    assert.deepEqual(usualSockets(context(XDG_ENV, ''), undefined), expected);
-    assert.deepEqual(usualSockets({ ...context(XDG_ENV), machineId: undefined }, undefined), expected);
+    const withoutHome = context(XDG_ENV, '');
+    assert.deepEqual(usualSockets(withoutHome, NO_DEFAULT_SERVER), expected);
+    const withoutMachineId = { ...context(XDG_ENV), machineId: undefined };
+    assert.deepEqual(usualSockets(withoutMachineId, NO_DEFAULT_SERVER), expected);
   });
 
   const origin = 'default-server of /f';
@@ -138,8 +139,14 @@ async function addressesTriedByPactl(env: Variables): Promise<readonly string[]>
 
 describe('client.conf', () => {
   const CONF = '.config/pulse/client.conf';
-  const COMMENTED =
-    '# default-server = /x\n; default-server = /y\n\n[section]\n  default-server =  unix:/a # a\n';
+  const COMMENTED = [
+    '# default-server = /x',
+    '; default-server = /y',
+    '',
+    '[section]',
+    '  default-server =  unix:/a # a',
+    '',
+  ].join('\n');
   const rows: readonly (readonly [
     what: string,
     textsByPath: Readonly<Record<string, string>>,
@@ -174,7 +181,7 @@ describe('client.conf', () => {
   /** The sockets of a user whose home is also the runtime directory. */
   const userSockets = (home: string) => [
     join(home, 'pulse/native'),
-    join(home, CONF, '../m1-runtime/native'),
+    join(home, '.config/pulse/m1-runtime/native'),
   ];
 
   for (const [what, textsByPath, named] of rows) {
@@ -333,17 +340,17 @@ describe('the backend', { timeout: 60_000 }, () => {
     );
   });
 
-  test('names the usual socket where there is none at all', async (t) => {
+  test('names the usual socket if there is no sound server at all', async (t) => {
     const home = temporaryFolder(t);
     const recorder = startBackend(t, { XDG_RUNTIME_DIR: home }, home);
     await until('the reason is published', () => recorder.state !== '');
     assert.match(recorder.state, new RegExp(`^connecting: .*: connect ENOENT ${home}/pulse/native$`));
   });
 
-  const REAL = { skip: lacks({ programs: ['pulseaudio', 'pactl'] }) };
+  const needsPulseAudio = { skip: lacks({ programs: ['pulseaudio', 'pactl'] }) };
   test(
     'finds a real server by client.conf, and by the link of libpulse that is made after the first attempt',
-    REAL,
+    needsPulseAudio,
     async (t) => {
       const sound = await startPulseAudio();
       t.after(() => sound.stop());

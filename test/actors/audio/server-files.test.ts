@@ -14,6 +14,7 @@ import {
 import { fileIdentity } from '../../../src/actors/path-watch.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 
+/** The longest time of a timer. */
 const NEVER_MS = 2 ** 31 - 1;
 /** A wait that does not end must fail its test. */
 const DEADLINE = { timeout: 60_000 };
@@ -35,12 +36,12 @@ type ChangeOfFile = (path: string) => void;
 interface WaitRow {
   readonly what: string;
   readonly before: ChangeOfFile;
-  /** False if the file that is there when the wait begins counts as new. True by default. */
+  /** True by default. If false, the file that `before` has made counts as new. */
   readonly isKnown?: boolean;
   readonly during: ChangeOfFile;
   /** The longest time of the wait. */
   readonly delayMs: number;
-  /** True if the file ends the wait. */
+  /** True if the file ends the wait, false if the time does. */
   readonly ends: boolean;
 }
 
@@ -83,17 +84,17 @@ describe('the wait for a socket', DEADLINE, () => {
   });
 });
 
-/**
- * Makes a home with files of these sizes. Each byte of a file is the length of the file's name, so that the
- * test sees which file was read.
- */
+/** The byte with which a file is filled. It shows which file was read. */
+const fillByteOf = (path: string): number => path.length;
+
+/** Makes a home with files of these sizes, by their paths. */
 function makeHome(t: TestContext, sizes: Readonly<Record<string, number>>): string {
-  const folder = temporaryFolder(t);
-  for (const [name, size] of Object.entries(sizes)) {
-    mkdirSync(join(folder, name, '..'), { recursive: true });
-    writeFileSync(join(folder, name), Buffer.alloc(size, name.length));
+  const home = temporaryFolder(t);
+  for (const [path, size] of Object.entries(sizes)) {
+    mkdirSync(join(home, dirname(path)), { recursive: true });
+    writeFileSync(join(home, path), Buffer.alloc(size, fillByteOf(path)));
   }
-  return folder;
+  return home;
 }
 
 describe('the cookie is searched for', () => {
@@ -121,7 +122,7 @@ describe('among the cookie files', () => {
   const rows: readonly (readonly [
     what: string,
     sizes: Readonly<Record<string, number>>,
-    expected: string | undefined,
+    expectedPath: string | undefined,
   ])[] = [
     ['the first one counts', { [first]: COOKIE_BYTES, [second]: COOKIE_BYTES }, first],
     ['a missing one is passed over', { [second]: COOKIE_BYTES }, second],
@@ -132,11 +133,11 @@ describe('among the cookie files', () => {
     ],
     ['no cookie is found where there is no file', {}, undefined],
   ];
-  for (const [what, sizes, expected] of rows) {
+  for (const [what, sizes, expectedPath] of rows) {
     test(what, async (t) => {
       const cookie = await readCookie(cookiePaths({}, makeHome(t, sizes)));
       const expectedBytes =
-        expected === undefined ? undefined : new Uint8Array(COOKIE_BYTES).fill(expected.length);
+        expectedPath === undefined ? undefined : new Uint8Array(COOKIE_BYTES).fill(fillByteOf(expectedPath));
       assert.deepEqual(cookie && new Uint8Array(cookie), expectedBytes);
     });
   }

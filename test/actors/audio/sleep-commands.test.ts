@@ -1,5 +1,6 @@
 // Tests commands for a sleep while its output fades, when the sound server is slow, refuses, or has lost the
-// output. No test on a real server can time that. sleep.test.ts has the tests on real servers.
+// output. No test can make a real server do that at the right moment. sleep.test.ts has the tests on real
+// servers.
 
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -18,6 +19,10 @@ import { Recorder } from '../recorder.js';
 import { serverInfo, sinkInfo, sinkInputInfo } from './sound-records.js';
 
 const RAW_FULL = 0x1_0000;
+/** The pause between two steps of a fade (fade.ts). */
+const STEP_MS = 250;
+/** The pause before the first check whether the volume can be put back (fade.ts). */
+const FIRST_CHECK_MS = 500;
 const REFUSED: Answer = { ok: false, error: { fault: 'refused', detail: 'not now' } };
 
 /** Begins a sleep, and returns while the output, which had the volume 0.5, is fading. */
@@ -32,11 +37,11 @@ async function startFading(t: TestContext) {
   putOutput(0.5);
   state.putSinkInput(sinkInputInfo(1, 'music', { sink: 0, corked: false }));
 
-  const setVolumes: number[] = [];
+  const appliedVolumes: number[] = [];
   /** The test sets how the sound server answers the next commands. */
   const server = {
     failure: undefined as Answer | undefined,
-    isReady: Promise.resolve(),
+    readiness: Promise.resolve(),
     afterSet: putOutput,
   };
   const sleep = new Sleep({
@@ -45,10 +50,10 @@ async function startFading(t: TestContext) {
     clock,
     node: recorder,
     run: async (command) => {
-      await server.isReady;
+      await server.readiness;
       assert.ok(command.do === 'fade');
       if (server.failure !== undefined) return server.failure;
-      setVolumes.push(command.volume);
+      appliedVolumes.push(command.volume);
       server.afterSet(command.volume);
       return { ok: true, value: {} };
     },
@@ -60,19 +65,18 @@ async function startFading(t: TestContext) {
   };
   const record = () => recorder.newest<SleepRecord>('audio.sleep');
 
-  // After one minute a fade of 10 s begins. The steps of a fade are 250 ms apart, but the clock advances 5 s
-  // at once. So only one step is sent.
+  // After one minute a fade of 10 s begins. The clock advances 5 s at once, so only one step is sent.
   await sleep.start(1, 10);
   await pass(60_000);
   await pass(5_000);
-  assert.deepEqual(setVolumes, [0.25]);
-  return { clock, state, sleep, server, setVolumes, putOutput, pass, record, path };
+  assert.deepEqual(appliedVolumes, [0.25]);
+  return { clock, state, sleep, server, appliedVolumes, putOutput, pass, record, path };
 }
 
 test('a sleep that is stopped while an earlier command still puts the volume back stays stopped', async (t) => {
   const { sleep, server, record, path } = await startFading(t);
   const ready = new Deferred<void>();
-  server.isReady = ready.promise;
+  server.readiness = ready.promise;
   const started = sleep.start(30);
   const stopped = sleep.stop();
   ready.resolve();
@@ -84,7 +88,7 @@ test('a sleep that is stopped while an earlier command still puts the volume bac
 test('if two sleeps begin while the volume is put back, the last one counts', async (t) => {
   const { clock, sleep, server, record } = await startFading(t);
   const ready = new Deferred<void>();
-  server.isReady = ready.promise;
+  server.readiness = ready.promise;
   const started = [sleep.start(30), sleep.start(90)];
   ready.resolve();
   await Promise.all(started);
@@ -92,40 +96,41 @@ test('if two sleeps begin while the volume is put back, the last one counts', as
 });
 
 test('an output that went before its sleep was stopped gets its volume a second after it comes again', async (t) => {
-  const { state, sleep, setVolumes, putOutput, pass } = await startFading(t);
+  const { state, sleep, appliedVolumes, putOutput, pass } = await startFading(t);
   state.remove('sink', 0);
   await sleep.stop();
+  // The pauses between the checks for the output grow up to 1 s (fade.ts).
   for (let second = 0; second < 60; second += 1) await pass(1_000);
-  assert.deepEqual(setVolumes, [0.25]);
+  assert.deepEqual(appliedVolumes, [0.25]);
 
   putOutput(0.25);
   await pass(1_000);
-  assert.deepEqual(setVolumes, [0.25, 0.5]);
+  assert.deepEqual(appliedVolumes, [0.25, 0.5]);
 });
 
 test('a refused step does not end the fade', async (t) => {
-  const { server, setVolumes, pass } = await startFading(t);
+  const { server, appliedVolumes, pass } = await startFading(t);
   server.failure = REFUSED;
-  await pass(250);
+  await pass(STEP_MS);
   server.failure = undefined;
-  // 7.5 s of the fade's 10 s have passed then, so a quarter of the volume 0.5 is left.
+  // 7.5 s of the fade's 10 s have passed after this, so a quarter of the volume 0.5 is left.
   await pass(2_250);
-  assert.deepEqual(setVolumes, [0.25, 0.125]);
+  assert.deepEqual(appliedVolumes, [0.25, 0.125]);
 });
 
 test('the volume is put back later if the sound server refuses at first', async (t) => {
-  const { sleep, server, setVolumes, pass } = await startFading(t);
+  const { sleep, server, appliedVolumes, pass } = await startFading(t);
   server.failure = REFUSED;
   await sleep.stop();
   server.failure = undefined;
-  await pass(500);
-  assert.deepEqual(setVolumes, [0.25, 0.5]);
+  await pass(FIRST_CHECK_MS);
+  assert.deepEqual(appliedVolumes, [0.25, 0.5]);
 });
 
 test('if the sound server refuses to put the volume back, a volume that somebody sets meanwhile stays', async (t) => {
-  const { sleep, server, setVolumes, putOutput, pass } = await startFading(t);
+  const { sleep, server, appliedVolumes, putOutput, pass } = await startFading(t);
   const ready = new Deferred<void>();
-  server.isReady = ready.promise;
+  server.readiness = ready.promise;
   server.failure = REFUSED;
   const stopped = sleep.stop();
   await pass(0);
@@ -135,28 +140,28 @@ test('if the sound server refuses to put the volume back, a volume that somebody
 
   server.failure = undefined;
   await pass(1_000);
-  assert.deepEqual(setVolumes, [0.25]);
+  assert.deepEqual(appliedVolumes, [0.25]);
 });
 
-test('a volume that somebody sets during a step that fails stays', async (t) => {
-  const { sleep, server, setVolumes, putOutput, pass } = await startFading(t);
+test('if a step fails, a volume that somebody sets during the step stays', async (t) => {
+  const { sleep, server, appliedVolumes, putOutput, pass } = await startFading(t);
   const ready = new Deferred<void>();
-  server.isReady = ready.promise;
+  server.readiness = ready.promise;
   server.failure = REFUSED;
-  await pass(250);
+  await pass(STEP_MS);
   putOutput(0.33);
   ready.resolve();
   await pass(0);
 
   server.failure = undefined;
-  await pass(250);
+  await pass(STEP_MS);
   await sleep.stop();
-  assert.deepEqual(setVolumes, [0.25]);
+  assert.deepEqual(appliedVolumes, [0.25]);
 });
 
 type Fading = Awaited<ReturnType<typeof startFading>>;
 
-/** The ways in which a step is carried out, but the reading of its volume is missing. */
+/** Ways in which the volume of a step is not read, although the step was carried out. */
 const MISSING_READINGS: readonly {
   readonly title: string;
   readonly loseReading: (fading: Fading) => void;
@@ -184,19 +189,20 @@ const MISSING_READINGS: readonly {
 for (const { title, loseReading } of MISSING_READINGS) {
   test(`the volume is put back after a step was carried out, although ${title}`, async (t) => {
     const fading = await startFading(t);
-    const { sleep, server, setVolumes, putOutput, pass } = fading;
+    const { sleep, server, appliedVolumes, putOutput, pass } = fading;
     loseReading(fading);
-    await pass(250);
+    await pass(STEP_MS);
     // A missing output or connection makes further steps fail, too.
     server.failure = NO_ANSWER;
-    await pass(250);
+    await pass(STEP_MS);
 
-    // The output has the volume of the step that was not read. The fade sent this step after 5.25 s.
+    // The output has the volume of the step that was not read. The fade sent this step after 5.25 s of its
+    // 10 s, so 47.5 % of the volume 0.5 was left.
     putOutput(0.2375);
     server.failure = undefined;
     server.afterSet = putOutput;
     await sleep.stop();
-    assert.equal(setVolumes.at(-1), 0.5);
+    assert.equal(appliedVolumes.at(-1), 0.5);
   });
 }
 

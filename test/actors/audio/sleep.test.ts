@@ -28,6 +28,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const stream = await server.play({ sink: 'living' });
       await server.pactl('set-sink-volume', 'living', FIFTY_PERCENT_RAW, TWENTY_FIVE_PERCENT_RAW);
       const volume = (): number | undefined => recorder.output('living')?.volume;
+      /** Resolves with the record of the output as soon as the output has this volume. */
       const waitForVolume = (expected: number) =>
         until(`the volume is ${expected}`, () => volume() === expected && recorder.output('living'));
       await waitForVolume(0.5);
@@ -70,11 +71,12 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await stream.stop();
       await until('the stream is gone', () => recorder.client(stream.id) === undefined);
 
+      // The server's record has the volume of the default output.
       const furtherVolumes = recorder.published
         .slice(countBefore)
         .filter((line) => line === 'put audio.server');
-      // The server's record has the volume of the default output. The last step of the fade may still
-      // publish its volume. The fade then sets the volume of 80 % again (fade.ts), which is published, too.
+      // The last step of the fade may still publish its volume. The fade then sets the volume of 80 % again
+      // (fade.ts), which is published, too.
       assert.ok(furtherVolumes.length <= 2, `${furtherVolumes.length} further volumes`);
       assert.equal(volume(), 0.8);
     });
@@ -89,7 +91,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.deepEqual([sleep(), isPaused()], [INACTIVE, false]);
     });
 
-    test('a sleep fades its output, even if the output of the earlier sleep was removed while that output was silent', async (t) => {
+    test('a sleep fades its output, even if the silent output of an earlier sleep was removed', async (t) => {
       const { server, backend, recorder, stream, waitForVolume, sleep } = await startPlaying(t);
       await backend.handle({ do: 'sleep', minutes: SOON_MINUTES, fade: 1 });
       await waitForVolume(0);

@@ -1,4 +1,4 @@
-// Tests when a module of ours counts as unloaded, with answers that the test chooses.
+// Tests when a module of ours counts as unloaded. The test chooses the answers of the sound server.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

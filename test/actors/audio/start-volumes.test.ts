@@ -26,8 +26,8 @@ const QUARTER = 0x4000;
 const SETTLED_MS = 1_000;
 
 /**
- * A service, whose runtime directory is `folder`. `connect` begins a connection to the sound server that has
- * this cookie.
+ * A service, whose runtime directory is `folder`. `connect` begins a connection to the sound server. Another
+ * cookie means another life of the sound server.
  */
 function startService(folder: string) {
   const clock = new ManualClock();
@@ -43,14 +43,16 @@ function startService(folder: string) {
     };
     const log = () => undefined;
     const volumes = new StartVolumes({ state, wishes: WISHES, knownOutputs, clock, log, run });
-    /** Updates the volumes from the outputs in the state, lets time pass, and returns the new commands. */
+    /**
+     * Updates the volumes from the outputs in the state, lets time pass, and returns the new commands. If
+     * less than `SETTLED_MS` passes, start volumes may still be pending.
+     */
     const commandsAfter = async (ms = SETTLED_MS): Promise<readonly SoundCommand[]> => {
       volumes.update();
       await knownOutputs.enterLife(cookie);
       await knownOutputs.flush();
       clock.advance(ms);
-      const mayStayPending = ms < SETTLED_MS;
-      await until('nothing is pending', () => clock.timers === 0 || mayStayPending);
+      if (ms >= SETTLED_MS) await until('nothing is pending', () => clock.timers === 0);
       await knownOutputs.flush();
       return commands.splice(0);
     };
@@ -65,8 +67,8 @@ const setStartVolume = (output: number): SoundCommand => ({
   volume: 0.3,
 });
 
-describe('an output gets its start volume', () => {
-  test('when it appears, once in a life of the sound server', async (t) => {
+describe('the start volume of an output', () => {
+  test('an output gets its start volume when it appears, once in a life of the sound server', async (t) => {
     const { connect } = startService(temporaryFolder(t));
     const { state, commandsAfter } = connect(1);
     assert.deepEqual(await commandsAfter(), []);
@@ -102,16 +104,16 @@ describe('an output gets its start volume', () => {
     assert.deepEqual(await commandsAfter(), [setStartVolume(3)]);
   });
 
-  test('on the next connection, if the first one ended before the volume was set', async (t) => {
+  test('an output gets its start volume on the next connection, if the first one ended before the volume was set', async (t) => {
     const { connect } = startService(temporaryFolder(t));
     const { state, volumes, commandsAfter } = connect(1);
     state.putSink(sinkInfo(3, 'kitchen'));
     assert.deepEqual(await commandsAfter(0), []);
 
     volumes.end();
-    const again = connect(1);
-    again.state.putSink(sinkInfo(3, 'kitchen'));
-    assert.deepEqual(await again.commandsAfter(), [setStartVolume(3)]);
+    const next = connect(1);
+    next.state.putSink(sinkInfo(3, 'kitchen'));
+    assert.deepEqual(await next.commandsAfter(), [setStartVolume(3)]);
   });
 
   test('an output gets no start volume if another output takes its index before the volume is sent', async (t) => {
@@ -134,7 +136,7 @@ describe('an output gets its start volume', () => {
     }
   });
 
-  test('only up to its limit, if the limit is lower', () => {
+  test('an output gets its volume limit, if the limit is lower than its start volume', () => {
     const state = new SoundState({ outputs: {}, volumeLimit: { kitchen: 0.25 } });
     state.putSink(sinkInfo(3, 'kitchen', { volume: [0, 0] }));
 
@@ -148,6 +150,7 @@ describe('an output gets its start volume', () => {
 test('the file of the known outputs has only the newest names, up to its bound', async (t) => {
   const folder = temporaryFolder(t);
   const { state, commandsAfter } = startService(folder).connect(1);
+  // The bound is 256 names (known-outputs.ts), so the oldest 44 of these are forgotten.
   for (let index = 0; index < 300; index += 1) state.putSink(sinkInfo(index, `output-${index}`));
   await commandsAfter();
 
@@ -171,6 +174,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     }
 
     test('an output that is there at the start, and one that is plugged in, have their start volume', async (t) => {
+      // The sound server begins with the outputs `living` and `kitchen`.
       const server = await start();
       t.after(() => server.stop());
       const { recorder, backend } = startOn(t, server);

@@ -5,12 +5,13 @@ import { describe, test } from 'node:test';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import { serverInfo, sinkInfo, sinkInputInfo } from './sound-records.js';
 
+const NONE_REMOVED: ReadonlySet<number> = new Set();
+
 function stateWithSound(): SoundState {
   const state = new SoundState();
   state.putServer(serverInfo());
-  state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen', { card: 3 })], new Set());
-  state.replaceSinkInputs([sinkInputInfo(5, 'News'), sinkInputInfo(6, 'Music', { sink: 1 })], new Set());
-  state.takeChanged();
+  state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen')], NONE_REMOVED);
+  state.replaceSinkInputs([sinkInputInfo(5, 'News'), sinkInputInfo(6, 'Music')], NONE_REMOVED);
   return state;
 }
 
@@ -23,54 +24,78 @@ test('a new sink with the index of a removed one does not get its balance', () =
 
 test('a stream keeps its balance through volume 0', () => {
   const state = stateWithSound();
-  for (const leftRaw of [0x10000, 0])
-    state.putSinkInput(sinkInputInfo(5, 'News', { volume: [leftRaw, leftRaw / 2] }));
+  state.putSinkInput(sinkInputInfo(5, 'News', { volume: [0x10000, 0x8000] }));
+  state.putSinkInput(sinkInputInfo(5, 'News', { volume: [0, 0] }));
   assert.deepEqual(state.sinkInputs.get(5)?.balance, [1, 0.5]);
 });
 
-describe('a list of streams', () => {
-  test('does not bring back a record that was removed after the list was made', () => {
-    const state = stateWithSound();
-    state.replaceSinkInputs([sinkInputInfo(5, 'News'), sinkInputInfo(6, 'Music')], new Set([6]));
-    assert.deepEqual([...state.sinkInputs.keys()], [5]);
-    state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen')], new Set([0]));
-    assert.deepEqual([...state.sinks.keys()], [1]);
-  });
+test('a list of streams or sinks does not bring back a record that was removed after the list was made', () => {
+  const state = stateWithSound();
+  const removedStreams = new Set([6]);
+  state.replaceSinkInputs([sinkInputInfo(5, 'News'), sinkInputInfo(6, 'Music')], removedStreams);
+  assert.deepEqual([...state.sinkInputs.keys()], [5]);
+  const removedSinks = new Set([0]);
+  state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen')], removedSinks);
+  assert.deepEqual([...state.sinks.keys()], [1]);
+});
 
+describe('a list of streams', () => {
   test('gives a name to the older of two streams that want it, in any order of the list', () => {
     const state = new SoundState();
-    state.replaceSinkInputs([sinkInputInfo(9, 'A'), sinkInputInfo(3, 'A')], new Set());
+    state.replaceSinkInputs([sinkInputInfo(9, 'A'), sinkInputInfo(3, 'A')], NONE_REMOVED);
     assert.deepEqual([state.sinkInputs.get(3)?.name, state.sinkInputs.get(9)?.name], ['A', 'A #9']);
   });
 
   test('frees the names of ended streams before it gives names to new ones', () => {
     const state = new SoundState();
-    state.replaceSinkInputs([sinkInputInfo(3, 'A')], new Set());
-    state.replaceSinkInputs([sinkInputInfo(9, 'A')], new Set());
+    state.replaceSinkInputs([sinkInputInfo(3, 'A')], NONE_REMOVED);
+    state.replaceSinkInputs([sinkInputInfo(9, 'A')], NONE_REMOVED);
     assert.equal(state.sinkInputs.get(9)?.name, 'A');
   });
 });
 
-describe('a name that its stream gives up is given to another stream', () => {
-  /** The names that clients 1 and 2 want before and after a change, and the names that they then have. */
-  const rows: readonly (readonly [what: string, before: string, after: string, expected: string])[] = [
-    ['both streams get their names when they swap them', 'one,two', 'two,one', 'two,one'],
-    ['no stream gets a name that another stream keeps', 'one,two', 'two,two', 'two #1,two'],
-    ['a stream keeps its numbered name if the plain name becomes free', 'one,one', 'two,one', 'two,one #2'],
+describe('streams change the names that they prefer', () => {
+  /** The names of the streams 1 and 2. */
+  interface RenameRow {
+    readonly title: string;
+    readonly preferred: string;
+    readonly preferredLater: string;
+    readonly expected: string;
+  }
+  const rows: readonly RenameRow[] = [
+    {
+      title: 'both streams get their names when they swap them',
+      preferred: 'one,two',
+      preferredLater: 'two,one',
+      expected: 'two,one',
+    },
+    {
+      title: 'no stream gets a name that another stream keeps',
+      preferred: 'one,two',
+      preferredLater: 'two,two',
+      expected: 'two #1,two',
+    },
+    {
+      title: 'a stream keeps its numbered name if the plain name becomes free',
+      preferred: 'one,one',
+      preferredLater: 'two,one',
+      expected: 'two,one #2',
+    },
   ];
-  for (const [what, before, after, expected] of rows) {
-    test(what, () => {
+  for (const { title, preferred, preferredLater, expected } of rows) {
+    test(title, () => {
       const state = new SoundState();
-      for (const names of [before, after]) {
+      for (const names of [preferred, preferredLater]) {
         const infos = names.split(',').map((name, index) => sinkInputInfo(index + 1, name));
-        state.replaceSinkInputs(infos, new Set());
+        state.replaceSinkInputs(infos, NONE_REMOVED);
       }
       assert.equal([1, 2].map((id) => state.sinkInputs.get(id)?.name).join(), expected);
     });
   }
 });
 
-describe('a reference', () => {
+describe('a reference to a client', () => {
+  // These streams are added to 5 (`News`) and 6 (`Music`).
   const state = stateWithSound();
   state.putSinkInput(sinkInputInfo(7, '6'));
   state.putSinkInput(sinkInputInfo(8, '99'));
@@ -83,7 +108,7 @@ describe('a reference', () => {
     ['is not a number beyond all ids', '99999999999999999999', undefined],
   ];
   for (const [what, ref, expected] of rows) {
-    test(`to a client ${what}`, () => assert.equal(state.findClient(ref)?.info.index, expected));
+    test(what, () => assert.equal(state.findClient(ref)?.info.index, expected));
   }
 });
 
@@ -95,14 +120,14 @@ test('a new connection to another server forgets names and balances', () => {
   state.putSink(sinkInfo(0, 'living', { volume: [0, 0] }));
   state.replaceSinkInputs(
     [sinkInputInfo(5, 'Song'), sinkInputInfo(6, 'Song'), sinkInputInfo(7, 'News')],
-    new Set(),
+    NONE_REMOVED,
   );
 
   state.enterLife(2);
   assert.deepEqual([state.server, state.sinks.size, state.sinkInputs.size], [undefined, 0, 0]);
 
-  state.replaceSinks([sinkInfo(0, 'living', { volume: [0, 0] })], new Set());
-  state.replaceSinkInputs([sinkInputInfo(6, 'Song'), sinkInputInfo(7, 'Song')], new Set());
+  state.replaceSinks([sinkInfo(0, 'living', { volume: [0, 0] })], NONE_REMOVED);
+  state.replaceSinkInputs([sinkInputInfo(6, 'Song'), sinkInputInfo(7, 'Song')], NONE_REMOVED);
 
   const names = [5, 6, 7, 8].map((id) => state.sinkInputs.get(id)?.name);
   assert.deepEqual(names, [undefined, 'Song', 'Song #7', undefined]);

@@ -12,21 +12,21 @@ for (const receiving of SOUND_SERVERS)
     const skip = receiving.skip || sending.skip;
     describe(`a tunnel of ${sending.kind} to ${receiving.kind}`, { skip }, () => {
       test('is a stream with the name HOST (USER) and the host HOST', async (t) => {
-        const [node, computer] = await Promise.all([
+        const [nodeSound, computerSound] = await Promise.all([
           receiving.start({ sinks: [{ name: 'living' }] }),
           sending.start({ sinks: [] }),
         ]);
-        t.after(() => Promise.all([node.stop(), computer.stop()]));
+        t.after(() => Promise.all([nodeSound.stop(), computerSound.stop()]));
 
-        const { recorder } = startBackend(t, node.socketPath, { home: node.directory });
+        const { recorder } = startBackend(t, nodeSound.socketPath, { home: nodeSound.directory });
         await until('the backend is up', () => recorder.isUp);
-        const server = `server=unix:${node.socketPath}`;
-        await computer.pactl('load-module', 'module-tunnel-sink', server, 'sink_name=to-node');
+        const server = `server=unix:${nodeSound.socketPath}`;
+        await computerSound.pactl('load-module', 'module-tunnel-sink', server, 'sink_name=to-node');
         await until('the computer has the sink of the tunnel', async () =>
-          (await computer.sinks()).some(({ name }) => name === 'to-node'),
+          (await computerSound.sinks()).some(({ name }) => name === 'to-node'),
         );
         // A tunnel of PipeWire sends a stream only while something plays to its sink.
-        await computer.play({ sink: 'to-node' });
+        await computerSound.play({ sink: 'to-node' });
 
         const machine = hostname();
         const name = `${machine} (${userInfo().username})`;

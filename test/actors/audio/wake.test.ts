@@ -1,5 +1,6 @@
 // The backend wakes an output that does not report its volume. The capture that wakes the output lasts no
-// longer than needed. A scripted server causes each failure on the way. Real servers: real-servers.test.ts.
+// longer than needed. A scripted server causes each failure on the way. real-servers.test.ts wakes outputs
+// of real servers.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -27,7 +28,10 @@ const HARDWARE_FLAGS = 0xa6;
 const OK = { ok: true, value: {} } as const;
 const mute = (ref: string): AudioCommand => ({ do: 'mute', target: { kind: 'output', ref }, muted: true });
 const MUTE = mute('living');
-/** Sleeping outputs that no capture of their monitor wakes in time. */
+/** Numbers of the server's connections. A new capture has the latest one. */
+const MAIN_CONNECTION = 0;
+const LATEST_CONNECTION = -1;
+/** Outputs that stay asleep, and how the server answers the capture that should wake them. */
 const NEVER_AWAKE: readonly (readonly [what: string, answerCapture: Handler])[] = [
   ['a sleeping output whose capture is never answered', () => undefined],
   [
@@ -38,45 +42,46 @@ const NEVER_AWAKE: readonly (readonly [what: string, answerCapture: Handler])[] 
 
 describe('a command for a volume waits', () => {
   type Readings = readonly Partial<SinkInfo>[];
-  const rows: readonly (readonly [what: string, readings: Readings, hasToWait: boolean, server?: string])[] =
+  const rows: readonly (readonly [
+    what: string,
+    readings: Readings,
+    hasToWait: boolean,
+    packageName?: string,
+  ])[] = [
+    ['when its output sleeps', [{ state: SUSPENDED }], true],
+    ['when its output is being made', [{ state: BEING_MADE }], true],
     [
-      ['when its output sleeps', [{ state: SUSPENDED }], true],
-      ['when its output is being made', [{ state: BEING_MADE }], true],
-      [
-        'also when its sleeping output claims to be hardware',
-        [{ state: SUSPENDED, flags: HARDWARE_FLAGS }],
-        true,
-      ],
-      ['not when its output plays', [{ state: RUNNING }], false],
-      [
-        'not when its output has been awake, and sleeps again',
-        [{ state: IDLE }, { state: SUSPENDED }],
-        false,
-      ],
-      ['not when its output belongs to a card', [{ state: SUSPENDED, card: 3 }], false],
-      ['not on PulseAudio', [{ state: SUSPENDED }], false, 'pulseaudio'],
-    ];
+      'also when its sleeping output claims to be hardware',
+      [{ state: SUSPENDED, flags: HARDWARE_FLAGS }],
+      true,
+    ],
+    ['not when its output plays', [{ state: RUNNING }], false],
+    ['not when its output has been awake, and sleeps again', [{ state: IDLE }, { state: SUSPENDED }], false],
+    ['not when its output belongs to a card', [{ state: SUSPENDED, card: 3 }], false],
+    ['not on PulseAudio', [{ state: SUSPENDED }], false, 'pulseaudio'],
+  ];
   const stateAfter = (readings: Readings, packageName = PIPEWIRE): SoundState => {
     const state = new SoundState();
     state.putServer(serverInfo({ packageName, cookie: 1 }));
     for (const reading of readings) state.putSink(sinkInfo(0, 'living', reading));
     return state;
   };
-  for (const [what, readings, hasToWait, server] of rows) {
+  for (const [what, readings, hasToWait, packageName] of rows) {
     test(what, () => {
       const latest = sinkInfo(0, 'living', readings.at(-1));
-      assert.equal(hidesVolume(stateAfter(readings, server), latest), hasToWait);
+      assert.equal(hidesVolume(stateAfter(readings, packageName), latest), hasToWait);
     });
   }
 
-  const forgettings: Readonly<Record<string, (state: SoundState) => unknown>> = {
+  /** Events after which the state does not count the output as awake any more. */
+  const resets: Readonly<Record<string, (state: SoundState) => unknown>> = {
     'after a restart of the server': (state) => state.enterLife(2),
     'when an output appears at the index of a removed output': (state) => state.remove('sink', 0),
   };
-  for (const [what, forget] of Object.entries(forgettings)) {
-    test(`again ${what}`, () => {
+  for (const [when, reset] of Object.entries(resets)) {
+    test(`again ${when}`, () => {
       const state = stateAfter([{ state: RUNNING }]);
-      forget(state);
+      reset(state);
       state.putServer(serverInfo({ packageName: PIPEWIRE, cookie: 2 }));
       const asleep = sinkInfo(0, 'living', { state: SUSPENDED });
       state.putSink(asleep);
@@ -115,7 +120,7 @@ async function startWithSleepingOutputs(
     captures: () => server.count(COMMAND.createRecordStream),
     wakeUp: (name: string): void => {
       awake.add(name);
-      server.responder.send(event('sinkChange', NAMES.indexOf(name)), 0);
+      server.responder.send(event('sinkChange', NAMES.indexOf(name)), MAIN_CONNECTION);
     },
   };
 }
@@ -143,7 +148,7 @@ describe('a sleeping output', DEADLINE, () => {
       assert.equal(captures(), 1);
       assert.equal(recorder.isUp, true);
 
-      server.responder.hangUp(0);
+      server.responder.hangUp(MAIN_CONNECTION);
       await until('the connection is lost', () => !recorder.isUp);
       await until('the next connection is up', () => recorder.isUp);
       assert.deepEqual(await backend.handle(MUTE), OK);
@@ -186,7 +191,7 @@ describe('a sleeping output', DEADLINE, () => {
 
   test('a sleeping output that is removed while it is captured delays no command', async (t) => {
     const removeOutput: Handler = ({ tag }, { reply, send }) => {
-      send(event('sinkRemove', 0), 0);
+      send(event('sinkRemove', 0), MAIN_CONNECTION);
       return reply(tag, bytesOf.capture());
     };
     const { backend, server, captures } = await startWithSleepingOutputs(t, removeOutput);
@@ -197,9 +202,8 @@ describe('a sleeping output', DEADLINE, () => {
   });
 
   test('a sleeping output whose capture loses its connection accepts the command, and is captured only once', async (t) => {
-    // The number of the last connection, which is the capture's, is -1.
     const endCapture: Handler = (_, { hangUp }) => {
-      hangUp(-1);
+      hangUp(LATEST_CONNECTION);
       return undefined;
     };
     const { backend, recorder, captures } = await startWithSleepingOutputs(t, endCapture);
@@ -209,11 +213,11 @@ describe('a sleeping output', DEADLINE, () => {
   });
 
   test('a sleeping output whose server goes while it is captured delays no command', async (t) => {
-    const endConnection: Handler = (_, { hangUp }) => {
-      hangUp(0);
+    const endMainConnection: Handler = (_, { hangUp }) => {
+      hangUp(MAIN_CONNECTION);
       return undefined;
     };
-    const { backend, server, recorder, captures } = await startWithSleepingOutputs(t, endConnection);
+    const { backend, server, recorder, captures } = await startWithSleepingOutputs(t, endMainConnection);
 
     assert.equal(faultOf(await backend.handle(MUTE)), 'unavailable');
     assert.equal(captures(), 1);
@@ -223,8 +227,9 @@ describe('a sleeping output', DEADLINE, () => {
     );
   });
 
-  test('does not delay the end of the daemon', async (t) => {
-    const { backend, server, captures } = await startWithSleepingOutputs(t, () => undefined);
+  test('a sleeping output whose capture is not answered does not delay the end of the daemon', async (t) => {
+    const leaveUnanswered: Handler = () => undefined;
+    const { backend, server, captures } = await startWithSleepingOutputs(t, leaveUnanswered);
     const answer = backend.handle(MUTE);
     await until('the output is captured', () => captures() === 1);
 

@@ -26,7 +26,10 @@ export const BLUETOOTH_SETTINGS: BluetoothSettings = {
 /** After this time `connect` is answered, even if BlueZ has not answered (connecting.ts). */
 export const PAST_ANSWER_MS = 9_000;
 
-/** Timers of at most this time use the system's clock. Longer timers end when the test advances its clock. */
+/**
+ * The pauses between two events (publisher.ts) are not longer than this, and use the system's clock. Longer
+ * timers end when the test advances its clock.
+ */
 const SHORT_MS = 250;
 
 class BluetoothRecorder extends Recorder {
@@ -73,10 +76,10 @@ export async function startBackend(
   const backend = new BluetoothBackend(allSettings, recorder, { ...clock, after }, options);
   t.after(() => backend.stop());
   await until('the backend has a state', () => recorder.state !== '');
-  /** Sends a command, and expects this fault, or none. */
-  const sendCommand = async (command: BluetoothCommand, fault = 'none'): Promise<void> => {
+  /** By default the command must succeed. */
+  const sendCommand = async (command: BluetoothCommand, expectedFault = 'none'): Promise<void> => {
     const answer = await backend.handle(command);
-    assert.equal(faultOf(answer), fault, JSON.stringify(answer));
+    assert.equal(faultOf(answer), expectedFault, JSON.stringify(answer));
   };
   return { bluez, recorder, backend, clock, address: bus.address, sendCommand };
 }

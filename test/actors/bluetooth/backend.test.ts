@@ -1,10 +1,11 @@
-// The Bluetooth backend on a real bus with a scripted BlueZ: docs/bluetooth.md, sentence by sentence.
+// Tests the sentences of docs/bluetooth.md: the Bluetooth backend on a real bus, with a scripted BlueZ.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { sessionBus } from 'dbus-next';
 import type { BluetoothCommand } from '../../../src/protocol/actor/commands.js';
 import { BATTERY_INTERFACE } from '../../../src/protocol/dbus/bluez.js';
+import { Deferred } from '../../deferred.js';
 import { drop, put } from '../../gateway/scripted-backends.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
@@ -38,6 +39,7 @@ test('the adapter, its known devices with kind and battery, and the devices that
     address: PHONE,
     name: 'Device 01',
     paired: true,
+    // The phone has no property `Bonded`, as in versions of BlueZ before 5.66. Then `Paired` counts.
     bonded: true,
     trusted: true,
     connected: false,
@@ -76,7 +78,7 @@ test('the adapter, its known devices with kind and battery, and the devices that
   );
 });
 
-test('a device has the name of its output while the output exists, on PipeWire and on PulseAudio', async (t) => {
+test('the record of a device names its output while the output exists, on PipeWire and on PulseAudio', async (t) => {
   const { backend, recorder } = await startBackend(t, {}, withPhone);
   const otherOutput = put('audio.outputs', '3', { name: 'bluez_output.11_22_33_44_55_66.1' });
   const address = PHONE.replaceAll(':', '_');
@@ -101,10 +103,14 @@ test('a scan ends after its time, and a second request during the scan prolongs 
   clock.advance(SCAN_MS - 1_000);
   await sendCommand({ do: 'scan' });
   clock.advance(SCAN_MS - 1_000);
+  // When this device is published, BlueZ has got all calls that were sent before.
+  bluez.addDevice(SPEAKER, { RSSI: -90 });
+  await until('the device is published', () => recorder.discovered.includes(SPEAKER));
   assert.ok(!bluez.calls.includes('StopDiscovery'), 'the second request has prolonged the scan');
   clock.advance(1_000);
   await until('the scan has ended', () => recorder.record?.scanning === false);
 
+  // The scan is over, so this command makes no call.
   await sendCommand({ do: 'scan/stop' });
   assert.equal(bluez.calls.filter((call) => call === 'StopDiscovery').length, 1);
 });
@@ -116,7 +122,7 @@ test('during a scan every new device is published once, and the last change of a
   for (const address of addresses) bluez.addDevice(address, { RSSI: -90 });
   for (const address of addresses) bluez.changeDevice(address, { RSSI: -50 });
 
-  await until('all devices are sent', () =>
+  await until('all devices are published', () =>
     addresses.every((address) => recorder.discovered.includes(address)),
   );
   assert.equal(recorder.discovered.length, addresses.length);
@@ -152,12 +158,14 @@ test('pairing mode switches the adapter on and sets the time limit in BlueZ, bef
 });
 
 const REJECTED = 'org.bluez.Error.Rejected';
+/** BlueZ writes UUIDs in small letters. The agent also accepts capital letters. */
 const serviceUuid = (code: string): string => `0000${code}-0000-1000-8000-00805F9B34FB`;
+/** The codes of sound (A2DP), its remote control (AVRCP), headsets and hands-free devices, in this order. */
 const ACCEPTED_SERVICE_CODES = [
   '110a',
   '110b',
-  '110c',
   '110d',
+  '110c',
   '110e',
   '110f',
   '1108',
@@ -166,6 +174,7 @@ const ACCEPTED_SERVICE_CODES = [
   '111e',
   '111f',
 ];
+/** Network access (1115) and information about the device (1200) are services of other kinds. */
 const REFUSED_UUIDS = [
   HID,
   OBEX_PUSH,
@@ -174,7 +183,7 @@ const REFUSED_UUIDS = [
   'rubbish',
   `${A2DP_SOURCE}0`,
 ];
-/** The expected answer, and then the method of the agent with the signature and values of its arguments. */
+/** Each row: the expected answer, a method of the agent, the signature and the values of its arguments. */
 const AGENT_ANSWERS: readonly (readonly [answer: string, ...Parameters<ScriptedBluez['callAgent']>[0]])[] = [
   ['done', 'RequestConfirmation', 'ou', pathOf(PHONE), 123_456],
   ['done', 'RequestAuthorization', 'o', pathOf(PHONE)],
@@ -223,7 +232,10 @@ test('the agent answers nobody but BlueZ', async (t) => {
 interface PairingCase {
   readonly what: string;
   readonly UUIDs: readonly string[];
-  /** After this time the mode ends. */
+  /**
+   * The mode ends this long after the pairing. It ends late if BlueZ does not report a service for sound or
+   * for input.
+   */
   readonly afterMs: number;
   readonly isTrusted: boolean;
 }
@@ -250,19 +262,20 @@ for (const { what, UUIDs, afterMs, isTrusted } of PAIRING_CASES) {
     await until('pairing mode is over', () => recorder.record?.pairing_active === false && !bluez.agent);
 
     const changes = bluez.calls.filter((call) => /^Set (Trusted|Discoverable=false)/.test(call));
-    assert.deepEqual(changes, [...(isTrusted ? ['Set Trusted=true'] : []), 'Set Discoverable=false']);
+    const endOfMode = 'Set Discoverable=false';
+    assert.deepEqual(changes, isTrusted ? ['Set Trusted=true', endOfMode] : [endOfMode]);
     assert.equal(recorder.firstKnown?.trusted, isTrusted);
   });
 }
 
 type Properties = NonNullable<Parameters<ScriptedBluez['addDevice']>[1]>;
-interface UnaskedPairing {
+interface OutsidePairing {
   readonly what: string;
   readonly phone: Properties;
   readonly adapter: Properties;
   readonly isKept: boolean;
 }
-const UNASKED_PAIRINGS: readonly UnaskedPairing[] = [
+const OUTSIDE_PAIRINGS: readonly OutsidePairing[] = [
   {
     what: 'a device that pairs by itself is forgotten',
     phone: { Connected: true },
@@ -270,13 +283,13 @@ const UNASKED_PAIRINGS: readonly UnaskedPairing[] = [
     isKept: false,
   },
   {
-    what: 'a device that a program pairs after it made the node visible stays',
+    what: 'if another program makes the node visible, and a device then pairs, the device stays',
     phone: { Connected: true },
     adapter: { Discoverable: true },
     isKept: true,
   },
   {
-    what: 'a device that a program pairs after it found the device stays',
+    what: 'if another program finds a device, and then pairs it, the device stays',
     phone: { RSSI: -60 },
     adapter: {},
     isKept: true,
@@ -294,7 +307,7 @@ const UNASKED_PAIRINGS: readonly UnaskedPairing[] = [
     isKept: true,
   },
 ];
-for (const { what, phone, adapter, isKept } of UNASKED_PAIRINGS) {
+for (const { what, phone, adapter, isKept } of OUTSIDE_PAIRINGS) {
   test(`the daemon trusts nothing that pairs outside pairing mode: ${what}`, async (t) => {
     const { bluez, recorder, sendCommand } = await startBackend(t);
     bluez.changeAdapter(adapter);
@@ -318,6 +331,7 @@ test('another device that pairs while one is being connected is forgotten, even 
   const { bluez, recorder, sendCommand } = await startBackend(t);
   for (const address of [SPEAKER, PHONE]) bluez.addDevice(address, { RSSI: -60 });
   await until('the speaker is found', () => recorder.device(SPEAKER));
+  // BlueZ answers `Pair` for the speaker only when the phone has paired and is forgotten.
   bluez.onCall.set('Pair', async () => {
     bluez.changeDevice(PHONE, { Paired: true });
     await until('the phone is forgotten', () => !bluez.objects.has(pathOf(PHONE)) && !recorder.device(PHONE));
@@ -356,7 +370,7 @@ test('an adapter that is switched off while pairing mode begins does not stay vi
   assert.ok(!bluez.calls.includes('Set Discoverable=true'));
 });
 
-test('an end of pairing mode that failed can be requested again', async (t) => {
+test('if pairing mode could not be ended completely, its end can be requested again', async (t) => {
   const { bluez, recorder, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
   bluez.misbehaviours.set('Set Discoverable=false', { error: 'org.bluez.Error.Failed' });
@@ -445,6 +459,7 @@ test('a connection that BlueZ refuses is refused with the fault that belongs to 
   const { bluez, sendCommand } = await startBackend(t, {}, withPhone);
   for (const [error, fault] of FAULTS_OF_ERRORS) {
     bluez.misbehaviours.set('Connect', { error });
+    // `AlreadyConnected` counts as success. The answer then waits until the record has the connection.
     bluez.changeDevice(PHONE, { Connected: error === 'org.bluez.Error.AlreadyConnected' });
     await sendCommand({ do: 'connect', address: PHONE }, fault);
   }
@@ -452,8 +467,8 @@ test('a connection that BlueZ refuses is refused with the fault that belongs to 
 });
 
 /**
- * `help` matches a part of our own text (`ADVICE` in bluez.ts), which may end within a word. Undefined means
- * that the text of BlueZ stands alone.
+ * `help` matches a part of our own text (`ADVICE` in bluez.ts). The part may end within a word. If `help` is
+ * undefined, there is only the text of BlueZ.
  */
 type Explanation = readonly [error: string, text: string, help: RegExp | undefined];
 const EXPLANATIONS: readonly Explanation[] = [
@@ -495,8 +510,8 @@ const INVALID_ADDRESSES = [
   PHONE.replaceAll(':', '-'),
   'AA:BB:CC:DD:EE:'.repeat(65_536),
 ];
-/** `TEXT_MAX_UNITS` of objects.ts. */
-const KEPT_CHARS = 248;
+/** This is `TEXT_MAX_UNITS` of objects.ts. */
+const TEXT_MAX_CHARS = 248;
 
 test('a device with an invalid address is not listed, and long texts are cut', async (t) => {
   const { bluez, recorder } = await startBackend(t);
@@ -511,7 +526,7 @@ test('a device with an invalid address is not listed, and long texts are cut', a
     recorder.record?.known_devices?.map(({ address }) => address),
     [SPEAKER],
   );
-  const cutText = 'x'.repeat(KEPT_CHARS);
+  const cutText = 'x'.repeat(TEXT_MAX_CHARS);
   assert.deepEqual([recorder.firstKnown?.name, recorder.firstKnown?.kind], [cutText, cutText]);
 
   // An invalid address does not replace a valid one. `Trusted` shows that this change has arrived.
@@ -520,10 +535,13 @@ test('a device with an invalid address is not listed, and long texts are cut', a
   assert.equal(recorder.firstKnown?.address, SPEAKER);
 });
 
+/** A device that does not know its charge reports this value. */
+const UNKNOWN_PERCENTAGE = 255;
+
 test('a battery whose charge is unknown is left out of the record', async (t) => {
   const { bluez, recorder } = await startBackend(t, {}, withPhone);
   assert.equal(recorder.firstKnown?.battery, 80);
-  bluez.change(pathOf(PHONE), BATTERY_INTERFACE, { Percentage: 255 });
+  bluez.change(pathOf(PHONE), BATTERY_INTERFACE, { Percentage: UNKNOWN_PERCENTAGE });
   await until(
     'the battery is left out',
     () => recorder.firstKnown && recorder.firstKnown.battery === undefined,
@@ -533,13 +551,11 @@ test('a battery whose charge is unknown is left out of the record', async (t) =>
   await until('the battery is published', () => recorder.firstKnown?.battery === 100);
 });
 
-test('a connection that takes long is accepted before its outcome, and a second request meanwhile is refused; its failure makes an event even if no record changes', async (t) => {
+test('a connection that takes long is accepted before its outcome, and a second request meanwhile is refused; if the connection then fails, there is an event even if no record changes', async (t) => {
   const { bluez, recorder, backend, clock, sendCommand } = await startBackend(t, {}, withPhone);
-  let fail = (): void => undefined;
+  const attempt = new Deferred<void>();
   bluez.onCall.set('Connect', async () => {
-    await new Promise<void>((resolve) => {
-      fail = resolve;
-    });
+    await attempt.promise;
     // BlueZ then answers `Connect` with an error, but announces no removal of the device.
     bluez.objects.delete(pathOf(PHONE));
   });
@@ -549,7 +565,7 @@ test('a connection that takes long is accepted before its outcome, and a second 
   clock.advance(PAST_ANSWER_MS);
   assert.equal(faultOf(await connecting), 'none');
 
-  fail();
+  attempt.resolve();
   await until('the failure is published', () => recorder.published.includes('put bluetooth.outcome'));
   assert.ok(recorder.logs.includes('warn: a device could not be connected'));
 });
@@ -596,7 +612,7 @@ test('the backend follows BlueZ and the adapter as they appear, die and return',
 
   bluez.die();
   await until('BlueZ is gone', () => /^connecting: BlueZ.*not running/.test(recorder.state));
-  // The scripted BlueZ keeps its adapter as it was, so the test makes the adapter invisible for the start.
+  // The scripted BlueZ has kept its adapter visible, so the test makes it invisible before the start.
   bluez.adapter()['Discoverable'] = false;
   await bluez.start();
   await until('BlueZ is back', () => recorder.state === 'up');
@@ -609,26 +625,29 @@ test('the backend follows BlueZ and the adapter as they appear, die and return',
   await sendCommand({ do: 'pairing_mode' });
 });
 
+const SECOND_ADAPTER = '/org/bluez/hci1';
+
 test('the configured one of two adapters is used, or else the first; an adapter that scans stays in use', async (t) => {
   const addSecondAdapter = (bluez: ScriptedBluez): void => {
     const facts = { ...bluez.adapter(), Address: '00:AA:01:01:00:01', Alias: 'other' };
-    bluez.objects.set('/org/bluez/hci1', { 'org.bluez.Adapter1': facts });
+    bluez.objects.set(SECOND_ADAPTER, { 'org.bluez.Adapter1': facts });
   };
-  const first = await startBackend(t, {}, addSecondAdapter);
-  assert.equal(first.recorder.record?.name, 'kitchen');
+  const { bluez, recorder } = await startBackend(t, {}, addSecondAdapter);
+  assert.equal(recorder.record?.name, 'kitchen');
 
-  first.bluez.remove(ADAPTER);
-  await until('the other adapter is taken', () => first.recorder.record?.name === 'other');
-  assert.equal(first.recorder.state, 'up');
+  bluez.remove(ADAPTER);
+  await until('the other adapter is taken', () => recorder.record?.name === 'other');
+  assert.equal(recorder.state, 'up');
 
-  first.bluez.change('/org/bluez/hci1', 'org.bluez.Adapter1', { Discovering: true });
-  await until('the other adapter scans', () => first.recorder.record?.scanning === true);
-  first.bluez.plugIn();
-  first.bluez.change('/org/bluez/hci1', 'org.bluez.Adapter1', { Alias: 'still' });
-  await until('the adapter that scans is kept', () => first.recorder.record?.name === 'still');
-  first.bluez.change('/org/bluez/hci1', 'org.bluez.Adapter1', { Discovering: false });
-  await until('the first adapter is taken again', () => first.recorder.record?.name === 'kitchen');
-  assert.equal(first.recorder.state, 'up');
+  bluez.change(SECOND_ADAPTER, 'org.bluez.Adapter1', { Discovering: true });
+  await until('the other adapter scans', () => recorder.record?.scanning === true);
+  bluez.plugIn();
+  // The new name shows that the second adapter is still in use after the first has come back.
+  bluez.change(SECOND_ADAPTER, 'org.bluez.Adapter1', { Alias: 'still' });
+  await until('the adapter that scans is kept', () => recorder.record?.name === 'still');
+  bluez.change(SECOND_ADAPTER, 'org.bluez.Adapter1', { Discovering: false });
+  await until('the first adapter is taken again', () => recorder.record?.name === 'kitchen');
+  assert.equal(recorder.state, 'up');
 
   const named = await startBackend(t, { adapter: 'hci1' }, addSecondAdapter);
   assert.equal(named.recorder.record?.name, 'other');
@@ -658,6 +677,9 @@ test('at the start the adapter is made invisible, and switched on if configured;
   await until('the phone is disconnected', () => recorder.firstKnown?.connected === false);
 
   clock.advance(idleMs - 1_000);
+  // When this change is published, BlueZ has got all calls that were sent before.
+  bluez.changeDevice(PHONE, { Alias: 'renamed' });
+  await until('the phone is renamed', () => recorder.firstKnown?.name === 'renamed');
   assert.ok(!bluez.calls.includes('Set Powered=false'), 'the idle time begins anew after a connection');
   clock.advance(1_000);
   await until('the adapter is off', () => recorder.record?.powered === false);

@@ -10,6 +10,9 @@ import { A2DP_SINK, A2DP_SOURCE, PHONE, pathOf, SPEAKER } from './scripted-bluez
 const HEADSET = '00001108-0000-1000-8000-00805f9b34fb';
 const SECOND_MS = 1_000;
 
+const ALL_LOUDSPEAKERS: ReconnectWish = true;
+const NO_DEVICES: ReconnectWish = false;
+
 function device(facts: Partial<BluetoothDevice> = {}): BluetoothDevice {
   const knownSpeaker = { path: pathOf(SPEAKER), Address: SPEAKER, Paired: true, UUIDs: [A2DP_SINK] };
   return { battery: undefined, wasFoundByScan: false, ...knownSpeaker, ...facts };
@@ -31,35 +34,37 @@ function policyFor(wish: ReconnectWish, ...devices: readonly BluetoothDevice[]) 
   return { clock, policy, secondsUntilDue };
 }
 
-type StartRow = readonly [
-  what: string,
-  wish: ReconnectWish,
-  facts: Partial<BluetoothDevice>,
-  isConnected: boolean,
-];
-const START_ROWS: readonly StartRow[] = [
-  ['a loudspeaker', true, {}, true],
-  ['a headset', true, { UUIDs: [HEADSET], Icon: 'audio-headset' }, true],
-  ['a loudspeaker, if no device is to be connected again,', false, {}, false],
-  ['a device that is not known', true, { Paired: false }, false],
-  ['a phone', true, { UUIDs: [A2DP_SOURCE], Icon: 'phone' }, false],
-  ['a phone that can also play the sound of other devices', true, { Icon: 'phone' }, false],
-  ['a computer', true, { Icon: 'computer' }, false],
-  ['a device whose services are not known', true, { UUIDs: [] }, false],
-  ['a device of the list', [PHONE, SPEAKER], { UUIDs: [] }, true],
-  ['a device that is not in the list', [PHONE], {}, false],
-  ['a device of the list that is not known', [SPEAKER], { Paired: false }, false],
-  ['a device that is connected', true, { Connected: true }, false],
-];
+/** `facts` are those in which the device differs from a paired loudspeaker. */
+type StartRow = readonly [what: string, wish: ReconnectWish, facts: Partial<BluetoothDevice>];
 
-for (const [what, wish, facts, isConnected] of START_ROWS) {
-  test(`at the start ${what} is ${isConnected ? '' : 'not '}connected`, () => {
-    assert.equal(policyFor(wish, device(facts)).secondsUntilDue(), isConnected ? 0 : undefined);
-  });
+const DUE_AT_START: readonly StartRow[] = [
+  ['a loudspeaker', ALL_LOUDSPEAKERS, {}],
+  ['a headset', ALL_LOUDSPEAKERS, { UUIDs: [HEADSET], Icon: 'audio-headset' }],
+  ['a device of the list', [PHONE, SPEAKER], { UUIDs: [] }],
+];
+for (const [what, wish, facts] of DUE_AT_START) {
+  test(`at the start an attempt to connect ${what} is due`, () =>
+    assert.equal(policyFor(wish, device(facts)).secondsUntilDue(), 0));
+}
+
+const NOT_DUE_AT_START: readonly StartRow[] = [
+  ['a loudspeaker, if no device is to be connected again,', NO_DEVICES, {}],
+  ['a device that is not known', ALL_LOUDSPEAKERS, { Paired: false }],
+  ['a phone', ALL_LOUDSPEAKERS, { UUIDs: [A2DP_SOURCE], Icon: 'phone' }],
+  ['a phone that can also play the sound of other devices', ALL_LOUDSPEAKERS, { Icon: 'phone' }],
+  ['a computer', ALL_LOUDSPEAKERS, { Icon: 'computer' }],
+  ['a device whose services are not known', ALL_LOUDSPEAKERS, { UUIDs: [] }],
+  ['a device that is not in the list', [PHONE], {}],
+  ['a device of the list that is not known', [SPEAKER], { Paired: false }],
+  ['a device that is connected', ALL_LOUDSPEAKERS, { Connected: true }],
+];
+for (const [what, wish, facts] of NOT_DUE_AT_START) {
+  test(`at the start no attempt to connect ${what} is due`, () =>
+    assert.equal(policyFor(wish, device(facts)).secondsUntilDue(), undefined));
 }
 
 test('attempts are 5 s to 5 min apart, for as long as they fail', () => {
-  const { clock, policy, secondsUntilDue } = policyFor(true, DISCONNECTED);
+  const { clock, policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, DISCONNECTED);
   const pauses = Array.from({ length: 9 }, () => {
     policy.attemptFailed(SPEAKER_PATH);
     const pause = secondsUntilDue();
@@ -69,46 +74,58 @@ test('attempts are 5 s to 5 min apart, for as long as they fail', () => {
   assert.deepEqual(pauses, [5, 10, 20, 40, 80, 160, 300, 300, 300]);
 });
 
-const ENDS: readonly (readonly [
-  what: string,
-  isMadeAgain: boolean,
-  end: (policy: ReconnectPolicy) => void,
-])[] = [
-  ['lost', true, (policy) => policy.disconnected(SPEAKER_PATH, 'org.bluez.Reason.Timeout')],
-  [
-    'lost for a reason that BlueZ does not know',
-    true,
-    (policy) => policy.disconnected(SPEAKER_PATH, 'org.bluez.Reason.Unknown'),
-  ],
-  ['lost, and BlueZ gives no reason', true, () => undefined],
-  ['ended here', false, (policy) => policy.disconnected(SPEAKER_PATH, 'org.bluez.Reason.Local')],
-  ['ended at the device', false, (policy) => policy.disconnected(SPEAKER_PATH, 'org.bluez.Reason.Remote')],
-  [
-    'given up by the daemon',
-    true,
-    (policy) => {
+type PolicyStep = (policy: ReconnectPolicy) => void;
+
+const bluezReports =
+  (reason: string): PolicyStep =>
+  (policy) =>
+    policy.disconnected(SPEAKER_PATH, `org.bluez.Reason.${reason}`);
+
+interface EndRow {
+  readonly what: string;
+  readonly isMadeAgain: boolean;
+  readonly reportEnd: PolicyStep;
+}
+const END_ROWS: readonly EndRow[] = [
+  { what: 'lost', isMadeAgain: true, reportEnd: bluezReports('Timeout') },
+  {
+    what: 'lost for a reason that BlueZ does not know',
+    isMadeAgain: true,
+    reportEnd: bluezReports('Unknown'),
+  },
+  { what: 'lost, and BlueZ gives no reason', isMadeAgain: true, reportEnd: () => undefined },
+  { what: 'ended here', isMadeAgain: false, reportEnd: bluezReports('Local') },
+  { what: 'ended at the device', isMadeAgain: false, reportEnd: bluezReports('Remote') },
+  {
+    what: 'given up by the daemon',
+    isMadeAgain: true,
+    reportEnd: (policy) => {
       policy.attemptAbandoned(SPEAKER_PATH);
       policy.disconnected(SPEAKER_PATH, 'org.bluez.Reason.Local');
     },
-  ],
-  ['ended by a client', false, (policy) => policy.leaveDisconnected(SPEAKER_PATH)],
+  },
+  {
+    what: 'ended by a client',
+    isMadeAgain: false,
+    reportEnd: (policy) => policy.leaveDisconnected(SPEAKER_PATH),
+  },
 ];
 
-for (const [what, isMadeAgain, end] of ENDS) {
-  test(`a connection that is ${what} is ${isMadeAgain ? '' : 'not '}made again, whether the reason for its end or the change of the device comes first`, () => {
-    for (const isEndFirst of [true, false]) {
-      const { policy, secondsUntilDue } = policyFor(true, CONNECTED);
+for (const { what, isMadeAgain, reportEnd } of END_ROWS) {
+  test(`a connection that is ${what} is ${isMadeAgain ? '' : 'not '}made again, whether its end is reported before or after the device's change`, () => {
+    for (const isReportFirst of [true, false]) {
+      const { policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, CONNECTED);
       policy.deviceChanged(SPEAKER_PATH, DISCONNECTED, CONNECTED);
-      if (isEndFirst) end(policy);
+      if (isReportFirst) reportEnd(policy);
       policy.deviceChanged(SPEAKER_PATH, CONNECTED, DISCONNECTED);
-      if (!isEndFirst) end(policy);
+      if (!isReportFirst) reportEnd(policy);
       assert.equal(secondsUntilDue(), isMadeAgain ? 5 : undefined);
     }
   });
 }
 
 test('a device that somebody disconnected and connected again is due after its connection is lost', () => {
-  const { policy, secondsUntilDue } = policyFor(true, CONNECTED);
+  const { policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, CONNECTED);
   policy.leaveDisconnected(SPEAKER_PATH);
   policy.deviceChanged(SPEAKER_PATH, CONNECTED, DISCONNECTED);
   policy.deviceChanged(SPEAKER_PATH, DISCONNECTED, CONNECTED);
@@ -116,8 +133,8 @@ test('a device that somebody disconnected and connected again is due after its c
   assert.equal(secondsUntilDue(), 5);
 });
 
-test('a device whose attempt was given up is due, even if its link was already up at the beginning', () => {
-  const { policy, secondsUntilDue } = policyFor(true, CONNECTED);
+test('a device whose attempt was given up is due, even if its link was up before the policy began', () => {
+  const { policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, CONNECTED);
   policy.attemptAbandoned(SPEAKER_PATH);
   policy.disconnected(SPEAKER_PATH, 'org.bluez.Reason.Local');
   policy.deviceChanged(SPEAKER_PATH, CONNECTED, DISCONNECTED);
@@ -125,7 +142,7 @@ test('a device whose attempt was given up is due, even if its link was already u
 });
 
 test('an attempt that was given up does not count as the reason for the end of a later connection', () => {
-  const { policy, secondsUntilDue } = policyFor(true, DISCONNECTED);
+  const { policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, DISCONNECTED);
   policy.attemptAbandoned(SPEAKER_PATH);
   policy.deviceChanged(SPEAKER_PATH, DISCONNECTED, CONNECTED);
   policy.disconnected(SPEAKER_PATH, 'org.bluez.Reason.Local');
@@ -134,7 +151,7 @@ test('an attempt that was given up does not count as the reason for the end of a
 });
 
 test('failures are counted from 1 after each connection, even after a short one', () => {
-  const { policy } = policyFor(true, DISCONNECTED);
+  const { policy } = policyFor(ALL_LOUDSPEAKERS, DISCONNECTED);
   assert.deepEqual([policy.attemptFailed(SPEAKER_PATH), policy.attemptFailed(SPEAKER_PATH)], [1, 2]);
   policy.deviceChanged(SPEAKER_PATH, DISCONNECTED, CONNECTED);
   policy.deviceChanged(SPEAKER_PATH, CONNECTED, DISCONNECTED);
@@ -142,7 +159,7 @@ test('failures are counted from 1 after each connection, even after a short one'
 });
 
 test('the pauses begin with the shortest one only after a connection that lasted', () => {
-  const { clock, policy, secondsUntilDue } = policyFor(true, CONNECTED);
+  const { clock, policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, CONNECTED);
   const pauseAfterConnectionOf = (durationMs: number): number | undefined => {
     policy.deviceChanged(SPEAKER_PATH, DISCONNECTED, CONNECTED);
     assert.equal(secondsUntilDue(), undefined);
@@ -157,18 +174,19 @@ test('the pauses begin with the shortest one only after a connection that lasted
 });
 
 test('a device that is forgotten, or whose adapter is gone, is no longer due', () => {
-  const { policy, secondsUntilDue } = policyFor(true, DISCONNECTED);
+  const { policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, DISCONNECTED);
   policy.deviceChanged(SPEAKER_PATH, DISCONNECTED, undefined);
   assert.equal(secondsUntilDue(), undefined);
   policy.begin([DISCONNECTED]);
   policy.end();
   assert.equal(secondsUntilDue(), undefined);
-  assert.equal(policy.attemptFailed(SPEAKER_PATH), 0, 'a failed attempt does not make the device due');
+  const failures = policy.attemptFailed(SPEAKER_PATH);
+  assert.equal(failures, 0, 'the failed attempt of a device that is not due does not count');
 });
 
 test('the device that has been due longest is next', () => {
   const phone = device({ path: pathOf(PHONE), Address: PHONE });
-  const { policy } = policyFor(true, DISCONNECTED, phone);
+  const { policy } = policyFor(ALL_LOUDSPEAKERS, DISCONNECTED, phone);
   assert.equal(policy.nextAttempt()?.path, SPEAKER_PATH);
   policy.attemptFailed(SPEAKER_PATH);
   assert.equal(policy.nextAttempt()?.path, phone.path);

@@ -44,7 +44,7 @@ async function assertLeftAlone(
   assert.equal(attemptCount(bluez), before);
 }
 
-test('a known loudspeaker is connected at the start, without an agent, and after a loss', async (t) => {
+test('a known loudspeaker, but no phone, is connected at the start and after a loss, without a pairing agent', async (t) => {
   const { bluez, recorder, clock } = await startBackend(t, RECONNECTING, (bluez) => {
     withSpeaker(bluez);
     bluez.addDevice(PHONE, { ...KNOWN, Icon: 'phone' });
@@ -150,7 +150,7 @@ for (const [begin, end] of [
   });
 }
 
-test('an attempt whose link is up already is given up during a scan, and tried again after it', async (t) => {
+test('an attempt whose link is up already is given up during a scan, and tried again after the scan', async (t) => {
   const { bluez, recorder, clock, sendCommand } = await startBackend(t, RECONNECTING, (bluez) => {
     withSpeaker(bluez);
     bluez.misbehaviours.set('Connect', 'hang');
@@ -182,7 +182,7 @@ test('an attempt also waits for the scan of another program', async (t) => {
   await untilConnected(bluez);
 });
 
-test('a loudspeaker is connected when the adapter is switched on, or is plugged in', async (t) => {
+test('a loudspeaker is connected when the adapter is switched on or plugged in', async (t) => {
   const { bluez, recorder, clock, sendCommand } = await startBackend(t, RECONNECTING, (bluez) => {
     withSpeaker(bluez);
     Object.assign(bluez.adapter(), { Powered: false });

@@ -1,5 +1,5 @@
-// Which devices are in the adapter's record: those that BlueZ keeps, and none that only a scan has found.
-// And which output belongs to a device.
+// Tests which devices are in the adapter's record: those that BlueZ keeps, and none that only a scan has
+// found. Tests also which output belongs to a device.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,6 +7,9 @@ import type { BluetoothDevice } from '../../../src/actors/bluetooth/objects.js';
 import { DeviceOutputs, makeRecords } from '../../../src/actors/bluetooth/records.js';
 
 const ADDRESS = '00:00:00:00:00:01';
+/** Pairing mode is off, so it has no end. */
+const PAIRING_UNTIL = undefined;
+
 const ROWS: readonly (readonly [what: string, facts: Partial<BluetoothDevice>, isKnown: boolean])[] = [
   ['found by a scan', {}, false],
   ['paired', { Paired: true }, true],
@@ -22,7 +25,7 @@ for (const [what, facts, isKnown] of ROWS) {
       wasFoundByScan: true,
       ...facts,
     };
-    const { bluetooth, devices } = makeRecords({ path: '/' }, [device], new DeviceOutputs(), undefined);
+    const { bluetooth, devices } = makeRecords({ path: '/' }, [device], new DeviceOutputs(), PAIRING_UNTIL);
     assert.deepEqual([...devices.keys()], [ADDRESS]);
     assert.equal(bluetooth.known_devices?.length, isKnown ? 1 : 0);
   });
@@ -44,7 +47,7 @@ test('if one line of the event stream cannot hold all known devices, it holds th
     // Each character of the alias takes six bytes of JSON.
     return { path: `/${index}`, Address, Alias: '\u0001'.repeat(248), ...flags };
   });
-  const { bluetooth, devices } = makeRecords({ path: '/' }, allDevices, new DeviceOutputs(), undefined);
+  const { bluetooth, devices } = makeRecords({ path: '/' }, allDevices, new DeviceOutputs(), PAIRING_UNTIL);
 
   const known = bluetooth.known_devices ?? [];
   assert.ok(Buffer.byteLength(JSON.stringify(known)) < LIST_MAX_BYTES, 'the line is short enough');
@@ -56,6 +59,7 @@ test('if one line of the event stream cannot hold all known devices, it holds th
   assert.equal(devices.size, DEVICE_COUNT, 'the list of devices has all');
 });
 
+/** Properties of an ordinary sound card. They have no address of a Bluetooth device. */
 const CARD_PROPS = { 'device.string': 'hw:0', 'device.api': 'alsa' };
 const OUTPUTS: readonly (readonly [
   what: string,

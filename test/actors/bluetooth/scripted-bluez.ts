@@ -88,7 +88,7 @@ export class ScriptedBluez {
   readonly misbehaviours = new Map<string, Misbehaviour>();
   /** Functions that run before a call has its effect and its answer, by the name of the method. */
   readonly onCall = new Map<string, (path: string) => Promise<void> | void>();
-  /** The registered agent, with its sender and path. */
+  /** The registered agent: the bus name of its owner, and its path. */
   agent: { readonly owner: string; readonly path: string } | undefined;
   /** Calls that hang, in order. */
   readonly #hung: Message[] = [];
@@ -108,7 +108,7 @@ export class ScriptedBluez {
     return this.objects.get(pathOf(address))?.[DEVICE_INTERFACE] ?? {};
   }
 
-  /** Connects to the bus. Takes its name only when it is ready, as bluetoothd does. */
+  /** Connects to the bus. Takes BlueZ's name there only when it can answer calls, as bluetoothd does. */
   async start(): Promise<void> {
     const bus = sessionBus({ busAddress: this.#address, authMethods: ['EXTERNAL'] });
     bus.on('error', () => undefined);
@@ -179,9 +179,9 @@ export class ScriptedBluez {
   }
 
   /**
-   * Calls a method of the registered agent, as bluetoothd does. A test may pass `agent` for an agent that
-   * is gone, or `bus` for a call from another connection. Resolves with `done`, `no agent`, or the name of
-   * the error.
+   * Calls a method of the registered agent, as bluetoothd does. A test may pass `agent` to call an agent
+   * that is no longer registered, or `bus` to call from another connection. Resolves with `done`,
+   * `no agent`, or the name of the error.
    */
   async callAgent(
     [member, signature = '', ...body]: readonly [member: string, signature?: string, ...body: unknown[]],
@@ -208,6 +208,7 @@ export class ScriptedBluez {
 
   #answer(bus: MessageBus, message: Message): boolean {
     const { member, path } = message;
+    // dbus-next itself answers the calls of this interface.
     if (message.interface === 'org.freedesktop.DBus.Peer') return false;
     // Only `Set` has a third argument. Its second argument is the property.
     const [, property, value] = message.body as [string, string, Variant | undefined];
@@ -216,11 +217,8 @@ export class ScriptedBluez {
     const misbehaviour = this.misbehaviours.get(name) ?? this.misbehaviours.get(member);
     const hasRightType = value === undefined || value.signature === signatureOf(property, value.value);
     const isKnownMethod = METHODS[member] === `${message.interface} ${message.signature}`.trim();
-    if (misbehaviour === 'hang') {
-      this.#hung.push(message);
-      return true;
-    }
-    if (misbehaviour !== undefined) this.#refuse(bus, message, misbehaviour.error, misbehaviour.text);
+    if (misbehaviour === 'hang') this.#hung.push(message);
+    else if (misbehaviour !== undefined) this.#refuse(bus, message, misbehaviour.error, misbehaviour.text);
     else if (isKnownMethod && hasRightType) void this.#carryOut(bus, message, path).catch(() => undefined);
     else this.#refuse(bus, message, 'org.freedesktop.DBus.Error.UnknownMethod');
     return true;
@@ -263,6 +261,7 @@ export class ScriptedBluez {
       RemoveDevice: () => this.remove(String(body[0])),
       Pair: () => {
         this.change(path, DEVICE_INTERFACE, { Paired: true, Bonded: true });
+        // BlueZ learns what a device offers only after it has paired.
         this.change(path, DEVICE_INTERFACE, { UUIDs: [A2DP_SOURCE] });
       },
       Connect: () => this.change(path, DEVICE_INTERFACE, { Connected: true }),

@@ -1,6 +1,7 @@
 // Changes that BlueZ does not announce: the backend must publish them, and begin the idle time.
 
 import assert from 'node:assert/strict';
+import { Deferred } from '../../deferred.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
@@ -43,10 +44,10 @@ test('pairing mode that can be neither begun again nor ended in BlueZ is publish
   const { bluez, recorder, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
   refuseToHideAdapter(bluez);
-  bluez.misbehaviours.set('Set DiscoverableTimeout=60', FAILED);
+  bluez.misbehaviours.set(`Set DiscoverableTimeout=${BLUETOOTH_SETTINGS.pairingTimeout}`, FAILED);
   await sendCommand({ do: 'pairing_mode' }, 'refused');
   await until('pairing mode is over', () => recorder.record?.pairing_active === false);
-  assert.equal(recorder.record?.discoverable, true);
+  assert.equal(recorder.record?.discoverable, true, 'BlueZ leaves the adapter visible');
 });
 
 test('pairing mode whose time is over is published as over, even if BlueZ leaves the adapter visible', async (t) => {
@@ -55,7 +56,7 @@ test('pairing mode whose time is over is published as over, even if BlueZ leaves
   refuseToHideAdapter(bluez);
   clock.advance(PAIRING_MS);
   await until('pairing mode is over', () => recorder.record?.pairing_active === false);
-  assert.equal(recorder.record?.discoverable, true);
+  assert.equal(recorder.record?.discoverable, true, 'BlueZ leaves the adapter visible');
 });
 
 test('a connection that fails begins the idle time anew', async (t) => {
@@ -70,14 +71,11 @@ test('a connection that fails begins the idle time anew', async (t) => {
   await until('the adapter is off', () => recorder.record?.powered === false);
 });
 
-test('a connection that fails after its client was answered begins the idle time', async (t) => {
+test('a connection that fails after the client was answered begins the idle time', async (t) => {
   const { bluez, recorder, backend, clock } = await startBackend(t, IDLING, withPhone);
-  let fail = (): void => undefined;
-  const failed = new Promise<void>((resolve) => {
-    fail = resolve;
-  });
+  const failure = new Deferred<void>();
   bluez.onCall.set('Connect', async () => {
-    await failed;
+    await failure.promise;
     // BlueZ then answers `Connect` with an error, but announces no removal of the device.
     bluez.objects.delete(pathOf(PHONE));
   });
@@ -86,7 +84,7 @@ test('a connection that fails after its client was answered begins the idle time
   clock.advance(PAST_ANSWER_MS);
   assert.equal(faultOf(await connecting), 'none');
 
-  fail();
+  failure.resolve();
   await until('the failure is published', () => recorder.published.includes('put bluetooth.outcome'));
   clock.advance(IDLE_MS);
   await until('the adapter is off', () => recorder.record?.powered === false);
@@ -112,12 +110,12 @@ test('an adapter that could not be switched off is switched off after another id
   clock.advance(IDLE_MS);
   await until('BlueZ has refused to switch the adapter off', () => bluez.calls.includes('Set Powered=false'));
   await sendCommand({ do: 'disconnect', address: PHONE });
-  const isOffInLog = (line: string) => line.includes('is switched off: nobody used it');
+  const isSwitchOffLine = (line: string) => line.includes('is switched off: nobody used it');
   assert.ok(recorder.logs.some((line) => line.includes('could not be switched off')));
-  assert.ok(!recorder.logs.some(isOffInLog), 'the log says nothing untrue');
+  assert.ok(!recorder.logs.some(isSwitchOffLine), 'the log does not report that the adapter is off');
 
   bluez.misbehaviours.clear();
   clock.advance(IDLE_MS);
   await until('the adapter is off', () => recorder.record?.powered === false);
-  await until('the log says so', () => recorder.logs.some(isOffInLog));
+  await until('the log reports that the adapter is off', () => recorder.logs.some(isSwitchOffLine));
 });

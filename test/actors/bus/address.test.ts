@@ -1,21 +1,22 @@
-// Tests bus addresses in every spelling that an environment may hold.
+// Tests bus addresses in every spelling that an environment may have.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemBusPaths, userBusPaths } from '../../../src/actors/bus/address.js';
 import type { Variables } from '../../../src/host/user-directories.js';
 
-/** The paths, or why there are none. */
-type Row = readonly [env: Variables, paths: readonly string[] | RegExp];
+/** The expected paths, or the pattern of the expected refusal. */
+type Row = readonly [env: Variables, expected: readonly string[] | RegExp];
 
 /** Makes a test of each row, for the user with the id 1000. */
 function testRows(find: typeof userBusPaths, rows: readonly Row[]): void {
-  for (const [env, paths] of rows) {
-    const verb = paths instanceof RegExp ? 'refuses' : 'accepts';
+  for (const [env, expected] of rows) {
+    const verb = expected instanceof RegExp ? 'refuses' : 'accepts';
     test(`${find.name} ${verb} the environment ${JSON.stringify(env)}`, () => {
       const found = find(env, 1000);
-      if (paths instanceof RegExp) assert.match(found.ok ? 'the address is accepted' : found.error, paths);
-      else assert.deepEqual(found, { ok: true, value: paths });
+      const outcome = found.ok ? 'the address is accepted' : found.error;
+      if (expected instanceof RegExp) assert.match(outcome, expected);
+      else assert.deepEqual(found, { ok: true, value: expected });
     });
   }
 }

@@ -48,7 +48,7 @@ test('an error of the peer is returned, not thrown', async (t) => {
   assert.equal(nameOwner.error.name, 'org.freedesktop.DBus.Error.NameHasNoOwner');
 
   const started = await link.call(SYSTEMD_METHODS.startUnit, ['x.service', 'replace']);
-  assert.ok(!started.ok && started.error.kind === 'dbus', 'a systemd is on this bus');
+  assert.ok(!started.ok && started.error.kind === 'dbus', 'without a systemd on this bus, the call fails');
 
   const watched = await link.watch({ sender: BUS_NAME, path: 'no path' });
   assert.ok(!watched.ok && watched.error.kind === 'dbus');
@@ -85,7 +85,7 @@ for (const killSignal of ['SIGKILL', 'SIGTERM'] as const) {
 
     const outcome = await pending;
     await killed;
-    const down = await owner.waitForNote(/^down/);
+    const downIndex = await owner.waitForNote(/^down/);
     // With SIGTERM the bus may still answer the call.
     assert.ok(outcome.ok || outcome.error.kind === 'closed');
     if (killSignal === 'SIGKILL') assert.equal(outcome.ok, false);
@@ -94,13 +94,16 @@ for (const killSignal of ['SIGKILL', 'SIGTERM'] as const) {
     // A bus that was killed leaves the file of its socket behind.
     rmSync(bus.path, { force: true });
     await bus.start();
-    await owner.waitForNote(/^up/, down);
+    await owner.waitForNote(/^up/, downIndex);
     assert.equal((await askNameOwner()).ok, true);
   });
 }
 
 const LENGTH_OF_5_MIB = Buffer.from([0, 0, 0x50, 0]);
-/** Signals that a bus forwards between any two peers, although the daemon cannot read them. */
+/**
+ * Signals that a bus forwards between any two peers, although the daemon cannot read them. 5 MiB is more
+ * than `messageMaxBytes` of `BOUNDS`.
+ */
 const UNREADABLE: readonly (readonly [what: string, signature: string, body: Buffer])[] = [
   ['a file descriptor that is not there', 'h', Buffer.alloc(4)],
   // These bytes are the signature `h` with its length and its end, a byte of padding, and the number 0.
@@ -109,7 +112,7 @@ const UNREADABLE: readonly (readonly [what: string, signature: string, body: Buf
 ];
 
 for (const [what, signature, body] of UNREADABLE) {
-  test(`a signal of another peer with ${what} is dropped, and nothing else is`, async (t) => {
+  test(`a signal of another peer with ${what} is dropped, and the next signal arrives`, async (t) => {
     const bus = await privateBus(t);
     const owner = new NotingOwner();
     const bounds = { ...BOUNDS, connectDeadlineMs: 5_000 };
@@ -153,7 +156,7 @@ for (const [what, signature, body] of UNREADABLE) {
   });
 }
 
-test('another program that calls the daemon over the bus gets no answer', async (t) => {
+test('another program that calls an actor over the bus gets no answer if the actor takes no calls', async (t) => {
   const { busctl, askNameOwner } = await startConnectedBus(t);
   const { stdout: names } = await busctl('list', '--unique', '--no-legend');
   const rows = names.split('\n').map((line) => line.split(/\s+/));

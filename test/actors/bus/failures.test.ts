@@ -19,7 +19,7 @@ const NEVER_MS = 2 ** 31 - 1;
 
 type Options = ConstructorParameters<typeof Bus<'units'>>[1];
 
-function options(...paths: readonly string[]) {
+function optionsFor(...paths: readonly string[]) {
   return {
     paths: () => ({ ok: true, value: paths }) as const,
     backoffMs: (attempt: number) => (attempt === 0 ? 0 : 20),
@@ -43,18 +43,19 @@ async function startConnectedBus(
   more: Partial<Options> = {},
 ) {
   const bus = await scriptedBus(scriptOf, t);
-  const { owner, link } = startBus(t, { ...options(bus.path), ...more });
+  const { owner, link } = startBus(t, { ...optionsFor(bus.path), ...more });
   await owner.waitForNote(/^up/);
   return { bus, owner, link };
 }
 
 const callGetNameOwner = (link: Bus<'units'>) => link.call(BUS_METHODS.getNameOwner, ['a.b']);
-const ANSWER = { ok: true, value: ':1.9' };
+/** The owner of every name on a scripted bus. */
+const NAME_OWNER = ':1.9';
+const ANSWER = { ok: true, value: NAME_OWNER };
 const CLOSED = { ok: false, error: { kind: 'closed' } };
-/** The reply to GetNameOwner. */
-const ownerReply = (serial: number) => reply(serial, 's', ':1.9');
+const ownerReply = (serial: number) => reply(serial, 's', NAME_OWNER);
 
-/** A bus that answers GetNameOwner with `:1.9`, and everything else with an empty reply. */
+/** A bus that answers GetNameOwner with `NAME_OWNER`, and everything else with an empty reply. */
 const HONEST: Script = {
   call: (socket, { serial, text: received }) => {
     socket.write(received.includes('GetNameOwner') ? ownerReply(serial) : reply(serial));
@@ -75,12 +76,12 @@ const FAILING_GREETINGS: readonly (readonly [what: string, script: Script, reaso
 for (const [what, script, reason] of FAILING_GREETINGS) {
   test(`the connection to a bus that ${what} is closed, and tried again`, async (t) => {
     const bus = await scriptedBus((connection) => (connection === 1 ? script : HONEST), t);
-    const { owner, link } = startBus(t, options(bus.path));
+    const { owner, link } = startBus(t, optionsFor(bus.path));
 
-    const down = await owner.waitForNote(/^down/);
-    assert.match(owner.notes[down] ?? '', reason);
+    const downIndex = await owner.waitForNote(/^down/);
+    assert.match(owner.notes[downIndex] ?? '', reason);
 
-    await owner.waitForNote(/^up/, down);
+    await owner.waitForNote(/^up/, downIndex);
     assert.deepEqual(await callGetNameOwner(link), ANSWER);
   });
 }
@@ -94,7 +95,7 @@ test('a missing socket is reported once as the reason, and the bus is tried agai
   // The first attempt has the number 0, so five attempts have failed when attempt 5 is scheduled.
   const fiveFailures = once(attempts, 'attempt 5');
 
-  const { owner, link } = startBus(t, { ...options(join(temporaryFolder(t), 'bus')), backoffMs });
+  const { owner, link } = startBus(t, { ...optionsFor(join(temporaryFolder(t), 'bus')), backoffMs });
   await owner.waitForNote(/^down: .*ENOENT/);
   await fiveFailures;
 
@@ -154,19 +155,20 @@ for (const [where, bytes] of Object.entries(STOPS)) {
     );
 
     assert.deepEqual(await callGetNameOwner(link), CLOSED);
-    const down = await owner.waitForNote(/^down: a message did not end within 1000 ms/);
-    await owner.waitForNote(/^up/, down);
+    const downIndex = await owner.waitForNote(/^down: a message did not end within 1000 ms/);
+    await owner.waitForNote(/^up/, downIndex);
     assert.deepEqual(await callGetNameOwner(link), ANSWER);
   });
 }
 
 test('a connection on which a message pauses, but is completed, stays open', async (t) => {
+  const firstPartBytes = 20;
   let complete: () => void = () => assert.fail('no message was begun');
   const pausing: Script = {
     call: (socket, { serial }) => {
       const message = ownerReply(serial);
-      socket.write(message.subarray(0, 20));
-      complete = () => socket.write(message.subarray(20));
+      socket.write(message.subarray(0, firstPartBytes));
+      complete = () => socket.write(message.subarray(firstPartBytes));
     },
   };
 
@@ -192,10 +194,10 @@ test('a message that makes dbus-next throw does not delay the answer behind it, 
   assert.deepEqual(owner.notes, ['up']);
 });
 
-test('the compiler and the class Bus refuse a method that changes something on the system bus, and nothing is sent', async (t) => {
+test('on the system bus, the compiler and the class Bus refuse a method that changes something, and nothing is sent', async (t) => {
   const bus = await scriptedBus(() => HONEST, t);
   const owner = new NotingOwner();
-  const link = new Bus('none', options(bus.path), owner);
+  const link = new Bus('none', optionsFor(bus.path), owner);
   t.after(() => link.stop());
   await owner.waitForNote(/^up/);
 
@@ -207,14 +209,14 @@ test('the compiler and the class Bus refuse a method that changes something on t
 
 test('if the actor that owns a bus fails when the bus is up, the connection is closed, and another one is made', async (t) => {
   const bus = await scriptedBus(() => HONEST, t);
-  const { owner } = startBus(t, options(bus.path));
+  const { owner } = startBus(t, optionsFor(bus.path));
   owner.onUp = () => {
     owner.onUp = () => Promise.resolve();
     return Promise.reject(new Error('the first read failed'));
   };
 
-  const down = await owner.waitForNote(/^down: the first read failed/);
-  await owner.waitForNote(/^up/, down);
+  const downIndex = await owner.waitForNote(/^down: the first read failed/);
+  await owner.waitForNote(/^up/, downIndex);
   assert.equal(bus.connections(), 2);
 });
 
@@ -223,7 +225,7 @@ test('a signal whose handler throws ends the connection, but not the thread', as
     call: (socket, received) => {
       HONEST.call?.(socket, received);
       const addsMatchRule = received.text.includes('Bad');
-      if (addsMatchRule) socket.write(signal(':1.9', 'a.b', 'Bad'));
+      if (addsMatchRule) socket.write(signal(NAME_OWNER, 'a.b', 'Bad'));
     },
   }));
 
@@ -232,12 +234,11 @@ test('a signal whose handler throws ends the connection, but not the thread', as
   };
 
   await link.watch({ sender: SYSTEMD_NAME, member: 'Bad' });
-  const down = await owner.waitForNote(/^down: a signal could not be handled: a bug/);
-  await owner.waitForNote(/^up/, down);
+  const downIndex = await owner.waitForNote(/^down: a signal could not be handled: a bug/);
+  await owner.waitForNote(/^up/, downIndex);
 });
 
 test('only signals of the owner of a watched name arrive, also when the owner changes', async (t) => {
-  const OLD_OWNER = ':1.9';
   const NEW_OWNER = ':1.10';
   const STRANGER = ':1.66';
   const { owner, link } = await startConnectedBus(t, () => ({
@@ -248,10 +249,10 @@ test('only signals of the owner of a watched name arrive, also when the owner ch
       // The signals follow the match rule for `Genuine`. The rule for changes of the owner comes before it.
       if (!addsMatchRule || isAboutOwner) return;
       socket.write(signal(STRANGER, 'a.b', 'Forged'));
-      socket.write(signal(OLD_OWNER, 'a.b', 'Genuine'));
-      const change = [SYSTEMD_NAME, OLD_OWNER, NEW_OWNER] as const;
+      socket.write(signal(NAME_OWNER, 'a.b', 'Genuine'));
+      const change = [SYSTEMD_NAME, NAME_OWNER, NEW_OWNER] as const;
       socket.write(signal(BUS_NAME, BUS_NAME, 'NameOwnerChanged', 'sss', ...change));
-      socket.write(signal(OLD_OWNER, 'a.b', 'Late'));
+      socket.write(signal(NAME_OWNER, 'a.b', 'Late'));
       socket.write(signal(NEW_OWNER, 'a.b', 'New'));
     },
   }));
@@ -269,7 +270,7 @@ test('only signals of the owner of a watched name arrive, also when the owner ch
 
 test('an object of the class Bus that is stopped before it is connected reports nothing', async (t) => {
   const bus = await scriptedBus(() => ({ greet: () => undefined }), t);
-  const { owner, link } = startBus(t, options(bus.path));
+  const { owner, link } = startBus(t, optionsFor(bus.path));
   while (bus.connections() === 0) await new Promise((resolve) => setImmediate(resolve));
 
   link.stop();
@@ -277,19 +278,22 @@ test('an object of the class Bus that is stopped before it is connected reports 
   assert.deepEqual(owner.notes, []);
 });
 
+const PENDING_MAX_CALLS = 256;
+const REFUSED_CALLS = 44;
+
 test('at most 256 calls wait for an answer, and further calls are refused', async (t) => {
   const { link } = await startConnectedBus(t, () => ({ call: () => undefined }));
 
-  const calls = Array.from({ length: 300 }, () => callGetNameOwner(link));
+  const calls = Array.from({ length: PENDING_MAX_CALLS + REFUSED_CALLS }, () => callGetNameOwner(link));
   const kinds = (await Promise.all(calls)).map((outcome) => (outcome.ok ? 'ok' : outcome.error.kind));
 
-  assert.equal(kinds.filter((kind) => kind === 'timeout').length, 256);
-  assert.equal(kinds.filter((kind) => kind === 'local').length, 44);
+  assert.equal(kinds.filter((kind) => kind === 'timeout').length, PENDING_MAX_CALLS);
+  assert.equal(kinds.filter((kind) => kind === 'local').length, REFUSED_CALLS);
 });
 
 test('the second of two addresses is tried when the first has no socket', async (t) => {
   const bus = await scriptedBus(() => HONEST, t);
-  const { owner } = startBus(t, options(`${bus.path}-absent`, bus.path));
+  const { owner } = startBus(t, optionsFor(`${bus.path}-absent`, bus.path));
   await owner.waitForNote(/^up/);
   assert.deepEqual(owner.notes, ['up']);
 });

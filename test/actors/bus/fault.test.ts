@@ -59,14 +59,15 @@ for (const [error, isAbsent] of ABSENCES) {
     assert.equal(isAbsence(error), isAbsent));
 }
 
-test('an actor may choose a fault for the name of an error, and one fault for all names that neither the actor nor fault.ts lists', () => {
-  const overrides = { byName: { 'a.Mine': 'in-progress' }, otherwise: 'unavailable' } as const;
-  const errors = [
-    dbusError('a.Mine'),
-    dbusError('a.Other'),
-    standardError('TimedOut'),
-    { kind: 'timeout' } as const,
-  ];
-  const codes = errors.map((error) => busFault(error, 'It failed', overrides).error.fault);
-  assert.deepEqual(codes, ['in-progress', 'unavailable', 'timeout', 'timeout']);
+const OVERRIDES = { byName: { 'a.Mine': 'in-progress' }, otherwise: 'unavailable' } as const;
+const FAULTS_WITH_OVERRIDES: readonly (readonly [error: BusError, fault: FaultCode])[] = [
+  [dbusError('a.Mine'), 'in-progress'],
+  [dbusError('a.Other'), 'unavailable'],
+  [standardError('TimedOut'), 'timeout'],
+  [{ kind: 'timeout' }, 'timeout'],
+];
+
+test('an actor may choose a fault for the name of an error, and another one for all names without a fault', () => {
+  for (const [error, fault] of FAULTS_WITH_OVERRIDES)
+    assert.equal(busFault(error, 'It failed', OVERRIDES).error.fault, fault, JSON.stringify(error));
 });

@@ -17,6 +17,7 @@ export class PrivateBus {
     this.#dataHome = dataHome;
   }
 
+  /** Stands in for `userBusPaths` and `systemBusPaths` (src/actors/bus/address.ts). */
   readonly paths = () => ({ ok: true, value: [this.path] }) as const;
 
   async start(): Promise<void> {
@@ -25,6 +26,7 @@ export class PrivateBus {
     const env = { ...process.env, ...(dataHome !== undefined && { XDG_DATA_HOME: dataHome }) };
     const child = spawn('dbus-daemon', args, { stdio: ['ignore', 'pipe', 'ignore'], env });
     this.#child = child;
+    // The dbus-daemon prints its address when it accepts connections.
     await once(child.stdout, 'data');
   }
 
@@ -32,6 +34,7 @@ export class PrivateBus {
     this.#child?.kill(signal);
   }
 
+  /** Resolves when the dbus-daemon has ended, which the signal must cause. */
   async kill(signal: NodeJS.Signals): Promise<void> {
     const child = this.#child;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;

@@ -52,6 +52,12 @@ const SERIAL = 1;
 /** The part of a message before its header fields. */
 const FIXED_HEADER_BYTES = 16;
 
+/** The last line before the first message (D-Bus Specification, "Authentication Protocol"). */
+const BEGIN_LINE = 'BEGIN\r\n';
+
+/** The body begins at a multiple of 8 bytes. */
+const paddedLength = (lengthBytes: number): number => Math.ceil(lengthBytes / 8) * 8;
+
 /** The bytes of a message: header, padding and body. */
 export function messageBytes(type: number, fields: readonly Field[], body: Buffer = Buffer.alloc(0)): Buffer {
   const variants = fields.map(([code, valueType, value]) => [code, [valueType, value]]);
@@ -64,9 +70,8 @@ export function messageBytes(type: number, fields: readonly Field[], body: Buffe
     SERIAL,
     variants,
   ]);
-  // The body begins at a multiple of 8 bytes: a head of 20 bytes gets 4 bytes of padding.
-  const paddingBytes = -head.length & 7;
-  return Buffer.concat([head, Buffer.alloc(paddingBytes), body]);
+  const padding = Buffer.alloc(paddedLength(head.length) - head.length);
+  return Buffer.concat([head, padding, body]);
 }
 
 function message(type: number, fields: readonly Field[], signature: string, values: readonly Value[]) {
@@ -98,7 +103,10 @@ export function signal(sender: string, iface: string, member: string, signature 
   return message(SIGNAL, fields, signature, values);
 }
 
-/** A call that the bus has received. `text` is its bytes: a script can search them for a method's name. */
+/**
+ * A call that the bus has received. `text` has one character for each byte of the message, so that a script
+ * can search it for a method's name.
+ */
 export interface ReceivedCall {
   readonly serial: number;
   readonly text: string;
@@ -131,6 +139,7 @@ export class ScriptedBus {
     });
   }
 
+  /** The option `paths` of a `Bus` that connects to this bus. */
   readonly paths = () => ({ ok: true, value: [this.path] }) as const;
 
   /** The number of connections so far, with those that have ended. */
@@ -174,11 +183,12 @@ function serve(socket: Socket, script: Script, received: ReceivedCall[]): void {
   socket.on('data', (chunk) => {
     unread = Buffer.concat([unread, chunk]);
     if (!isGreeted) {
+      // The client sends AUTH, waits for OK, and then sends BEGIN.
       if (unread.includes('AUTH') && !unread.includes('BEGIN')) socket.write('OK 0123456789abcdef\r\n');
-      const begin = unread.indexOf('BEGIN\r\n');
+      const begin = unread.indexOf(BEGIN_LINE);
       if (begin < 0) return;
       isGreeted = true;
-      unread = unread.subarray(begin + 7);
+      unread = unread.subarray(begin + BEGIN_LINE.length);
     }
     for (let length = messageLength(unread); length > 0; length = messageLength(unread)) {
       const call = { serial: unread.readUInt32LE(8), text: unread.toString('latin1', 0, length) };
@@ -202,8 +212,6 @@ function messageLength(bytes: Buffer): number {
   if (bytes.length < FIXED_HEADER_BYTES) return 0;
   const bodyBytes = bytes.readUInt32LE(4);
   const fieldBytes = bytes.readUInt32LE(12);
-  // The header fields are padded, because the body begins at a multiple of 8 bytes.
-  const paddedFieldBytes = Math.ceil(fieldBytes / 8) * 8;
-  const length = FIXED_HEADER_BYTES + paddedFieldBytes + bodyBytes;
+  const length = FIXED_HEADER_BYTES + paddedLength(fieldBytes) + bodyBytes;
   return bytes.length < length ? 0 : length;
 }

@@ -9,7 +9,9 @@ import { type ConfiguredNode, ConfiguredNodes } from '../../../src/actors/discov
 import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
 
-const MINUTE_MS = 60_000;
+/** The time between two rounds of requests (`PAUSE_MS` of configured-nodes.ts). */
+const PAUSE_MS = 60_000;
+/** The time in which a node must answer (`ANSWER_MAX_MS` of node-request.ts). */
 const DEADLINE_MS = 5_000;
 
 async function startHttpServer(t: TestContext, answer: RequestListener): Promise<string> {
@@ -30,8 +32,11 @@ class NodesUnderTest {
     const nodes = new ConfiguredNodes({
       urls,
       clock: this.clock,
-      log: (level, message, fields) =>
-        void this.logs.push(`${level}: ${message} ${fields?.['reason'] ?? ''}`),
+      log: (level, message, fields) => {
+        const reason = fields?.['reason'];
+        const ending = reason === undefined ? '' : `: ${reason}`;
+        this.logs.push(`${level}: ${message}${ending}`);
+      },
       onChange: (all) => {
         this.#all = all;
       },
@@ -65,20 +70,20 @@ test('a node that stops answering is not reachable until it answers again, and k
   assert.deepEqual(nodes.first.answer, answer);
 
   isAnswering = false;
-  await until('the next round is set', () => nodes.clock.timers === 1);
-  nodes.clock.advance(MINUTE_MS);
+  await until('the timer of the next round is set', () => nodes.clock.timers === 1);
+  nodes.clock.advance(PAUSE_MS);
   await until('the node is not reachable', () => nodes.first.isReachable === false);
   assert.deepEqual(nodes.first.answer, answer);
 
   isAnswering = true;
-  await until('the next round is set', () => nodes.clock.timers === 1);
-  nodes.clock.advance(MINUTE_MS);
+  await until('the timer of the next round is set', () => nodes.clock.timers === 1);
+  nodes.clock.advance(PAUSE_MS);
   await until('the node is reachable again', () => nodes.first.isReachable);
   assert.deepEqual(paths, ['/server', '/server', '/server']);
   assert.deepEqual(nodes.logs, [
-    'info: a node of discovery.nodes answers ',
-    'warn: a node of discovery.nodes does not answer GET /server was answered with 503',
-    'info: a node of discovery.nodes answers ',
+    'info: a node of discovery.nodes answers',
+    'warn: a node of discovery.nodes does not answer: GET /server was answered with 503',
+    'info: a node of discovery.nodes answers',
   ]);
 });
 
@@ -132,7 +137,7 @@ test('a node that hangs delays no other node, and is not reachable after the dea
   await until('the other node has answered', () => nodes.all[1]?.isReachable);
   await until('the request hangs', () => hungRequests === 1);
   nodes.clock.advance(DEADLINE_MS);
-  await until('the node is not reachable', () => nodes.all[0]?.isReachable === false);
+  await until('the node that hangs is not reachable', () => nodes.all[0]?.isReachable === false);
   assert.match(nodes.logs.at(-1) ?? '', /no answer within 5 s/);
 });
 
@@ -144,7 +149,7 @@ test('ConfiguredNodes.stop leaves no timer that would begin another round of req
     isReachable = node?.isReachable === true;
   };
   const configuredNodes = new ConfiguredNodes({ urls: [url], clock, log: () => undefined, onChange });
-  await until('the next round is set', () => isReachable && clock.timers === 1);
+  await until('the timer of the next round is set', () => isReachable && clock.timers === 1);
   await configuredNodes.stop();
   assert.equal(clock.timers, 0);
 });

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { Discovery } from '../../../src/actors/discovery/bridge.js';
 import type { NetworkInterfaces } from '../../../src/actors/discovery/places.js';
 import { systemClock } from '../../../src/host/clock.js';
-import { AVAHI_BROWSER, AVAHI_RESOLVER, LOCAL_FLAG } from '../../../src/protocol/dbus/avahi.js';
+import { AVAHI_BROWSER, AVAHI_RESOLVER, LOCAL_FLAG, PROTOCOLS } from '../../../src/protocol/dbus/avahi.js';
 import { put } from '../../gateway/scripted-backends.js';
 import { until } from '../../until.js';
 import {
@@ -22,11 +22,15 @@ import { Recorder } from '../recorder.js';
 
 const AVAHI = ':1.9';
 /** The path that `signal` of scripted-bus.ts gives to every signal. */
-const SIGNALS_AT = '/some/where';
+const SIGNAL_PATH = '/some/where';
 /** The state of an avahi-daemon that can announce services. */
 const RUNNING = 2;
 const ADDRESS = { address: '192.0.2.1', family: 'IPv4' } as const;
-const INTERFACES: NetworkInterfaces = [{ name: 'eth0', index: 2, addresses: [ADDRESS] }];
+const ETH0_INDEX = 2;
+const INTERFACES: NetworkInterfaces = [{ name: 'eth0', index: ETH0_INDEX, addresses: [ADDRESS] }];
+const EVERY_IPV4 = '0.0.0.0';
+/** A node that is served only here announces nothing. It finds other nodes all the same. */
+const LOOPBACK = '127.0.0.1';
 
 type SpecialAnswer = (socket: Socket, received: ReceivedCall) => boolean;
 
@@ -72,7 +76,7 @@ test('if avahi-daemon refuses each name of a service, 32 names are tried before 
     socket.write(errorReply(serial, 'org.freedesktop.Avahi.CollisionError', 'taken'));
     return true;
   });
-  const { recorder } = startDiscovery(t, bus, '0.0.0.0');
+  const { recorder } = startDiscovery(t, bus, EVERY_IPV4);
   await until('the bridge has given up once', () => recorder.state !== '');
 
   assert.match(recorder.state, /^connecting: avahi-daemon: .*32 names are all in use/);
@@ -82,6 +86,7 @@ test('if avahi-daemon refuses each name of a service, 32 names are tried before 
 
 /** A bus whose avahi-daemon leaves the first call of `member` open until `refuse` refuses it. */
 async function startRefusingOnce(t: TestContext, member: string) {
+  // There is one at most.
   const firstCalls: { readonly socket: Socket; readonly serial: number }[] = [];
   const bus = await startAvahi(t, (socket, { serial, text }) => {
     const isFirst = firstCalls.length === 0 && text.includes(member);
@@ -98,20 +103,20 @@ async function startRefusingOnce(t: TestContext, member: string) {
 
 test('if a change comes while a step of an announcement fails, the announcement is made again', async (t) => {
   const { bus, countCalls, refuse } = await startRefusingOnce(t, 'AddService');
-  const { serve } = startDiscovery(t, bus, '0.0.0.0');
-  await until('the service is added', () => countCalls('AddService') === 1);
+  const { serve } = startDiscovery(t, bus, EVERY_IPV4);
+  await until('the service is being added', () => countCalls('AddService') === 1);
 
   serve();
   refuse();
   await until('the service is announced', () => countCalls('Commit') === 1);
   assert.equal(countCalls('AddService'), 2);
-  assert.equal(countCalls('Free'), 1, 'the group without a service is gone');
+  assert.equal(countCalls('Free'), 1, 'the entry group without a service is freed');
 });
 
 test('if a change comes while a withdrawal fails, the announcement is withdrawn in the next round', async (t) => {
   const { bus, countCalls, refuse } = await startRefusingOnce(t, 'Free');
   let interfaces = INTERFACES;
-  const { recorder, serve } = startDiscovery(t, bus, '192.0.2.1', () => interfaces);
+  const { recorder, serve } = startDiscovery(t, bus, ADDRESS.address, () => interfaces);
   await until('the service is announced', () => countCalls('Commit') === 1);
 
   interfaces = [];
@@ -127,7 +132,7 @@ test('interfaces that cannot be read, because no descriptor is free, are read ag
   const bus = await startAvahi(t);
   let hasDescriptors = false;
   let readings = 0;
-  const { recorder, serve } = startDiscovery(t, bus, '0.0.0.0', () => {
+  const { recorder, serve } = startDiscovery(t, bus, EVERY_IPV4, () => {
     readings += 1;
     if (!hasDescriptors) throw new Error('EMFILE');
     return INTERFACES;
@@ -143,13 +148,17 @@ test('interfaces that cannot be read, because no descriptor is free, are read ag
   assert.deepEqual(recorder.logs, ['warn: the network interfaces cannot be read']);
 });
 
-const itemNewSignal = (name: string): Buffer =>
-  signal(AVAHI, AVAHI_BROWSER, 'ItemNew', 'iisssu', 2, 0, name, '_http._tcp', 'local', 0);
+const NO_FLAGS = 0;
+const serviceOf = (name: string) => [ETH0_INDEX, PROTOCOLS.IPv4, name, '_http._tcp', 'local'];
 
+const itemNewSignal = (name: string): Buffer =>
+  signal(AVAHI, AVAHI_BROWSER, 'ItemNew', 'iisssu', ...serviceOf(name), NO_FLAGS);
+
+/** `txt` has the pairs of the TXT record, such as `api=tonearm`. */
 function foundSignal(name: string, ...txt: readonly string[]): Buffer {
   const pairs = txt.map((pair) => [...Buffer.from(pair)]);
-  const service = [2, 0, name, '_http._tcp', 'local', `${name}.local`, 0, '192.0.2.7', 80, pairs, LOCAL_FLAG];
-  return signal(AVAHI, AVAHI_RESOLVER, 'Found', 'iissssisqaayu', ...service);
+  const values = [...serviceOf(name), `${name}.local`, PROTOCOLS.IPv4, '192.0.2.7', 80, pairs, LOCAL_FLAG];
+  return signal(AVAHI, AVAHI_RESOLVER, 'Found', 'iissssisqaayu', ...values);
 }
 
 /** The number of services that may be resolved at the same time (RESOLVERS_MAX in discovery/browser.ts). */
@@ -160,19 +169,20 @@ test('a service that is no node takes no place in the list; services beyond the 
   const bus = await startAvahi(t, (socket, { serial, text }) => {
     peer = socket;
     const isAttic = text.includes('ServiceResolverNew') && text.includes('attic');
+    if (!isAttic) return false;
     // The service is found before the path of its resolver is known. The resolver has the path of the
     // scripted signals, so that the signal `Failure` below comes from this resolver.
-    const foundFirst = Buffer.concat([foundSignal('attic', 'api=tonearm'), reply(serial, 'o', SIGNALS_AT)]);
-    if (isAttic) socket.write(foundFirst);
-    return isAttic;
+    socket.write(Buffer.concat([foundSignal('attic', 'api=tonearm'), reply(serial, 'o', SIGNAL_PATH)]));
+    return true;
   });
-  const { recorder } = startDiscovery(t, bus, '127.0.0.1');
+  const { recorder } = startDiscovery(t, bus, LOOPBACK);
   const isCalled = (member: string, name = '') =>
     bus.received.some(({ text }) => text.includes(member) && text.includes(name));
   await until('the browser is made', () => isCalled('ServiceBrowserNew'));
   for (let service = 1; service <= SERVICES_MAX; service += 1) {
     peer?.write(itemNewSignal(`other ${service}`));
-    // A call without an answer for 4 s ends the connection, so a busy machine gets a few at a time.
+    // If a call gets no answer for 4 s, the bridge ends the connection. So a busy machine gets only a few
+    // services at a time.
     if (service % 16 === 0)
       await until('these services have resolvers', () => isCalled('ServiceResolverNew', `other ${service}`));
   }
@@ -204,17 +214,21 @@ test('a resolver with an invalid path makes the bridge reconnect, and a refused 
   const bus = await startAvahi(t, (socket, { serial, text }) => {
     if (text.includes('ServiceBrowserNew')) {
       socket.write(reply(serial, 'o', '/browser'));
-      if (hasSentInvalidPath) return true;
-      for (const name of ['refused', 'invalid']) socket.write(itemNewSignal(name));
+      const names = hasSentInvalidPath ? [] : ['refused', 'invalid'];
+      for (const name of names) socket.write(itemNewSignal(name));
       return true;
     }
     if (!text.includes('ServiceResolverNew')) return false;
-    const isRefused = text.includes('refused');
-    if (!isRefused) hasSentInvalidPath = true;
-    socket.write(isRefused ? errorReply(serial, 'a.InvalidServiceName') : reply(serial, 's', 'no path'));
+    if (text.includes('refused')) {
+      socket.write(errorReply(serial, 'a.InvalidServiceName'));
+    } else {
+      hasSentInvalidPath = true;
+      // The reply has a text (`s`) in the place of a path (`o`).
+      socket.write(reply(serial, 's', 'no path'));
+    }
     return true;
   });
-  const { recorder } = startDiscovery(t, bus, '127.0.0.1');
+  const { recorder } = startDiscovery(t, bus, LOOPBACK);
   const browserCalls = () => bus.received.filter(({ text }) => text.includes('ServiceBrowserNew'));
   await until('the bridge browses again', () => browserCalls().length === 2);
   assert.equal(recorder.published.filter((line) => line.startsWith('connecting')).length, 1);

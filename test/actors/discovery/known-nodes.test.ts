@@ -11,7 +11,7 @@ import { Recorder } from '../recorder.js';
 
 const OWN_PORT = 8018;
 
-function createKnownNodes(isTrusting = true) {
+function createKnownNodes({ isTrusting = true } = {}) {
   const publish = new Recorder();
   const nodes = new KnownNodes({
     publish,
@@ -30,16 +30,17 @@ function createKnownNodes(isTrusting = true) {
 
 function sightingWith(name: string, address: string, port = 8018): Sighting {
   const service = { name, host: `${name}.local`, address, port };
-  return parseSighting(service, [Buffer.from('api=tonearm')], false) ?? assert.fail(name);
+  const isLocal = false;
+  return parseSighting(service, [Buffer.from('api=tonearm')], isLocal) ?? assert.fail(name);
 }
 
 /** A node that has answered from `address`; without `address`, a node that does not answer. */
-function configuredNode(url: string, address?: string, isOwnAddress = false): ConfiguredNode {
+function configuredNode(url: string, address?: string, { isOwnAddress = false } = {}): ConfiguredNode {
   const answer = address === undefined ? undefined : { api: 'tonearm' as const, address, isOwnAddress };
   return { url: new URL(url), answer, isReachable: answer !== undefined };
 }
 
-test('a node that is only configured has its address as its name and as its origin', () => {
+test('a node that is only configured is named by its address, with a port other than 8018, and has one origin', () => {
   const { nodes, list, origins } = createKnownNodes();
   nodes.setConfigured([
     configuredNode('http://10.8.0.3:8018', '10.8.0.3'),
@@ -99,11 +100,11 @@ test('a node that is configured by a name has the address that answered; a node 
   assert.deepEqual(origins(), ['http://10.8.0.4']);
 });
 
-test('a configured node that has an address of this node is this node itself only if it has the port of this node', () => {
+test('a configured node is this node itself if it has both an address and the port of this node', () => {
   const { nodes, list } = createKnownNodes();
   nodes.setConfigured([
-    configuredNode('http://10.8.0.3:8018', '10.8.0.3', true),
-    configuredNode('http://10.8.0.3', '10.8.0.3', true),
+    configuredNode('http://10.8.0.3:8018', '10.8.0.3', { isOwnAddress: true }),
+    configuredNode('http://10.8.0.3', '10.8.0.3', { isOwnAddress: true }),
   ]);
   assert.deepEqual(
     list().map(({ self }) => self),
@@ -113,7 +114,8 @@ test('a configured node that has an address of this node is this node itself onl
 
 test('a stranger that announces the name of a configured node does not replace that node', () => {
   const { nodes, list } = createKnownNodes();
-  nodes.setSightings([sightingWith('10.8.0.3', '192.168.1.66')]);
+  const stranger = sightingWith('10.8.0.3', '192.168.1.66');
+  nodes.setSightings([stranger]);
   nodes.setConfigured([configuredNode('http://10.8.0.3:8018')]);
   assert.deepEqual(
     list().map(({ host }) => host),
@@ -122,7 +124,7 @@ test('a stranger that announces the name of a configured node does not replace t
 });
 
 test('without trust no origin is published; with trust an origin is dropped together with its node', () => {
-  const untrusting = createKnownNodes(false);
+  const untrusting = createKnownNodes({ isTrusting: false });
   untrusting.nodes.setConfigured([configuredNode('http://10.8.0.3:8018')]);
   assert.deepEqual([untrusting.list().length, untrusting.origins()], [1, []]);
 
@@ -131,6 +133,7 @@ test('without trust no origin is published; with trust an origin is dropped toge
   assert.deepEqual(origins(), ['http://192.168.1.7:8018', 'http://attic.local:8018']);
 
   nodes.setSightings([sightingWith('attic', '192.168.1.9')]);
+  // The recorder lists a new origin last.
   assert.deepEqual(origins(), ['http://attic.local:8018', 'http://192.168.1.9:8018']);
   nodes.setSightings([]);
   assert.deepEqual([list(), origins()], [[], []]);

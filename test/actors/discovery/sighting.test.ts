@@ -9,12 +9,14 @@ const SERVICE = { name: 'attic', host: 'attic.local', address: '192.0.2.7', port
 
 function sightedAs(txt: readonly string[], changes: Partial<typeof SERVICE> = {}): Sighting | undefined {
   const pairs = txt.map((pair) => Buffer.from(pair));
-  return parseSighting({ ...SERVICE, ...changes }, pairs, false);
+  const isLocal = false;
+  return parseSighting({ ...SERVICE, ...changes }, pairs, isLocal);
 }
 
 test('a service is a node only if its TXT record, port and host are right', () => {
   const wrongRecords = [['api=printer'], [], ['xapi=tonearm'], ['api']];
   for (const txt of wrongRecords) assert.equal(sightedAs(txt), undefined, `${txt}`);
+  // Keys may have capitals. If a key occurs twice, its first pair counts (RFC 6763, 6.4).
   assert.equal(sightedAs(['API=tonearm', 'api=odio-api'])?.api, 'tonearm');
   assert.equal(sightedAs(['api=tonearm'], { port: 0 }), undefined);
 

@@ -1,5 +1,5 @@
-// Which origins of pages are trusted because of a node (docs/http-api.md, "The house"). The node was
-// announced, honestly or not, or is configured.
+// Tests which origins of pages are trusted because of a node (docs/http-api.md, "The house"). The node was
+// announced, perhaps by a stranger, or it is configured.
 
 import assert from 'node:assert/strict';
 import { BlockList, isIP } from 'node:net';
@@ -88,6 +88,14 @@ function privateNetworks(): BlockList {
   return list;
 }
 
+/** `host` comes from a URL, which has an IPv6 address in brackets. */
+function isOfHouse(host: string, houseNetworks: BlockList): boolean {
+  const hostWithoutBrackets = host.replace(/^\[(.*)\]$/, '$1');
+  const family = isIP(hostWithoutBrackets);
+  if (family === 0) return host.endsWith('.local');
+  return houseNetworks.check(hostWithoutBrackets, family === 6 ? 'ipv6' : 'ipv4');
+}
+
 const ROUNDS = 2000;
 
 test('no announcement gives trust to a name of the web or to a public address', () => {
@@ -101,19 +109,13 @@ test('no announcement gives trust to a name of the web or to a public address', 
     const service = { name: 'x', host, address, port: 8018 };
     const isLocal = random.below(2) === 0;
     const sighting = parseSighting(service, [Buffer.from('api=tonearm')], isLocal);
-    const node = sighting && announcedNode([sighting], undefined);
+    const ownName = undefined;
+    const node = sighting && announcedNode([sighting], ownName);
     if (node === undefined) continue;
     for (const origin of trustedOrigins(node)) {
       trustedCount += 1;
       const { hostname, port } = new URL(origin);
-      // A URL has an IPv6 address in brackets, such as `[fd00::1]`.
-      const trustedHost = hostname.replace(/^\[(.*)\]$/, '$1');
-      const family = isIP(trustedHost);
-      const isOfHouse =
-        family === 0
-          ? hostname.endsWith('.local')
-          : houseNetworks.check(trustedHost, family === 6 ? 'ipv6' : 'ipv4');
-      assert.ok(isOfHouse, `${origin} of ${JSON.stringify(service)}`);
+      assert.ok(isOfHouse(hostname, houseNetworks), `${origin} of ${JSON.stringify(service)}`);
       assert.equal(port, '8018', origin);
     }
   }

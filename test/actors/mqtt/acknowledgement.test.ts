@@ -1,4 +1,4 @@
-// Tests which topics are refused by the reason codes in a broker's answer, and the text of the reason.
+// Tests which topics a broker refuses by the reason codes of its answer, and which text the reason has.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

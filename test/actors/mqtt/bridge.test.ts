@@ -18,6 +18,7 @@ import {
   simulatedNode,
 } from '../../broker/simulated-node.js';
 import { retained, startSpy } from '../../broker/spy.js';
+import { Deferred } from '../../deferred.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
@@ -30,9 +31,11 @@ function problemDocument(status: number, type: string): string {
   return JSON.stringify({ type: `urn:tonearm:problem:${type}`, title: 'No', status, detail: 'No.' });
 }
 
-const COMMANDS = 300;
+const putOutput = (id: number, name: string) => put('audio.outputs', `${id}`, output(id, name));
+
+const COMMAND_COUNT = 300;
 /** One command is under way, and 256 wait. */
-const ACCEPTED_COMMANDS = 1 + 256;
+const ACCEPTED_COUNT = 1 + 256;
 
 describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   let broker: Broker;
@@ -43,15 +46,15 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   let nodeCount = 0;
 
   /**
-   * Starts a node with its own branch and the records `WHOLE_NODE` of simulated-node.ts, and a spy on the
-   * branch. If `options` give the node another topic, the spy does not receive the messages of that branch.
+   * Starts a node with the records `WHOLE_NODE` of simulated-node.ts and a branch of its own, and a spy on
+   * this branch. A topic in `options` moves the node to another branch, but not the spy.
    */
   async function startNode(t: TestContext, options: Partial<NodeOptions> = {}) {
     nodeCount += 1;
     const topic = `house/${nodeCount}`;
     const identifier = `node${nodeCount}`;
     const settings = { topic, homeAssistantPrefix: `ha${nodeCount}`, ...options.settings };
-    const spy = await startSpy(broker.url, `house/${nodeCount}/#`);
+    const spy = await startSpy(broker.url, `${topic}/#`);
     t.after(() => spy.end());
     const node = simulatedNode(t, { url: broker.url, identifier, ...options, settings });
     await node.up();
@@ -95,16 +98,12 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
 
   test('has a topic for every name of an output, and a command at this topic reaches the output', async (t) => {
     const { node, spy } = await startNode(t);
-    const strangeOutputs = STRANGE_NAMES.map((name, index) => {
-      const id = 10 + index;
-      return put('audio.outputs', `${id}`, output(id, name));
-    });
-    node.publishRecords(...strangeOutputs);
+    node.publishRecords(...STRANGE_NAMES.map((name, index) => putOutput(10 + index, name)));
     const names = [...USUAL_NAMES, ...STRANGE_NAMES];
-    const outputs = `${node.topic}/audio/outputs/`;
+    const topicOfOutputs = `${node.topic}/audio/outputs/`;
     const states = await until('all outputs are published', () => {
-      const found = [...spy.tree()].filter(([topic]) => topic.startsWith(outputs));
-      return found.length === names.length && found;
+      const published = [...spy.tree()].filter(([topic]) => topic.startsWith(topicOfOutputs));
+      return published.length === names.length && published;
     });
     for (const [topic, text] of states) {
       await spy.publish(`${topic}/set`, { muted: JSON.parse(text).muted !== true });
@@ -113,24 +112,24 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
 
     const mutedNames = node.commands.map(([what]) => what.replace('muteOutput ', ''));
     assert.deepEqual(mutedNames.sort(), names.sort());
-    const topicLevels = states.map(([topic]) => topic.slice(outputs.length));
+    const topicLevels = states.map(([topic]) => topic.slice(topicOfOutputs.length));
     const escapedLevels = topicLevels.filter((level) => level.includes('a%'));
     assert.deepEqual(escapedLevels.sort(), ['a%23b', 'a%25b', 'a%2Bb', 'a%2Fb']);
   });
 
   test('has a topic for each of several outputs with one name, and a command reaches the output of its topic', async (t) => {
     const { node, spy } = await startNode(t);
-    const outputRecord = (id: number, name: string) => put('audio.outputs', `${id}`, output(id, name));
     // Requests name these outputs by id: two share a name, and the name of the third is the first one's id.
-    node.publishRecords(outputRecord(57, 'twin'), outputRecord(58, 'twin'), outputRecord(9, '57'));
-    const outputs = `${node.topic}/audio/outputs`;
+    node.publishRecords(putOutput(57, 'twin'), putOutput(58, 'twin'), putOutput(9, '57'));
+    // The second twin is called `twin #58`. In a topic `#` is written `%23`.
+    const topicOfOutputs = `${node.topic}/audio/outputs`;
     for (const [level, id] of [
       ['twin', 57],
       ['twin %2358', 58],
       ['57', 9],
     ] as const) {
-      await spy.untilHolds(`${outputs}/${level}`, (text) => JSON.parse(text).id === id);
-      await spy.publish(`${outputs}/${level}/set`, { volume: 0.2 });
+      await spy.untilHolds(`${topicOfOutputs}/${level}`, (text) => JSON.parse(text).id === id);
+      await spy.publish(`${topicOfOutputs}/${level}/set`, { volume: 0.2 });
     }
 
     await spy.publish(`${node.topic}/audio/server/set`, { output: 'twin #58' });
@@ -147,8 +146,8 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     ]);
 
     node.publishRecords(drop('audio.outputs', '57'));
-    await spy.untilEmpty(`${outputs}/twin`);
-    await spy.untilHolds(`${outputs}/twin %2358`);
+    await spy.untilEmpty(`${topicOfOutputs}/twin`);
+    await spy.untilHolds(`${topicOfOutputs}/twin %2358`);
   });
 
   test('publishes events, and the reason why a command was refused', async (t) => {
@@ -235,25 +234,22 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   });
 
   test('publishes an error if too many commands wait', async (t) => {
-    let carryOut = (): void => undefined;
-    const pendingReply = new Promise<BridgeReply>((resolve) => {
-      carryOut = () => resolve(ACCEPTED);
-    });
+    const reply = new Deferred<BridgeReply>();
     const answer: NodeOptions['answer'] = (request) =>
-      isCommand(request.operation) ? pendingReply : ordinary(request);
+      isCommand(request.operation) ? reply.promise : ordinary(request);
     const { node, spy } = await startNode(t, { answer });
     const topic = `${node.topic}/audio/server/set`;
     // Each delta counts, so no command replaces one that waits.
-    await Promise.all(Array.from({ length: COMMANDS }, () => spy.publish(topic, { delta: 0.1 })));
+    await Promise.all(Array.from({ length: COMMAND_COUNT }, () => spy.publish(topic, { delta: 0.1 })));
     await until(
       'the other commands are refused',
-      () => spy.texts(`${node.topic}/error`).length === COMMANDS - ACCEPTED_COMMANDS,
+      () => spy.texts(`${node.topic}/error`).length === COMMAND_COUNT - ACCEPTED_COUNT,
     );
     const error = JSON.parse(await spy.untilHolds(`${node.topic}/error`));
     assert.deepEqual([error.status, error.topic], [503, topic]);
 
-    carryOut();
-    await until('the accepted commands are carried out', () => node.commands.length === ACCEPTED_COMMANDS);
+    reply.resolve(ACCEPTED);
+    await until('the accepted commands are carried out', () => node.commands.length === ACCEPTED_COUNT);
   });
 
   test('does not carry out a retained command, and publishes an error that names it', async (t) => {
@@ -267,6 +263,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       [error.type, error.status, error.topic],
       ['urn:tonearm:problem:retained-command', 400, topic],
     );
+    // A command with the retain flag is refused while the node is connected, too.
     await spy.publish(topic, { volume: 0.3 }, { retain: true });
     await until(
       'both retained commands are in the errors',
@@ -278,7 +275,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     assert.deepEqual(node.commands, [['setServerVolume', { volume: 0.2 }]]);
   });
 
-  test('names a retained command at each start', async (t) => {
+  test('publishes an error for a retained command at each start', async (t) => {
     const topic = 'house/starts/audio/server/set';
     const spy = await startSpy(broker.url, 'house/starts/#');
     t.after(() => spy.end());
@@ -288,7 +285,10 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
         settings: { topic: 'house/starts' },
         identifier: 'same',
       });
-      await until('the command is named', () => spy.texts('house/starts/error').length === start);
+      await until(
+        `the error of start ${start} is published`,
+        () => spy.texts('house/starts/error').length === start,
+      );
       await node.stop();
       await ownSpy.end();
     }

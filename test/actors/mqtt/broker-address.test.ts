@@ -71,7 +71,8 @@ for (const [content, oddities] of CONTENTS) {
   });
 }
 
-const LARGE = Buffer.alloc((4 << 20) + 1);
+const FILE_MAX_BYTES = 4 << 20;
+const LARGE = Buffer.alloc(FILE_MAX_BYTES + 1);
 
 function createWithMode(path: string, mode: number): void {
   writeFileSync(path, 'geheim');

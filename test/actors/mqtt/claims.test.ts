@@ -9,10 +9,14 @@ import { retained, type Spy, startSpy } from '../../broker/spy.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
-/** A node with this clock soon asks again who owns the branch (`OCCUPIED_PAUSE_MS` of bridge.ts). */
-const IMPATIENT = hurrying(60_000);
-/** A node with this clock waits only a moment for the answer of an owner (`ANSWER_MS` of probe.ts). */
-const HASTY = hurrying(5_000);
+/** The pause of bridge.ts after which a node asks again who owns the branch. */
+const OCCUPIED_PAUSE_MS = 60_000;
+/** A node with this clock soon asks again. */
+const IMPATIENT = hurrying(OCCUPIED_PAUSE_MS);
+/** The time of probe.ts for which a node waits for the answer of an owner. */
+const ANSWER_MS = 5_000;
+/** A node with this clock waits only a moment. */
+const HASTY = hurrying(ANSWER_MS);
 
 describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   let broker: Broker;
@@ -99,13 +103,16 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   }
 
   /**
-   * A node whose memory card is a copy of `card`. All copies of one card have its name as their identifier,
-   * because /etc/machine-id is copied, too. The prefix keeps the devices of different cards apart.
+   * A node whose memory card is a copy of `card`. All copies have the same /etc/machine-id, so `card` is the
+   * identifier of all of them. The prefix keeps the devices of different cards apart.
    */
   const cloneOn = (t: TestContext, branch: string, card: string) =>
     nodeOn(t, branch, card, { settings: { homeAssistantPrefix: card } });
 
-  /** The branch that the device of this card belongs to; empty if there is no device. */
+  /**
+   * The branch to which the device of this card belongs; empty if there is no device. Throws for a device
+   * that no tonearm has published. `until` then tries again.
+   */
   async function deviceBranch(card: string): Promise<string> {
     const [text = ''] = (await retained(broker.url, `${card}/#`)).values();
     return text === '' ? '' : JSON.parse(text).components.backend_mqtt.state_topic.replace('/backends', '');

@@ -149,13 +149,13 @@ for (const operation of OPERATION_NAMES) {
   for (const { by, name, topic = row.topic } of row.mqtt) {
     // The level `x` stands for each parameter: `players/{player}` becomes `players/x`.
     const baseTopic = topic.replaceAll(/\{\w+\}/g, 'x');
-    const [commandTopic, payload] = {
-      word: [baseTopic, name],
-      member: [baseTopic, JSON.stringify({ [name]: true })],
-      level: [`${baseTopic}/${name}`, 'toggle'],
+    const command = {
+      word: { topic: baseTopic, payload: name },
+      member: { topic: baseTopic, payload: JSON.stringify({ [name]: true }) },
+      level: { topic: `${baseTopic}/${name}`, payload: 'toggle' },
     }[by];
-    test(`the ${by} ${name} at ${commandTopic} calls ${operation}`, () => {
-      const requests = requestsOf(`${commandTopic}/set`, payload ?? '');
+    test(`the ${by} ${name} at ${command.topic} calls ${operation}`, () => {
+      const requests = requestsOf(`${command.topic}/set`, command.payload);
       const operations = requests.map(({ request }) => request.operation);
       assert.deepEqual(operations, [operation]);
     });
@@ -169,6 +169,7 @@ test('all commands to the sound server share one queue; other commands have a qu
 });
 
 test('settings of one thing replace each other, whatever their topic; deltas and toggles replace nothing', () => {
+  // A request replaces a waiting one that has the same `setting`.
   const settingsOf = (topic: string, payload: string) =>
     requestsOf(topic, payload).map(({ setting }) => setting);
   const defaultOutput = settingsOf('audio/server/set', '{"output":"a"}');
@@ -189,9 +190,12 @@ const RUNNING_MAX = 16;
 /** Commands that wait, in all queues. */
 const WAITING_MAX = 256;
 
-function waitingRequest(name: string, setting?: string, queue = 'q'): WaitingRequest {
+type Queueing = Partial<Pick<WaitingRequest, 'queue' | 'setting'>>;
+
+/** A request that has a name. By default it has the same queue as the others, and no setting. */
+function waitingRequest(name: string, queueing: Queueing = {}): WaitingRequest {
   const request = { operation: 'play', params: { player: name } } as const;
-  return { source: { topic: 't' }, request, queue, ...(setting !== undefined && { setting }) };
+  return { source: { topic: 't' }, request, queue: 'q', ...queueing };
 }
 
 const nameOf = ({ request }: WaitingRequest): string => request.params?.['player'] ?? assert.fail();
@@ -218,11 +222,11 @@ function manualQueues() {
 test('a newer setting replaces a waiting one and goes to the end of the queue; every command without a setting stays', async () => {
   const { add, begun, finish } = manualQueues();
   const requests = [
-    waitingRequest('under way', 'v'),
-    waitingRequest('v1', 'v'),
+    waitingRequest('under way', { setting: 'v' }),
+    waitingRequest('v1', { setting: 'v' }),
     waitingRequest('delta'),
-    waitingRequest('d', 'default'),
-    waitingRequest('v2', 'v'),
+    waitingRequest('d', { setting: 'default' }),
+    waitingRequest('v2', { setting: 'v' }),
     waitingRequest('delta'),
   ];
   for (const request of requests) assert.ok(add(request));
@@ -233,23 +237,24 @@ test('a newer setting replaces a waiting one and goes to the end of the queue; e
 test('only 16 queues run at a time, the others wait, and a newer setting replaces a waiting one', async () => {
   const { add, begun, finish } = manualQueues();
   const requests = Array.from({ length: 40 }, (_, index) =>
-    waitingRequest(`unit ${index}`, `run ${index}`, `unit ${index}`),
+    waitingRequest(`unit ${index}`, { setting: `run ${index}`, queue: `unit ${index}` }),
   );
   for (const request of requests) assert.ok(add(request));
   assert.equal(begun.length, RUNNING_MAX);
 
-  assert.ok(add(waitingRequest('unit 39 again', 'run 39', 'unit 39')));
+  assert.ok(add(waitingRequest('unit 39 again', { setting: 'run 39', queue: 'unit 39' })));
   await finish(requests.length);
   assert.deepEqual(begun, [...requests.slice(0, 39).map(nameOf), 'unit 39 again']);
 
-  assert.ok(add(waitingRequest('once more', 'run', 'unit 0')));
+  // All commands have ended, so the next one begins at once.
+  assert.ok(add(waitingRequest('once more', { setting: 'run', queue: 'unit 0' })));
   assert.equal(begun.at(-1), 'once more');
 });
 
 test('a flood of commands, each with its own queue, is refused beyond the bound', () => {
   const { add, begun } = manualQueues();
   const accepted = Array.from({ length: 10_000 }, (_, index) =>
-    add(waitingRequest('x', `run ${index}`, `queue ${index}`)),
+    add(waitingRequest('x', { setting: `run ${index}`, queue: `queue ${index}` })),
   );
   assert.equal(accepted.filter(Boolean).length, RUNNING_MAX + WAITING_MAX);
   assert.equal(begun.length, RUNNING_MAX);
@@ -258,7 +263,7 @@ test('a flood of commands, each with its own queue, is refused beyond the bound'
 test('after a flood of commands has ended, as many commands may wait as before it', async () => {
   const { add, finish } = manualQueues();
   for (let round = 0; round < 3; round += 1) {
-    const settings = Array.from({ length: 100 }, () => add(waitingRequest('v', 'v')));
+    const settings = Array.from({ length: 100 }, () => add(waitingRequest('v', { setting: 'v' })));
     assert.ok(settings.every(Boolean), 'each setting replaces the one that waits');
 
     const deltas = Array.from({ length: 300 }, () => add(waitingRequest('delta')));

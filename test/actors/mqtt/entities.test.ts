@@ -18,16 +18,26 @@ test('the choice of the default output has the same names as the volumes of the 
     value_template: valueTemplate,
     command_template: commandTemplate,
   } = components['default_output'] ?? {};
-  const labels = ['Living room', 'Kitchen', 'Hall (sink-0)', 'Hall', 'Hall #12', 'Say "}}" \\ %}'];
-  assert.deepEqual(options, labels);
+  // `WHOLE_NODE` has the first two outputs.
+  const labelsByName = {
+    alsa: 'Living room',
+    kitchen: 'Kitchen',
+    'sink-0': 'Hall (sink-0)',
+    'sink-1': 'Hall',
+    'sink-2': 'Hall #12',
+    'sink-3': 'Say "}}" \\ %}',
+  };
+  assert.deepEqual(options, Object.values(labelsByName));
   assert.equal(components['output_sink-2_volume']?.['name'], 'Hall #12 volume');
-  // A template has its table as JSON, and `[` behind it: `{"alsa":"Living room"}[value]`. The first nine
-  // characters are left out, because a command begins with `{"output"`, which is no table.
-  const tableIn = (template: unknown) =>
-    JSON.parse(/\{".*"\}(?=\[)/s.exec(String(template).slice(9))?.[0] ?? '');
-  const names = ['alsa', 'kitchen', 'sink-0', 'sink-1', 'sink-2', 'sink-3'];
-  assert.deepEqual(tableIn(valueTemplate), Object.fromEntries(names.map((name, i) => [name, labels[i]])));
-  assert.deepEqual(tableIn(commandTemplate), Object.fromEntries(names.map((name, i) => [labels[i], name])));
+  const tableIn = (template: unknown) => {
+    // A command begins with `{"output"`, which is no table.
+    const text = String(template).replace(/^\{"output"/, '');
+    // A table is JSON, and `[` follows it: `{"alsa":"Living room"}[value]`.
+    return JSON.parse(/\{".*"\}(?=\[)/s.exec(text)?.[0] ?? '');
+  };
+  const namesByLabel = Object.fromEntries(Object.entries(labelsByName).map(([name, label]) => [label, name]));
+  assert.deepEqual(tableIn(valueTemplate), labelsByName);
+  assert.deepEqual(tableIn(commandTemplate), namesByLabel);
 });
 
 test('an output is called by its label, and its slider ends at the limit of the output', () => {
@@ -69,6 +79,7 @@ test('the later of two outputs or cards with the same name has its id in its top
       String(name).endsWith(ending) ? [`${name}: ${String(topic).replace('tonearm/living/audio/', '')}`] : [],
     );
 
+  // `#` is written as `%23` in a topic.
   assert.deepEqual(
     componentsNamed(' volume')
       .filter((line) => line.startsWith('Hall'))
@@ -87,22 +98,22 @@ test('the later of two outputs or cards with the same name has its id in its top
 test('an input is a slider and a switch that have its description, and two inputs of one name can be told apart', () => {
   const input = (id: number) =>
     put('audio.inputs', `${id}`, { id, name: 'mike', description: 'Microphone', volume: 0.5, muted: false });
-  const inputEntities = (control: boolean) =>
-    Object.values(new AnnouncedNode({ control }, [...WHOLE_NODE, input(4), input(5)]).message().components)
+  const inputEntities = (settings: { readonly control: boolean }) =>
+    Object.values(new AnnouncedNode(settings, [...WHOLE_NODE, input(4), input(5)]).message().components)
       .filter(({ unique_id: id }) => String(id).includes('_input_'))
       .map(({ platform, name, command_topic: command, state_topic: state }) => {
         const topic = String(state).slice(String(state).indexOf('inputs/'));
         return `${platform} ${name}: ${topic}${command === undefined ? '' : ', set'}`;
       });
 
-  assert.deepEqual(inputEntities(true).sort(), [
+  assert.deepEqual(inputEntities({ control: true }).sort(), [
     'number Microphone #5 volume: inputs/mike %235, set',
     'number Microphone volume: inputs/mike, set',
     'switch Microphone #5 mute: inputs/mike %235, set',
     'switch Microphone mute: inputs/mike, set',
   ]);
   assert.deepEqual(
-    inputEntities(false).map((entity) => entity.split(' ', 1)[0]),
+    inputEntities({ control: false }).map((entity) => entity.split(' ', 1)[0]),
     ['binary_sensor', 'sensor', 'binary_sensor', 'sensor'],
   );
 });
@@ -171,10 +182,10 @@ test('Bluetooth has two switches and a button, and each known device has two sen
   const forgotten = new AnnouncedNode({}, records).publishRecords(
     put('bluetooth', '', { ...record, known_devices: [] }),
   );
-  assert.equal(bluetoothEntities(forgotten).length, 3, 'the device has no entities any more');
+  assert.equal(bluetoothEntities(forgotten).length, 3, 'only the entities of Bluetooth itself are left');
 });
 
-test('the volume of the default output ends at its limit, also after another output became the default', () => {
+test('the volume of the default output ends at its limit, also after another output became the default, and its mute is a switch', () => {
   const kitchen = put('audio.outputs', '2', output(2, 'kitchen', { volume_limit: 0.6 }));
   const node = new AnnouncedNode({}, [...WHOLE_NODE, kitchen]);
   const sliderMax = () => node.message().components['default_output_volume']?.['max'];
@@ -192,15 +203,15 @@ test('the volume of the default output ends at its limit, also after another out
 });
 
 test('a player has a cover, a volume, a stop button and a switch of shuffle', () => {
-  const name = 'mpv.instance-1';
+  const playerName = 'mpv.instance-1';
   const records = [...WHOLE_NODE, health('players', 'up'), put('players', PLAYER.bus_name, PLAYER)];
-  const playerEntities = (control: boolean) => {
-    const { components } = new AnnouncedNode({ control }, records).message();
+  const playerEntities = (settings: { readonly control: boolean }) => {
+    const { components } = new AnnouncedNode(settings, records).message();
     return Object.entries(components).filter(([key]) => key.startsWith('player_'));
   };
-  const kindsOfEntities = (control: boolean) =>
-    playerEntities(control).map(([key, { platform }]) => `${key.slice('player_mpv_'.length)} ${platform}`);
-  assert.deepEqual(kindsOfEntities(true), [
+  const kindsOfEntities = (settings: { readonly control: boolean }) =>
+    playerEntities(settings).map(([key, { platform }]) => `${key.slice('player_mpv_'.length)} ${platform}`);
+  assert.deepEqual(kindsOfEntities({ control: true }), [
     'cover image',
     'next button',
     'play_pause button',
@@ -211,38 +222,39 @@ test('a player has a cover, a volume, a stop button and a switch of shuffle', ()
     'volume number',
   ]);
   const readOnly = ['cover image', 'shuffle binary_sensor', 'state sensor', 'volume sensor'];
-  assert.deepEqual(kindsOfEntities(false), readOnly);
+  assert.deepEqual(kindsOfEntities({ control: false }), readOnly);
 
-  const { player_mpv_cover: cover, player_mpv_shuffle: shuffle } = Object.fromEntries(playerEntities(true));
-  assert.equal(cover?.['url_topic'], `tonearm/living/players/${name}`);
-  assert.equal(cover?.['url_template'], `http://living.local:8018/players/${name}/cover`);
+  const entities = Object.fromEntries(playerEntities({ control: true }));
+  const { player_mpv_cover: cover, player_mpv_shuffle: shuffle } = entities;
+  assert.equal(cover?.['url_topic'], `tonearm/living/players/${playerName}`);
+  assert.equal(cover?.['url_template'], `http://living.local:8018/players/${playerName}/cover`);
   assert.equal(shuffle?.['payload_on'], '{"shuffle": true}');
 });
 
 test('a button checks for upgrades where a check can run', () => {
-  const buttonPayload = (canCheck: boolean, control = true) => {
+  const buttonPayload = ({ canCheck, control = true }: { canCheck: boolean; control?: boolean }) => {
     const record = { current: '', latest: '', run: { state: 'idle' }, can_check: canCheck };
     const upgrade = put('upgrade', '', { ...record, can_upgrade: false, upgrade_available: false });
     const { components } = new AnnouncedNode({ control }, [...WHOLE_NODE, upgrade]).message();
     return components['update_check']?.['payload_press'];
   };
-  assert.equal(buttonPayload(true), 'check');
-  assert.equal(buttonPayload(false), undefined);
-  assert.equal(buttonPayload(true, false), undefined, 'a node that takes no commands');
+  assert.equal(buttonPayload({ canCheck: true }), 'check');
+  assert.equal(buttonPayload({ canCheck: false }), undefined);
+  assert.equal(buttonPayload({ canCheck: true, control: false }), undefined, 'a node that takes no commands');
 });
 
 const LOOPBACK = { address: '127.0.0.1', family: 'IPv4', internal: true } as const;
-const AUTOMATIC = { address: '169.254.7.7', family: 'IPv4', internal: false } as const;
-const LOCAL = { address: 'fe80::1', family: 'IPv6', internal: false, scopeid: 2 } as const;
-const GLOBAL = { address: 'fd00::5', family: 'IPv6', internal: false, scopeid: 0 } as const;
-const HOUSE = { address: '192.168.1.5', family: 'IPv4', internal: false } as const;
+const LINK_LOCAL_IPV4 = { address: '169.254.7.7', family: 'IPv4', internal: false } as const;
+const LINK_LOCAL_IPV6 = { address: 'fe80::1', family: 'IPv6', internal: false, scopeid: 2 } as const;
+const HOUSE_IPV6 = { address: 'fd00::5', family: 'IPv6', internal: false, scopeid: 0 } as const;
+const HOUSE_IPV4 = { address: '192.168.1.5', family: 'IPv4', internal: false } as const;
 const OTHER_FIELDS = { netmask: '', mac: '', cidr: null };
 
 test('the device has the hardware address of the first interface that has one', () => {
-  const interfaceAddress = (mac: string, internal = false) => ({ ...HOUSE, ...OTHER_FIELDS, mac, internal });
+  const interfaceAddress = (mac: string) => ({ ...HOUSE_IPV4, ...OTHER_FIELDS, mac });
   const noMac = '00:00:00:00:00:00';
   const interfaces = {
-    lo: [interfaceAddress(noMac, true)],
+    lo: [{ ...interfaceAddress(noMac), internal: true }],
     wg0: [interfaceAddress(noMac)],
     eth0: [interfaceAddress('aa:01')],
     eth1: [interfaceAddress('aa:02')],
@@ -253,13 +265,13 @@ test('the device has the hardware address of the first interface that has one', 
 });
 
 for (const [listening, eth0Addresses, url] of [
-  [['127.0.0.1'], [HOUSE], 'http://living.local:8018/ui'],
-  [['127.0.0.1', '192.168.1.5'], [HOUSE], 'http://192.168.1.5:8018/ui'],
-  [['::'], [AUTOMATIC, LOCAL, GLOBAL, HOUSE], 'http://192.168.1.5:8018/ui'],
-  [['0.0.0.0'], [GLOBAL, HOUSE], 'http://192.168.1.5:8018/ui'],
-  [['0.0.0.0'], [GLOBAL], 'http://living.local:8018/ui'],
-  [['fd00::5'], [LOCAL, GLOBAL], 'http://[fd00::5]:8018/ui'],
-  [['::'], [AUTOMATIC, LOCAL], 'http://living.local:8018/ui'],
+  [['127.0.0.1'], [HOUSE_IPV4], 'http://living.local:8018/ui'],
+  [['127.0.0.1', '192.168.1.5'], [HOUSE_IPV4], 'http://192.168.1.5:8018/ui'],
+  [['::'], [LINK_LOCAL_IPV4, LINK_LOCAL_IPV6, HOUSE_IPV6, HOUSE_IPV4], 'http://192.168.1.5:8018/ui'],
+  [['0.0.0.0'], [HOUSE_IPV6, HOUSE_IPV4], 'http://192.168.1.5:8018/ui'],
+  [['0.0.0.0'], [HOUSE_IPV6], 'http://living.local:8018/ui'],
+  [['fd00::5'], [LINK_LOCAL_IPV6, HOUSE_IPV6], 'http://[fd00::5]:8018/ui'],
+  [['::'], [LINK_LOCAL_IPV4, LINK_LOCAL_IPV6], 'http://living.local:8018/ui'],
 ] as const) {
   const ownAddresses = eth0Addresses.map(({ address }) => address);
   test(`a node that listens at ${listening}, and has the addresses ${ownAddresses}, links to ${url}`, () => {
@@ -272,8 +284,8 @@ for (const [listening, eth0Addresses, url] of [
 }
 
 /**
- * The names of one or more players, and their keys, separated by blanks. HASH stands for eight hexadecimal
- * digits.
+ * On the left are the names of players, on the right their keys. Blanks separate several names or keys. HASH
+ * stands for eight hexadecimal digits.
  */
 const KEYS: Readonly<Record<string, string>> = {
   vlc: 'vlc',
@@ -294,13 +306,13 @@ for (const [playerNames, keys] of Object.entries(KEYS)) {
       health('players', 'up'),
       ...records,
     ]).message();
-    const keyOf = (name: string) =>
+    const keysOf = (name: string) =>
       Object.entries(components).flatMap(([key, { state_topic: topic }]) => {
         if (topic !== `tonearm/living/players/${name}`) return [];
         // The entity `player_vlc_state` has the player's key `vlc`.
         const playerKey = /^player_(.*)_state$/.exec(key)?.[1] ?? '';
         return playerKey === '' ? [] : playerKey.replace(/_[0-9a-f]{8}$/, '_HASH');
       });
-    assert.equal(names.flatMap(keyOf).join(' '), keys);
+    assert.equal(names.flatMap(keysOf).join(' '), keys);
   });
 }

@@ -1,4 +1,5 @@
-// Servers far away, whose names also have a dead address: a broker, and a web server with a cover.
+// Tests connections to a broker and to a web server that are far away: an attempt takes a second, and Node
+// usually gives up an address after 250 ms. The name of each server also has a dead address.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -20,7 +21,10 @@ import { lacks } from '../../tools/requirements.js';
 const DEAD = '10.9.0.9';
 const ADDRESSES = ['127.0.0.1', DEAD];
 
-/** A web server that answers every request with a cover. It prints its port. */
+/**
+ * A web server that answers every request with a cover. It prints its port. `delayConnections` fills its
+ * queue of connections, which is short.
+ */
 const COVER_SERVER = `
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 const server = require('node:http').createServer((_, response) => response.end(png));

@@ -42,6 +42,7 @@ test('an update is offered exactly if the node offers it, whatever its versions 
     assert.equal(offered[index], isAvailable, `${current} and ${latest}: ${JSON.stringify(updates[index])}`);
     assert.equal(updates[index]?.installed_version, current);
   });
+  // These two are made of the first row of VERSIONS.
   const [withUpdate, withoutUpdate] = updates;
   assert.equal(withUpdate?.latest_version, '2', 'a newer version is shown as it is');
   assert.equal(withoutUpdate?.latest_version, '1', 'without an update the installed version is the latest');
@@ -75,7 +76,7 @@ test('a player has its track and its position among its attributes', () => {
     const anchor = { positionUs, moment: { date, monotonic: 0 } };
     return playerRecord(PLAYER.bus_name, facts, anchor, { hasTracklist: false });
   };
-  // A player gives 0, -1 or the largest number as the length of a radio. `long` is no number at all.
+  // A player gives 0, -1 or the largest number as the length of a radio. A text is no number at all.
   const unknownLengths = ['long', 0, -1, 9223372036854775807n];
   const records = [
     recordWith({ Metadata: { 'xesam:title': 'It is "new"', 'mpris:length': 180_000_000 } }, 61_500_000),
@@ -93,46 +94,54 @@ test('a player has its track and its position among its attributes', () => {
 });
 
 const DEVICE = { address: 'AA:BB:CC:DD:EE:FF', name: 'Phone', connected: true };
+const OTHER_DEVICE = { ...DEVICE, address: 'AA:BB:CC:DD:EE:00', battery: 9 };
+const BLUETOOTH = { powered: true, pairing_active: false, known_devices: [DEVICE, OTHER_DEVICE] };
 
 test('an entity whose value a player or a device lacks is unavailable, and causes no error', () => {
-  const otherDevice = { ...DEVICE, address: 'AA:BB:CC:DD:EE:00', battery: 9 };
-  const bluetooth = { powered: true, pairing_active: false, known_devices: [DEVICE, otherDevice] };
   const { components } = new AnnouncedNode({}, [
     ...WHOLE_NODE,
     health('players', 'up'),
     health('bluetooth', 'up'),
     put('players', PLAYER.bus_name, PLAYER),
-    put('bluetooth', '', bluetooth),
+    put('bluetooth', '', BLUETOOTH),
   ]).message();
-  /** The availability and the values of an entity, in each of the states. */
+  /** The texts of an entity's availability and of its value, one for each of the states. */
   const textsOf = (key: string, states: readonly object[]) => {
     const { availability, value_template: value } = components[key] ?? {};
-    const ownAvailability = Array.isArray(availability) ? availability.at(-1) : {};
+    // The conditions of the node and of the backend come before the entity's own one.
+    const ownCondition = Array.isArray(availability) ? availability.at(-1) : {};
     const values = value === undefined ? [] : rendered(value, states);
-    return [rendered(ownAvailability.value_template, states), values];
+    return { availability: rendered(ownCondition.value_template, states), values };
   };
 
   const firstIsOffline = ['offline', 'online'];
   const full = { ...PLAYER, shuffle: true, volume: 0.57, metadata: { 'mpris:artUrl': 'file:///a' } };
-  assert.deepEqual(textsOf('player_mpv_cover', [PLAYER, full]), [firstIsOffline, []]);
-  assert.deepEqual(textsOf('player_mpv_shuffle', [PLAYER, full]), [firstIsOffline, ['OFF', 'ON']]);
-  assert.deepEqual(textsOf('player_mpv_volume', [{ ...PLAYER, volume: 0 }, full])[1], ['0', '57.0']);
-  assert.deepEqual(textsOf('player_mpv_volume', [PLAYER])[0], ['offline']);
+  assert.deepEqual(textsOf('player_mpv_cover', [PLAYER, full]), { availability: firstIsOffline, values: [] });
+  const shuffle = textsOf('player_mpv_shuffle', [PLAYER, full]);
+  assert.deepEqual(shuffle, { availability: firstIsOffline, values: ['OFF', 'ON'] });
+  const volume = textsOf('player_mpv_volume', [{ ...PLAYER, volume: 0 }, full]);
+  assert.deepEqual(volume.values, ['0', '57.0']);
+  assert.deepEqual(textsOf('player_mpv_volume', [PLAYER]).availability, ['offline']);
 
-  const withCharge = { ...bluetooth, known_devices: [otherDevice, { ...DEVICE, battery: 70 }] };
-  const batteryKey = 'bluetooth_AABBCCDDEEFF_battery';
-  assert.deepEqual(textsOf(batteryKey, [bluetooth, withCharge]), [firstIsOffline, ['None', '70']]);
+  const withCharge = { ...BLUETOOTH, known_devices: [OTHER_DEVICE, { ...DEVICE, battery: 70 }] };
+  const battery = textsOf('bluetooth_AABBCCDDEEFF_battery', [BLUETOOTH, withCharge]);
+  assert.deepEqual(battery, { availability: firstIsOffline, values: ['None', '70'] });
+});
 
-  const pairing = components['bluetooth_pairing']?.['value_template'];
-  const modes = rendered(pairing, [bluetooth, { ...bluetooth, pairing_active: true }]);
-  assert.deepEqual(modes, ['pairing_mode_stop', 'pairing_mode']);
+test('the pairing switch has the value `pairing_mode` during pairing, and otherwise `pairing_mode_stop`', () => {
+  const records = [...WHOLE_NODE, health('bluetooth', 'up'), put('bluetooth', '', BLUETOOTH)];
+  const { components } = new AnnouncedNode({}, records).message();
+  const states = [BLUETOOTH, { ...BLUETOOTH, pairing_active: true }];
+  const values = rendered(components['bluetooth_pairing']?.['value_template'], states);
+  assert.deepEqual(values, ['pairing_mode_stop', 'pairing_mode']);
 });
 
 test('the sleep has the minutes that are left, and 0 minutes during the fade', () => {
   const { components } = new AnnouncedNode().message();
-  const sleeps = [600_000, -90_000].map((untilMs) => ({
+  // The fade begins at `until`, so during the fade no time is left.
+  const sleeps = [600_000, -90_000].map((leftMs) => ({
     active: true,
-    until: new Date(Date.now() + untilMs).toISOString(),
+    until: new Date(Date.now() + leftMs).toISOString(),
   }));
   const texts = rendered(components['sleep']?.['value_template'], [...sleeps, { active: false }]);
   assert.deepEqual(texts.map(Number), [10, 0, 0]);
@@ -161,10 +170,11 @@ test('the rendered option of a select is one of its options, whatever blanks a n
     put('audio.cards', '3', { ...CARD, name: 'card', profiles }),
   ]);
   const { components } = node.message();
-  for (const [key, states] of Object.entries({
+  const statesOfSelects = {
     default_output: names.map((_, i) => ({ default_sink: `sink-${i}` })),
     card_card: profiles.map(({ name }) => ({ active_profile: name })),
-  })) {
+  };
+  for (const [key, states] of Object.entries(statesOfSelects)) {
     const { options, value_template: template } = components[key] ?? {};
     const texts = rendered(template, states);
     for (const text of texts) assert.ok(Array.isArray(options) && options.includes(text), `${key}: ${text}`);

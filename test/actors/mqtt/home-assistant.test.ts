@@ -1,6 +1,6 @@
-// Home Assistant's device message: a message that a real Home Assistant has accepted, the rules for all other
-// messages, and how entities appear and vanish. Also the example dashboard, which must name only entities
-// that a node has.
+// Tests Home Assistant's device message: a message that a real Home Assistant has accepted, the rules for
+// all other messages, and how entities appear and vanish. Also tests the example dashboard, which must name
+// only entities that a node has.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -31,7 +31,9 @@ test('the device message has the device and every component that a real Home Ass
 /** A name that is cut to 100 code units. The limit is in the middle of the last character. */
 const LONG_NAME = `${'x'.repeat(99)}🎵`;
 
-const DESCRIPTIONS = [LONG_NAME, '\ud83c', ''];
+const HALF_SURROGATE_PAIR = '\ud83c';
+
+const DESCRIPTIONS = [LONG_NAME, HALF_SURROGATE_PAIR, ''];
 const NAMES = ['a/b', 'a+b', 'a b', 'a.b', '🎵', 'x'.repeat(4096)];
 
 const EVERYTHING: readonly Change[] = [
@@ -49,7 +51,7 @@ const EVERYTHING: readonly Change[] = [
 ];
 
 for (const control of [true, false]) {
-  test(`the device message of a node that takes ${control ? '' : 'no '}commands keeps all rules`, () =>
+  test(`the device message of a node that takes ${control ? '' : 'no '}commands breaks no rule of Home Assistant`, () =>
     assert.deepEqual(faultsOf(new AnnouncedNode({ control }, EVERYTHING).text()), []));
 }
 
@@ -73,14 +75,14 @@ test('a removed entity is published once with its platform alone, and is then le
   const retained = node.text();
   // Output 2 of `WHOLE_NODE` is `kitchen`, and output 1 is `alsa` (simulated-node.ts).
   node.publishRecords(drop('audio.outputs', '2'));
-  const [first = '', second = '', ...more] = node.sequence(retained);
+  const [firstMessage = '', secondMessage = '', ...more] = node.sequence(retained);
   assert.deepEqual(more, []);
-  const firstComponents = JSON.parse(first).components;
+  const firstComponents = JSON.parse(firstMessage).components;
   assert.deepEqual(firstComponents.output_kitchen_volume, { platform: 'number' });
   assert.deepEqual(firstComponents.output_kitchen_mute, { platform: 'switch' });
   assert.deepEqual(firstComponents.default_output.options, ['Living room']);
 
-  const { components } = JSON.parse(second) as Message;
+  const { components } = JSON.parse(secondMessage) as Message;
   assert.equal(components['output_kitchen_volume'], undefined);
   assert.ok(components['output_alsa_volume']);
 });
@@ -89,16 +91,16 @@ test('an entity that has gone while the daemon was away is also published with i
   const retained = new AnnouncedNode().text();
   const remaining = WHOLE_NODE.filter(({ key }) => key !== 'user/mpd.service');
   const later = new AnnouncedNode({}, remaining);
-  const [first = ''] = later.sequence(retained);
-  assert.deepEqual(JSON.parse(first).components.unit_user_mpd_service, { platform: 'switch' });
+  const [firstMessage = ''] = later.sequence(retained);
+  assert.deepEqual(JSON.parse(firstMessage).components.unit_user_mpd_service, { platform: 'switch' });
   assert.equal(later.sequence(retained).length, 2);
 });
 
 test('an entity whose platform changes is removed before it is added', () => {
   const retained = new AnnouncedNode({ control: false }).text();
-  const [first = '', second = '', ...more] = new AnnouncedNode().sequence(retained);
-  assert.deepEqual(JSON.parse(first).components.output_alsa_volume, { platform: 'sensor' });
-  assert.equal(JSON.parse(second).components.output_alsa_volume.platform, 'number');
+  const [firstMessage = '', secondMessage = '', ...more] = new AnnouncedNode().sequence(retained);
+  assert.deepEqual(JSON.parse(firstMessage).components.output_alsa_volume, { platform: 'sensor' });
+  assert.equal(JSON.parse(secondMessage).components.output_alsa_volume.platform, 'number');
   assert.deepEqual(more, []);
 });
 
@@ -109,8 +111,11 @@ test('the entities of a backend that is not up are kept', () => {
   assert.deepEqual(node.sequence(retained), []);
 });
 
-test('without mqtt.homeAssistant the retained device message is removed', () =>
-  assert.equal(new AnnouncedNode({ homeAssistant: false }).text('whatever is there'), ''));
+test('without mqtt.homeAssistant the retained device message is removed', () => {
+  const published = new AnnouncedNode({ homeAssistant: false }).text('whatever is there');
+  // A broker forgets a retained message when it receives an empty one.
+  assert.equal(published, '');
+});
 
 test('a retained device message that is not valid is overwritten', () => {
   for (const retained of ['x', '[]', '{"components": 1}', '{"components": {"a": null}}', 'null']) {
@@ -128,8 +133,8 @@ test('an entity is also removed if the retained message is too large to be parse
   assert.ok(retained.length > 65_536, 'the message is too large');
 
   node.publishRecords(drop('systemd.services', 'user/7.service'));
-  const [first = ''] = node.sequence(retained);
-  assert.deepEqual(JSON.parse(first).components.unit_user_7_service, { platform: 'switch' });
+  const [firstMessage = ''] = node.sequence(retained);
+  assert.deepEqual(JSON.parse(firstMessage).components.unit_user_7_service, { platform: 'switch' });
 });
 
 const EXAMPLE = new URL('../../../../examples/home-assistant.yaml', import.meta.url);

@@ -101,7 +101,8 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     assert.ok(!lines[0]?.includes('wrong'), 'the log does not have the password');
   });
 
-  test('is connecting, with a reason, while its broker refuses everything that it publishes', async (t) => {
+  test('is connecting, with a reason, while its broker refuses all publications', async (t) => {
+    // The bridge may write only to the topic `nothing`, which it does not use.
     const files = { acl: 'topic read #\ntopic write nothing\n' };
     const broker = await startTestBroker(t, { files, lines: ['acl_file DIR/acl'] });
     const node = simulatedNode(t, { url: broker.url });
@@ -114,7 +115,11 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
 
   /** A broker with an access list that allows everything but these topics of the node. */
   const startDenyingBroker = (t: TestContext, ...denied: readonly string[]): Promise<Broker> => {
-    const lines = ['topic readwrite #', ...denied.map((below) => `topic deny tonearm/living/${below}`), ''];
+    const lines = [
+      'topic readwrite #',
+      ...denied.map((subtopic) => `topic deny tonearm/living/${subtopic}`),
+      '',
+    ];
     return startTestBroker(t, { files: { acl: lines.join('\n') }, lines: ['acl_file DIR/acl'] });
   };
 
@@ -123,9 +128,10 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     const broker = await startDenyingBroker(t, ...denied);
     const node = simulatedNode(t, { url: broker.url });
     await node.up();
+    // The bridge publishes an action to the topic `event`.
     node.publishRecords(put('power.action', '', { action: 'reboot' }));
     await until('all three topics are named', () =>
-      denied.every((below) => node.reason.includes(`tonearm/living/${below}`)),
+      denied.every((subtopic) => node.reason.includes(`tonearm/living/${subtopic}`)),
     );
     assert.match(node.reason, /^refused by the broker \(Not authorized\), so left out: /);
     node.publishRecords(put('audio.outputs', '2', output(2, 'kitchen', { volume: 0.9 })));
@@ -155,10 +161,11 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     await node.connecting(/ECONNREFUSED 127\.0\.0\.1/);
   });
 
-  test('leaves out and names a topic that is longer than MQTT allows', async (t) => {
+  test('leaves out and names a topic that is too long', async (t) => {
     const broker = await startTestBroker(t);
     const node = simulatedNode(t, { url: broker.url });
     await node.up();
+    // With its prefix the topic has more than 65 000 bytes (TOPIC_MAX_BYTES in retained-topics.ts).
     node.publishRecords(put('audio.outputs', '9', output(9, 'x'.repeat(65_000))));
     const start = `longer than a topic of MQTT may be, so left out: ${OUTPUTS}xxx`;
     await until('the topic is named', () => node.reason.startsWith(start));
@@ -172,20 +179,21 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     await node.up();
     const largeTopic = 'tonearm/living/audio/outputs/alsa';
     const deviceTopic = 'homeassistant/device/tonearm_0123456789abcdef/config';
+    // Home Assistant's device message has more than 3000 bytes from the start.
     assert.equal(node.reason, `too large for the broker, so left out: ${deviceTopic}`);
-    const withProps = (chars: number) =>
+    const alsaWithProps = (chars: number) =>
       put('audio.outputs', '1', output(1, 'alsa', { props: { x: 'x'.repeat(chars) } }));
 
-    node.publishRecords(withProps(3000));
+    node.publishRecords(alsaWithProps(3000));
     await until('the larger topic is named', () =>
       node.reason.endsWith(`left out: ${deviceTopic}, ${largeTopic}`),
     );
     assert.ok(
       !(await retained(broker.url, largeTopic)).has(largeTopic),
-      'no state that is out of date stays retained',
+      'the topic with the old state is removed',
     );
 
-    node.publishRecords(put('audio.outputs', '2', output(2, 'kitchen', { volume: 0.9 })), withProps(100));
+    node.publishRecords(put('audio.outputs', '2', output(2, 'kitchen', { volume: 0.9 })), alsaWithProps(100));
     await until('both topics are current', async () => {
       const tree = await retained(broker.url, `${OUTPUTS}#`);
       return tree.has(largeTopic) && tree.get(`${OUTPUTS}kitchen`)?.includes('0.9');
@@ -207,12 +215,12 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     assert.equal(node.logged.length, 2, 'one line for each topic that is left out');
   });
 
-  const strangers: readonly (readonly [what: string, sent: string, reason: RegExp])[] = [
+  const strangers: readonly (readonly [behaviour: string, sent: string, reason: RegExp])[] = [
     ['accepts the connection and sends nothing', '', /connack timeout/],
     ['sends an HTTP error', 'HTTP/1.1 400 Bad Request\r\n\r\n', /./],
   ];
-  for (const [what, sent, reason] of strangers) {
-    test(`is connecting, with a reason, to a server that ${what}`, async (t) => {
+  for (const [behaviour, sent, reason] of strangers) {
+    test(`is connecting, with a reason, to a server that ${behaviour}`, async (t) => {
       const node = simulatedNode(t, { url: await startTcpServer(t, (socket) => socket.write(sent)) });
       await node.connecting(reason);
     });

@@ -1,4 +1,4 @@
-// Tests when the probe of a branch ends, on a scripted broker that keeps no order between retained messages
+// Tests until when the probe of a branch reads. The scripted broker keeps no order between retained messages
 // and its replies.
 
 import assert from 'node:assert/strict';
@@ -15,20 +15,20 @@ import { Deferred } from '../../deferred.js';
 const BRANCH = 'tonearm/living';
 const KITCHEN: BrokerMessage = { topic: `${BRANCH}/audio/outputs/kitchen`, text: '{}', retained: true };
 
-interface Habits {
+interface ScriptedBroker {
   /** Takes the question of the probe, `BRANCH/who`. */
   readonly publish: BrokerConnection['publish'];
   readonly unsubscribe?: () => void;
 }
 
-/** The retained topics that the probe reads from a broker with such habits. */
+/** The retained topics that the probe reads from the broker. `deliver` sends a message to the probe. */
 async function probedTopics(
-  habits: (deliver: (message: BrokerMessage) => void) => Habits,
+  startBroker: (deliver: (message: BrokerMessage) => void) => ScriptedBroker,
   clock = systemClock,
 ): Promise<readonly string[]> {
   const { topics } = new AnnouncedNode();
   const result = await probe(topics, clock, (onMessage) => {
-    const { publish, unsubscribe } = habits(onMessage);
+    const { publish, unsubscribe } = startBroker(onMessage);
     const ended = new Deferred<string>();
     return {
       ready: Promise.resolve(true),
@@ -61,17 +61,17 @@ test('a retained message that comes late is read if it comes before the probe ge
   assert.deepEqual(topics, [KITCHEN.topic]);
 });
 
-test('if the access list refuses or hides the question of the probe, the probe reads until its subscription has ended', async () => {
+test('if the broker refuses the question of the probe, or never sends it back, the probe reads until its subscription has ended', async () => {
   const topicsIfRefused = await probedTopics((deliver) => ({
     publish: async (topic) => failed({ kind: 'refused', topics: [topic], reason: 'Not authorized' }),
     unsubscribe: () => deliver(KITCHEN),
   }));
   // The probe waits at most 5 s until its question comes back (`ANSWER_MS` in probe.ts). With this clock the
   // probe waits 50 ms.
-  const topicsIfHidden = await probedTopics(
+  const topicsIfNotSentBack = await probedTopics(
     (deliver) => ({ publish: async () => ACKNOWLEDGED, unsubscribe: () => deliver(KITCHEN) }),
     hurrying(5_000),
   );
   assert.deepEqual(topicsIfRefused, [KITCHEN.topic]);
-  assert.deepEqual(topicsIfHidden, [KITCHEN.topic]);
+  assert.deepEqual(topicsIfNotSentBack, [KITCHEN.topic]);
 });

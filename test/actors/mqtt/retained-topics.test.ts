@@ -11,6 +11,8 @@ const BRANCH = 'tonearm/living';
 /** The topic of output 2 of `WHOLE_NODE` (simulated-node.ts). Output 1, `alsa`, is the default output. */
 const KITCHEN = `${BRANCH}/audio/outputs/kitchen`;
 
+const acceptsAll = (): boolean => true;
+
 /** A node after its first publications: the broker retains all its topics. */
 function publishedNode(homeAssistant = false): AnnouncedNode {
   const node = new AnnouncedNode({ homeAssistant });
@@ -20,14 +22,16 @@ function publishedNode(homeAssistant = false): AnnouncedNode {
 
 /** The relative topics that are published next, each with the first ten characters of its text. */
 const nextPublications = ({ topics }: AnnouncedNode) => {
-  const { publications } = topics.differences(() => true);
+  const { publications } = topics.differences(acceptsAll);
   return publications.map(({ topic, text }) => `${topic.slice(BRANCH.length + 1)}=${text.slice(0, 10)}`);
 };
 
 test('topics that are out of date at the start of a connection are published, and those of removed things emptied', () => {
   const node = publishedNode();
   const retained = ['status', 'audio/outputs/gone', 'players/gone', 'audio/outputs/x/set', 'what', 'error'];
-  node.topics.beginConnection(new Map(retained.map((below) => [`${BRANCH}/${below}`, 'online'])));
+  node.topics.beginConnection(
+    new Map(retained.map((relativeTopic) => [`${BRANCH}/${relativeTopic}`, 'online'])),
+  );
 
   const publications = nextPublications(node);
   assert.ok(publications.includes('audio/outputs/kitchen={"id":2,"n'));
@@ -35,7 +39,7 @@ test('topics that are out of date at the start of a connection are published, an
   assert.deepEqual(
     publications.filter((line) => line.endsWith('=')),
     ['audio/outputs/gone=', 'players/gone='],
-    'a topic that is none of the node may be a command, or belong to another program',
+    'the other topics stay: each may be a command, or belong to another program',
   );
 });
 
@@ -53,6 +57,7 @@ test('a topic that must be published again is published once more, although the 
 });
 
 test('the topic of the upgrade has its extra members only if the text is short enough', () => {
+  // The limit is 64 kB: UPGRADE_MAX_BYTES of branch.ts.
   for (const [extraChars, isKept] of [
     [60_000, true],
     [70_000, false],
@@ -63,17 +68,20 @@ test('the topic of the upgrade has its extra members only if the text is short e
       health('upgrade', 'up'),
       put('upgrade', '', { ...members, extra }),
     );
-    const { publications } = node.topics.differences(() => true);
+    const { publications } = node.topics.differences(acceptsAll);
     const text = publications.find(({ topic }) => topic === `${BRANCH}/upgrade`)?.text ?? '';
     assert.deepEqual(JSON.parse(text), isKept ? { ...members, extra } : members);
   }
 });
 
-test('topics whose text is too large are named; a device message that is too large is not emptied, and delays no removal', () => {
+test('topics whose text is too large are reported; a device message that is too large is not emptied, and delays no removal', () => {
   const node = new AnnouncedNode();
   const { deviceTopic: device } = node.topics;
-  // The text of the kitchen's topic does not matter, because this topic must be emptied.
-  node.topics.beginConnection(new Map([KITCHEN, device].map((topic) => [topic, node.text()])));
+  const retained = new Map([
+    [KITCHEN, 'obsolete'],
+    [device, node.text()],
+  ]);
+  node.topics.beginConnection(retained);
   node.publishRecords(drop('audio.outputs', '2'));
   const accepts = (topic: string): boolean => topic !== `${BRANCH}/audio/server` && topic !== device;
   const { publications, tooLarge } = node.topics.differences(accepts);
@@ -82,14 +90,14 @@ test('topics whose text is too large are named; a device message that is too lar
   assert.deepEqual(emptiedTopics, [KITCHEN]);
 });
 
-test('a topic that is longer than MQTT allows is not published, and is named', () => {
+test('a topic that is too long is not published, and is reported', () => {
   const node = publishedNode();
   const name = 'x'.repeat(65_000);
   node.publishRecords(put('audio.outputs', '9', output(9, name)));
-  const { publications, tooLong } = node.topics.differences(() => true);
+  const { publications, tooLong } = node.topics.differences(acceptsAll);
   assert.deepEqual([publications, tooLong], [[], [`${BRANCH}/audio/outputs/${name}`]]);
   node.publishRecords(drop('audio.outputs', '9'));
-  assert.deepEqual(node.topics.differences(() => true).tooLong, []);
+  assert.deepEqual(node.topics.differences(acceptsAll).tooLong, []);
 });
 
 const defaultOutput = (name: string) =>
@@ -103,7 +111,7 @@ function publishInRounds(node: AnnouncedNode, ...changes: readonly Change[]): re
   node.publishRecords(...changes);
   const rounds: string[] = [];
   for (;;) {
-    const { publications } = node.topics.differences(() => true);
+    const { publications } = node.topics.differences(acceptsAll);
     if (publications.length === 0) return rounds;
     const descriptions = publications.map(({ topic, text }) => {
       if (topic !== node.topics.deviceTopic)
@@ -117,8 +125,8 @@ function publishInRounds(node: AnnouncedNode, ...changes: readonly Change[]): re
 
 test('the device message comes before the removal of an output, and before a default output that has returned', () => {
   const node = publishedNode(true);
-  // The first device message has only the `platform` of the removed entities, and the second one does not
-  // have them (home-assistant.ts).
+  // The first device message has only the `platform` of the removed entities. The second one does not have
+  // these entities at all (home-assistant.ts).
   const removal = ['device: Living room', 'no audio/outputs/kitchen; device: Living room'];
   assert.deepEqual(publishInRounds(node, drop('audio.outputs', '2')), removal);
 

@@ -1,5 +1,6 @@
-// A connection that serves the branch of a node, on a scripted broker: when it publishes, and what it does
-// with unexpected messages. It carries out only commands for its own node, and empties no topics of others.
+// Tests a connection that serves the branch of a node, on a scripted broker: when it publishes, and what it
+// does with unexpected messages. It carries out only commands for its own node, and empties no topics of
+// other nodes.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -20,6 +21,7 @@ const DEVICE_TOPIC = 'homeassistant/device/tonearm_0123456789abcdef/config';
  * messages, the question of the probe, and the messages of the test.
  */
 class ScriptedBroker {
+  /** The topics of all published messages, in order. */
   readonly published: string[] = [];
   /** The topics and filters that the bridge has subscribed to. */
   readonly filters: string[] = [];
@@ -59,8 +61,8 @@ class ScriptedBroker {
     };
   };
 
-  deliver(topic: string, text: string, retained = false, response?: BrokerMessage['response']): void {
-    this.#deliver({ topic, text, retained, ...(response !== undefined && { response }) });
+  deliver(topic: string, text: string, more: Omit<Partial<BrokerMessage>, 'topic' | 'text'> = {}): void {
+    this.#deliver({ topic, text, retained: false, ...more });
   }
 }
 
@@ -91,17 +93,21 @@ test('a topic that changes all the time is published at most once per interval, 
     for (let turn = 0; turn < 4; turn += 1) await new Promise(setImmediate);
   }
 
-  const gapsMs = published.slice(1).map(({ atMs }, index) => atMs - (published[index]?.atMs ?? 0));
+  const gapsMs = published.slice(1).map((later, index) => {
+    const earlier = published[index];
+    return later.atMs - (earlier?.atMs ?? 0);
+  });
   assert.ok(Math.min(...gapsMs) >= ROUND_GAP_MS, String(gapsMs));
   // The second in which the volume changes has nine intervals of 110 ms (`ROUND_GAP_MS`).
   assert.ok(published.length > 8, `published ${published.length} times`);
   assert.equal(published.at(-1)?.volume, 1);
-  assert.equal(clock.timers, 1, 'at rest the only timer is for state that nobody announces');
+  assert.equal(clock.timers, 1, 'at rest the only timer is `poll` of bridge.ts');
 });
 
 /** A valid command. When it is carried out, all earlier messages have been handled. */
 const LAST_COMMAND = [`${BRANCH}/audio/server/set`, '{"muted":true}'] as const;
 
+/** `house/attic_` has as many characters as this node's branch. */
 const TOPICS_OF_OTHERS =
   'house/attic_/audio/server/set house/attic_/power/set house/living-room/audio/server/set ' +
   'house/livin/audio/server/set HOUSE/LIVING/audio/server/set audio/server/set /audio/server/set';
@@ -109,7 +115,7 @@ const ENDINGS_OF_NO_COMMAND =
   '/ /set /audio/server /audio/server/set/ /audio/server/loud/set /audio/set /server/set ' +
   '/status/set /backends/set /services/mpd.service/set /services/user/mpd.service/start/set ' +
   '/players/set //power/set /../attic/power/set';
-const OWN_TOPICS = ENDINGS_OF_NO_COMMAND.split(' ').map((below) => `${BRANCH}${below}`);
+const OWN_TOPICS = ENDINGS_OF_NO_COMMAND.split(' ').map((ending) => `${BRANCH}${ending}`);
 const TOPICS_OF_NO_COMMAND = [
   '',
   BRANCH,
@@ -136,10 +142,11 @@ test('where mqtt.control is false, no command is carried out, even if the broker
   const node = await startServing(t, broker, { settings: { topic: BRANCH, control: false } });
   broker.deliver(...LAST_COMMAND);
 
-  const published = broker.published.length;
+  const countBefore = broker.published.length;
+  // Another node asks whether this one is alive. Its question comes after the command.
   broker.deliver(`${BRANCH}/who`, 'attic');
-  await until('the question after the command is answered', () =>
-    broker.published.slice(published).includes(`${BRANCH}/status`),
+  await until('the question is answered', () =>
+    broker.published.slice(countBefore).includes(`${BRANCH}/status`),
   );
   assert.deepEqual(node.commands, []);
 });
@@ -159,9 +166,14 @@ test('a retained topic of another branch is not emptied, even if the broker send
   assert.deepEqual(publishedToOthers, []);
 });
 
+/** This is more than `TOPICS_MAX` of probe.ts. */
+const TOO_MANY_TOPICS = 10_001;
+
 test('a branch with more topics than a node can have is not taken over, even if all of them arrive at once', async (t) => {
   const broker = new ScriptedBroker();
-  broker.retainedMessages = Array.from({ length: 10_001 }, (_, i) => retainedMessage(`${BRANCH}/x/${i}`));
+  broker.retainedMessages = Array.from({ length: TOO_MANY_TOPICS }, (_, index) =>
+    retainedMessage(`${BRANCH}/x/${index}`),
+  );
   const node = nodeOn(t, broker);
   await node.connecting(/the branch holds more than a node publishes/);
   assert.deepEqual(broker.published, []);
@@ -181,16 +193,18 @@ test('deeply nested JSON, retained or as a command, ends neither the connection 
     broker.deliver(topic, payload);
   broker.deliver(...LAST_COMMAND);
   await until('all three commands are carried out', () => node.commands.length === 3);
-  const operations = new Set(node.commands.map(([what]) => what));
+  const operations = new Set(node.commands.map(([operation]) => operation));
   assert.deepEqual(operations, new Set(['setServerVolume', 'setPlayerVolume mpv', 'muteServer']));
 });
 
 test('a refusal goes to no response topic that has wildcards or control characters', async (t) => {
   const broker = new ScriptedBroker();
   await startServing(t, broker);
+  const powerTopic = `${BRANCH}/power/set`;
   const invalidTopics = ['', 'a/+', '#', 'a\0', 'a\nb'];
+  // The topic takes `reboot`, and refuses `REBOOT`.
   for (const topic of [...invalidTopics, 'answers'])
-    broker.deliver(`${BRANCH}/power/set`, 'REBOOT', false, { topic, correlation: Buffer.from('1') });
+    broker.deliver(powerTopic, 'REBOOT', { response: { topic, correlation: Buffer.from('1') } });
   await until('the last command is answered', () => broker.published.includes('answers'));
   assert.deepEqual(
     invalidTopics.filter((topic) => broker.published.includes(topic)),
@@ -205,12 +219,12 @@ test('a status that others overwrite, as the will of a lost connection does, is 
   const statusCount = () => broker.published.filter((topic) => topic === `${BRANCH}/status`).length;
   for (const retained of [false, true]) {
     const countBefore = statusCount();
-    broker.deliver(`${BRANCH}/status`, 'offline', retained);
+    broker.deliver(`${BRANCH}/status`, 'offline', { retained });
     await until('the status is published again', () => statusCount() === countBefore + 1);
   }
 });
 
-test('a bridge that is stopped while its first attempt prepares the connection dials no broker', async (t) => {
+test('if a bridge is stopped while it prepares its first connection, it dials no broker', async (t) => {
   const broker = new ScriptedBroker();
   const node = nodeOn(t, broker);
   await node.stop();
@@ -240,14 +254,15 @@ test('a refused subscription is requested again every ten minutes, because the a
   const node = await startServing(t, broker, { clock });
   const device = { components: { x: { availability: [{ topic: status }] } } };
   broker.deliver(DEVICE_TOPIC, JSON.stringify(device));
-  const isNamedAfterRound = (): boolean => {
+  /** Ends the pause between two rounds, because `reason` changes only when a round ends. */
+  const isNamedAfterNextRound = (): boolean => {
     clock.advance(ROUND_GAP_MS);
     return node.reason.includes(`left out: ${status}`);
   };
-  await until('the refusal is named', isNamedAfterRound);
+  await until('the refusal is named', isNamedAfterNextRound);
 
   broker.refusedFilter = '';
   clock.advance(600_000);
-  await until('the refusal is not named any more', () => !isNamedAfterRound());
+  await until('the refusal is not named any more', () => !isNamedAfterNextRound());
   assert.equal(broker.filters.filter((filter) => filter === status).length, 2);
 });

@@ -7,7 +7,7 @@ import { Subscriptions } from '../../../src/actors/mqtt/subscriptions.js';
 import { failed } from '../../../src/protocol/actor/result.js';
 import { Deferred } from '../../deferred.js';
 
-test('a refusal is not reported if it comes when the status is no longer watched', async () => {
+test('the refusal of a status topic is not reported if the topic is no longer watched', async () => {
   const status = 'house/clone/status';
   const answer = new Deferred<Acknowledgement>();
   const connection = { subscribe: () => answer.promise, unsubscribe: async () => ACKNOWLEDGED };

@@ -1,4 +1,4 @@
-// mqtts: a broker whose certificate comes from a private authority.
+// Tests the bridge with a broker by TLS. A private authority has signed the broker's certificate.
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

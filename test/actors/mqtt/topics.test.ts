@@ -14,15 +14,19 @@ test('the identifier is derived from the ids of the machine and the user, and do
   assert.equal(identifierOf(MACHINE, 1000), identifierOf(MACHINE, 1000));
   assert.notEqual(identifierOf(MACHINE, 1000), identifierOf(MACHINE.replace('0', '1'), 1000));
   assert.notEqual(identifierOf(MACHINE, 1000), identifierOf(MACHINE, 1001), 'two users are two nodes');
-  assert.ok(!MACHINE.includes(identifierOf(MACHINE, 1000)), 'no part of the machine-id is in it');
+  assert.ok(!MACHINE.includes(identifierOf(MACHINE, 1000)), 'it is no part of the machine-id');
 });
 
 test('the identifier is read from the file of the machine-id, if the file holds one', (t) => {
   const path = join(temporaryFolder(t), 'machine-id');
   assert.equal(readIdentifier(1000, path), undefined);
-  for (const text of ['', 'uninitialized\n', `${MACHINE}\n`]) {
+  const rows: readonly (readonly [text: string, expected: string | undefined])[] = [
+    ['', undefined],
+    ['uninitialized\n', undefined],
+    [`${MACHINE}\n`, identifierOf(MACHINE, 1000)],
+  ];
+  for (const [text, expected] of rows) {
     writeFileSync(path, text);
-    const expected = text.startsWith(MACHINE) ? identifierOf(MACHINE, 1000) : undefined;
     assert.equal(readIdentifier(1000, path), expected, text);
   }
 });
@@ -30,8 +34,8 @@ test('the identifier is read from the file of the machine-id, if the file holds 
 for (const [owner, text] of [
   ['me', /another tonearm on this machine/],
   ['you', /another node, you: set mqtt\.topic/],
-  // The bound of 64 UTF-16 units (`NAME_MAX_CHARACTERS` in topics.ts) is in the middle of the last
-  // character.
+  // The musical note is two UTF-16 units, the 64th and the 65th. Only 64 units are allowed
+  // (`NAME_MAX_CHARACTERS` in topics.ts), and a character is not cut in two.
   [`${'x'.repeat(63)}🎵`, /another node, x{63}\.\.\.: set/],
 ] as const) {
   test(`for a node with the identifier me, the owner ${owner} of its branch is called: ${text}`, () =>

@@ -49,7 +49,7 @@ export class PlayersRecorder extends Recorder {
 
 /**
  * `prepare` starts players that are there before the backend. `dataHome` is the XDG_DATA_HOME of the bus.
- * Resolves when the backend is up.
+ * Resolves when the backend is up. `untilUp` replaces this wait.
  */
 export async function startBackend(
   t: TestContext,

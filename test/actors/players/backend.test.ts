@@ -66,7 +66,7 @@ test('when a player leaves, its name passes to the next player in the queue of t
   ]);
 });
 
-/** Arguments of busctl: the bus lists the match rules of all connections. */
+/** With these arguments, busctl prints the match rules of all connections. */
 const MATCH_RULES =
   'call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus.Debug.Stats GetAllMatchRules';
 
@@ -213,8 +213,8 @@ test('a player whose tracklist hangs is published without it; malformed signals 
   // The value of this signal should be the id of a track.
   player.emit(TRACKLIST_INTERFACE, 'TrackRemoved', 'a{sv}', [{ odd: new Variant('i', 1) }]);
 
-  // After this answer the backend calls GetTracksMetadata. The reply of the scripted player is empty,
-  // although a list is due.
+  // After this answer the backend calls GetTracksMetadata. The reply of the scripted player is malformed: it
+  // has no list.
   player.answerHung({ Tracks: new Variant('ao', ['/t/1']) });
   await recorder.until(
     'the tracklist is published',
@@ -260,11 +260,12 @@ test('32 players are published, another player follows when one leaves, and the 
   for (const name of names) players.set(name, await ScriptedPlayer.start(t, bus, name));
   await until('32 players are published', () => recorder.names.length === PLAYERS_MAX);
 
+  // `p32` to `p34` are too many, and wait to be published. `p32` leaves, so `p33` is the first that waits.
   await players.get('p32')?.releaseName('p32');
   await players.get('p0')?.releaseName('p0');
-  await until('the left-out player is published', () => recorder.names.includes('p33'));
-  const unlisted = ['p0', 'p32', 'p34'];
-  assert.deepEqual(recorder.names, names.filter((name) => !unlisted.includes(name)).sort());
+  await until('the next player is published', () => recorder.names.includes('p33'));
+  const unpublished = ['p0', 'p32', 'p34'];
+  assert.deepEqual(recorder.names, names.filter((name) => !unpublished.includes(name)).sort());
   assert.equal(recorder.logs.filter((line) => line.includes('too many')).length, 1);
 });
 
@@ -342,8 +343,8 @@ test('each command becomes the call that belongs to it, and a player is never se
   player.change({ CanControl: new Variant('b', false) });
   await recorder.until('the player has no control', 'scripted', (record) => !record.capabilities.can_control);
   for (const [command, call] of rows) assert.equal(faultOf(await backend.handle(command)), 'not-able', call);
-  const newCalls = player.calls.slice(callsBefore).filter((call) => !call.startsWith('GetAll'));
-  assert.deepEqual(newCalls, []);
+  const newCommands = player.calls.slice(callsBefore).filter((call) => !call.startsWith('GetAll'));
+  assert.deepEqual(newCommands, []);
 });
 
 test('a player that cannot pause is not paused', async (t) => {
@@ -354,7 +355,8 @@ test('a player that cannot pause is not paused', async (t) => {
   player.change({ PlaybackStatus: new Variant('s', 'Playing') });
   await recorder.until('the player plays', 'scripted', ({ playback_status: status }) => status === 'Playing');
 
-  // An earlier reading may still report that the player does not play.
+  // The reply to an earlier reading may still come, and then the backend believes that the player does not
+  // play. So the pause is requested until it is refused.
   const faultOfPause = async () => faultOf(await backend.handle({ do: 'play_pause', ...target }));
   await until('the pause is refused', async () => (await faultOfPause()) === 'not-able');
 });

@@ -40,9 +40,10 @@ function createFifo(name: string): string {
   return join(folder, name);
 }
 
-function createImageOf(bytes: number, name: string): string {
+/** `truncate` also makes a file longer. */
+function createImageOf(sizeBytes: number, name: string): string {
   const path = createFile(name, PNG);
-  truncateSync(path, bytes);
+  truncateSync(path, sizeBytes);
   return path;
 }
 
@@ -60,13 +61,15 @@ for (const [type, beginning] of IMAGES) {
   test(`a file that begins with ${beginning} is ${type}, in a data: URL too`, async () => {
     const bytes = Buffer.from(beginning, 'hex');
     const url = urlOf(createFile(`ünïcode %41 ${beginning}`, bytes));
+    const base64 = bytes.toString('base64');
+    const percentEscapes = bytes.toString('hex').replace(/../g, (digits) => `%${digits}`);
     const spellings = [
       url,
       url.replace('file://', 'file://localhost'),
       url.replace('file', 'FILE'),
-      `data:x;base64,${bytes.toString('base64')}`,
-      `DATA:image/x;charset=utf-8;name="a";base64,${encodeURIComponent(bytes.toString('base64'))}`,
-      `data:,${bytes.toString('hex').replace(/../g, '%$&')}`,
+      `data:x;base64,${base64}`,
+      `DATA:image/x;charset=utf-8;name="a";base64,${encodeURIComponent(base64)}`,
+      `data:,${percentEscapes}`,
     ];
     for (const spelling of spellings) {
       const cover = await readCover(spelling);
@@ -141,12 +144,13 @@ test('a cover of another user is served only if every user may read it', needsRo
 
 test('a cover that shrinks while it is read is not found', async (t) => {
   const path = createFile('shrinking', Buffer.concat([PNG, Buffer.alloc(1 << 20, 0x55)]));
-  const probe = await open(path);
-  await probe.close();
-  const fileHandlePrototype = Object.getPrototypeOf(probe) as typeof probe;
+  // Node exports no class of file handles, so the prototype is that of a handle.
+  const handle = await open(path);
+  await handle.close();
+  const fileHandlePrototype = Object.getPrototypeOf(handle) as typeof handle;
   const { read } = fileHandlePrototype;
   // The file shrinks after each read.
-  const readAndShrink = async function (this: typeof probe, ...args: Parameters<typeof read>) {
+  const readAndShrink = async function (this: typeof handle, ...args: Parameters<typeof read>) {
     const result = await read.apply(this, args);
     truncateSync(path, 4096);
     return result;
@@ -162,6 +166,7 @@ function beforeOpening(t: TestContext, act: () => void): void {
     act();
     return realOpen(...args);
   });
+  // cover.ts imports `open` by its name. Such an import changes only by this call.
   syncBuiltinESMExports();
   t.after(() => {
     t.mock.restoreAll();
@@ -193,8 +198,8 @@ test('a cover that is no regular file is not opened, because opening a device ca
   assert.equal(openings, 1);
 });
 
-/** Requests for covers that may wait. */
-const WAITING_MAX = 32;
+/** Requests for covers that may be open: one is being read, and the others wait. */
+const OPEN_REQUESTS_MAX = 32;
 /**
  * This cover is a data: URL that is too long to be kept (`KEPT_URL_MAX_UNITS` in metadata.ts). So each
  * request for the cover calls the player.
@@ -202,7 +207,7 @@ const WAITING_MAX = 32;
 const METADATA = { 'mpris:artUrl': `data:,${'x'.repeat(10_000)}` };
 const PLAYER = { owner: ':1.7', facts: withPlayerProperties(NOTHING_KNOWN, { Metadata: METADATA }) };
 
-test('a request for a cover that hangs is answered after 4 s; one cover is read at a time, and 32 requests may wait', async () => {
+test('a request for a cover that hangs is answered after 4 s; one cover is read at a time, and 32 requests may be open', async () => {
   const clock = new ManualClock();
   let calls = 0;
   const call = () => {
@@ -210,26 +215,26 @@ test('a request for a cover that hangs is answered after 4 s; one cover is read 
     return new Promise<never>(() => undefined);
   };
   const covers = new CoverReader({ call }, clock);
-  const answers = Array.from({ length: WAITING_MAX }, () => covers.answer(PLAYER, undefined));
+  const answers = Array.from({ length: OPEN_REQUESTS_MAX }, () => covers.answer(PLAYER, undefined));
   assert.equal(faultOf(await covers.answer(PLAYER, undefined)), 'timeout', 'one request too many');
   await until('the first cover is being read', () => calls > 0);
   assert.equal(calls, 1);
 
   clock.advance(3_999);
-  assert.equal(clock.timers, WAITING_MAX);
+  assert.equal(clock.timers, OPEN_REQUESTS_MAX, 'no request is answered yet');
   clock.advance(1);
   const faults = (await Promise.all(answers)).map(faultOf);
   assert.deepEqual(new Set(faults), new Set(['timeout']));
 });
 
-test('a request whose reading throws no longer counts among the requests that wait', async () => {
+test('a request whose reading throws no longer counts among the open requests', async () => {
   let mustThrow = true;
   const call = async (): Promise<never> => {
     if (mustThrow) throw new Error('a defect');
     return { ok: true, value: { Metadata: { 'mpris:artUrl': urlOf(createFile('whole', PNG)) } } } as never;
   };
   const covers = new CoverReader({ call }, new ManualClock());
-  for (let attempt = 0; attempt <= WAITING_MAX; attempt += 1)
+  for (let attempt = 0; attempt <= OPEN_REQUESTS_MAX; attempt += 1)
     await assert.rejects(covers.answer(PLAYER, undefined), /a defect/);
 
   mustThrow = false;

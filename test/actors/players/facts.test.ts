@@ -34,8 +34,10 @@ test('numbers that are not finite or not exact are left out; a volume is rounded
   assert.deepEqual([odd.volume, odd.rate, odd.position], [undefined, undefined, undefined]);
   assert.equal(positionIn({ Position: -1 }), 0);
   assert.equal(recordOf({ Volume: 1.333 }).volume, 1.33);
-  assert.equal(recordOf({ Volume: 1e308 }).volume, undefined);
-  const hugeLength = withPlayerProperties(NOTHING_KNOWN, { Metadata: { 'mpris:length': 1e308 } });
+  // No number of this size has exact hundredths.
+  const huge = 1e308;
+  assert.equal(recordOf({ Volume: huge }).volume, undefined);
+  const hugeLength = withPlayerProperties(NOTHING_KNOWN, { Metadata: { 'mpris:length': huge } });
   assert.equal(motionOf(hugeLength).lengthUs, undefined);
 });
 
@@ -65,20 +67,17 @@ test('values of metadata become text: lists are joined, objects become JSON, and
     'xesam:autoRating 0.5',
     'xesam:useCount 3',
   ]);
-  assert.equal(JSON.parse(JSON.stringify(texts))['title'], 'a\u0000b\u001b[31m\ud800');
+  const { title } = JSON.parse(JSON.stringify(texts));
+  assert.equal(title, 'a\u0000b\u001b[31m\ud800', 'JSON keeps control characters and a lone surrogate');
   assert.equal(lengthUs, undefined, 'a length of -1 is no length');
   assert.deepEqual([trackId, artUrl], ['/t/1', 'file:///cover.png']);
 });
 
-// These are the bounds of metadata.ts.
-/** UTF-16 units of one value. */
-const TEXT_MAX_UNITS = 4096;
-/** Keys of one player's metadata. */
-const KEYS_MAX = 64;
-/** UTF-16 units of all keys and values of one player's metadata. */
-const ALL_TEXTS_MAX_UNITS = 32 * 1024;
-/** Bytes of all keys and values of one player's metadata, as JSON. */
-const JSON_MAX_BYTES = 80 * 1024;
+// These are the bounds of metadata.ts, under the same names.
+const VALUE_MAX_UNITS = 4096;
+const ENTRIES_MAX = 64;
+const TEXTS_MAX_UNITS = 32 * 1024;
+const TEXTS_MAX_BYTES = 80 * 1024;
 
 test('metadata is bounded per value and per player', () => {
   const keys = Array.from({ length: 500 }, (_, index) => `k${index}`);
@@ -86,16 +85,17 @@ test('metadata is bounded per value and per player', () => {
 
   const { texts } = metadataOf(withValue('v'.repeat(5_000)));
   const units = Object.entries(texts).flat().join('').length;
-  // The room that is left below the bound is smaller than two values.
-  const fewestUnits = ALL_TEXTS_MAX_UNITS - 2 * TEXT_MAX_UNITS;
-  assert.ok(units <= ALL_TEXTS_MAX_UNITS && units > fewestUnits, `${units} units`);
-  assert.ok(Object.values(texts).every((text) => text.length === TEXT_MAX_UNITS));
+  // One more entry would not fit. An entry, which is a key and its value, is shorter than two values.
+  const fewestUnits = TEXTS_MAX_UNITS - 2 * VALUE_MAX_UNITS;
+  assert.ok(units <= TEXTS_MAX_UNITS && units > fewestUnits, `${units} units`);
+  assert.ok(Object.values(texts).every((text) => text.length === VALUE_MAX_UNITS));
 
-  assert.equal(Object.keys(metadataOf(withValue('v')).texts).length, KEYS_MAX);
-  assert.deepEqual(Object.keys(metadataOf({ ['k'.repeat(300)]: 'v' }).texts), []);
+  assert.equal(Object.keys(metadataOf(withValue('v')).texts).length, ENTRIES_MAX);
+  const tooLongKey = 'k'.repeat(300);
+  assert.deepEqual(Object.keys(metadataOf({ [tooLongKey]: 'v' }).texts), []);
 
-  const escapedTexts = metadataOf(withValue('\u0001'.repeat(TEXT_MAX_UNITS))).texts;
-  assert.ok(JSON.stringify(escapedTexts).length <= JSON_MAX_BYTES, 'control characters are longer in JSON');
+  const escapedTexts = metadataOf(withValue('\u0001'.repeat(VALUE_MAX_UNITS))).texts;
+  assert.ok(JSON.stringify(escapedTexts).length <= TEXTS_MAX_BYTES, 'control characters are longer in JSON');
 });
 
 test('an invalid track id, length or cover address is left out', () => {
@@ -108,8 +108,8 @@ test('an invalid track id, length or cover address is left out', () => {
 
 test('metadata is of another track if the id differs, or if both title and length differ', () => {
   const track = (id: string, more = {}) => metadataOf({ 'mpris:trackid': id, ...more });
-  assert.ok(isSameTrack(track('/1', { 'xesam:title': 'a' }), track('/1')));
-  assert.ok(!isSameTrack(track('/1'), track('/2')));
+  assert.ok(isSameTrack(track('/1', { 'xesam:title': 'a' }), track('/1')), 'only the title differs');
+  assert.ok(!isSameTrack(track('/1'), track('/2')), 'the id differs');
   const named = (title: string, seconds: number) =>
     track('/1', { 'xesam:title': title, 'mpris:length': seconds * 1_000_000 });
   assert.ok(
@@ -125,19 +125,18 @@ test('metadata is of another track if the id differs, or if both title and lengt
 interface ReckonedPosition {
   readonly what: string;
   readonly rate: number;
-  /** In microseconds, at the beginning. */
   readonly fromUs: number;
-  /** In microseconds, 2 s later. */
+  /** The position 2 s later. */
   readonly toUs: number;
   readonly lengthUs?: number;
 }
 const RECKONED_POSITIONS: readonly ReckonedPosition[] = [
   { what: 'twice as fast', rate: 2, fromUs: 5_000_000, toUs: 9_000_000 },
   { what: 'standing still', rate: 0, fromUs: 5_000_000, toUs: 5_000_000 },
-  { what: 'backwards, to the beginning', rate: -1, fromUs: 1_000_000, toUs: 0 },
-  { what: 'up to the end', rate: 1, fromUs: 5_000_000, toUs: 6_000_000, lengthUs: 6_000_000 },
+  { what: 'backwards, but only to the beginning', rate: -1, fromUs: 1_000_000, toUs: 0 },
+  { what: 'only up to the end', rate: 1, fromUs: 5_000_000, toUs: 6_000_000, lengthUs: 6_000_000 },
   {
-    what: 'beyond the end, where the player itself is',
+    what: 'no further, if the player has reported a position beyond the end',
     rate: 1,
     fromUs: 9_000_000,
     toUs: 9_000_000,
@@ -149,21 +148,24 @@ for (const { what, rate, fromUs, toUs, lengthUs } of RECKONED_POSITIONS) {
     assert.equal(reckonPosition(anchorOf(fromUs), { rate, lengthUs }, momentAfter(2_000)), toUs));
 }
 
-test('a clock that is set changes no position, and is noticed', () => {
+test('a jump of the date changes no position, and is noticed', () => {
   const motion = motionOf(withPlayerProperties(NOTHING_KNOWN, { PlaybackStatus: 'Playing', Rate: 1 }));
-  const later = { date: START.date + 1e12, monotonic: START.monotonic + 1_000 };
-  assert.equal(reckonPosition(anchorOf(0), motion, later), 1_000_000);
-  assert.ok(wasDateSet(anchorOf(0), later), 'date and monotonic time differ');
+  const afterJump = { date: START.date + 1e12, monotonic: START.monotonic + 1_000 };
+  assert.equal(reckonPosition(anchorOf(0), motion, afterJump), 1_000_000);
+  assert.ok(wasDateSet(anchorOf(0), afterJump), 'date and monotonic time differ');
   assert.ok(!wasDateSet(anchorOf(0), momentAfter(1e9)), 'date and monotonic time agree');
-  assert.deepEqual(anchorAt(anchorOf(0), motion, later), { positionUs: 1_000_000, moment: later });
+  assert.deepEqual(anchorAt(anchorOf(0), motion, afterJump), { positionUs: 1_000_000, moment: afterJump });
 });
 
 test('a reading is a jump if it differs by more than half a second from the extrapolated position, or has no position any more', () => {
   const motion = { rate: 1, lengthUs: undefined };
-  assert.ok(!isJump(anchorOf(0), motion, 1_200_000, momentAfter(1_000)));
-  assert.ok(isJump(anchorOf(0), motion, 1_600_000, momentAfter(1_000)));
-  assert.ok(isJump(anchorOf(0), motion, undefined, momentAfter(1_000)));
-  assert.ok(!isJump(anchorOf(undefined), motion, undefined, momentAfter(1_000)));
+  /** `readUs` is read 1 s after `fromUs`. */
+  const isJumpFrom = (fromUs: number | undefined, readUs: number | undefined): boolean =>
+    isJump(anchorOf(fromUs), motion, readUs, momentAfter(1_000));
+  assert.ok(!isJumpFrom(0, 1_200_000), 'a difference of 0.2 s');
+  assert.ok(isJumpFrom(0, 1_600_000), 'a difference of 0.6 s');
+  assert.ok(isJumpFrom(0, undefined), 'no position any more');
+  assert.ok(!isJumpFrom(undefined, undefined), 'never a position');
 });
 
 test('only valid URI schemes are kept', () => {

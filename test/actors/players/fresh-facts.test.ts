@@ -1,5 +1,5 @@
-// The player is asked again before a command is refused, because players become able to do more without a
-// signal.
+// A player is read again before a command is refused, because not every player sends a signal about a new
+// ability.
 
 import assert from 'node:assert/strict';
 import { Variant } from 'dbus-next';
@@ -62,14 +62,16 @@ test('a command is answered with a timeout, and not refused as impossible, if th
   assert.equal(faultOf(await backend.handle({ do: 'play', ...target })), 'timeout');
 });
 
-/** The backend gathers changes for this time before it publishes them. */
+/** `GATHER_MS` of player.ts: the backend gathers changes for this time before it publishes them. */
 const GATHER_MS = 50;
 
 test('the answer to a command is "no-such-player" if the player leaves before the refusal is decided', async (t) => {
   const manual = new ManualClock();
-  // The test moves the timer that gathers changes.
-  const after: Clock['after'] = (ms, callback) =>
-    (ms === GATHER_MS ? manual : systemClock).after(ms, callback);
+  // Only the timer that gathers changes is on the manual clock.
+  const after: Clock['after'] = (ms, callback) => {
+    const clock = ms === GATHER_MS ? manual : systemClock;
+    return clock.after(ms, callback);
+  };
   const { bus, backend, recorder } = await startBackend(t, undefined, { clock: { ...systemClock, after } });
   const player = await ScriptedPlayer.start(t, bus, 'scripted', { CanPlay: NO });
   await until('the player is published', () => {
@@ -89,7 +91,7 @@ test('the answer to a command is "no-such-player" if the player leaves before th
   assert.equal(recorder.published.at(-1), 'drop players.tracklist scripted');
 });
 
-test('eight commands that would be refused at the same time share the readings', async (t) => {
+test('eight commands that come at the same time and would be refused share the readings', async (t) => {
   const { backend, start } = await startBackend(t);
   const player = await start('scripted', { CanPlay: NO });
   const answers = await Promise.all(
@@ -97,6 +99,7 @@ test('eight commands that would be refused at the same time share the readings',
   );
   assert.ok(answers.every((answer) => faultOf(answer) === 'not-able'));
   const readings = player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`);
+  // One of the readings is the first one of the player. The commands share one or two.
   assert.ok(readings.length <= 3, `${readings.length} readings`);
 });
 

@@ -23,6 +23,7 @@ test('a player that answers GetAll with an error is read with Get, and its track
   player.properties[TRACKLIST_INTERFACE] = { Tracks: new Variant('ao', []) };
   await player.requestName('by-get');
   const published = await recorder.until('the player is published', 'by-get', () => true);
+  // Every `ScriptedPlayer` has these properties.
   assert.deepEqual([published.identity, published.volume, published.position], ['Scripted', 0.5, 1_000_000]);
   await recorder.until('its tracklist is known', 'by-get', (record) => record.tracklist_supported);
   assert.deepEqual(recorder.logs, []);
@@ -73,6 +74,7 @@ test('playerctld, which repeats other players, is not listed as a player', async
 
 test('a key of metadata called __proto__ is a key like any other', async (t) => {
   const { recorder, start } = await startBackend(t);
+  // Without the brackets, `__proto__` would set the prototype of the object.
   const values = { 'xesam:title': 'One', ['__proto__']: 'Two', toString: 'Three' };
   await start('odd', { Metadata: metadata(values) });
   const { metadata: texts = {} } = recorder.record('odd') ?? {};

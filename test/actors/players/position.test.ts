@@ -1,5 +1,5 @@
-// When the position of a player is read, and how it is set, with scripted players on a real bus: a track that
-// begins again, a track without an id, and players that announce nothing.
+// Tests when the position of a player is read, and how it is set. Scripted players are on a real bus. Some
+// repeat a track, some have tracks without an id, and some announce nothing.
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -11,7 +11,7 @@ import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
 import { busNameOf, startBackend } from './backend-under-test.js';
-import { metadata, type Properties } from './scripted-player.js';
+import { metadata, type Properties, type ScriptedPlayer } from './scripted-player.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
@@ -21,6 +21,12 @@ const microseconds = (seconds: number) => new Variant('x', BigInt(seconds * SECO
 const PLAYING = new Variant('s', 'Playing');
 const trackMetadata = (title: string, seconds: number, more = {}): Variant =>
   metadata({ 'xesam:title': title, 'mpris:length': microseconds(seconds), ...more });
+const trackId = (path: string) => ({ 'mpris:trackid': new Variant('o', path) });
+
+/** Changes what the player reports when it is read. It sends no signal. */
+function changeSilently(player: ScriptedPlayer, properties: Properties): void {
+  player.properties[PLAYER_INTERFACE] = { ...player.properties[PLAYER_INTERFACE], ...properties };
+}
 
 /** Starts a player, and lets it play for 3 s. The test moves the clock; waits of at most 500 ms are real. */
 async function startPlaying(t: TestContext, properties: Properties) {
@@ -43,13 +49,8 @@ async function startPlaying(t: TestContext, properties: Properties) {
       'scripted',
       ({ position }) => position === seconds * SECOND_US,
     );
-  /** Moves the player to this position, without a signal. */
-  const moveTo = (seconds: number): void => {
-    player.properties[PLAYER_INTERFACE] = {
-      ...player.properties[PLAYER_INTERFACE],
-      Position: microseconds(seconds),
-    };
-  };
+  /** Moves the player to this position, where it stays. It sends no signal. */
+  const moveTo = (seconds: number): void => changeSilently(player, { Position: microseconds(seconds) });
   // The backend reads the position again 3 s after playing began (`SETTLED_MS` in position.ts).
   moveTo(3);
   manual.advance(3_000);
@@ -102,14 +103,16 @@ test('the position of a player that stops moving near the end of a track is read
   assert.equal(readingCount(), before + 1);
 });
 
+/** After `startPlaying` and this time, a track of 240 s is at 224 s. */
+const NEARLY_WHOLE_TRACK_MS = 221_000;
 const TRACK_IDS: readonly (readonly [what: string, more: object])[] = [
   ['no id', {}],
-  ['always the same id', { 'mpris:trackid': new Variant('o', '/track') }],
+  ['always the same id', trackId('/track')],
 ];
 for (const [what, more] of TRACK_IDS) {
-  test(`the next track of a player whose tracks have ${what} begins at its beginning`, async (t) => {
+  test(`if tracks have ${what}, the next track begins at its beginning`, async (t) => {
     const { manual, player, recorder } = await startPlaying(t, { Metadata: trackMetadata('One', 240, more) });
-    manual.advance(221_000);
+    manual.advance(NEARLY_WHOLE_TRACK_MS);
     // From now on the player answers no reading. An earlier answer may still arrive after the first signal,
     // and bring back the old track. So the signal is repeated.
     player.hungInterface = PLAYER_INTERFACE;
@@ -120,11 +123,11 @@ for (const [what, more] of TRACK_IDS) {
     });
     assert.ok((next.position ?? 0) < SECOND_US, `the position is ${next.position}`);
   });
-  test(`the next track of a player whose tracks have ${what}, if it is as long as the track before, has the position that is read`, async (t) => {
+  test(`if tracks have ${what}, the position of the next track is read, also if both are equally long`, async (t) => {
     const { manual, player, untilAt, moveTo } = await startPlaying(t, {
       Metadata: trackMetadata('One', 240, more),
     });
-    manual.advance(221_000);
+    manual.advance(NEARLY_WHOLE_TRACK_MS);
     moveTo(1);
     player.change({ Metadata: trackMetadata('Two', 240, more) });
     await untilAt(1);
@@ -157,26 +160,26 @@ for (const [what, id, commandedId] of UNUSABLE_IDS) {
   });
 }
 
-test('a position beyond the end of a track is refused, and the answer names the length that was read just now', async (t) => {
-  const id = { 'mpris:trackid': new Variant('o', '/track/1') };
+test('a position beyond the end of a track is refused, and the length of the track is read before', async (t) => {
+  const id = trackId('/track/1');
   const { backend, player } = await startPlaying(t, { Metadata: trackMetadata('One', 60, id) });
   const setPosition = (seconds: number) =>
     backend.handle({ do: 'position', ...target, position: seconds * SECOND_US });
   const refused = await setPosition(61);
   assert.equal(faultOf(refused), 'bad-value');
-  assert.match(refused.ok ? '' : (refused.error.detail ?? ''), /ends at 60000000 microseconds/);
+  assert.match(refused.ok ? '' : refused.error.detail, /ends at 60000000 microseconds/);
   assert.equal(faultOf(await setPosition(60)), 'none');
 
-  const properties = player.properties[PLAYER_INTERFACE];
-  player.properties[PLAYER_INTERFACE] = { ...properties, Metadata: trackMetadata('One', 90, id) };
+  changeSilently(player, { Metadata: trackMetadata('One', 90, id) });
   assert.equal(faultOf(await setPosition(80)), 'none');
   const calls = player.calls.filter((call) => call.startsWith('SetPosition'));
   assert.deepEqual(calls, ['SetPosition /track/1 60000000', 'SetPosition /track/1 80000000']);
 });
 
 test('the track is read before its position is set, also if no signal announces the next track', async (t) => {
-  const one = { 'mpris:trackid': new Variant('o', '/track/1') };
-  const { backend, player, recorder } = await startPlaying(t, { Metadata: trackMetadata('One', 60, one) });
+  const { backend, player, recorder } = await startPlaying(t, {
+    Metadata: trackMetadata('One', 60, trackId('/track/1')),
+  });
   const setPosition = (track_id?: string) =>
     backend.handle({ do: 'position', ...target, position: 5 * SECOND_US, ...(track_id && { track_id }) });
   const refused = await setPosition('/track/2');
@@ -186,9 +189,7 @@ test('the track is read before its position is set, also if no signal announces 
     /^track_id: the current track is not \/track\/2 but \/track\/1$/,
   );
 
-  const two = { 'mpris:trackid': new Variant('o', '/track/2') };
-  const properties = player.properties[PLAYER_INTERFACE];
-  player.properties[PLAYER_INTERFACE] = { ...properties, Metadata: trackMetadata('Two', 60, two) };
+  changeSilently(player, { Metadata: trackMetadata('Two', 60, trackId('/track/2')) });
   assert.equal(faultOf(await setPosition('/track/1')), 'other-track');
   await recorder.until(
     'the next track is published',
@@ -201,9 +202,10 @@ test('the track is read before its position is set, also if no signal announces 
   assert.deepEqual(calls, ['SetPosition /track/2 5000000', 'SetPosition /track/2 5000000']);
 });
 
-test('no position is set if the player does not name its track', async (t) => {
-  const id = { 'mpris:trackid': new Variant('o', '/track/1') };
-  const { backend, player } = await startPlaying(t, { Metadata: trackMetadata('One', 60, id) });
+test('no position is set if the player does not answer which track it has', async (t) => {
+  const { backend, player } = await startPlaying(t, {
+    Metadata: trackMetadata('One', 60, trackId('/track/1')),
+  });
   player.misbehaviours.set('Get', { error: 'org.freedesktop.DBus.Error.NoReply' });
   assert.equal(faultOf(await backend.handle({ do: 'position', ...target, position: 5 })), 'timeout');
   assert.ok(!player.calls.some((call) => call.startsWith('SetPosition')));

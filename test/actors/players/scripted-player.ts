@@ -68,7 +68,7 @@ export class ScriptedPlayer {
     bus.addMethodHandler((message: Message) => this.#answer(message));
   }
 
-  /** A connection without a name, until the test ends. */
+  /** Connects a player that has no name on the bus. It leaves when the test ends. */
   static async connect(t: Ending, { address }: Reachable): Promise<ScriptedPlayer> {
     const bus = sessionBus({ busAddress: address });
     const player = new ScriptedPlayer(bus);
@@ -162,8 +162,8 @@ export class ScriptedPlayer {
   }
 
   /**
-   * Sends the answer, if the bus is still connected. Otherwise dbus-next would answer the exception on the
-   * same closed bus, and throw where nothing can catch it.
+   * Sends the answer, if the bus is still connected. An exception from here would make dbus-next send an
+   * error on the same closed bus. That would throw where nothing can catch it.
    */
   #reply(message: Message): void {
     try {

@@ -29,12 +29,12 @@ test('every player that plays is paused, or stopped if it cannot pause; the othe
   const playing = await start('playing', PLAYING);
   const radio = await start('radio', { ...PLAYING, ...CANNOT_PAUSE });
   const paused = await start('paused');
-  const silent = await start('silent');
+  const unannounced = await start('unannounced');
   // This player plays now, and does not announce it.
-  Object.assign(silent.properties[PLAYER_INTERFACE] ?? {}, PLAYING);
+  Object.assign(unannounced.properties[PLAYER_INTERFACE] ?? {}, PLAYING);
 
   assert.equal(faultOf(await backend.handle({ do: 'pause_all' })), 'none');
-  assert.deepEqual([playing, radio, paused, silent].map(playbackCalls), ['Pause', 'Stop', '', 'Pause']);
+  assert.deepEqual([playing, radio, paused, unannounced].map(playbackCalls), ['Pause', 'Stop', '', 'Pause']);
 });
 
 test('the command to pause all players succeeds if no player plays', async (t) => {
@@ -44,7 +44,7 @@ test('the command to pause all players succeeds if no player plays', async (t) =
   assert.equal(faultOf(await backend.handle({ do: 'pause_all' })), 'none');
 });
 
-test('players that hang or refuse to pause are named, and delay no other player', async (t) => {
+test('the answer names the players that hang or refuse to pause, and they delay no other player', async (t) => {
   const { backend, start } = await startBackend(t, undefined, { callDeadlineMs: 1_000 });
   const hung = await start('hung', PLAYING);
   const refusing = await start('refusing', PLAYING);
@@ -100,24 +100,28 @@ test('if three players begin to play at once, only the last that is published as
   const players = new Map<string, ScriptedPlayer>();
   for (const name of ['one', 'two', 'three']) players.set(name, await start(name));
   for (const player of players.values()) player.change(PLAYING);
+  // The recorder has the players in the order in which they were published as playing.
+  const begun = (): readonly string[] => [...recorder.begun];
   const silenced = (): readonly string[] =>
-    [...recorder.begun].filter((name) => playbackCalls(players.get(name) as ScriptedPlayer) !== '');
+    begun().filter((name) => playbackCalls(players.get(name) as ScriptedPlayer) !== '');
   await until('two players are paused', () => silenced().length === 2);
-  // A third pause would arrive while this player starts.
+  // This player does not play. If there were a third pause, it would arrive while this player starts.
   const lastStarted = await start('probe');
-  assert.equal(recorder.begun.size, 3);
-  assert.deepEqual(silenced(), [...recorder.begun].slice(0, 2));
+  assert.equal(begun().length, 3);
+  assert.deepEqual(silenced(), begun().slice(0, 2));
   assert.equal(playbackCalls(lastStarted), '');
 });
 
-test('a player that takes a second name is not paused', async (t) => {
+test('a second name of a player does not pause the player', async (t) => {
   const { start, recorder } = await startExclusive(t);
   const player = await start('vlc.instance7', PLAYING);
   await player.requestName('vlc');
   await until('the player has its short name', () => recorder.names.join() === 'vlc');
   const other = await start('other', PLAYING);
-  // `other` causes this one pause. If the second name had caused a pause, there would be two.
-  await until('the player is paused', () => playbackCalls(player) === 'Pause');
+  // `other` causes this pause. If the second name had caused one, too, it would arrive while `probe` starts.
+  await until('the player is paused', () => playbackCalls(player) !== '');
+  await start('probe');
+  assert.equal(playbackCalls(player), 'Pause');
   assert.equal(playbackCalls(other), '');
 });
 
@@ -131,9 +135,11 @@ test('if a player cannot be silenced, the log says that a player plays on beside
 });
 
 test('if a player begins to play while the backend still waits at its start for a player that hangs, the others are silenced', async (t) => {
-  const manual = new ManualClock();
-  // The start waits a second. This timer does not move, so the start does not end.
-  const after: Clock['after'] = (ms, callback) => (ms < 1_000 ? systemClock : manual).after(ms, callback);
+  // At its start the backend waits up to a second for its players. The clock of this wait stands still, so
+  // the start does not end.
+  const stoppedClock = new ManualClock();
+  const after: Clock['after'] = (ms, callback) =>
+    (ms < 1_000 ? systemClock : stoppedClock).after(ms, callback);
   const players: ScriptedPlayer[] = [];
   const { start } = await startBackend(
     t,
@@ -144,7 +150,7 @@ test('if a player begins to play while the backend still waits at its start for 
     {
       clock: { ...systemClock, after },
       settings: { exclusive: true },
-      untilUp: (early) => early.until('one is published', 'one', () => true),
+      untilUp: (recorder) => recorder.until('one is published', 'one', () => true),
     },
   );
   await start('two', PLAYING);
@@ -154,6 +160,7 @@ test('if a player begins to play while the backend still waits at its start for 
 test('playerctld is not silenced, even if it is recognized only after it was published', async (t) => {
   const { bus, recorder, start } = await startBackend(t, undefined, { settings: { exclusive: true } });
   const repeater = await ScriptedPlayer.connect(t, bus);
+  // Only the answer about this interface shows that the player is playerctld (properties.ts).
   repeater.hungInterface = PLAYERCTLD_INTERFACE;
   Object.assign(repeater.properties[PLAYER_INTERFACE] ?? {}, PLAYING);
   await repeater.requestName('repeater');

@@ -20,7 +20,8 @@ const START_US = 1_000_000;
 test('positions are sent only when they cannot be extrapolated', async (t) => {
   const { backend, recorder, start } = await startBackend(t);
   const player = await start();
-  // The command causes a second reading. Its position is the same, so no position may be published.
+  // No signal announces this volume, so only a second reading brings it. The command causes this reading. It
+  // has the same position as the first one, so no position may be published.
   Object.assign(player.properties[PLAYER_INTERFACE] ?? {}, { Volume: new Variant('d', 0.8) });
   assert.equal(faultOf(await backend.handle({ do: 'next', player: busNameOf('scripted') })), 'none');
   await recorder.until('the change is read', 'scripted', ({ volume }) => volume === 0.8);
@@ -31,47 +32,52 @@ test('positions are sent only when they cannot be extrapolated', async (t) => {
 
   player.change({ PlaybackStatus: new Variant('s', 'Playing'), Position: new Variant('x', 31_000_000n) });
   await recorder.until('the player plays', 'scripted', ({ playback_status: status }) => status === 'Playing');
-  await until('the position at the start is sent', () => recorder.positions.length === 2);
+  await until('the position where playing begins is sent', () => recorder.positions.length === 2);
 
   player.change({ Volume: new Variant('d', 0.3) });
   const record = await recorder.until('the volume is published', 'scripted', ({ volume }) => volume === 0.3);
-  assert.equal(record.position, 31_000_000, 'the position is still that of the start');
+  assert.equal(record.position, 31_000_000, 'the record has the position where playing began');
   assert.match(record.position_updated_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/);
   assert.equal(recorder.positions.length, 2);
 
   player.change({ PlaybackStatus: new Variant('s', 'Paused'), Position: new Variant('x', 50_000_000n) });
-  await until('the position at the end is sent', () => recorder.positions.length === 3);
+  await until('the position of the pause is sent', () => recorder.positions.length === 3);
   assert.equal(recorder.record('scripted')?.position, 50_000_000);
 });
 
-test('the position is read again 3 s after playing began, because an idle output takes 2 s of sound at once', async (t) => {
+test('the position is read again 3 s after playing began, because the first reading may be 2 s ahead', async (t) => {
   const manual = new ManualClock();
   // The test moves only the timer of the second reading (`SETTLED_MS` in position.ts).
-  const after: Clock['after'] = (ms, callback) =>
-    (ms > 2_000 && ms <= 3_000 ? manual : systemClock).after(ms, callback);
+  const after: Clock['after'] = (ms, callback) => {
+    const isOfSecondReading = ms > 2_000 && ms <= 3_000;
+    return (isOfSecondReading ? manual : systemClock).after(ms, callback);
+  };
   const monotonic = () => systemClock.monotonic() + manual.monotonic();
   const { recorder, start } = await startBackend(t, undefined, {
     clock: { ...systemClock, monotonic, after },
   });
-  const player = await start('scripted', { Position: new Variant('x', 9_000_000n) });
+  // Each reading has this position, so the second reading is a jump back.
+  const readUs = 9_000_000;
+  const player = await start('scripted', { Position: new Variant('x', BigInt(readUs)) });
   assert.equal(manual.timers, 0, 'a paused player is not read again');
 
   player.change({ PlaybackStatus: new Variant('s', 'Playing') });
-  await until('the position at the start is sent', () => recorder.positions.length === 1);
+  await until('the first position is sent', () => recorder.positions.length === 1);
   await until('the timer of the second reading is set', () => manual.timers === 1);
 
   manual.advance(3_000);
   await until('the second position is sent', () => recorder.positions.length === 2);
-  assert.equal(recorder.record('scripted')?.position, 9_000_000);
+  assert.equal(recorder.record('scripted')?.position, readUs);
   assert.equal(manual.timers, 0, 'there is no third reading');
 });
 
-test('the start waits a second for a player that hangs, and no longer', async (t) => {
+test('the start of the backend waits a second for a player that hangs, and no longer', async (t) => {
   const clock = new ManualClock();
   const untilUp = async (recorder: PlayersRecorder): Promise<void> => {
     await until('the start waits for the player', () => clock.timers === 1);
     clock.advance(999);
-    assert.deepEqual([clock.timers, recorder.published], [1, []]);
+    assert.equal(clock.timers, 1, 'the start still waits');
+    assert.deepEqual(recorder.published, []);
     clock.advance(1);
     assert.equal(clock.timers, 0);
     await until('the backend is up', () => recorder.published.includes('up'));
@@ -79,7 +85,7 @@ test('the start waits a second for a player that hangs, and no longer', async (t
   await startBackend(t, (bus) => startHungPlayer(t, bus), { clock, untilUp });
 });
 
-test('a clock that is set is noticed within 30 s while a player plays, and unchanged positions are not sent', async (t) => {
+test('a jump of the date is noticed within 30 s while a player plays, and changes only the record', async (t) => {
   const manual = new ManualClock();
   let dateShiftMs = 0;
   // The test moves only the timer of 30 s; changes are gathered and published as usual.
@@ -98,6 +104,7 @@ test('a clock that is set is noticed within 30 s while a player plays, and uncha
   manual.advance(1);
   assert.equal(updatedAt(), new Date(clock.date()).toISOString());
   assert.equal(recorder.record('scripted')?.position, START_US + 60_000_000);
+  // The position itself has not jumped, so no `put players.position` is published.
   assert.deepEqual(recorder.published, ['up', 'put players scripted', 'put players scripted']);
 
   player.change({ PlaybackStatus: new Variant('s', 'Paused') });
@@ -122,8 +129,8 @@ test('a change of track is one event', async (t) => {
     return recorder.record('scripted') !== undefined;
   });
 
-  // The first command causes a reading, which has ended when the second command has its answer. A change
-  // during that reading would cause another one.
+  // The first command causes a reading. The player answers in order, so this reading has ended when the
+  // second command has its answer. A change during the reading would cause another reading.
   const next = () => backend.handle({ do: 'next', player: busNameOf('scripted') });
   assert.equal(faultOf(await next()), 'none');
   manual.advance(100);
@@ -134,7 +141,7 @@ test('a change of track is one event', async (t) => {
   player.change({ Metadata: metadata({ 'xesam:title': 'Two' }) });
   player.change({ CanGoNext: new Variant('b', false), Volume: new Variant('d', 0.4) });
   player.change({ PlaybackStatus: new Variant('s', 'Playing') });
-  // The answer comes after all signals of the player.
+  // The answer to this command comes after the signals of these changes.
   assert.equal(faultOf(await backend.handle({ do: 'play', player: busNameOf('scripted') })), 'none');
   assert.equal(recorder.published.length, publishedBefore);
 
@@ -152,9 +159,10 @@ test('an extrapolated position continues without a jump when the rate changes an
   // From now on the position can come only from extrapolation.
   player.misbehaviours.set('GetAll', 'hang');
   manual.advance(10_000);
+  const atChangeUs = START_US + 10_000_000;
   player.announce({ Rate: new Variant('d', 2) });
   const faster = await recorder.until('the rate is published', 'scripted', ({ rate }) => rate === 2);
-  assert.equal(faster.position, START_US + 10_000_000);
+  assert.equal(faster.position, atChangeUs);
 
   manual.advance(5_000);
   player.announce({ PlaybackStatus: new Variant('s', 'Paused') });
@@ -163,7 +171,7 @@ test('an extrapolated position continues without a jump when the rate changes an
     'scripted',
     (record) => record.playback_status === 'Paused',
   );
-  assert.equal(paused.position, 11_000_000 + 2 * 5_000_000);
+  assert.equal(paused.position, atChangeUs + 2 * 5_000_000);
 });
 
 test('a player that changes while it is read is read again, because either the answer or the signal may be newer', async (t) => {
@@ -172,13 +180,14 @@ test('a player that changes while it is read is read again, because either the a
   const readingCount = (): number =>
     player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
   player.misbehaviours.set('GetAll', 'hang');
+  // An invalidated property makes the backend read the player.
   player.announce({}, ['Shuffle']);
   await until('the player is being read', () => readingCount() === 2);
   player.misbehaviours.clear();
   player.change({ Volume: new Variant('d', 0.7) });
   player.answerHung({ Volume: new Variant('d', 0.5) });
   await until('the player is read again', () => readingCount() === 3);
-  // The answer above lacks `CanPlay`, so only the third reading can make `can_play` true again.
+  // The late answer lacks `CanPlay`, so only the third reading can make `can_play` true again.
   const isLast = (record: PlayerRecord) => record.volume === 0.7 && record.capabilities.can_play;
   await recorder.until('the last state is published', 'scripted', isLast);
 });
@@ -206,10 +215,9 @@ test('a burst of 20 000 changes costs few events; its last state and the changes
   const events = recorder.published.length - publishedBefore;
   assert.ok(events < 400, `${events} events`);
   const readingCount = flooder.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
-  // The flooder was read when it appeared, and about once a second while its signals were ignored. Each
-  // reading takes several calls.
+  // The flooder was read when it appeared, and about once a second while its signals were ignored.
   assert.ok(readingCount >= 2 && readingCount < 100, `${readingCount} readings`);
 
   flooder.change({ Volume: new Variant('d', 0.5) });
-  await recorder.until('the flooding player is followed again', 'flooder', ({ volume }) => volume === 0.5);
+  await recorder.until('the flooder is followed again', 'flooder', ({ volume }) => volume === 0.5);
 });

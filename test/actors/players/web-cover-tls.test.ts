@@ -1,6 +1,6 @@
-// Tests covers from the web by https: a cover comes only from a server whose certificate is for the name and
-// from a known authority. Node reads the authorities only when a process starts, so a process of its own
-// fetches the covers.
+// Tests covers from the web by https. The certificate of the server must have the name in the URL, and a
+// known authority must have signed it. Node reads the authorities only when a process starts, so a process
+// of its own fetches the covers.
 
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
@@ -53,20 +53,25 @@ async function startSecureWeb(t: TestContext) {
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  const fetch = async (env: Readonly<Record<string, string>>, ...places: readonly string[]) => {
-    const urls = places.map((place) => `https://${place.replace('/', `:${port}/`)}`);
+  /** Resolves with the type of each cover, or with null. A place is a host and a path. */
+  const fetchCovers = async (env: Readonly<Record<string, string>>, ...places: readonly string[]) => {
+    const urls = places.map((place) => {
+      const url = new URL(`https://${place}`);
+      url.port = String(port);
+      return url.href;
+    });
     const args = ['--input-type=module', '--eval', FETCH, '--', ...urls];
     const { stdout } = await promisify(execFile)(process.execPath, args, { env });
     return JSON.parse(stdout) as unknown;
   };
   const trustingEnv = { NODE_EXTRA_CA_CERTS: join(folder, 'cert.pem') };
-  return { fetch, serverNames, trustingEnv };
+  return { fetchCovers, serverNames, trustingEnv };
 }
 
 test('a cover by https comes from the address that was checked, if the certificate is for the name in the URL', async (t) => {
-  const { fetch, serverNames, trustingEnv } = await startSecureWeb(t);
+  const { fetchCovers, serverNames, trustingEnv } = await startSecureWeb(t);
   const places = ['covers.example/', 'covers.example/moved', 'other.example/', '127.0.0.1/'];
-  const covers = await fetch(trustingEnv, ...places);
+  const covers = await fetchCovers(trustingEnv, ...places);
   assert.deepEqual(covers, ['image/png', 'image/png', null, null]);
   // The first cover needs one request, and the moved one needs two.
   const expected = Array(3).fill('covers.example');
@@ -74,7 +79,8 @@ test('a cover by https comes from the address that was checked, if the certifica
 });
 
 test('a cover by https does not come from a server without a trusted certificate', async (t) => {
-  const { fetch, serverNames } = await startSecureWeb(t);
-  assert.deepEqual(await fetch({}, 'covers.example/'), [null]);
+  const { fetchCovers, serverNames } = await startSecureWeb(t);
+  const envWithoutAuthority = {};
+  assert.deepEqual(await fetchCovers(envWithoutAuthority, 'covers.example/'), [null]);
   assert.deepEqual(serverNames, []);
 });

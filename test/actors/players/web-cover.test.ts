@@ -1,5 +1,5 @@
-// Tests covers from the web (docs/players.md, "Covers from the web"): which addresses may be connected to,
-// answers of a private web server, and how often it gets requests.
+// Tests covers from the web (docs/players.md, "Covers from the web"): from which addresses they are fetched,
+// which answers of a web server are covers, and how often the server gets requests.
 
 import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
@@ -32,7 +32,7 @@ async function startWeb(t: TestContext, answer: RequestListener, more: Partial<W
     isAllowedPort: () => true,
     ...more,
   };
-  // This clock stands still, because a busy machine may take longer than a cover may take.
+  // This clock stands still, so that no deadline passes on a busy machine.
   const fetch = (path = '/', host = 'covers.example', clock: Clock = new ManualClock()) =>
     webCover(`http://${host}:${port}${path}`, clock, access);
   return { fetch, port };
@@ -49,12 +49,13 @@ test('an image is fetched whole, from the address that was checked, and the requ
   assert.equal(cover?.type, 'image/png');
   assert.ok(image.equals(cover?.bytes ?? Buffer.alloc(0)));
   assert.equal(host, `covers.example:${port}`);
-  assert.equal((await fetch('/', '127.0.0.1'))?.tag, cover?.tag);
+  const sameImage = await fetch('/', '127.0.0.1');
+  assert.equal(sameImage?.tag, cover?.tag, 'the tag depends only on the image');
 });
 
 const FAILURES: readonly (readonly [what: string, answer: RequestListener])[] = [
   ['another status', (_, response) => response.writeHead(404).end(PNG)],
-  ['a drawing, which may hold scripts', (_, response) => response.end('<svg onload="alert(1)"/>')],
+  ['a drawing, which may contain scripts', (_, response) => response.end('<svg onload="alert(1)"/>')],
   ['nothing', (_, response) => response.end()],
   ['more than 8 MiB', (_, response) => response.end(Buffer.concat([PNG, Buffer.alloc(MAX_BYTES)]))],
   [
@@ -106,7 +107,8 @@ test('nothing is fetched unless every address of the name is public, also after 
     assert.deepEqual(requestedHosts, [], host);
 
     assert.equal(await fetch(`/${host}`, 'public.example'), undefined, host);
-    assert.deepEqual(requestedHosts.splice(0), [`public.example:${port}`], host);
+    assert.deepEqual(requestedHosts, [`public.example:${port}`], host);
+    requestedHosts.length = 0;
   }
   assert.ok(await fetch('/public.example', 'public.example'));
 });
@@ -124,18 +126,18 @@ test('a name is looked up once: its address cannot change between the check and 
   assert.equal(lookups, 1);
 });
 
-/** Why a URL is not fetched, its host with what stands before it, and the ports that are allowed. */
+/** `authority` is the host, with the user and the password that stand before it in the URL. */
 const REFUSED_URLS: readonly (readonly [
   what: string,
-  host: string,
+  authority: string,
   isAllowedPort: WebAccess['isAllowedPort'],
 ])[] = [
-  ['another port', 'covers.example', (port) => port === ''],
+  ['another port than 80', 'covers.example', (port) => port === ''],
   ['a user and a password', 'me:secret@covers.example', () => true],
   ['a user', 'me@covers.example', () => true],
   ['a password', ':secret@covers.example', () => true],
 ];
-for (const [what, host, isAllowedPort] of REFUSED_URLS) {
+for (const [what, authority, isAllowedPort] of REFUSED_URLS) {
   test(`a URL with ${what} is not fetched`, async (t) => {
     let requests = 0;
     const { fetch } = await startWeb(
@@ -146,7 +148,7 @@ for (const [what, host, isAllowedPort] of REFUSED_URLS) {
       },
       { isAllowedPort },
     );
-    assert.equal(await fetch('/', host), undefined);
+    assert.equal(await fetch('/', authority), undefined);
     assert.equal(requests, 0);
   });
 }
@@ -201,7 +203,10 @@ const locationOf = (answer: Answer): string => {
   return typeof cover === 'object' && 'location' in cover ? cover.location : '';
 };
 
-/** A reader of covers that fetches with `fetch`, for players that name a cover on the web. */
+const factsNaming = (url: string) =>
+  withPlayerProperties(NOTHING_KNOWN, { Metadata: { 'mpris:artUrl': url } });
+
+/** A reader of covers that fetches with `fetch`. `read` reads the cover of a player that names `url`. */
 function readerWith(fetch: FetchCover, clock = new ManualClock()) {
   const call = () => Promise.reject(new Error('the player is called'));
   const reader = new CoverReader({ call }, clock, fetch);
@@ -210,10 +215,7 @@ function readerWith(fetch: FetchCover, clock = new ManualClock()) {
   return { read, clock };
 }
 
-const factsNaming = (url: string) =>
-  withPlayerProperties(NOTHING_KNOWN, { Metadata: { 'mpris:artUrl': url } });
-
-test('for a minute no address is fetched again after a failure, or for a client that has the image', async () => {
+test('an address is not fetched again for a minute if the fetch has failed, or if the client has the image', async () => {
   const requests: string[] = [];
   const { read, clock } = readerWith(async (url) => {
     requests.push(url);
@@ -236,15 +238,13 @@ test('for a minute no address is fetched again after a failure, or for a client 
 test('four covers are fetched at a time; further clients are redirected to the web', async () => {
   const finishers: (() => void)[] = [];
   const { read } = readerWith((url) => new Promise((resolve) => finishers.push(() => resolve(imageOf(url)))));
-  const answers = [1, 2, 3, 4].map((number) => read(`${COVER_URL}${number}`));
+  const urls = [1, 2, 3, 4].map((number) => `${COVER_URL}${number}`);
+  const answers = urls.map((url) => read(url));
   await until('four covers are being fetched', () => finishers.length === 4);
   assert.equal(locationOf(await read(COVER_URL)), COVER_URL);
 
   for (const finish of finishers) finish();
-  const expected = [1, 2, 3, 4].map((number) => ({
-    ok: true,
-    value: { cover: imageOf(`${COVER_URL}${number}`) },
-  }));
+  const expected = urls.map((url) => ({ ok: true, value: { cover: imageOf(url) } }));
   assert.deepEqual(await Promise.all(answers), expected);
 
   const later = read(COVER_URL);
@@ -276,7 +276,7 @@ const PUBLIC_ADDRESSES =
   '193.0.0.1 198.17.0.1 198.20.0.1 198.41.1.5 223.255.255.255 2a00:1450:4001:800::2004 ' +
   '2606:4700::1111 2001:4860:4860::8888 2a02:8070:2:2::1 64:ff9b::808:808 64:ff9b::8.8.8.8 ' +
   '0064:ff9b:0:0:0:0:0808:0808';
-const OTHER_ADDRESSES =
+const PRIVATE_OR_WRONG_ADDRESSES =
   '0.0.0.0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.127.255.255 127.0.0.1 127.255.255.254 ' +
   '169.254.169.254 172.16.0.1 172.31.255.255 192.0.0.8 192.0.2.1 192.88.99.1 192.168.0.1 198.18.0.1 ' +
   '198.19.255.255 198.51.100.1 203.0.113.1 224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.255 ' +
@@ -285,12 +285,12 @@ const OTHER_ADDRESSES =
   '3fff::1 4000::1 64:ff9b::c0a8:101 64:ff9b::10.0.0.1 64:ff9b::1 64:ff9b:: 64:ff9b:1::808:808 ' +
   '64:ff9b::198.41.0.9 localhost 8.8.8 0x08080808 134744072 8.8.8.8%eth0 [2606:4700::1111]';
 
-for (const [addresses, expected] of [
-  [PUBLIC_ADDRESSES, true],
+for (const [title, addresses, expected] of [
+  ['an address on the internet is public', PUBLIC_ADDRESSES, true],
   // The blank at the end adds an empty address.
-  [`${OTHER_ADDRESSES} `, false],
+  ['a private, special or wrong address is not public', `${PRIVATE_OR_WRONG_ADDRESSES} `, false],
 ] as const) {
-  test(`each address of the list is ${expected ? '' : 'not '}public`, () => {
+  test(title, () => {
     for (const address of addresses.split(' '))
       assert.equal(isPublic(address, OWN_NETWORKS), expected, address);
   });

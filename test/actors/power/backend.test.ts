@@ -10,7 +10,7 @@ import { faultOf, Recorder } from '../recorder.js';
 import { type LockRow, type LogindScript, methodsCalled, scriptedLogind } from './logind-script.js';
 
 const BOTH = { poweroff: true, reboot: true };
-const SILENT = /"silent":true/;
+const NO_ANSWER = { silent: true } as const;
 const ERRORS = 'org.freedesktop.DBus.Error';
 
 /** Starts the backend on a scripted logind, and waits until it is up. */
@@ -18,8 +18,10 @@ async function startPower(t: TestContext, firstScript: LogindScript = {}, capabi
   let script = firstScript;
   const bus = await scriptedLogind(t, () => script);
   const recorder = new Recorder();
-  // The deadline is short only where no answer is expected.
-  const callDeadlineMs = SILENT.test(JSON.stringify(firstScript)) ? 1000 : 10_000;
+  const { can, locks, order } = firstScript;
+  const isAnswerMissing = [can, locks, order].includes(NO_ANSWER);
+  // The deadline is short only where the test waits until it has passed.
+  const callDeadlineMs = isAnswerMissing ? 1000 : 10_000;
   const options = { paths: bus.paths, callDeadlineMs, backoffMs: () => 20 };
   const backend = new PowerBackend({ enabled: true, capabilities }, recorder, options);
   t.after(() => backend.stop());
@@ -39,7 +41,6 @@ const ODD_ERROR = { error: 'org.example.Odd', text: 'odd' };
 /** logind's answer to a question if polkit is missing, and to an order that polkit forbids. */
 const DENIED = { error: `${ERRORS}.AccessDenied` };
 const BUS_ENDS = { gone: true } as const;
-const NO_ANSWER = { silent: true } as const;
 const NEITHER_ALLOWED = { reboot: false, power_off: false };
 
 const STATUS: readonly (readonly [
@@ -67,7 +68,12 @@ const STATUS: readonly (readonly [
   ['yes, but neither is enabled', {}, { poweroff: false, reboot: false }, NEITHER_ALLOWED],
   ['that polkit is masked', { can: { error: 'org.freedesktop.systemd1.UnitMasked' } }, BOTH, 'unavailable'],
   ['that polkit is not installed', { can: DENIED }, BOTH, 'unavailable'],
-  ['that logind is away', { can: { error: `${ERRORS}.ServiceUnknown` } }, BOTH, 'unavailable'],
+  [
+    'nothing, because it is not on the bus',
+    { can: { error: `${ERRORS}.ServiceUnknown` } },
+    BOTH,
+    'unavailable',
+  ],
   ['nothing, and the bus ends', { can: BUS_ENDS }, BOTH, 'unavailable'],
   ['nothing in time', { can: NO_ANSWER }, BOTH, 'timeout'],
   ['with an unknown error', { can: ODD_ERROR }, BOTH, 'unavailable'],
@@ -83,12 +89,12 @@ for (const [what, script, capabilities, expected] of STATUS) {
 type Refusal = readonly [what: string, script: LogindScript, fault: FaultCode, detail: RegExp];
 
 /** Process 42 has every lock (logind-script.ts). */
-const lock = (who: string, why: string, mode = 'block', what = 'shutdown'): LockRow => [what, who, why, mode];
+const lock = ({ who = 'a', why = 'b', mode = 'block', what = 'shutdown' }): LockRow => [what, who, why, mode];
 /** A refusal names five locks, and counts the others (`NAMED_MAX_INHIBITORS` in power/backend.ts). */
-const MANY = Array.from({ length: 7 }, (_, i) => lock(`who${i}`, 'w'));
-const APT = lock('apt', 'half-way', 'block', 'sleep:shutdown');
+const MANY = Array.from({ length: 7 }, (_, i) => lock({ who: `who${i}` }));
+const APT = lock({ who: 'apt', why: 'half-way', what: 'sleep:shutdown' });
 /** A refusal quotes 200 characters of this name (`QUOTED_MAX_CHARACTERS` in power/backend.ts). */
-const LONG_LOCK = lock('x'.repeat(5000), 'line\nbreak');
+const LONG_LOCK = lock({ who: 'x'.repeat(5000), why: 'line\nbreak' });
 const PASSWORD = { error: `${ERRORS}.InteractiveAuthorizationRequired` };
 const BUSY = { error: 'org.freedesktop.login1.OperationInProgress', text: 'busy' };
 const LOCKED = { error: 'org.freedesktop.login1.BlockedByInhibitorLock' };
@@ -107,11 +113,16 @@ const REFUSALS: readonly Refusal[] = [
   // Before systemd 257, logind ignores locks of the service's own user, and answers `yes`.
   [
     "yes, though the service's own user blocks it",
-    { locks: [lock('upgrade', 'flash')] },
+    { locks: [lock({ who: 'upgrade' })] },
     'inhibited',
     /"upgrade"/,
   ],
-  ['yes, though a weak lock blocks it', { locks: [lock('a', 'b', 'block-weak')] }, 'inhibited', /"a"/],
+  [
+    'yes, though a weak lock blocks it',
+    { locks: [lock({ who: 'a', mode: 'block-weak' })] },
+    'inhibited',
+    /"a"/,
+  ],
   ['yes, though many programs block it', { locks: MANY }, 'inhibited', /"who4".*and 2 more$/],
   [
     'yes, though a lock with a long name blocks it',
@@ -122,7 +133,7 @@ const REFUSALS: readonly Refusal[] = [
   ['yes, then that it needs a password', { order: PASSWORD }, 'not-granted', /Interactive/],
   ['yes, then that it is denied', { order: DENIED }, 'not-granted', /AccessDenied/],
   ['yes, then that a shutdown is under way', { order: BUSY }, 'in-progress', /busy/],
-  ['yes, then that a lock came', { order: LOCKED }, 'inhibited', /Blocked/],
+  ['yes, then that a program has taken a lock', { order: LOCKED }, 'inhibited', /Blocked/],
   ['that systemd is shutting down', { can: SHUTTING_DOWN }, 'in-progress', /Shutting/],
   ['that polkit is away', { can: DENIED }, 'unavailable', /could not be asked/],
   ['yes, but gives no list of locks in time', { locks: NO_ANSWER }, 'timeout', /in time/],
@@ -146,7 +157,7 @@ for (const [what, script, fault, detail] of REFUSALS) {
 
 for (const [action, method] of [['reboot', 'Reboot'] as const, ['poweroff', 'PowerOff'] as const]) {
   test(`a ${action} is ordered after logind has allowed it, and the event is sent before the answer`, async (t) => {
-    const harmlessLocks = [lock('a', 'b', 'delay'), lock('a', 'b', 'block', 'sleep:handle-power-key')];
+    const harmlessLocks = [lock({ mode: 'delay' }), lock({ what: 'sleep:handle-power-key' })];
     const { backend, recorder, called } = await startPower(t, { locks: harmlessLocks });
 
     const answer = await backend.handle({ do: action });
@@ -182,7 +193,10 @@ const NO_REPLY = { error: `${ERRORS}.NoReply` };
 const REBOOTS = { begins: 'reboot.target' };
 const POWERS_OFF = { begins: 'poweroff.target' };
 
-/** systemd begins to start a unit before logind answers the order to power off, or instead of the answer. */
+/**
+ * In each row systemd begins to start a unit while the order to power off has no answer yet. In some rows
+ * logind never answers.
+ */
 const RACES: readonly (readonly [what: string, script: LogindScript, expected: FaultCode | 'none'])[] = [
   ['a reboot, and the power-off is refused', { ...REBOOTS, order: BUSY }, 'in-progress'],
   ['a reboot, and the bus ends', { ...REBOOTS, order: BUS_ENDS }, 'unavailable'],
@@ -206,6 +220,7 @@ test('actions that systemd began before the request are ignored', async (t) => {
   const { backend, recorder, setScript } = await startPower(t, { ...REBOOTS, order: BUSY });
   await backend.handle({ do: 'reboot' });
 
+  // reboot.target was started before this order, so it does not prove that logind has accepted the order.
   setScript({ order: BUS_ENDS });
   assert.equal(recordOrFault(await backend.handle({ do: 'reboot' })), 'unavailable');
   assert.deepEqual(publishedActions(recorder), []);

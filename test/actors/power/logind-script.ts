@@ -7,11 +7,12 @@ import {
   type ReceivedCall,
   reply,
   type Script,
+  type ScriptedBus,
   scriptedBus,
   signal,
 } from '../bus/scripted-bus.js';
 
-/** In the place of an answer: an error with its name and text, nothing, or the end of the connection. */
+/** These come instead of an answer: an error, nothing, or the end of the connection. */
 export type Failure =
   | { readonly error: string; readonly text?: string }
   | { readonly silent: true }
@@ -24,7 +25,7 @@ export interface LogindScript {
   readonly can?: string | Failure;
   /** The answer to ListInhibitors; by default there are no locks. */
   readonly locks?: readonly LockRow[] | Failure;
-  /** The unit that systemd begins to start before the order to reboot or power off has an answer. */
+  /** At an order to reboot or power off, systemd begins to start this unit, before logind answers. */
   readonly begins?: string;
   /** The answer to Reboot and PowerOff. */
   readonly order?: 'accepted' | Failure;
@@ -76,11 +77,7 @@ export function scriptedLogind(t: TestContext, script: () => LogindScript) {
 }
 
 /** Names of the methods that were called, in order. */
-export function methodsCalled({
-  received,
-}: {
-  readonly received: readonly ReceivedCall[];
-}): readonly string[] {
+export function methodsCalled({ received }: Pick<ScriptedBus, 'received'>): readonly string[] {
   return received.flatMap(({ text: call }) => {
     const method = /\b(CanReboot|CanPowerOff|ListInhibitors|Reboot|PowerOff)\b/.exec(call)?.[1];
     return method === undefined ? [] : [method];

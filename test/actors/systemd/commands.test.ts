@@ -1,5 +1,5 @@
 // Tests which answer follows from a job's result and a unit's state. Also tests commands over a scripted
-// manager. A service is watched for a moment after its start job, because its program may fail only then.
+// manager. A service is watched for a moment after its start job, because its program may still fail.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -29,7 +29,7 @@ async function followUnits(
   return { manager, follower };
 }
 
-/** The invocation of the unit before the start. If the start makes the unit run, it gets another one. */
+/** The invocation of the unit before the start. A start that makes the unit run gives it another one. */
 const INVOCATION_BEFORE = Uint8Array.of(1);
 
 /** Commands the start of a unit. The unit then gets the properties `stateAfterJob`, and its job ends. */
@@ -83,11 +83,12 @@ for (const [what, name, stateAfterJob] of ANSWERED_AT_ONCE) {
   });
 }
 
-test('disable stops the real unit of an alias that is newer than the last reading', async (t) => {
+test('disable stops the real unit of an alias, even if the alias was made after the last reading', async (t) => {
   const clock = new ManualClock();
   const { manager, follower } = await followUnits(t, clock, ['alias.service']);
   const aliased = { Id: 'real.service', Names: ['real.service', 'alias.service'], ActiveState: 'active' };
   manager.setUnit('alias.service', aliased);
+  // Disabling removes the alias.
   manager.effects.set('DisableUnitFiles', () => manager.units.delete('alias.service'));
 
   const answer = commandUnit(follower, clock, 'disable', 'alias.service');

@@ -15,6 +15,7 @@ const SYSTEM_UNIT: WatchedUnit = { key: 'system/s', scope: 'system', name: 's' }
 const USER_UNIT: WatchedUnit = { key: 'user/u', scope: 'user', name: 'u' };
 const UNITS: readonly WatchedUnit[] = [SYSTEM_UNIT, USER_UNIT];
 
+/** `onLog` is called with the values of the fields of each log line. */
 function setUp(watched: readonly WatchedUnit[] = UNITS, onLog: (line: string) => void = () => undefined) {
   const published: string[] = [];
   /** How many records were encoded as JSON. */
@@ -126,7 +127,12 @@ const WATCHED = { key: 'user/x.service', scope: 'user', name: 'x.service' } as c
 const LOADED = { ...unknownUnit('x.service'), loadState: 'loaded', description: 'X' };
 const EXISTING = { name: 'x.service', scope: 'user', running: false, enabled: false, exists: true } as const;
 
-type Row = readonly [what: string, facts: Partial<UnitFacts>, file: string | undefined, expected: object];
+type Row = readonly [
+  what: string,
+  facts: Partial<UnitFacts>,
+  fileState: string | undefined,
+  expected: object,
+];
 
 /** A state, in the form of a unit's facts. */
 const factsOf = (activeState: string, subState: string) => ({ activeState, subState });
@@ -181,15 +187,15 @@ const ROWS: readonly Row[] = [
   ['a unit with a bad file exists', { loadState: 'bad-setting' }, 'disabled', DEAD],
 ];
 
-for (const [what, unitFacts, file, expected] of ROWS) {
+for (const [what, unitFacts, fileState, expected] of ROWS) {
   test(what, () => {
-    const record = serviceRecord(WATCHED, { ...LOADED, ...unitFacts }, file);
-    const fileFields = file === undefined ? {} : { unit_file_state: file };
+    const record = serviceRecord(WATCHED, { ...LOADED, ...unitFacts }, fileState);
+    const fileFields = fileState === undefined ? {} : { unit_file_state: fileState };
     assert.deepEqual(record, { ...EXISTING, description: 'X', ...fileFields, ...expected });
   });
 }
 
-test('a unit that does not exist has no state', () => {
+test('a unit that does not exist has neither a state nor a description', () => {
   const missing = { ...LOADED, loadState: 'not-found', description: 'x.service' };
   assert.deepEqual(serviceRecord(WATCHED, missing, undefined), { ...EXISTING, exists: false });
 });

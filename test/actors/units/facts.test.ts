@@ -37,6 +37,7 @@ const CHANGES: readonly (readonly [properties: object, change: Partial<RunFacts>
   [{ InactiveExitTimestamp: 0n }, {}],
   [{ ...INACTIVE_CHANGED_AT_7, InactiveEnterTimestamp: 5n }, RESET],
   [{ ...INACTIVE_CHANGED_AT_7, InactiveEnterTimestamp: 7n }, { activeState: 'inactive' }],
+  // The unit is still active, so it was not reset.
   [{ StateChangeTimestamp: 7n, InactiveEnterTimestamp: 5n }, {}],
   [{ ConditionResult: false, ConditionTimestamp: 5 }, { isConditionMet: false }],
   [{ ConditionResult: false, ConditionTimestamp: 5n }, { isConditionMet: false }],
@@ -59,7 +60,7 @@ test('a unit is at rest only in states in which it does not run and is not about
   assert.deepEqual(resting, ['inactive', 'failed', 'maintenance']);
 });
 
-const FILE = { state: 'disabled', requestNumber: 1 };
+const FIRST_FILE_READING = { state: 'disabled', requestNumber: 1 };
 
 /** The properties of the unit in one reading. */
 const propertiesIn = (activeState: string, more: Readonly<Record<string, unknown>> = {}) => ({
@@ -75,11 +76,11 @@ function setUpTable() {
   return { units, unit: () => units.unit(NAME) };
 }
 
-test('a signal that comes during a reading counts more than the answer, in the properties that signals carry', () => {
+test('a signal that comes during a reading overrides the reading, but only in the properties that signals carry', () => {
   const { units, unit } = setUpTable();
   const countBefore = units.signalCount(NAME);
   units.applyProperties(PATH, { ActiveState: 'failed', SubState: 'failed', Result: 'exit-code' });
-  units.applyReading(NAME, countBefore, propertiesIn('active', { Description: 'X' }), FILE);
+  units.applyReading(NAME, countBefore, propertiesIn('active', { Description: 'X' }), FIRST_FILE_READING);
 
   const { activeState, result, description } = unit()?.facts ?? assert.fail('the unit is not listed');
   assert.deepEqual([activeState, result, description], ['failed', 'exit-code', 'X']);
@@ -87,7 +88,12 @@ test('a signal that comes during a reading counts more than the answer, in the p
 
 test('a property that is missing in a reading is reset, except the result of the last run', () => {
   const { units, unit } = setUpTable();
-  units.applyReading(NAME, units.signalCount(NAME), propertiesIn('active', { Description: 'X' }), FILE);
+  units.applyReading(
+    NAME,
+    units.signalCount(NAME),
+    propertiesIn('active', { Description: 'X' }),
+    FIRST_FILE_READING,
+  );
   units.applyProperties(PATH, { Result: 'signal' });
   units.applyReading(NAME, units.signalCount(NAME), {}, { state: undefined, requestNumber: 2 });
 
@@ -114,7 +120,7 @@ test('a unit that systemd unloads is at rest, and the result of its last run is 
 
 test('a unit without a file is gone when it rests, and stays while it runs', () => {
   const { units, unit } = setUpTable();
-  units.applyReading(NAME, units.signalCount(NAME), propertiesIn('active'), FILE);
+  units.applyReading(NAME, units.signalCount(NAME), propertiesIn('active'), FIRST_FILE_READING);
   units.applyFile(NAME, { state: undefined, requestNumber: 2 });
   assert.equal(unit()?.facts.loadState, 'loaded');
 
@@ -139,7 +145,7 @@ test('a unit that was loaded without a file while it rested does not count as go
 test('the answer to an older query of the file is ignored', () => {
   const { units, unit } = setUpTable();
   units.applyFile(NAME, { state: 'enabled', requestNumber: 5 });
-  units.applyReading(NAME, units.signalCount(NAME), propertiesIn('active'), FILE);
+  units.applyReading(NAME, units.signalCount(NAME), propertiesIn('active'), FIRST_FILE_READING);
   assert.deepEqual([unit()?.file.state, unit()?.isKnown], ['enabled', true]);
 
   units.applyFile(NAME, { state: 'masked', requestNumber: 4 });

@@ -1,5 +1,5 @@
-// A follower over a scripted manager: reloads without a signal of their end, and late replies. Over a real
-// manager: test/node/scenarios/systemd.ts.
+// Tests a follower over a scripted manager: reloads without a signal of their end, and late replies.
+// test/node/scenarios/systemd.ts has the tests over a real manager.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -9,6 +9,8 @@ import { ManualClock } from '../../manual-clock.js';
 import { ScriptedManager, settle } from './scripted-manager.js';
 
 const NAME = 'x.service';
+/** A follower waits this long after a reload before it reads (`QUIET_MS` of follower.ts). */
+const QUIET_MS = 50;
 
 function setUp(t: TestContext, names: readonly string[] = [NAME], interest: Interest = 'state') {
   const clock = new ManualClock();
@@ -56,7 +58,7 @@ test('nothing is published during a reload; everything is read once after it, al
   manager.sendChange(NAME, { ActiveState: 'active' });
   takeEvents();
 
-  // The pauses of 20 ms are shorter than QUIET_MS of follower.ts (50 ms), so nothing is read in a pause.
+  // The pauses are shorter than QUIET_MS, so nothing is read in a pause.
   for (let reload = 0; reload < 5; reload += 1) {
     manager.sendReloading(true);
     manager.sendUnitRemoved(NAME);
@@ -65,15 +67,15 @@ test('nothing is published during a reload; everything is read once after it, al
   }
 
   assert.deepEqual(takeEvents(), []);
-  assert.equal(activeState(), 'active', 'a unit that goes during a reload stays');
+  assert.equal(activeState(), 'active', 'a unit that is removed during a reload stays known');
 
   manager.setUnit(NAME, { ActiveState: 'failed' });
-  await pass(50);
+  await pass(QUIET_MS);
   assert.equal(manager.takeCallCount('GetAll'), 1);
   assert.deepEqual([takeEvents(), activeState()], [[NAME], 'failed']);
 });
 
-test('a follower that needs verdicts gets every change, also during a reload, and the results of jobs', async (t) => {
+test('a follower for verdicts reports every change, also during a reload, and the results of jobs', async (t) => {
   const { follower, manager, takeEvents } = setUp(t, [NAME], 'verdicts');
   await follower.up();
   takeEvents();
@@ -104,14 +106,14 @@ test('a reading that began before the next reload is not published', async (t) =
   manager.sendReloading(false);
 
   const answerReadings = manager.pauseReadings();
-  await pass(50);
+  await pass(QUIET_MS);
   manager.sendReloading(true);
   answerReadings();
   await settle();
 
   assert.deepEqual(takeEvents(), []);
   manager.sendReloading(false);
-  await pass(50);
+  await pass(QUIET_MS);
   assert.deepEqual(takeEvents(), [NAME]);
 });
 

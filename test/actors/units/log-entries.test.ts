@@ -53,6 +53,7 @@ test('log entries begin with the oldest, and incomplete ones are left out', () =
 });
 
 test('the newest log entries are kept where there are more than 64 KiB', () => {
+  // JSON escapes each quote, so an entry takes some 8 kB.
   const lines = Array.from({ length: 200 }, (_, age) => {
     return { ...TIMESTAMP, MESSAGE: `${age} ${'"'.repeat(4000)}` };
   });
@@ -62,5 +63,6 @@ test('the newest log entries are kept where there are more than 64 KiB', () => {
   assert.ok(Buffer.byteLength(text) <= 64 * 1024);
   const entries: readonly LogEntryRecord[] = JSON.parse(text);
   assert.ok(entries.length > 5, `${entries.length} entries are kept`);
-  for (const [age, { message }] of entries.toReversed().entries()) assert.ok(message.startsWith(`${age} `));
+  const newestFirst = entries.toReversed();
+  for (const [age, { message }] of newestFirst.entries()) assert.ok(message.startsWith(`${age} `));
 });

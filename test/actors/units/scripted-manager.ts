@@ -19,6 +19,9 @@ type Properties = Readonly<Record<string, unknown>>;
 /** The limit of a real connection: more calls at once are refused. */
 const CALLS_MAX_AT_ONCE = 256;
 
+/** In turns of the event loop. */
+const TURNS_TO_SETTLE = 20;
+
 /** The path of the job in each answer to StartUnit and StopUnit. */
 export const JOB_PATH = '/org/freedesktop/systemd1/job/1';
 
@@ -26,7 +29,7 @@ const ANSWERED: BusResult<undefined> = { ok: true, value: undefined };
 
 /** Gives time to promises that wait neither for a timer nor for another process, so that they settle. */
 export async function settle(): Promise<void> {
-  for (let count = 0; count < 20; count += 1) await turn();
+  for (let count = 0; count < TURNS_TO_SETTLE; count += 1) await turn();
 }
 
 export class ScriptedManager {
@@ -46,7 +49,7 @@ export class ScriptedManager {
   readonly effects = new Map<string, () => void>();
   /** The unit of each call of `StopUnit`, in order. */
   readonly stopCalls: string[] = [];
-  /** Settles when the readings are answered again. */
+  /** Settles when `GetAll` is answered again; undefined if it was never paused. */
   #pauseEnd: Promise<void> | undefined;
   isStopped = false;
   #callsUnderWay = 0;
@@ -71,6 +74,7 @@ export class ScriptedManager {
       return { ok: false, error: { kind: 'local', detail: 'too many calls without an answer' } };
     }
     this.#callsUnderWay += 1;
+    // A call of a real bus, too, reaches systemd only after the method has returned its promise.
     await Promise.resolve();
     this.calls.push(member);
     this.effects.get(member)?.();
@@ -101,15 +105,20 @@ export class ScriptedManager {
 
   #answer(member: string, args: readonly unknown[], path: string | undefined): BusResult<unknown> {
     if (member === 'GetAll') {
-      const found = [...this.units].find(([name]) => unitPath(name) === path);
-      return { ok: true, value: found?.[1] ?? { LoadState: 'not-found', ActiveState: 'inactive' } };
+      const [, properties] = [...this.units].find(([name]) => unitPath(name) === path) ?? [];
+      return { ok: true, value: properties ?? { LoadState: 'not-found', ActiveState: 'inactive' } };
     }
     if (member === 'StopUnit') this.stopCalls.push(String(args[0]));
     if (member === 'StartUnit' || member === 'StopUnit') return { ok: true, value: JOB_PATH };
-    if (member !== 'GetUnitFileState') return ANSWERED;
-    const value = this.files.get(String(args[0]));
+    if (member === 'GetUnitFileState') return this.#fileState(String(args[0]));
+    return ANSWERED;
+  }
+
+  #fileState(unit: string): BusResult<string> {
+    const state = this.files.get(unit);
+    if (state !== undefined) return { ok: true, value: state };
     const name = 'org.freedesktop.DBus.Error.FileNotFound';
-    return value === undefined ? { ok: false, error: { kind: 'dbus', name, text: '' } } : { ok: true, value };
+    return { ok: false, error: { kind: 'dbus', name, text: '' } };
   }
 
   /** Counts the calls of this method, and forgets all calls so far, also those of other methods. */

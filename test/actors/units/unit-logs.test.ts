@@ -1,5 +1,5 @@
-// Tests the answers where journalctl fails, hangs, writes without end, or is missing. The real journalctl:
-// test/node/scenarios/systemd-logs.ts.
+// Tests the answers where journalctl fails, hangs, writes without end, or is missing. The real journalctl is
+// tested in test/node/scenarios/systemd-logs.ts.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -22,6 +22,8 @@ function writeScript(name: string, text: string): string {
 }
 
 const ENTRY = `{"__REALTIME_TIMESTAMP":"1790000000000000","PRIORITY":"4","MESSAGE":"hello"}`;
+/** The deadline of a reading (unit-logs.ts). */
+const READING_MAX_MS = 5_000;
 const NO_FILES = 'No journal files were opened due to insufficient permissions.';
 
 const answerText = (answer: Answer): string =>
@@ -34,7 +36,7 @@ const readLog = async (program: string, scope: UnitScope = 'user'): Promise<stri
 };
 
 /** The script in the place of journalctl, and the answers for a unit of the user and of the system. */
-const ROWS: readonly (readonly [what: string, text: string, forUser: RegExp, forSystem: RegExp])[] = [
+const ROWS: readonly (readonly [what: string, script: string, forUser: RegExp, forSystem: RegExp])[] = [
   ['writes entries', `echo '${ENTRY}'`, /^\[\{.*hello"\}\]$/, /hello/],
   ['finds nothing', 'true', /^\[\]$/, /^\[\]$/],
   ['may open no file', `echo '${NO_FILES}' >&2; exit 1`, /^not-granted: .*systemd-journal/, /^not-granted/],
@@ -44,9 +46,9 @@ const ROWS: readonly (readonly [what: string, text: string, forUser: RegExp, for
   ['writes without end', `echo '${ENTRY}'; exec yes`, /^\[\{.*hello"\}\]$/, /hello/],
   ['writes one message without end', 'exec tr "\\0" x < /dev/zero', /^refused: .*1048576 bytes/, /refused/],
 ];
-for (const [index, [what, text, forUser, forSystem]] of ROWS.entries()) {
+for (const [index, [what, script, forUser, forSystem]] of ROWS.entries()) {
   test(`the answer is right for a journalctl that ${what}`, async () => {
-    const program = writeScript(`row-${index}`, text);
+    const program = writeScript(`row-${index}`, script);
     assert.match(await readLog(program, 'user'), forUser);
     assert.match(await readLog(program, 'system'), forSystem);
   });
@@ -60,15 +62,16 @@ test('the answer says that journalctl cannot be started, if it is missing or not
 test('a run counts as stopped if systemd has logged its stop, unless systemd has also logged that its start was done', async () => {
   const logStart = `echo '{"JOB_TYPE":"start"}'`;
   const logStop = `echo '{"JOB_TYPE":"stop"}'`;
-  const rows: readonly (readonly [text: string, wasStopped: boolean])[] = [
+  const logNothing = 'true';
+  const rows: readonly (readonly [script: string, wasStopped: boolean])[] = [
     [logStop, true],
     [`${logStart}; ${logStop}`, false],
-    ['true', false],
+    [logNothing, false],
     ['exit 1', false],
   ];
-  for (const [index, [text, wasStopped]] of rows.entries()) {
-    const logs = new UnitLogs(systemClock, writeScript(`stopped-${index}`, text));
-    assert.equal(await logs.wasStopped('0123'), wasStopped, text);
+  for (const [index, [script, wasStopped]] of rows.entries()) {
+    const logs = new UnitLogs(systemClock, writeScript(`stopped-${index}`, script));
+    assert.equal(await logs.wasStopped('0123'), wasStopped, script);
   }
 });
 
@@ -115,7 +118,7 @@ test('a reading whose journalctl hangs ends with `timeout`, but takes one of fou
   await waitUntilStarted(4);
   assert.match(answerText(await logs.read(query)), /^unavailable: 4 logs/);
 
-  clock.advance(5_000);
+  clock.advance(READING_MAX_MS);
   for (const answer of await Promise.all(hanging)) assert.match(answerText(answer), /^timeout: /);
 
   await until('there is room for another journalctl', async () => {

@@ -28,7 +28,7 @@ test('valid lines are relayed unchanged, whatever their size and their other fie
   }
 });
 
-test('one carriage return at the end of a line is cut, and each other one outside of strings becomes a space', () => {
+test('one carriage return at the end of a line is cut, and any other that is outside of strings becomes a space', () => {
   const line = Buffer.from('{"event":"begin",\r"total":3}\r\r');
   assert.equal(parseLine(line)?.text, '{"event":"begin", "total":3} ');
 });
@@ -69,7 +69,7 @@ async function linesOf(chunks: readonly string[]): Promise<string[]> {
 test('progress lines are whole, however the bytes arrive', async () => {
   const text = 'one\ntwo\r\n\nthree\nunfinished';
   for (let size = 1; size <= text.length; size++) {
-    const chunks = text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? [];
+    const chunks = text.match(new RegExp(`.{1,${size}}`, 'gs')) ?? [];
     assert.deepEqual(await linesOf(chunks), ['one', 'two\r', '', 'three', 'unfinished']);
   }
 });

@@ -34,16 +34,20 @@ const countSocketsAt = (path: string): number =>
 const newPath = (t: TestContext) => join(temporaryFolder(t), 'tonearm', 'upgrade.sock');
 
 async function startListening(t: TestContext, path = newPath(t), clock: Clock = systemClock) {
-  const received = { path, lines: [] as string[], connections: 0, problem: undefined as string | undefined };
+  const listener = { path, lines: [] as string[], connections: 0, problem: undefined as string | undefined };
   const owner: SocketOwner = {
-    onLine: async ({ text }) => void received.lines.push(text),
-    onConnections: (connections) => void Object.assign(received, { connections }),
-    onProblem: (problem) => void Object.assign(received, { problem }),
+    onLine: async ({ text }) => void listener.lines.push(text),
+    onConnections: (connections) => {
+      listener.connections = connections;
+    },
+    onProblem: (problem) => {
+      listener.problem = problem;
+    },
   };
   const socket = new ProgressSocket(path, owner, clock);
   t.after(() => socket.stop());
   await socket.attempted;
-  return Object.assign(received, { socket });
+  return Object.assign(listener, { socket });
 }
 
 async function connectTo(t: TestContext, path: string): Promise<Socket> {
@@ -63,77 +67,77 @@ async function send(t: TestContext, path: string, text: string): Promise<void> {
 }
 
 test('half a line of a script that dies is dropped', async (t) => {
-  const received = await startListening(t);
-  await send(t, received.path, `${BEGIN}\n${BEGIN.slice(0, 10)}`);
-  assert.deepEqual(received.lines, [BEGIN]);
+  const listener = await startListening(t);
+  await send(t, listener.path, `${BEGIN}\n${BEGIN.slice(0, 10)}`);
+  assert.deepEqual(listener.lines, [BEGIN]);
 });
 
 const FLOOD_LINES = 15_000;
 
 test('a flood arrives whole and in order, and another connection is read meanwhile', async (t) => {
-  const received = await startListening(t);
-  const flood = await connectTo(t, received.path);
+  const listener = await startListening(t);
+  const flood = await connectTo(t, listener.path);
   const floodLines = Array.from(
     { length: FLOOD_LINES },
     (_, index) => `{"event":"progress","percent":0,"current":${index},"step":""}`,
   );
   flood.end(floodLines.map((line) => `${line}\n`).join(''));
-  await until('the first line has come', () => received.lines.length > 0);
-  await send(t, received.path, `${BEGIN}\n`);
+  await until('the first line has come', () => listener.lines.length > 0);
+  await send(t, listener.path, `${BEGIN}\n`);
 
-  const position = received.lines.indexOf(BEGIN);
+  const position = listener.lines.indexOf(BEGIN);
   assert.ok(position >= 0 && position < FLOOD_LINES - 1, `read after ${position} lines of the flood`);
-  await until('all lines have come', () => received.lines.length === FLOOD_LINES + 1);
-  received.lines.splice(position, 1);
-  assert.deepEqual(received.lines, floodLines);
+  await until('all lines have come', () => listener.lines.length === FLOOD_LINES + 1);
+  listener.lines.splice(position, 1);
+  assert.deepEqual(listener.lines, floodLines);
 });
 
 test('at most 10 000 lines are read in a second, and further lines in the next second', async (t) => {
   const clock = new ManualClock();
-  const received = await startListening(t, undefined, clock);
-  const flood = await connectTo(t, received.path);
+  const listener = await startListening(t, undefined, clock);
+  const flood = await connectTo(t, listener.path);
   flood.end(`${BEGIN}\n`.repeat(10_001));
   await until('the socket waits for the next second', () => clock.timers === 1);
-  assert.equal(received.lines.length, 10_000);
+  assert.equal(listener.lines.length, 10_000);
   clock.advance(1_000);
-  await until('the last line has come', () => received.lines.length === 10_001);
+  await until('the last line has come', () => listener.lines.length === 10_001);
 });
 
 test('200 connections at once, beside a silent one, lose no line', async (t) => {
-  const received = await startListening(t);
-  await connectTo(t, received.path);
+  const listener = await startListening(t);
+  await connectTo(t, listener.path);
   const lines = Array.from({ length: 200 }, (_, index) => `{"event":"begin","total":${index}}`);
-  // The second line has no LF. The last line of a connection counts without it, too.
-  await Promise.all(lines.map((line) => send(t, received.path, `${line}\n${line}`)));
+  // The last line of a connection counts, too, although it has no LF.
+  await Promise.all(lines.map((line) => send(t, listener.path, `${line}\n${line}`)));
   const expected = lines.flatMap((line) => [line, line]);
-  assert.deepEqual(received.lines.sort(), expected.sort());
+  assert.deepEqual(listener.lines.sort(), expected.sort());
 });
 
 const CONNECTIONS_MAX = 256;
 
-test('a connection beyond the largest number is closed, and the problem is shown until a connection ends', async (t) => {
-  const received = await startListening(t);
+test('a connection beyond the largest number is closed, and the problem is reported until a connection ends', async (t) => {
+  const listener = await startListening(t);
   const openSockets: Socket[] = [];
-  for (let count = 0; count < CONNECTIONS_MAX; count++) openSockets.push(await connectTo(t, received.path));
-  await until('all connections are open', () => received.connections === CONNECTIONS_MAX);
-  await once(await connectTo(t, received.path), 'close');
-  assert.match(received.problem ?? '', /too many/);
+  for (let count = 0; count < CONNECTIONS_MAX; count++) openSockets.push(await connectTo(t, listener.path));
+  await until('all connections are open', () => listener.connections === CONNECTIONS_MAX);
+  await once(await connectTo(t, listener.path), 'close');
+  assert.match(listener.problem ?? '', /too many/);
 
   openSockets[0]?.destroy();
-  await until('one connection has ended', () => received.connections === CONNECTIONS_MAX - 1);
-  assert.equal(received.problem, undefined);
-  await send(t, received.path, `${END}\n`);
-  assert.deepEqual(received.lines, [END]);
+  await until('one connection has ended', () => listener.connections === CONNECTIONS_MAX - 1);
+  assert.equal(listener.problem, undefined);
+  await send(t, listener.path, `${END}\n`);
+  assert.deepEqual(listener.lines, [END]);
 });
 
 test('the socket is closed to other users, and leaves no file', async (t) => {
-  const received = await startListening(t);
-  const directory = join(received.path, '..');
-  assert.equal(statSync(received.path).mode & 0o777, 0o600);
+  const listener = await startListening(t);
+  const directory = join(listener.path, '..');
+  assert.equal(statSync(listener.path).mode & 0o777, 0o600);
   assert.equal(statSync(directory).mode & 0o777, 0o700);
   assert.deepEqual(readdirSync(directory), ['upgrade.sock']);
 
-  await received.socket.stop();
+  await listener.socket.stop();
   assert.deepEqual(readdirSync(directory), []);
 });
 
@@ -142,8 +146,8 @@ test('a socket that is removed before its mode is set is closed, and another one
   const opening = startListening(t, path);
   // The constructor has made the socket, but has not set its mode.
   rmSync(path);
-  const received = await opening;
-  await until('another socket listens', () => received.problem === undefined && statSync(path).isSocket());
+  const listener = await opening;
+  await until('another socket listens', () => listener.problem === undefined && statSync(path).isSocket());
   assert.equal(countSocketsAt(path), 1);
 });
 
@@ -190,28 +194,29 @@ test('if several daemons start at once over a stale socket, exactly one of them 
 
 test('a file that is no socket stays in its place', async (t) => {
   const path = join(temporaryFolder(t), 'socket');
-  writeFileSync(path, 'precious');
-  const received = await startListening(t, path);
-  assert.match(received.problem ?? '', /not a socket/);
-  assert.equal(statSync(path).size, 8);
+  const content = 'precious';
+  writeFileSync(path, content);
+  const listener = await startListening(t, path);
+  assert.match(listener.problem ?? '', /not a socket/);
+  assert.equal(statSync(path).size, content.length);
 });
 
 test('a link in the place of the socket stays, and is not followed', async (t) => {
   const root = temporaryFolder(t);
   const path = join(root, 'socket');
   symlinkSync(join(root, 'other'), path);
-  const received = await startListening(t, path);
-  assert.match(received.problem ?? '', /not a socket/);
-  await received.socket.stop();
+  const listener = await startListening(t, path);
+  assert.match(listener.problem ?? '', /not a socket/);
+  await listener.socket.stop();
   assert.deepEqual(readdirSync(root), ['socket']);
 });
 
 test('a socket whose directory was removed comes back at once', async (t) => {
-  const received = await startListening(t);
+  const listener = await startListening(t);
   for (let round = 1; round <= 3; round++) {
-    rmSync(join(received.path, '..'), { recursive: true });
-    await until('the socket is back', () => statSync(received.path, { throwIfNoEntry: false }) !== undefined);
-    await send(t, received.path, `${BEGIN}\n`);
-    assert.equal(received.lines.length, round);
+    rmSync(join(listener.path, '..'), { recursive: true });
+    await until('the socket is back', () => statSync(listener.path, { throwIfNoEntry: false }) !== undefined);
+    await send(t, listener.path, `${BEGIN}\n`);
+    assert.equal(listener.lines.length, round);
   }
 });

@@ -86,11 +86,14 @@ test('only changes are published, and everything again after the bus was lost', 
   assert.deepEqual(takePublished(), everything);
 });
 
-test('a check has the event upgrade.check, because clients take any upgrade.info without a state for a status', () => {
+const WORKING: Partial<RunFacts> = { activeState: 'activating', subState: 'start', invocation: 'a' };
+
+test('a check has an event of its own, upgrade.check, and each upgrade.info is still a run or a status', () => {
   const { publisher, takePublished } = createPublisher({ checkUnit: 'check.service' });
   publisher.up(initialRun());
   const atStart = takePublished();
   assert.ok(atStart.includes('upgrade.check  {"state":"idle"}'), atStart.join('\n'));
+  // A run has `state`, and a status has `upgrade_available`.
   for (const line of atStart.filter((published) => published.startsWith('upgrade.info')))
     assert.match(line, /"state":|"upgrade_available":/);
 
@@ -103,7 +106,6 @@ test('a check has the event upgrade.check, because clients take any upgrade.info
 
 const NOW_MS = 5_000;
 const NOW = '1970-01-01T00:00:05Z';
-const WORKING: Partial<RunFacts> = { activeState: 'activating', subState: 'start', invocation: 'a' };
 const DONE: Partial<RunFacts> = { invocation: 'a' };
 const FAILED: Partial<RunFacts> = { activeState: 'failed', result: 'exit-code', invocation: 'a' };
 const FORGOTTEN: Partial<RunFacts> = { ...FAILED, activeState: 'inactive', wasReset: true };

@@ -1,6 +1,6 @@
-// The result file on a real file system, and its text: the accepted members and their spelling, and the
-// problem that is reported of a bad text. small-file.test.ts has other kinds of files, path-watch.test.ts has
-// every way in which a file appears, changes and vanishes.
+// Tests that the result file is read on a real file system, which texts of it are accepted, and which
+// problem is reported for any other text. small-file.test.ts has other kinds of files. path-watch.test.ts
+// has every way in which a file appears, changes and vanishes.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
@@ -62,38 +62,43 @@ test('after many quick changes of the result file, the last one is published', a
   const { path, start, untilRead } = createReader(t);
   mkdirSync(dirname(path), { recursive: true });
   await start();
-  for (let version = 1; version <= 300; version++) replace(path, resultWith(`v${version}.`));
-  await untilRead('v300.');
+  for (let version = 1; version <= 300; version++) replace(path, resultWith(`v${version}`));
+  await untilRead('v300');
 });
 
-const GOOD = '"current":"1","latest":"2","upgrade_available":true';
+/** The required members. */
+const REQUIRED = '"current":"1","latest":"2","upgrade_available":true';
 
-function testAccepted(text: string, members: string): void {
+/** Tests that the text is read as an object with `expectedMembers`. */
+function testAccepted(text: string, expectedMembers: string): void {
   test(`a result file is accepted: ${text.slice(0, 70)}`, () =>
-    assert.deepEqual(parseResult(Buffer.from(text)), { ok: true, value: `{${members}}` }));
+    assert.deepEqual(parseResult(Buffer.from(text)), { ok: true, value: `{${expectedMembers}}` }));
 }
 
-function testRefused(what: string, bytes: string | Uint8Array, problem: string): void {
-  test(`a result file is refused: ${what}`, () =>
+function testRefused(why: string, bytes: string | Uint8Array, problem: string): void {
+  test(`a result file is refused: ${why}`, () =>
     assert.deepEqual(parseResult(Buffer.from(bytes)), { ok: false, error: problem }));
 }
 
-testAccepted(`{${GOOD}}`, GOOD);
-testAccepted(`\ufeff{${GOOD}}\n`, GOOD);
-testAccepted('{"upgrade_available":true,"latest":"2","current":"1"}', GOOD);
-testAccepted(`{${GOOD},"checked_at":"2026-01-02T03:04:05Z"}`, `${GOOD},"checked_at":"2026-01-02T03:04:05Z"`);
-testAccepted(`{${GOOD},"checked_at":"yesterday"}`, GOOD);
-testAccepted(`{${GOOD},"checked_at":1700000000}`, GOOD);
-testAccepted(`{${GOOD},"checked_at":null}`, GOOD);
+testAccepted(`{${REQUIRED}}`, REQUIRED);
+testAccepted(`\ufeff{${REQUIRED}}\n`, REQUIRED);
+testAccepted('{"upgrade_available":true,"latest":"2","current":"1"}', REQUIRED);
 testAccepted(
-  `{"z": 1.50, "9":{"n":12345678901234567890, "2":1, "1":2},${GOOD},"extra":[],"run":1}`,
-  `${GOOD},"extra":{"z":1.50,"9":{"n":12345678901234567890,"2":1,"1":2},"extra":[],"run":1}`,
+  `{${REQUIRED},"checked_at":"2026-01-02T03:04:05Z"}`,
+  `${REQUIRED},"checked_at":"2026-01-02T03:04:05Z"`,
 );
-testAccepted(`{${GOOD},"current":"3"}`, '"current":"3","latest":"2","upgrade_available":true');
+testAccepted(`{${REQUIRED},"checked_at":"yesterday"}`, REQUIRED);
+testAccepted(`{${REQUIRED},"checked_at":1700000000}`, REQUIRED);
+testAccepted(`{${REQUIRED},"checked_at":null}`, REQUIRED);
+testAccepted(
+  `{"z": 1.50, "9":{"n":12345678901234567890, "2":1, "1":2},${REQUIRED},"extra":[],"run":1}`,
+  `${REQUIRED},"extra":{"z":1.50,"9":{"n":12345678901234567890,"2":1,"1":2},"extra":[],"run":1}`,
+);
+testAccepted(`{${REQUIRED},"current":"3"}`, '"current":"3","latest":"2","upgrade_available":true');
 
 /** Tests the other members: their numbers keep their spelling, and their keys keep their order. */
-function testKept(members: string, expected: string): void {
-  testAccepted(`{${GOOD},${members}}`, `${GOOD},"extra":{${expected}}`);
+function testKept(members: string, expectedMembers: string): void {
+  testAccepted(`{${REQUIRED},${members}}`, `${REQUIRED},"extra":{${expectedMembers}}`);
 }
 
 testKept('"a" : 12345678901234567890 , "b":1E+2,"c":1.50', '"a":12345678901234567890,"b":1E+2,"c":1.50');
@@ -106,27 +111,40 @@ testKept('"a":"\u2028\u00e9\ud83d\ude00"', '"a":"\u2028\u00e9\ud83d\ude00"');
 testKept('\n "a b" :\t[ 1 ,\r\n"  \\" \\\\" ] ', '"a b":[1,"  \\" \\\\"]');
 
 test('a huge value is read, whether it has escapes, is plain text or is a list', () => {
-  const halfLength = RESULT_MAX_BYTES / 2 - 50;
-  const escapes = `"${'\\n'.repeat(halfLength)}"`;
-  const plainText = `"${'x'.repeat(2 * halfLength)}"`;
-  const list = `[${'1, '.repeat(halfLength / 2)}1]`;
+  const OTHERS_MAX_LENGTH = 100;
+  const hugeLength = RESULT_MAX_BYTES - OTHERS_MAX_LENGTH;
+  const escapes = `"${'\\n'.repeat(hugeLength / 2)}"`;
+  const plainText = `"${'x'.repeat(hugeLength)}"`;
+  const list = `[${'1, '.repeat(hugeLength / 4)}1]`;
   for (const value of [escapes, plainText, list]) {
-    const result = parseResult(Buffer.from(`{${GOOD},"a":${value}}`));
-    assert.equal(result.ok && result.value, `{${GOOD},"extra":{"a":${value.replaceAll(' ', '')}}}`);
+    const result = parseResult(Buffer.from(`{${REQUIRED},"a":${value}}`));
+    assert.equal(result.ok && result.value, `{${REQUIRED},"extra":{"a":${value.replaceAll(' ', '')}}}`);
   }
 });
 
-testRefused('empty', '', 'it is empty');
-testRefused('half written', `{${GOOD.slice(0, 30)}`, 'it is not a JSON object');
-testRefused('an array', '[]', 'it is not a JSON object');
-testRefused('a missing field', '{"current":"1","upgrade_available":true}', 'it has no latest');
-testRefused('a wrong type', '{"current":1,"latest":"2","upgrade_available":true}', 'current is not a string');
-for (const text of ['"{}"', 'null', `{${GOOD}`, `{${GOOD}}x`])
-  testRefused(text, text, 'it is not a JSON object');
-testRefused('null', '{"current":"1","latest":null,"upgrade_available":true}', 'latest is not a string');
-testRefused('deep', `{${GOOD},"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 'it is nested too deeply');
-testRefused('a number that JSON does not have', `{${GOOD},"a":01}`, 'it is not a JSON object');
-testRefused('latin-1', Uint8Array.of(0x7b, 0xe9, 0x7d), 'it is not UTF-8');
+testRefused('it is empty', '', 'it is empty');
+testRefused('it is half written', `{${REQUIRED.slice(0, 30)}`, 'it is not a JSON object');
+testRefused('it is an array', '[]', 'it is not a JSON object');
+testRefused('latest is missing', '{"current":"1","upgrade_available":true}', 'it has no latest');
+testRefused(
+  'current is a number',
+  '{"current":1,"latest":"2","upgrade_available":true}',
+  'current is not a string',
+);
+for (const text of ['"{}"', 'null', `{${REQUIRED}`, `{${REQUIRED}}x`])
+  testRefused(`it is ${text}`, text, 'it is not a JSON object');
+testRefused(
+  'latest is null',
+  '{"current":"1","latest":null,"upgrade_available":true}',
+  'latest is not a string',
+);
+testRefused(
+  'a member is nested too deeply',
+  `{${REQUIRED},"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
+  'it is nested too deeply',
+);
+testRefused('a number begins with 0', `{${REQUIRED},"a":01}`, 'it is not a JSON object');
+testRefused('it is Latin-1', Uint8Array.of(0x7b, 0xe9, 0x7d), 'it is not UTF-8');
 
 test('a file of the largest size is read, and a file with one byte more is not', async (t) => {
   const { path, start, untilRead } = createReader(t);

@@ -63,13 +63,15 @@ const FACTS: Readonly<Record<string, RunFacts | undefined>> = {
 const LINES: Readonly<Record<string, ProgressEvent>> = { begin: BEGIN, end: END };
 
 /**
- * The steps of a story, by their first word. The other words of a step are its argument. The last three
- * steps check the keeper, the others act on it.
+ * The steps of a story, by their first word. The other words of a step are its argument. `answer` answers
+ * the keeper's oldest question, and `read` is a reading on a new connection to systemd. The last three steps
+ * check the keeper, the others act on it.
  */
 const STEPS: Readonly<Record<string, (tested: KeeperUnderTest, argument: string) => unknown>> = {
   line: (tested, argument) => {
     const event = LINES[argument] ?? progress(Number(argument));
-    void tested.keeper.applyLine(event, tested.clock.monotonic());
+    const connectedMs = tested.clock.monotonic();
+    void tested.keeper.applyLine(event, connectedMs);
     return settle();
   },
   signal: (tested, argument) =>
@@ -85,6 +87,8 @@ const STEPS: Readonly<Record<string, (tested: KeeperUnderTest, argument: string)
 };
 
 const QUIET_MS = 10 * 60 * 1000;
+/** `CONFIRM_AGAIN_MS` of run-keeper.ts. */
+const CONFIRM_AGAIN_MS = 1000;
 const SOCKET_RUN_BEGINS = 'connected 1; line begin; answer never ran';
 const STORIES: readonly (readonly [what: string, story: string])[] = [
   [
@@ -93,19 +97,19 @@ const STORIES: readonly (readonly [what: string, story: string])[] = [
   ],
   ["a line may overtake the signal of its unit's start", 'line 5; answer works; is running systemd 5'],
   [
-    'a whole run while systemd is being asked is not lost',
+    'a run that begins and ends before systemd answers is not lost',
     'line begin; line 1; line 2; line end; answer never ran; is idle socket -; saved running,idle',
   ],
   [
-    'without the bus a line begins a run, and the answer of systemd decides later what it is',
+    'without the bus a line begins a run of the socket; a later reading that finds the unit at work begins a run of systemd instead',
     'line 5; answer unknown; is running socket 5; read works; is running systemd -',
   ],
   [
     'a failure that cannot be confirmed now is confirmed later',
-    'signal works; signal failed; answer unknown; is running systemd -; pass 1000; answer failed; is failed systemd -; timers 0',
+    `signal works; signal failed; answer unknown; is running systemd -; pass ${CONFIRM_AGAIN_MS}; answer failed; is failed systemd -; timers 0`,
   ],
   [
-    'silence ends a run of the socket, counted from the end of the last connection',
+    'a run of the socket ends after ten minutes of silence, which begins when the last connection ends',
     `${SOCKET_RUN_BEGINS}; connected 0; pass ${QUIET_MS - 1}; connected 1; line 2; connected 0; pass ${QUIET_MS - 1}; ` +
       'is running socket 2; pass 1; is failed socket -; timers 0',
   ],
@@ -157,7 +161,7 @@ test('a run of the socket continues over a restart of the daemon, but not over a
   assert.equal(stateOf(rebooted), 'failed socket -');
 });
 
-test('after a restart the result of a systemd run is known only for the same boot, manager and unit', (t) => {
+test('after a restart of the daemon the result of a systemd run is known only for the same boot, manager and unit', (t) => {
   const record = { state: 'running', origin: 'systemd', startedMs: 5_000, invocation: INVOCATION } as const;
   for (const [differences, expected] of [
     [{}, 'idle systemd -'],

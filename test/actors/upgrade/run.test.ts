@@ -30,7 +30,7 @@ const WORDS: Readonly<Record<string, Partial<RunFacts>>> = {
   'at-7-s': { startedMs: 7_000 },
 };
 
-/** The facts of the unit. `text` is its state, its invocation, and any of `WORDS`. */
+/** The facts of the unit. `text` is its state, its invocation (`-` for none), and any of `WORDS`. */
 function factsOf(text: string): RunFacts {
   const [activeState = '', invocationName = '', ...words] = text.split(' ');
   const changes = words.map((word) => WORDS[word] ?? assert.fail(`no such word: ${word}`));
@@ -96,21 +96,19 @@ const socketRun = follow(idle, 'begin');
 
 type Row = readonly [what: string, from: Run, story: string, expected: string];
 
-/**
- * `expected` is state and origin, or 'same' if the published run must not change. A failure in doubt is
- * confirmed by the last facts.
- */
+/** `expected` is state and origin, or 'same' if the published run must not change. */
 function testRows(name: string, rows: readonly Row[]): void {
   describe(name, () => {
     for (const [what, from, story, expected] of rows) {
       test(what, () => {
         const followed = follow(from, story);
-        const confirmed = { kind: 'facts-after-doubt', facts: { ...followed.facts, job: '' } } as const;
-        const run = followed.isDoubtful ? nextRun(followed, confirmed, NOW_MS) : followed;
+        // A doubtful run has no job any more, but its last facts may be older than the end of the job.
+        const confirmation = { kind: 'facts-after-doubt', facts: { ...followed.facts, job: '' } } as const;
+        const run = followed.isDoubtful ? nextRun(followed, confirmation, NOW_MS) : followed;
         if (expected === 'same') assert.deepEqual(publishedRun(run), publishedRun(from));
         else assert.equal(`${run.state} ${run.origin ?? '-'}`, expected);
-        const hasEnded =
-          run.state !== 'running' && (from.state === 'running' || run.begunRuns > from.begunRuns);
+        const hasBegun = from.state === 'running' || run.begunRuns > from.begunRuns;
+        const hasEnded = hasBegun && run.state !== 'running';
         assert.equal(run.finishedMs, hasEnded ? NOW_MS : undefined);
       });
     }
@@ -161,7 +159,12 @@ testRows('a run that was going on when the daemon ended', [
   ['was started again by systemd itself', saved, 'read activating B again', 'same'],
   ['was started again by systemd itself, and ended well', saved, 'read active B exited again', WELL],
   ['is still queued', saved, 'read inactive - job1', 'same'],
-  ['has failed because its own job has', ofJob1, 'read activating A job1; job1 timeout; inactive A', BAD],
+  [
+    'has failed because its own job has failed',
+    ofJob1,
+    'read activating A job1; job1 timeout; inactive A',
+    BAD,
+  ],
   [
     'has ended well, although another job failed',
     ofJob1,
@@ -179,19 +182,19 @@ test('a run that was going on keeps its start, and another run has its own start
 });
 
 const queued = { state: 'running', origin: 'systemd', startedMs: 5000 } as const;
-const acceptedFirst = initialRun({ ...queued, invocationBefore: '' });
-const acceptedAgain = initialRun({ ...queued, invocationBefore: B });
+const acceptedOverNone = initialRun({ ...queued, invocationBefore: '' });
+const acceptedOverB = initialRun({ ...queued, invocationBefore: B });
 
 testRows('a run of which only the acceptance was known when the daemon ended', [
-  ['goes on while the invocation before it stops', acceptedAgain, 'read deactivating B', 'same'],
-  ['has ended well and is remembered', acceptedFirst, 'read active A exited', WELL],
-  ['has failed if its unit, which is still loaded, was reset', acceptedAgain, 'read inactive A reset', BAD],
-  ['has failed if only the invocation before it ran', acceptedAgain, 'read active B exited', BAD],
+  ['goes on while the invocation before it stops', acceptedOverB, 'read deactivating B', 'same'],
+  ['has ended well and is remembered', acceptedOverNone, 'read active A exited', WELL],
+  ['has failed if its unit, which is still loaded, was reset', acceptedOverB, 'read inactive A reset', BAD],
+  ['has failed if only the invocation before it ran', acceptedOverB, 'read active B exited', BAD],
   ['has failed if no invocation of the unit is known', initialRun(queued), 'read inactive -', BAD],
 ]);
 
 test('a run that was only accepted gets the invocation that is found later', () => {
-  const ended = follow(acceptedFirst, 'read active A exited');
+  const ended = follow(acceptedOverNone, 'read active A exited');
   assert.deepEqual([ended.invocation, ended.invocationBefore], [A, undefined]);
   // The unit has exited, but has stayed active (RemainAfterExit=). Its later stop is not a run.
   assert.equal(follow(ended, 'deactivating A').state, 'idle');
@@ -199,6 +202,7 @@ test('a run that was only accepted gets the invocation that is found later', () 
 
 /** A run whose unit has exited, but has stayed active (RemainAfterExit=). */
 const remained = initialRun({ state: 'idle', invocation: A });
+/** Parts of stories. */
 const START = 'inactive A job1; activating A job1';
 const SERVICE = 'accepted; active A running job1; job1 done';
 const REMAINS = 'read active A exited; active A exited job1';
@@ -235,20 +239,35 @@ testRows('signals and replies of systemd come in any order', [
 
 /** Observed order: the failure, the end of the first job, and only then the coming restart. */
 const FAILS = 'failed A bad job1; job1 failed';
-const TRIED = `${FAILS}; activating A bad waits`;
-const NEXT = `${TRIED}; activating A bad waits job1; inactive B job1 again; activating B job1 again`;
+const WAITS = `${FAILS}; activating A bad waits`;
+const NEXT_TRY = `${WAITS}; activating A bad waits job1; inactive B job1 again; activating B job1 again`;
 const STOPPED = 'inactive A bad job1; job1 done; inactive A bad';
-const JOBLESS = `${TRIED}; activating B again; job1 failed; inactive B again`;
-const NEXT_JOB = `${TRIED}; activating B job2 again`;
+const NEXT_TRY_WITHOUT_JOB = `${WAITS}; activating B again; job1 failed; inactive B again`;
+const NEXT_TRY_OF_JOB2 = `${WAITS}; activating B job2 again`;
 
 testRows('a unit that systemd starts again by itself', [
-  ['is still running with its next try', running, NEXT, 'same'],
-  ['has ended well when its last try has', running, `${NEXT}; inactive B job1 again; job1 done`, WELL],
-  ['has failed when it is stopped while it waits', running, `${TRIED}; ${STOPPED}`, BAD],
-  ["has failed when the last try's own job has", running, `${NEXT_JOB}; job2 timeout; inactive B again`, BAD],
-  ["has ended well if its last try has no job, though an earlier try's job failed", running, JOBLESS, WELL],
-  ['is a run when it is met while it waits', idle, 'activating A bad waits', GOES],
-  ['is another run when somebody else starts it', running, `${TRIED}; activating B job1`, GOES],
+  ['is still running with its next try', running, NEXT_TRY, 'same'],
+  [
+    'has ended well when its last try has ended well',
+    running,
+    `${NEXT_TRY}; inactive B job1 again; job1 done`,
+    WELL,
+  ],
+  ['has failed when it is stopped while it waits', running, `${WAITS}; ${STOPPED}`, BAD],
+  [
+    "has failed when the last try's own job has failed",
+    running,
+    `${NEXT_TRY_OF_JOB2}; job2 timeout; inactive B again`,
+    BAD,
+  ],
+  [
+    "has ended well if its last try has no job, though an earlier try's job failed",
+    running,
+    NEXT_TRY_WITHOUT_JOB,
+    WELL,
+  ],
+  ['begins a run if the daemon first finds it while it waits', idle, 'activating A bad waits', GOES],
+  ['is another run when somebody else starts it', running, `${WAITS}; activating B job1`, GOES],
 ]);
 
 test('a run that systemd tries several times is one run, and a failure counts only when it is confirmed', () => {
@@ -261,12 +280,12 @@ test('a run that systemd tries several times is one run, and a failure counts on
   );
   assert.deepEqual([afterReading.state, afterReading.isDoubtful], ['running', false]);
 
-  const retried = follow(running, NEXT);
+  const retried = follow(running, NEXT_TRY);
   assert.deepEqual([retried.begunRuns, retried.startedMs, retried.invocation], [1, running.startedMs, B]);
-  assert.equal(follow(running, `${TRIED}; activating B`).begunRuns, 2);
+  assert.equal(follow(running, `${WAITS}; activating B`).begunRuns, 2);
 });
 
-test('a percentage is shown as a number from 0 to 100', () => {
+test('a run has a percentage from 0 to 100, even if a progress line has another number', () => {
   const percentOf = (percent: number) => {
     const content = { event: 'progress', percent, current: 1, step: '' } as const;
     return nextRun(socketRun, { ...progress, content }, NOW_MS).percent;
@@ -277,7 +296,7 @@ test('a percentage is shown as a number from 0 to 100', () => {
   );
 });
 
-test('a run is shown with its times in UTC, in whole seconds, and with its start also after its end', () => {
+test('a run is published with its times in UTC and in whole seconds, and keeps its start after its end', () => {
   const published = (run: Run): unknown => JSON.parse(JSON.stringify(publishedRun(run)));
   const startedAt = '1970-01-01T00:16:40Z';
   assert.deepEqual(published(idle), { state: 'idle' });
@@ -289,7 +308,7 @@ test('a run is shown with its times in UTC, in whole seconds, and with its start
   assert.deepEqual(published(ended), expected);
 });
 
-test('the answer to a trigger that comes after its run has ended begins no second run', () => {
+test("if systemd's reply to a start comes after the run has ended, no second run begins", () => {
   const ended = follow(idle, 'activating A job1; inactive A job1; job1 done');
   assert.deepEqual([ended.state, ended.begunRuns], ['idle', 1]);
   assert.deepEqual(nextRun(ended, accepted, NOW_MS), ended);

@@ -10,6 +10,7 @@ import { Recorder } from '../recorder.js';
 import { JOB_PATH, ScriptedManager, settle } from '../units/scripted-manager.js';
 
 const UNIT = 'up.service';
+/** A `ConditionTimestamp` other than 0 means that systemd has checked the conditions of the unit. */
 const AT_REST = { ActiveState: 'inactive', SubState: 'dead', ConditionResult: true, ConditionTimestamp: 1n };
 const INVOCATION = Uint8Array.of(2);
 

@@ -7,7 +7,12 @@ import { parseBench } from '../../../src/cli/bench/bench.js';
 import * as reports from '../../../src/cli/bench/report.js';
 import { sampleWork } from '../../../src/cli/bench/sample-list.js';
 
-function testMeasures(args: readonly string[], seconds: number, json: boolean): void {
+interface ExpectedRequest {
+  readonly seconds: number;
+  readonly json: boolean;
+}
+
+function testMeasures(args: readonly string[], { seconds, json }: ExpectedRequest): void {
   test(`bench ${args.join(' ')} measures for ${seconds} s`, () => {
     const request = parseBench(args);
     assert.ok(request.do === 'measure', JSON.stringify(request));
@@ -19,19 +24,19 @@ function testMeasures(args: readonly string[], seconds: number, json: boolean): 
   });
 }
 
-function testRefused(args: readonly string[], named: string): void {
+function testRefused(args: readonly string[], reason: string): void {
   test(`bench ${args.join(' ')} is refused`, () => {
     const request = parseBench(args);
     assert.ok(request.do === 'wrong', JSON.stringify(request));
     assert.match(request.message, /^[^\n]+; see tonearm bench --help$/);
-    assert.ok(request.message.includes(named), request.message);
+    assert.ok(request.message.includes(reason), request.message);
   });
 }
 
-testMeasures([], 10, false);
-testMeasures(['--json'], 10, true);
-testMeasures(['--seconds', '2'], 2, false);
-testMeasures(['--seconds=60', '--json'], 60, true);
+testMeasures([], { seconds: 10, json: false });
+testMeasures(['--json'], { seconds: 10, json: true });
+testMeasures(['--seconds', '2'], { seconds: 2, json: false });
+testMeasures(['--seconds=60', '--json'], { seconds: 60, json: true });
 
 testRefused(['--seconds', '1'], 'from 2 to 60');
 testRefused(['--seconds', '61'], 'from 2 to 60');
@@ -61,7 +66,8 @@ const FIGURES = {
   cpu_ms_per_change: 2,
   cpu_ms_per_change_crowded: 2 + reports.MORE_LISTENERS * 0.01,
 };
-const report = (figures: reports.Figures, missing = '') => reports.makeReport({ figures, missing }, 10);
+const SECONDS = 10;
+const report = (figures: reports.Figures, missing = '') => reports.makeReport({ figures, missing }, SECONDS);
 
 test('a quantile is one of the values, or NaN without values', () => {
   assert.deepEqual(
@@ -71,7 +77,7 @@ test('a quantile is one of the values, or NaN without values', () => {
 });
 
 test('the estimate follows from the figures', () => {
-  const made = reports.makeReport({ figures: FIGURES, server: 'pulseaudio, 16.1' }, 10);
+  const made = reports.makeReport({ figures: FIGURES, server: 'pulseaudio, 16.1' }, SECONDS);
   assert.deepEqual([made.server, made.missing, made.figures.memory_mb], ['pulseaudio, 16.1', null, 61.2]);
   assert.deepEqual(made.estimate, { changes_per_second: 250, listeners: 4800, streams: 2500 });
   const text = reports.reportTable(made);
@@ -79,13 +85,18 @@ test('the estimate follows from the figures', () => {
   assert.match(text, /estimate.*\nhalf of a core .* 250 changes .*\n.* 4800 listeners .*\n.* 2500 streams /);
 });
 
-for (const [what, alone, crowded, listeners] of [
-  ['the estimate of listeners has a bound if a listener seems to cost nothing', 2, 2, 10_000],
-  ['the estimate of listeners has a bound if listeners seem to save time', 2, 1, 10_000],
-  ['the estimate of listeners is 0 if a change takes longer than its period', 60, 70, 0],
-] as const) {
-  test(what, () => {
-    const figures = { cpu_ms_per_change: alone, cpu_ms_per_change_crowded: crowded };
+for (const { reason, aloneMs, crowdedMs, listeners } of [
+  { reason: 'a listener seems to cost nothing', aloneMs: 2, crowdedMs: 2, listeners: 10_000 },
+  { reason: 'listeners seem to save time', aloneMs: 2, crowdedMs: 1, listeners: 10_000 },
+  {
+    reason: 'a change takes more than the 50 ms that half a core has for it',
+    aloneMs: 60,
+    crowdedMs: 70,
+    listeners: 0,
+  },
+]) {
+  test(`the estimate of listeners is ${listeners} if ${reason}`, () => {
+    const figures = { cpu_ms_per_change: aloneMs, cpu_ms_per_change_crowded: crowdedMs };
     assert.equal(report(figures).estimate.listeners, listeners);
   });
 }

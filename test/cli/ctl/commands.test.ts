@@ -13,25 +13,27 @@ import { PROBLEMS } from '../../../src/gateway/problem.js';
 import { OPERATION_NAMES, OPERATIONS } from '../../../src/protocol/actor/operations.js';
 import { BODIES } from '../../../src/protocol/actor/schemas.js';
 
-/** The call that a line means. Its words are separated by blanks. */
+/** The call that a line means. Blanks separate the words of the line. */
 function callOf(line: string) {
   const request = parseCtl(line.split(' '));
   if (request.do !== 'call') return assert.fail(`${line}: ${JSON.stringify(request)}`);
   return request;
 }
 
-/** A word that the schema of the field accepts. */
+/** A word that the schema of the field accepts. A number is not negative. */
 function wordFor({ type, values, minimum = 0, name }: CommandField): string {
   if (values !== undefined) return values[0] ?? '';
   if (type === 'boolean') return 'on';
   if (name === 'address') return 'AA:BB:CC:DD:EE:FF';
   if (name === 'track_id') return '/track/1';
-  return type === 'string' ? 'some-text' : String(Math.max(minimum, 0));
+  if (type === 'string') return 'some-text';
+  return String(Math.max(minimum, 0));
 }
 
 /**
- * A line with the required words; with `hasAllFields` also with those of the optional fields. The fields in
- * one list of `required` exclude each other, such as volume and delta. Only the first of them has a word.
+ * A line with a word for each required field, and with `hasAllFields` also for each optional field. Each
+ * list in `required` has fields that exclude each other, such as volume and delta. The line has a word only
+ * for the first of them.
  */
 function lineFor(name: string, { parameters, fields, required }: CtlCommand, hasAllFields: boolean): string {
   const params = parameters.map(({ values = ['thing'] }) => values[0] ?? '');
@@ -75,7 +77,7 @@ for (const [name, command] of Object.entries(COMMANDS)) {
   }
 }
 
-const BODIES_OF: readonly (readonly [line: string, body: unknown])[] = [
+const BODIES_BY_LINE: readonly (readonly [line: string, body: unknown])[] = [
   ['output-volume kitchen 40%', { volume: 0.4 }],
   ['output-volume kitchen 0.4', { volume: 0.4 }],
   ['output-volume kitchen +5%', { delta: 0.05 }],
@@ -103,7 +105,7 @@ const BODIES_OF: readonly (readonly [line: string, body: unknown])[] = [
   ['unit-log user mpd.service 5', { lines: 5 }],
 ];
 
-for (const [line, body] of BODIES_OF)
+for (const [line, body] of BODIES_BY_LINE)
   test(`tonearm ctl ${line} sends ${JSON.stringify(body)}`, () =>
     assert.deepEqual(callOf(line).call.body, body));
 
@@ -126,7 +128,7 @@ const REFUSED: readonly (readonly [line: string, message: RegExp])[] = [
   ['outputs kitchen', /"kitchen" is too much: it takes no fields/],
   ['outputs --loud', /unknown option "--loud"/],
   ['outputs --node', /--node needs a value/],
-  ['outputs --node= ', /--node needs a value/],
+  ['outputs --node=', /--node needs a value/],
   ['outputs --node a --node b', /--node is there twice/],
   ['watch audio.volume', /watch: there is no event "audio.volume"/],
   ['completion', /completion: it takes bash, zsh, fish/],
@@ -135,11 +137,11 @@ const REFUSED: readonly (readonly [line: string, message: RegExp])[] = [
 for (const [line, message] of REFUSED)
   test(`tonearm ctl ${line} is wrong usage`, () => {
     const request = parseCtl(line.split(' ').filter((word) => word !== ''));
-    assert.equal(request.do, 'wrong');
-    assert.match(request.do === 'wrong' ? request.message : '', message);
+    assert.ok(request.do === 'wrong', JSON.stringify(request));
+    assert.match(request.message, message);
   });
 
-test('help for an unknown name is the list of operations, also for a name that every object has', () => {
+test('help for an unknown name is the list of operations, also for the name of a member that every object has', () => {
   const help = parseCtl(['--help']);
   assert.equal(help.do, 'print');
   for (const name of ['loudness', 'constructor', 'toString'])
@@ -168,7 +170,7 @@ test('problems of the node have the exit status of their kind', () => {
     return [code, exitFor(new ProblemError({ type, title, status, detail: '' }))];
   });
   const exits = Object.fromEntries(kinds) as Readonly<Record<string, string>>;
-  for (const [code, exit] of [
+  const expectedExits: readonly (readonly [code: string, exit: string])[] = [
     ['no-such-output', 'notFound'],
     ['bad-body', 'badValue'],
     ['read-only', 'forbidden'],
@@ -178,6 +180,6 @@ test('problems of the node have the exit status of their kind', () => {
     ['timeout', 'unavailable'],
     ['refused', 'failed'],
     ['gateway-failed', 'failed'],
-  ])
-    assert.equal(exits[code ?? ''], exit, code);
+  ];
+  for (const [code, exit] of expectedExits) assert.equal(exits[code], exit, code);
 });

@@ -4,9 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { plainLines } from '../../../src/cli/ctl/plain-text.js';
 
-/**
- * Upgrades have a member `extra`, which holds anything that the maker of the node has written into a file.
- */
+/** `extra` is a member of an upgrade. It has all keys of the result file that tonearm does not know. */
 const EXTRAS: readonly (readonly [extra: object, lines: readonly string[]])[] = [
   [{ packages: [{ name: 'mpd', size: 3 }] }, ['extra.packages:', '  name  size', '  mpd   3']],
   [{ constructor: [{ name: 'mpd' }] }, ['extra.constructor:', '  name', '  mpd']],
@@ -17,5 +15,5 @@ const EXTRAS: readonly (readonly [extra: object, lines: readonly string[]])[] = 
 ];
 
 for (const [extra, lines] of EXTRAS)
-  test(`the member extra with ${JSON.stringify(extra)} is printed as lines`, () =>
+  test(`the member extra of an upgrade is printed as lines if it is ${JSON.stringify(extra)}`, () =>
     assert.deepEqual(plainLines('upgrade', { extra }), lines));

@@ -6,11 +6,12 @@ import { parseTrace, type TraceTask } from '../../../src/cli/trace/trace.js';
 
 function testParsed(args: readonly string[], task: Partial<TraceTask>): void {
   test(`trace ${args.join(' ')} is understood`, () => {
-    const usual = { do: 'trace', raw: undefined, data: false, json: false, command: [] };
-    assert.deepEqual(parseTrace(args), { ...usual, ...task });
+    const defaults = { do: 'trace', raw: undefined, data: false, json: false, command: [] };
+    assert.deepEqual(parseTrace(args), { ...defaults, ...task });
   });
 }
 
+/** The message is one line that names the fault, and where to read more. */
 function testRefused(args: readonly string[], named: string): void {
   test(`trace ${args.join(' ')} is refused`, () => {
     const request = parseTrace(args);
@@ -40,7 +41,7 @@ testRefused(['--'], 'a command must follow --');
 testRefused(['--', ''], 'a command must follow --');
 testRefused(['--seconds', '5'], "'--seconds'");
 
-test('trace --help fits a terminal', () => {
+test('trace --help names every option, and fits a terminal', () => {
   const request = parseTrace(['--json', '--help', '--', 'x']);
   assert.ok(request.do === 'help');
   for (const option of ['--raw', '--data', '--json', '-- COMMAND'])

@@ -64,13 +64,13 @@ async function startSecureBroker(t: Ending, folder: string) {
 export async function startBrokerNode(t: Ending): Promise<BrokerNode> {
   const folder = temporaryFolder();
   const broker = await startSecureBroker(t, folder);
-  const [bus, otherBus] = await Promise.all([privateBus(t), privateBus(t)]);
-  const units = await UnitManager.start(t, bus.address, 'player.service');
+  const [userBus, systemBus] = await Promise.all([privateBus(t), privateBus(t)]);
+  const units = await UnitManager.start(t, userBus.address, 'player.service');
   const credentials = { username: USER, password: PASSWORD, rejectUnauthorized: false };
   const spy = await startSpy(broker.url, '#', credentials);
   t.after(() => spy.end());
   const common = `enabled: true, url: "${broker.url}", username: ${USER}, passwordFile: ${folder}/password, caFile: ${folder}/ca.pem`;
-  const env = { DBUS_SESSION_BUS_ADDRESS: bus.address, DBUS_SYSTEM_BUS_ADDRESS: otherBus.address };
+  const env = { DBUS_SESSION_BUS_ADDRESS: userBus.address, DBUS_SYSTEM_BUS_ADDRESS: systemBus.address };
   const configWith = (mqtt: string): string =>
     `systemd: {user: [player.service]}\npulseaudio: {enabled: false}\nmqtt: {${common}, ${mqtt}}\n`;
   const houseConfig = configWith(
@@ -109,7 +109,7 @@ export const BROKER_ROWS: readonly Row<BrokerNode>[] = [
     run: async ({ spy, units }) => {
       await spy.untilHolds('house/cellar/status', (text) => text === 'online');
       await spy.publish(`house/cellar/${COMMAND_TOPIC}`, 'stop');
-      // The node answers `who` with its status. The command before it would have reached the node by then.
+      // The node answers `who` with its status. `stop` was sent before, so it has reached the node then.
       const countAnswers = () => spy.texts('house/cellar/status').length;
       const before = countAnswers();
       await spy.publish('house/cellar/who', '');

@@ -10,6 +10,7 @@ describe('the built daemon at a broker', { skip: lacks({ programs: BROKER_PROGRA
   let started: BrokerNode | undefined;
   const cleanups: (() => unknown)[] = [];
   before(async () => {
+    // The part that was started last ends first.
     started = await startBrokerNode({ after: (end) => cleanups.unshift(end) });
   });
   after(async () => {

@@ -13,6 +13,7 @@ export interface BusCall {
 
 /** Signature and values of the answer, or the name of an error. */
 export type BusAnswer = readonly [signature: string, ...values: unknown[]] | { readonly error: string };
+/** The keys are members. dbus-next answers calls of other members with an error. */
 export type BusAnswers = Readonly<Record<string, (call: BusCall) => BusAnswer>>;
 
 export class BusService {
@@ -47,6 +48,7 @@ export class BusService {
     const answer = answers[member]?.({ member, path, values });
     if (answer === undefined) return false;
     if ('error' in answer) {
+      // An answer is turned into an error here, because dbus-next declares `Message.newError` wrongly.
       const reply = Message.newMethodReturn(message, 's', ['not today']);
       this.#bus.send(Object.assign(reply, { type: MessageType.ERROR, errorName: answer.error }));
       return true;

@@ -6,6 +6,7 @@
 import {
   bytesOf,
   COMMAND,
+  ERROR,
   event,
   ordinaryExcept,
   scriptedServer,
@@ -14,14 +15,14 @@ import { props, source, text, textProp, u32 } from '../../protocol/pulse/bytes.j
 import type { Ending } from '../daemon.js';
 
 const CARD = 3;
-const NO_INDEX = 0xffffffff;
-/** The error of the protocol for an object that does not exist. */
-const NO_ENTITY = 5;
+/** The card belongs to no module of the sound server. */
+const NO_MODULE = 0xffffffff;
 const PROFILES = ['stereo', 'surround'];
-/** Each port with its availability: 2 means that something is plugged in. */
+/** The availability of a port into which something is plugged. */
+const PLUGGED_IN = 2;
 const PORTS = [
-  ['speakers', 2],
-  ['line', 2],
+  ['speakers', PLUGGED_IN],
+  ['line', PLUGGED_IN],
 ] as const;
 
 function cardFields(active: string) {
@@ -33,7 +34,7 @@ function cardFields(active: string) {
     u32(1), // priority
     u32(1), // available
   ]);
-  const beforeProfiles = [u32(CARD), text('dac'), u32(NO_INDEX), text('alsa'), u32(PROFILES.length)];
+  const beforeProfiles = [u32(CARD), text('dac'), u32(NO_MODULE), text('alsa'), u32(PROFILES.length)];
   const noPorts = u32(0);
   const afterProfiles = [text(active), props(textProp('device.description', 'The card')), noPorts];
   return [...beforeProfiles, ...profiles, ...afterProfiles].flat();
@@ -48,7 +49,7 @@ export async function startCardServer(t: Ending) {
       text(name),
       text(null), // description
       u32(0), // priority
-      u32(2), // available
+      u32(PLUGGED_IN),
     ].flat(),
   );
   const input = () => source({ name: 'line-in', ports: inputPorts, activePort: state.inputPort });
@@ -63,14 +64,14 @@ export async function startCardServer(t: Ending) {
     [COMMAND.getCards]: ({ tag }, responder) =>
       state.hasCard ? responder.reply(tag, cardFields(state.profile)) : responder.reply(tag),
     [COMMAND.getCard]: ({ tag }, responder) =>
-      state.hasCard ? responder.reply(tag, cardFields(state.profile)) : responder.error(tag, NO_ENTITY),
+      state.hasCard ? responder.reply(tag, cardFields(state.profile)) : responder.error(tag, ERROR.noEntity),
     [COMMAND.setCardProfile]: ({ tag, fields }, responder) => {
       state.profile = lastText(fields);
       return Buffer.concat([responder.reply(tag), event('cardChange', CARD)]);
     },
     [COMMAND.setSourcePort]: ({ tag, fields }, responder) => {
       state.inputPort = lastText(fields);
-      // No event is needed, because the daemon also reads the input again after the reply.
+      // No event is needed, because the daemon reads the input again after the reply, too.
       return responder.reply(tag);
     },
     [COMMAND.setSinkPort]: ({ tag, fields }, responder) => {

@@ -13,7 +13,8 @@ export class Driver {
   readonly daemon: Daemon;
   /** Method and path of each request that was answered with a status below 300. */
   readonly succeeded: string[] = [];
-  readonly #streams: { readonly stream: EventConsumer; from: number }[] = [];
+  /** `earlierEvents` counts the stream's events from before the current row. */
+  readonly #streams: { readonly stream: EventConsumer; earlierEvents: number }[] = [];
 
   private constructor(daemon: Daemon) {
     this.daemon = daemon;
@@ -29,7 +30,7 @@ export class Driver {
   /** Opens one more stream. A row may close the stream; otherwise it ends with the daemon. */
   async openStream(query: string): Promise<EventConsumer> {
     const stream = await this.daemon.events(query);
-    this.#streams.push({ stream, from: 0 });
+    this.#streams.push({ stream, earlierEvents: 0 });
     return stream;
   }
 
@@ -40,13 +41,12 @@ export class Driver {
   /** Forgets the requests and events of earlier rows. */
   beginRow(): void {
     this.succeeded.length = 0;
-    for (const watched of this.#streams) watched.from = watched.stream.events.length;
+    for (const entry of this.#streams) entry.earlierEvents = entry.stream.events.length;
   }
 
   /** The types of the events that have come since the row began. */
   receivedTypes(): ReadonlySet<string> {
-    const events = this.#streams.flatMap(({ stream, from }) => stream.events.slice(from));
-    return new Set(events.map(({ type }) => type));
+    return new Set(this.#eventsOfRow().map(({ type }) => type));
   }
 
   /** Sends any request, and records it if it succeeds. */
@@ -81,9 +81,11 @@ export class Driver {
   /** Waits until an event of this type, whose data fit, has come since the row began. */
   async untilEvent(type: string, fits: (data: string) => boolean = () => true): Promise<void> {
     await until(`the event ${type} has come`, () =>
-      this.#streams.some(({ stream, from }) =>
-        stream.events.slice(from).some((event) => event.type === type && fits(event.data)),
-      ),
+      this.#eventsOfRow().some((event) => event.type === type && fits(event.data)),
     );
+  }
+
+  #eventsOfRow() {
+    return this.#streams.flatMap(({ stream, earlierEvents }) => stream.events.slice(earlierEvents));
   }
 }

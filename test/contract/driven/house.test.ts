@@ -1,4 +1,4 @@
-// Drives the built daemons that house.ts starts, by the rows of the table (row.ts) that share them.
+// Runs those rows of the table (row.ts) that share the built daemons of house.ts.
 
 import assert from 'node:assert/strict';
 import { after, before, describe } from 'node:test';

@@ -1,7 +1,7 @@
 // Starts the daemons that most rows of the table share: four built daemons on private buses and sound
-// servers. `house` has every backend. `plain` has the same backends. Most of their keys have the default
-// there, or another value than in `house`. `bare` has no backend. `cards` has a scripted sound server with a
-// card, a unit whose log is not served, and Bluetooth.
+// servers. `house` has every backend. `plain` has the same backends. In its configuration, most keys have
+// the default, or another value than in `house`. `bare` has no backend. `cards` has a scripted sound server
+// with a card, a unit whose log is not served, and Bluetooth.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -32,8 +32,8 @@ export const COOKIE = 'c'.repeat(256);
 const HASTENED_S = { scanTimeout: 11, pairingTimeout: 17, idleTimeout: 61 } as const;
 /**
  * A sleep of this length begins its fade at once, too. If nothing plays, there is no fade, and the sleep is
- * over at once. No other timer of the daemon has this length. In binary it is exact, and hasten.ts compares
- * exact lengths.
+ * over at once. No other timer of the daemon has this length. hasten.ts compares exact lengths, and this
+ * number is exact in binary.
  */
 export const HASTENED_SLEEP_MINUTES = 1.25;
 const HASTEN_URL = new URL('./hasten.js', import.meta.url).href;
@@ -169,6 +169,7 @@ export async function startHouse(t: Ending): Promise<House> {
   };
   const cardEnv = { ...env, PULSE_SERVER: `unix:${card.socketPath}` };
   const hastenedOptions = { env, nodeArguments: [`--import=${HASTEN_URL}`] };
+  // Each text after the options is the query of an event stream that the driver opens.
   const [house, plain, bare, cards] = await Promise.all([
     Driver.start(t, { ...hastenedOptions, config: houseConfig(path) }, '?snapshot=1', '?types=audio.level'),
     Driver.start(t, { ...hastenedOptions, config: plainConfig(path), api: PLAIN_API }),

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import type { ServerRecord } from '../../../src/protocol/actor/schemas.js';
 import { send } from '../../tools/http.js';
 import { until } from '../../until.js';
+import type { Driver } from './driver.js';
 import type { House } from './house.js';
 import type { Row } from './row.js';
 
@@ -64,7 +65,7 @@ export const HTTP_ROWS: readonly Row<House>[] = [
     drives: ['key api.cors.origins'],
     title: 'api.cors.origins are pages that may call the node',
     run: async ({ house, plain }) => {
-      const allowedOrigin = async ({ daemon }: typeof house) => {
+      const allowedOrigin = async ({ daemon }: Driver) => {
         const { headers } = await daemon.send('OPTIONS', '/server', undefined, PREFLIGHT);
         return headers['access-control-allow-origin'];
       };
@@ -107,7 +108,7 @@ export const HTTP_ROWS: readonly Row<House>[] = [
     drives: ['key api.ui.volumeStep'],
     title: 'api.ui.volumeStep is the step of the page',
     run: async ({ house, plain }) => {
-      const readStep = async (driver: typeof house) =>
+      const readStep = async (driver: Driver) =>
         (await driver.read<{ readonly volume_step: number }>('/server')).volume_step;
       assert.deepEqual([await readStep(plain), await readStep(house)], [0.02, 0.05]);
     },
@@ -129,7 +130,7 @@ export const HTTP_ROWS: readonly Row<House>[] = [
       // The second toggle restores the mute.
       await plain.post('/audio/server/mute');
       await plain.post('/audio/server/mute');
-      const canControl = async (driver: typeof bare) => (await driver.read<ServerRecord>('/server')).control;
+      const canControl = async (driver: Driver) => (await driver.read<ServerRecord>('/server')).control;
       assert.deepEqual([await canControl(bare), await canControl(plain)], [false, true]);
     },
   },
@@ -137,7 +138,7 @@ export const HTTP_ROWS: readonly Row<House>[] = [
     drives: ['operation openapi'],
     title: 'the OpenAPI document describes the routes that exist',
     run: async ({ house, bare }) => {
-      const readPaths = async (driver: typeof house) =>
+      const readPaths = async (driver: Driver) =>
         Object.keys((await driver.read<{ readonly paths: object }>('/openapi.json')).paths);
       const pathsOfHouse = await readPaths(house);
       const pathsOfBare = await readPaths(bare);

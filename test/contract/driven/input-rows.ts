@@ -55,7 +55,7 @@ export const INPUT_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['event audio.input.removed'],
-    title: 'an input that goes is an event',
+    title: 'the removal of an input is an event',
     run: async (node) => {
       await withInput(node, 'mike', async () => undefined);
       await node.house.untilEvent('audio.input.removed', (data) => data.includes('"mike"'));

@@ -27,10 +27,7 @@ const GROUP = '/group';
 const BROWSER = '/browser';
 const RESOLVER = '/resolver';
 const NAME = 'Kitchen radio';
-/**
- * This machine answers at this address, but no interface has it, so that the daemon takes it for an address
- * of the internet.
- */
+/** The web server listens at this address. No interface has it, so the daemon counts it as public. */
 const PUBLIC_ADDRESS = '93.184.215.14';
 const HTTP_PORT = 80;
 /** The address of this machine in its home network. */
@@ -41,12 +38,12 @@ export interface NetworkNode extends DrivenNode {
   /** A node without any of the keys that these rows drive. */
   readonly plain: Driver;
   /**
-   * A node that knows `plain`, as `house` does, but trusts the page of no other node. It has no Avahi,
-   * because its system bus is the user's bus of the other nodes.
+   * A node that knows `plain`, as `house` does, but does not trust the pages of other nodes. Its system bus
+   * is the user's bus of the other nodes. That bus has no Avahi, so only the configuration names `plain`.
    */
   readonly wary: Driver;
   readonly avahi: BusService;
-  /** Requests that the web server has got. */
+  /** The host and path of each request that the web server has received. */
   readonly fetched: readonly string[];
 }
 
@@ -96,9 +93,9 @@ bind: [lo, house0]
 discovery: {enabled: true, name: "${NAME}", ${nodes}}
 players: {enabled: true, fetchCovers: true}
 `;
-  const house = await Driver.start(t, { env, config: config + NO_BACKENDS }, '?snapshot=1');
+  const eventsQuery = '?snapshot=1';
+  const house = await Driver.start(t, { env, config: config + NO_BACKENDS }, eventsQuery);
   const waryConfig = `discovery: {enabled: true, ${nodes}, trust: false}\n`;
-  // The user's bus has no Avahi, so `wary` knows only the node that its configuration names.
   const noAvahi = { DBUS_SYSTEM_BUS_ADDRESS: userBus.address };
   const wary = await Driver.start(t, { env: noAvahi, config: waryConfig + NO_BACKENDS });
   for (const driver of [house, plain])
@@ -166,8 +163,9 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
     run: async ({ house, plain, wary }) => {
       const knownOrigin = `http://${OWN_ADDRESS}:${plain.daemon.port}`;
       const accessOf = async (driver: Driver, Origin: string) => {
-        const command = await driver.send('POST', '/players/one/pause', undefined, { Origin });
-        const read = await driver.send('GET', '/server', undefined, { Origin });
+        const noBody = undefined;
+        const command = await driver.send('POST', '/players/one/pause', noBody, { Origin });
+        const read = await driver.send('GET', '/server', noBody, { Origin });
         const page = await driver.send('GET', '/ui');
         const policy = String(page.headers['content-security-policy']);
         return {
@@ -184,9 +182,10 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
         readOrigin: knownOrigin,
         mayConnect: true,
       });
-      // This origin lacks the port, so it is not that of the known node. `mayConnect` is about the page of
-      // `house`, which may connect to the known node in any case.
-      assert.deepEqual(await accessOf(house, 'http://10.9.0.1'), { ...refused, mayConnect: true });
+      // Without the port it is not the origin of the known node. The page of `house` may still connect to
+      // that node.
+      const originWithoutPort = `http://${OWN_ADDRESS}`;
+      assert.deepEqual(await accessOf(house, originWithoutPort), { ...refused, mayConnect: true });
       assert.deepEqual(await accessOf(wary, knownOrigin), { ...refused, mayConnect: false });
     },
   },

@@ -4,14 +4,15 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parse } from 'yaml';
 import { EVENTS, type EventType } from '../../../src/protocol/actor/collections.js';
 import { OPERATION_NAMES, OPERATIONS, type OperationName } from '../../../src/protocol/actor/operations.js';
 import { KEYS, pathsIn } from '../../../src/supervisor/config/keys.js';
 import type { Driver } from './driver.js';
 
 /**
- * A key, an operation or an event that a row drives, such as `key api.port`, `operation muteOutput` or `event
- * audio.updated`.
+ * A key, an operation or an event that a row drives, such as `key api.port`, `operation muteOutput` or
+ * `event audio.updated`.
  */
 export type Driven = `key ${string}` | `operation ${OperationName}` | `event ${EventType}`;
 
@@ -22,7 +23,7 @@ export interface Row<N> {
   readonly run: (node: N) => Promise<void>;
 }
 
-/** The daemons of a node. */
+/** A node with one driver for each of its daemons. */
 export interface DrivenNode {
   readonly drivers: readonly Driver[];
 }
@@ -39,19 +40,26 @@ export const REQUIRED: readonly string[] = [
 
 /**
  * True if a daemon of the node has carried out the operation, or has sent the event, since the row began. A
- * key is driven if the configuration of a daemon has the key's last word, such as `enabled:`.
+ * key is driven if the configuration of a daemon has it.
  */
 function isDriven(driven: string, drivers: readonly Driver[]): boolean {
   const [kind = '', name = ''] = driven.split(' ');
-  if (kind === 'key') {
-    const key = new RegExp(`\\b${name.split('.').at(-1)}:`);
-    return drivers.some(({ config }) => key.test(config));
-  }
+  if (kind === 'key') return drivers.some(({ config }) => hasKey(parse(config), name));
   if (kind === 'event') return drivers.some((driver) => driver.receivedTypes().has(name));
   const { method, path } = OPERATIONS[name as OperationName];
   // An example is `^POST /audio/outputs/[^/]+/mute/?(\?.*)?$`. The end allows a query.
-  const pattern = new RegExp(`^${method} ${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?(\\?.*)?$`);
-  return drivers.some(({ succeeded }) => succeeded.some((request) => pattern.test(request)));
+  const requestPattern = new RegExp(`^${method} ${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?(\\?.*)?$`);
+  return drivers.some(({ succeeded }) => succeeded.some((request) => requestPattern.test(request)));
+}
+
+/** `path` is such as `api.port`. */
+function hasKey(config: unknown, path: string): boolean {
+  let content = config;
+  for (const word of path.split('.')) {
+    if (typeof content !== 'object' || content === null || !Object.hasOwn(content, word)) return false;
+    content = (content as Readonly<Record<string, unknown>>)[word];
+  }
+  return true;
 }
 
 /** Declares a test for each row. `node` gives the started node within a test. */

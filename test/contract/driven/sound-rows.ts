@@ -1,7 +1,7 @@
 // Rows of the table (row.ts) about the sound server: the keys of `pulseaudio`, the routes below /audio, and
 // the events of the backend `audio`. input-rows.ts has the rows about inputs. `house` and `plain` are on a
-// real PulseAudio with the outputs `living` and `kitchen`, `cards` is on a scripted server. `houseConfig`
-// (house.ts) has the limit, label, start volume and group that the rows expect.
+// real PulseAudio with the outputs `living` and `kitchen`, `cards` is on a scripted server, and `bare` has
+// no backend. `houseConfig` (house.ts) has the limit, label, start volume and group that the rows expect.
 
 import assert from 'node:assert/strict';
 import type {
@@ -149,7 +149,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['operation muteServer', 'operation setServerVolume', 'event audio.output.updated'],
-    title: 'volume and mute of the default output reach it, and are events',
+    title: 'volume and mute reach the default output, and are events',
     run: async (node) => {
       await node.house.post('/audio/server/volume', { volume: 0.33 });
       await node.house.post('/audio/server/mute', { muted: true });

@@ -16,6 +16,8 @@ import { type BusAnswer, type BusAnswers, type BusCall, BusService } from './bus
 const PROPERTIES = 'org.freedesktop.DBus.Properties';
 const JOBS = `${SYSTEMD_PATH}/job`;
 const ID_BYTES = 16;
+/** The time at which this systemd has started. Another time would mean that it has started anew. */
+const STARTED_US = 17n;
 
 interface Unit {
   readonly name: string;
@@ -25,6 +27,7 @@ interface Unit {
   result: string;
   /** The number of runs so far. The invocation's id is made of this number. */
   runs: number;
+  /** The id of the job that is under way, or 0. */
   job: number;
 }
 
@@ -42,14 +45,15 @@ export class UnitManager {
    * of `oneshots` is of the kind `oneshot`.
    */
   static async start(t: Ending, address: string, services: string, oneshots = ''): Promise<UnitManager> {
-    const unit = (isOneshot: boolean) => (name: string) => {
+    const namesIn = (names: string) => names.split(' ').filter((name) => name !== '');
+    const oneshotNames = namesIn(oneshots);
+    const units = namesIn(`${services} ${oneshots}`).map((name): Unit => {
+      const isOneshot = oneshotNames.includes(name);
       const state = ['inactive', 'dead'] as const;
       return { name, isOneshot, state, fileState: 'disabled', result: 'success', runs: 0, job: 0 };
-    };
-    const namesIn = (names: string) => names.split(' ').filter((name) => name !== '');
-    const units = [...namesIn(services).map(unit(false)), ...namesIn(oneshots).map(unit(true))];
+    });
     const manager = new UnitManager(units);
-    manager.#attach(await BusService.start(t, address, SYSTEMD_NAME, manager.#answers()));
+    await manager.#serve(t, address);
     return manager;
   }
 
@@ -61,20 +65,21 @@ export class UnitManager {
   set(name: string, active: string, sub: string): void {
     const unit = this.#unit(name);
     unit.state = [active, sub];
-    this.#changed(unit);
+    this.#announceState(unit);
   }
 
   /** Ends the run of a unit of the kind `oneshot`. */
   endRun(name: string): void {
     const unit = this.#unit(name);
     const { job } = unit;
-    Object.assign(unit, { state: ['inactive', 'dead'], job: 0 });
-    this.#changed(unit);
-    this.#jobRemoved(unit, job);
+    unit.state = ['inactive', 'dead'];
+    unit.job = 0;
+    this.#announceState(unit);
+    this.#announceEndOfJob(unit, job);
   }
 
-  #attach(service: BusService): void {
-    this.#service = service;
+  async #serve(t: Ending, address: string): Promise<void> {
+    this.#service = await BusService.start(t, address, SYSTEMD_NAME, this.#answers());
   }
 
   #unit(name: string): Unit {
@@ -84,7 +89,7 @@ export class UnitManager {
   }
 
   #answers(): BusAnswers {
-    const done = (): BusAnswer => [''];
+    const emptyAnswer = (): BusAnswer => [''];
     // `EnableUnitFiles` and `DisableUnitFiles` begin with a list of names, other calls with one name.
     const nameIn = ({ values: [first] }: BusCall): string => String(Array.isArray(first) ? first[0] : first);
     const setFileState = (fileState: string, answer: BusAnswer) => (call: BusCall) => {
@@ -94,8 +99,8 @@ export class UnitManager {
     };
     const job = (act: (unit: Unit) => void) => (call: BusCall) => this.#begin(this.#unit(nameIn(call)), act);
     return {
-      Subscribe: done,
-      Reload: done,
+      Subscribe: emptyAnswer,
+      Reload: emptyAnswer,
       GetAll: ({ path }) => ['a{sv}', this.#propertiesAt(path)],
       GetUnitFileState: (call) => {
         const unit = this.#units.find(({ name }) => name === nameIn(call));
@@ -116,25 +121,25 @@ export class UnitManager {
     unit.state = unit.isOneshot ? ['activating', 'start'] : ['active', 'running'];
   }
 
-  /** Begins a job. Its effect is announced after the call was answered, as systemd does it. */
+  /** Begins a job. As with systemd, the effect of the job is announced after the answer to the call. */
   #begin(unit: Unit, act: (unit: Unit) => void): BusAnswer {
     this.#jobs += 1;
     const job = this.#jobs;
     setImmediate(() => {
       act(unit);
       if (unit.isOneshot) unit.job = job;
-      this.#changed(unit);
-      if (!unit.isOneshot) this.#jobRemoved(unit, job);
+      this.#announceState(unit);
+      if (!unit.isOneshot) this.#announceEndOfJob(unit, job);
     });
     return ['o', `${JOBS}/${job}`];
   }
 
-  #jobRemoved({ name }: Unit, job: number): void {
+  #announceEndOfJob({ name }: Unit, job: number): void {
     const values = [job, `${JOBS}/${job}`, name, 'done'];
     this.#service?.emit(SYSTEMD_PATH, MANAGER_INTERFACE, 'JobRemoved', 'uoss', ...values);
   }
 
-  #changed(unit: Unit): void {
+  #announceState(unit: Unit): void {
     const values = [UNIT_INTERFACE, this.#stateOf(unit), []];
     this.#service?.emit(unitPath(unit.name), PROPERTIES, 'PropertiesChanged', 'sa{sv}as', ...values);
   }
@@ -151,9 +156,7 @@ export class UnitManager {
   }
 
   #propertiesAt(path: string): Record<string, Variant> {
-    // This is the time at which systemd has started. upgrade-units.ts recognizes a new start by a new time.
-    // This systemd starts only once.
-    if (path === SYSTEMD_PATH) return { UserspaceTimestampMonotonic: new Variant('t', 17n) };
+    if (path === SYSTEMD_PATH) return { UserspaceTimestampMonotonic: new Variant('t', STARTED_US) };
     const unit = this.#units.find(({ name }) => unitPath(name) === path);
     if (unit === undefined) return { LoadState: new Variant('s', 'not-found') };
     return {

@@ -1,4 +1,5 @@
 // Rows of the table (row.ts) about systemd, power and upgrades, on scripted services of two real buses.
+// house.ts describes the daemons `house`, `plain`, `bare` and `cards`.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -12,7 +13,8 @@ import type { Row } from './row.js';
 
 const PLAYER_UNIT = '/services/user/player.service';
 
-const isUnit =
+/** Returns a function that is true for an event of this unit with these values. */
+const isUnitEvent =
   (name: string, values: Partial<ServiceRecord>) =>
   (data: string): boolean => {
     const record = JSON.parse(data) as ServiceRecord;
@@ -32,7 +34,7 @@ const sendLine = (socket: string, line: object): Promise<void> =>
 
 /** Waits for an event that shows player.service with these values. */
 const untilPlayerUnit = ({ house }: House, values: Partial<ServiceRecord>): Promise<void> =>
-  house.untilEvent('service.updated', isUnit('player.service', values));
+  house.untilEvent('service.updated', isUnitEvent('player.service', values));
 
 export const UNIT_ROWS: readonly Row<House>[] = [
   {
@@ -56,7 +58,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
     title: 'a unit of the system that changes is an event',
     run: async ({ house, systemUnits }) => {
       systemUnits.set('other.service', 'active', 'running');
-      await house.untilEvent('service.updated', isUnit('other.service', { running: true }));
+      await house.untilEvent('service.updated', isUnitEvent('other.service', { running: true }));
     },
   },
   {
@@ -91,6 +93,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
       );
       assert.equal(line?.priority, 5);
       assert.match(line?.message ?? '', /--lines=7 .*player\.service/);
+      // In the configuration of `cards`, `api.logs` is false.
       const [unit] = await cards.read<readonly ServiceRecord[]>('/services');
       assert.equal(unit?.name, 'player.service');
       assert.equal(await cards.statusOf(`${PLAYER_UNIT}/log`), 404);
@@ -180,15 +183,9 @@ export const UNIT_ROWS: readonly Row<House>[] = [
       const socket = path('progress.sock');
       await sendLine(socket, { event: 'progress', percent: 40, current: 2, step: 'fetch' });
       await house.untilEvent('upgrade.progress', (data) => data.includes('"step":"fetch"'));
-      const written = spawnSync(process.execPath, [
-        ENTRY,
-        'progress',
-        'end',
-        '--success',
-        '--socket',
-        socket,
-      ]);
-      assert.equal(String(written.stderr), '');
+      const endCommand = [ENTRY, 'progress', 'end', '--success', '--socket', socket];
+      const { stderr } = spawnSync(process.execPath, endCommand);
+      assert.equal(String(stderr), '');
       await house.untilEvent('upgrade.progress', (data) => data.includes('"event":"end"'));
       // The first line has begun a run, and the line `end` has ended this run.
       await house.untilRead<UpgradeRecord>('/upgrade', ({ run }) => run.state === 'idle');

@@ -30,7 +30,7 @@ const ROWS = {
  * The file for the rows of a key, an event or a backend's operations. The pattern matches the beginning of
  * the name of this key, event or backend: `^players?` matches `players.ignore` and `player.added`.
  */
-const PLACES: readonly (readonly [subject: RegExp, file: keyof typeof ROWS])[] = [
+const PLACES: readonly (readonly [pattern: RegExp, file: keyof typeof ROWS])[] = [
   [/^(?:pulseaudio|audio)\b/, 'sound-rows.ts'],
   [/^(?:systemd|service|power|upgrade)\b/, 'unit-rows.ts'],
   [/^players?\b/, 'player-rows.ts'],
@@ -39,12 +39,17 @@ const PLACES: readonly (readonly [subject: RegExp, file: keyof typeof ROWS])[] =
   [/^mqtt\b/, 'broker-rows.ts'],
 ];
 
-function placeOf(driven: string): string {
-  const [kind, name = ''] = driven.split(' ');
-  const operation = kind === 'operation' ? OPERATIONS[name as OperationName] : undefined;
-  const backend = operation !== undefined && 'backend' in operation ? operation.backend : '';
-  const subject = operation === undefined ? name : backend;
-  return PLACES.find(([begins]) => begins.test(subject))?.[1] ?? 'http-rows.ts';
+/** '' for an operation without a backend. */
+function backendOf(name: OperationName): string {
+  const operation = OPERATIONS[name];
+  return 'backend' in operation ? operation.backend : '';
+}
+
+/** The file for the row of a requirement such as `key players.ignore` or `operation muteOutput`. */
+function placeOf(required: string): string {
+  const [kind, name = ''] = required.split(' ');
+  const subject = kind === 'operation' ? backendOf(name as OperationName) : name;
+  return PLACES.find(([pattern]) => pattern.test(subject))?.[1] ?? 'http-rows.ts';
 }
 
 const driven = new Set<string>(Object.values(ROWS).flatMap((rows) => rows.flatMap(({ drives }) => drives)));

@@ -9,9 +9,8 @@ import { actionsOf, NodeUnderTest } from './node-under-test.js';
 import type { NodeWorld } from './node-world.js';
 
 type WorldChange = (world: NodeWorld) => readonly Change[];
-type Row = readonly [change: WorldChange, received: string];
-/** Changes, and the event that a stream sends for them (docs/events.md, "Events"). */
-const TABLE: readonly Row[] = [
+/** Changes, and the event that a stream gets for them (docs/events.md, "Events"). */
+const EVENTS_OF_CHANGES: readonly (readonly [change: WorldChange, received: string])[] = [
   [(world) => world.put('systemd.services', ['a', { name: 'a' }]), 'b-1 service.updated {"name":"a"}'],
   [(world) => world.putClients({ id: 1 }, { id: 2 }), 'b-2 audio.updated [{"id":1},{"id":2}]'],
   [
@@ -36,7 +35,7 @@ const TABLE: readonly Row[] = [
     'b-1 backend.updated {"backend":"audio","state":"restarting"}',
   ],
 ];
-for (const [change, expected] of TABLE) {
+for (const [change, expected] of EVENTS_OF_CHANGES) {
   test(`a stream gets ${expected}`, () => {
     const node = new NodeUnderTest();
     const consumer = node.consumer();
@@ -45,19 +44,22 @@ for (const [change, expected] of TABLE) {
   });
 }
 
+/** One unrelated removal is a put and a drop, so it takes two ids. */
+const IDS_PER_REMOVAL = 2;
+
 /** How many streams are open, and how many have ended with events still unread. */
-function streamsOf({ hub }: NodeUnderTest): object {
+function streamCounts({ hub }: NodeUnderTest): object {
   const { open, closedSlow } = hub.stats();
   return { open, closedSlow };
 }
 
-test('a removal without an event leads to a snapshot on streams that get records of its kind', () => {
+test('the removal of a unit, for which there is no event, leads to a snapshot on streams that get units', () => {
   const node = new NodeUnderTest();
   const unit = (name: string) => node.world.put('systemd.services', [name, { name }]);
   node.publish([unit('a'), unit('b')]);
   const withSnapshot = node.consumer('snapshot=1');
   const actionsOnly = node.consumer('types=power.action');
-  const full = node.consumer('');
+  const unfiltered = node.consumer('');
   const away = node.consumer('', { lastEventId: 'b-2' });
   const slow = node.consumer('', { capacity: 0, lastEventId: 'b-2' });
   away.connection.breakOff();
@@ -69,14 +71,14 @@ test('a removal without an event leads to a snapshot on streams that get records
   ]);
   away.open('');
 
-  for (const consumer of [withSnapshot, full, away, slow]) {
+  for (const consumer of [withSnapshot, unfiltered, away, slow]) {
     consumer.readAll();
     assert.deepEqual([...consumer.model.known.units.values()], [{ name: 'b' }, { name: 'c' }]);
     assert.deepEqual(actionsOf(consumer.model), [1, 2]);
   }
   assert.deepEqual(node.received(actionsOnly), ['b-3 power.action {"n":1}', 'b-5 power.action {"n":2}']);
   node.publish([unit('d')]);
-  assert.deepEqual(node.received(full).at(-1), 'b-7 service.updated {"name":"d"}');
+  assert.deepEqual(node.received(unfiltered).at(-1), 'b-7 service.updated {"name":"d"}');
 });
 
 const recordOf = (version: number) => ({ bus_name: 'mpd', version });
@@ -90,27 +92,43 @@ const putPlayer =
 const putOtherPlayer: WorldChange = (world) => world.put('players', ['vlc', { bus_name: 'vlc' }]);
 const dropPlayer: WorldChange = (world) => world.drop('players', 'mpd');
 
-/** The changes of a player in each delivery, and the events that follow. */
-const PLAYERS: readonly (readonly [what: string, deliveries: WorldChange[][], events: string[]])[] = [
-  ['comes', [[putPlayer(1)]], [addedEvent(1)]],
-  ['comes and changes in one delivery', [[putPlayer(1), putPlayer(2)]], [addedEvent(2)]],
-  ['changes later', [[putPlayer(1), putPlayer(2)], [putPlayer(3)]], [addedEvent(2), updatedEvent(3)]],
-  [
-    'comes and changes in one delivery, with another player in between',
-    [[putPlayer(1), putOtherPlayer, putPlayer(2)], [putPlayer(3)]],
-    [addedEvent(2), updatedEvent(3)],
-  ],
-  [
-    'goes, comes and changes in one delivery',
-    [[putPlayer(1)], [dropPlayer, putPlayer(2), putPlayer(3)]],
-    [addedEvent(1), REMOVED_EVENT, addedEvent(3)],
-  ],
+interface PlayerRow {
+  readonly what: string;
+  /** The changes of each delivery. */
+  readonly deliveries: readonly (readonly WorldChange[])[];
+  /** The events of the player `mpd`. */
+  readonly events: readonly string[];
+}
+const PLAYER_ROWS: readonly PlayerRow[] = [
+  { what: 'comes', deliveries: [[putPlayer(1)]], events: [addedEvent(1)] },
+  {
+    what: 'comes and changes in one delivery',
+    deliveries: [[putPlayer(1), putPlayer(2)]],
+    events: [addedEvent(2)],
+  },
+  {
+    what: 'changes later',
+    deliveries: [[putPlayer(1), putPlayer(2)], [putPlayer(3)]],
+    events: [addedEvent(2), updatedEvent(3)],
+  },
+  {
+    what: 'comes and changes in one delivery, with another player in between',
+    deliveries: [[putPlayer(1), putOtherPlayer, putPlayer(2)], [putPlayer(3)]],
+    events: [addedEvent(2), updatedEvent(3)],
+  },
+  {
+    what: 'goes, comes and changes in one delivery',
+    deliveries: [[putPlayer(1)], [dropPlayer, putPlayer(2), putPlayer(3)]],
+    events: [addedEvent(1), REMOVED_EVENT, addedEvent(3)],
+  },
 ];
-for (const [what, deliveries, expected] of PLAYERS) {
-  for (const [who, capacity] of [
-    ['keeps up', undefined],
-    ['accepts one write at a time', 1],
-  ] as const) {
+/** With a capacity of one byte, the connection accepts each write, but no further one until it is read. */
+const READERS = [
+  { who: 'keeps up', capacity: undefined },
+  { who: 'accepts one write at a time', capacity: 1 },
+];
+for (const { what, deliveries, events: expected } of PLAYER_ROWS) {
+  for (const { who, capacity } of READERS) {
     test(`a stream that ${who} gets player.added once per arrival of a player that ${what}`, () => {
       const node = new NodeUnderTest();
       const consumer = node.consumer('types=player.added,player.updated,player.removed', { capacity });
@@ -131,19 +149,23 @@ for (const [what, deliveries, expected] of PLAYERS) {
   }
 }
 
-const levelEvent = (peak: number): string => `audio.level {"outputs":[{"id":1,"peak":[${peak}]}]}`;
+/** A level has no id, so a consumer keeps its earlier id, which is '' at first. */
+const levelEvent = (peak: number, earlierId = ''): string =>
+  `${earlierId} audio.level {"outputs":[{"id":1,"peak":[${peak}]}]}`;
 
 test('a level is sent at once, without an id, to streams whose filter names levels, and is not kept', () => {
   const node = new NodeUnderTest();
   const levelsOnly = node.consumer('types=audio.level');
   const audio = node.consumer('backend=audio');
-  const full = node.consumer('');
+  const unfiltered = node.consumer('');
   node.publishLevel(0.5);
   node.publish([node.world.putClients({ id: 1 })]);
   node.publishLevel(0.25);
-  assert.deepEqual(node.received(levelsOnly), [` ${levelEvent(0.5)}`, ` ${levelEvent(0.25)}`]);
+  assert.deepEqual(node.received(levelsOnly), [levelEvent(0.5), levelEvent(0.25)]);
   assert.deepEqual(node.received(audio), ['b-1 audio.updated [{"id":1}]']);
-  assert.deepEqual(node.received(full), ['b-1 audio.updated [{"id":1}]']);
+  assert.deepEqual(node.received(unfiltered), ['b-1 audio.updated [{"id":1}]']);
+
+  // Later streams do not get these levels, neither in a snapshot nor when they resume.
   const withSnapshot = node.consumer('types=audio.level,audio.updated', { lastEventId: 'other-1' });
   assert.ok(!node.received(withSnapshot).some((line) => line.includes('audio.level')));
   const resumed = node.consumer('types=audio.level,power.action', { lastEventId: 'b-1' });
@@ -151,28 +173,29 @@ test('a level is sent at once, without an id, to streams whose filter names leve
   assert.deepEqual(node.received(resumed), ['b-2 power.action {"n":1}']);
 });
 
-test('a slow consumer gets only the newest level, after the events that wait', () => {
+test('a slow consumer gets only the newest level, after the pending events', () => {
   const node = new NodeUnderTest();
   const consumer = node.consumer('types=audio.level,audio.updated', { capacity: 0 });
   for (const peak of [0.1, 0.2, 0.3]) node.publishLevel(peak);
   node.publish([node.world.putClients({ id: 1 })]);
   node.publishLevel(0.4);
-  // A level has no id, so the consumer's last id is still that of the event before.
-  assert.deepEqual(node.received(consumer), ['b-1 audio.updated [{"id":1}]', `b-1 ${levelEvent(0.4)}`]);
+  assert.deepEqual(node.received(consumer), ['b-1 audio.updated [{"id":1}]', levelEvent(0.4, 'b-1')]);
   node.publishLevel(0.5);
-  assert.deepEqual(node.received(consumer).at(-1), `b-1 ${levelEvent(0.5)}`);
+  assert.deepEqual(node.received(consumer).at(-1), levelEvent(0.5, 'b-1'));
 });
 
 test('levels do not postpone the event "love", which brings the newest id', () => {
   const node = new NodeUnderTest();
-  const consumer = node.consumer('types=audio.level&keepalive=10');
-  for (let seconds = 0; seconds < 10; seconds += 1) {
+  const keepaliveS = 10;
+  const consumer = node.consumer(`types=audio.level&keepalive=${keepaliveS}`);
+  for (let seconds = 0; seconds < keepaliveS; seconds += 1) {
     node.publishUnrelatedRemovals(1);
     node.publishLevel(seconds / 10);
     node.clock.advance(1000);
   }
   node.clock.advance(1000);
-  assert.ok(node.received(consumer).includes('b-20 server.info "love"'));
+  const newestId = `b-${keepaliveS * IDS_PER_REMOVAL}`;
+  assert.ok(node.received(consumer).includes(`${newestId} server.info "love"`));
 });
 
 /** The marks of all backends except those `excluded`. Each mark says that its backend is connecting. */
@@ -185,6 +208,7 @@ const SNAPSHOT = [
   ' audio.updated [{"id":2}]',
   ...marks('audio'),
 ];
+/** Streams get a snapshot if they request it, or if their id is of another run, too high, or invalid. */
 const SNAPSHOT_FOR: readonly [query: string, id: string][] = [
   ['snapshot=1', ''],
   ['snapshot=1', 'other-3'],
@@ -197,8 +221,8 @@ for (const [query, id] of SNAPSHOT_FOR) {
     const node = new NodeUnderTest();
     node.publish([node.world.backend('audio', 'up'), node.world.putClients({ id: 1 }, { id: 2 })]);
     node.publish([node.world.drop('audio.clients', '1'), node.world.action('power.action')]);
-    // Until the end of the snapshot the consumer keeps its earlier id. If it breaks off, it gets another
-    // snapshot.
+    // Only the last event of a snapshot has an id. A consumer that loses its connection before this event
+    // returns with its earlier id, and gets a whole snapshot.
     const lastIndex = SNAPSHOT.length - 1;
     const expected = SNAPSHOT.map((line, index) => `${index < lastIndex ? id : 'b-5'}${line}`);
     assert.deepEqual(node.received(node.consumer(query, { lastEventId: id })), expected);
@@ -220,8 +244,8 @@ test('a filtered stream gets the marks of a snapshot, which make its client forg
   for (const query of ['types=audio.updated', 'exclude=backend.updated', 'types=nothing.known']) {
     const node = new NodeUnderTest();
     const consumer = node.consumer(query, { lastEventId: 'other-3' });
-    const lines = node.received(consumer).map((line) => line.slice(line.indexOf(' ')));
-    assert.deepEqual(lines, marks());
+    const withoutIds = node.received(consumer).map((line) => line.slice(line.indexOf(' ')));
+    assert.deepEqual(withoutIds, marks());
     node.publish([node.world.backend('audio', 'up')]);
     assert.deepEqual(
       node.received(consumer).length,
@@ -233,29 +257,36 @@ test('a filtered stream gets the marks of a snapshot, which make its client forg
 
 test("many changes that a stream's filter excludes do not push an action out of the journal", () => {
   const node = new NodeUnderTest();
+  const removals = 3000;
   node.publishProgress(2);
-  node.publishUnrelatedRemovals(3000);
+  node.publishUnrelatedRemovals(removals);
   node.publishProgress(1);
   assert.deepEqual(node.received(node.consumer('types=upgrade.progress', { lastEventId: 'b-1' })), [
     'b-2 upgrade.progress {"n":2}',
-    'b-6003 upgrade.progress {"n":3}',
+    `b-${2 + removals * IDS_PER_REMOVAL + 1} upgrade.progress {"n":3}`,
   ]);
 });
 
+/** The journal keeps this many actions (docs/events.md, "Coming back"). */
+const ACTIONS_KEPT = 1024;
+
 test('a client whose id is too old gets the kept removals and actions, then the state', () => {
   const node = new NodeUnderTest();
+  const actions = 1100;
   node.publish([node.world.putClients({ id: 1 }, { id: 2 })]);
-  node.publishProgress(1100);
+  node.publishProgress(actions);
   node.publish([node.world.drop('audio.clients', '1')]);
 
-  // Only the last event of a snapshot has an id. The others repeat the id with which the client came.
+  // Only the last event of a snapshot has an id. Until then the client keeps the id with which it came.
   const lines = node.received(node.consumer('', { lastEventId: 'b-3' }));
-  const ACTIONS_KEPT = 1024;
-  assert.match(lines[0] ?? '', /^b-3 upgrade\.progress {"n":77}$/);
-  assert.equal(lines[ACTIONS_KEPT - 1], 'b-3 upgrade.progress {"n":1100}');
+  const oldestKept = actions - ACTIONS_KEPT + 1;
+  assert.equal(lines[0], `b-3 upgrade.progress {"n":${oldestKept}}`);
+  assert.equal(lines[ACTIONS_KEPT - 1], `b-3 upgrade.progress {"n":${actions}}`);
   assert.equal(lines[ACTIONS_KEPT], 'b-3 audio.removed [{"id":1}]');
   assert.match(lines[ACTIONS_KEPT + 1] ?? '', /^b-3 backend\.updated .*"snapshot"/);
-  assert.match(lines.at(-1) ?? '', /^b-1103 backend\.updated .*snapshot/);
+  // The two clients, the actions and the removal have taken ids.
+  const newestId = `b-${2 + actions + 1}`;
+  assert.match(lines.at(-1) ?? '', new RegExp(`^${newestId} backend\\.updated .*snapshot`));
 });
 
 test('a consumer that reads nothing is not closed, has nothing written to it, and delays nobody', () => {
@@ -264,10 +295,11 @@ test('a consumer that reads nothing is not closed, has nothing written to it, an
   const quick = node.consumer();
   node.publishProgress(120, { pad: 'x'.repeat(10_000) });
   assert.ok(stalled.isOpen);
-  // Only the first lines of the stream wait to be read.
-  assert.ok(stalled.connection.buffered < 1000, 'nothing was written to it meanwhile');
+  // The first lines of a stream are shorter than this. Each of the events is longer.
+  const firstLinesMaxBytes = 1000;
+  assert.ok(stalled.connection.buffered < firstLinesMaxBytes, 'no event was written to it');
   assert.equal(node.received(quick).length, 120);
-  assert.deepEqual(streamsOf(node), { open: 2, closedSlow: 0 });
+  assert.deepEqual(streamCounts(node), { open: 2, closedSlow: 0 });
   assert.equal(node.received(stalled).length, 120);
 });
 
@@ -279,22 +311,23 @@ test('a consumer that leaves with events unread counts as slow, one that has rea
   node.publishProgress(1);
   recovered.readAll();
   for (const { connection } of [stalled, quick, recovered]) connection.breakOff();
-  assert.deepEqual(streamsOf(node), { open: 0, closedSlow: 1 });
+  assert.deepEqual(streamCounts(node), { open: 0, closedSlow: 1 });
 });
 
 test('the event "love" has the id of events that the filter excludes, so that the id does not expire', () => {
   const node = new NodeUnderTest();
   const filtered = node.consumer('types=power.action&keepalive=10');
-  node.publishUnrelatedRemovals(2000);
+  const removals = 2000;
+  node.publishUnrelatedRemovals(removals);
   node.clock.advance(11_000);
-  assert.deepEqual(node.received(filtered), ['b-4000 server.info "love"']);
+  assert.deepEqual(node.received(filtered), [`b-${removals * IDS_PER_REMOVAL} server.info "love"`]);
   node.publishUnrelatedRemovals(100);
   filtered.connection.breakOff();
   node.publish([node.world.action('power.action')]);
   filtered.open('');
   filtered.readAll();
   assert.equal(filtered.events.at(-1)?.data, '{"n":1}');
-  assert.equal(filtered.model.marks, 0);
+  assert.equal(filtered.model.marks, 0, 'the id has not expired, so there is no snapshot');
 });
 
 test('an event postpones the next "love"', () => {
@@ -303,21 +336,22 @@ test('an event postpones the next "love"', () => {
   node.clock.advance(9_000);
   node.publishProgress(1);
   node.clock.advance(9_900);
-  assert.equal(node.received(consumer).length, 1);
+  assert.equal(node.received(consumer).length, 1, 'only the event has come');
   node.clock.advance(1_000);
-  assert.equal(node.received(consumer).length, 2);
+  assert.equal(node.received(consumer).length, 2, '"love" has come');
 });
 
 test('a stream that is not read gets no "love" until it has caught up', () => {
   const node = new NodeUnderTest();
   const consumer = node.consumer('keepalive=10', { capacity: 0 });
   node.clock.advance(60_000);
+  // `received` reads everything, so the stream has caught up from here on.
   assert.deepEqual(node.received(consumer), []);
   node.clock.advance(11_000);
   assert.deepEqual(node.received(consumer), ['b-0 server.info "love"']);
 });
 
-test('at shutdown every stream gets bye after all waiting events, and ends', async () => {
+test('at shutdown every stream gets bye after all pending events, and ends', async () => {
   const node = new NodeUnderTest();
   const quick = node.consumer();
   const slow = node.consumer('', { capacity: 0 });
@@ -330,11 +364,11 @@ test('at shutdown every stream gets bye after all waiting events, and ends', asy
   await byeSent;
   assert.equal(node.received(quick).at(-1), 'b-2 server.info "bye"');
   assert.equal(node.clock.timers, 0);
-  assert.deepEqual(streamsOf(node), { open: 0, closedSlow: 0 });
+  assert.deepEqual(streamCounts(node), { open: 0, closedSlow: 0 });
 });
 
 test('a stream whose first lines cannot be written does not count as open', () => {
-  const node = new NodeUnderTest(1);
+  const node = new NodeUnderTest();
   const write = (): boolean => {
     throw new Error('a defect');
   };
@@ -342,7 +376,7 @@ test('a stream whose first lines cannot be written does not count as open', () =
   assert.ok(query.ok);
   const sink = { write, end: () => undefined, cut: () => undefined };
   assert.throws(() => node.hub.openStream(query.value, sink), /a defect/);
-  assert.deepEqual(streamsOf(node), { open: 0, closedSlow: 0 });
+  assert.deepEqual(streamCounts(node), { open: 0, closedSlow: 0 });
   assert.deepEqual(node.watched, [true, false]);
   assert.equal(node.clock.timers, 0);
 });

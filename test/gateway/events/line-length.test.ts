@@ -14,6 +14,7 @@ const VLC = 'org.mpris.MediaPlayer2.vlc';
 const lineBytes = ({ data }: { readonly data: string }): number => Buffer.byteLength(`data: ${data}`);
 
 test('a long list is sent as several events that together have all records, and none is too long for a line', () => {
+  // JSON in UTF-8 has one, two, four and six bytes for these characters.
   for (const character of ['x', 'é', '\u{1f3b5}', '\u0001']) {
     const node = new NodeUnderTest();
     const live = node.consumer('snapshot=1');
@@ -34,7 +35,7 @@ test('a long list is sent as several events that together have all records, and 
     const updates = live.events.filter(({ type }) => type === 'audio.output.updated');
     assert.ok(
       updates.some((event) => lineBytes(event) > LINE_MAX_BYTES / 2),
-      'events are not much shorter than a line',
+      'an event uses more than half of the line',
     );
   }
 });
@@ -50,9 +51,7 @@ function tracklist(bytes: number): TracklistRecord {
   return list('x'.repeat(titleLength));
 }
 
-/**
- * Publishes a tracklist, and returns it as an open stream receives it, and as a snapshot has it.
- */
+/** Publishes a tracklist. Returns it twice: as an open stream receives it, and as a snapshot has it. */
 function receivedTracklists(
   list: TracklistRecord,
 ): readonly (TracklistRecord & { readonly truncated?: boolean })[] {

@@ -8,7 +8,11 @@ import { ManualClock } from '../../manual-clock.js';
 import { NodeWorld } from './node-world.js';
 import { SimulatedConsumer } from './simulated-consumer.js';
 
-const OWN_ID = /^b-(\d+)$/;
+const BOOT_ID = 'b';
+const OWN_ID = new RegExp(`^${BOOT_ID}-(\\d+)$`);
+
+/** Other outputs have smaller ids. */
+const FIRST_UNRELATED_ID = 1_000_000;
 
 interface ConsumerOptions {
   /** In bytes (simulated-connection.ts). */
@@ -28,7 +32,7 @@ export class NodeUnderTest {
 
   constructor(maxClients = 256, random = (): number => 0) {
     this.hub = new EventHub({
-      bootId: 'b',
+      bootId: BOOT_ID,
       clock: { ...this.clock, random },
       maxClients,
       journal: this.journal,
@@ -39,13 +43,14 @@ export class NodeUnderTest {
   }
 
   /**
-   * Opens a stream. With `capacity` 0 its connection refuses to take more after each write, until the test
-   * reads. `lastEventId` and the ids in `received` count from 1.
+   * Opens a stream. If `capacity` is 0, the hub must wait after each write until the test reads.
+   * `lastEventId` and the ids in `received` count from 1.
    */
   consumer(query = '', { capacity, lastEventId = '' }: ConsumerOptions = {}): SimulatedConsumer {
     const consumer = new SimulatedConsumer(this.hub, this.world);
     const [, sequence] = OWN_ID.exec(lastEventId) ?? [];
-    if (sequence !== undefined) consumer.setLastEventId(`b-${Number(sequence) + this.#firstSequence}`);
+    if (sequence !== undefined)
+      consumer.setLastEventId(`${BOOT_ID}-${Number(sequence) + this.#firstSequence}`);
     else if (lastEventId !== '') consumer.setLastEventId(lastEventId);
     consumer.open(query, capacity);
     return consumer;
@@ -67,7 +72,7 @@ export class NodeUnderTest {
 
   /** Publishes `count` outputs, and removes them, so that the journal forgets other removals. */
   publishUnrelatedRemovals(count: number): void {
-    for (let id = 1_000_000; id < 1_000_000 + count; id += 1)
+    for (let id = FIRST_UNRELATED_ID; id < FIRST_UNRELATED_ID + count; id += 1)
       this.publish([this.world.putOutputs({ id }), this.world.drop('audio.outputs', `${id}`)]);
   }
 
@@ -85,7 +90,7 @@ export class NodeUnderTest {
 
   #idCountedFromOne(id: string): string {
     const [, sequence] = OWN_ID.exec(id) ?? [];
-    return sequence === undefined ? id : `b-${Number(sequence) - this.#firstSequence}`;
+    return sequence === undefined ? id : `${BOOT_ID}-${Number(sequence) - this.#firstSequence}`;
   }
 }
 

@@ -58,7 +58,7 @@ export class NodeWorld {
     return [{ kind: 'put', collection, key: '', json: JSON.stringify({ n: this.actions, ...fields }) }];
   }
 
-  /** The state that a consumer must hold. */
+  /** The state that a consumer must have. */
   expectedState(): object {
     return this.#stateAfter(new StateModel(), {
       'backend.updated': [...this.#backends].map(([backend, state]) => ({ backend, state })),
@@ -69,7 +69,7 @@ export class NodeWorld {
     });
   }
 
-  /** The state that a consumer must hold if it identifies records by name. */
+  /** The state that a consumer must have if it identifies records by name. */
   expectedStateByName(): object {
     return this.#stateAfter(new NameModel(), {
       'audio.updated': [this.#recordList('audio.clients')],
@@ -77,9 +77,16 @@ export class NodeWorld {
     });
   }
 
-  #stateAfter(model: StateModel | NameModel, events: Readonly<Record<string, readonly unknown[]>>): object {
-    for (const [type, records] of Object.entries(events))
-      for (const record of records) model.apply({ type, data: JSON.stringify(record) });
+  /**
+   * The state of the model after some events. `dataByType` has the data of each event, by its type. The data
+   * of `audio.updated` and `audio.output.updated` are lists of records, those of other types are one record.
+   */
+  #stateAfter(
+    model: StateModel | NameModel,
+    dataByType: Readonly<Record<string, readonly unknown[]>>,
+  ): object {
+    for (const [type, dataOfEvents] of Object.entries(dataByType))
+      for (const data of dataOfEvents) model.apply({ type, data: JSON.stringify(data) });
     return model.state();
   }
 

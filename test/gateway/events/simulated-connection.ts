@@ -1,5 +1,6 @@
-// A connection whose kernel takes only a limited number of bytes, so the hub sees a slow reader. It asserts
-// the rules of TextSink: no write follows a refusal before `onWritable`, and none follows the end.
+// A connection whose kernel takes only a limited number of bytes, so that the reader is slow for the hub. It
+// asserts the rules of TextSink: a refused write is followed by `onWritable` before the next write, and no
+// write follows the end.
 
 import assert from 'node:assert/strict';
 import type { OpenStream, TextSink } from '../../../src/gateway/events/stream.js';
@@ -62,10 +63,11 @@ export class SimulatedConnection implements TextSink {
     let remaining = Math.min(maxBytes, this.#buffered);
     this.#buffered -= remaining;
     while (remaining > 0) {
-      const piece = this.#unread.shift() ?? assert.fail('all buffered bytes are in the pieces');
-      pieces.push(piece.subarray(0, remaining));
-      if (piece.byteLength > remaining) this.#unread.unshift(piece.subarray(remaining));
-      remaining -= Math.min(remaining, piece.byteLength);
+      const piece = this.#unread.shift() ?? assert.fail('all buffered bytes are in #unread');
+      const taken = piece.subarray(0, remaining);
+      pieces.push(taken);
+      if (taken.byteLength < piece.byteLength) this.#unread.unshift(piece.subarray(taken.byteLength));
+      remaining -= taken.byteLength;
     }
     if (this.#isRefusing && this.#buffered <= this.#capacity) {
       this.#isRefusing = false;

@@ -10,6 +10,8 @@ import type { NodeWorld } from './node-world.js';
 
 /** A record with this text does not fit into a list with others. */
 const LONG = 'x'.repeat(64 * 1024);
+/** The journal keeps 1024 removals (`KEPT_ENTRIES_MAX` in journal.ts). */
+const MORE_REMOVALS_THAN_KEPT = 1100;
 
 /** Batches of changes while the consumer does not read, and the events that it gets afterwards. */
 const CONFLATIONS: readonly [
@@ -69,10 +71,10 @@ for (const [script, pad] of Object.entries(LARGE_TEXTS)) {
       consumer.read();
     }
 
+    // The first event of every stream is `connected`, and is no part of the snapshot.
     const ids = consumer.events.slice(1).map(({ lastEventId }) => lastEventId);
-    const idsBeforeEnd = new Set(ids.slice(0, -1));
-    assert.equal(idsBeforeEnd.size, 1);
-    assert.equal(ids[0], '');
+    const distinctIdsBeforeEnd = new Set(ids.slice(0, -1));
+    assert.deepEqual([...distinctIdsBeforeEnd], ['']);
     assert.match(ids.at(-1) ?? '', /^b-/);
     assert.deepEqual(consumer.model.state(), node.world.expectedState());
   });
@@ -86,7 +88,7 @@ test('a snapshot makes a slow consumer forget a record whose removal the journal
   // The consumer does not read this event, so its stream is behind when the removal comes.
   node.publishProgress(1);
   node.publish([node.world.drop('audio.clients', '1')]);
-  node.publishUnrelatedRemovals(1100);
+  node.publishUnrelatedRemovals(MORE_REMOVALS_THAN_KEPT);
   consumer.readAll();
   assert.deepEqual(consumer.model.state(), node.world.expectedState());
 });

@@ -20,8 +20,9 @@ const NAMED_FILTER = 'types=audio.updated,audio.removed,audio.output.updated,aud
 const ACTIONS_FILTER = 'types=upgrade.progress,power.action';
 interface Filter {
   readonly filter: string;
-  /** True if a consumer with it receives all records that have names. */
+  /** True if the filter lets all records through that have names. */
   readonly hasNames: boolean;
+  /** True if the filter lets all actions through. */
   readonly hasActions: boolean;
 }
 const FILTERS: readonly Filter[] = [
@@ -34,33 +35,54 @@ const FILTERS: readonly Filter[] = [
 const TEXTS = ['plain', 'é☕🎵', 'a\r\nid: 9-9\n\ndata: x', '\u2028\0\ufeff', '\ud800'];
 const COLLECTIONS_WITH_KEYS = ['audio.clients', 'audio.outputs', 'systemd.services'] as const;
 
-interface ChangeOptions {
-  readonly random: SeededRandom;
+/** The changes of the node in a round are chosen by these numbers. */
+interface Storm {
   /** A record may be longer by this many characters. */
   readonly padding: number;
-  /** The chance of a burst, and the largest number of its changes. */
-  readonly burst: number;
-  readonly burstSize: number;
-  /** The chance of more removals than the journal keeps. */
-  readonly flood: number;
+  /** The chance that a batch is a burst. */
+  readonly burstChance: number;
+  /** The largest number of changes in a burst. */
+  readonly burstMax: number;
+  /** The chance that more removals follow a batch than the journal keeps. */
+  readonly floodChance: number;
   /**
-   * True if the journal keeps all removals that happen during an absence. Otherwise only the marks of a
-   * snapshot make a consumer forget the removed records.
+   * True if the journal keeps all removals of a consumer's absence. Otherwise only the marks of a snapshot
+   * make the consumer forget the removed records.
    */
-  readonly isRemembered: boolean;
-  /** Actions of an absence that the journal keeps for certain. */
+  readonly areRemovalsKept: boolean;
+  /** The journal certainly keeps the actions of a consumer's absence if there are no more than these. */
   readonly actionsKept: number;
 }
 
-/** docs/events.md, "Coming back": removals and actions that the journal keeps. */
-const KEPT = 1024;
-const CALM = { padding: 60, burst: 0, burstSize: 1, flood: 0, isRemembered: true, actionsKept: KEPT };
-const FORGETTING = { ...CALM, burst: 0.03, burstSize: 1200 };
-const FLOODED = { ...CALM, flood: 0.1, isRemembered: false };
-/** With large records the limit of bytes takes effect, and any action may be forgotten. */
-const LARGE = { ...FLOODED, padding: 20_000, burst: 0.03, burstSize: 150, flood: 0, actionsKept: 0 };
+interface ChangeOptions extends Storm {
+  readonly random: SeededRandom;
+}
 
-function someText({ random, padding }: ChangeOptions): object {
+/** The number of removals that the journal keeps, and of actions (docs/events.md, "Coming back"). */
+const KEPT = 1024;
+const CALM: Storm = {
+  padding: 60,
+  burstChance: 0,
+  burstMax: 1,
+  floodChance: 0,
+  areRemovalsKept: true,
+  actionsKept: KEPT,
+};
+const FORGETTING: Storm = { ...CALM, burstChance: 0.03, burstMax: 1200 };
+const FLOODED: Storm = { ...CALM, floodChance: 0.1, areRemovalsKept: false };
+/** With large records the limit of bytes takes effect, and any removal or action may be forgotten. */
+const LARGE: Storm = {
+  padding: 20_000,
+  burstChance: 0.03,
+  burstMax: 150,
+  floodChance: 0,
+  areRemovalsKept: false,
+  actionsKept: 0,
+};
+/** More than the consumers of a round, so that no stream is refused. */
+const STREAMS_MAX = 20;
+
+function someFields({ random, padding }: ChangeOptions): object {
   const text = random.pick(TEXTS);
   const volume = random.below(100) / 100;
   return { text, volume, pad: 'x'.repeat(random.below(padding + 1)) };
@@ -102,19 +124,20 @@ function namedRecords(
   );
   return keys.map((key) => {
     const name = nameOf(key, usedNames, options.random);
-    return [key, { id: Number(key), name, ...someText(options) }] as const;
+    return [key, { id: Number(key), name, ...someFields(options) }] as const;
   });
 }
 
 function anyChange(world: NodeWorld, options: ChangeOptions): readonly Change[] {
   const { random } = options;
-  const kind = random.below(11);
-  if (kind === 0) return world.action('power.action', someText(options));
-  if (kind <= 2) return world.action('upgrade.progress', someText(options));
-  if (kind === 3) return world.put('upgrade.info', ['run', { state: 'running', ...someText(options) }]);
-  if (kind === 4) return world.put('upgrade.info', ['status', { current: '1', ...someText(options) }]);
-  if (kind === 5) return world.backend(random.pick(BACKENDS), random.pick(BACKEND_STATES));
-  if (kind === 6) return renaming(world, options);
+  // Changes of records are the most frequent: they are 7 to 10.
+  const choice = random.below(11);
+  if (choice === 0) return world.action('power.action', someFields(options));
+  if (choice <= 2) return world.action('upgrade.progress', someFields(options));
+  if (choice === 3) return world.put('upgrade.info', ['run', { state: 'running', ...someFields(options) }]);
+  if (choice === 4) return world.put('upgrade.info', ['status', { current: '1', ...someFields(options) }]);
+  if (choice === 5) return world.backend(random.pick(BACKENDS), random.pick(BACKEND_STATES));
+  if (choice === 6) return renaming(world, options);
   return recordChange(world, options);
 }
 
@@ -131,42 +154,45 @@ function recordChange(world: NodeWorld, options: ChangeOptions): readonly Change
   const count = isNamed ? 1 + random.below(3) : 1;
   const keys = Array.from({ length: count }, (_, index) => String(first + index));
   if (isNamed) return world.put(collection, ...namedRecords(world, collection, keys, options));
-  const records = keys.map((key) => [key, { scope: 'user', name: key, ...someText(options) }] as const);
+  const records = keys.map((key) => [key, { scope: 'user', name: key, ...someFields(options) }] as const);
   return world.put(collection, ...records);
 }
 
 function publishBatch(node: NodeUnderTest, options: ChangeOptions): void {
-  const { random, burst, burstSize, flood } = options;
-  const size = 1 + random.below(random.chance(burst) ? burstSize : 5);
+  const { random, burstChance, burstMax, floodChance } = options;
+  const sizeMax = random.chance(burstChance) ? burstMax : 5;
+  const size = 1 + random.below(sizeMax);
   node.publish(Array.from({ length: size }, () => anyChange(node.world, options)));
-  if (!random.chance(flood)) return;
-  // Records that readers know are removed first, so that the journal forgets these removals.
+  if (!random.chance(floodChance)) return;
+  // First the records that readers know are removed. The removals after these make the journal forget them.
   for (const collection of ['audio.clients', 'audio.outputs'] as const)
     node.publish([node.world.drop(collection, ...node.world.records(collection).keys())]);
   node.publishUnrelatedRemovals(KEPT + 1);
 }
 
-function capacityOf(random: SeededRandom): number {
+/** A random limit for the unread bytes of a connection. */
+function someCapacity(random: SeededRandom): number {
   return random.chance(0.2) ? Number.POSITIVE_INFINITY : random.below(6000);
 }
 
 /**
- * A consumer that ignores marks does not notice that it gets a snapshot. If it has no id, it certainly gets
- * one, so it forgets its records first.
+ * A consumer that ignores marks does not recognize a snapshot. Without an id it certainly gets one, so it
+ * forgets its records before.
  */
 function reconnectIgnoringMarks(consumer: SimulatedConsumer, random: SeededRandom): void {
   consumer.connection.breakOff();
   if (consumer.lastEventId === '') consumer.names.clear();
-  consumer.open('snapshot=1', capacityOf(random));
+  consumer.open('snapshot=1', someCapacity(random));
 }
 
 function reconnect(consumer: SimulatedConsumer, random: SeededRandom): void {
   consumer.connection.breakOff();
   if (REAL_ID.test(consumer.lastEventId) && random.chance(0.1))
     consumer.setLastEventId(random.pick(['other-5', 'b-999999999', 'rubbish', 'b-0']));
-  // A consumer without an id requests a snapshot. Others may, too, because an id wins over `snapshot=1`.
+  // A consumer without an id must request a snapshot. Others may, because an id that the node can use wins
+  // over `snapshot=1`.
   const query = consumer.lastEventId === '' || random.chance(0.3) ? 'snapshot=1' : '';
-  consumer.open(query, capacityOf(random));
+  consumer.open(query, someCapacity(random));
 }
 
 function readOrReconnect(consumer: SimulatedConsumer, random: SeededRandom, reopen = reconnect): void {
@@ -183,16 +209,16 @@ function readToTheEnd(consumer: SimulatedConsumer, random: SeededRandom, reopen 
 }
 
 /** Returns the number of slow consumers that got a second snapshot. */
-function runRound(seed: number, kind: Omit<ChangeOptions, 'random'>): number {
+function runRound(seed: number, storm: Storm): number {
   const random = new SeededRandom(seed);
-  const options = { random, ...kind };
-  const node = new NodeUnderTest(20, () => random.next());
+  const options = { random, ...storm };
+  const node = new NodeUnderTest(STREAMS_MAX, () => random.next());
   const { world, hub, clock } = node;
-  const { actionsKept } = kind;
+  const { actionsKept } = storm;
   const quick = new SimulatedConsumer(hub, world);
   quick.open('snapshot=1');
   const slow = [1, 2, 3].map(() => new SimulatedConsumer(hub, world, { actionsKept }));
-  for (const consumer of slow) consumer.open('snapshot=1', capacityOf(random));
+  for (const consumer of slow) consumer.open('snapshot=1', someCapacity(random));
   const ignoringMarks = new SimulatedConsumer(hub, world, {
     filter: NAMED_FILTER,
     heedsMarks: false,
@@ -200,7 +226,7 @@ function runRound(seed: number, kind: Omit<ChangeOptions, 'random'>): number {
   });
   const chosen = FILTERS.filter(() => random.chance(0.4));
   const filtered = chosen.map(({ filter }) => new SimulatedConsumer(hub, world, { filter, actionsKept }));
-  for (const consumer of [ignoringMarks, ...filtered]) consumer.open('snapshot=1', capacityOf(random));
+  for (const consumer of [ignoringMarks, ...filtered]) consumer.open('snapshot=1', someCapacity(random));
 
   for (let step = 20 + random.below(100); step > 0; step -= 1) {
     publishBatch(node, options);
@@ -213,7 +239,7 @@ function runRound(seed: number, kind: Omit<ChangeOptions, 'random'>): number {
   for (const consumer of [...slow, ...filtered]) readToTheEnd(consumer, random);
   readToTheEnd(ignoringMarks, random, reconnectIgnoringMarks);
 
-  if (kind.isRemembered) assert.deepEqual(ignoringMarks.names.state(), world.expectedStateByName());
+  if (storm.areRemovalsKept) assert.deepEqual(ignoringMarks.names.state(), world.expectedStateByName());
   for (const [index, { hasNames, hasActions }] of chosen.entries()) {
     if (hasNames) assert.deepEqual(filtered[index]?.names.state(), world.expectedStateByName());
     if (hasActions) filtered[index]?.checkNoActionMissing();
@@ -225,22 +251,22 @@ function runRound(seed: number, kind: Omit<ChangeOptions, 'random'>): number {
     consumer.checkNoActionMissing();
   }
 
-  // The first snapshot is left out. It has only a mark for each backend, because there are no records yet.
+  // The first snapshot is left out. It has only a mark of each backend, because there were no records then.
   const laterEvents = quick.events.filter(({ type }) => type !== 'server.info').slice(BACKENDS.length);
   const sequences = laterEvents.map(({ lastEventId }) => Number(lastEventId.slice('b-'.length)));
   const sorted = [...sequences].sort((a, b) => a - b);
-  // The events of a snapshot have no id of their own: they repeat the one before.
+  // An event without an id of its own has the id before it, so an id may come several times.
   assert.deepEqual(sequences, sorted, 'ids never go back');
-  // Each whole snapshot has one mark per backend.
+  // The first snapshot has one mark for each backend. Further marks are those of a second snapshot.
   return slow.filter(({ model }) => model.marks > BACKENDS.length).length;
 }
 
 /** Returns the number of slow consumers in all rounds that got a second snapshot. */
-function runRounds(rounds: number, kind: Omit<ChangeOptions, 'random'>): number {
+function runRounds(rounds: number, storm: Storm): number {
   let secondSnapshots = 0;
   for (let seed = SEED; seed < SEED + rounds; seed += 1) {
     try {
-      secondSnapshots += runRound(seed, kind);
+      secondSnapshots += runRound(seed, storm);
     } catch (error) {
       throw new Error(`seed ${seed}`, { cause: error });
     }

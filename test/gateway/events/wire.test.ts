@@ -86,23 +86,23 @@ for (const [id, bootId, sequence] of IDS) {
 
 const onlyTypes = (...types: readonly EventType[]): Filter => filterOf((type) => types.includes(type));
 
-/** All types except audio.level, which must be requested by name. */
-const ALL_TYPES = allTypesBut();
+/** The type audio.level must be requested by name. */
+const DEFAULT_TYPES = defaultTypesBut();
 const NO_TYPES = filterOf(() => false);
-const DEFAULTS = { filter: ALL_TYPES, keepaliveMs: 30_000, snapshot: false, unknownNames: [] };
+const DEFAULTS = { filter: DEFAULT_TYPES, keepaliveMs: 30_000, snapshot: false, unknownNames: [] };
 
-function typesOf(...backends: readonly ChildName[]): Filter {
+function defaultTypesOf(...backends: readonly ChildName[]): Filter {
   return filterOf((type, backend) => backends.includes(backend) && type !== 'audio.level');
 }
 
-function allTypesBut(...types: readonly EventType[]): Filter {
+function defaultTypesBut(...types: readonly EventType[]): Filter {
   return filterOf((type) => !types.includes(type) && type !== 'audio.level');
 }
 
 /** Queries and their filters. Names that begin with "future" are unknown. */
 const FILTERS: readonly [query: string, filter: Filter][] = [
-  ['', ALL_TYPES],
-  ['unknown=1&_=2', ALL_TYPES],
+  ['', DEFAULT_TYPES],
+  ['unknown=1&_=2', DEFAULT_TYPES],
   ['types=audio.updated', onlyTypes('audio.updated')],
   ['types=audio.updated,power.action', onlyTypes('audio.updated', 'power.action')],
   ['types=audio.updated&types=power.action', onlyTypes('audio.updated', 'power.action')],
@@ -112,22 +112,22 @@ const FILTERS: readonly [query: string, filter: Filter][] = [
   ['types=future.updated', NO_TYPES],
   ['types=server.info', NO_TYPES],
   ['types=future.removed&exclude=future.updated&backend=future', NO_TYPES],
-  ['types=', ALL_TYPES],
-  ['backend=audio', typesOf('audio')],
-  ['backend=future,audio', typesOf('audio')],
+  ['types=', DEFAULT_TYPES],
+  ['backend=audio', defaultTypesOf('audio')],
+  ['backend=future,audio', defaultTypesOf('audio')],
   ['backend=future', NO_TYPES],
-  ['backend=mpris,audio', typesOf('audio', 'players')],
+  ['backend=mpris,audio', defaultTypesOf('audio', 'players')],
   ['types=player.position', onlyTypes('player.position')],
-  ['backend=', ALL_TYPES],
-  ['exclude=audio.updated', allTypesBut('audio.updated')],
-  ['exclude=audio.updated,future.updated', allTypesBut('audio.updated')],
-  ['exclude=', ALL_TYPES],
+  ['backend=', DEFAULT_TYPES],
+  ['exclude=audio.updated', defaultTypesBut('audio.updated')],
+  ['exclude=audio.updated,future.updated', defaultTypesBut('audio.updated')],
+  ['exclude=', DEFAULT_TYPES],
   ['types=audio.updated,audio.removed&exclude=audio.removed', onlyTypes('audio.updated')],
   [
     'types=audio.updated&backend=systemd',
     filterOf((type, backend) => type === 'audio.updated' || backend === 'systemd'),
   ],
-  ['types=audio.updated&backend=audio', typesOf('audio')],
+  ['types=audio.updated&backend=audio', defaultTypesOf('audio')],
   [
     'types=power.action&backend=audio&exclude=audio.removed,backend.updated',
     onlyTypes(
@@ -145,7 +145,7 @@ const FILTERS: readonly [query: string, filter: Filter][] = [
   ['types=audio.level,audio.updated', onlyTypes('audio.level', 'audio.updated')],
   ['types=audio.level&backend=audio', filterOf((_type, backend) => backend === 'audio')],
   ['types=audio.level&exclude=audio.level', NO_TYPES],
-  ['snapshot=0', ALL_TYPES],
+  ['snapshot=0', DEFAULT_TYPES],
 ];
 const OPTIONS: readonly [query: string, options: object][] = [
   ['keepalive=120', { keepaliveMs: 120_000 }],
@@ -154,7 +154,7 @@ const OPTIONS: readonly [query: string, options: object][] = [
   ['snapshot=1', { snapshot: true }],
   ['types=audio', { filter: NO_TYPES, unknownNames: ['audio'] }],
   ['types=toString,server.info', { filter: NO_TYPES, unknownNames: ['toString'] }],
-  ['backend=audio.updated,mpris', { filter: typesOf('players'), unknownNames: ['audio.updated'] }],
+  ['backend=audio.updated,mpris', { filter: defaultTypesOf('players'), unknownNames: ['audio.updated'] }],
   ['exclude=audio', { unknownNames: ['audio'] }],
   ['lastEventId=b-3', { lastEventId: 'b-3' }],
   ['lastEventId=b-3&lastEventId=b-5', { lastEventId: 'b-5' }],
@@ -165,7 +165,7 @@ const FILTER_ROWS = FILTERS.map(
   ([query, filter]) => [query, { filter, unknownNames: futureNamesIn(query) }] as const,
 );
 for (const [query, expected] of [...FILTER_ROWS, ...OPTIONS]) {
-  test(`?${query} is understood`, () =>
+  test(`the query ?${query} is understood`, () =>
     assert.deepEqual(parseEventQuery(query, undefined), success({ ...DEFAULTS, ...expected })));
 }
 
@@ -186,7 +186,7 @@ const REFUSED: readonly [query: string, problem: RegExp][] = [
   ['%=1', /percent/],
 ];
 for (const [query, problem] of REFUSED) {
-  test(`?${query} is refused`, () => {
+  test(`the query ?${query} is refused`, () => {
     const parsed = parseEventQuery(query, undefined);
     assert.ok(!parsed.ok);
     assert.match(parsed.error, problem);
@@ -201,7 +201,7 @@ const RESUMING: readonly [query: string, header: string | undefined, id: string 
   ['', '', undefined],
 ];
 for (const [query, header, id] of RESUMING) {
-  test(`?${query} with Last-Event-ID ${header ?? '(none)'} resumes after ${id ?? 'nothing'}`, () => {
+  test(`the query ?${query} with Last-Event-ID ${header ?? '(none)'} resumes after ${id ?? 'nothing'}`, () => {
     const parsed = parseEventQuery(query, header);
     assert.ok(parsed.ok);
     assert.equal(parsed.value.lastEventId, id);

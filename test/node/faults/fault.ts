@@ -29,13 +29,13 @@ export interface Fault {
   readonly mayGo: readonly Child[] | 'all';
   /** The children whose threads die because of the fault. No other thread may die. */
   readonly threads?: readonly Child[];
-  /** Within this time after `undo` everything must be up again, in ms; 30 s unless given. */
+  /** Everything must be up again within this time after `undo`, by default within 30 s. */
   readonly upWithinMs?: number | undefined;
   /** True if requests may hang, because for some time nobody can answer. */
   readonly requestsMayHang?: boolean;
-  /** True if the fault never lasts at the same time as another one. */
+  /** True if the fault must not last at the same time as another one. */
   readonly isAlone?: boolean;
-  /** True if the fault takes more than some seconds. `npm test` leaves it out then. */
+  /** True if the fault takes more than some seconds. `npm test` leaves out such a fault. */
   readonly isSlow?: boolean;
 }
 
@@ -46,14 +46,20 @@ export type Scope = 'system' | 'user';
  * and each reading has a deadline. The bridge to MQTT notices a silent broker earlier (services.ts).
  */
 const NOTICED_WITHIN_MS = 90_000;
-const ROUND_WITHIN_MS = 60_000;
+const TWO_ROUNDS_WITHIN_MS = 60_000;
+/**
+ * Two faults at a time need longer than one, because the first fault lasts longer. The longer a part is
+ * away, the less often the daemon tries to connect to it.
+ */
+const PAIR_UP_WITHIN_MS = 60_000;
 
 /**
- * Resolves when the requests from before the fault have ended, and a whole round has begun and ended since.
+ * Resolves when the requests from before the fault have ended, and after them a whole round has begun and
+ * ended.
  */
 export async function untilTwoRounds({ load }: FaultContext): Promise<void> {
   const roundsAtEnd = load.rounds + 2;
-  await until('two rounds of load have ended', () => load.rounds >= roundsAtEnd, ROUND_WITHIN_MS);
+  await until('two rounds of load have ended', () => load.rounds >= roundsAtEnd, TWO_ROUNDS_WITHIN_MS);
 }
 
 /**
@@ -97,7 +103,7 @@ export const sendSignal =
   ({ faultedNode }) =>
     faultedNode.signal(name, scope, unit);
 
-/** Kills the main process of a unit. Resolves when the unit has another one, or none. */
+/** Kills the main process of a unit. Resolves when the unit has another main process, or none. */
 export const kill =
   (scope: Scope, unit: string): Step =>
   async ({ faultedNode }) => {
@@ -109,22 +115,16 @@ export const kill =
   };
 
 /** Joins two faults into one. The second fault is caused after the first one, and undone before it. */
-export function together(one: Fault, other: Fault): Fault {
-  const mayGo = one.mayGo === 'all' || other.mayGo === 'all' ? 'all' : [...one.mayGo, ...other.mayGo];
+export function together(first: Fault, second: Fault): Fault {
+  const mayGo = first.mayGo === 'all' || second.mayGo === 'all' ? 'all' : [...first.mayGo, ...second.mayGo];
   return {
-    name: `${one.name}, and ${other.name}`,
-    part: one.part,
-    do: inTurn(one.do, other.do),
-    undo: inTurn(other.undo, one.undo),
+    name: `${first.name}, and ${second.name}`,
+    part: first.part,
+    do: inTurn(first.do, second.do),
+    undo: inTurn(second.undo, first.undo),
     mayGo,
-    threads: [...(one.threads ?? []), ...(other.threads ?? [])],
-    upWithinMs: Math.max(one.upWithinMs ?? 0, other.upWithinMs ?? 0, PAIR_UP_WITHIN_MS),
-    requestsMayHang: one.requestsMayHang === true || other.requestsMayHang === true,
+    threads: [...(first.threads ?? []), ...(second.threads ?? [])],
+    upWithinMs: Math.max(first.upWithinMs ?? 0, second.upWithinMs ?? 0, PAIR_UP_WITHIN_MS),
+    requestsMayHang: first.requestsMayHang === true || second.requestsMayHang === true,
   };
 }
-
-/**
- * A pair needs more time than one fault, because its first part is away for longer. The longer a part is
- * away, the less often the daemon tries to connect to it.
- */
-const PAIR_UP_WITHIN_MS = 60_000;

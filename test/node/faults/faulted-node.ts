@@ -1,6 +1,6 @@
-// The installed node with everything that a node can have, and with what the faults need: the broker, which
-// runs on a neighbour in the network, a small disk for the daemon's state, an upgrade that waits for its
-// verdict, and a saboteur in the daemon. All of this is there again after a reboot.
+// The installed node with everything that a node can have, and with what the faults need: a broker on a
+// neighbour in the network, a small disk for the daemon's state, an upgrade that waits for its verdict, and
+// a saboteur in the daemon. All of this is there again after a reboot.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -27,10 +27,28 @@ export const PLUG_IN = `ip link add lan0 type veth peer name far0 netns neighbou
 ip -n neighbour address add ${BROKER}/24 dev far0; ip -n neighbour link set far0 up
 ip address add ${LAN_ADDRESS}/24 dev lan0; ip link set lan0 up`;
 
+const PLUG_IN_ON_ONE_LINE = PLUG_IN.replaceAll('\n', '; ');
+
 const SYSTEM_UNITS: Readonly<Record<string, string>> = {
-  'neighbour.service': `[Unit]\nBefore=broker.service\n${ONESHOT}ExecStart=/bin/sh -ec 'ip netns add neighbour; ip -n neighbour link set lo up; ${PLUG_IN.replaceAll('\n', '; ')}'\n${AT_BOOT}`,
-  'broker.service': `[Unit]\nStartLimitIntervalSec=0\nRequires=neighbour.service\n[Service]\nExecStart=/usr/sbin/ip netns exec neighbour /usr/sbin/mosquitto -c ${FILES_FOLDER}/broker.conf\nRestart=always\nRestartSec=100ms\n${AT_BOOT}`,
-  'bluetooth.service': `[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStart=${NODE_PROGRAM} ${FILES_FOLDER}/bluez.cjs\nRestart=always\nRestartSec=500ms\n${AT_BOOT}`,
+  'neighbour.service': `[Unit]
+Before=broker.service
+${ONESHOT}ExecStart=/bin/sh -ec 'ip netns add neighbour; ip -n neighbour link set lo up; ${PLUG_IN_ON_ONE_LINE}'
+${AT_BOOT}`,
+  'broker.service': `[Unit]
+StartLimitIntervalSec=0
+Requires=neighbour.service
+[Service]
+ExecStart=/usr/sbin/ip netns exec neighbour /usr/sbin/mosquitto -c ${FILES_FOLDER}/broker.conf
+Restart=always
+RestartSec=100ms
+${AT_BOOT}`,
+  'bluetooth.service': `[Unit]
+StartLimitIntervalSec=0
+[Service]
+ExecStart=${NODE_PROGRAM} ${FILES_FOLDER}/bluez.cjs
+Restart=always
+RestartSec=500ms
+${AT_BOOT}`,
 };
 
 /** The rule of the package bluez: root may have BlueZ's name, and everybody may send it commands. */
@@ -75,16 +93,20 @@ cp ~/verdict ~/upgrade-ended
 exit "$(cat ~/verdict)"
 `;
 
-const RESULT =
+const UPGRADE_RESULT =
   '{"current": "1", "latest": "2", "upgrade_available": true, "checked_at": "2026-01-01T00:00:00Z"}';
 
+/** Succeeds when PipeWire answers a client. */
 const PIPEWIRE_ANSWERS = 'until pw-metadata 0 2> /dev/null | grep -q Found; do sleep 0.1; done';
-/** Succeeds when there is a default output, and a listener gets what another client has written. */
+/**
+ * Succeeds when a listener gets the default output, and then a word that another client writes into the same
+ * metadata.
+ */
 const PIPEWIRE_SIGNALS = `${PIPEWIRE_ANSWERS}
-stdbuf -oL pw-metadata -m 0 > ~/told & listener=$!
-until grep -q default.audio.sink ~/told; do sleep 0.1; done
+stdbuf -oL pw-metadata -m 0 > ~/received & listener=$!
+until grep -q default.audio.sink ~/received; do sleep 0.1; done
 pw-metadata 0 faults.word $$ > /dev/null
-until grep -q "faults.word.*$$" ~/told; do sleep 0.1; done
+until grep -q "faults.word.*$$" ~/received; do sleep 0.1; done
 kill $listener`;
 /** Succeeds when the outputs of PipeWire's configuration are there. */
 const PIPEWIRE_HAS_OUTPUTS = `for output in living kitchen; do
@@ -92,15 +114,12 @@ const PIPEWIRE_HAS_OUTPUTS = `for output in living kitchen; do
 done`;
 
 const WITNESS = 'sound-witness';
-/**
- * `listing` is a command that lists metadata. Returns a command that prints the newest default output in it.
- */
+/** Returns a command that prints the newest default output in what the command `listing` prints. */
 const newestDefaultIn = (listing: string): string =>
   `${listing} | grep "key:'default.audio.sink'" | tail -n 1 | grep -o '"name":"[^"]*"'`;
 /**
- * Ends when the witness (`watchSound`) and a new client know the same default output. The witness has
- * listened for longer than the new client. The script succeeds at once if the witness does not run, or is
- * older than the session manager.
+ * Succeeds when the witness (`watchSound`) knows the same default output as a new client. Succeeds at once
+ * if the witness does not run, or has started before the session manager.
  */
 const WITNESS_KNOWS = `invoked() { systemctl --user show -P ExecMainStartTimestampMonotonic "$1"; }
 systemctl --user --quiet is-active ${WITNESS} || exit 0
@@ -132,20 +151,21 @@ export class FaultedNode extends PageOnNode {
     await node.userShell(`echo '${group}' > ~/.config/tonearm/conf.d/61-group.yaml`);
     const saboteur = readFileSync(new URL('./saboteur.js', import.meta.url), 'utf8');
     await node.writeFile(`${FILES_FOLDER}/saboteur.mjs`, saboteur);
-    const settings = {
+    const dropIns = {
       'tonearm-upgrade': `ExecStart=\nExecStart=${FILES_FOLDER}/upgrade`,
       // The shipped unit unsets NODE_OPTIONS, because anybody may have set it.
       tonearm: `UnsetEnvironment=\nEnvironment=NODE_OPTIONS=--import=${FILES_FOLDER}/saboteur.mjs SABOTAGE=${SABOTAGE}`,
     };
-    for (const [unit, text] of Object.entries(settings))
+    for (const [unit, text] of Object.entries(dropIns))
       await node.writeFile(`/etc/systemd/user/${unit}.service.d/faults.conf`, `[Service]\n${text}\n`);
     await node.systemctl('disable', '--now', 'tonearm-detect.timer');
     await node.systemctl('daemon-reload');
     await node.systemctl('stop', 'tonearm.service');
+    const units = `${Object.keys(SYSTEM_UNITS).join(' ')} small-disk.service`;
     await node.shell(`mkdir -p /var/kept; runuser -u pi -- mkdir -p ${STATE}; cp -a ${STATE}/. /var/kept
-systemctl --quiet enable avahi-daemon.service lamp.service ${Object.keys(SYSTEM_UNITS).join(' ')} small-disk.service
-systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} small-disk.service`);
-    await node.userShell(`printf %s '${RESULT}' > ${STATE}/upgrade-result.json`);
+systemctl --quiet enable avahi-daemon.service lamp.service ${units}
+systemctl start avahi-daemon.service ${units}`);
+    await node.userShell(`printf %s '${UPGRADE_RESULT}' > ${STATE}/upgrade-result.json`);
     await node.systemctl('enable', 'radio.service');
     await node.setUpPi('--bind', 'lo', '--bind', 'lan0', '--discovery', '--mqtt', `mqtt://${BROKER}`);
     this.port = await node.door();
@@ -196,17 +216,17 @@ systemd-run --user --quiet --collect --unit=${WITNESS} -p Restart=always -p Rest
   /**
    * Restarts wireplumber and pipewire-pulse if PipeWire is locked, deaf, forgetful or bare, and resolves
    * with true in this case. Otherwise it restarts nothing. The daemon causes none of these states. All were
-   * seen with PipeWire's and PulseAudio's own programs alone, with PipeWire 0.3.65 and 1.4.2:
+   * observed with PipeWire's and PulseAudio's own programs alone, with PipeWire 0.3.65 and 1.4.2:
    * - Locked: when the connection of a stream binds the metadata of a new session manager, PipeWire reads
    *   nothing from this connection until the session manager has answered. When the session manager sets up
    *   a stream, PipeWire reads nothing from the session manager until the stream's connection has answered.
-   *   If each waits for the other, PipeWire answers nobody, not even pw-cli. This was seen 2 of 3 times when
+   *   If each waits for the other, PipeWire answers nobody, not even pw-cli. It was locked 2 of 3 times when
    *   wireplumber was restarted beside one pacat, and 6 of 6 times when pipewire-pulse was halted meanwhile.
-   * - Deaf: a client has gone before the session manager answered for it. Since then no client gets changes
-   *   of the default output. Only new clients learn of them. This was seen 5 of 8 times after 40 pw-metadata
-   *   had been killed.
-   * - Forgetful: an event did not reach the clients that listened when it was sent. Only these clients lack
-   *   it. The witness of `watchSound` shows this.
+   * - Deaf: a client has gone before the session manager answered for it. Since then PipeWire sends nobody
+   *   changes of the default output. Only clients that connect later learn of them. PipeWire was deaf 5 of 8
+   *   times after 40 pw-metadata had been killed.
+   * - Forgetful: clients that listened when an event was sent have not received it. Clients that came later
+   *   have its contents. The witness of `watchSound` shows this.
    * - Bare: a pipewire-pulse that starts while PipeWire itself is restarted loads the modules of its
    *   configuration in vain, and does not try again.
    */
@@ -214,12 +234,12 @@ systemd-run --user --quiet --collect --unit=${WITNESS} -p Restart=always -p Rest
     if (this.soundUnit !== 'pipewire-pulse.service') return false;
     const units = `pipewire-pulse.socket ${this.soundUnit}`;
     await this.node.writeFile(`${FILES_FOLDER}/witness-knows`, WITNESS_KNOWS);
-    // Each try ends the script if all three checks succeed. Otherwise it restarts the sound server.
+    const within15s = 'timeout -s KILL 15 sh';
     const output = await this.node.userShell(`for try in 1 2 3; do
-  ! { timeout -s KILL 15 sh -c '${PIPEWIRE_SIGNALS}' && timeout -s KILL 15 sh ${FILES_FOLDER}/witness-knows &&
-    timeout -s KILL 15 sh -c '${PIPEWIRE_HAS_OUTPUTS}'; } || exit 0
+  if ${within15s} -c '${PIPEWIRE_SIGNALS}' && ${within15s} ${FILES_FOLDER}/witness-knows &&
+    ${within15s} -c '${PIPEWIRE_HAS_OUTPUTS}'; then exit 0; fi
   systemctl --user stop ${units}; systemctl --user restart wireplumber.service
-  timeout -s KILL 15 sh -c '${PIPEWIRE_ANSWERS}' || true; systemctl --user start ${units}; echo restarted
+  ${within15s} -c '${PIPEWIRE_ANSWERS}' || true; systemctl --user start ${units}; echo restarted
 done`);
     if (output !== '')
       remark('PipeWire answers nobody, tells nobody, or lacks its outputs, and has been restarted');

@@ -1,9 +1,9 @@
-// The installed node with all backends, bridges, players and its page has one fault after the other, under
-// load. After each fault everything is up within its bound, every request was answered, and all clients know
-// the true state. At the end the daemon takes hardly more memory and descriptors than before.
+// Causes one fault after the other on the installed node with all backends, bridges, players and its page,
+// under load. After each fault everything is up within its bound, every request was answered, and all
+// clients know the true state. At the end the daemon takes hardly more memory and descriptors than before.
 //
-// The seed chooses one fault of each part. TONEARM_FAULTS=all causes all faults. `npm run soak` does so, too,
-// if there is time. TONEARM_FAULTS=TEXT,TEXT causes the faults whose names contain one of the texts.
+// The seed chooses one fault of each part. TONEARM_FAULTS=all causes all faults. `npm run soak` also causes
+// all, if there is time. TONEARM_FAULTS=TEXT,TEXT causes the faults whose names contain one of the texts.
 // TONEARM_FUZZ_SEED=N repeats a series.
 
 import assert from 'node:assert/strict';
@@ -19,7 +19,9 @@ const SELECTION = process.env['TONEARM_FAULTS'] ?? '';
 /** True if the node boots over another Debian than this machine's (container.ts). */
 const IS_OTHER_DEBIAN = NODE_ROOT !== '/';
 /** The seed chooses the node's sound server. The two Debians of one run have different sound servers. */
-const SOUND = (SEED + (IS_OTHER_DEBIAN ? 1 : 0)) % 2 === 0 ? 'pulseaudio' : 'pipewire';
+const SOUND_NUMBER = IS_OTHER_DEBIAN ? SEED + 1 : SEED;
+const SOUND = SOUND_NUMBER % 2 === 0 ? 'pulseaudio' : 'pipewire';
+/** The first unit of each is the sound server's own. */
 const SOUND_UNITS = {
   pulseaudio: ['pulseaudio.service'],
   pipewire: ['pipewire-pulse.service', 'pipewire.service', 'wireplumber.service'],

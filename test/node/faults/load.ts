@@ -9,7 +9,7 @@ import { NO_ANSWER, send } from '../../tools/http.js';
 import { BROKER, type FaultedNode, TOPIC } from './faulted-node.js';
 
 /**
- * The 10 s for a backend that does not answer (docs/http-api.md, "Limits"), and what a busy machine needs.
+ * A backend has 10 s to answer (docs/http-api.md, "Limits"). The rest is for a busy machine.
  */
 const ANSWER_WITHIN_MS = 15_000;
 
@@ -39,13 +39,9 @@ export class Requests {
   async ask(method: Method, path: string, body?: object): Promise<CompletedRequest> {
     const what = `${path}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`;
     const json = body && { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
-    const { end, text } = await send(this.#port, {
-      method,
-      path,
-      ...json,
-      deadlineMs: ANSWER_WITHIN_MS,
-    }).then(
-      ({ status, text }) => ({ end: status, text }),
+    const request = { method, path, ...json, deadlineMs: ANSWER_WITHIN_MS };
+    const { end, text } = await send(this.#port, request).then(
+      (answer) => ({ end: answer.status, text: answer.text }),
       (error: Error) => ({ end: error.message.endsWith(NO_ANSWER) ? 'hung' : 'cut', text: '' }) as const,
     );
     const completed = { method, what, end, text };
@@ -66,11 +62,12 @@ const PACE_MS = 100;
 
 const READS = 'audio audio/outputs audio/clients services players upgrade bluetooth power/ health server';
 
-type Drawn<T> = (random: SeededRandom) => T;
+/** Chooses a value by random numbers. */
+type Choose<T> = (random: SeededRandom) => T;
 
 const randomVolume = (random: SeededRandom): number => random.below(101) / 100;
 
-const POSTS: readonly Drawn<readonly [path: string, body?: object]>[] = [
+const POSTS: readonly Choose<readonly [path: string, body?: object]>[] = [
   (random) => [
     `/audio/outputs/${random.pick(['living', 'kitchen'])}/volume`,
     { volume: randomVolume(random) },
@@ -97,8 +94,8 @@ const PLAY_SHORTLY = 'timeout 0.5 pacat /dev/zero || [ $? = 124 ]';
  */
 const KILL_AFTER_5_S = ['timeout', '-s', 'KILL', '5'];
 
-/** Commands of pi's. */
-const USER_COMMANDS: readonly Drawn<string>[] = [
+/** Shell commands that the user pi runs. */
+const USER_COMMANDS: readonly Choose<string>[] = [
   (random) => `pactl set-sink-volume living ${random.below(101)}%`,
   (random) => `pactl set-sink-mute living ${random.pick(['0', '1'])}`,
   (random) => `pactl set-default-sink ${random.pick(['living', 'kitchen'])}`,
@@ -107,8 +104,8 @@ const USER_COMMANDS: readonly Drawn<string>[] = [
   (random) => `systemctl --user ${random.pick(['restart', 'stop'])} radio.service`,
 ];
 
-/** The end of a message's topic, below the node's topic, and its payload as an option of mosquitto_pub. */
-const MESSAGES: readonly Drawn<string>[] = [
+/** Arguments of mosquitto_pub: a topic below the node's topic, and the payload. */
+const MESSAGES: readonly Choose<string>[] = [
   (random) => `audio/outputs/kitchen/set -m '{"volume": ${randomVolume(random)}}'`,
   (random) => `services/user/radio.service/set -m ${random.pick(['start', 'restart'])}`,
   (random) => `players/mpv/set -m ${random.pick(['play_pause', 'next'])}`,
@@ -119,7 +116,7 @@ export class Load {
   readonly #faultedNode: FaultedNode;
   readonly #requests: Requests;
   readonly #random: SeededRandom;
-  /** Requests, commands and messages that have never worked yet. */
+  /** The functions of the requests, commands and messages that have never worked yet. */
   readonly #neverWorked = new Set<unknown>([...POSTS, ...USER_COMMANDS, ...MESSAGES]);
   #isOn = false;
   #running: Promise<unknown> = Promise.resolve();
@@ -132,7 +129,7 @@ export class Load {
     this.#random = random;
   }
 
-  /** Throws while some kind of load has never worked. */
+  /** Throws while some kind of load has never worked. The error has the code of these functions. */
   hasAllWorked(): true {
     assert.deepEqual([...this.#neverWorked].map(String), []);
     return true;
@@ -140,7 +137,7 @@ export class Load {
 
   begin(): void {
     this.#isOn = true;
-    const kinds = [() => this.#ask(), () => this.#runCommands(), () => this.#publish()];
+    const kinds = [() => this.#sendRequests(), () => this.#runCommands(), () => this.#publish()];
     this.#running = Promise.all(kinds.map((work) => this.#repeat(work)));
   }
 
@@ -154,7 +151,7 @@ export class Load {
     while (this.#isOn) await work();
   }
 
-  async #ask(): Promise<void> {
+  async #sendRequests(): Promise<void> {
     const post = this.#random.pick(POSTS);
     const [path, body] = post(this.#random);
     const [{ end }] = await Promise.all([

@@ -1,6 +1,6 @@
-// The page of the installed node in a Chromium of this machine, which stays open while the node is restarted
-// or broken. For this page the node has two outputs, a media player with a cover, a unit of each scope, and
-// the example of an upgrade.
+// Opens the page of the installed node in a Chromium of this machine. The page stays open while the node is
+// restarted or broken. For this page the node has two outputs, a media player with a cover, a unit of each
+// scope, and the example of an upgrade.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -23,12 +23,14 @@ const SINKS = ['Living', 'Kitchen'].map(
   (name) => `module-null-sink sink_name=${name.toLowerCase()} sink_properties=device.description=${name}`,
 );
 const PULSEAUDIO_SINKS = SINKS.map((line) => `load-module ${line}\n`).join('');
-const PIPEWIRE_SINKS = `pulse.cmd = [ ${SINKS.map((line) => `{ cmd = "load-module" args = "${line}" flags = [ ] }`).join(' ')} ]\n`;
+const PIPEWIRE_COMMANDS = SINKS.map((line) => `{ cmd = "load-module" args = "${line}" flags = [ ] }`);
+const PIPEWIRE_SINKS = `pulse.cmd = [ ${PIPEWIRE_COMMANDS.join(' ')} ]\n`;
 
+const PLAYLIST = TITLES.map((title) => `${MUSIC}/${title}.wav`).join(' ');
 const PLAYER_UNIT = `[Unit]
 StartLimitIntervalSec=0
 [Service]
-ExecStart=/usr/bin/mpv --no-video --no-terminal --idle --ao=pulse --input-ipc-server=%t/mpv.socket --loop-playlist ${TITLES.map((title) => `${MUSIC}/${title}.wav`).join(' ')}
+ExecStart=/usr/bin/mpv --no-video --no-terminal --idle --ao=pulse --input-ipc-server=%t/mpv.socket --loop-playlist ${PLAYLIST}
 Restart=always
 RestartSec=100ms
 [Install]
@@ -69,12 +71,12 @@ export class PageOnNode {
     await this.#bringMusic();
     await node.writeFile('/etc/pulse/default.pa.d/page.pa', PULSEAUDIO_SINKS);
     await node.writeFile('/etc/pipewire/pipewire-pulse.conf.d/page.conf', PIPEWIRE_SINKS);
-    await this.node.systemctl('try-restart', 'pipewire-pulse.service', 'pulseaudio.service');
+    await node.systemctl('try-restart', 'pipewire-pulse.service', 'pulseaudio.service');
     await node.writeUnit('user', 'player.service', PLAYER_UNIT);
     await node.writeUnit('user', 'radio.service', sleeper('Radio'));
     await node.writeUnit('system', 'lamp.service', sleeper('Lamp'));
     await node.shell('systemctl start lamp.service');
-    await this.node.systemctl('enable', '--now', 'player.service');
+    await node.systemctl('enable', '--now', 'player.service');
     await node.unpackPlain();
     const units = ['--unit', 'radio.service', '--system-unit', 'lamp.service'];
     await node.setUpPi(...units, '--players', '--with-upgrade');

@@ -1,11 +1,11 @@
 // Breaks parts of the daemon from inside, for tests only. It is loaded by `--import`, also into the daemon's
 // threads. It is copied alone to the node, so it imports no file of the project.
 //
-// SIGUSR2 makes the process carry out the order in the file $SABOTAGE:
+// SIGUSR2 makes the process carry out the order in the file whose path is in $SABOTAGE:
 // - `exit audio` ends the thread of the actor `audio`, as a defect would. In a thread, `process.exit` ends
 //   only the thread. `throw`, `memory` and `hang` break it in other ways.
-// - `stick audio` makes the thread write the file $SABOTAGE_FIFO.reached, and then wait in the kernel for
-//   the other end of the FIFO $SABOTAGE_FIFO.
+// - `stick audio` makes the thread wait in the kernel for the other end of a FIFO, whose path is in
+//   $SABOTAGE_FIFO. Before that the thread writes a file with this path and the ending `.reached`.
 // - `clock 86400000` sets the time of day of all present threads to this many ms after the machine's.
 // - `collect` makes the main thread collect its garbage, so that retained memory can be distinguished from
 //   memory that V8 has not collected yet.

@@ -21,7 +21,10 @@ const UP_WITHIN_MS = 30_000;
  * The statuses that are allowed while something is away. A 500 is never allowed. Only a POST may get 404,
  * because no GET of the load names a thing that may have gone.
  */
-const STATUSES = { GET: [200, 502, 503, 504], POST: [202, 404, 409, 502, 503, 504] } as const;
+const STATUSES: Readonly<Record<CompletedRequest['method'], readonly number[]>> = {
+  GET: [200, 502, 503, 504],
+  POST: [202, 404, 409, 502, 503, 504],
+};
 
 /** Resources that a process uses. */
 interface Usage {
@@ -31,10 +34,7 @@ interface Usage {
   readonly descriptors: number;
 }
 
-/**
- * Three threads that stay behind would take more. Without any such thread, 8 to 16 MB more have been seen
- * after ten faults.
- */
+/** Three leaked threads take more than this. Without a leak, ten faults took 8 to 16 MB. */
 const MORE_MB_MAX = 24;
 /** A browser keeps up to six connections to one place, for a while. */
 const MORE_DESCRIPTORS_MAX = 6;
@@ -99,6 +99,7 @@ export class Series {
 
     const context = { faultedNode: this.#faultedNode, load: this.#load, random: this.#random };
     const mayGo = new Set<string>(fault.mayGo === 'all' ? CHILD_NAMES : fault.mayGo);
+    /** True if PipeWire had to be restarted. Then the audio backend may go away, too. */
     const freeSound = async (): Promise<boolean> => {
       if (!(await this.#faultedNode.freeSound())) return false;
       mayGo.add('audio');
@@ -175,7 +176,7 @@ export class Series {
     return everybodyKnows(this.#faultedNode, this.#requests, this.#streams, this.#hasUpgradeBegun);
   }
 
-  /** Starts an upgrade, and waits until it is half-way. It goes on when everything is up after the fault. */
+  /** Starts an upgrade, and waits until it is half-way. `endUpgrade` lets it go on after the fault. */
   async #beginUpgrade(): Promise<void> {
     await this.#faultedNode.node.userShell('rm -f ~/verdict ~/upgrade-ended');
     const { end, text } = await this.#requests.ask('POST', '/upgrade/start');
@@ -190,9 +191,8 @@ export class Series {
   #answersWereFine({ requestsMayHang, mayGo }: Fault): void {
     const isFine = ({ method, end }: CompletedRequest): boolean => {
       if (end === 'cut') return mayGo === 'all';
-      return end === 'hung'
-        ? requestsMayHang === true
-        : (STATUSES[method] as readonly number[]).includes(end);
+      if (end === 'hung') return requestsMayHang === true;
+      return STATUSES[method].includes(end);
     };
     const failed = this.#requests.takeCompleted().filter((completed) => !isFine(completed));
     assert.deepEqual(failed, []);

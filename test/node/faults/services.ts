@@ -20,6 +20,7 @@ interface ServiceRow {
   readonly part: string;
   readonly scope: Scope;
   readonly unit: string;
+  /** The children that may go away because of any fault of the unit. */
   readonly mayGo: readonly ChildName[];
   /** The child that notices when the unit is halted for long. */
   readonly noticedBy?: ChildName;
@@ -44,8 +45,8 @@ export const RTKIT_MS = 60_000;
 
 /**
  * If rtkit is installed, PulseAudio calls it for each new output, rtkit calls polkit, and both wait for the
- * answer. While polkit stands still, PulseAudio 16.1 therefore answers nobody, not even pactl (6 of 6).
- * Without rtkit the bus answers PulseAudio at once, and nobody waits.
+ * answer. While polkit stands still, PulseAudio 16.1 therefore answers nobody, not even pactl (in 6 of 6
+ * attempts). Without rtkit the bus answers PulseAudio at once, and nobody waits.
  */
 const HAS_RTKIT = existsSync(join(NODE_ROOT, 'usr/libexec/rtkit-daemon'));
 const WITH_RTKIT = HAS_RTKIT ? ({ mayGoWhileHalted: ['audio'], upWithinMs: RTKIT_MS } as const) : {};
@@ -99,32 +100,52 @@ const ROWS: readonly ServiceRow[] = [
 function faultsOf(row: ServiceRow): Fault[] {
   const { part, scope, unit, mayGo, noticedBy, repair, upWithinMs } = row;
   const name = `${part} (${unit})`;
-  const stop = sendSignal('STOP', scope, unit);
+  const halt = sendSignal('STOP', scope, unit);
+  const resume = sendSignal('CONT', scope, unit);
   const startAgain = row.staysDown === true ? systemctl(scope, 'start', unit) : undefined;
-  const halted = {
-    mayGo: [...mayGo, ...(row.mayGoWhileHalted ?? [])],
-    undo: sendSignal('CONT', scope, unit),
-  };
-  const restarted = { mayGo: [...mayGo, ...(row.mayGoAtRestart ?? [])], undo: inTurn(repair) };
-  const killed = { do: kill(scope, unit), undo: inTurn(startAgain, repair) };
-  const rows: Fault[] = [
-    { name: `${name} is killed`, part, ...killed, mayGo, upWithinMs },
-    { name: `${name} stands still`, part, do: inTurn(stop, untilTwoRounds), ...halted, upWithinMs },
-    { name: `${name} is restarted`, part, do: systemctl(scope, 'restart', unit), ...restarted, upWithinMs },
+  const mayGoWhileHalted = [...mayGo, ...(row.mayGoWhileHalted ?? [])];
+  const faults: Fault[] = [
+    {
+      name: `${name} is killed`,
+      part,
+      do: kill(scope, unit),
+      undo: inTurn(startAgain, repair),
+      mayGo,
+      upWithinMs,
+    },
+    {
+      name: `${name} stands still`,
+      part,
+      do: inTurn(halt, untilTwoRounds),
+      undo: resume,
+      mayGo: mayGoWhileHalted,
+      upWithinMs,
+    },
+    {
+      name: `${name} is restarted`,
+      part,
+      do: systemctl(scope, 'restart', unit),
+      undo: inTurn(repair),
+      mayGo: [...mayGo, ...(row.mayGoAtRestart ?? [])],
+      upWithinMs,
+    },
   ];
-  if (noticedBy === undefined) return rows;
-  const haltedForLong = {
-    do: inTurn(stop, untilNoticed(noticedBy)),
-    ...halted,
+  if (noticedBy === undefined) return faults;
+  const haltedForLong: Fault = {
+    name: `${name} stands still until that is noticed`,
+    part,
+    do: inTurn(halt, untilNoticed(noticedBy)),
+    undo: resume,
+    mayGo: mayGoWhileHalted,
     upWithinMs: RECONNECTED_WITHIN_MS,
     isSlow: true,
   };
-  return [...rows, { name: `${name} stands still until that is noticed`, part, ...haltedForLong }];
+  return [...faults, haltedForLong];
 }
 
 const SESSION_MANAGER = 'wireplumber.service';
 
-/** PipeWire locks up if a program plays during this fault (`FaultedNode.freeSound`). */
+/** PipeWire locks up if a program plays during this fault. `FaultedNode.freeSound` says why. */
 const PIPEWIRE_LOCKED: Fault = {
   name: `${SESSION_MANAGER} is restarted while the sound server stands still`,
   part: 'the sound server',

@@ -33,7 +33,7 @@ const comparable = (records: readonly object[]): readonly Json[] =>
 
 /**
  * Each function returns one part of the state that a stream's events gave, in the form of the routes'
- * answers. No event has `can_check` or `can_upgrade`.
+ * answers. Only the routes have `can_check` and `can_upgrade`, so these are added here.
  */
 const RECORDS_OF_STATE = {
   outputs: ({ outputs }) => [...outputs.values()],
@@ -67,10 +67,13 @@ interface PublishedState {
   readonly detail?: string;
 }
 
-/** The filter of the stream that `pause` pauses has this index. */
+/** The index, in `FILTERS`, of the stream that `pause` pauses. */
 const PAUSED_STREAM = 3;
 
-type KeptStream = readonly [EventConsumer, readonly Part[]];
+interface KeptStream {
+  readonly consumer: EventConsumer;
+  readonly parts: readonly Part[];
+}
 
 export class KeptStreams {
   readonly #kept: readonly KeptStream[];
@@ -78,22 +81,25 @@ export class KeptStreams {
 
   private constructor(kept: readonly KeptStream[]) {
     this.#kept = kept;
-    for (const [consumer] of kept) void this.#reconnectForEver(consumer);
+    for (const { consumer } of kept) void this.#reconnectForEver(consumer);
   }
 
   static async open(port: number): Promise<KeptStreams> {
     const url = `http://127.0.0.1:${port}/events?snapshot=1`;
-    const open = async ([query, parts]: Filter) => [await EventConsumer.open(url + query), parts] as const;
+    const open = async ([query, parts]: Filter): Promise<KeptStream> => {
+      const consumer = await EventConsumer.open(url + query);
+      return { consumer, parts };
+    };
     return new KeptStreams(await Promise.all(FILTERS.map(open)));
   }
 
   /** Stops reading one of the streams until `resume`, as a slow client does. */
   pause(): void {
-    this.#kept[PAUSED_STREAM]?.[0].pause();
+    this.#kept[PAUSED_STREAM]?.consumer.pause();
   }
 
   resume(): void {
-    this.#kept[PAUSED_STREAM]?.[0].resume();
+    this.#kept[PAUSED_STREAM]?.consumer.resume();
   }
 
   /** The number of events that the first stream has received. It has no filter. */
@@ -110,9 +116,9 @@ export class KeptStreams {
 
   /** Throws where the state from one of the streams differs from the routes' answers. */
   mustAgreeWith(routes: Routes): void {
-    for (const [{ model }, parts] of this.#kept)
+    for (const { consumer, parts } of this.#kept)
       for (const part of parts) {
-        const fromStream = RECORDS_OF_STATE[part](model.known);
+        const fromStream = RECORDS_OF_STATE[part](consumer.model.known);
         // A part that is one record becomes a list of one.
         const fromRoute = [routes[part]].flat();
         assert.deepEqual(comparable(fromStream), comparable(fromRoute), part);
@@ -121,11 +127,11 @@ export class KeptStreams {
 
   close(): void {
     this.#isOver = true;
-    for (const [consumer] of this.#kept) consumer.close();
+    for (const { consumer } of this.#kept) consumer.close();
   }
 
   get #first(): EventConsumer {
-    return this.#kept[0]?.[0] ?? assert.fail('there are no streams');
+    return this.#kept[0]?.consumer ?? assert.fail('there are no streams');
   }
 
   async #reconnectForEver(consumer: EventConsumer): Promise<void> {

@@ -27,14 +27,17 @@ import { RECONNECTED_WITHIN_MS, serviceFaults } from './services.js';
  */
 type GroupedFault = Pick<Fault, 'name' | 'do' | 'undo' | 'isSlow'>;
 
+/** The supervisor pings each thread every 30 s, and waits 10 s for the answer. */
+const HUNG_THREAD_REPLACED_WITHIN_MS = 90_000;
+
 const endThread =
   (child: ChildName, order: string): Step =>
   async (context) => {
     const { restarts } = await healthOf(context, child);
     await context.faultedNode.sabotage(`${order} ${child}`);
     const isReplaced = async (): Promise<boolean> => (await healthOf(context, child)).restarts > restarts;
-    // The supervisor pings each thread every 30 s, and waits 10 s for the answer.
-    await until(`the thread of ${child} is replaced`, isReplaced, order === 'hang' ? 90_000 : undefined);
+    const deadlineMs = order === 'hang' ? HUNG_THREAD_REPLACED_WITHIN_MS : undefined;
+    await until(`the thread of ${child} is replaced`, isReplaced, deadlineMs);
   };
 
 /** Orders for the saboteur, and what the thread does then. */
@@ -72,8 +75,8 @@ const NETWORK: readonly GroupedFault[] = [
 
 /**
  * Limits the daemon's descriptors. `limit` is a word of the shell, in which PID stands for the daemon's
- * process id. pi changes the limit of pi's own process, because the node's root may not be able to. For
- * processes of other users, root needs CAP_SYS_RESOURCE, which a node may lack (launch-script.ts).
+ * process id. The user pi sets the limit, because the daemon is a process of pi. For the process of another
+ * user, root would need CAP_SYS_RESOURCE, which a node may lack (launch-script.ts).
  */
 const limitDescriptors =
   (limit: string): Step =>
@@ -85,11 +88,13 @@ const limitDescriptors =
 /** Succeeds when dd fails, because the disk is full then. */
 const FILL_DISK = sh(`! dd if=/dev/zero of=${STATE}/filler bs=1k 2> /dev/null`);
 
+const FAILED_STATUS = '1';
+
 const SHORTAGES: readonly Fault[] = [
   {
     name: 'the disk is full while an upgrade ends',
     part: 'the disk',
-    do: inTurn(FILL_DISK, ({ faultedNode }) => faultedNode.endUpgrade('1'), untilTwoRounds),
+    do: inTurn(FILL_DISK, ({ faultedNode }) => faultedNode.endUpgrade(FAILED_STATUS), untilTwoRounds),
     undo: sh(`rm ${STATE}/filler`),
     mayGo: [],
     isAlone: true,
@@ -221,11 +226,11 @@ function inPairs(random: SeededRandom, rows: readonly Fault[]): Fault[] {
   const series: Fault[] = [];
   for (let fault = remaining.shift(); fault !== undefined; fault = remaining.shift()) {
     const { part, isAlone } = fault;
-    const index = remaining.findIndex((other) => other.isAlone !== true && other.part !== part);
+    const index = remaining.findIndex((row) => row.isAlone !== true && row.part !== part);
     const canBePaired = isAlone !== true && index >= 0;
     const isPaired = canBePaired && random.chance(0.5);
-    const other = isPaired ? remaining.splice(index, 1)[0] : undefined;
-    series.push(other === undefined ? fault : together(fault, other));
+    const partner = isPaired ? remaining.splice(index, 1)[0] : undefined;
+    series.push(partner === undefined ? fault : together(fault, partner));
   }
   return series;
 }
@@ -244,7 +249,8 @@ export function chooseFaults(
   if (selection === 'all') return inPairs(random, shuffled(random, rows));
   if (selection === '') {
     const quick = shuffled(random, rows).filter(({ isSlow }) => isSlow !== true);
-    return [...new Map(quick.map((fault) => [fault.part, fault])).values()];
+    const faultByPart = new Map(quick.map((fault) => [fault.part, fault]));
+    return [...faultByPart.values()];
   }
   const names = selection.split(',').map((name) => name.trim());
   const chosen = names.flatMap((name) => rows.filter((fault) => fault.name.includes(name)));

@@ -13,8 +13,8 @@ import { readWorld, routesAreTrue } from './world.js';
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * The daemon reads everything once a minute, and only then finds a change that PipeWire has sent to nobody.
- * The page comes back within half a minute.
+ * The longest wait is for the daemon, which reads everything once a minute. Only this reading finds a change
+ * that PipeWire has sent to nobody. The page comes back within half a minute.
  */
 const TRUE_WITHIN_MS = 80_000;
 
@@ -24,7 +24,7 @@ export async function read<T>(requests: Requests, path: string): Promise<T> {
   return JSON.parse(text) as T;
 }
 
-/** Answers of the routes with which no stream is compared. */
+/** Answers of routes that are not compared with the streams. */
 interface OtherAnswers {
   readonly health: Health;
   readonly server: Json;
@@ -46,6 +46,7 @@ const inNeighbour = (script: string): string => `ip netns exec neighbour ${scrip
 
 /** Messages that the broker retains below the node's topic. */
 async function retainedMessages(faultedNode: FaultedNode): Promise<ReadonlyMap<string, string>> {
+  // At the end of its time (`-W 1`) mosquitto_sub exits with an error.
   const command = inNeighbour(`mosquitto_sub -h ${BROKER} -v -t '${TOPIC}/#' -W 1 --retained-only || true`);
   const lines = (await faultedNode.node.shell(command)).split('\n').filter((line) => line.startsWith(TOPIC));
   const spaceIn = (line: string): number => line.indexOf(' ');
@@ -53,7 +54,7 @@ async function retainedMessages(faultedNode: FaultedNode): Promise<ReadonlyMap<s
   return new Map(lines.map((line) => [topicOf(line), line.slice(spaceIn(line) + 1)]));
 }
 
-function brokerKnows(topics: ReadonlyMap<string, string>, routes: Routes & OtherAnswers): void {
+function assertBrokerAgrees(topics: ReadonlyMap<string, string>, routes: Routes & OtherAnswers): void {
   const { server, power, upgrade, bluetooth } = routes;
   const expected: Record<string, unknown> = {
     server,
@@ -84,7 +85,7 @@ function brokerKnows(topics: ReadonlyMap<string, string>, routes: Routes & Other
  * Checks that the node is announced on its one interface besides loopback, and that the daemon answers
  * there.
  */
-async function networkFinds(faultedNode: FaultedNode): Promise<void> {
+async function assertIsAnnounced(faultedNode: FaultedNode): Promise<void> {
   const [browsed, answer] = await Promise.all([
     faultedNode.node.shell('timeout 5 avahi-browse -rptk _http._tcp'),
     faultedNode.node.shell(inNeighbour(`curl --silent --max-time 5 http://${LAN_ADDRESS}:8018/server`)),
@@ -114,7 +115,7 @@ function processIdOf(props: unknown): string {
   return typeof id === 'string' ? id : '';
 }
 
-async function pageShows(page: Page, routes: Routes): Promise<void> {
+async function assertPageAgrees(page: Page, routes: Routes): Promise<void> {
   assert.equal(await page.locator('.bar').getByRole('status').textContent(), 'Connected');
   const outputs = page.locator('.output');
   assert.equal(await outputs.count(), routes.outputs.length);
@@ -148,17 +149,17 @@ export async function everybodyKnows(
   streams: KeptStreams,
   hasUpgradeBegun: boolean,
 ): Promise<void> {
-  const doAgree = async (): Promise<true> => {
+  const allAgree = async (): Promise<true> => {
     const [world, routes] = await Promise.all([
       readWorld(faultedNode, hasUpgradeBegun),
       readRoutes(requests),
     ]);
     routesAreTrue(routes, routes.power, world);
     streams.mustAgreeWith(routes);
-    await pageShows(faultedNode.page, routes);
-    const [topics] = await Promise.all([retainedMessages(faultedNode), networkFinds(faultedNode)]);
-    brokerKnows(topics, routes);
+    await assertPageAgrees(faultedNode.page, routes);
+    const [topics] = await Promise.all([retainedMessages(faultedNode), assertIsAnnounced(faultedNode)]);
+    assertBrokerAgrees(topics, routes);
     return true;
   };
-  await until('routes, streams and page agree with the programs', doAgree, TRUE_WITHIN_MS);
+  await until('routes, streams and page agree with the programs', allAgree, TRUE_WITHIN_MS);
 }

@@ -17,7 +17,7 @@ const TITLE_KEY = 'xesam:title';
 
 const UNITS = Object.entries({ system: 'lamp.service', user: 'radio.service' });
 
-const PROPERTIES = '-p ActiveState,SubState,UnitFileState,LoadState,Description';
+const UNIT_PROPERTIES = '-p ActiveState,SubState,UnitFileState,LoadState,Description';
 const CALL_LOGIND =
   'timeout 5 busctl --system -j call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager';
 
@@ -28,7 +28,7 @@ const CALL_LOGIND =
 const READ_WORLD = `set +e
 for list in sinks sink-inputs; do echo "=== $list"; timeout -s KILL 5 pactl -f json list $list; echo; done
 echo '=== default'; timeout -s KILL 5 pactl get-default-sink
-${UNITS.map(([scope, unit]) => `echo '=== ${scope}/${unit}'; systemctl --${scope} show ${PROPERTIES} ${unit}`).join('\n')}
+${UNITS.map(([scope, unit]) => `echo '=== ${scope}/${unit}'; systemctl --${scope} show ${UNIT_PROPERTIES} ${unit}`).join('\n')}
 for name in $(timeout 5 busctl --user --acquired --no-legend list | awk '/^${PLAYER}/ { print $1 }'); do
   echo "=== player $name"
   timeout 5 busctl --user -j call $name /org/mpris/MediaPlayer2 org.freedesktop.DBus.Properties GetAll s ${PLAYER}.Player
@@ -43,16 +43,16 @@ echo '=== upgrade ended'; cat ~/upgrade-ended 2> /dev/null
 true
 `;
 
-/** The form in which `busctl -j` prints a variant. */
+/** Properties as `busctl -j` prints them. */
 type Variants = Readonly<Record<string, { readonly data: unknown }>>;
 /** By path, then by interface. */
 type BluezObjects = Readonly<Record<string, Readonly<Record<string, Variants>>>>;
 
 export interface World {
   readonly sinks: readonly (Listed & { readonly state: string })[];
-  readonly inputs: readonly (Listed & { readonly corked: boolean })[];
+  readonly sinkInputs: readonly (Listed & { readonly corked: boolean })[];
   readonly defaultSink: string;
-  /** By scope and name. */
+  /** The properties of each unit, by `scope/name`. */
   readonly units: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly players: Readonly<Record<string, Variants>>;
   readonly power: { readonly reboot: boolean; readonly power_off: boolean };
@@ -72,7 +72,7 @@ function parseSection<T>(sections: ReadonlyMap<string, string>, part: string): T
 const propertiesIn = (text: string): Record<string, string> =>
   Object.fromEntries(text.split('\n').map((line) => [line.replace(/=.*/, ''), line.replace(/^[^=]*=/, '')]));
 
-/** Reads the true state. `hasUpgradeBegun` is true if an upgrade has been started before. */
+/** Reads the true state. `hasUpgradeBegun` is true if an upgrade was started before this call. */
 export async function readWorld(faultedNode: FaultedNode, hasUpgradeBegun: boolean): Promise<World> {
   const text = await faultedNode.node.userShell(READ_WORLD);
   // In the part `default\nliving\n`, the name is `default`, and `living` is what the program has printed.
@@ -82,11 +82,11 @@ export async function readWorld(faultedNode: FaultedNode, hasUpgradeBegun: boole
   const players = [...sections.keys()].filter((part) => part.startsWith('player '));
   const units = UNITS.map((unit) => unit.join('/'));
   const isRunning = sections.get('upgrading') === 'activating';
-  const hasEndedWell = !hasUpgradeBegun || sections.get('upgrade ended') === '0';
-  const endedState = hasEndedWell ? 'idle' : 'failed';
+  const hasFailed = hasUpgradeBegun && sections.get('upgrade ended') !== '0';
+  const stateAtRest = hasFailed ? 'failed' : 'idle';
   return {
     sinks: parseSection(sections, 'sinks'),
-    inputs: parseSection(sections, 'sink-inputs'),
+    sinkInputs: parseSection(sections, 'sink-inputs'),
     defaultSink: sections.get('default') ?? '',
     units: Object.fromEntries(units.map((unit) => [unit, propertiesIn(sections.get(unit) ?? '')])),
     players: Object.fromEntries(
@@ -99,12 +99,12 @@ export async function readWorld(faultedNode: FaultedNode, hasUpgradeBegun: boole
     bluez: parseSection<{ data: [BluezObjects] }>(sections, 'bluez').data[0],
     result: parseSection(sections, 'result'),
     savedState: parseSection<{ state: string }>(sections, 'state').state,
-    runState: isRunning ? 'running' : endedState,
+    runState: isRunning ? 'running' : stateAtRest,
   };
 }
 
 /** The first channel is compared. It is as loud as the loudest, because nothing changes the balance. */
-function volumeIsTrue(owner: string, published: unknown, { volume }: Listed): void {
+function checkVolume(owner: string, published: unknown, { volume }: Listed): void {
   const [first] = Object.values(volume);
   const expected = (first?.value ?? Number.NaN) / NORMAL_VOLUME;
   assert.ok(
@@ -118,7 +118,7 @@ type Json = Readonly<Record<string, unknown>>;
 const byKey = (records: readonly Json[], key: string): Map<unknown, Json> =>
   new Map(records.map((record) => [record[key], record]));
 
-function outputsAreTrue(routes: Routes, { sinks, defaultSink }: World): void {
+function checkOutputs(routes: Routes, { sinks, defaultSink }: World): void {
   const published = byKey(routes.outputs, 'id');
   const publishedNames = routes.outputs.map(({ id, name }) => [id, name]).sort();
   assert.deepEqual(publishedNames, sinks.map(({ index, name }) => [index, name]).sort());
@@ -128,31 +128,32 @@ function outputsAreTrue(routes: Routes, { sinks, defaultSink }: World): void {
     const { muted, volume, state, default: isDefault } = published.get(sink.index) ?? {};
     const expected = [sink.mute, sink.state.toLowerCase(), sink.name === defaultSink];
     assert.deepEqual([muted, state, isDefault], expected, sink.name);
-    volumeIsTrue(String(sink.name), volume, sink);
+    checkVolume(String(sink.name), volume, sink);
   }
 }
 
 /**
- * True if a group plays through this stream, which belongs to the group's module and is no client. `pactl`
- * lists the module's index as a number for a sink, and as a text for a stream.
+ * True if a group plays through this sink input, which belongs to the group's module and is no client.
+ * `pactl` lists the module's index as a number for a sink, and as a text for a sink input.
  */
 const playsForGroup = ({ owner_module }: Listed, { sinks }: World): boolean =>
   sinks.some((sink) => sink.name?.startsWith('tonearm.') && `${sink.owner_module}` === `${owner_module}`);
 
-function clientsAreTrue(routes: Routes, world: World): void {
+function checkClients(routes: Routes, world: World): void {
   const { sinks } = world;
-  const inputs = world.inputs.filter((input) => !playsForGroup(input, world));
+  const sinkInputs = world.sinkInputs.filter((sinkInput) => !playsForGroup(sinkInput, world));
   const published = byKey(routes.clients, 'id');
-  assert.deepEqual([...published.keys()].sort(), inputs.map(({ index }) => index).sort());
-  for (const input of inputs) {
-    const { muted, corked, volume, output } = published.get(input.index) ?? {};
-    const sink = sinks.find(({ index }) => index === input.sink)?.name;
-    assert.deepEqual([muted, corked, output], [input.mute, input.corked, sink], `client ${input.index}`);
-    volumeIsTrue(`client ${input.index}`, volume, input);
+  assert.deepEqual([...published.keys()].sort(), sinkInputs.map(({ index }) => index).sort());
+  for (const sinkInput of sinkInputs) {
+    const { muted, corked, volume, output } = published.get(sinkInput.index) ?? {};
+    const sinkName = sinks.find(({ index }) => index === sinkInput.sink)?.name;
+    const client = `client ${sinkInput.index}`;
+    assert.deepEqual([muted, corked, output], [sinkInput.mute, sinkInput.corked, sinkName], client);
+    checkVolume(client, volume, sinkInput);
   }
 }
 
-function servicesAreTrue(routes: Routes, { units }: World): void {
+function checkServices(routes: Routes, { units }: World): void {
   const published = routes.services.map((service) => {
     const { scope, name, active_state, sub_state, unit_file_state, exists, description } = service;
     return [`${scope}/${name}`, active_state, sub_state, unit_file_state, exists, description];
@@ -164,7 +165,7 @@ function servicesAreTrue(routes: Routes, { units }: World): void {
   assert.deepEqual(published.sort(), expected.sort());
 }
 
-function playersAreTrue(routes: Routes, { players }: World): void {
+function checkPlayers(routes: Routes, { players }: World): void {
   const published = byKey(routes.players, 'bus_name');
   assert.deepEqual([...published.keys()].sort(), Object.keys(players).sort());
   for (const [name, { PlaybackStatus, LoopStatus, Metadata, Volume }] of Object.entries(players)) {
@@ -176,7 +177,7 @@ function playersAreTrue(routes: Routes, { players }: World): void {
   }
 }
 
-function bluetoothIsTrue({ bluetooth }: Routes, { bluez }: World): void {
+function checkBluetooth({ bluetooth }: Routes, { bluez }: World): void {
   const { powered, discoverable, known_devices: [phone] = [] } = bluetooth as BluetoothRecord;
   const { Powered, Discoverable } = bluez[ADAPTER]?.[ADAPTER_INTERFACE] ?? {};
   assert.deepEqual([powered, discoverable], [Powered?.data, Discoverable?.data], 'the adapter');
@@ -186,11 +187,11 @@ function bluetoothIsTrue({ bluetooth }: Routes, { bluez }: World): void {
 
 /** Throws where the routes differ from the true state. */
 export function routesAreTrue(routes: Routes, power: unknown, world: World): void {
-  outputsAreTrue(routes, world);
-  clientsAreTrue(routes, world);
-  servicesAreTrue(routes, world);
-  playersAreTrue(routes, world);
-  bluetoothIsTrue(routes, world);
+  checkOutputs(routes, world);
+  checkClients(routes, world);
+  checkServices(routes, world);
+  checkPlayers(routes, world);
+  checkBluetooth(routes, world);
 
   const { run, check, can_check, can_upgrade, ...status } = routes.upgrade;
   assert.deepEqual(status, world.result);

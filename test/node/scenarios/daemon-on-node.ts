@@ -51,9 +51,14 @@ export class DaemonOnNode {
   /** Ends the launched daemon, if there is one, and waits for its end. */
   async end(signal = 'TERM'): Promise<void> {
     this.stopListening();
-    await this.node.shell(
-      `[ ! -e ${PID} ] || { pid=$(cat ${PID}); kill -${signal} $pid || true; while kill -0 $pid 2>/dev/null; do sleep 0.02; done; rm ${PID}; }`,
-    );
+    const steps = [
+      `[ -e ${PID} ] || exit 0`,
+      `pid=$(cat ${PID})`,
+      `kill -${signal} $pid || true`,
+      'while kill -0 $pid 2>/dev/null; do sleep 0.02; done',
+      `rm ${PID}`,
+    ];
+    await this.node.shell(steps.join('; '));
   }
 
   /** Waits until the backend is up, and its detail matches. By default, any detail matches. */

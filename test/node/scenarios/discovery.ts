@@ -11,6 +11,9 @@ import type { Node } from '../node.js';
 import { DaemonOnNode } from './daemon-on-node.js';
 
 const LAN_ADDRESS = '192.168.77.5';
+const NEIGHBOUR_ADDRESS = '192.168.77.9';
+/** The address of the interface that `plugIn` adds. */
+const PLUGGED_IN_ADDRESS = '192.168.78.5';
 const STOP_AVAHI = 'systemctl stop avahi-daemon.socket avahi-daemon';
 
 const byName = (one: NodeRecord, other: NodeRecord): number => (one.name < other.name ? -1 : 1);
@@ -22,6 +25,33 @@ interface FoundService {
   readonly name: string;
   readonly port: string;
   readonly txt: readonly string[];
+}
+
+/**
+ * Reads a line of avahi-browse. The following is the line of a found service, in which `\032` is a space.
+ *
+ * =;lan0;IPv4;a\032name;_http._tcp;local;tonearm-node.local;192.168.77.5;8018;"path=/ui" "api=tonearm"
+ */
+function parseFoundLine(line: string) {
+  const [
+    kind,
+    networkInterface = '',
+    protocol,
+    name = '',
+    _type,
+    _domain,
+    host,
+    _address,
+    port = '',
+    txt = '',
+  ] = line.split(';');
+  const service: FoundService = {
+    at: `${networkInterface} ${protocol}`,
+    name: name.replaceAll(/\\(\d{3})/g, (_, code: string) => String.fromCharCode(Number(code))),
+    port,
+    txt: [...txt.matchAll(/"([^"]*)"/g)].map(([, pair = '']) => pair).sort(),
+  };
+  return { kind, host, service };
 }
 
 /**
@@ -49,7 +79,7 @@ class DiscoveryDaemon extends DaemonOnNode {
     await this.install();
     await this.node.shell(`ip netns add neighbour
       ip link add lan0 type veth peer name far0 netns neighbour
-      ip netns exec neighbour sh -c 'ip addr add 192.168.77.9/24 dev far0; ip link set far0 up'
+      ip netns exec neighbour sh -c 'ip addr add ${NEIGHBOUR_ADDRESS}/24 dev far0; ip link set far0 up'
       ip addr add ${LAN_ADDRESS}/24 dev lan0; ip link set lan0 up
       systemctl start avahi-daemon`);
   }
@@ -63,7 +93,7 @@ class DiscoveryDaemon extends DaemonOnNode {
   async plugIn(): Promise<void> {
     await this.node.shell(`ip link add lan1 type veth peer name far1 netns neighbour
       ip netns exec neighbour ip link set far1 up
-      ip addr add 192.168.78.5/24 dev lan1; ip link set lan1 up`);
+      ip addr add ${PLUGGED_IN_ADDRESS}/24 dev lan1; ip link set lan1 up`);
   }
 
   async unplug(): Promise<void> {
@@ -83,17 +113,10 @@ class DiscoveryDaemon extends DaemonOnNode {
    */
   async findServices(): Promise<readonly FoundService[]> {
     const lines = (await this.node.shell('timeout 5 avahi-browse -rptk _http._tcp')).split('\n');
-    // A found service has a line such as the following, in which `\032` is a space.
-    // =;lan0;IPv4;a\032name;_http._tcp;local;tonearm-node.local;192.168.77.5;8018;"path=/ui" "api=tonearm"
     return lines
-      .map((line) => line.split(';'))
-      .filter(([kind, , , , , , host]) => kind === '=' && host === 'tonearm-node.local')
-      .map(([, networkInterface = '', protocol, name = '', , , , , port = '', txt = '']) => ({
-        at: `${networkInterface} ${protocol}`,
-        name: name.replaceAll(/\\(\d{3})/g, (_, code: string) => String.fromCharCode(Number(code))),
-        port,
-        txt: [...txt.matchAll(/"([^"]*)"/g)].map(([, pair = '']) => pair).sort(),
-      }));
+      .map(parseFoundLine)
+      .filter(({ kind, host }) => kind === '=' && host === 'tonearm-node.local')
+      .map(({ service }) => service);
   }
 
   /**
@@ -101,7 +124,7 @@ class DiscoveryDaemon extends DaemonOnNode {
    * lines. Without an argument, it waits until the service is announced nowhere.
    */
   async untilFoundAt(...places: readonly string[]): Promise<FoundService | undefined> {
-    const [first] = await until(`it is announced at ${places.join(', ') || 'none'}`, async () => {
+    const [first] = await until(`the service is announced at ${places.join(', ') || 'none'}`, async () => {
       const found = await this.findServices();
       assert.deepEqual(found.map(({ at }) => at).sort(), [...places].sort(), JSON.stringify(found));
       return found;
@@ -145,7 +168,7 @@ const SERVICE_NAME = 'tonearm on tonearm-node';
 const ATTIC: NodeRecord = {
   name: 'attic',
   host: 'neighbour.local',
-  addresses: ['192.168.77.9'],
+  addresses: [NEIGHBOUR_ADDRESS],
   port: 80,
   path: '/',
   api: 'odio-api',
@@ -156,10 +179,10 @@ export function discoveryScenarios(node: () => Node): void {
   const daemon = new DiscoveryDaemon(node);
   const version = async (): Promise<string> =>
     (await node().read<{ readonly version: string }>('/health')).version;
-  const ownNode = async (...more: readonly string[]): Promise<NodeRecord> => ({
+  const ownNode = async (...otherAddresses: readonly string[]): Promise<NodeRecord> => ({
     name: 'kitchen',
     host: 'tonearm-node.local',
-    addresses: ['192.168.77.5', ...more],
+    addresses: [LAN_ADDRESS, ...otherAddresses],
     port: 8018,
     path: '/ui',
     api: 'tonearm',
@@ -176,15 +199,17 @@ export function discoveryScenarios(node: () => Node): void {
     assert.deepEqual(found, { at: 'lan0 IPv4', name: SERVICE_NAME, port: '8018', txt });
     await daemon.untilUp('discovery', new RegExp(`^announced as ${SERVICE_NAME} on lan0$`));
     const { backends } = await node().read<{ backends: { zeroconf: boolean } }>('/server');
-    assert.equal(backends.zeroconf, true);
+    const { zeroconf: isDiscoveryEnabled } = backends;
+    assert.equal(isDiscoveryEnabled, true);
     await daemon.end('TERM');
     await daemon.untilFoundAt();
   });
 
   test('a daemon that listens on all interfaces is announced on all, also on a new one, and on none after it is killed', async () => {
     await daemon.begin('all');
-    // `all` includes loopback (docs/configuration.md, "Finding nodes"). Where `bind` names the interfaces, as
-    // in the test above, the daemon leaves loopback out (places.ts).
+    // `all` includes loopback (docs/configuration.md, "Finding nodes"), and the link-local address of IPv6.
+    // Where `bind` names the interfaces, as in the test above, the daemon leaves both out (places.ts and
+    // bind.ts).
     await daemon.untilFoundAt('lan0 IPv4', 'lan0 IPv6', 'lo IPv4');
     await daemon.plugIn();
     await daemon.untilFoundAt('lan0 IPv4', 'lan0 IPv6', 'lan1 IPv4', 'lan1 IPv6', 'lo IPv4');
@@ -244,7 +269,7 @@ export function discoveryScenarios(node: () => Node): void {
     const attic = { ...ATTIC, path: '/ui', version: '2.1' };
     await daemon.nodesAre(await ownNode(), attic);
     await daemon.plugIn();
-    await daemon.nodesAre(await ownNode('192.168.78.5'), attic);
+    await daemon.nodesAre(await ownNode(PLUGGED_IN_ADDRESS), attic);
     await daemon.unplug();
     await daemon.nodesAre(await ownNode(), attic);
     await endAttic();

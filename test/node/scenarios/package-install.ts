@@ -13,6 +13,9 @@ const MAY_RESTART =
 const CAN_REBOOT =
   'busctl --system call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager CanReboot';
 
+/** Matches a line of the output about a change that tonearm-setup makes. */
+const CHANGE_LINE = /: (?:write|make|enable|start|remove) /;
+
 /** Prints every file that a set-up could make, with its checksum. */
 const CHECKSUM_FILES =
   'find /etc/polkit-1 /var/lib/tonearm /var/lib/systemd/linger /home -type f -o -type l 2>/dev/null | grep -v "/\\.\\(cache\\|local\\)/\\|/pulse/" | sort | xargs -r sha256sum 2>&1';
@@ -44,7 +47,8 @@ const REFUSED: readonly (readonly [what: string, args: string[], status: number,
 
 /**
  * Paths that tonearm-setup must not read, because reading a FIFO, for example, would never end. Each has the
- * script that makes it in the folder of pi's configuration. The test of the rule has made the user bob.
+ * script that makes it in the folder of pi's configuration. The test 'the rule names pi' has made the user
+ * bob.
  */
 const UNREADABLE_PATHS: readonly (readonly [what: string, path: string, make: string])[] = [
   ['a FIFO in the place of the configuration', 'config.yaml', 'mv config.yaml kept; mkfifo config.yaml'],
@@ -92,6 +96,7 @@ export function installScenarios(node: () => Node): void {
   });
 
   test('tonearm-setup refuses to run without systemd, and then changes nothing', async () => {
+    // tonearm-setup recognizes systemd by a folder in /run. The new /run is empty.
     const script = 'mount -t tmpfs tmpfs /run; exec tonearm-setup --user pi';
     const apart = ['unshare', '--mount', 'sh', '-c', script];
     const ran = await changesNothing(() => node().root(...apart));
@@ -152,6 +157,7 @@ export function installScenarios(node: () => Node): void {
     ]);
     await node().shell('useradd --create-home bob');
     const answer = await node().shell(`setpriv --reuid bob --regid bob --init-groups ${CAN_REBOOT}`);
+    // `challenge` means that bob may do this only with a password.
     assert.equal(answer, 's "challenge"\n');
   });
 
@@ -159,7 +165,7 @@ export function installScenarios(node: () => Node): void {
     const pid = await node().property('MainPID');
     const output = await changesNothing(() => node().setUpPi());
     assert.match(output, /tonearm\.service is running/);
-    assert.doesNotMatch(output, /: (?:write|make|enable|start|remove) /);
+    assert.doesNotMatch(output, CHANGE_LINE);
     assert.equal(await node().property('MainPID'), pid);
   });
 
@@ -183,10 +189,10 @@ export function installScenarios(node: () => Node): void {
     assert.equal(await node().property('MainPID'), pid);
     const written = await node().shell(`stat -c "%U" ${SETUP_FILE}; cat ${SETUP_FILE}`);
     assert.match(written, /^pi\n# Written by tonearm-setup: .*\nbind: \['lo', 'eth9', 'house0'\]\n/);
-    assert.doesNotMatch(await node().setUpPi(...flags), /: (?:write|make|enable|start|remove) /);
+    assert.doesNotMatch(await node().setUpPi(...flags), CHANGE_LINE);
   });
 
-  test('--discovery announces the node, names what is missing for that, and is kept', async () => {
+  test('--discovery announces the node, names what is missing for that, and is kept by later runs', async () => {
     const output = await node().setUpPi('--discovery');
     assert.match(output, /while avahi-daemon does not run: systemctl enable --now avahi-daemon/);
     // avahi-daemon keeps running, because the scenarios that follow are of a node that announces itself.
@@ -196,13 +202,13 @@ export function installScenarios(node: () => Node): void {
     assert.match(await node().shell(`cat ${SETUP_FILE}`), /^discovery: \{enabled: true\}$/m);
     const found = await node().shell('tonearm --check-config --config /home/pi/.config/tonearm/config.yaml');
     assert.match(found, /^discovery:\n {2}enabled: true\n {2}name: tonearm on tonearm-node$/m);
-    await until('the discovery backend has a state', async () => {
+    await until('discovery is up', async () => {
       const { backends } = await node().read<Health>('/health');
       return backends['discovery']?.state === 'up';
     });
   });
 
-  test('--players shows players, and is kept', async () => {
+  test('--players shows players, and is kept by later runs', async () => {
     assert.equal((await node().ask('GET', '/players')).status, 404);
     await node().setUpPi('--players');
     assert.deepEqual(await until('the players are known', () => node().read('/players')), []);

@@ -8,19 +8,19 @@ import { until } from '../../until.js';
 import { CONFIG, type Node, type Ran } from '../node.js';
 
 const ADDED_CONFIG = `${CONFIG}/conf.d/99-other-user.yaml`;
-const PASSWORD = '/home/pi/.config/tonearm/broker-password';
-const STATE = '/home/pi/.local/state/tonearm';
+const PASSWORD_FILE = '/home/pi/.config/tonearm/broker-password';
+const STATE_FOLDER = '/home/pi/.local/state/tonearm';
 const AS_NOBODY = ['setpriv', '--reuid', 'nobody', '--regid', 'nogroup', '--clear-groups', '--reset-env'];
 
 const SETTINGS = `
 upgrade: {enabled: true, resultFile: /home/pi/result.json}
 players: {enabled: true}
-mqtt: {enabled: true, url: "mqtt://127.0.0.1:1", username: node, passwordFile: ${PASSWORD}}
+mqtt: {enabled: true, url: "mqtt://127.0.0.1:1", username: node, passwordFile: ${PASSWORD_FILE}}
 `;
 
 /**
- * Attempts that the kernel or a bus refuses. Their environment has PID, RUN (pi's runtime directory) and TMP
- * (a directory that belongs to the user nobody).
+ * Attempts that the kernel or a bus refuses. Their environment has PID (the daemon's process), RUN (pi's
+ * runtime directory) and TMP (a directory that belongs to the user nobody).
  */
 const REFUSED: readonly (readonly [attempt: string, script: string])[] = [
   ["reading the service's environment", 'cat /proc/$PID/environ'],
@@ -38,9 +38,9 @@ const REFUSED: readonly (readonly [attempt: string, script: string])[] = [
     'sending the progress of an upgrade',
     `node -e 'require("net").connect(process.env.RUN + "/tonearm/upgrade.sock").on("error", (error) => { throw error; })'`,
   ],
-  ['reading the state of runs', `cat ${STATE}/upgrade-run.json`],
-  ['replacing the state of runs', `cp /dev/null ${STATE}/upgrade-run.json`],
-  ['reading the password for the broker', `cat ${PASSWORD}`],
+  ['reading the state of runs', `cat ${STATE_FOLDER}/upgrade-run.json`],
+  ['replacing the state of runs', `cp /dev/null ${STATE_FOLDER}/upgrade-run.json`],
+  ['reading the password for the broker', `cat ${PASSWORD_FILE}`],
   ["adding to the service's configuration", `touch ${CONFIG}/conf.d/98-nobody.yaml`],
   ["using pi's bus", 'busctl --address=unix:path=$RUN/bus list'],
   ["using pi's sound server", 'PULSE_SERVER=unix:$RUN/pulse/native PULSE_COOKIE=$TMP/none pactl info'],
@@ -56,18 +56,18 @@ export function otherUserScenarios(node: () => Node): void {
     node().root(...AS_NOBODY, 'env', ...env, 'sh', '-c', script);
 
   before(async () => {
-    await node().shell(`install -o pi -m 600 /dev/stdin ${PASSWORD} <<'END'\nsecret\nEND`);
+    await node().shell(`install -o pi -m 600 /dev/stdin ${PASSWORD_FILE} <<'END'\nsecret\nEND`);
     await node().writeFile(ADDED_CONFIG, SETTINGS);
     await node().restartService();
     await node().userShell('tonearm progress begin --total 1');
-    await until('the state file exists', () => node().isThere(`${STATE}/upgrade-run.json`));
+    await until('the state file exists', () => node().isThere(`${STATE_FOLDER}/upgrade-run.json`));
     pid = await node().property('MainPID');
     attackerFolder = (await node().shell('d=$(mktemp -d); chown nobody $d; echo $d')).trim();
     env = [`PID=${pid}`, `RUN=/run/user/${node().uid}`, `TMP=${attackerFolder}`];
   });
   after(async () => {
     await node().user('tonearm', 'progress', 'end', '--success');
-    await node().shell(`rm -rf ${ADDED_CONFIG} ${PASSWORD} ${STATE} ${attackerFolder}`);
+    await node().shell(`rm -rf ${ADDED_CONFIG} ${PASSWORD_FILE} ${STATE_FOLDER} ${attackerFolder}`);
     await node().restartService();
   });
 
@@ -87,10 +87,10 @@ export function otherUserScenarios(node: () => Node): void {
   }
 
   test("the daemon's own user may open the files that others may not", async () => {
-    const files = `${STATE}/upgrade-run.json ${PASSWORD} /proc/${pid}/environ`;
+    const files = `${STATE_FOLDER}/upgrade-run.json ${PASSWORD_FILE} /proc/${pid}/environ`;
     await node().userShell(`cat ${files} > /dev/null; ls $XDG_RUNTIME_DIR/tonearm`);
     const modes = await node().shell(
-      `stat -c '%U %a' ${STATE} ${STATE}/upgrade-run.json /run/user/${node().uid}/tonearm/upgrade.sock`,
+      `stat -c '%U %a' ${STATE_FOLDER} ${STATE_FOLDER}/upgrade-run.json /run/user/${node().uid}/tonearm/upgrade.sock`,
     );
     assert.equal(modes, 'pi 700\npi 600\npi 600\n');
   });

@@ -9,8 +9,8 @@ import { until } from '../../until.js';
 import { CONFIG, type Node } from '../node.js';
 
 /**
- * install.sh in a copy of the checkout. The checkout itself may not be on the node: it may lie in /tmp, and
- * the node has a /tmp of its own. Or the node has the root of another Debian.
+ * install.sh in a copy of the checkout. The node may lack the checkout itself. For instance, the checkout
+ * lies in /tmp, and the node has a /tmp of its own. Or the node has the root of another Debian.
  */
 const INSTALL_SCRIPT = '/opt/checkout/packaging/install.sh';
 /**
@@ -36,6 +36,18 @@ const UNREAD = [
 export const FIND_LEFT =
   'find /etc /usr/bin /usr/sbin /usr/lib /usr/share /usr/local /var/lib /home /run/user -name "*tonearm*" ! -path "*/journal/*" ! -path "/var/lib/dpkg/info/tonearm.list" 2>/dev/null | sort';
 
+interface Refusal {
+  readonly why: string;
+  readonly args: readonly string[];
+  readonly status: number;
+}
+/** Calls that install.sh refuses while nothing is installed. */
+const REFUSALS: readonly Refusal[] = [
+  { why: 'an unknown user', args: ['--user', 'nobody-here'], status: 67 },
+  { why: 'an unknown option', args: ['--user', 'pi', '--now', '--dry-run'], status: 64 },
+  { why: 'nothing to remove', args: ['--user', 'pi', '--uninstall'], status: 1 },
+];
+
 export function removeScenarios(node: () => Node): void {
   test("another user is set up beside pi, and the removal for this user leaves pi's service running", async () => {
     // The scenarios of package-install.ts have made the user bob. pi's service has taken the port 8018.
@@ -49,9 +61,9 @@ export function removeScenarios(node: () => Node): void {
       /^tonearm: cannot listen on \S+ port 8018: the port is taken by a program of the user with the id \d+; api\.port .*\n.* did not start; .*systemctl --user -M bob@ /m,
     );
     await node().shell(`echo 'api: {port: 8019}' > ${home}/config.yaml`);
-    const ran = await node().setUp('--user', 'bob');
-    assert.equal(ran.status, 0, `${ran.stdout}${ran.stderr}`);
-    assert.match(ran.stdout, /config\.yaml exists: it is kept as it is/);
+    const withFreePort = await node().setUp('--user', 'bob');
+    assert.equal(withFreePort.status, 0, `${withFreePort.stdout}${withFreePort.stderr}`);
+    assert.match(withFreePort.stdout, /config\.yaml exists: it is kept as it is/);
     assert.match(await node().shell('id -nG bob'), /\baudio\b/);
     const dryRun = await node().setUp('--uninstall', '--user', 'bob', '--dry-run');
     assert.match(dryRun.stdout, /would stop letting bob linger\n.*would take bob out of the group audio/);
@@ -60,6 +72,7 @@ export function removeScenarios(node: () => Node): void {
       `${FIND_LEFT} | grep bob || true
       ls /var/lib/systemd/linger; find ${home} -type f`,
     );
+    // Only bob's configuration is left, and only pi lingers.
     assert.equal(left, `${home}\npi\n${home}/config.yaml\n`);
     assert.doesNotMatch(await node().shell('id -nG bob'), /\baudio\b/);
     assert.equal((await node().ask('GET', '/power/')).status, 200, "pi's service continues");
@@ -67,7 +80,7 @@ export function removeScenarios(node: () => Node): void {
   });
 
   test('--bluetooth prepares BlueZ and WirePlumber for a user, names what is missing, and is undone by --uninstall', async () => {
-    const bluez = '/etc/bluetooth/main.conf';
+    const bluezConfig = '/etc/bluetooth/main.conf';
     const unit = '/run/systemd/system/bluetooth.service';
     const listMade = `find /home/dora/.config/wireplumber -type f 2> /dev/null | xargs -r cat; id -nG dora
       find /home/dora -type d -empty | sort
@@ -81,11 +94,11 @@ export function removeScenarios(node: () => Node): void {
     // is about to end.
     await node().shell(`useradd --uid 1900 --create-home dora; getent group bluetooth || groupadd --system bluetooth
       install -D -o dora /dev/stdin /home/dora/.config/tonearm/config.yaml <<END\napi: {port: 8019}\nEND
-      chown -R dora: /home/dora; mkdir -p /etc/bluetooth; printf '[General]\n#Class = 0x000100\n[Policy]\n' > ${bluez}
+      chown -R dora: /home/dora; mkdir -p /etc/bluetooth; printf '[General]\n#Class = 0x000100\n[Policy]\n' > ${bluezConfig}
       printf '[Service]\nExecStart=true\n' > ${unit}; systemctl daemon-reload`);
-    const before = await node().shell(`${listMade}; cat ${bluez}`);
+    const before = await node().shell(`${listMade}; cat ${bluezConfig}`);
     assert.match(await forDora('--bluetooth', '--dry-run'), /would have phones see a loudspeaker/);
-    assert.equal(await node().shell(`${listMade}; cat ${bluez}`), before);
+    assert.equal(await node().shell(`${listMade}; cat ${bluezConfig}`), before);
     const output = await forDora('--bluetooth');
     assert.match(output, /^tonearm-setup: Bluetooth .* without bluez: apt install bluez, /m);
     const prepared = await node().shell(listMade);
@@ -94,13 +107,14 @@ export function removeScenarios(node: () => Node): void {
     assert.match(prepared, /Restart=on-failure/);
     assert.match(await node().shell('id -nG dora'), /\bbluetooth\b/);
     // tonearm-setup has put a remark and the class below `[General]`.
-    const [, , classLine] = (await node().shell(`cat ${bluez}`)).split('\n');
+    const [, , classLine] = (await node().shell(`cat ${bluezConfig}`)).split('\n');
     assert.equal(classLine, 'Class = 0x000414');
+    // A second set-up has nothing to change.
     assert.doesNotMatch(await forDora(), /: (?:write|make|add|have|enable|start|restart) /);
     const undone = await forDora('--uninstall');
-    assert.equal(await node().shell(`${listMade}; cat ${bluez}`), before, undone);
+    assert.equal(await node().shell(`${listMade}; cat ${bluezConfig}`), before, undone);
     await node().shell(`userdel --force --remove dora 2> /dev/null
-      rm ${bluez} ${unit}; systemctl daemon-reload`);
+      rm ${bluezConfig} ${unit}; systemctl daemon-reload`);
   });
 
   test('the removal for a user who is gone leaves nothing, not even lingering', async () => {
@@ -124,8 +138,8 @@ export function removeScenarios(node: () => Node): void {
 
   test('removal and purge leave the configuration of the user, and nothing else', async () => {
     await node().shell(`echo 'logLevel: warn' >> ${CONFIG}/config.yaml`);
-    // Only the set-up makes bob linger. So the removal of the package also ends bob's manager. The first
-    // test of this file has left bob a configuration with another port.
+    // Bob lingers only because of this set-up, so the removal of the package also ends bob's manager. The
+    // first test of this file has left bob a configuration with a free port.
     assert.equal((await node().setUp('--user', 'bob')).status, 0);
     const output = await node().apt('remove', 'tonearm');
     assert.doesNotMatch(output, /fail/i);
@@ -135,8 +149,8 @@ export function removeScenarios(node: () => Node): void {
     await node().apt('purge', 'tonearm');
     // logind keeps a user's runtime directory for ten seconds after the user's last service has ended. It
     // does so even if the user is removed in the meantime.
-    const isOnlyPis = async () => (await node().shell('ls /run/user')) === `${node().uid}\n`;
-    await until("logind has removed the others' runtime directories", isOnlyPis);
+    const hasOnlyPi = async () => (await node().shell('ls /run/user')) === `${node().uid}\n`;
+    await until("logind has removed the others' runtime directories", hasOnlyPi);
     assert.equal(await node().shell(FIND_LEFT), `/home/bob/.config/tonearm\n${CONFIG}\n`);
     assert.equal(await node().shell(`find ${CONFIG} -type f`), `${CONFIG}/config.yaml\n`);
     assert.equal(await node().shell('ls /var/lib/systemd/linger'), 'pi\n', 'pi lingered before');
@@ -148,14 +162,9 @@ export function removeScenarios(node: () => Node): void {
     const dryRun = await node().root(INSTALL_SCRIPT, '--user', 'pi', '--dry-run');
     assert.match(dryRun.stdout, /would copy \d+ files to \/usr\/local\/lib\/tonearm/, dryRun.stderr);
     assert.equal(await node().shell(FIND_LEFT), before);
-    // install.sh refuses an unknown user, an unknown option, and a removal while nothing is installed.
-    for (const [args, status] of [
-      [['--user', 'nobody-here'], 67],
-      [['--user', 'pi', '--now', '--dry-run'], 64],
-      [['--user', 'pi', '--uninstall'], 1],
-    ] as const) {
+    for (const { why, args, status } of REFUSALS) {
       const refused = await node().root(INSTALL_SCRIPT, ...args);
-      assert.equal(refused.status, status, `${refused.stdout}${refused.stderr}`);
+      assert.equal(refused.status, status, `${why}: ${refused.stdout}${refused.stderr}`);
       assert.equal(refused.stdout, '');
       assert.equal(await node().shell(FIND_LEFT), before);
     }

@@ -9,16 +9,16 @@ import { CONFIG, type Node } from '../node.js';
 
 /** The kernel's table of sockets writes 9229 this way. */
 const INSPECTOR_PORT_HEX = '240D';
+const ADDED_CONFIG = `${CONFIG}/conf.d/99-added.yaml`;
 
 /**
  * Adds a text to the service's configuration. When the test ends, the text is removed and the service
  * restarted.
  */
 async function configure(t: TestContext, node: Node, text: string): Promise<void> {
-  const added = `${CONFIG}/conf.d/99-added.yaml`;
-  await node.writeFile(added, text);
+  await node.writeFile(ADDED_CONFIG, text);
   t.after(async () => {
-    await node.shell(`rm ${added}`);
+    await node.shell(`rm ${ADDED_CONFIG}`);
     await node.restartService();
   });
 }
@@ -38,8 +38,8 @@ export function serviceScenarios(node: () => Node): void {
       // begins.
       const restart = 'systemctl --user restart tonearm; test -S $XDG_RUNTIME_DIR/tonearm/upgrade.sock';
       await node().userShell(restart);
-      // The line is an `end`, because a `begin` would begin a run. This run would last for ten minutes, and
-      // the start of an upgrade would be refused meanwhile.
+      // The line is an `end`, because a `begin` would begin a run. The run would last for ten minutes, and
+      // meanwhile the daemon would refuse to start an upgrade.
       const output = await node().user('tonearm', 'progress', 'end', '--success');
       assert.equal(output.stderr, '');
     }
@@ -52,8 +52,7 @@ export function serviceScenarios(node: () => Node): void {
     });
     const status = await node().shell(`cat /proc/${await node().property('MainPID')}/status`);
     assert.match(status, /^NoNewPrivs:\t1$/m);
-    // The test node is a container with filters of its own, so that the service must have more filters than
-    // PID 1.
+    // The test node is a container, whose PID 1 has filters, too. So the service must have more than PID 1.
     const filterCount = (text: string): number => Number(/^Seccomp_filters:\t(\d+)$/m.exec(text)?.[1]);
     assert.ok(filterCount(status) > filterCount(await node().shell('cat /proc/1/status')));
     assert.notEqual(await node().property('MemoryMax'), 'infinity');
@@ -72,8 +71,8 @@ export function serviceScenarios(node: () => Node): void {
   test('SIGUSR1 opens no inspector, not even before the code of the daemon runs', async () => {
     await node().shell(`kill -USR1 ${await node().property('MainPID')}`);
     assert.equal((await node().ask('GET', '/server')).status, 200);
-    // Another program runs with the flags of the shipped command, so that only the flags can keep the
-    // inspector closed.
+    // Another program runs with the flags of the shipped command. Only these flags can keep its inspector
+    // closed.
     const output =
       await node().shell(`flags=$(sed -n 's|^exec [^ ]*node \\(.*\\) [^ ]*/main.js .*|\\1|p' /usr/bin/tonearm)
       node $flags -e 'setInterval(() => {}, 1000); console.error("runs")' 2> /tmp/said & pid=$!
@@ -98,18 +97,17 @@ export function serviceScenarios(node: () => Node): void {
   test('a reload is done when the new configuration is in force, and a wrong one fails; streams stay open', async (t) => {
     const pid = await node().property('MainPID');
     const reload = () => node().user('systemctl', '--user', 'reload', 'tonearm.service');
-    const added = `${CONFIG}/conf.d/99-added.yaml`;
     t.after(async () => {
-      await node().shell(`rm -f ${added}`);
+      await node().shell(`rm -f ${ADDED_CONFIG}`);
       await reload();
     });
     const stream = await node().events();
     t.after(async () => stream.close());
-    await node().writeFile(added, 'bind: all\napi: {control: false}\nbluetooth: {enabled: false}\n');
+    await node().writeFile(ADDED_CONFIG, 'bind: all\napi: {control: false}\nbluetooth: {enabled: false}\n');
     assert.equal((await reload()).status, 0);
     assert.equal((await node().ask('POST', '/audio/server/mute')).status, 403);
     assert.equal((await node().ask('GET', '/bluetooth')).status, 404);
-    await node().writeFile(added, 'api: {control: nobody}\n');
+    await node().writeFile(ADDED_CONFIG, 'api: {control: nobody}\n');
     assert.notEqual((await reload()).status, 0, 'systemctl reports that the reload has failed');
     // The unit's ExecReload= has run `tonearm --check-config`, which has ended by now. journald may write
     // the line of this command later than systemd's lines about the failure.

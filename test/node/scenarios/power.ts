@@ -20,7 +20,7 @@ async function untilPowerIs(node: Node, expected: unknown): Promise<void> {
 }
 
 /** Fails unless a POST is refused with this status and detail. */
-async function mustRefuse(node: Node, path: string, status: number, detail: RegExp): Promise<void> {
+async function assertRefused(node: Node, path: string, status: number, detail: RegExp): Promise<void> {
   const reply = await node.ask('POST', path);
   assert.equal(reply.status, status, reply.text);
   assert.match((JSON.parse(reply.text) as { detail: string }).detail, detail);
@@ -37,15 +37,17 @@ const MAY_INHIBIT = `polkit.addRule(function (action, subject) {
 const MAY_INHIBIT_FILE = '/etc/polkit-1/rules.d/60-test.rules';
 
 export function powerScenarios(node: () => Node): void {
-  test('a power action without the polkit rule is 403, and names the missing permission', async () => {
+  test('a power action without the polkit rule is 403, and names the missing permission', async (t) => {
     await node().shell(`mv ${RULE} /root/kept.rules`);
+    t.after(async () => {
+      await node().shell(`cp /root/kept.rules ${RULE}`);
+      await untilPowerIs(node(), ALL_ALLOWED);
+    });
     await untilPowerIs(node(), NONE_ALLOWED);
     const prefix = 'org\\.freedesktop\\.login1\\.';
-    // The expression ends within the second permission, which is `reboot-multiple-sessions`.
-    await mustRefuse(node(), '/power/reboot', 403, new RegExp(`${prefix}reboot, and ${prefix}reboot-m`));
-    await mustRefuse(node(), '/power/power_off', 403, new RegExp(`${prefix}power-off, `));
-    await node().shell(`cp /root/kept.rules ${RULE}`);
-    await untilPowerIs(node(), ALL_ALLOWED);
+    // The second permission is `reboot-multiple-sessions`. The expression has only its beginning.
+    await assertRefused(node(), '/power/reboot', 403, new RegExp(`${prefix}reboot, and ${prefix}reboot-m`));
+    await assertRefused(node(), '/power/power_off', 403, new RegExp(`${prefix}power-off, `));
   });
 
   for (const who of ['root', 'pi'] as const) {
@@ -54,10 +56,10 @@ export function powerScenarios(node: () => Node): void {
       t.after(() => node().shell(`rm ${MAY_INHIBIT_FILE}`));
       // A restarted polkit has read its rules before it answers.
       await node().shell('systemctl restart polkit.service');
-      t.after(await node().holdShutdown(who));
-      for (const path of ACTIONS) {
-        await mustRefuse(node(), path, 409, new RegExp(`"${who}'s upgrade" \\(process \\d+\\): "half-way"`));
-      }
+      const releaseLock = await node().holdShutdown(who);
+      t.after(releaseLock);
+      const holderAndReason = new RegExp(`"${who}'s upgrade" \\(process \\d+\\): "half-way"`);
+      for (const path of ACTIONS) await assertRefused(node(), path, 409, holderAndReason);
     });
   }
 
@@ -66,7 +68,7 @@ export function powerScenarios(node: () => Node): void {
       const pid = await node().property('MainPID');
       t.after(() => node().shell(`systemctl --runtime unmask ${unit} && systemctl start ${unit}`));
       await node().shell(`systemctl --runtime mask --now ${unit}`);
-      for (const path of ACTIONS) await mustRefuse(node(), path, 503, /could not be asked/);
+      for (const path of ACTIONS) await assertRefused(node(), path, 503, /could not be asked/);
       assert.equal((await node().ask('GET', '/power/')).status, 503);
       assert.equal((await node().ask('GET', '/audio')).status, 200);
       await node().shell(`systemctl --runtime unmask ${unit} && systemctl start ${unit}`);
@@ -83,8 +85,8 @@ export function powerScenarios(node: () => Node): void {
       await watcher.until(({ events }) => events.some(({ data }) => data === '"bye"'), 'bye', 30_000);
     });
     const lines = watcher.events.map(({ type, data }) => `${type} ${data}`);
-    const lastLines = lines.filter((line) => /^power|bye/.test(line));
-    assert.deepEqual(lastLines, ['power.action {"action":"poweroff"}', 'server.info "bye"']);
+    const endingLines = lines.filter((line) => line.startsWith('power') || line.includes('bye'));
+    assert.deepEqual(endingLines, ['power.action {"action":"poweroff"}', 'server.info "bye"']);
     await node().start();
     await until('the service is back', async () => (await node().property('ActiveState')) === 'active');
     await untilPowerIs(node(), ALL_ALLOWED);
@@ -109,10 +111,10 @@ export function desktopScenarios(node: () => Node): void {
     assert.equal(await node().isThere(RULE), false);
     assert.match(await node().shell(`cat ${POWER_CONFIG}`), /enabled: false/);
     assert.equal((await node().ask('GET', '/power/')).status, 404, 'the backend is off');
-    assert.doesNotMatch(await node().setUpPi(), /write|remove/);
+    assert.doesNotMatch(await node().setUpPi(), /write|remove/, 'a second set-up changes nothing');
   });
 
-  test('on a headless node the rule is installed again', async () => {
+  test('the set-up of a node whose display manager was removed installs the rule again', async () => {
     await node().shell(`systemctl stop ${DISPLAY_MANAGER}; rm /etc/systemd/system/${DISPLAY_MANAGER}
       systemctl daemon-reload`);
     await setUpWithPower(node());

@@ -16,8 +16,8 @@ import { CONFIGURED_UNITS } from './systemd-units.js';
  */
 const TALKING_SCRIPT = `printf '\\033[31mred\\033[0m\\n'; echo '<3>urgent'; sleep 1; exit 3`;
 /**
- * systemd.ts makes secret.service, and the link secret-alias.service, which leads to this unit.
- * secret.service is the upgrade unit below, so both names are hidden.
+ * systemd.ts makes secret.service and its alias secret-alias.service. secret.service is the upgrade unit
+ * below, so both names are hidden.
  */
 const USER_UNIT_NAMES = ['talks.service', 'by-alias.service', 'absent.service', 'secret-alias.service'];
 /** The value of the section `systemd`, and on the next line the whole section `upgrade`. */
@@ -44,7 +44,8 @@ export function logScenarios(daemon: SystemdDaemon): void {
 
   /** Runs the user's talks.service and the system's. Both starts fail, because the script exits with 3. */
   async function runTalkingUnits(): Promise<void> {
-    assert.equal((await daemon.post('talks.service', 'start'))[0], 502);
+    const [status] = await daemon.post('talks.service', 'start');
+    assert.equal(status, 502);
     await daemon.node.root('systemctl', 'start', 'talks.service');
   }
 
@@ -83,8 +84,10 @@ export function logScenarios(daemon: SystemdDaemon): void {
 
   test('a unit that does not exist has no lines, and a unit that is hidden or not listed has no log', async () => {
     assert.deepEqual(await log('user/absent.service/log'), [200, []]);
-    for (const name of ['unlisted.service', 'secret.service', 'secret-alias.service'])
-      assert.equal((await log(`user/${name}/log`))[0], 404, name);
+    for (const name of ['unlisted.service', 'secret.service', 'secret-alias.service']) {
+      const [status] = await log(`user/${name}/log`);
+      assert.equal(status, 404, name);
+    }
   });
 
   test('a user without groups is refused the log of a system unit, and does not get an empty log', async () => {
@@ -109,6 +112,7 @@ export function logScenarios(daemon: SystemdDaemon): void {
   test("the log of a unit with its own log namespace has the unit's line and systemd's lines about it", async () => {
     const NAMESPACE_FILE = '/etc/systemd/system/talks.service.d/namespace.conf';
     await daemon.node.shell(`usermod --append --groups systemd-journal ${NODE_USER}`);
+    // The empty `ExecStart=` removes the unit's own command, so that only the next one runs.
     const service = "LogNamespace=own\nExecStart=\nExecStart=sh -c 'echo in a namespace; sleep 1; exit 3'\n";
     await daemon.node.writeFile(NAMESPACE_FILE, `[Service]\n${service}`);
     try {

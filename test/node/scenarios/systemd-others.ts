@@ -25,7 +25,8 @@ export function changesByOthersScenarios(daemon: SystemdDaemon): void {
       'absent.service',
       ({ exists, unit_file_state: file }) => exists && file === 'masked',
     );
-    assert.equal((await daemon.post('absent.service', 'start'))[0], 502);
+    const [status] = await daemon.post('absent.service', 'start');
+    assert.equal(status, 502);
     await daemon.remove('absent.service');
     await daemon.waitFor('absent.service', ({ exists }) => !exists);
     await daemon.barrier(received);
@@ -98,6 +99,21 @@ export function changesByOthersScenarios(daemon: SystemdDaemon): void {
   });
 }
 
+interface SystemRequest {
+  readonly why: string;
+  readonly unit: string;
+  readonly scope: string;
+  readonly status: number;
+}
+/** Requests that the daemon refuses, whatever their verb is. */
+const SYSTEM_REQUESTS: readonly SystemRequest[] = [
+  { why: 'nobody may change it', unit: 'watched.service', scope: 'system', status: 403 },
+  { why: 'it is in no list', unit: 'unlisted.service', scope: 'system', status: 404 },
+  { why: 'it is a unit of the user', unit: 'plain.service', scope: 'system', status: 404 },
+  { why: 'it is a unit of the system', unit: 'watched.service', scope: 'user', status: 404 },
+  { why: 'there is no such scope', unit: 'plain.service', scope: 'session', status: 404 },
+];
+
 export function systemScopeScenarios(daemon: SystemdDaemon): void {
   test('changes of a system unit are sent as they happen', async () => {
     const received = await daemon.listen();
@@ -123,11 +139,10 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
     };
     await until('the monitor has its first message', () => ping('first.word'));
     for (const verb of ['start', 'stop', 'restart', 'enable', 'disable']) {
-      assert.equal((await daemon.post('watched.service', verb, 'system'))[0], 403);
-      assert.equal((await daemon.post('unlisted.service', verb, 'system'))[0], 404);
-      assert.equal((await daemon.post('plain.service', verb, 'system'))[0], 404);
-      assert.equal((await daemon.post('watched.service', verb))[0], 404);
-      assert.equal((await daemon.post('plain.service', verb, 'session'))[0], 404);
+      for (const { why, unit, scope, status } of SYSTEM_REQUESTS) {
+        const [actualStatus] = await daemon.post(unit, verb, scope);
+        assert.equal(actualStatus, status, `${verb} ${scope}/${unit}: ${why}`);
+      }
     }
     await daemon.begin(CONFIGURED_UNITS);
     await until('the monitor has its last message', () => ping('last.word'));

@@ -52,8 +52,8 @@ export const USER_UNITS = [
 export const SYSTEM_UNITS = ['watched.service', 'dbus.service'];
 const WITH_URL = USER_UNITS.map((name) => (name === 'plain.service' ? { name, url: 'http://here/' } : name));
 /**
- * The configuration behind `systemd:`; JSON is YAML. The upgrade unit is internal: clients neither see nor
- * change it (docs/configuration.md, "Upgrades").
+ * The configuration behind `systemd:`. JSON is valid YAML. The upgrade unit is internal: clients neither see
+ * nor change it (docs/configuration.md, "Upgrades").
  */
 export const CONFIGURED_UNITS = `${JSON.stringify({ system: SYSTEM_UNITS, user: WITH_URL })}
 upgrade: {enabled: true, resultFile: /tmp/none, upgradeUnit: secret.service}`;
@@ -80,8 +80,6 @@ const RUNNING = { active_state: 'active', sub_state: 'running', running: true } 
 const FAILED = { active_state: 'failed', running: false } as const;
 const STATIC = { ...RUNNING, enabled: false, unit_file_state: 'static' };
 const ABSENT = { exists: false, running: false, enabled: false };
-const LATE_FAILURE = { detail: /exit-code/, failsAfterJob: true };
-const DONE_AND_EXIT_CODE = /done.*exit-code/;
 
 /** `request`: the verb and the unit; `start x` starts x.service. */
 function row(
@@ -109,19 +107,19 @@ export const ROWS: readonly Row[] = [
   row('a oneshot that succeeds', 'start good-oneshot', 202, STOPPED),
   row('a oneshot that fails', 'start bad-oneshot', 502, FAILED, { detail: /failed.*exit-code/ }),
   row('a service without a program', 'start missing-binary', 502, FAILED, {
-    ...LATE_FAILURE,
-    detail: DONE_AND_EXIT_CODE,
+    detail: /done.*exit-code/,
+    failsAfterJob: true,
   }),
-  row('a crash loop', 'start crashing', 502, FAILED, LATE_FAILURE),
-  row('a deaf service starts', 'start deaf', 202, RUNNING),
-  row('a service that ignores SIGTERM', 'stop deaf', 202, FAILED),
+  row('a crash loop', 'start crashing', 502, FAILED, { detail: /exit-code/, failsAfterJob: true }),
+  row('a start of a service that ignores SIGTERM', 'start deaf', 202, RUNNING),
+  row('a stop of a service that ignores SIGTERM', 'stop deaf', 202, FAILED),
   row('a condition that is not met', 'start conditional', 502, STOPPED, { detail: /condition/ }),
   row('a dependency that fails', 'start dependent', 502, STOPPED, { detail: /dependency/ }),
   row('a start that takes too long', 'start slow', 502, FAILED, { detail: /timeout/ }),
-  row('an alias', 'start alias', 202, { ...RUNNING, unit_file_state: 'alias' }),
-  row('an alias stops', 'stop alias', 202, STOPPED),
-  row('an instance', 'start tpl@kitchen', 202, RUNNING),
-  row('an instance stops', 'stop tpl@kitchen', 202, STOPPED),
+  row('a start of an alias', 'start alias', 202, { ...RUNNING, unit_file_state: 'alias' }),
+  row('a stop of an alias', 'stop alias', 202, STOPPED),
+  row('a start of an instance', 'start tpl@kitchen', 202, RUNNING),
+  row('a stop of an instance', 'stop tpl@kitchen', 202, STOPPED),
   row('a unit that is not there', 'start absent', 502, ABSENT, { detail: /not found/ }),
   row('an unlisted unit', 'start unlisted', 404, {}),
   row('an internal unit', 'start secret', 404, {}),

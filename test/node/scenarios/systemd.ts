@@ -78,10 +78,10 @@ export function systemdScenarios(node: () => Node): void {
    * answer is 202.
    */
   async function startInVain(unit: string, detail: RegExp): Promise<void> {
-    const [status, body] = await daemon.post(unit, 'start');
+    const [status, actualDetail] = await daemon.post(unit, 'start');
     if (status === 202) return;
-    assert.equal(status, 502, body);
-    assert.match(body, detail);
+    assert.equal(status, 502, actualDetail);
+    assert.match(actualDetail, detail);
     answersWithLateFailure += 1;
   }
 
@@ -94,9 +94,9 @@ export function systemdScenarios(node: () => Node): void {
 
       if (failsAfterJob) await startInVain(unit, detail ?? /./);
       else {
-        const answer = await daemon.post(unit, verb);
-        assert.equal(answer[0], status, answer[1]);
-        if (detail !== undefined) assert.match(answer[1], detail);
+        const [actualStatus, actualDetail] = await daemon.post(unit, verb);
+        assert.equal(actualStatus, status, actualDetail);
+        if (detail !== undefined) assert.match(actualDetail, detail);
       }
 
       // A unit that is not listed has neither a record nor events.
@@ -115,15 +115,15 @@ export function systemdScenarios(node: () => Node): void {
       const isRepeated = texts.some((text, index) => text === texts[index - 1]);
       assert.equal(isRepeated, false, 'two events in a row are the same');
       assert.ok(events.length <= (isCrashLoop ? LOOP_EVENTS_MAX : EVENTS_MAX), `${events.length} events`);
-      // Only the last event may have the final record, except in a crash loop, which is `failed` after each
-      // of its starts.
+      // Only the last event may have the final record. But a unit in a crash loop is `failed` after each of
+      // its starts, so several of its events may have that record.
       const finals = texts.filter((text) => text === JSON.stringify(final));
       if (!isCrashLoop) assert.ok(finals.length <= 1, `${finals.length} events have the final record`);
     });
   }
 
-  // The answer names the failure, although none of these units is `failed` then. A unit with ExecStopPost=
-  // first runs that program, and a unit with Restart= waits for its next start.
+  // The answer names the failure, although none of these units is `failed` at that time. A unit with
+  // ExecStopPost= first runs that program, and a unit with Restart= waits for its next start.
   for (const [unit, state] of [
     ['lingering.service', 'deactivating stop-post'],
     ['lingering-again.service', 'deactivating stop-post'],
@@ -143,7 +143,8 @@ export function systemdScenarios(node: () => Node): void {
 
   test('disable with an alias stops the unit behind it', async () => {
     for (const state of ['active', 'inactive']) {
-      await daemon.systemctl('enable', ...(state === 'active' ? ['--now'] : []), 'aliased.service');
+      const startOptions = state === 'active' ? ['--now'] : [];
+      await daemon.systemctl('enable', ...startOptions, 'aliased.service');
       await daemon.waitFor(
         'other-name.service',
         (service) => service.exists && service.active_state === state,

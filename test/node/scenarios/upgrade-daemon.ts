@@ -107,6 +107,7 @@ export class UpgradeDaemon extends DaemonOnNode {
     const program = '/opt/upgrade/up.service';
     await this.node.writeFile(program, `#!/bin/sh\n${script}\n`, '755');
     await this.node.writeUnit('user', 'up.service', `[Service]\nType=oneshot\nExecStart=${program}\n${more}`);
+    // systemctl fails here if the unit is not loaded, so its status is not checked.
     await this.node.user('systemctl', '--user', 'reset-failed', 'up.service');
     await this.begin(FULL);
   }

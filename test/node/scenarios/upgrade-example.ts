@@ -38,9 +38,9 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     await daemon.node.writeFile('/etc/systemd/user/tonearm.service.d/shipped.conf', relations);
     await setEnvironment('TONEARM_UPGRADE_PACKAGE=bash PATH=/opt/fake:/usr/local/bin:/usr/bin:/bin');
     await daemon.systemctl('enable', 'tonearm.service');
-    const note = '#!/bin/sh\nprintf "%s " "$@" >> /home/pi/as-root\n';
-    await daemon.node.writeFile('/opt/fake/sudo', note, '755');
-    // Stands in for apt-get, which takes seconds to list what it could upgrade.
+    const recordArguments = '#!/bin/sh\nprintf "%s " "$@" >> /home/pi/as-root\n';
+    await daemon.node.writeFile('/opt/fake/sudo', recordArguments, '755');
+    // The real apt-get takes seconds to list what it could upgrade.
     await daemon.node.writeFile('/opt/fake/apt-get', '#!/bin/sh\necho Inst bash\n', '755');
   });
 
@@ -85,6 +85,8 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
 
   describe('with the real sudo and apt', () => {
     const repository = new Repository(daemon);
+    const NO_SOURCE = '';
+    const BROKEN_SOURCE = 'deb [trusted=yes] file:/nowhere ./';
 
     before(async () => {
       await repository.make();
@@ -118,7 +120,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     });
 
     test('an upgrade goes on where an unrelated repository is broken, and logs this', async () => {
-      await repository.publish(4, 'deb [trusted=yes] file:/nowhere ./');
+      await repository.publish(4, BROKEN_SOURCE);
       await daemon.start();
       await untilUpgradedTo(4);
       await daemon.logHas(/^E: .*\/nowhere/);
@@ -127,14 +129,15 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
 
     test('an upgrade fails if the readable repositories have nothing newer, because the broken one may have it', async () => {
       // The test above has installed version 4.
-      await repository.publish(4, 'deb [trusted=yes] file:/nowhere ./');
+      await repository.publish(4, BROKEN_SOURCE);
       await daemon.start();
       await daemon.untilRun('failed');
       await daemon.logHas(/have nothing newer than tonearm-example 4$/);
     });
 
     test('the log of an upgrade that failed has what root wrote', async () => {
-      await repository.publish(5, '', 'echo "no room left here" >&2; exit 3');
+      const failingPostinst = 'echo "no room left here" >&2; exit 3';
+      await repository.publish(5, NO_SOURCE, failingPostinst);
       await daemon.start();
       await daemon.untilRun('failed');
       await daemon.logHas(/^no room left here$/);

@@ -1,5 +1,5 @@
-// Makes an apt repository on the node with versions of one package, and disturbs apt by a lock and by what a
-// power cut leaves. The repository takes the place of the node's own sources until it is removed.
+// Makes an apt repository on the node with versions of one package. It also disturbs apt: by a lock, and by
+// what a power cut leaves. The repository takes the place of the node's own sources until it is removed.
 
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -54,11 +54,11 @@ export class Repository {
   }
 
   /**
-   * Publishes this version of the package, and nothing else. The package runs the script `afterwards` when
-   * it is configured. `source` is a second line of sources.
+   * Publishes this version of the package, and nothing else. `source` is a second line of sources. dpkg runs
+   * the script `postinst` when it configures the package.
    */
-  async publish(version: number, source = '', afterwards = 'exit 0'): Promise<void> {
-    await this.#build(PACKAGE, version, afterwards);
+  async publish(version: number, source = '', postinst = 'exit 0'): Promise<void> {
+    await this.#build(PACKAGE, version, postinst);
     await this.#node.shell(`cd ${FOLDER}
       echo 'deb [trusted=yes] file:${FOLDER} ./' > sources.list
       echo '${source}' >> sources.list
@@ -93,12 +93,12 @@ export class Repository {
     );
   }
 
-  async #build(name: string, version: number, afterwards: string): Promise<void> {
+  async #build(name: string, version: number, postinst: string): Promise<void> {
     const control = `Package: ${name}\nVersion: ${version}\nArchitecture: all\nMaintainer: a <a@example.org>\nDescription: an example\n`;
     const tree = `${FOLDER}/tree/DEBIAN`;
     await this.#node.shell(`rm -rf ${FOLDER}/tree; mkdir -p ${tree} ${FOLDER}/lists`);
     await this.#node.writeFile(`${tree}/control`, control);
-    await this.#node.writeFile(`${tree}/postinst`, `#!/bin/sh\n${afterwards}\n`, '755');
+    await this.#node.writeFile(`${tree}/postinst`, `#!/bin/sh\n${postinst}\n`, '755');
     await this.#node.shell(`dpkg-deb --build ${FOLDER}/tree ${FOLDER}/${name}.deb`);
   }
 }

@@ -18,9 +18,13 @@ const states = (received: ReceivedEvents): readonly string[] =>
 
 export function unitScenarios(daemon: UpgradeDaemon): void {
   test('a run from its start to its success is in answers and events', async () => {
-    await daemon.beginWith(
-      `tonearm progress begin --total 2\ntonearm progress step --percent 40 --current 1 --step unpack\n${GATE}\ntonearm progress end --success`,
-    );
+    const script = [
+      'tonearm progress begin --total 2',
+      'tonearm progress step --percent 40 --current 1 --step unpack',
+      GATE,
+      'tonearm progress end --success',
+    ];
+    await daemon.beginWith(script.join('\n'));
     const received = await daemon.listen();
     await daemon.start();
     const during = await daemon.waitFor('the progress', ({ run }) => run.percent === 40);
@@ -118,7 +122,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
   const CONDITION = /up\.service did not run: the job's result is done, .*a condition of the unit is not met/;
 
   for (const type of ['oneshot', 'oneshot\nRemainAfterExit=yes', 'simple', 'exec']) {
-    test(`a start is 502 with the reason if something keeps the unit from running: ${type.replace('\n', ', ')}`, async () => {
+    test(`a start is answered with 502 and the reason if something keeps the unit from running: ${type.replace('\n', ', ')}`, async () => {
       await daemon.node.writeUnit('user', 'never.service', '[Service]\nType=oneshot\nExecStart=/bin/false\n');
       for (const [section, why] of [
         ['ConditionPathExists=/nowhere', CONDITION],
@@ -141,7 +145,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
   });
 
   test('a unit that ends at once counts as a run, also if systemd unloads it before the start is answered', async () => {
-    // No other unit refers to this unit, so that systemd forgets it at its end.
+    // No other unit refers to this unit, so systemd forgets it when it ends.
     const unit = '[Service]\nType=oneshot\nExecStart=-/bin/false\n';
     await daemon.node.writeUnit('user', 'quick.service', unit);
     await daemon.begin(FULL.replace('up.service', 'quick.service'));

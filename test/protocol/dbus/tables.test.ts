@@ -80,7 +80,7 @@ test('properties that are missing, inherited or of a wrong type are left out', (
   assert.deepEqual(readProperties({ toString: 's' }, {}), {});
 });
 
-test('only the methods that change units or power have an effect other than none', () => {
+test('the methods that change units or power are marked with this effect, and all others with none', () => {
   const methods = Object.entries({ ...systemd.SYSTEMD_METHODS, ...LOGIND_METHODS });
   const effects = methods.map(([name, { effect }]) => `${name}: ${effect}`);
   assert.deepEqual(

@@ -18,7 +18,7 @@ export const volumes = (...raw: number[]): Bytes => [ascii('v'), raw.length, ...
 const volume = (raw: number): Bytes => [ascii('V'), ...word(raw)];
 export const usec = (high: number, low: number): Bytes => [ascii('U'), ...word(high), ...word(low)];
 export const blob = (value: Bytes): Bytes => [ascii('x'), ...word(value.length), ...value];
-/** One property with the given bytes as its value. */
+/** One property. Its value may have any bytes. */
 export const prop = (key: string, value: Bytes): Bytes => [text(key), u32(value.length), blob(value)].flat();
 export const props = (...entries: Bytes[]): Bytes => [ascii('P'), ...entries.flat(), ascii('N')];
 export const textProp = (key: string, value: string): Bytes =>
@@ -29,13 +29,16 @@ export const format = (encoding: number, ...entries: Bytes[]): Bytes => [
   ...props(...entries),
 ];
 
+/** The channel of frames with commands. */
+const COMMAND_CHANNEL = 0xffffffff;
+
 /**
- * A frame around any bytes. A test may give the words of its header, also wrong ones. `offset` is the upper
- * word of the offset, so that 1 means 4 GiB. The lower word is 0.
+ * A frame around any bytes. A test may set the words of its header, also to wrong values. `offset` is only
+ * the upper word of the offset: 1 means 4 GiB. The lower word is 0.
  */
 export function framed(
   payload: Bytes,
-  { length = payload.length, channel = 0xffffffff, offset: upperOffset = 0, flags = 0 } = {},
+  { length = payload.length, channel = COMMAND_CHANNEL, offset: upperOffset = 0, flags = 0 } = {},
 ): Uint8Array {
   const header = [length, channel, upperOffset, 0, flags];
   return Uint8Array.from([...header.flatMap(word), ...payload]);
@@ -54,6 +57,24 @@ export const reply = (tag: number, ...fields: Bytes[]): Uint8Array => command(RE
 export const error = (tag: number, code: number): Uint8Array => command(ERROR, tag, u32(code));
 export const event = (kind: number, index: number): Uint8Array => command(EVENT, NONE, u32(kind), u32(index));
 
+/** Sample formats (sample.h of PulseAudio). */
+const S16LE = 3;
+const FLOAT32LE = 5;
+/** Positions of channels (channelmap.h). */
+const FRONT_LEFT = 1;
+const FRONT_RIGHT = 2;
+/** The encoding of samples that are not compressed (format.h). */
+const PCM = 1;
+/** The raw volume of 100 % (volume.h). */
+const FULL = 0x10000;
+const VOLUME_STEPS = 0x10001;
+
+const STEREO = map(FRONT_LEFT, FRONT_RIGHT);
+const BASE_VOLUME = volume(FULL);
+const NO_LATENCY = usec(0, 0);
+const ALSA_DRIVER = text('alsa');
+const FORMATS: readonly Bytes[] = [format(PCM)];
+
 /** The fields that a test may change in an otherwise ordinary record. */
 const SINK_INPUT = {
   index: 7,
@@ -64,29 +85,32 @@ const SINK_INPUT = {
   muted: false,
   hasVolume: true,
   volumeWritable: true,
-  volumes: volumes(65536, 32768),
+  volumes: volumes(FULL, FULL / 2),
   bufferLatency: usec(0, 2000),
   ownerModule: NONE,
-  encoding: 1,
+  encoding: PCM,
   props: props(textProp('media.name', 'Radio')),
 };
 export type SinkInputBytes = Partial<typeof SINK_INPUT>;
 
 export function sinkInput(change: SinkInputBytes = {}): number[] {
   const fields = { ...SINK_INPUT, ...change };
+  const sinkLatency = usec(0, 30);
+  const resampleMethod = text(null);
+  const driver = text('protocol-native.c');
   return [
     u32(fields.index),
     text(fields.name),
     u32(fields.ownerModule),
     u32(fields.client),
     u32(fields.sink),
-    spec(3, 2, 44100),
-    map(1, 2),
+    spec(S16LE, 2, 44100),
+    STEREO,
     fields.volumes,
     fields.bufferLatency,
-    usec(0, 30),
-    text(null),
-    text('protocol-native.c'),
+    sinkLatency,
+    resampleMethod,
+    driver,
     bool(fields.muted),
     fields.props,
     bool(fields.corked),
@@ -104,7 +128,7 @@ const SINK = {
   muted: true,
   monitor: NONE,
   flags: 418,
-  volumes: volumes(65536, 65536),
+  volumes: volumes(FULL, FULL),
   state: 0,
   card: NONE,
   ports: [] as readonly Bytes[],
@@ -120,27 +144,27 @@ export function sink(change: Partial<typeof SINK> = {}): number[] {
     u32(fields.index),
     text(fields.name),
     text(fields.description),
-    spec(5, 2, 48000),
-    map(1, 2),
+    spec(FLOAT32LE, 2, 48000),
+    STEREO,
     u32(fields.ownerModule),
     fields.volumes,
     bool(fields.muted),
     u32(fields.monitor),
     text(monitorName),
-    usec(0, 0),
-    text('alsa'),
+    NO_LATENCY,
+    ALSA_DRIVER,
     u32(fields.flags),
     fields.props,
-    usec(0, 0),
-    volume(65536),
+    NO_LATENCY,
+    BASE_VOLUME,
     u32(fields.state),
-    u32(65537),
+    u32(VOLUME_STEPS),
     u32(fields.card),
     u32(fields.ports.length),
     fields.ports.flat(),
     text(fields.activePort ?? null),
-    u8(1),
-    format(1),
+    u8(FORMATS.length),
+    FORMATS.flat(),
   ].flat();
 }
 
@@ -149,7 +173,7 @@ const SOURCE = {
   name: 'mike',
   description: 'Microphone' as string | null,
   monitorOf: NONE,
-  volumes: volumes(65536, 65536),
+  volumes: volumes(FULL, FULL),
   state: 1,
   ports: [] as readonly Bytes[],
   activePort: null as string | null,
@@ -159,30 +183,35 @@ export type SourceBytes = Partial<typeof SOURCE>;
 
 export function source(change: SourceBytes = {}): number[] {
   const fields = { ...SOURCE, ...change };
+  const ownerModule = 1;
+  const isMuted = false;
+  const monitoredSink = fields.monitorOf === NONE ? null : SINK.name;
+  const flags = 0;
+  const card = NONE;
   return [
     u32(fields.index),
     text(fields.name),
     text(fields.description),
-    spec(5, 2, 48000),
-    map(1, 2),
-    u32(1),
+    spec(FLOAT32LE, 2, 48000),
+    STEREO,
+    u32(ownerModule),
     fields.volumes,
-    bool(false),
+    bool(isMuted),
     u32(fields.monitorOf),
-    text(fields.monitorOf === NONE ? null : 'living'),
-    usec(0, 0),
-    text('alsa'),
-    u32(0),
+    text(monitoredSink),
+    NO_LATENCY,
+    ALSA_DRIVER,
+    u32(flags),
     props(textProp('device.class', 'sound')),
-    usec(0, 0),
-    volume(65536),
+    NO_LATENCY,
+    BASE_VOLUME,
     u32(fields.state),
-    u32(65537),
-    u32(NONE),
+    u32(VOLUME_STEPS),
+    u32(card),
     u32(fields.ports.length),
     fields.ports.flat(),
     text(fields.activePort),
-    u8(1),
-    format(1),
+    u8(FORMATS.length),
+    FORMATS.flat(),
   ].flat();
 }

@@ -13,10 +13,14 @@ import { converse, ready, written } from './conversation.js';
 import { PEAKS } from './record-stream.js';
 
 const bytesOf = (hex: string): number[] => [...Buffer.from(hex.replaceAll(/[^0-9a-f]/g, ''), 'hex')];
-/** The header behind the length of the payload: control channel, no offset, no flags. */
+/** The header after the length of the payload: control channel, no offset, no flags. */
 const HEADER = 'ffffffff 00000000 00000000 00000000';
+/** The absent text. It is also the end of a property list. */
 const NULL = '4e';
-/** A request with tag 2. */
+/**
+ * A request with tag 2. Each field begins with its type tag: 4c for a number, 74 for a text, 76 for volumes,
+ * 78 for bytes, 50 for a property list. 30 is false, and 31 is true.
+ */
 const frameOf = (length: string, command: string, fields = ''): string =>
   `${length} ${HEADER} 4c ${command} 4c 00000002 ${fields}`;
 
@@ -80,10 +84,13 @@ const ROWS: readonly Row[] = [
     frameOf('00000013', '00000061', `4c 00000001 ${NULL} 74 6100`),
   ],
 ];
+/** The time at which sessions begin and requests are made. No time passes in this file. */
+const NOW_MS = 0;
+
 for (const [command, args, hex] of ROWS) {
   test(`${command} is sent as the protocol describes it`, () => {
     const { session } = ready();
-    session.request(command, args as RequestArgs<typeof command>, 0, () => assert.fail());
+    session.request(command, args as RequestArgs<typeof command>, NOW_MS, () => assert.fail());
     assert.deepEqual(written(session), bytesOf(hex));
   });
 }
@@ -91,13 +98,15 @@ for (const [command, args, hex] of ROWS) {
 test('AUTH offers version 35 with clear flags and 256 bytes of cookie', () => {
   const cookie = Uint8Array.from({ length: 256 }, (_, index) => index);
   const { session } = converse({ cookie });
-  session.open(0);
+  session.open(NOW_MS);
   const expected = `00000114 ${HEADER} 4c 00000008 4c 00000000 4c 00000023 78 00000100`;
   assert.deepEqual(written(session), [...bytesOf(expected), ...cookie]);
 });
 
-/** The cookie's bytes follow the header, command, tag, version, and the cookie's own type tag and length. */
-const COOKIE_START = 20 + 5 + 5 + 5 + 5;
+/** The bytes of the header, command and tag of a request. */
+const HEAD_BYTES = 20 + 5 + 5;
+/** The cookie's bytes follow the head, the version, and the cookie's own type tag and length. */
+const COOKIE_START = HEAD_BYTES + 5 + 5;
 
 for (const [what, cookie] of [
   ['no cookie', undefined],
@@ -106,7 +115,7 @@ for (const [what, cookie] of [
 ] as const) {
   test(`AUTH with ${what} sends zeros in its place`, () => {
     const { session } = converse({ cookie });
-    session.open(0);
+    session.open(NOW_MS);
     const bytes = written(session);
     assert.equal(bytes.length, COOKIE_START + 256);
     assert.deepEqual(bytes.slice(COOKIE_START), new Array(256).fill(0));
@@ -115,7 +124,7 @@ for (const [what, cookie] of [
 
 test('SET_CLIENT_NAME has the properties, each value with a final NUL', () => {
   const { session } = converse({ clientProps: { 'a.b': 'é', c: '' } });
-  session.open(0);
+  session.open(NOW_MS);
   session.takeOutput();
   session.receive(reply(0, u32(35)));
   const first = '74 612e6200 4c 00000003 78 00000003 c3a900';
@@ -140,8 +149,12 @@ for (const [what, [command, args]] of BAD_ARGUMENTS) {
   test(`${what} is refused by the encoder, and nothing is sent`, () => {
     const { session, closed } = ready();
     const errors: string[] = [];
-    session.request(command, args as never, 0, (result) => errors.push(result.ok ? 'ok' : result.error.kind));
-    assert.deepEqual([errors, written(session), closed], [['bad-argument'], [], []]);
+    session.request(command, args as never, NOW_MS, (result) =>
+      errors.push(result.ok ? 'ok' : result.error.kind),
+    );
+    assert.deepEqual(errors, ['bad-argument']);
+    assert.deepEqual(written(session), []);
+    assert.deepEqual(closed, [], 'the session goes on');
     assert.equal(session.nextDeadline(), undefined);
   });
 }
@@ -149,7 +162,7 @@ for (const [what, [command, args]] of BAD_ARGUMENTS) {
 test('requests of one turn are sent one after the other, also if one buffer is too small for them, and a refused request leaves no bytes', () => {
   const { session } = ready();
   const setDefaultSink = (name: string): void =>
-    session.request('SET_DEFAULT_SINK', { name }, 0, () => undefined);
+    session.request('SET_DEFAULT_SINK', { name }, NOW_MS, () => undefined);
   const name = 'n'.repeat(5_000);
   const refusedName = 'a\0b';
   setDefaultSink(name);
@@ -159,29 +172,35 @@ test('requests of one turn are sent one after the other, also if one buffer is t
   const bytes = written(session);
 
   // The frames differ only in the last byte of the tag, so each gets the tag of the first.
-  const TAG_END = 29;
+  const lastTagByte = HEAD_BYTES - 1;
   const frames = [0, 1, 2].map((index) =>
-    bytes.slice(index * frame.length, (index + 1) * frame.length).with(TAG_END, 2),
+    bytes.slice(index * frame.length, (index + 1) * frame.length).with(lastTagByte, 2),
   );
-  assert.deepEqual([frames, bytes.length], [[frame, frame, frame], 3 * frame.length]);
+  assert.deepEqual(frames, [frame, frame, frame]);
+  assert.equal(bytes.length, 3 * frame.length);
 });
 
 for (const word of [0x0a, 0x0f, 0x30, 0x40, 0x100, 0x80000000, 0xffffffff])
   test(`the word 0x${word.toString(16)} is no event`, () =>
     assert.throws(() => decodeEvent(word, 1), WireError));
 
-/**
- * The version that is used, by the word that the server answers. The upper half of a word has flags of
- * shared memory: 3221225507 is 0xc0000023, which has two flags and version 35. 2147483648 is 0x80000000,
- * which has a flag and version 0.
- */
-const VERSIONS = { 35: 35, 32: 32, 36: 35, 3221225507: 35, 31: undefined, 2147483648: undefined };
-for (const [answered, expected] of Object.entries(VERSIONS)) {
-  test(`a server that answers version ${answered} is spoken to in version ${expected ?? 'none'}`, () =>
-    assert.equal(negotiate(Number(answered)), expected));
+/** The lower half of a word has the server's version. The upper half has flags of shared memory. */
+const VERSIONS: readonly (readonly [word: number, expected: number | undefined])[] = [
+  [35, 35],
+  [32, 32],
+  [36, 35],
+  [0xc0000000 + 35, 35],
+  [31, undefined],
+  // This word has a flag, and version 0.
+  [0x80000000, undefined],
+];
+for (const [word, expected] of VERSIONS) {
+  test(`a server that answers the version word ${word} is spoken to in version ${expected ?? 'none'}`, () =>
+    assert.equal(negotiate(word), expected));
 }
 
 test('an error code that is in no table has the name UNLISTED', () => {
-  for (const code of [27, 0xffffffff])
+  const firstUnlisted = 27;
+  for (const code of [firstUnlisted, 0xffffffff])
     assert.deepEqual(serverFault(code), { code, name: 'UNLISTED', meaning: `error ${code}` });
 });

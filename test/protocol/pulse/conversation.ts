@@ -1,4 +1,5 @@
-// Makes a session for a test that plays the sound server. The conversation collects what the session reports.
+// Makes a session for a test, which answers it as the sound server would. The conversation collects what the
+// session reports.
 
 import assert from 'node:assert/strict';
 import type { ClosedReason } from '../../../src/protocol/pulse/outcome.js';
@@ -12,6 +13,16 @@ export const OPTIONS: SessionOptions = {
   requestDeadlineMs: 5_000,
   pendingMax: 64,
 };
+
+/** The newest protocol version that the daemon knows. */
+const DAEMON_VERSION = 35;
+/** The handshake begins at this time. */
+const NOW_MS = 0;
+/** The tags of the two requests of the handshake: AUTH and SET_CLIENT_NAME. */
+const AUTH_TAG = 0;
+const NAME_TAG = 1;
+/** The server's number for the client. Its value does not matter. */
+const CLIENT_INDEX = 40;
 
 export type Conversation = ReturnType<typeof converse>;
 
@@ -34,15 +45,15 @@ export function converse(options: Partial<SessionOptions> = {}) {
   return { session, versions, events, closed, streamEvents };
 }
 
-/** A session whose handshake is done. Its next request has tag 2. */
-export function ready(version = 35): Conversation {
+/** A session whose handshake is done. Its next request has tag 2. The server offers `serverVersion`. */
+export function ready(serverVersion = DAEMON_VERSION): Conversation {
   const conversation = converse();
   const { session } = conversation;
-  session.open(0);
-  session.receive(reply(0, u32(version)));
-  session.receive(reply(1, u32(40)));
+  session.open(NOW_MS);
+  session.receive(reply(AUTH_TAG, u32(serverVersion)));
+  session.receive(reply(NAME_TAG, u32(CLIENT_INDEX)));
   session.takeOutput();
-  assert.deepEqual(conversation.versions, [Math.min(35, version)]);
+  assert.deepEqual(conversation.versions, [Math.min(DAEMON_VERSION, serverVersion)]);
   return conversation;
 }
 

@@ -1,4 +1,5 @@
-// Decodes the fields of a reply as the daemon does, but without a session.
+// Decodes the fields of a reply as the daemon does, but without a session. The version is that of the sound
+// server's protocol.
 
 import { COMMANDS, type Reply, type RequestName } from '../../../src/protocol/pulse/commands.js';
 import { Chunk } from '../../../src/protocol/pulse/frame.js';

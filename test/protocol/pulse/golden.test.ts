@@ -9,18 +9,25 @@ import { Chunk } from '../../../src/protocol/pulse/frame.js';
 import { Reader } from '../../../src/protocol/pulse/reader.js';
 import { TextCache } from '../../../src/protocol/pulse/text-cache.js';
 import { WireError } from '../../../src/protocol/pulse/wire.js';
+import { text, u32 } from './bytes.js';
 import { type Capture, GOLDEN } from './captures.js';
 import { converse, ready, written } from './conversation.js';
 import { PEAKS } from './record-stream.js';
 
 const HEADER_BYTES = 20;
-/**
- * Captures up to this size are cut short to every length, larger ones to the multiples of CUT_STRIDE bytes.
- */
+/** A payload up to this size is cut short to every length. */
 const CUT_EVERYWHERE_BYTES = 2000;
-const CUT_STRIDE = 4999;
-/** Larger captures are also cut short to each length up to this one. */
+/** A larger payload is cut short to each length up to this one, and to the multiples of CUT_STRIDE_BYTES. */
 const CUT_BEGINNING_BYTES = 30;
+const CUT_STRIDE_BYTES = 4999;
+
+/** The version of the protocol in all captures that name no other. */
+const USUAL_VERSION = 35;
+/** The tag of the first request of a session that is ready. Each further request has the next tag. */
+const FIRST_TAG = 2;
+const NO_ENTITY_CODE = 5;
+/** The index that stands for no object. */
+const NO_INDEX = 0xffffffff;
 
 const { files, read } = GOLDEN;
 
@@ -38,12 +45,14 @@ function commandOf(capture: Capture): RequestName | undefined {
 
 const replies = files.flatMap((capture) => {
   const command = commandOf(capture);
-  return command === undefined ? [] : [{ capture, command, version: capture.negotiated_version ?? 35 }];
+  return command === undefined
+    ? []
+    : [{ capture, command, version: capture.negotiated_version ?? USUAL_VERSION }];
 });
 
 /**
- * Sends the command under this tag, and returns what the session reads from these chunks. The session's
- * first request has tag 2. Requests before the command use up the tags from 2 on.
+ * Sends the command with this tag, and returns its result after the session has received these chunks. Other
+ * requests use up the tags before this one.
  */
 function throughSession(
   command: RequestName,
@@ -53,7 +62,7 @@ function throughSession(
 ): unknown {
   const { session, closed } = ready(version);
   const results: unknown[] = [];
-  for (let filler = 2; filler < tag; filler += 1)
+  for (let usedTag = FIRST_TAG; usedTag < tag; usedTag += 1)
     session.request('GET_SERVER_INFO', {}, 0, () => assert.fail());
   const args = command === 'GET_SINK_INPUT_INFO' ? { index: 5 } : {};
   session.request(command, args as { index: number }, 0, (result) => results.push(result));
@@ -84,12 +93,12 @@ function decode(bytes: Uint8Array, command: RequestName, version: number, end = 
 /** The lengths to which a payload is cut short. */
 const shorterLengths = ({ length }: Uint8Array): number[] =>
   Array.from({ length }, (_, at) => at).filter(
-    (at) => length <= CUT_EVERYWHERE_BYTES || at <= CUT_BEGINNING_BYTES || at % CUT_STRIDE === 0,
+    (at) => length <= CUT_EVERYWHERE_BYTES || at <= CUT_BEGINNING_BYTES || at % CUT_STRIDE_BYTES === 0,
   );
 
 for (const { capture, command, version } of replies) {
   const bytes = read(capture);
-  const tag = capture.frames[0]?.tag ?? 2;
+  const tag = capture.frames[0]?.tag ?? FIRST_TAG;
 
   test(`${capture.file} decodes to its recorded value, whole and byte by byte`, () => {
     assert.equal(bytes.length, capture.bytes);
@@ -125,16 +134,18 @@ for (const capture of files.filter((file) => file.file.includes('handshake'))) {
     const { session, versions, closed } = converse();
     session.open(0);
     for (const byte of oneByOne(read(capture))) session.receive(byte);
-    assert.deepEqual([versions, closed], [[35], []]);
+    assert.deepEqual([versions, closed], [[USUAL_VERSION], []]);
   });
 }
 
 for (const capture of files.filter((file) => file.code !== undefined)) {
   test(`${capture.file} fails its request with the server's code`, () => {
-    const result = throughSession('GET_SINK_INFO_LIST', 35, 2, [read(capture)]);
-    const [name, meaning] =
-      capture.code === 5 ? ['NOENTITY', 'no such entity'] : ['INVALID', 'invalid argument'];
-    assert.deepEqual(result, { ok: false, error: { kind: 'server', code: capture.code, name, meaning } });
+    const result = throughSession('GET_SINK_INFO_LIST', USUAL_VERSION, FIRST_TAG, [read(capture)]);
+    const named =
+      capture.code === NO_ENTITY_CODE
+        ? { name: 'NOENTITY', meaning: 'no such entity' }
+        : { name: 'INVALID', meaning: 'invalid argument' };
+    assert.deepEqual(result, { ok: false, error: { kind: 'server', code: capture.code, ...named } });
   });
 }
 
@@ -184,7 +195,8 @@ for (const capture of files.filter(({ file }) => PEAK_REPLIES[file] !== undefine
       },
     });
     // A capture may end before the server replies to the deletion.
-    const isDeletionReplied = capture.frames.some(({ tag }) => tag === 3);
+    const deletionTag = FIRST_TAG + 1;
+    const isDeletionReplied = capture.frames.some(({ tag }) => tag === deletionTag);
     const peaks = streamEvents.map(([stream, fragment]) =>
       fragment === 'killed' ? [stream] : [stream, ...(peaksOf(Uint8Array.from(fragment), 2) ?? [])],
     );
@@ -198,8 +210,10 @@ for (const capture of files.filter(({ file }) => PEAK_REPLIES[file] !== undefine
 
 test('the session writes client-peak-request.bin for a record stream, but with an index for the source', () => {
   const captured = read({ file: 'client-peak-request.bin' });
-  const byName = Buffer.from('4cffffffff746c6976696e672e6d6f6e69746f7200', 'hex');
-  const byIndex = Buffer.from('4c000000034e', 'hex');
+  const byName = Buffer.from([...u32(NO_INDEX), ...text('living.monitor')]);
+  // The source of `PEAKS` (record-stream.ts).
+  const sourceIndex = 3;
+  const byIndex = Buffer.from([...u32(sourceIndex), ...text(null)]);
   const sourceStart = captured.indexOf(byName);
   const expected = Buffer.concat([
     captured.subarray(0, sourceStart),
@@ -215,7 +229,7 @@ test('the session writes client-peak-request.bin for a record stream, but with a
 
 /** An event in the form of the manifest: `CHANGE SINK_INPUT #5`. */
 const textOf = (event: { type: string; facility: string; index: number | undefined }): string =>
-  `${event.type} ${event.facility.replace('-', '_')} #${event.index ?? 0xffffffff}`.toUpperCase();
+  `${event.type} ${event.facility.replace('-', '_')} #${event.index ?? NO_INDEX}`.toUpperCase();
 
 for (const capture of files.filter((file) => file.events !== undefined || file.counts !== undefined)) {
   test(`${capture.file} gives its recorded events, byte by byte`, () => {

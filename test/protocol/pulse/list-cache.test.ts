@@ -10,6 +10,9 @@ import { SEED, SeededRandom } from '../../seeded-random.js';
 import * as wire from './bytes.js';
 import { decode } from './decoded.js';
 
+/** These are a NUL, the types of fields `N`, `P` and `t`, and a byte that is no type. */
+const BREAKING_BYTES = [0, 0x4e, 0x50, 0x74, 255];
+
 const readSinkInputs = (payload: readonly number[], texts: TextCache): SinkInputInfo[] =>
   decode('GET_SINK_INPUT_INFO_LIST', payload, { texts });
 
@@ -21,14 +24,14 @@ function readSinkInput(texts: TextCache, change: wire.SinkInputBytes): SinkInput
 
 const propsOfSong = (name: string): readonly number[] => wire.props(wire.textProp('media.name', name));
 
-test('a list that is too long to be kept is read each time', () => {
+test('a property list that is too long to be kept is decoded at each reading', () => {
   const texts = new TextCache();
   const props = propsOfSong('x'.repeat(2048));
   // A kept list would be the same object at both readings.
   assert.notEqual(readSinkInput(texts, { props }).props, readSinkInput(texts, { props }).props);
 });
 
-test('lists are kept until their object is forgotten', () => {
+test('the property list of a sink input is kept until the sink input is forgotten', () => {
   const texts = new TextCache();
   const read = (): unknown[] =>
     [1, 2].map((index) => readSinkInput(texts, { index, props: propsOfSong('One') }).props);
@@ -39,7 +42,7 @@ test('lists are kept until their object is forgotten', () => {
   assert.notEqual(secondRead[1], second);
 });
 
-test('a kept list that a later frame cuts short is a violation', () => {
+test('a payload that ends too early is a violation, also if its property list was kept before', () => {
   const texts = new TextCache();
   const whole = wire.sinkInput({ props: propsOfSong('One') });
   readSinkInputs(whole, texts);
@@ -63,7 +66,7 @@ test(`a reader whose cache has older lists reads the same as a reader with an em
       }),
     ).flat();
     // Half of the payloads are broken in one byte.
-    if (random.chance(0.5)) payload[random.below(payload.length)] = random.pick([0, 0x4e, 0x50, 0x74, 255]);
+    if (random.chance(0.5)) payload[random.below(payload.length)] = random.pick(BREAKING_BYTES);
     const outcome = (cache: TextCache): unknown => {
       try {
         return readSinkInputs(payload, cache);

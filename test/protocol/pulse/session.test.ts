@@ -16,6 +16,7 @@ const RECORD_STREAM_KILLED = 65;
 const SUBSCRIBE_EVENT = 66;
 const CLIENT_EVENT = 91;
 const NO_TAG = 0xffffffff;
+const NO_INDEX = 0xffffffff;
 /** Kinds of events: the low bits are the facility, the higher ones the type. */
 const SINK_CHANGED = 0x10;
 const SERVER_CHANGED = 0x17;
@@ -23,7 +24,8 @@ const SINK_INPUT_REMOVED = 0x22;
 
 /**
  * Requests a mute, and adds to the log how the request with this name has ended. The default deadline is
- * 5,000 ms after `now` (OPTIONS of conversation.ts).
+ * 5,000 ms after `now` (OPTIONS of conversation.ts). Requests of a session from `ready` have the tags 2, 3,
+ * 4 and so on.
  */
 function requestMute(session: Session, log: string[], name: string, now = 0, deadlineMs?: number): void {
   session.request(
@@ -35,8 +37,11 @@ function requestMute(session: Session, log: string[], name: string, now = 0, dea
   );
 }
 
+const FRAME_HEADER_BYTES = 20;
+const U32_BYTES = 5;
 /** Takes what the session has written, and returns the command in its first frame, as the bytes of a u32. */
-const firstCommand = (session: Session): number[] => written(session).slice(20, 25);
+const firstCommand = (session: Session): number[] =>
+  written(session).slice(FRAME_HEADER_BYTES, FRAME_HEADER_BYTES + U32_BYTES);
 
 const join = (...frames: Uint8Array[]): Uint8Array => Uint8Array.from(frames.flatMap((frame) => [...frame]));
 
@@ -63,8 +68,15 @@ test('replies settle their own requests in any order, with events between them',
   const { session, events } = ready();
   const log: string[] = [];
   for (const name of ['a', 'b', 'c']) requestMute(session, log, name);
-  const first = join(event(SINK_CHANGED, 3), reply(4), event(SERVER_CHANGED, 0xffffffff));
-  session.receive(join(first, error(2, 5), reply(3), event(SINK_INPUT_REMOVED, 9)));
+  const frames = [
+    event(SINK_CHANGED, 3),
+    reply(4),
+    event(SERVER_CHANGED, NO_INDEX),
+    error(2, 5),
+    reply(3),
+    event(SINK_INPUT_REMOVED, 9),
+  ];
+  session.receive(join(...frames));
   assert.deepEqual(log, ['c done', 'a server', 'b done']);
   assert.deepEqual(events, [
     { facility: 'sink', type: 'change', index: 3 },
@@ -74,6 +86,7 @@ test('replies settle their own requests in any order, with events between them',
 });
 
 test('a request without an answer in time is settled, and its late answer is ignored', () => {
+  // In time, the last of these replies would be a violation, because it has bytes left over.
   for (const lateAnswer of [reply(2), error(2, 1), reply(2, u32(1))]) {
     const { session, closed } = ready();
     const log: string[] = [];
@@ -217,7 +230,7 @@ test('the handshake has one deadline for both steps, which ends the session', ()
 
 const VIOLATIONS: readonly (readonly [what: string, bytes: Uint8Array, detail: RegExp])[] = [
   ['an unknown command', wire.command(104, NO_TAG), /unknown command 104/],
-  ['a request of ours sent back', wire.command(8, 0, u32(35)), /unknown command 8/],
+  ['a request of ours sent back', wire.command(AUTH, 0, u32(35)), /unknown command 8/],
   ['a reply to no request', reply(77), /tag 77/],
   ['an event of an unknown kind', event(0x1f, 1), /unknown kind/],
   ['an event cut short', wire.command(SUBSCRIBE_EVENT, NO_TAG, u32(0)), /expected u32/],
@@ -227,7 +240,7 @@ const VIOLATIONS: readonly (readonly [what: string, bytes: Uint8Array, detail: R
   ['HTTP', new TextEncoder().encode('HTTP/1.1 200 OK\r\n\r\n and so on'), /frame of/],
 ];
 for (const [what, bytes, detail] of VIOLATIONS) {
-  test(`${what} ends the session, whole and byte by byte`, () => {
+  test(`${what} ends the session, whether it comes whole or byte by byte`, () => {
     for (const size of [bytes.length, 1]) {
       const { session, closed } = ready();
       const log: string[] = [];

@@ -2,9 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import * as volumes from '../../../src/protocol/pulse/volume.js';
-
-const { balanceOf, fractionOf, loudestFractionOf, channelPartsOf, rawOf } = volumes;
+import {
+  balanceOf,
+  channelPartsOf,
+  fractionOf,
+  loudestFractionOf,
+  loudestOf,
+  rawOf,
+} from '../../../src/protocol/pulse/volume.js';
 
 test('every hundredth from 0 to 1 is read exactly as it was set', () => {
   for (let percent = 0; percent <= 100; percent += 1) {
@@ -17,42 +22,62 @@ const RAW = { '0': 0, '1': 0x10000, '0.5': 0x8000, '1.53': 100270, '-1': 0, '1e9
 for (const [fraction, raw] of Object.entries(RAW))
   test(`the volume ${fraction} is ${raw} as a raw volume`, () => assert.equal(rawOf(Number(fraction)), raw));
 
-test('a single figure stands for the loudest channel, above 100 % too', () => {
+test('the single figure for all channels is that of the loudest channel, also above 100 %', () => {
   assert.equal(loudestFractionOf([0x8000, 0x10000]), 1);
   assert.equal(loudestFractionOf([98304, 0]), 1.5);
   assert.equal(loudestFractionOf([]), 0);
-  assert.equal(volumes.loudestOf([]), 0);
+  assert.equal(loudestOf([]), 0);
 });
 
 const FULL = 0x10000;
+const TWO_THIRDS = 43691;
 const HALF = 0x8000;
-const STEREO = [1, 2];
-/** Positions on the left. The next number is the position opposite on the right. */
-const LEFT = [5, 8, 10, 45, 48];
-const BALANCE: readonly (readonly [volume: readonly number[], map: readonly number[], balance: number])[] = [
+
+/** Positions of channels (channelmap.h of PulseAudio). */
+const MONO = 0;
+const FRONT_LEFT = 1;
+const FRONT_RIGHT = 2;
+const FRONT_CENTER = 3;
+const REAR_LEFT = 5;
+const REAR_RIGHT = 6;
+const SUBWOOFER = 7;
+const STEREO = [FRONT_LEFT, FRONT_RIGHT];
+/** Other positions on the left. The next number is the position opposite on the right. */
+const LEFT_POSITIONS = [5, 8, 10, 45, 48];
+
+const BALANCES: readonly (readonly [volume: readonly number[], map: readonly number[], balance: number])[] = [
   [[FULL, FULL], STEREO, 0],
   [[FULL, HALF], STEREO, -0.5],
   [[HALF, FULL], STEREO, 0.5],
   [[0, 0], STEREO, 0],
-  [[FULL], [0], 0],
-  [[FULL, 5], [1, 3], 0],
-  [[FULL, HALF, 1, 1, FULL, HALF], [1, 2, 3, 7, 5, 6], -0.5],
-  [[FULL, 43691], STEREO, -0.33],
-  ...LEFT.map((left) => [[FULL, HALF], [left, left + 1], -0.5] as const),
-  [[FULL, FULL, FULL], [1, 5, 2], 0],
-  [[FULL, HALF], [2], 0],
+  [[FULL], [MONO], 0],
+  [[FULL, 5], [FRONT_LEFT, FRONT_CENTER], 0],
+  [
+    [FULL, HALF, 1, 1, FULL, HALF],
+    [FRONT_LEFT, FRONT_RIGHT, FRONT_CENTER, SUBWOOFER, REAR_LEFT, REAR_RIGHT],
+    -0.5,
+  ],
+  [[FULL, TWO_THIRDS], STEREO, -0.33],
+  ...LEFT_POSITIONS.map((left) => [[FULL, HALF], [left, left + 1], -0.5] as const),
+  [[FULL, FULL, FULL], [FRONT_LEFT, REAR_LEFT, FRONT_RIGHT], 0],
+  [[FULL, HALF], [FRONT_RIGHT], 0],
 ];
+for (const [volume, map, balance] of BALANCES) {
+  test(`the raw volumes [${volume}] at positions [${map}] have the balance ${balance}`, () =>
+    assert.equal(balanceOf(volume, map), balance));
+}
+
 const CHANNEL_PARTS: readonly (readonly [balance: number, map: number[], parts: number[] | undefined])[] = [
   [0, STEREO, [1, 1]],
   [-1, STEREO, [1, 0]],
   [1, STEREO, [0, 1]],
   [0.25, STEREO, [0.75, 1]],
-  [0.25, [2, 1], [1, 0.75]],
-  [-0.5, [5, 6], [1, 0.5]],
-  [0, [0], undefined],
-  [0, [1, 3], undefined],
-  [0, [1, 5], undefined],
-  [0, [1, 2, 3], undefined],
+  [0.25, [FRONT_RIGHT, FRONT_LEFT], [1, 0.75]],
+  [-0.5, [REAR_LEFT, REAR_RIGHT], [1, 0.5]],
+  [0, [MONO], undefined],
+  [0, [FRONT_LEFT, FRONT_CENTER], undefined],
+  [0, [FRONT_LEFT, REAR_LEFT], undefined],
+  [0, [FRONT_LEFT, FRONT_RIGHT, FRONT_CENTER], undefined],
 ];
 for (const [balance, map, parts] of CHANNEL_PARTS) {
   const result = parts === undefined ? 'no parts' : `the parts [${parts}] of the loudest channel`;
@@ -60,9 +85,4 @@ for (const [balance, map, parts] of CHANNEL_PARTS) {
     assert.deepEqual(channelPartsOf(balance, map), parts);
     if (parts !== undefined) assert.equal(balanceOf(parts, map), balance);
   });
-}
-
-for (const [volume, map, balance] of BALANCE) {
-  test(`the raw volumes [${volume}] at positions [${map}] have the balance ${balance}`, () =>
-    assert.equal(balanceOf(volume, map), balance));
 }

@@ -1,5 +1,5 @@
-// Functions that resolve the texts of a test, and `FULL_YAML` with its settings. Each key in `FULL_YAML` has
-// another value than by default.
+// Resolves the texts of tests as files of the configuration. Has `FULL_YAML` with its settings, too. In
+// `FULL_YAML` each key has another value than by default.
 
 import assert from 'node:assert/strict';
 import { parse } from 'yaml';
@@ -34,7 +34,7 @@ export async function configurationOf(...texts: readonly string[]): Promise<Conf
   return resolved.value;
 }
 
-/** The anchor `&units` has no alias, and changes nothing. */
+/** The anchor `&units` shows that anchors are allowed. No alias refers to it, so it changes nothing. */
 export const FULL_YAML = `# A node in the kitchen.
 bind: [eth0, 192.168.1.20, "::1"]
 logLevel: Debug
@@ -119,7 +119,10 @@ mqtt:
 const { pulseaudio, ...otherSections } = parse(FULL_YAML);
 const { serve_cookie: serveCookie, ...audio } = pulseaudio;
 
-/** The settings are those of the file, except where they have another form or name than the keys. */
+/**
+ * The settings of `FULL_YAML`. They are written out where they have another form or name than the keys, and
+ * where they come from another section.
+ */
 export const FULL_SETTINGS: Settings = {
   ...otherSections,
   logLevel: 'debug',

@@ -18,7 +18,7 @@ test('groups have outputs, and may have a label', async () => {
 const NAME_RULE = 'a group is called by 1 to 32 of the characters a-z, 0-9, _ and -';
 const NINE_GROUPS = Array.from('abcdefghi', (name) => `${name}: {outputs: [x]}`).join(', ');
 
-const REFUSED: readonly (readonly [groups: string, ...problems: readonly string[]])[] = [
+const REFUSED: readonly (readonly [groups: string, problem: string])[] = [
   ['[a]', '1:22: pulseaudio.groups: must be a map by name, not a list'],
   ['{a: [x]}', '1:26: pulseaudio.groups.a: must be a map of label and outputs, not a list'],
   ['{a: {label: A}}', '1:26: pulseaudio.groups.a.outputs: is required'],
@@ -47,8 +47,9 @@ const REFUSED: readonly (readonly [groups: string, ...problems: readonly string[
   [`{${NINE_GROUPS}}`, '1:175: pulseaudio.groups.i: there are 9 groups, 8 are allowed'],
 ];
 
-for (const [groups, ...problems] of REFUSED)
+for (const [groups, problem] of REFUSED)
   test(`pulseaudio.groups ${groups.slice(0, 60)} is refused`, async () => {
-    const expected = problems.map((problem) => `a:${problem}`);
-    assert.deepEqual(await problemsIn(`pulseaudio: {groups: ${groups}}`), expected);
+    const actual = await problemsIn(`pulseaudio: {groups: ${groups}}`);
+    // The name of the file is `a` (full.ts).
+    assert.deepEqual(actual, [`a:${problem}`]);
   });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configurationOf, problemsIn } from './full.js';
 
-test('each input has an output to be heard on, and all have one latency', async () => {
+test('pulseaudio.listen has an output for each input, and listenLatency is for all inputs', async () => {
   const yaml = 'pulseaudio: {listen: {mike: living, line: tonearm.all}, listenLatency: 250}';
   const { settings, warnings } = await configurationOf(yaml);
   const { listen, listenLatency } = settings.audio;
@@ -12,7 +12,7 @@ test('each input has an output to be heard on, and all have one latency', async 
   assert.deepEqual(warnings, []);
 });
 
-const NINE_INPUTS = Array.from('abcdefghi', (name) => `${name}: x`).join(', ');
+const NINE_INPUTS = 'a: x, b: x, c: x, d: x, e: x, f: x, g: x, h: x, i: x';
 
 const REFUSED: readonly (readonly [keys: string, problem: string])[] = [
   ['listen: [a]', '1:22: pulseaudio.listen: must be a map by name, not a list'],
@@ -31,5 +31,6 @@ const REFUSED: readonly (readonly [keys: string, problem: string])[] = [
 
 for (const [keys, problem] of REFUSED)
   test(`pulseaudio with ${keys.slice(0, 60)} is refused`, async () => {
+    // `problemsIn` calls the file of its first text `a`.
     assert.deepEqual(await problemsIn(`pulseaudio: {${keys}}`), [`a:${problem}`]);
   });

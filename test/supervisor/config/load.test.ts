@@ -1,5 +1,5 @@
-// Which files are loaded, with real files: lookup order, conf.d, and files that cannot be read
-// (docs/configuration.md, "Where files are looked for").
+// Tests which files are loaded: the lookup order, conf.d, and files that cannot be read
+// (docs/configuration.md, "Where files are looked for"). All files are real.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -9,18 +9,22 @@ import { test } from 'node:test';
 import { type LoadRequest, loadSettings } from '../../../src/supervisor/config/load.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 
-interface Choice {
-  /** True when XDG_CONFIG_HOME is ROOT/xdg. */
+/** The port of a configuration that names none. */
+const DEFAULT_PORT = 8018;
+
+/** By default there is neither XDG_CONFIG_HOME nor `--config`, and the home is ROOT/home. */
+interface LoadOptions {
+  /** True if XDG_CONFIG_HOME is ROOT/xdg. */
   readonly xdg?: boolean;
   /** The argument of `--config`: an absolute path, or a path below the root. */
   readonly config?: string;
-  /** For a process without a home. */
+  /** '' if the process has no home. */
   readonly home?: '';
 }
 
 /** Functions that load the configuration below this root. */
 function folderAt(root: string) {
-  const load = ({ xdg = false, config, home }: Choice = {}) =>
+  const load = ({ xdg = false, config, home }: LoadOptions = {}) =>
     loadSettings({
       ...environmentOf(root),
       ...(config !== undefined && { configPath: resolve(root, config) }),
@@ -28,8 +32,8 @@ function folderAt(root: string) {
       ...(home !== undefined && { home }),
     });
   /** The port in the settings, and the path of the loaded file below the root. */
-  const portAndFile = async (choice?: Choice) => {
-    const loaded = await load(choice);
+  const portAndFile = async (options?: LoadOptions) => {
+    const loaded = await load(options);
     assert.ok(loaded.ok, JSON.stringify(loaded));
     return [loaded.value.settings.api.port, loaded.value.source?.replace(`${root}/`, '')];
   };
@@ -37,11 +41,11 @@ function folderAt(root: string) {
    * The problems of the file `config`; without `config`, those of the file that is looked up. The paths in
    * the problems begin below the root.
    */
-  const problemsOf = async (config?: string) => {
+  const problems = async (config?: string) => {
     const loaded = await load(config === undefined ? {} : { config });
     return loaded.ok ? [] : loaded.error.problems.map((line) => line.replace(`${root}/`, ''));
   };
-  return { root, load, portAndFile, problems: problemsOf };
+  return { root, load, portAndFile, problems };
 }
 
 /**
@@ -69,6 +73,7 @@ function environmentOf(root: string): LoadRequest {
 }
 
 const USER_FOLDER = 'home/.config/tonearm';
+/** Each file has another port, by which a test recognizes the file. */
 const FILE_IN_EVERY_PLACE = {
   'given/own.yaml': 'api: {port: 1}',
   'xdg/tonearm/config.yaml': 'api: {port: 2}',
@@ -89,15 +94,15 @@ testInFolder(
     rmSync(join(root, 'xdg'), { recursive: true });
     assert.deepEqual(await portAndFile({ xdg: true }), [4, 'etc/tonearm/config.yaml']);
     rmSync(join(root, 'etc'), { recursive: true });
-    assert.deepEqual(await portAndFile(), [8018, undefined]);
+    assert.deepEqual(await portAndFile(), [DEFAULT_PORT, undefined]);
   },
 );
 
 testInFolder(
-  'an empty file counts, XDG_CONFIG_HOME replaces ~/.config, and without a home only the file of the system is tried',
+  'an empty file is loaded, XDG_CONFIG_HOME replaces ~/.config, and without a home only the file of the system is tried',
   { ...FILE_IN_EVERY_PLACE, [`${USER_FOLDER}/config.yaml`]: '' },
   async ({ root, portAndFile }) => {
-    assert.deepEqual(await portAndFile(), [8018, `${USER_FOLDER}/config.yaml`]);
+    assert.deepEqual(await portAndFile(), [DEFAULT_PORT, `${USER_FOLDER}/config.yaml`]);
     assert.deepEqual(await portAndFile({ home: '' }), [4, 'etc/tonearm/config.yaml']);
     rmSync(join(root, 'xdg'), { recursive: true });
     assert.deepEqual(await portAndFile({ xdg: true }), [4, 'etc/tonearm/config.yaml']);
@@ -105,7 +110,7 @@ testInFolder(
 );
 
 testInFolder(
-  'a named file that is missing is a problem, and no other file is tried',
+  'a missing file that --config names is a problem, and no other file is tried',
   FILE_IN_EVERY_PLACE,
   async ({ problems }) => {
     for (const config of ['given/other.yaml', 'given/own.yaml/config.yaml', 'nowhere/config.yaml'])
@@ -146,12 +151,12 @@ testInFolder(
   },
   async ({ root, portAndFile }) => {
     assert.deepEqual(await portAndFile(), [4, 'etc/tonearm/config.yaml']);
-    assert.deepEqual(await portAndFile({ config: 'given/own.yaml' }), [8018, 'given/own.yaml']);
+    assert.deepEqual(await portAndFile({ config: 'given/own.yaml' }), [DEFAULT_PORT, 'given/own.yaml']);
     mkdirSync(join(root, 'given/conf.d'));
     writeFileSync(join(root, 'given/conf.d/x.yaml'), 'api: {port: 5}');
     assert.deepEqual(await portAndFile({ config: 'given/own.yaml' }), [5, 'given/own.yaml']);
     rmSync(join(root, 'etc/tonearm/config.yaml'));
-    assert.deepEqual(await portAndFile(), [8018, undefined]);
+    assert.deepEqual(await portAndFile(), [DEFAULT_PORT, undefined]);
   },
 );
 
@@ -182,8 +187,9 @@ testInFolder(
   'bytes that are no configuration are refused',
   {
     latin1: Buffer.from('bind: lo\n# h\xe4user\nlogLevel: info\n', 'latin1'),
-    // The bytes ef, bf and bd are a valid character, U+FFFD. The invalid byte stands behind it.
+    // The bytes ef, bf and bd are a valid character, U+FFFD. The invalid byte is on the next line.
     behind: Buffer.from('bind: lo\n# \xef\xbf\xbd\n# h\xe4user\n', 'latin1'),
+    // The last character lacks its second byte.
     tail: Buffer.from('bind: lo\n\xc3', 'latin1'),
     utf16: Buffer.from('\ufeffbind: lo', 'utf16le'),
     huge: Buffer.alloc(64 * 1024 + 1, '#'),
@@ -229,12 +235,12 @@ testInFolder(
 );
 
 testInFolder(
-  'a FIFO does not hold up the start, and /dev/null is empty',
+  'a FIFO is a problem and does not delay the start, and /dev/null is an empty file',
   {},
   async ({ root, portAndFile, problems }) => {
     execFileSync('/usr/bin/env', ['mkfifo', join(root, 'fifo')]);
     assert.deepEqual(await problems('fifo'), ['fifo: cannot be read: it is a FIFO']);
-    assert.deepEqual(await portAndFile({ config: '/dev/null' }), [8018, '/dev/null']);
+    assert.deepEqual(await portAndFile({ config: '/dev/null' }), [DEFAULT_PORT, '/dev/null']);
   },
 );
 
@@ -242,11 +248,12 @@ testInFolder(
   'a file that the daemon may not read is a problem, and no other file is tried',
   FILE_IN_EVERY_PLACE,
   async ({ root }) => {
+    const moduleUrl = new URL('../../../src/supervisor/config/load.js', import.meta.url).href;
     const script = `
-      import { loadSettings } from ${JSON.stringify(new URL('../../../src/supervisor/config/load.js', import.meta.url).href)};
+      import { loadSettings } from ${JSON.stringify(moduleUrl)};
       console.log(JSON.stringify(await loadSettings(${JSON.stringify(environmentOf(root))})));`;
-    execFileSync('chmod', ['755', root]);
-    execFileSync('chmod', ['000', join(root, USER_FOLDER, 'config.yaml')]);
+    chmodSync(root, 0o755);
+    chmodSync(join(root, USER_FOLDER, 'config.yaml'), 0o000);
     // Root may read everything, unless it loses two capabilities.
     const asReader =
       process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : [];
@@ -267,11 +274,13 @@ testInFolder(
   { 'c.yaml': 'mqtt: {enabled: true, url: "mqtt://b", passwordFile: ~/secret}', 'home/secret': 'x' },
   async ({ root, problems }) => {
     const place = 'c.yaml:1:54: mqtt.passwordFile';
-    for (const [mode, ...expected] of [
-      [0o600],
-      [0o640, `${place}: others can read this file: run chmod 600 on it`],
-      [0o604, `${place}: others can read this file: run chmod 600 on it`],
-    ] as const) {
+    const readableByOthers = `${place}: others can read this file: run chmod 600 on it`;
+    const rows = [
+      { mode: 0o600, expected: [] },
+      { mode: 0o640, expected: [readableByOthers] },
+      { mode: 0o604, expected: [readableByOthers] },
+    ];
+    for (const { mode, expected } of rows) {
       chmodSync(join(root, 'home/secret'), mode);
       assert.deepEqual(await problems('c.yaml'), expected);
     }

@@ -1,5 +1,6 @@
 // How files together become settings: merging, both spellings of a section, unknown keys and rules between
-// keys (docs/configuration.md, "What is refused").
+// keys (docs/configuration.md, "What is refused"). The files are called a, b and c here, so `b:1:6` is
+// column 6 of line 1 of the second file.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -13,16 +14,16 @@ import {
   resolveTexts,
 } from './full.js';
 
-function hasProblems(name: string, texts: readonly string[], ...lines: string[]): void {
+function testProblems(name: string, texts: readonly string[], ...lines: string[]): void {
   test(name, async () => assert.deepEqual(await problemsIn(...texts), lines));
 }
 
-function hasWarnings(name: string, texts: readonly string[], ...lines: string[]): void {
+function testWarnings(name: string, texts: readonly string[], ...lines: string[]): void {
   test(name, async () => assert.deepEqual((await configurationOf(...texts)).warnings, lines));
 }
 
 /** The settings are the defaults, except for those in `changed`. There are no warnings. */
-function hasSettings(name: string, texts: readonly string[], changed: Partial<Settings> = {}): void {
+function testSettings(name: string, texts: readonly string[], changed: Partial<Settings> = {}): void {
   test(name, async () => {
     const configuration = await configurationOf(...texts);
     assert.deepEqual(configuration.warnings, []);
@@ -47,14 +48,14 @@ test('a configuration with all keys becomes settings', async () => {
   ]);
 });
 
-hasSettings('no file means the defaults', []);
-hasSettings('an empty file means the defaults', ['']);
-hasSettings('comments alone mean the defaults', ['# nothing\n---\n# still nothing\n']);
-hasSettings('an empty map means the defaults', ['{}']);
-hasSettings('an empty section is an absent one', [
+testSettings('no file means the defaults', []);
+testSettings('an empty file means the defaults', ['']);
+testSettings('comments alone mean the defaults', ['# nothing\n---\n# still nothing\n']);
+testSettings('an empty map means the defaults', ['{}']);
+testSettings('an empty section is an absent one', [
   'api:\nsystemd: ~\nupgrade: null\npower:\n  capabilities:',
 ]);
-hasSettings('a byte order mark and CRLF change nothing', ['\ufeffapi:\r\n  port: 8018\r\n']);
+testSettings('a byte order mark and CRLF change nothing', ['\ufeffapi:\r\n  port: 8018\r\n']);
 
 test('the environment decides the default paths', async () => {
   const rows = [
@@ -63,11 +64,11 @@ test('the environment decides the default paths', async () => {
     [{ XDG_RUNTIME_DIR: '', XDG_STATE_HOME: 'rel' }, '/h/', '/run/user/7', '/h/.local/state'],
     [{}, '', '/run/user/7', '/run/user/7'],
   ] as const;
-  for (const [env, home, socket, state] of rows) {
+  for (const [env, home, runtimeFolder, stateFolder] of rows) {
     const resolved = await resolveTexts([], { env, home, hostname: 'node', uid: 7 });
     assert.ok(resolved.ok);
-    assert.equal(resolved.value.settings.upgrade.progressSocket, `${socket}/tonearm/upgrade.sock`);
-    assert.equal(resolved.value.settings.upgrade.stateFile, `${state}/tonearm/upgrade-run.json`);
+    assert.equal(resolved.value.settings.upgrade.progressSocket, `${runtimeFolder}/tonearm/upgrade.sock`);
+    assert.equal(resolved.value.settings.upgrade.stateFile, `${stateFolder}/tonearm/upgrade-run.json`);
   }
 });
 
@@ -81,12 +82,12 @@ test('~/ needs a home directory', async () => {
 
 // Merging.
 
-hasSettings(
+testSettings(
   'maps of two files are merged, and a list of the later file replaces that of the earlier one',
   ['api: {port: 1, hosts: [a, b]}', 'api: {hosts: [c]}\nbind: all'],
   { bind: ['all'], ...defaultsWithApi({ port: 1, hosts: ['c'] }) },
 );
-hasSettings(
+testSettings(
   'maps by name are merged, too',
   [
     'pulseaudio: {outputs: {a: {label: A}, b: {label: B}}, volumeLimit: {a: 0.5, b: 0.6}}',
@@ -101,35 +102,35 @@ hasSettings(
     },
   },
 );
-hasSettings(
+testSettings(
   'one limit for all takes the place of limits by name',
   ['pulseaudio: {volumeLimit: {a: 0}}', 'pulseaudio: {volumeLimit: 0.7}'],
   { audio: { ...DEFAULT_SETTINGS.audio, volumeLimit: 0.7 } },
 );
-hasProblems(
+testProblems(
   'a problem of a merged map names its own file',
   ['pulseaudio: {outputs: {a: {label: 1}}}', 'pulseaudio: {outputs: {b: {hidden: 2}}}'],
   'a:1:35: pulseaudio.outputs.a.label: must be a label, not 1',
   'b:1:36: pulseaudio.outputs.b.hidden: must be true or false, not 2',
 );
-hasSettings(
+testSettings(
   'the later file wins',
   ['api: {port: 1}', 'api: {port: 2}', 'api: {port: 3}'],
   defaultsWithApi({ port: 3 }),
 );
-hasSettings(
+testSettings(
   'a list replaces a word, and a word replaces a list',
   ['bind: all\nlogLevel: warn', 'bind: [lo]', 'bind: eth0'],
   { bind: ['eth0'], logLevel: 'warn' },
 );
-hasSettings(
+testSettings(
   'a section or list without a value takes nothing away',
   ['api: {port: 1, hosts: [a]}', 'api:', 'api: {hosts: }'],
   defaultsWithApi({ port: 1, hosts: ['a'] }),
 );
-hasSettings('the list [] replaces a list', ['api: {hosts: [a]}', 'api: {hosts: []}']);
-hasSettings('a bad value that is replaced is no problem', ['api: {port: 0}', 'api: {port: 8018}']);
-hasProblems(
+testSettings('the list [] replaces a list', ['api: {hosts: [a]}', 'api: {hosts: []}']);
+testSettings('a bad value that is replaced is no problem', ['api: {port: 0}', 'api: {port: 8018}']);
+testProblems(
   'a problem names the file that the value came from',
   ['api: {port: 0}\nlogLevel: x', 'bind: []\n', 'api:\n  sse: {maxClients: 0}\n\nbind: ""'],
   'a:1:13: api.port: must be a whole number from 1 to 65535, not 0',
@@ -137,7 +138,7 @@ hasProblems(
   'c:2:21: api.sse.maxClients: must be a whole number from 1 to 10000, not 0',
   'c:4:7: bind: "" is not an interface name, an IP address or "all": an interface name has 1 to 15 bytes',
 );
-hasProblems(
+testProblems(
   'a scalar replaces a map, and is refused in place of a section',
   ['api: {port: 1}', 'api: 5'],
   'b:1:6: api: must be a map of keys, not 5',
@@ -145,7 +146,7 @@ hasProblems(
 
 // Both spellings of a section.
 
-hasSettings(
+testSettings(
   'sections have other names, too',
   ['service_manager: {user: [a.service]}\nsound_server: {enabled: false}'],
   {
@@ -153,18 +154,18 @@ hasSettings(
     audio: { ...DEFAULT_SETTINGS.audio, enabled: false },
   },
 );
-hasProblems(
+testProblems(
   'both spellings of a section in one file are refused',
   ['systemd: {}\nsound_server: {}\nservice_manager: {}\npulseaudio:'],
   'a:3:1: service_manager: is another spelling of systemd, which is given at a:1; use one of them',
   'a:4:1: pulseaudio: is another spelling of sound_server, which is given at a:2; use one of them',
 );
-hasProblems(
+testProblems(
   'both spellings of a section in two files are refused, also with the same key',
   ['service_manager: {user: []}', '\nsystemd: {user: []}'],
   'b:2:1: systemd: is another spelling of service_manager, which is given at a:1; use one of them',
 );
-hasProblems(
+testProblems(
   'a problem spells the section as the file does',
   ['sound_server: {serve_cookie: 1}\nservice_manager:\n  user: [a]'],
   'a:1:30: sound_server.serve_cookie: must be true or false, not 1',
@@ -195,9 +196,9 @@ const NEAREST: readonly (readonly [yaml: string, place: string, nearest: string]
 ];
 for (const [yaml, place, nearest] of NEAREST) {
   const line = `a:${place}: unknown key; the nearest known key is ${nearest}`;
-  hasWarnings(`the warning about ${JSON.stringify(yaml)} names ${nearest}`, [yaml], line);
+  testWarnings(`the warning about ${JSON.stringify(yaml)} names ${nearest}`, [yaml], line);
 }
-hasWarnings(
+testWarnings(
   'warnings come in the order of the files',
   ['x1: 1\nx2: 1', 'x0: 1'],
   'a:1:1: x1: unknown key; the nearest known key is api',
@@ -207,39 +208,39 @@ hasWarnings(
 
 // Rules between keys.
 
-hasProblems(
+testProblems(
   'an enabled upgrade backend needs its result file',
   ['upgrade:\n  enabled: false', 'upgrade:\n  enabled: true\n  checkUnit: a.service'],
   'b:2:12: upgrade.resultFile: is required when upgrade.enabled is true',
 );
-hasProblems(
+testProblems(
   'a wrong result file is reported once',
   ['upgrade: {enabled: true, resultFile: x}'],
   'a:1:38: upgrade.resultFile: "x" is not an absolute path: it must begin with / or ~/',
 );
-hasProblems(
+testProblems(
   'a required key whose name has a typing error counts as missing',
   ['upgrade: {enabled: true, resultfile: /x}'],
   'a:1:20: upgrade.resultFile: is required when upgrade.enabled is true',
 );
-hasProblems(
-  'the files of the upgrade backend are separate',
+testProblems(
+  'the same path for several files of the upgrade backend is refused',
   ['upgrade:\n  resultFile: /a\n  progressSocket: /a\n  stateFile: /a'],
   'a:3:19: upgrade.progressSocket: upgrade.progressSocket and upgrade.resultFile are the same file',
   'a:4:14: upgrade.stateFile: upgrade.stateFile and upgrade.progressSocket are the same file',
 );
-hasProblems(
+testProblems(
   'three spellings of one path are the same file',
   ['upgrade:\n  resultFile: ~/x//a\n  progressSocket: ~/x/./a\n  stateFile: /home/pi/y/../x/a'],
   'a:3:19: upgrade.progressSocket: upgrade.progressSocket and upgrade.resultFile are the same file',
   'a:4:14: upgrade.stateFile: upgrade.stateFile and upgrade.progressSocket are the same file',
 );
-hasProblems(
+testProblems(
   'a result file that is the default state file is refused',
   ['upgrade: {resultFile: ~/.local/state/tonearm/upgrade-run.json}'],
   'a:1:23: upgrade.resultFile: upgrade.stateFile and upgrade.resultFile are the same file',
 );
-hasWarnings(
+testWarnings(
   'an upgrade unit in a whitelist stays hidden',
   [
     'systemd:\n  system: [u.service]\n  user: [c.service, {name: u.service}]',
@@ -249,7 +250,7 @@ hasWarnings(
   'a:3:10: systemd.user[0]: c.service is upgrade.checkUnit, so it stays hidden from /services',
   'a:3:28: systemd.user[1].name: u.service is upgrade.upgradeUnit, so it stays hidden from /services',
 );
-hasWarnings(
+testWarnings(
   'one unit for both the check and the upgrade is a warning',
   ['upgrade: {checkUnit: c.service, upgradeUnit: c.service}'],
   'a:1:46: upgrade.upgradeUnit: is also upgrade.checkUnit, so every check would start an upgrade',
@@ -261,18 +262,20 @@ test('a unit for both check and upgrade is once in systemd.internal, even while 
 
 // Everything is reported at once.
 
-/** Each `replace` changes only the first occurrence. */
-const WITH_PROBLEMS = FULL_YAML.replace('9000', 'x').replace('eth0', 'a/b').replace('mpd.service', 'mpd');
-hasProblems(
+/** Each `replace` changes only the first occurrence. The first `true` is that of `serve_cookie`. */
+const WITH_PROBLEMS = FULL_YAML.replace('9000', 'x')
+  .replace('eth0', 'a/b')
+  .replace('mpd.service', 'mpd')
+  .replace('true', '"t"');
+testProblems(
   'all problems are reported, in the order of the text',
-  // The first `true` in the text is the value of `pulseaudio.serve_cookie`.
-  [WITH_PROBLEMS.replace('true', '"t"')],
+  [WITH_PROBLEMS],
   'a:2:8: bind[0]: "a/b" is not an interface name, an IP address or "all": an interface name has only letters, digits and . _ -, and does not begin with . or -',
   'a:5:9: api.port: must be a whole number from 1 to 65535, not the text "x"',
   'a:25:7: systemd.user[0]: "mpd" is not a unit name: it has no suffix such as .service',
   'a:31:17: pulseaudio.serve_cookie: must be true or false, not the text "t"',
 );
-hasProblems(
+testProblems(
   'all problems of one line are reported, in its order',
   ['api: {hosts: [5], port: 0}'],
   'a:1:15: api.hosts[0]: must be a host name, not 5',

@@ -23,9 +23,9 @@ function yamlMeans(yaml: string, key: string, value: unknown): void {
   test(`${JSON.stringify(yaml)} is accepted`, async () => {
     const resolved = await configurationOf(yaml);
     assert.deepEqual(resolved.warnings, []);
-    let found: unknown = resolved.values;
-    for (const name of key.split('.')) found = memberOf(found, name);
-    assert.deepEqual(found, value);
+    let actual: unknown = resolved.values;
+    for (const name of key.split('.')) actual = memberOf(actual, name);
+    assert.deepEqual(actual, value);
   });
 }
 
@@ -37,6 +37,7 @@ function accepts(key: string, value: string, means: unknown): void {
 /** `lines` are all problems, each as `LINE:COL: key: text`. */
 function refusesYaml(yaml: string, ...lines: string[]): void {
   test(`${JSON.stringify(yaml.slice(0, 80))} is refused`, async () => {
+    // The name of the file is `a` (full.ts).
     const expected = lines.map((line) => `a:${line}`);
     assert.deepEqual(await problemsIn(yaml), expected);
   });
@@ -54,8 +55,8 @@ function refusesLike(key: string, value: string, pattern: RegExp): void {
 
 /** There is one problem. `fault` is its text after place and key. */
 function refuses(key: string, value: string, fault: string): void {
-  const column = yamlOf(key, '\0').indexOf('\0') + 1;
-  refusesYaml(yamlOf(key, value), `1:${column}: ${key}: ${fault}`);
+  const valueColumn = yamlOf(key, '\0').indexOf('\0') + 1;
+  refusesYaml(yamlOf(key, value), `1:${valueColumn}: ${key}: ${fault}`);
 }
 
 accepts('pulseaudio.volumeLimit', '0.6', 0.6);
@@ -134,7 +135,7 @@ refuses('logLevel', '', `${LEVELS}, not nothing`);
 accepts('api.port', '1', 1);
 accepts('api.port', '65535', 65535);
 accepts('api.port', '0x1f52', 8018);
-for (const [port, quoted] of [
+const WRONG_PORTS: readonly (readonly [port: string, quoted?: string])[] = [
   ['0'],
   ['65536'],
   ['-1'],
@@ -144,9 +145,9 @@ for (const [port, quoted] of [
   ['.nan', 'NaN'],
   ['"8018"', 'the text "8018"'],
   ['[80]', 'a list'],
-] as const) {
-  refuses('api.port', port ?? '', `must be a whole number from 1 to 65535, not ${quoted ?? port}`);
-}
+];
+for (const [port, quoted = port] of WRONG_PORTS)
+  refuses('api.port', port, `must be a whole number from 1 to 65535, not ${quoted}`);
 accepts('api.sse.maxClients', '1', 1);
 accepts('api.sse.maxClients', '10000', 10000);
 for (const clients of ['0', '10001'])
@@ -271,14 +272,6 @@ for (const key of ['upgrade.checkUnit', 'upgrade.upgradeUnit']) {
 
 accepts('players.ignore', '["*", "firefox.instance_*"]', ['*', 'firefox.instance_*']);
 accepts('players.ignore', '', []);
-accepts('bluetooth.reconnect', 'true', true);
-accepts('bluetooth.reconnect', '[aa:bb:cc:dd:ee:0f]', ['AA:BB:CC:DD:EE:0F']);
-refuses('bluetooth.reconnect', 'yes', 'must be true, false or a list, not the text "yes"');
-refuses(
-  'bluetooth.reconnect[0]',
-  'my speaker',
-  '"my speaker" is not an address: write it as AA:BB:CC:DD:EE:FF',
-);
 for (const [name, why] of [
   ['', 'it is empty'],
   ['my player', 'a name on the bus has only letters, digits and . _ -, and * stands for anything'],
@@ -289,9 +282,18 @@ refuses(
   'p'.repeat(256),
   `"${'p'.repeat(60)}..." is not the name of a player: it is longer than 255 bytes`,
 );
+accepts('bluetooth.reconnect', 'true', true);
+accepts('bluetooth.reconnect', '[aa:bb:cc:dd:ee:0f]', ['AA:BB:CC:DD:EE:0F']);
+refuses('bluetooth.reconnect', 'yes', 'must be true, false or a list, not the text "yes"');
+refuses(
+  'bluetooth.reconnect[0]',
+  'my speaker',
+  '"my speaker" is not an address: write it as AA:BB:CC:DD:EE:FF',
+);
 
 accepts('discovery.name', 'Küche (oben)', 'Küche (oben)');
 accepts('discovery.name', 'n'.repeat(63), 'n'.repeat(63));
+// The section has this second name (docs/configuration.md, "Other names of sections").
 yamlMeans('zeroconf: {enabled: true}', 'discovery.enabled', true);
 for (const [name, why] of [
   ['', 'it has 0 bytes, 1 to 63 are allowed'],
@@ -357,6 +359,7 @@ for (const [url, why, quoted = url] of [
 ] as const) {
   refuses('mqtt.url', `"${url}"`, `"${quoted}" is not the address of a broker: ${why}`);
 }
+// Somebody may have written the password itself there, so the message does not quote it.
 for (const secret of ['secret', '1234'])
   refuses('mqtt.passwordFile', secret, 'must be an absolute path: it must begin with / or ~/');
 accepts('mqtt.passwordFile', '/etc/secret', '/etc/secret');

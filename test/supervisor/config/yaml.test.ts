@@ -10,7 +10,8 @@ import { resolve } from '../../../src/supervisor/config/resolve.js';
 import { effectiveYaml } from '../../../src/supervisor/config/yaml.js';
 import { configurationOf, DEFAULT_SETTINGS, ENVIRONMENT, FULL_YAML, problemsIn } from './full.js';
 
-function hasProblems(name: string, yaml: string, ...lines: (string | RegExp)[]): void {
+/** Declares a test. `yaml` is the text of a file that is called `a`. */
+function testProblems(name: string, yaml: string, ...lines: (string | RegExp)[]): void {
   test(name, async () => {
     const found = await problemsIn(yaml);
     assert.equal(found.length, lines.length, JSON.stringify(found));
@@ -21,52 +22,57 @@ function hasProblems(name: string, yaml: string, ...lines: (string | RegExp)[]):
   });
 }
 
-hasProblems('an open flow list is refused', 'a: 1\nb: [1,\n', /^a:3:1: syntax: .*\]/);
-hasProblems('an open quote is refused', 'bind: "lo\n', /^a:2:1: syntax: Missing closing "quote$/);
-hasProblems('a tab as indentation is refused', 'api:\n\tport: 1', /^a:2:1: syntax: Tabs are not allowed/);
-hasProblems('a map on the line of its key needs braces', 'a: b: c', /^a:1:4: syntax: Nested mappings/);
-hasProblems(
+testProblems('an open flow list is refused', 'a: 1\nb: [1,\n', /^a:3:1: syntax: .*\]/);
+testProblems('an open quote is refused', 'bind: "lo\n', /^a:2:1: syntax: Missing closing "quote$/);
+testProblems('a tab as indentation is refused', 'api:\n\tport: 1', /^a:2:1: syntax: Tabs are not allowed/);
+testProblems('a map on the line of its key needs braces', 'a: b: c', /^a:1:4: syntax: Nested mappings/);
+testProblems(
   'an unknown alias is refused',
   'bind: *lo',
   'a:1:7: syntax: the alias "*lo" has no anchor before it',
 );
-hasProblems('a key that is no text is refused', '? [a]\n: 1', /^a:1:3: syntax: .*keys must be strings/);
-hasProblems(
+testProblems('a key that is no text is refused', '? [a]\n: 1', /^a:1:3: syntax: .*keys must be strings/);
+testProblems(
   'a list as document is refused',
   '- a\n- b',
   'a:1:1: document: must be a map of keys, not a list',
 );
-hasProblems(
+testProblems(
   'a word as document is refused',
   '\nbind',
   'a:2:1: document: must be a map of keys, not the text "bind"',
 );
-hasProblems('an alias as document is refused', '*x', 'a:1:1: syntax: the alias "*x" has no anchor before it');
+testProblems(
+  'an alias as document is refused',
+  '*x',
+  'a:1:1: syntax: the alias "*x" has no anchor before it',
+);
 const TOO_LARGE = 'its aliases or its nesting make it too large';
-hasProblems('an alias in itself is refused', 'a: &a {b: *a}', `a:1:1: syntax: ${TOO_LARGE}`);
-hasProblems('a key without a value is refused', '? bind', /^a:1:3: bind: must be .*, not nothing$/);
-hasProblems('a number as document is refused', '5', 'a:1:1: document: must be a map of keys, not 5');
+testProblems('an alias in itself is refused', 'a: &a {b: *a}', `a:1:1: syntax: ${TOO_LARGE}`);
+testProblems('a key without a value is refused', '? bind', /^a:1:3: bind: must be .*, not nothing$/);
+testProblems('a number as document is refused', '5', 'a:1:1: document: must be a map of keys, not 5');
 const SECOND_DOCUMENT = 'a second YAML document in one file is not allowed';
-hasProblems('two documents are refused', 'bind: lo\n---\nbind: all', `a:2:1: syntax: ${SECOND_DOCUMENT}`);
-hasProblems(
+testProblems('two documents are refused', 'bind: lo\n---\nbind: all', `a:2:1: syntax: ${SECOND_DOCUMENT}`);
+testProblems(
   'keys that are given twice are refused, at any depth',
   'api:\n  port: 1\n  "port": 2\nbind: lo\napi:\n  hosts: [x]\n',
   'a:3:3: syntax: this key is given twice in one map',
   'a:5:1: syntax: this key is given twice in one map',
 );
-hasProblems(
+testProblems(
   'a control character is refused',
   'bind: lo\nlogLevel: \u0002x',
   /^a:2:11: .* U\+0002 is not allowed$/,
 );
-hasProblems(
+testProblems(
   'an escape sequence is refused',
   '# \u001b[31m',
   'a:1:3: syntax: the control character U+001b is not allowed',
 );
+/** The bound `SYNTAX_PROBLEMS_MAX` of yaml.ts. */
 const TEN_SYNTAX_ERRORS = Array(10).fill(/^a:1:\d+: syntax: /);
-hasProblems('garbage makes a bounded number of problems', ']'.repeat(5000), ...TEN_SYNTAX_ERRORS);
-hasProblems(
+testProblems('garbage makes a bounded number of problems', ']'.repeat(5000), ...TEN_SYNTAX_ERRORS);
+testProblems(
   'a syntax error hides the other problems of its file',
   'bind: [\napi: {port: 0}',
   /^a:\d+:\d+: syntax: /,
@@ -86,9 +92,7 @@ test('a line break in a file name does not break the line of the error', async (
   ]);
 });
 
-// Anchors, tags, versions.
-
-function hostsAre(name: string, yaml: string, hosts: readonly string[], ...warnings: string[]): void {
+function testHosts(name: string, yaml: string, hosts: readonly string[], ...warnings: string[]): void {
   test(name, async () => {
     const found = await configurationOf(yaml);
     assert.deepEqual(found.settings, { ...DEFAULT_SETTINGS, api: { ...DEFAULT_SETTINGS.api, hosts } });
@@ -96,13 +100,13 @@ function hostsAre(name: string, yaml: string, hosts: readonly string[], ...warni
   });
 }
 
-hostsAre('an alias means its anchor', 'api: {hosts: [&a one, two, *a]}', ['one', 'two', 'one']);
-hostsAre('an alias means the latest anchor', 'api: {hosts: [&a one, &a two, *a]}', ['one', 'two', 'two']);
-hostsAre('quotes or !!str make anything text', 'api: {hosts: ["1", \'true\', !!str 2]}', ['1', 'true', '2']);
-hostsAre('yes, no, on and off are words', 'api: {hosts: [yes, no, on, off]}', ['yes', 'no', 'on', 'off']);
-hostsAre('the rules of YAML 1.2 hold for 1.1 too', '%YAML 1.1\n---\napi: {hosts: [yes]}', ['yes']);
+testHosts('an alias means its anchor', 'api: {hosts: [&a one, two, *a]}', ['one', 'two', 'one']);
+testHosts('an alias means the latest anchor', 'api: {hosts: [&a one, &a two, *a]}', ['one', 'two', 'two']);
+testHosts('quotes or !!str make anything text', 'api: {hosts: ["1", \'true\', !!str 2]}', ['1', 'true', '2']);
+testHosts('yes, no, on and off are words', 'api: {hosts: [yes, no, on, off]}', ['yes', 'no', 'on', 'off']);
+testHosts('the rules of YAML 1.2 hold for 1.1 too', '%YAML 1.1\n---\napi: {hosts: [yes]}', ['yes']);
 const UNKNOWN_TAG = 'a:1:15: syntax: Unresolved tag: !odd';
-hostsAre('an unknown tag is a warning', 'api: {hosts: [!odd one]}', ['one'], UNKNOWN_TAG);
+testHosts('an unknown tag is a warning', 'api: {hosts: [!odd one]}', ['one'], UNKNOWN_TAG);
 
 const { values: DEFAULTS } = await configurationOf();
 const { values: FULL } = await configurationOf(FULL_YAML);
@@ -129,25 +133,25 @@ test('the packaged example has every key, in an accepted form', async () => {
   assert.deepEqual(missing, []);
 });
 
-function loadsAgain(name: string, values: KeyValues): void {
+function testLoadsAgain(name: string, values: KeyValues): void {
   test(`--check-config prints ${name} so that it loads again`, async () => {
     assert.deepEqual((await configurationOf(effectiveYaml(values))).values, values);
   });
 }
 
-loadsAgain('the defaults', DEFAULTS);
-loadsAgain('every key', FULL);
+testLoadsAgain('the defaults', DEFAULTS);
+testLoadsAgain('every key', FULL);
 const ODD_WORDS = 'true null ~ 1 0x10 #a *a " \' \\ \u0085'.split(' ');
 for (const odd of [...ODD_WORDS, '- a', 'a: b', ' a ', 'a\nb', 'é'.repeat(200)]) {
   const systemd = { ...DEFAULTS.systemd, user: [{ name: 'a.service', url: odd }] };
-  loadsAgain(`an address that is ${JSON.stringify(odd.slice(0, 20))}`, { ...DEFAULTS, systemd });
+  testLoadsAgain(`an address that is ${JSON.stringify(odd.slice(0, 20))}`, { ...DEFAULTS, systemd });
 }
 for (const path of ['/a b', '/a: b', '/a #b', '/~/x', '/\u0007', '/[x]', "/it's", '/$HOME', '/тест']) {
   const upgrade = { ...DEFAULTS.upgrade, resultFile: path };
-  loadsAgain(`a path that is ${JSON.stringify(path)}`, { ...DEFAULTS, upgrade });
+  testLoadsAgain(`a path that is ${JSON.stringify(path)}`, { ...DEFAULTS, upgrade });
 }
 for (const name of ['yes', '1', '0', '1e3', '0x5', 'null', 'true'])
-  loadsAgain(`an interface that is ${name}`, { ...DEFAULTS, bind: [name] });
+  testLoadsAgain(`an interface that is ${name}`, { ...DEFAULTS, bind: [name] });
 
 // No key takes a number below zero, and every section must be a map. Each refuses -7 under its own name.
 for (const path of pathsIn(KEYS)) {
@@ -158,7 +162,7 @@ for (const path of pathsIn(KEYS)) {
     const [problem = '', ...others] = await problemsIn(`${lines.join('\n')} -7`);
     assert.deepEqual(others, []);
     assert.ok(problem.startsWith(`a:${lines.length}:${columnOfValue}: ${path}: must be `), problem);
-    // Somebody may write the password itself into this key by mistake, so the value is not shown.
+    // Somebody may write the password itself into this key by mistake, so the problem omits the value.
     const end = path === 'mqtt.passwordFile' ? ': it must begin with / or ~/' : ', not -7';
     assert.ok(problem.endsWith(end), problem);
   });

@@ -15,24 +15,25 @@ const GET_SINK_INFO = 21;
 const UNKNOWN = 200;
 
 const newConversation = () => new trace.Conversation(new TextCache());
-const readCommand = (...args: Parameters<typeof wire.command>) =>
-  newConversation().read('client', Buffer.from(wire.command(...args)));
+const readCommand = (code: number, tag: number, ...fields: wire.Bytes[]) =>
+  newConversation().read('client', Buffer.from(wire.command(code, tag, ...fields)));
 
 test('an unknown command is shown value by value, each under its type', () => {
+  const s64MinusTwo = [0x72, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe];
   const { command, fields, unnamed, problem } = readCommand(
     UNKNOWN,
     5,
     wire.u32(7),
     wire.text('x'),
     wire.text(null),
-    [0x31],
+    wire.bool(true),
     wire.usec(0, 3),
     wire.map(1, 2),
     wire.volumes(65536),
     wire.spec(3, 2, 44100),
     wire.blob([1, 2, 3]),
     wire.props(wire.textProp('k', 'v')),
-    [0x72, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe],
+    s64MinusTwo,
   );
   assert.deepEqual([command, fields, problem], [UNKNOWN, {}, undefined]);
   assert.deepEqual(JSON.parse(JSON.stringify(unnamed)), [
@@ -50,7 +51,7 @@ test('an unknown command is shown value by value, each under its type', () => {
   ]);
 });
 
-test('a message that is too short names the missing field, and one that is too long has the other values by type', () => {
+test('a message that is too short names the missing field, and one that is too long has its further values by type', () => {
   const tooShort = readCommand(GET_SINK_INFO, 1, wire.u32(3));
   assert.deepEqual(tooShort.fields, { index: 3 });
   assert.equal(tooShort.problem, 'name is missing: this is the end of the frame');
@@ -66,13 +67,15 @@ test('bytes that are no value are counted', () => {
 
 const COOKIE = Array.from({ length: 256 }, (_, index) => 0x41 + (index % 26));
 const SECRET = String.fromCharCode(...COOKIE.slice(0, 8));
+/** The cookie with the type tag of a text before it, and the 0 that ends a text. */
+const COOKIE_AS_TEXT = [0x74, ...COOKIE, 0];
 
 for (const [form, fields] of [
   ['as it should be', [wire.u32(35), wire.blob(COOKIE)]],
-  ['as a text', [wire.u32(35), [0x74, ...COOKIE, 0]]],
+  ['as a text', [wire.u32(35), COOKIE_AS_TEXT]],
   ['as properties', [wire.u32(35), wire.props(wire.prop('cookie', COOKIE))]],
-  ['in front of the version', [[0x74, ...COOKIE, 0], wire.u32(35)]],
-  ['twice', [wire.u32(35), wire.blob(COOKIE), [0x74, ...COOKIE, 0]]],
+  ['in front of the version', [COOKIE_AS_TEXT, wire.u32(35)]],
+  ['twice', [wire.u32(35), wire.blob(COOKIE), COOKIE_AS_TEXT]],
   ['cut off', [wire.u32(35), wire.blob(COOKIE).slice(0, 99)]],
 ] as const) {
   test(`a cookie that is sent ${form} is not in the trace`, () => {
@@ -110,7 +113,7 @@ test('shared memory is declined in AUTH and in its reply, and nothing else is ch
  */
 const COOKIE_VALUES = new Set(COOKIE.filter((byte) => byte !== 'L'.charCodeAt(0)));
 
-test('a cookie is not kept, and neither are other bytes in its place', () => {
+test('a copy of AUTH has no cookie, also if AUTH is malformed, and another command is kept as it is', () => {
   const frame = authFrame(35);
   const cookieStart = frame.indexOf(Buffer.from(COOKIE));
   assert.deepEqual(
@@ -118,29 +121,29 @@ test('a cookie is not kept, and neither are other bytes in its place', () => {
     Buffer.from(frame).fill(0, cookieStart, cookieStart + COOKIE.length),
   );
   assert.deepEqual(frame, authFrame(35));
-  const cookieAsText = [0x74, ...COOKIE, 0];
   const cookieAsBytes = [0x78, 0, 0, 1, 0, ...COOKIE];
   const cookieWithoutLength = [0x78, ...COOKIE];
   for (const malformed of [
-    wire.command(AUTH, 0, wire.u32(35), cookieAsText),
-    wire.command(AUTH, 0, wire.text('x'), cookieAsText),
-    wire.command(AUTH, 0, cookieAsText, wire.u32(35)),
+    wire.command(AUTH, 0, wire.u32(35), COOKIE_AS_TEXT),
+    wire.command(AUTH, 0, wire.text('x'), COOKIE_AS_TEXT),
+    wire.command(AUTH, 0, COOKIE_AS_TEXT, wire.u32(35)),
     wire.command(AUTH, 0, cookieAsBytes, wire.u32(35)),
     wire.command(AUTH, 0, wire.u32(35), cookieWithoutLength),
-    wire.framed([...wire.u32(AUTH), ...cookieAsText]),
+    wire.framed([...wire.u32(AUTH), ...COOKIE_AS_TEXT]),
   ]) {
     const kept = trace.withoutCookie(Buffer.from(malformed));
     assert.equal(kept.length, malformed.length);
     const keptOfCookie = [...kept.subarray(HEADER_BYTES)].filter((byte) => COOKIE_VALUES.has(byte));
     assert.deepEqual(keptOfCookie, []);
   }
-  const otherCommand = Buffer.from(wire.command(GET_SERVER_INFO, 1, cookieAsText));
+  const otherCommand = Buffer.from(wire.command(GET_SERVER_INFO, 1, COOKIE_AS_TEXT));
   assert.deepEqual(trace.withoutCookie(otherCommand), otherCommand);
 });
 
-test('number and tag are read from the frame of a command, and the header from a frame with audio data', () => {
+test('the number and tag of a command are read from its frame, and the header from a frame with audio data', () => {
   assert.deepEqual(trace.commandAndTagOf(authFrame(35)), { command: AUTH, tag: 0 });
   const channel = 2;
+  // `framed` takes the upper word of the offset, so 1 stands for 2 ** 32. Flag 1 is the seek `absolute`.
   const data = Buffer.from(wire.framed(Array(100).fill(0xaa), { channel, offset: 1, flags: 1 }));
   assert.deepEqual(trace.audioBlockOf(data, channel), {
     channel,
@@ -170,7 +173,9 @@ test(`no bytes make the trace throw, seed ${SEED}`, () => {
     for (let change = random.below(8); change > 0; change -= 1)
       bytes[HEADER_BYTES + random.below(bytes.length - HEADER_BYTES)] = random.below(256);
     // Most captured replies have tag 2. So the trace reads them as the reply to this request.
-    conversation.read('client', Buffer.from(wire.command(random.below(105), 2, wire.u32(random.below(40)))));
+    const randomCode = random.below(105);
+    const randomField = wire.u32(random.below(40));
+    conversation.read('client', Buffer.from(wire.command(randomCode, 2, randomField)));
     const end = random.chance(0.5) ? bytes.length : HEADER_BYTES + random.below(bytes.length - HEADER_BYTES);
     for (const from of ['client', 'server'] as const)
       JSON.stringify(conversation.read(from, bytes.subarray(0, end)));

@@ -1,4 +1,5 @@
-// The lines of a trace: their form, and that no text from elsewhere moves a terminal's cursor or ends a line.
+// Tests the form of a trace's lines. Also tests that no text from elsewhere moves a terminal's cursor or
+// ends a line.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -88,7 +89,7 @@ test('control characters of a note are escaped, such as those in the path of a s
   for (const text of [textLine(line), jsonLine(line)]) assert.match(text, PRINTABLE_ASCII);
 });
 
-test('a long text is whole in JSON, and cut in the line', () => {
+test('a text of more than 160 characters is whole in JSON, and cut in a line for people', () => {
   const line = lineOf({ fields: { name: 'x'.repeat(1000) } });
   assert.match(textLine(line), / name="x{160}"\.\.\.$/);
   assert.match(jsonLine(line), /"x{1000}"/);

@@ -12,6 +12,9 @@ import { GOLDEN } from '../captures.js';
 import { decode } from '../decoded.js';
 
 const HEADER_BYTES = 20;
+/** The channel of frames without audio data. */
+const COMMAND_CHANNEL = 0xffffffff;
+/** The number in the place of one that a frame lacks. */
 const NONE = 0xffffffff;
 
 const numberOf = (name: string): number => MESSAGES.findIndex((message) => message.name === name);
@@ -29,13 +32,14 @@ function conversationOf(version: number): Conversation {
 test('the numbers of commands are those of the protocol, as the daemon has them', () => {
   for (const [name, { code }] of Object.entries(COMMANDS)) assert.equal(MESSAGES[code]?.name, name);
   for (const [name, code] of Object.entries(FROM_SERVER)) assert.equal(MESSAGES[code]?.name, name);
-  // The last one before PA_COMMAND_MAX in native-common.h of PulseAudio 17.
+  // native-common.h of PulseAudio 17 has this command last, before PA_COMMAND_MAX.
   assert.equal(MESSAGES.at(-1)?.name, 'SEND_OBJECT_MESSAGE');
-  assert.equal(MESSAGES.length, 105);
+  const PA_COMMAND_MAX = 105;
+  assert.equal(MESSAGES.length, PA_COMMAND_MAX);
   assert.equal(new Set(MESSAGES.map(({ name }) => name)).size, MESSAGES.length);
 });
 
-/** The requests that the captures answer, by a part of their file names. */
+/** The request that a capture answers, for a part of the capture's file name. */
 const REQUESTS: readonly (readonly [part: string, request: string])[] = [
   ['server-info', 'GET_SERVER_INFO'],
   ['sinks', 'GET_SINK_INFO_LIST'],
@@ -44,7 +48,7 @@ const REQUESTS: readonly (readonly [part: string, request: string])[] = [
   ['peak-record', 'CREATE_RECORD_STREAM'],
   ['subscribe', 'SUBSCRIBE'],
 ];
-/** Some captures begin with the replies to these requests. Each request's index in this list is its tag. */
+/** Some captures begin with the replies to these requests. A request's tag is its index in this list. */
 const HANDSHAKE = ['AUTH', 'SET_CLIENT_NAME'];
 
 for (const capture of GOLDEN.files) {
@@ -52,11 +56,12 @@ for (const capture of GOLDEN.files) {
     const conversation = conversationOf(capture.negotiated_version ?? 35);
     const bytes = GOLDEN.read(capture);
     const mainRequest = REQUESTS.find(([part]) => capture.file.includes(`-${part}`))?.[1];
-    // A capture with a handshake goes on with tags 2 and 3. Any other capture has at most one reply.
-    const requestsByTag =
-      capture.frames[0]?.tag === 0 ? [...HANDSHAKE, mainRequest, 'DELETE_RECORD_STREAM'] : [];
+    const hasHandshake = capture.frames[0]?.tag === 0;
+    // After the handshake the main request has tag 2. Without a handshake it is the only request.
+    const requestsByTag = hasHandshake ? [...HANDSHAKE, mainRequest, 'DELETE_RECORD_STREAM'] : [];
     for (const { offset, payload: length, channel, command, tag = NONE } of capture.frames) {
-      if (channel !== NONE) continue;
+      const hasAudioData = channel !== COMMAND_CHANNEL;
+      if (hasAudioData) continue;
       const request = requestsByTag[tag] ?? mainRequest;
       if (command === numberOf('REPLY') && request !== undefined) {
         conversation.read('client', Buffer.from(wire.command(numberOf(request), tag)));
@@ -72,6 +77,10 @@ for (const capture of GOLDEN.files) {
   });
 }
 
+/** The value without classes, and with null instead of undefined. */
+const throughJson = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value, (_, member: unknown) => (member === undefined ? null : member)));
+
 test('the values of a record are those that the daemon reads', () => {
   const bytes = GOLDEN.read({ file: 'pipewire-sink-inputs-1.bin' });
   const conversation = conversationOf(35);
@@ -79,6 +88,7 @@ test('the values of a record are those that the daemon reads', () => {
   const read = conversation.read('server', bytes);
   const COMMAND_AND_TAG_BYTES = 10;
   const records = decode('GET_SINK_INPUT_INFO_LIST', bytes.subarray(HEADER_BYTES + COMMAND_AND_TAG_BYTES));
+  // The trace has words where the daemon has numbers.
   const expected = records.map(({ sampleSpec, format, ...otherFields }) => ({
     ...otherFields,
     sampleSpec: { ...sampleSpec, format: 's16le' },
@@ -87,7 +97,3 @@ test('the values of a record are those that the daemon reads', () => {
   }));
   assert.deepEqual(throughJson(read.fields), throughJson({ sinkInputs: expected }));
 });
-
-/** The value without classes, and with null instead of undefined. */
-const throughJson = (value: unknown): unknown =>
-  JSON.parse(JSON.stringify(value, (_, member: unknown) => (member === undefined ? null : member)));
