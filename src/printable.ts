@@ -38,11 +38,17 @@ function describeError(error: unknown, levelsLeft: number): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }
 
-/** Returns each reason once. An AggregateError has several causes, any other error has at most one. */
+/** Returns each reason once. */
 function describeCauses(error: Error, levelsLeft: number): readonly string[] {
-  const causes: readonly unknown[] = error instanceof AggregateError ? error.errors : [error.cause ?? ''];
-  const reasons = new Set(causes.map((cause) => describeError(cause, levelsLeft)));
+  const reasons = new Set(causesOf(error).map((cause) => describeError(cause, levelsLeft)));
   return [...reasons].filter((reason) => reason !== '');
+}
+
+/** An AggregateError has several causes, any other error has at most one. */
+function causesOf(error: Error): readonly unknown[] {
+  if (error instanceof AggregateError) return error.errors;
+  const { cause } = error;
+  return cause === undefined || cause === null ? [] : [cause];
 }
 
 function joinReasons(reasons: readonly string[]): string {

@@ -104,7 +104,7 @@ export class PathWatch {
         watcher.on('error', () => this.#onWatchEnded(watcher));
         this.#watched = { ...directory, watcher };
       } catch {
-        // Permission, a free watch or the directory is missing. The slow poll tries again.
+        // We lack permission, no watch is free, or the directory has gone. The slow poll tries again.
         return;
       }
     }

@@ -3,11 +3,11 @@
 import type { IncomingMessage } from 'node:http';
 import { failed, type Result, success } from '../protocol/actor/result.js';
 
-/** The whole body. Rejects if the connection fails. */
+/** The whole body. Rejects if the connection fails, also if this cuts the body off. */
 export async function bodyWithin(
   response: IncomingMessage,
   maxBytes: number,
-): Promise<Result<Buffer, 'too large' | 'cut off'>> {
+): Promise<Result<Buffer, 'too large'>> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
@@ -15,5 +15,5 @@ export async function bodyWithin(
     if (size > maxBytes) return failed('too large');
     chunks.push(chunk);
   }
-  return response.complete ? success(Buffer.concat(chunks)) : failed('cut off');
+  return success(Buffer.concat(chunks));
 }

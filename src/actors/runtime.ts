@@ -145,8 +145,9 @@ class BatchPublisher implements BackendLink {
 
   add(item: PostedItem): void {
     this.#items.push(item);
+    const isFirstOfBatch = this.#items.length === 1;
     if (this.#items.length >= BATCH_ITEMS_MAX) this.flush();
-    else if (this.#items.length === 1) Promise.resolve().then(this.#flushAfterAnswers);
+    else if (isFirstOfBatch) Promise.resolve().then(this.#flushAfterAnswers);
   }
 
   /**

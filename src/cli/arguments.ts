@@ -58,6 +58,7 @@ export function readOptions<O extends OptionTable>(
   try {
     return success(parseArgs({ args: [...args], options, tokens: true }));
   } catch (error) {
+    // `parseArgs` throws a TypeError if the arguments are wrong.
     if (error instanceof TypeError) return failed(errorText(error));
     throw error;
   }

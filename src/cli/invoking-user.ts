@@ -23,7 +23,7 @@ export interface Caller {
 /** The longest wait for the user database, which may be on the network. */
 const DATABASE_MS = 5_000;
 
-/** The variables in which sudo, run0 and pkexec name the user who has become root. */
+/** sudo and run0 name the user who has become root in the first variable, pkexec in the second. */
 const INVOKER_VARIABLES = ['SUDO_UID', 'PKEXEC_UID'] as const;
 
 /**

@@ -1,13 +1,13 @@
-// Runs in place of the program on a Node that is too old to read its bundles. The build translates this file
-// for any Node, so it imports no module of Node. main.js loads the result (packaging/build.mjs).
+// Runs in place of the program if Node is too old to read the program's bundles. The build translates this
+// file for any Node, so it imports no module of Node. main.js loads the result (packaging/build.mjs).
 
 import { VERSION } from '../version.js';
 import { HELP } from './help.js';
 
-/** The versions of Node that have a binary, inserted by packaging/build.mjs. */
+/** The versions of Node for which the HTTP server has a binary. packaging/build.mjs inserts them. */
 declare const SUPPORTED_NODES: string;
 
-/** main.ts has the same exit status for a Node without a binary. */
+/** main.ts has the same exit status for a Node for which there is no binary. */
 const EXIT_CANNOT_RUN_HERE = 126;
 
 const words = process.argv.slice(2);

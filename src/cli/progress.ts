@@ -53,6 +53,7 @@ export type ProgressRequest =
  */
 function defaultSocket(caller: Caller): string {
   const invoker = invokingUser(caller);
+  // The invoking user's directory does not follow from `caller.env`, which has root's variables.
   const directory =
     invoker === undefined ? runtimeDirectory(caller.env, caller.uid) : runtimeDirectory({}, invoker);
   return `${directory}/tonearm/upgrade.sock`;
@@ -83,7 +84,7 @@ export function parseProgress(args: readonly string[], caller: Caller): Progress
     return wrong(word === '' ? 'begin, step or end is missing' : `unknown command ${JSON.stringify(word)}`);
   const options = parseOptions(optionArgs, { ...verb.options, socket: VALUE });
   if (!options.ok) return wrong(options.error);
-  const line = word === 'end' ? endLine(options.value) : progressLine(verb, options.value);
+  const line = word === 'end' ? endLine(options.value) : beginOrStepLine(verb, options.value);
   if (!line.ok) return wrong(line.error);
   const { socket = defaultSocket(caller) } = options.value;
   if (socket === '') return wrong('--socket needs a value');
@@ -111,7 +112,7 @@ function endLine(options: ParsedOptions): Result<object, string> {
     : success({ event: 'end', success: isSuccess });
 }
 
-function progressLine(
+function beginOrStepLine(
   { event, options }: (typeof VERBS)[string],
   parsed: ParsedOptions,
 ): Result<object, string> {
@@ -166,7 +167,8 @@ function attempt(line: string, socket: string, withinMs: number): Promise<Writte
     const timer = setTimeout(() => fail(new Error('tonearm did not read the line in time')), withinMs);
     const connection = connect({ path: socket });
     connection.once('error', fail);
-    // The daemon closes its end when it has read ours completely.
+    // The daemon closes its end when it has read ours completely. Node reports this only if the socket is
+    // read (`resume`).
     connection.once('close', () => end(success(undefined)));
     connection.resume();
     connection.end(`${line}\n`);

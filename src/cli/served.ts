@@ -44,7 +44,8 @@ export function servedSentences(
   // A link-local address does not count, because people cannot open it: URLs cannot contain its zone.
   const served = present.map(({ address }) => address).filter((address) => !isLinkLocal(address));
   const reachable = reachableAt(served, interfaces);
-  const urls = [...new Set(reachable.map(({ interfaceName }) => interfaceName))].map((name) => {
+  const interfaceNames = new Set(reachable.map(({ interfaceName }) => interfaceName));
+  const urls = [...interfaceNames].map((name) => {
     // One address of each interface is enough. The first one is its best.
     const best = reachable.find((own) => own.interfaceName === name);
     return `${urlOf(best?.info.address ?? '', port)} (${name})`;

@@ -170,7 +170,7 @@ class LiveNode implements Live {
   }
 
   #applyEvent(event: NodeEvent, hasNewId: boolean): void {
-    // `backends` gets each enabled backend by its mark. A clock may have been set since the last snapshot.
+    // A snapshot begins. Its marks fill `backends` again. A clock may have been set since the last snapshot.
     if (isMark(event) && this.#isWhole) {
       this.#store.set({ backends: new Map() });
       this.#clock.forget();

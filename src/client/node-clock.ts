@@ -15,7 +15,7 @@ export class NodeClock {
    */
   #aheadMs = Number.POSITIVE_INFINITY;
 
-  /** Milliseconds since the epoch; by this device's clock before the first event. */
+  /** Milliseconds since the epoch. Before the first event, this is the time of this device's clock. */
   now(): number {
     return Date.now() - (Number.isFinite(this.#aheadMs) ? this.#aheadMs : 0);
   }
@@ -23,8 +23,8 @@ export class NodeClock {
   /** `sentAtMs`: when the node sent the event, by its own clock. */
   noteEvent(sentAtMs: number): void {
     const aheadMs = Date.now() - sentAtMs;
-    const wasSet = this.hasCaughtUp && aheadMs > this.#aheadMs + CLOCK_SET_MS;
-    if (wasSet || aheadMs < this.#aheadMs) this.#aheadMs = aheadMs;
+    const wasClockSet = this.hasCaughtUp && aheadMs > this.#aheadMs + CLOCK_SET_MS;
+    if (wasClockSet || aheadMs < this.#aheadMs) this.#aheadMs = aheadMs;
   }
 
   forget(): void {

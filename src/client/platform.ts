@@ -1,5 +1,5 @@
 // The types of browsers and Node that the client's declarations need. A project that has neither the types of
-// the DOM nor those of Node compiles, too: each type is a simpler one there. Types only.
+// the DOM nor those of Node compiles, too. In such a project each type is a simpler one. Types only.
 
 interface SignalLike {
   readonly aborted: boolean;

@@ -59,8 +59,8 @@ export interface NodeState {
   /** The adapter and its known devices. While the backend is not up, this is the last known value. */
   readonly bluetooth: records.BluetoothRecord | undefined;
   /**
-   * By address. The present or the last scan has found these devices, or has seen them change. Known devices
-   * can be among them.
+   * By address. These devices were found, or changed, during the present or the last scan. Known devices can
+   * be among them.
    */
   readonly discovered: ReadonlyMap<string, records.DeviceRecord>;
   /**
@@ -293,8 +293,9 @@ function withPositions(players: NodeState['players'], positions: readonly record
 }
 
 /**
- * Drops an older `checked_at` or `extra` that the event lacks, because this value is outdated. The node's
- * status has no such member now, or its `extra` is too long for the event (docs/events.md, "Long lines").
+ * Takes `checked_at` and `extra` only from the event. If the event lacks one of them, the older value is
+ * outdated: the node's status has no such member now, or its `extra` is too long for the event
+ * (docs/events.md, "Long lines").
  */
 function upgradeWithStatus(
   upgrade: NodeState['upgrade'],

@@ -157,7 +157,7 @@ export class ReconnectingStream {
       // The parser yields no event without data, but the id of such an event counts, too.
       this.#lastEventId = parser.lastEventId;
     } catch (error) {
-      // With the id of the event before, the node would send this event again.
+      // With the id of the event before, the node would send it again, and `onEvent` would throw again.
       this.#lastEventId = '';
       throw error;
     }

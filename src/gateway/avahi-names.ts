@@ -57,7 +57,7 @@ export class AvahiNames {
   }
 
   /**
-   * Asks Avahi for all names. It uses Avahi's socket for lines of text, because this socket needs no bus.
+   * Asks Avahi for all names, over its socket for lines of text, because this socket needs no bus.
    * Concurrent calls share one answer. Never rejects.
    */
   ask(): Promise<void> {

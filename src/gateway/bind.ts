@@ -44,19 +44,18 @@ export function resolveBind(bind: readonly string[], interfaces: InterfaceAddres
   const notes: string[] = [];
   for (const bindEntry of bind) {
     // An entry without a dot or a colon is an interface. It is not passed to `isIP`, because the first call
-    // makes Node compile its IPv6 expression, which takes 4 ms of CPU. `canChange` avoids this call for the
-    // default `lo`, too.
+    // makes Node compile its regular expression for IPv6, which takes 4 ms of CPU. `canChange` avoids this
+    // call for the default `lo`, too.
     const isAddress = /[.:]/.test(bindEntry) && isIP(bindEntry) !== 0;
     const found = isAddress
       ? presentAddresses(canonicalAddress(bindEntry), interfaces)
       : addressesOfInterface(bindEntry, interfaces);
     // Clients cannot write the zone of a link-local address into a URL. Such an address is used only if
     // `bind` itself has it.
-    const usable = found.filter((address) => isAddress || !isLinkLocal(address));
-    if (usable.length === 0) missing.add(bindEntry);
+    const isUsable = (address: string): boolean => isAddress || !isLinkLocal(address);
+    if (!found.some(isUsable)) missing.add(bindEntry);
     for (const address of found) {
-      if (!usable.includes(address))
-        notes.push(`bind: ${bindEntry}: the link-local address ${address} is left out`);
+      if (!isUsable(address)) notes.push(`bind: ${bindEntry}: the link-local address ${address} is left out`);
       else if (!present.has(address)) present.set(address, { address, bindEntry });
     }
   }
@@ -149,7 +148,8 @@ function presentAddresses(address: string, interfaces: InterfaceAddresses): read
   if (isAlwaysThere(address)) return [address];
   const [bare = '', zone] = address.split('%');
   const names = new Set(Object.keys(interfaces).map(withoutLabel));
-  const holders = [...names].filter((name) => addressesOfInterface(name, interfaces).includes(bare));
-  if (!isLinkLocal(address)) return holders.length === 0 ? [] : [address];
-  return holders.filter((name) => zone === undefined || name === zone).map((name) => `${bare}%${name}`);
+  const namesWithAddress = [...names].filter((name) => addressesOfInterface(name, interfaces).includes(bare));
+  if (!isLinkLocal(address)) return namesWithAddress.length === 0 ? [] : [address];
+  const usedZones = namesWithAddress.filter((name) => zone === undefined || name === zone);
+  return usedZones.map((usedZone) => `${bare}%${usedZone}`);
 }

@@ -27,7 +27,7 @@ export function bodyFault(name: BodyName, json: unknown): string | undefined {
   return Check(schema, json) ? undefined : explain(schema, json);
 }
 
-/** Typebox's own errors are not used, because it lists those of every branch of a union. */
+/** Typebox's own errors are not used, because for a union they are the errors of all its branches. */
 function explain(schema: PlainSchema, json: unknown): string {
   const variants = schema.anyOf ?? [schema];
   const allowedFields: Record<string, PlainSchema> = Object.assign(
@@ -61,10 +61,10 @@ function expectation(schema: PlainSchema): string {
   if (pattern !== undefined) return `a ${type} that matches ${pattern}`;
   const number = type === 'integer' ? 'an integer' : 'a number';
   if (minimum !== undefined && maximum !== undefined) return `${number} between ${minimum} and ${maximum}`;
-  // An integer of `BODIES` (schemas.ts) with only one bound has the minimum 0. A text without a pattern has
-  // at least one character.
+  // An integer of `BODIES` (schemas.ts) with only one bound has the minimum 0.
   if (type === 'integer') return 'a non-negative integer';
   if (type === 'boolean') return 'true or false';
+  // A text of `BODIES` without a pattern has at least one character.
   const length = maxLength === undefined ? '' : ` of at most ${maxLength} characters`;
   return `a non-empty ${type}${length}`;
 }

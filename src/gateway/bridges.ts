@@ -33,7 +33,7 @@ interface Feed {
 }
 
 interface UnsentEntries {
-  /** True if `entries` has all records except those with `keeps` (protocol/actor/collections.ts). */
+  /** True if `entries` has all records that a snapshot has. */
   readonly isWhole: boolean;
   readonly entries: readonly JournalEntry[];
 }
@@ -93,9 +93,10 @@ export class BridgeFeeds {
   #sendUnread(subscriber: Subscriber, feed: Feed): void {
     const { sentUpTo } = feed;
     const journal = this.#journal;
-    const isNeeded = (name: Collection): boolean => !UNWANTED[subscriber](name);
     const unread = sentUpTo === undefined ? [] : [...journal.entriesAfter(sentUpTo)];
-    const isWhole = sentUpTo === undefined || !journal.isCompleteAfter(sentUpTo, isNeeded);
+    const isWhole =
+      sentUpTo === undefined ||
+      !journal.isCompleteAfter(sentUpTo, (collection) => isNeeded(subscriber, collection));
     const unreadActions = unread.filter(({ kind }) => kind === 'action');
     const entries = isWhole ? unreadActions.concat(this.#allRecords()) : unread;
     this.#send(subscriber, feed, { isWhole, entries });
@@ -109,7 +110,7 @@ export class BridgeFeeds {
 
   #send(subscriber: Subscriber, feed: Feed, { isWhole, entries }: UnsentEntries): void {
     feed.sentUpTo = this.#journal.newestSequence;
-    const relevant = entries.filter(({ collection }) => !UNWANTED[subscriber](collection));
+    const relevant = entries.filter(({ collection }) => isNeeded(subscriber, collection));
     const changes = relevant.map(
       ({ kind, collection, key, json }): Change =>
         kind === 'removal' ? { kind: 'drop', collection, key } : { kind: 'put', collection, key, json },
@@ -118,6 +119,10 @@ export class BridgeFeeds {
     feed.isReady = false;
     feed.send({ isWhole, changes });
   }
+}
+
+function isNeeded(subscriber: Subscriber, collection: Collection): boolean {
+  return !UNWANTED[subscriber](collection);
 }
 
 function subscriberOf(child: ChildName): Subscriber | undefined {
@@ -140,7 +145,8 @@ export async function carryOutRequest(request: BridgeRequest, parts: GatewayPart
   try {
     return bridgeReply(await replyTo(request, parts));
   } catch (error) {
-    const reason = error instanceof Error ? (error.stack ?? errorText(error)) : errorText(error);
+    const stack = error instanceof Error ? error.stack : undefined;
+    const reason = stack ?? errorText(error);
     const facts = { operation: request.operation ?? '', reason };
     parts.log('error', 'a request failed inside the gateway', facts);
     return bridgeReply(problemReply(problemOfError(error)));

@@ -55,7 +55,7 @@ export function connectionLimits(configuredStreams: number, descriptorsMax: numb
     connections,
     spare: Math.min(SPARE_CONNECTIONS, Math.max(0, descriptorsMax - OTHER_DESCRIPTORS - connections)),
     reservedPerSide: Math.floor(connections / RESERVED_ONE_IN),
-    // One peer must not be able to take all streams, unless there are at most `PER_PEER_MIN`.
+    // With this bound, one peer cannot take all streams, unless there are only `PER_PEER_MIN` or fewer.
     perPeer: Math.max(PER_PEER_MIN, Math.floor(streams / 2)),
     streams,
   };

@@ -1,5 +1,5 @@
-// Serves the covers of players. The backend is asked at each request, and decides what may be served. The
-// newest covers of players are cached, within a bound.
+// Serves the covers of players. At each request the backend decides what may be served. Each player's newest
+// cover is cached, as far as the bound allows.
 
 import type { CoverAnswer, PlayersCommand } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';

@@ -116,6 +116,7 @@ export class Documents {
     resource: Resource,
     { backend, collections, join }: ResourceSpec,
   ): CachedResponse | undefined {
+    // The backend is up, so `#upSince` has it. The default is only for the type.
     let newest = this.#upSince.get(backend) ?? { changeNumber: 0, changedAt: this.#clock.date() };
     for (const collection of collections) {
       const change = this.#journal.lastChange(collection);

@@ -1,5 +1,5 @@
 // One request and its response. Besides server.ts, only this file and response-stream.ts use the objects of
-// uWebSockets.js. So only these files must follow the package's rules. Its docs/index.d.ts has these rules:
+// uWebSockets.js. So only these files must follow the package's rules. Its index.d.ts has these rules:
 // - A request is invalid when its handler has returned.
 // - A response must not be used after an abort.
 // - Writes outside the handler must be corked.
@@ -22,8 +22,8 @@ const DISCARD_LIMIT_BYTES = 1024 * 1024;
 const BODY_DEADLINE_MS = 10_000;
 /**
  * `end` would keep a copy of a larger body, such as a cover, for each slow reader. So `tryEnd` sends such a
- * body in the parts that the kernel accepts. `end` still sends it within the handler, and if the reply closes
- * the connection.
+ * body in the parts that the kernel accepts. Two replies are sent by `end` all the same: one within the
+ * handler, and one that closes the connection.
  */
 const COPIED_MAX_BYTES = 256 * 1024;
 
@@ -247,8 +247,8 @@ export class Exchange {
       else this.#response.end(body, closesConnection);
       return;
     }
-    // `end` would send a body also in reply to HEAD. An argument of `endWithoutBody` would leave the response
-    // pending, and a pending response ends the process.
+    // `end` would send a body also in reply to HEAD. Arguments of `endWithoutBody` could make these headers,
+    // but would leave the response pending, and a pending response ends the process.
     if (closesConnection) this.#response.writeHeader('Connection', 'close');
     if (body !== undefined) this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
     this.#response.endWithoutBody();

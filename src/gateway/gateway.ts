@@ -66,7 +66,7 @@ export class Gateway {
   readonly #intake: Intake;
   readonly #identity: HostIdentity;
   readonly #requests = new RequestCounts();
-  readonly #startedAt: number;
+  readonly #startedMonotonicMs: number;
   readonly #replies: OperationReplies;
   readonly #handler: RequestHandler;
   readonly #server: HttpServer;
@@ -77,7 +77,7 @@ export class Gateway {
     const { settings, backends, clock, log } = options;
     this.#options = options;
     this.#settings = settings;
-    this.#startedAt = clock.monotonic();
+    this.#startedMonotonicMs = clock.monotonic();
     const startText = Math.floor(clock.date()).toString(36);
     const randomText = Math.floor(clock.random() * 36 ** 6).toString(36);
     this.#bootId = startText + randomText;
@@ -229,7 +229,7 @@ export class Gateway {
   async #metrics(): Promise<string> {
     const { metricsText } = await import('./metrics.js');
     const { version, clock, backends } = this.#options;
-    const uptimeSeconds = (clock.monotonic() - this.#startedAt) / 1000;
+    const uptimeSeconds = (clock.monotonic() - this.#startedMonotonicMs) / 1000;
     return metricsText({
       version,
       startedAt: clock.date() / 1000 - uptimeSeconds,

@@ -169,9 +169,9 @@ export class RequestHandler implements ExchangeHandler {
   }
 
   #serveTrusted(exchange: Exchange, standing: OriginStanding): Handled {
-    const refusedChange = controlProblem(this.#configured.control, exchange);
-    const mayChange = refusedChange === undefined;
-    if (!mayChange && exchange.method === 'POST') return refuse(exchange, refusedChange);
+    const changeProblem = controlProblem(this.#configured.control, exchange);
+    if (changeProblem !== undefined && exchange.method === 'POST') return refuse(exchange, changeProblem);
+    const mayChange = changeProblem === undefined;
     const match = this.#configured.router.match(exchange.path);
     if (!match.ok) return refuse(exchange, match.error);
     // HEAD uses the GET route; the exchange leaves out the body.
@@ -183,7 +183,8 @@ export class RequestHandler implements ExchangeHandler {
   }
 
   onFault(exchange: Exchange, error: unknown): void {
-    const reason = error instanceof Error ? (error.stack ?? errorText(error)) : errorText(error);
+    const stack = error instanceof Error ? error.stack : undefined;
+    const reason = stack ?? errorText(error);
     this.#parts.log('error', 'a request failed inside the gateway', { path: exchange.path, reason });
     try {
       refuse(exchange, problemOfError(error));

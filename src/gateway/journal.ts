@@ -270,9 +270,10 @@ export class Journal {
   }
 
   /**
-   * Deletes the earlier removal of the same record. Two records are the same if key and text are equal: a
-   * sound server that restarts reuses its ids for records with other names, and clients know records by their
-   * names (docs/http-api.md, "Names of clients"). A player's key is its name, so its text is not compared.
+   * Deletes the earlier removal of the same record. Two records are the same if key and text are equal. The
+   * key alone is not enough, because a sound server that restarts reuses its ids for records with other
+   * names, and clients know records by their names (docs/http-api.md, "Names of clients"). A player's key is
+   * its name, so its text is not compared.
    */
   #deleteEarlierRemoval({ collection, key, json }: Omit<EntryContent, 'changedAt'>): void {
     const isPlayer = COLLECTION_SPECS[collection].shape === 'player';

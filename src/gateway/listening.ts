@@ -79,7 +79,7 @@ export class ListeningSockets {
     return first?.port ?? this.#options.port;
   }
 
-  /** `host:port` at which a client, given by its IP address, can reach this service. */
+  /** `host:port` at which a client with this IP address can reach this service. */
   hostAndPortFor(client: string): string {
     const host = hostForClient(client, this.state.listening, this.#interfacesBestFirst());
     return `${host}:${this.port}`;

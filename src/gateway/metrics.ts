@@ -50,18 +50,18 @@ function processMetrics({ version, startedAt, uptimeSeconds }: MetricsFacts): re
     help: 'The versions of tonearm and of Node.',
     samples: [{ labels: { version, node: process.versions.node }, value: 1 }],
   };
-  const facts = processFacts();
-  const systemIndependent = [
+  const kernelFacts = processFacts();
+  const knownWithoutKernel = [
     build,
     gauge('process_start_time_seconds', 'When the service was started, since the epoch.', [[{}, startedAt]]),
     gauge('tonearm_uptime_seconds', 'How long the service has run.', [[{}, uptimeSeconds]]),
   ];
-  if (facts === undefined) return systemIndependent;
+  if (kernelFacts === undefined) return knownWithoutKernel;
   return [
-    ...systemIndependent,
-    counter('process_cpu_seconds', 'Processor time of all threads.', [[{}, facts.cpuSeconds]]),
-    gauge('process_resident_memory_bytes', 'Memory of the process.', [[{}, facts.residentBytes]]),
-    gauge('process_open_fds', 'Open files and sockets.', [[{}, facts.openFiles]]),
+    ...knownWithoutKernel,
+    counter('process_cpu_seconds', 'Processor time of all threads.', [[{}, kernelFacts.cpuSeconds]]),
+    gauge('process_resident_memory_bytes', 'Memory of the process.', [[{}, kernelFacts.residentBytes]]),
+    gauge('process_open_fds', 'Open files and sockets.', [[{}, kernelFacts.openFiles]]),
   ];
 }
 

@@ -7,6 +7,8 @@ import { extname } from 'node:path';
  * The colours of two icons are equal or at least this many degrees apart, because eyes see no smaller step.
  */
 const STEP_DEGREES = 30;
+/** A prime. It keeps the hash so small that the next step is exact. */
+const HASH_PRIME = 1_000_003;
 const NAME_PLACEHOLDER = '{name}';
 
 /** How a file is made for a node of this name, by the ending of the file. */
@@ -26,7 +28,7 @@ export function fileForNode(fileName: string, file: Buffer, nodeName: string): B
 
 function hueDegreesFor(name: string): number {
   let hash = 0;
-  for (const letter of name) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 1_000_003;
+  for (const letter of name) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % HASH_PRIME;
   return (hash * STEP_DEGREES) % 360;
 }
 
@@ -38,18 +40,18 @@ type Recolour = (red: number, green: number, blue: number) => readonly number[];
 
 /**
  * Parts of a colour are 0..255. The vector (red, green, blue) is rotated around the axis (1, 1, 1), so a
- * grey stays as it is. Each new part is a weighted sum of three old parts: the same part, the next one and
- * the last one. Red follows blue: for green, the next part is blue, and the last one is red. The three
- * weights are the same for every new part.
+ * grey stays as it is. The parts are in a circle: red, green, blue, and red again. Each new part is the sum
+ * of three old parts: its own, the next one, and the one after that. The weights of these three are the same
+ * for every new part.
  */
 function rotation(degrees: number): Recolour {
   const radians = (degrees * Math.PI) / 180;
   const third = (1 - Math.cos(radians)) / 3;
   const ownWeight = Math.cos(radians) + third;
   const nextWeight = third - Math.sin(radians) / Math.sqrt(3);
-  const lastWeight = third + Math.sin(radians) / Math.sqrt(3);
-  const rotatedPart = (own: number, next: number, last: number): number => {
-    const rotated = own * ownWeight + next * nextWeight + last * lastWeight;
+  const afterNextWeight = third + Math.sin(radians) / Math.sqrt(3);
+  const rotatedPart = (own: number, next: number, afterNext: number): number => {
+    const rotated = own * ownWeight + next * nextWeight + afterNext * afterNextWeight;
     return Math.min(255, Math.max(0, Math.round(rotated)));
   };
   return (red, green, blue) => [
@@ -62,9 +64,11 @@ function rotation(degrees: number): Recolour {
 /** The colours in the text are `#rrggbb`. */
 function recolouredText(text: string, degrees: number): string {
   const recolour = rotation(degrees);
-  return text.replace(/#([\da-f]{2})([\da-f]{2})([\da-f]{2})\b/g, (_all, ...hex: string[]) => {
-    const [red = 0, green = 0, blue = 0] = hex.slice(0, 3).map((part) => Number.parseInt(part, 16));
-    return `#${Buffer.from(recolour(red, green, blue)).toString('hex')}`;
+  const partIn = (hex: string): number => Number.parseInt(hex, 16);
+  const pattern = /#([\da-f]{2})([\da-f]{2})([\da-f]{2})\b/g;
+  return text.replace(pattern, (_all, red: string, green: string, blue: string) => {
+    const parts = recolour(partIn(red), partIn(green), partIn(blue));
+    return `#${Buffer.from(parts).toString('hex')}`;
   });
 }
 

@@ -23,7 +23,7 @@ export interface NodeInfo {
 export function readNodeInfo(): NodeInfo {
   // The files are in the order of os-release(5). The first one that has a name counts.
   const names = ['/etc/os-release', '/usr/lib/os-release'].map((file) => prettyName(textIfThere(file)));
-  // uWebSockets.js has binaries for few architectures. Only `x64` of these has another name in Go.
+  // uWebSockets.js has binaries for some architectures. Only `x64` of these has another name in Go.
   const goArchitecture = arch() === 'x64' ? 'amd64' : arch();
   return {
     get hostname() {

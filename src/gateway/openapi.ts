@@ -166,7 +166,9 @@ function successesOf(route: Route): JsonObject {
       const file = { 200: { description: 'A file', content: FILE_CONTENT }, 304: UNCHANGED };
       const redirect = { 308: { description: 'Redirect to the page' } };
       if (route.part === 'redirect') return redirect;
-      return route.part === 'file' ? file : { ...file, ...redirect };
+      if (route.part === 'file') return file;
+      // The document is at `/ui`, and `/ui/` redirects to it.
+      return { ...file, ...redirect };
     }
     case 'health':
       return { 200: jsonResponse(route.schema) };

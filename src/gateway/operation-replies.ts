@@ -192,7 +192,8 @@ function logLines(query: string): number | undefined {
   if (values.length === 0) return LOG_LINES.byDefault;
   const [value = ''] = values;
   const isOneNumber = values.length === 1 && /^\d{1,3}$/.test(value);
-  const lines = isOneNumber ? Number(value) : 0;
+  if (!isOneNumber) return undefined;
+  const lines = Number(value);
   return lines >= LOG_LINES.minimum && lines <= LOG_LINES.maximum ? lines : undefined;
 }
 

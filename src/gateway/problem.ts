@@ -64,8 +64,7 @@ export function problemOfError(error: unknown): Problem {
 }
 
 /** `headers` are added to the document's own, for instance `Allow`. */
-export function problemReply(found: Problem, headers: HttpReply['headers'] = []): HttpReply {
-  const { fault, detail } = found;
+export function problemReply({ fault, detail }: Problem, headers: HttpReply['headers'] = []): HttpReply {
   const { status, title } = PROBLEMS[fault];
   const documentHeaders: [string, string][] = [['Content-Type', 'application/problem+json']];
   if (status === 503) documentHeaders.push(['Retry-After', String(RETRY_AFTER_S)]);

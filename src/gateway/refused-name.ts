@@ -10,7 +10,7 @@ import { parseHost } from './trust.js';
 export function refusedNameReply(
   nameProblem: Problem,
   request: Pick<Exchange, 'header' | 'path' | 'peer'>,
-  hostAndPortFor: (client: string) => string,
+  hostAndPortFor: (peerAddress: string) => string,
 ): HttpReply {
   if (!prefersHtml(request.header('accept'))) return problemReply(nameProblem);
   const { status, title } = PROBLEMS[nameProblem.fault];

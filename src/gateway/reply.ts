@@ -100,6 +100,7 @@ export function replyFor(cached: CachedResponse, ifNoneMatch: string): HttpReply
   return ifNoneMatch !== '' && isMatch(ifNoneMatch, cached.etag) ? cached.unchanged : cached.whole;
 }
 
+/** The sound server's cookie as a file to save. It is no HTTP cookie. */
 export function cookieReply(bytes: Uint8Array): HttpReply {
   const type: HeaderPair = ['Content-Type', 'application/octet-stream'];
   const name: HeaderPair = ['Content-Disposition', 'attachment; filename="cookie"'];

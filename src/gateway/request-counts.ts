@@ -9,6 +9,7 @@ export interface OperationCounts {
   readonly statuses: Map<number, number>;
   /**
    * `buckets[i]` counts requests that took at most `BUCKET_BOUNDS_S[i]`, but longer than the bound before.
+   * No bucket counts a request that took longer than the last bound.
    */
   readonly buckets: number[];
   count: number;
@@ -25,8 +26,8 @@ export class RequestCounts {
     const seconds = tookMs / 1000;
     counts.count += 1;
     counts.sumS += seconds;
-    const index = BUCKET_BOUNDS_S.findIndex((bound) => seconds <= bound);
-    if (index >= 0) counts.buckets[index] = (counts.buckets[index] ?? 0) + 1;
+    const bucket = BUCKET_BOUNDS_S.findIndex((bound) => seconds <= bound);
+    if (bucket >= 0) counts.buckets[bucket] = (counts.buckets[bucket] ?? 0) + 1;
   }
 
   countsByOperation(): ReadonlyMap<string, OperationCounts> {

@@ -1,5 +1,5 @@
-// Writes the texts of an event stream to uWebSockets.js' response. It calls the stream when the connection
-// can take more, or is lost. The rules of exchange.ts hold here, too.
+// Writes the texts of an event stream to uWebSockets.js' response. Calls the stream when the connection can
+// take more, or is lost. The rules at the top of exchange.ts hold here, too.
 
 import type { OpenStream, TextSink } from './events/stream.js';
 
@@ -9,15 +9,15 @@ import type { OpenStream, TextSink } from './events/stream.js';
  * - After each text, because the end of a chunk is sent only with the next chunk. Clients that read whole
  *   chunks, such as Python's urllib3 and requests, would get every event one event late.
  * - When the connection is writable again, because a buffer may still have bytes that the kernel did not
- *   accept. This is possible even if no write was refused. Only another write sends these bytes, and its
- *   result says whether the buffer is empty.
+ *   accept. This is possible even if all writes returned true. Only another write sends these bytes, and
+ *   its result says whether the buffer is empty.
  */
 const COMMENT = ':\n';
 
 /** A response of uWebSockets.js has these methods. */
 interface StreamedResponse {
   cork(write: () => void): unknown;
-  /** False if the kernel did not take everything that was written so far. */
+  /** False if the kernel did not take everything. True does not prove that it did (`COMMENT`). */
   write(text: string): boolean;
   end(): unknown;
   onWritable(handler: () => boolean): unknown;
@@ -46,7 +46,7 @@ export class ResponseStream implements TextSink {
     this.#exchange = exchange;
   }
 
-  /** True if the kernel took the whole of the last write, or nothing was written yet. */
+  /** The result of the last write; true before the first one. */
   get isWriteComplete(): boolean {
     return this.#isWriteComplete;
   }

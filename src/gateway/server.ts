@@ -172,20 +172,25 @@ class SurplusCloser {
     this.#isClosingOne = true;
     surplus.close();
     this.#isClosingOne = false;
-    const now = this.#clock.monotonic();
-    if (now - this.#loggedAt < LOG_PAUSE_MS) return true;
-    this.#loggedAt = now;
-    this.#onFull(surplus.peer);
+    this.#reportFull(surplus.peer);
     return true;
+  }
+
+  #reportFull(peer: string): void {
+    const now = this.#clock.monotonic();
+    if (now - this.#loggedAt < LOG_PAUSE_MS) return;
+    this.#loggedAt = now;
+    this.#onFull(peer);
   }
 }
 
 /**
- * Finds out whether the connection has sent a request, because uWebSockets.js does not say on which
- * connection a request comes. A data handler that is set when the connection opens is called right after the
- * handler of its first request. If the first request is a `POST`, its exchange replaces the data handler.
- * The connection then counts as silent for its whole life. If there are too many connections, it is among
- * the first to be closed.
+ * Finds out whether the connection has sent a request. uWebSockets.js does not say on which connection a
+ * request comes. So a data handler is set when the connection opens. uWebSockets.js calls it right after the
+ * handler of the connection's first request.
+ *
+ * If the first request is a `POST`, its exchange replaces the data handler. The connection then counts as
+ * silent for its whole life. If there are too many connections, it is among the first to be closed.
  */
 class HttpConnection implements BoundedConnection {
   readonly peer: string;

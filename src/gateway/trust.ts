@@ -40,8 +40,8 @@ const HTTP_PORT = 80;
 const HTTPS_PORT = 443;
 /**
  * Routers and mDNS name the node below these suffixes (docs/http-api.md, "Host and Origin"). No public name
- * server serves these suffixes, except `fritz.box`: it is the router maker's own domain, where nobody else
- * can make a name.
+ * server serves these suffixes, except `fritz.box`. The maker of the routers owns this domain, and nobody
+ * else can make a name in it.
  */
 const HOME_SUFFIXES = ['local', 'lan', 'home', 'home.arpa', 'internal', 'localdomain', 'fritz.box'] as const;
 
@@ -132,6 +132,7 @@ export function originProblem(
 ): Problem | undefined {
   if (method === 'GET' || method === 'HEAD') return undefined;
   if (standing === 'foreign') return foreignOrigin(origin);
+  // OPTIONS has no effect, and browsers send it before a request with a JSON body.
   if (method === 'OPTIONS' || standing === 'allowed') return undefined;
   // `isSameOrigin` does not compare schemes, because `Host` has none. Behind a proxy that adds https, the
   // http page of the same host thus has the standing `same`. Browsers call this page `cross-site`.

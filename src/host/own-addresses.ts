@@ -82,12 +82,12 @@ export function bestFirst(interfaces: InterfaceAddresses): InterfaceAddresses {
 
 export function rankedBy(
   interfaces: InterfaceAddresses,
-  { onDefaultRoutes: routed, isPhysical }: Ranking,
+  { onDefaultRoutes, isPhysical }: Ranking,
 ): InterfaceAddresses {
   const rankOf = (interfaceName: string): number => {
-    const position = routed.indexOf(interfaceName);
+    const position = onDefaultRoutes.indexOf(interfaceName);
     if (position >= 0) return position;
-    return isPhysical(interfaceName) ? routed.length : routed.length + 1;
+    return isPhysical(interfaceName) ? onDefaultRoutes.length : onDefaultRoutes.length + 1;
   };
   const ranked = Object.entries(interfaces).map(([name, infos]) => ({
     name,
@@ -146,6 +146,7 @@ export function defaultRoutes6(table: string): readonly string[] {
       interfaceName = '',
     ] = line.trim().split(/\s+/);
     const isDefault = /^0+$/.test(destination) && prefix === '00';
+    // This metric is hexadecimal. That of /proc/net/route is decimal.
     if (isDefault && isUsableRoute(flags))
       routes.push({ interfaceName, metric: Number.parseInt(metric, 16) });
   }

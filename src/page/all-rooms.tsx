@@ -34,8 +34,8 @@ export function AllRooms({ rooms }: { readonly rooms: readonly NamedRoom[] }) {
   /** Reports each failure with the name of its room. The returned promises never reject. */
   const reportAll = (failureTitle: string, sentToRooms: SentToRooms) =>
     sentToRooms.map(([room, sent]) => {
-      const title = translate('because', { what: room.label, reason: failureTitle });
-      return report(title, sent);
+      const titleWithRoom = translate('because', { what: room.label, reason: failureTitle });
+      return report(titleWithRoom, sent);
     });
   const pauseAll = (): Promise<unknown> => {
     const failureTitle = translate('didNotWork', { what: translate('pause') });
@@ -50,6 +50,8 @@ export function AllRooms({ rooms }: { readonly rooms: readonly NamedRoom[] }) {
     // The slider sends its next value when the first room has answered, because another room may not answer.
     return Promise.race(reportAll(failureTitle, sent));
   };
+  // A room may be louder than the slider can set.
+  const volumeOfAll = Math.min(1, loudest(changeable));
   return (
     <section class="card all-rooms" aria-labelledby="all-rooms">
       <div class="row">
@@ -69,7 +71,7 @@ export function AllRooms({ rooms }: { readonly rooms: readonly NamedRoom[] }) {
         <Slider
           class="grow"
           label={translate('volumeOfAll')}
-          value={Math.min(1, loudest(changeable))}
+          value={volumeOfAll}
           text={formatPercent}
           disabled={changeable.length === 0}
           send={setVolume}
@@ -86,7 +88,7 @@ interface MuteAllProps {
 
 /** Unmutes only the rooms that it has muted last, or all rooms if it has muted none. */
 function MuteAllRooms({ rooms, reportAll }: MuteAllProps) {
-  /** The keys of the rooms that this button has muted. */
+  /** The keys of the rooms that this button has muted last. */
   const mutedHere = useRef<readonly string[]>([]);
   const areAllMuted = rooms.length > 0 && rooms.every(({ muted }) => muted);
   const label = translate('muteAll');

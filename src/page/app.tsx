@@ -51,6 +51,7 @@ export function App({ query }: { readonly query: string }) {
       },
       async () => {
         missingParts.add(part);
+        // `loading` has failed. The notice gets the reason from it.
         await report(translate('partMissing'), loading);
         // If this page is older than the node, the node no longer has the files of this page.
         await presence.loadNewerPage();
@@ -66,6 +67,8 @@ export function App({ query }: { readonly query: string }) {
   const isNodeAway = useHasLasted(presence.status === 'lost', patienceMs);
   const isReduced = view.isWall || view.only !== undefined;
   const hasTabs = !isReduced && !view.isHouse;
+  // The house also has the controls of other nodes.
+  const isDisabled = isNodeAway && !view.isHouse;
   const hasState = state.backends.size > 0;
   const { player, touchListeners } = useLargePlayer([...state.players.values()]);
   const output = mainOutput(state, player);
@@ -90,7 +93,7 @@ export function App({ query }: { readonly query: string }) {
               onNeed={openNeed}
             />
             <main data-tab={hasTabs ? tab : undefined}>
-              <fieldset class={isReduced ? 'part' : ''} disabled={isNodeAway && !view.isHouse}>
+              <fieldset class={isReduced ? 'part' : ''} disabled={isDisabled}>
                 {hasState && view.isHouse ? <Late part={HOUSE} props={{ isAway: isNodeAway }} /> : null}
                 {hasState && view.isWall ? (
                   <Late part={WALL} props={{ state, player, output, name: nodeName }} />
@@ -138,6 +141,7 @@ function useTabs(state: NodeState) {
     chooseTab(next);
     scrollTo(0, 0);
   };
+  // This is undefined until the column is folded or opened (`Folding` in node-column.tsx).
   const [isNodeOpen, setNodeOpen] = useState<boolean>();
   const [openedNeed, setOpenedNeed] = useState<Need>();
   useEffect(() => {

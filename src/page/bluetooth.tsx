@@ -57,8 +57,8 @@ function Device({ device, adapter }: Readonly<{ device: DeviceRecord; adapter: B
   const { known_devices, powered } = adapter;
   const isKnown = known_devices?.includes(device) ?? false;
   const { isOpen, unfoldButton } = useUnfold(name);
-  const notConnected = isKnown ? 'notConnected' : 'found';
-  const state = translate(connected ? 'live' : notConnected);
+  const keyWithoutConnection = isKnown ? 'notConnected' : 'found';
+  const state = translate(connected ? 'live' : keyWithoutConnection);
   const charge = battery === undefined ? '' : translate('battery', { value: formatPercent(battery / 100) });
   return (
     <li class="card">

@@ -11,6 +11,7 @@ export interface Control<T> {
   readonly desired?: T | undefined;
   /** The value of the open request. */
   readonly sent?: T | undefined;
+  /** True while the user moves the control. Until the release, no report of the node drops `desired`. */
   readonly isGrabbed?: boolean;
 }
 

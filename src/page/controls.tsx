@@ -132,7 +132,7 @@ interface ChoiceProps {
 
 export function Choice({ label, value, options, send }: ChoiceProps) {
   const { displayed, set } = useControl(value, send, couldNotSet(label));
-  const chosen = options.find(({ value }) => value === displayed);
+  const chosen = options.find((option) => option.value === displayed);
   if (!useMayChange()) return <bdi class="clip">{chosen?.text ?? displayed}</bdi>;
   return (
     <select

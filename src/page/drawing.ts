@@ -1,5 +1,4 @@
-// Decides when the page is drawn: at most once per frame, in the task of a timer. The browser paints in
-// another task.
+// Decides when the page is drawn: by a timer, at most once per frame. `drawNow` draws it at once.
 
 import { options } from 'preact';
 

@@ -135,6 +135,7 @@ function HouseMenu({ name, isOnlyNode, isAway }: HouseProps) {
     const close = (event: MouseEvent | KeyboardEvent): void => {
       const { current } = menu;
       const { target } = event;
+      // At its summary the menu opens and closes by itself. A button in the menu leaves it open.
       const isOnButton = target instanceof Element && target.closest('.house :is(summary, button)') !== null;
       const closesMenu = event instanceof KeyboardEvent ? event.key === 'Escape' : !isOnButton;
       if (current !== null && closesMenu) current.open = false;

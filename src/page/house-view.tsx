@@ -16,8 +16,8 @@ export function HouseView({ isAway }: { readonly isAway: boolean }) {
   const { nodes } = useLive().state;
   const rooms = useNamedRooms(isAway);
   useFreshPolicy(rooms);
-  const isShutOut = rooms.some(({ status }) => status === 'shut');
-  const betterUrl = isShutOut ? urlForHouse(nodes) : undefined;
+  const isPageRefused = rooms.some(({ status }) => status === 'shut');
+  const betterUrl = isPageRefused ? urlForHouse(nodes) : undefined;
   return (
     <div class="house-view" id="now">
       <AllRooms rooms={rooms} />
@@ -60,12 +60,13 @@ const STORAGE_KEY = 'tonearm-blocked';
  */
 function useFreshPolicy(rooms: readonly NamedRoom[]): void {
   const [input] = useState(() => new InputWatch(document));
-  const blocked = rooms.filter(({ status }) => status === 'blocked').map(({ href }) => href);
-  const addresses = blocked.join(' ');
-  useTicks(CHECK_MS, addresses !== '');
+  const blocked = rooms.filter(({ status }) => status === 'blocked');
+  const blockedUrls = blocked.map(({ href }) => href).join(' ');
+  const isAnyBlocked = blockedUrls !== '';
+  useTicks(CHECK_MS, isAnyBlocked);
   useEffect(() => {
     const isInUse = input.idleMs < UNUSED_MS;
-    if (addresses !== '' && !isInUse && storeIfNew(addresses)) location.reload();
+    if (isAnyBlocked && !isInUse && storeIfNew(blockedUrls)) location.reload();
   });
 }
 

@@ -73,7 +73,9 @@ export class House {
     const rooms = [...this.#connections].map(([name, { url, path, live, status }]): Room => {
       return { key: name, href: new URL(url).origin + path, name, isOwn: false, status, live };
     });
-    const links = [...nodes.values()].filter((node) => !node.self && !this.#connections.has(node.name));
+    const unconnectedNodes = [...nodes.values()].filter(
+      (node) => !node.self && !this.#connections.has(node.name),
+    );
     return [
       {
         key: OWN_KEY,
@@ -85,7 +87,7 @@ export class House {
         live: ownLive,
       },
       ...rooms.sort(compareRoomNames),
-      ...links.flatMap(linkRoom).sort(compareRoomNames),
+      ...unconnectedNodes.flatMap(linkRoom).sort(compareRoomNames),
     ];
   }
 

@@ -66,23 +66,34 @@ interface ButtonProps {
   readonly children?: ComponentChildren;
 }
 
-export function Button({ label, icon, onClick, isPressed, isOpen, isBusy, disabled, ...more }: ButtonProps) {
-  const { isDimmed = false } = more;
+export function Button({
+  label,
+  icon,
+  onClick,
+  class: ownClass = '',
+  isPressed,
+  isOpen,
+  isBusy,
+  disabled = false,
+  isDimmed = false,
+  children,
+}: ButtonProps) {
+  const usualClass = children === undefined ? 'icon-button' : 'button';
   return (
     <button
       type="button"
-      class={`${more.children === undefined ? 'icon-button' : 'button'} ${more.class ?? ''}`}
+      class={`${usualClass} ${ownClass}`}
       aria-label={label}
       title={label}
       aria-pressed={isPressed}
       aria-expanded={isOpen}
       aria-busy={isBusy}
       aria-disabled={isDimmed || undefined}
-      disabled={disabled ?? false}
+      disabled={disabled}
       onClick={onClick}
     >
       {icon === undefined ? null : <Icon name={icon} />}
-      {more.children}
+      {children}
     </button>
   );
 }

@@ -142,6 +142,7 @@ export class Liveness {
     const isRequestRecent = now - this.#requestedAt < SILENCE_MS + latencyMs;
     if (!isSilent || isRequestRecent) return;
     this.#unansweredSince ??= now;
+    // The request may take longer than `answerMs`, because a late answer still shows the latency.
     const timeoutMs = 2 * answerMs;
     void this.#request(now, timeoutMs).then((isAnswered) => {
       const isTimedOut = performance.now() - now >= timeoutMs;

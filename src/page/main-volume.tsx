@@ -128,14 +128,15 @@ const KEPT_AFTER_TOUCH_MS = 4000;
  */
 export function useLargePlayer(players: readonly PlayerRecord[]) {
   const current = useCurrentPlayer(players);
-  const [touches, setTouches] = useState(0);
-  useLater(touches === 0 ? undefined : KEPT_AFTER_TOUCH_MS, () => setTouches(0), [touches]);
+  const [recentTouches, setRecentTouches] = useState(0);
+  const isInUse = recentTouches > 0;
+  useLater(isInUse ? KEPT_AFTER_TOUCH_MS : undefined, () => setRecentTouches(0), [recentTouches]);
   const lastName = useRef<string | undefined>(undefined);
   const lastPlayer = players.find(({ bus_name }) => bus_name === lastName.current);
-  const keptPlayer = touches > 0 ? lastPlayer : undefined;
+  const keptPlayer = isInUse ? lastPlayer : undefined;
   const player = keptPlayer ?? current;
   lastName.current = player?.bus_name;
-  const noteTouch = (): void => setTouches((count) => count + 1);
+  const noteTouch = (): void => setRecentTouches((count) => count + 1);
   return { player, touchListeners: { onPointerDown: noteTouch, onKeyDown: noteTouch } };
 }
 

@@ -37,7 +37,8 @@ class FocusKeeper {
   update(): void {
     const { activeElement, body } = document;
     const moved = this.#moved;
-    if (moved !== undefined && moved.to === activeElement && canHaveFocus(moved.from)) moved.from.focus();
+    const canReturn = moved !== undefined && moved.to === activeElement && canHaveFocus(moved.from);
+    if (canReturn) moved.from.focus();
     const [focused, ...others] = this.#remembered;
     if (focused === undefined || canHaveFocus(focused)) return;
     const isFocusElsewhere = activeElement !== body && activeElement !== focused;

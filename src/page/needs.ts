@@ -14,12 +14,14 @@ export interface Need {
 
 type NeedPlace = Pick<Need, 'tab' | 'section'>;
 
+const UPGRADE_PLACE: NeedPlace = { tab: 'node', section: 'upgrade' };
+
 const BACKEND_PLACES: Readonly<Partial<Record<ChildName, NeedPlace>>> = {
   audio: { tab: 'sound', section: 'outputs' },
   players: { tab: 'music', section: 'now' },
   bluetooth: { tab: 'sound', section: 'bluetooth' },
   systemd: { tab: 'node', section: 'services' },
-  upgrade: { tab: 'node', section: 'upgrade' },
+  upgrade: UPGRADE_PLACE,
 };
 /** The place of all other backends and bridges. */
 const OTHER_PLACE: NeedPlace = { tab: 'node', section: 'system' };
@@ -50,14 +52,10 @@ function unitNeeds({ units }: NodeState): readonly Need[] {
 
 function upgradeNeeds({ upgrade }: NodeState): readonly Need[] {
   const { upgrade_available = false, latest = '', run } = upgrade ?? {};
-  const upgradeNeed = (text: string, isBad: boolean): Need => ({
-    tab: 'node',
-    section: 'upgrade',
-    text,
-    isBad,
-  });
-  if (run?.state === 'running') return [upgradeNeed(translate('upgrading'), false)];
-  if (run?.state === 'failed') return [upgradeNeed(translate('upgradeHasFailed'), true)];
+  if (run?.state === 'running') return [{ ...UPGRADE_PLACE, text: translate('upgrading'), isBad: false }];
+  if (run?.state === 'failed')
+    return [{ ...UPGRADE_PLACE, text: translate('upgradeHasFailed'), isBad: true }];
   if (!upgrade_available) return [];
-  return [upgradeNeed(translate('available', { version: isolated(latest) }), false)];
+  const text = translate('available', { version: isolated(latest) });
+  return [{ ...UPGRADE_PLACE, text, isBad: false }];
 }

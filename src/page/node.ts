@@ -9,7 +9,7 @@ export const ownNode = tonearm(new URL('.', location.href));
 
 /**
  * A connection that several tabs of the browser may share. It has no `ready`, because the tabs get their
- * first states at different times. `subscribe` calls the listener only at changes.
+ * first states at different times. `subscribe` calls the listener only at changes, not at once.
  */
 export type PageLive = Omit<Live, 'ready'>;
 

@@ -126,9 +126,9 @@ function Notice({ notice, dismiss }: Readonly<{ notice: FailureNotice; dismiss: 
   const card = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const timer = setInterval(() => {
-      const isPointedAt = card.current?.matches(':hover, :focus-within');
+      const hasPointerOrFocus = card.current?.matches(':hover, :focus-within');
       const isOpen = card.current?.querySelector('[open]');
-      if (!isPointedAt && !isOpen) dismiss(title);
+      if (!hasPointerOrFocus && !isOpen) dismiss(title);
     }, DISPLAY_MS);
     return () => clearInterval(timer);
   }, [notice, dismiss]);

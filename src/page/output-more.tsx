@@ -75,7 +75,7 @@ export function PortChoice({ device, name, send }: DeviceProps<string>) {
   return <SettingChoice what="port" name={name} value={active_port} choices={ports} send={send} />;
 }
 
-/** Draws also a line with the device's state, its name in the sound server, and its driver. */
+/** Also draws a line with the device's state, its name in the sound server, and its driver. */
 export function Balance({ device, name, send }: DeviceProps<number>) {
   const { muted, state, driver, balance } = device;
   return (

@@ -16,16 +16,16 @@ const PROFILE = new LatePart(async () => (await import('./sound-tab.js')).Profil
 
 /** The rows are in the order of the ids, which do not change. So no row moves while it is used. */
 export function Outputs(state: NodeState) {
-  const sorted = [...state.outputs.values()].sort((a, b) => a.id - b.id);
+  const outputs = [...state.outputs.values()].sort((a, b) => a.id - b.id);
   const cards = [...state.cards.values()];
-  const hasOutput = (card: CardRecord): boolean => sorted.some((output) => output.card === card.name);
+  const hasOutput = (card: CardRecord): boolean => outputs.some((output) => output.card === card.name);
   const cardsWithoutOutput = cards.filter((card) => card.profiles.length > 1 && !hasOutput(card));
   if (hasNoSoundCard(state))
     return <Missing detail={state.backends.get('audio')?.detail}>{translate('noCard')}</Missing>;
-  if (sorted.length + cardsWithoutOutput.length === 0) return <Empty>{translate('noOutputs')}</Empty>;
+  if (outputs.length + cardsWithoutOutput.length === 0) return <Empty>{translate('noOutputs')}</Empty>;
   return (
     <Rows>
-      {sorted.map((output) => (
+      {outputs.map((output) => (
         <OutputRow key={output.id} output={output} card={cards.find(({ name }) => name === output.card)} />
       ))}
       {cardsWithoutOutput.map((card) => (

@@ -10,9 +10,12 @@ import { translate } from './language.js';
  * A text that is not the page's own. It has the direction of its script. page.css decides after how many
  * lines it is cut off.
  */
-export function ForeignText({ children, class: name = '' }: Readonly<{ children: string; class?: string }>) {
+export function ForeignText({
+  children,
+  class: ownClass = '',
+}: Readonly<{ children: string; class?: string }>) {
   return (
-    <p class={`clip ${name}`} dir="auto" title={children}>
+    <p class={`clip ${ownClass}`} dir="auto" title={children}>
       {children}
     </p>
   );
@@ -26,6 +29,7 @@ export function toggleWholeText({ target }: Event): void {
   if (!(target instanceof Element) || target.closest('button, a, summary') !== null) return;
   const text = target.closest('.clip');
   if (text === null) return;
+  // Browsers round both sizes, so they may differ by 1 although nothing is cut off.
   const isCut = text.scrollWidth > text.clientWidth + 1 || text.scrollHeight > text.clientHeight + 1;
   if (isCut || text.hasAttribute('data-whole')) text.toggleAttribute('data-whole');
 }
@@ -148,7 +152,10 @@ export function memoized<P extends object>(View: (props: P) => JSX.Element | nul
   };
 }
 
-/** A piece is drawn this long after the beginning of a frame. A frame at 60 Hz is a little longer. */
+/**
+ * A piece is drawn this long after the beginning of a frame. A frame at 60 Hz is a little longer, so each
+ * frame can have its piece.
+ */
 const WAIT_IN_FRAME_MS = 15;
 
 /** Draws some new or changed entries of a list. */

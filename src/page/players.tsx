@@ -43,6 +43,7 @@ export function Players({ player, output, ...state }: PlayersProps) {
     .filter(({ bus_name }) => bus_name !== player.bus_name)
     .sort((a, b) => (a.bus_name < b.bus_name ? -1 : 1));
   const isOnlyPlayer = others.length === 0;
+  // If there are several players, labels must say which one a control is for.
   const label = (what: string): string => (isOnlyPlayer ? what : labelWithPlayer(player, what));
   const setPicture = useTint();
   return (
@@ -91,10 +92,12 @@ export function Players({ player, output, ...state }: PlayersProps) {
 function PauseAll({ players }: { readonly players: readonly PlayerRecord[] }) {
   const node = useNode();
   const pausable = players.filter(canBePaused);
+  // A single player is paused with its own button.
+  const isDisabled = pausable.length < 2;
   const send = () => Promise.all(pausable.map(({ bus_name }) => node.pause(bus_name)));
   return (
     <li class="pause-all">
-      <ActionButton icon="pause" disabled={pausable.length < 2} send={send}>
+      <ActionButton icon="pause" disabled={isDisabled} send={send}>
         {translate('pauseAll')}
       </ActionButton>
     </li>

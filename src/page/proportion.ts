@@ -11,8 +11,8 @@ export interface RoomVolume {
 
 export interface Proportion {
   /**
-   * The room's volume before the slider moved it; for rooms that were all silent, the volume that they got
-   * first. The bases of all rooms are the proportion that is kept.
+   * The room's volume before the slider moved it. If all rooms were silent then, it is the first volume of
+   * the slider. The rooms keep the proportion of their bases.
    */
   readonly base: number;
   /** The volume to which the slider has set the room last. */

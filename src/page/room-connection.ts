@@ -112,9 +112,9 @@ export class RoomConnection {
   }
 
   /**
-   * True if this page's policy blocks all URLs of the node, or the new URL of a node that has moved. The new
-   * URL alone is enough: the policy still allows the node's name below `.local`, but not every device finds
-   * such names.
+   * True if this page's policy blocks all URLs of the node. For a node that has moved, it is enough that the
+   * policy blocks the new URL. The policy still allows the node's name below `.local`, but not every device
+   * finds such names.
    */
   get #isBlocked(): boolean {
     const isBlocked = (url: string): boolean => this.#blockedOrigins.has(originOf(url) ?? '');

@@ -11,8 +11,8 @@ const percentOf = (volume: number): number => Math.round(volume * 100);
 /** Sends a room's volumes, one request at a time. If several volumes wait, only the newest is sent. */
 class NewestVolume {
   /**
-   * In percent: the volumes that the room's record may have while it is older than the last request. These
-   * are the volumes of the record at each `send`, and those that were sent.
+   * The volumes, in percent, that an outdated record of the room may have: those that the record had at each
+   * `send`, and those that were sent.
    */
   readonly #olderPercents = new Set<number>();
   #next: { readonly volume: number; readonly set: VolumeSetter } | undefined;
@@ -27,6 +27,7 @@ class NewestVolume {
 
   /** Until this is false, the room may not have reported the last volume that was sent. */
   get #isSettling(): boolean {
+    // The device's clock may be set back after the request. The difference is negative then.
     return this.#sending !== undefined || Math.abs(Date.now() - this.#sendingEndedAt) < SETTLE_MS;
   }
 

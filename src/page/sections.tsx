@@ -71,6 +71,8 @@ const SECTIONS: readonly SectionRow[] = [
   { id: 'system', tab: 'node', part: NODE_TAB, content: () => NODE_TAB.loaded?.System },
 ];
 
+const SECTIONS_PER_FRAME = 1;
+
 const TABS: readonly TabId[] = ['music', 'sound', 'node'];
 
 /** The tabs of a node, also while the backends behind them are away. */
@@ -150,8 +152,9 @@ export function Sections({ state: pageState, only }: SectionsProps) {
     ({ part, content }) => content() === undefined && part?.failures === 0,
   );
   const loaded = firstLoading < 0 ? displayed : displayed.slice(0, firstLoading);
-  // Each frame draws one more section. Lists that still grow are drawn first.
-  const drawn = loaded.slice(0, useGrowing(SECTIONS.length, 1, 'last'));
+  // Lists that still grow are drawn before the next section.
+  const drawnCount = useGrowing(SECTIONS.length, SECTIONS_PER_FRAME, 'last');
+  const drawn = loaded.slice(0, drawnCount);
   const columns = only === undefined ? tabsOf(state) : TABS;
   return (
     <>
@@ -177,7 +180,7 @@ export function Sections({ state: pageState, only }: SectionsProps) {
 
 function Section({ row, state }: Readonly<{ row: SectionRow; state: SectionState }>) {
   const { id, backend, content } = row;
-  const View = content();
+  const SectionContent = content();
   const away = backend && awayBackend(state, backend);
   const hasMuteAll = id === 'outputs' && state.outputs.size > 1;
   // The backend of the outputs has another name than their section.
@@ -190,7 +193,11 @@ function Section({ row, state }: Readonly<{ row: SectionRow; state: SectionState
         </h2>
         {hasMuteAll ? <MuteAll outputs={[...state.outputs.values()]} /> : null}
       </div>
-      {away === undefined ? View && <View {...state} /> : <Away what={backendName} {...away} />}
+      {away === undefined ? (
+        SectionContent && <SectionContent {...state} />
+      ) : (
+        <Away what={backendName} {...away} />
+      )}
     </section>
   );
 }

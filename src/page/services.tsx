@@ -1,5 +1,5 @@
 // Draws the units of the user and of the system. The user's units can be started, stopped, restarted and
-// enabled. The system's units are only shown.
+// enabled. The system's units are only displayed.
 
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { NodeState, ServiceRecord } from '../client/client.js';
@@ -88,6 +88,8 @@ const ServiceCard = memoized(({ service }: { readonly service: ServiceRecord }) 
   const { displayed, run } = useUnitCommands(service, title);
   const { text, tone, verb } = displayed;
   const canRun = verb !== undefined;
+  // The button keeps a text while it is disabled.
+  const buttonVerb = verb ?? 'stop';
   const hasFailed = active_state === 'failed';
   return (
     <li class="service" data-unit={name}>
@@ -100,7 +102,7 @@ const ServiceCard = memoized(({ service }: { readonly service: ServiceRecord }) 
           </p>
         </div>
         {isControllableUnit(service) ? (
-          <UnitButton verb={verb ?? 'stop'} title={title} canRun={canRun} run={run} />
+          <UnitButton verb={buttonVerb} title={title} canRun={canRun} run={run} />
         ) : null}
         {unfoldButton}
       </div>
@@ -186,10 +188,11 @@ function useUnitCommands(service: ServiceRecord, title: string) {
   const [command, setCommand] = useState<UnitCommand>();
   /** Answers to older commands are ignored, because the newest command may have cancelled them. */
   const newest = useRef<UnitCommand | undefined>(undefined);
-  const unitName = { name: title };
-  useDismissal(translate('couldNotStart', unitName), active_state === 'active');
-  useDismissal(translate('couldNotRestart', unitName), active_state === 'active');
-  useDismissal(translate('couldNotStop', unitName), active_state === 'inactive');
+  const withTitle = { name: title };
+  // The notice of a failed command goes away when the unit reaches the requested state in another way.
+  useDismissal(translate('couldNotStart', withTitle), active_state === 'active');
+  useDismissal(translate('couldNotRestart', withTitle), active_state === 'active');
+  useDismissal(translate('couldNotStop', withTitle), active_state === 'inactive');
   const { verb, isAccepted = false } = command ?? {};
   const hasRestarted = verb === 'restart' && isAccepted;
   const displayMs = hasRestarted ? CONFIRMATION_MS : SETTLE_MS;
@@ -206,7 +209,7 @@ function useUnitCommands(service: ServiceRecord, title: string) {
     const answer = commands[requested](scope, name).catch((error: unknown) => {
       if (sent === newest.current) throw error;
     });
-    void report(translate(FAILURE_TITLES[requested], unitName), answer).then((isDone) => {
+    void report(translate(FAILURE_TITLES[requested], withTitle), answer).then((isDone) => {
       if (sent === newest.current) setCommand(isDone ? { verb: requested, isAccepted: true } : undefined);
     });
   };

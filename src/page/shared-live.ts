@@ -26,12 +26,13 @@ type Update =
 /** Each tab needs these events to know that the node is there, or why it goes away (presence.ts). */
 const RELAYED_EVENTS: ReadonlySet<string> = new Set(['server.info', 'power.action']);
 
+/** The longest silence of a holder. Its open stream brings something new every 10 s or sooner. */
+const SILENCE_MAX_MS = 20_000;
 /**
- * The longest silence of a holder. An open stream brings something new every 10 s or sooner. While the
- * stream is lost, an attempt fails every 45 s or sooner (client/stream.ts), and the holder reports each
- * failure to the others.
+ * The longest silence of a holder whose stream is lost. An attempt fails every 45 s or sooner
+ * (client/stream.ts), and the holder reports each failure to the others.
  */
-const HOLDER_SILENCE_MAX_MS = { open: 20_000, lost: 60_000 } as const;
+const SILENCE_WHILE_LOST_MAX_MS = 60_000;
 
 type SharedOptions = Required<Pick<ConnectOptions, 'levels' | 'onChange' | 'onEvent'>> &
   Pick<ConnectOptions, 'types'>;
@@ -68,8 +69,12 @@ export class SharedLive implements PageLive {
       onJoin: () => this.#sendAll(),
       onRequest: () => this.#ownConnection?.reconnect(),
       onUpdate: (update) => this.#receive(update),
-      silenceMs: () => HOLDER_SILENCE_MAX_MS[this.#state.connection.status === 'live' ? 'open' : 'lost'],
+      silenceMs: () => {
+        const isLive = this.#state.connection.status === 'live';
+        return isLive ? SILENCE_MAX_MS : SILENCE_WHILE_LOST_MAX_MS;
+      },
     });
+    // Each tab begins as the holder (`enter` in tabs.ts), so it connects at once.
     this.#ownConnection = this.#connect();
     this.#state = this.#ownConnection.state;
     this.#tabs.enter();

@@ -1,4 +1,4 @@
-// Exports all sheets as one file that is loaded late, because they share the component `Sheet`.
+// Exports all sheets, so that they and their common component `Sheet` are one file that is loaded late.
 
 export { OutputSheet } from './output-sheet.js';
 export { Pairing } from './pairing.js';

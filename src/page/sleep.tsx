@@ -11,7 +11,7 @@ const CHOICES_MINUTES = [15, 30, 60];
 const MINUTE_MS = 60_000;
 /** The node accepts no shorter time. */
 const MINUTES_MIN = 1;
-/** After the minutes the node fades the music out, by default for this time. */
+/** When the minutes are over, the node fades the music out. By default the fade takes this long. */
 const FADE_MS = 20_000;
 
 interface SleepProps {

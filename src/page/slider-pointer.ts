@@ -119,7 +119,7 @@ function followGesture(
   });
   listen('pointerup', ({ clientX: x }) => {
     ended.abort();
-    // For a finger the browser sends `mousedown` only after the end of the gesture.
+    // For a finger the browser sends `mousedown` only after the gesture, so the focus is taken here.
     latest.current.takeFocus();
     if (isDrag) latest.current.onEnd(positionAt(x));
     else latest.current.onTap(positionAt(x));

@@ -112,10 +112,11 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
           value={announcedStep}
           disabled={more.disabled}
           onKeyDown={({ currentTarget: field }) => {
-            // While the slider moves by itself, the native slider has the announced step, which may be
-            // outdated. A key must start from the current step. If the native slider has another step, an
-            // earlier key has set it since the last drawing, so it stays.
-            if (isMovingByItself && field.valueAsNumber === announcedStep) field.valueAsNumber = currentStep;
+            // While the slider moves by itself, the announced step may be outdated, but a key must start
+            // from the current step. If the native slider has any other step than the announced one, a key
+            // has set it since the last drawing. Such a step stays.
+            const hasAnnouncedStep = field.valueAsNumber === announcedStep;
+            if (isMovingByItself && hasAnnouncedStep) field.valueAsNumber = currentStep;
             stepBeforeKey.current = field.valueAsNumber;
           }}
           onInput={({ currentTarget: field }) => {
@@ -149,6 +150,7 @@ function useSteps({ label, value, send, setsOnRelease, min, max, step }: StepsPr
   /** The step of a movement that is not sent yet. */
   const [preview, setPreview] = useState<number>();
   const maxStep = Math.round((max - min) / step);
+  // Without `toFixed`, 3 * 0.1 would be sent as 0.30000000000000004.
   const valueAt = (steps: number): number => Number((min + steps * step).toFixed(4));
   const displayed = preview === undefined ? control.displayed : valueAt(preview);
   const stepOf = (steppedValue: number): number => Math.round((steppedValue - min) / step);

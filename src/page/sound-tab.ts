@@ -1,5 +1,5 @@
-// Exports what the sound tab has besides the rows of outputs, as one file that is loaded late, so that all
-// comes at once.
+// Exports what the sound tab has besides the rows of outputs. All of it comes at once, because this one file
+// is loaded late.
 
 export { Bluetooth } from './bluetooth.js';
 export { Inputs } from './inputs.js';

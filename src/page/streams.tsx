@@ -40,10 +40,10 @@ export function Streams({
     .filter((stream) => !streamsOfPlayers.has(stream))
     .sort((a, b) => a.id - b.id);
   const firstCount = others.length > FIRST_ROWS + 1 ? FIRST_ROWS : others.length;
-  const drawn = useGrowing(isUnfolded ? others.length : firstCount, ROWS_AT_ONCE);
-  const streams = usePacedStreams(others.slice(0, drawn));
+  const drawnCount = useGrowing(isUnfolded ? others.length : firstCount, ROWS_AT_ONCE);
+  const streams = usePacedStreams(others.slice(0, drawnCount));
   if (others.length === 0) return <Empty>{translate('noStreams')}</Empty>;
-  const hasButton = firstCount < others.length && drawn >= firstCount;
+  const hasButton = firstCount < others.length && drawnCount >= firstCount;
   return (
     <StreamRows streams={streams} {...state} buttonAt={firstCount}>
       {hasButton ? (
@@ -98,19 +98,20 @@ function usePacedStreams(streams: readonly ClientRecord[]): readonly ClientRecor
   const queue = useContext(PageDrawQueue);
   const redraw = useRedraw();
   /**
-   * The drawn records by id. A record that is drawn anew goes to the end, so that the next frame begins with
-   * the others.
+   * The displayed records by id. A record that has changed is deleted and then added at the end, so that the
+   * next frame begins with the others.
    */
   const { current: displayed } = useRef(new Map<number, ClientRecord>());
   const latest = new Map(streams.map((stream) => [stream.id, stream]));
   let changedCount = 0;
-  for (const [id, drawnStream] of [...displayed]) {
-    const stream = latest.get(id);
-    if (stream === drawnStream) continue;
-    if (stream !== undefined) changedCount += 1;
+  for (const [id, displayedStream] of [...displayed]) {
+    const latestStream = latest.get(id);
+    if (latestStream === displayedStream) continue;
+    const isRemoved = latestStream === undefined;
+    if (!isRemoved) changedCount += 1;
     if (changedCount <= REDRAWN_AT_ONCE) displayed.delete(id);
   }
-  for (const [id, stream] of latest) if (!displayed.has(id)) displayed.set(id, stream);
+  for (const [id, latestStream] of latest) if (!displayed.has(id)) displayed.set(id, latestStream);
   const isBehind = changedCount > REDRAWN_AT_ONCE;
   useLayoutEffect(() => (isBehind ? queue.add(redraw, 'last') : undefined));
   return streams.map((stream) => displayed.get(stream.id) ?? stream);

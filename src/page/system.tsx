@@ -63,15 +63,15 @@ function Power({ power, name }: Readonly<{ power: NonNullable<NodeState['power']
   const node = useNode();
   const nodeName = { node: isolated(name) };
   const actions = [
-    ['reboot', 'restart', power.reboot],
-    ['powerOff', 'power', power.power_off],
+    { action: 'reboot', icon: 'restart', isAllowed: power.reboot },
+    { action: 'powerOff', icon: 'power', isAllowed: power.power_off },
   ] as const;
   return (
     <div class="card">
       <h3>{translate('power')}</h3>
       {power.reboot || power.power_off ? null : <p class="quiet">{translate('noPower')}</p>}
       <div class="row wrap-row">
-        {actions.map(([action, icon, isAllowed]) => (
+        {actions.map(({ action, icon, isAllowed }) => (
           <QuestionButton
             key={action}
             icon={icon}

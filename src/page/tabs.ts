@@ -9,9 +9,10 @@ interface Tab {
 }
 
 /**
- * `claim`: the sender holds the stream, or will soon. A tab of higher rank objects by its own claim. `left`:
- * the sender goes away. `join`: the sender is a new follower, and needs the holder's whole state. `update`:
- * from the holder to all followers. `request`: from a follower to the holder.
+ * `claim`: the sender is the holder of the stream, or a candidate that will hold it soon. A tab of higher
+ * rank objects by its own claim. `left`: the sender goes away. `join`: the sender is a new follower, and
+ * needs the holder's whole state. `update`: from the holder to all followers. `request`: from a follower to
+ * the holder.
  */
 type Message<U> =
   | { readonly kind: 'claim' | 'left' | 'join' | 'request'; readonly sender: Tab }
@@ -34,9 +35,9 @@ export interface TabsOptions<U> {
   readonly onHold: () => void;
   /** Called at the holder when another tab takes over the stream, and when `leave` is called. */
   readonly onYield: () => void;
-  /** Called at the holder, or at a tab with a claim, when a new follower needs the whole state. */
+  /** Called at the holder, or at a candidate, when a new follower needs the whole state. */
   readonly onJoin: () => void;
-  /** Called at the holder, or at a tab with a claim, when a follower has called `request`. */
+  /** Called at the holder, or at a candidate, when a follower has called `request`. */
   readonly onRequest: () => void;
   /** Called at a follower when the holder has sent an update. */
   readonly onUpdate: (update: U) => void;
@@ -133,15 +134,15 @@ export class Tabs<U> {
   }
 
   #follow(holder: Tab): void {
-    const before = this.#role;
-    const isNew = before !== 'follower' || holder.since !== this.#holder?.since;
+    const roleBefore = this.#role;
+    const isNewFollower = roleBefore !== 'follower' || holder.since !== this.#holder?.since;
     this.#role = 'follower';
     this.#holder = holder;
     clearTimeout(this.#timer);
     // A holder that has crashed does not send `left`.
     this.#timer = setTimeout(() => this.#claim(), this.#options.silenceMs());
-    if (before === 'holder') this.#options.onYield();
-    if (isNew) this.#post('join');
+    if (roleBefore === 'holder') this.#options.onYield();
+    if (isNewFollower) this.#post('join');
   }
 
   #receive(message: Message<U>): void {

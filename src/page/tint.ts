@@ -42,7 +42,7 @@ interface HueSum {
 /** `pixels` are red, green, blue and alpha, 0..255. Returns undefined for a grey cover. */
 export function tintIn(pixels: ArrayLike<number>): Tint | undefined {
   const sums: HueSum[] = Array.from({ length: HUE_RANGES }, () => ({ chroma: 0, saturation: 0, x: 0, y: 0 }));
-  for (let first = 0; first + 3 < pixels.length; first += PIXEL_BYTES) {
+  for (let first = 0; first + PIXEL_BYTES <= pixels.length; first += PIXEL_BYTES) {
     const channel = (index: number): number => (pixels[first + index] ?? 0) / 255;
     const { hue, saturation, chroma } = hslOf([channel(0), channel(1), channel(2)]);
     const range = Math.floor(hue / (360 / HUE_RANGES)) % HUE_RANGES;
@@ -110,14 +110,14 @@ const grey = (level: number): Colour => [level / 255, level / 255, level / 255];
 
 /**
  * The search for the ground and the accent begins with these values. Each of the two must have enough
- * contrast with its `greys`. A grey stands for a colour of page.css, such as `--quiet`, but is a little
- * closer to the ground or accent. So the contrast with the colour of page.css is a little higher.
+ * contrast with its `greys`. A grey stands for a colour of page.css, such as `--quiet`. That colour has a
+ * little more contrast, because the grey is a little closer to the ground or accent.
  */
 interface Scheme {
   readonly ground: {
     readonly lightness: number;
     /** The ground has this part of the tint's saturation. */
-    readonly saturation: number;
+    readonly saturationPart: number;
     readonly greys: readonly Colour[];
   };
   readonly accent: { readonly lightness: number; readonly greys: readonly Colour[] };
@@ -127,12 +127,12 @@ interface Scheme {
 
 const SCHEMES: Readonly<Record<'light' | 'dark', Scheme>> = {
   light: {
-    ground: { lightness: 0.85, saturation: 0.75, greys: [grey(0x63)] },
+    ground: { lightness: 0.85, saturationPart: 0.75, greys: [grey(0x63)] },
     accent: { lightness: 0.42, greys: [grey(0xea)] },
     step: LIGHTNESS_STEP,
   },
   dark: {
-    ground: { lightness: 0.22, saturation: 0.55, greys: [grey(0xa2)] },
+    ground: { lightness: 0.22, saturationPart: 0.55, greys: [grey(0xa2)] },
     accent: { lightness: 0.6, greys: [grey(0x2f), grey(0x24)] },
     step: -LIGHTNESS_STEP,
   },
@@ -150,8 +150,8 @@ function readableColour(tint: Tint, from: number, step: number, others: readonly
 /** The accent has enough contrast with the ground, too. */
 export function paletteOf(tint: Tint, schemeName: 'light' | 'dark'): Palette {
   const scheme = SCHEMES[schemeName];
-  const { lightness, saturation, greys } = scheme.ground;
-  const groundTint = { ...tint, saturation: tint.saturation * saturation };
+  const { lightness, saturationPart, greys } = scheme.ground;
+  const groundTint = { ...tint, saturation: tint.saturation * saturationPart };
   const ground = readableColour(groundTint, lightness, scheme.step, greys);
   const accentTint = { ...tint, saturation: Math.min(ACCENT_SATURATION_MAX, tint.saturation) };
   const besideAccent = [ground, ...scheme.accent.greys];

@@ -95,7 +95,7 @@ const TrackLine = memoized(({ busName, track, isCurrent, canControl, canEdit }: 
           <Button
             icon={removal.isUnderWay ? 'undo' : 'close'}
             label={translate(removal.isUnderWay ? 'keepTrack' : 'removeTrack', { name })}
-            disabled={!canControl}
+            disabled={!canControl || removal.isWithoutAnswer}
             onClick={removal.isUnderWay ? removal.undo : removal.begin}
           />
         </IfMayChange>
@@ -111,12 +111,13 @@ const TrackLine = memoized(({ busName, track, isCurrent, canControl, canEdit }: 
 const UNDO_MS = 5000;
 
 /**
- * Removes a track after `UNDO_MS`. A call of `undo` prevents this. If the line goes or the page is left, the
- * track is removed at once.
+ * Removes a track after `UNDO_MS`. A call of `undo` prevents this. If the line disappears or the page is
+ * left, the track is removed at once.
  */
 function useLateRemoval(remove: () => Promise<unknown>, name: string) {
   const report = useContext(Reporting);
   const [isUnderWay, setUnderWay] = useState(false);
+  const [isWithoutAnswer, setWithoutAnswer] = useState(false);
   const isUndone = useRef(false);
   useEffect(() => {
     if (!isUnderWay) return undefined;
@@ -124,15 +125,16 @@ function useLateRemoval(remove: () => Promise<unknown>, name: string) {
     const send = (): void => {
       if (isSent || isUndone.current) return;
       isSent = true;
+      setWithoutAnswer(true);
       const failureTitle = translate('didNotWork', { what: translate('removeTrack', { name }) });
       void report(failureTitle, remove()).then((isDone) => {
+        setWithoutAnswer(false);
         if (!isDone) setUnderWay(false);
       });
     };
     const timer = setTimeout(send, UNDO_MS);
-    // `ended` can be the listener's options, because an AbortController has a `signal`.
     const ended = new AbortController();
-    addEventListener('pagehide', send, ended);
+    addEventListener('pagehide', send, { signal: ended.signal });
     return () => {
       clearTimeout(timer);
       ended.abort();
@@ -141,6 +143,7 @@ function useLateRemoval(remove: () => Promise<unknown>, name: string) {
   }, [isUnderWay]);
   return {
     isUnderWay,
+    isWithoutAnswer,
     begin: () => {
       isUndone.current = false;
       setUnderWay(true);

@@ -129,7 +129,7 @@ export function PositionBar({ player }: { readonly player: PlayerRecord }) {
   const position = positionOf(player, live.nodeTime());
   const length = lengthOf(player);
   const id = metadata?.['mpris:trackid'] ?? '';
-  const trackId = TRACK_ID_PATTERN.test(id) ? { track_id: id } : {};
+  const trackMember = TRACK_ID_PATTERN.test(id) ? { track_id: id } : {};
   const control = controlsOf(player).position;
   if (position === undefined) return null;
   if (control === 'absent') return <p class="quiet">{clockText(position)}</p>;
@@ -145,7 +145,7 @@ export function PositionBar({ player }: { readonly player: PlayerRecord }) {
       text={(us) => translate('positionText', { position: clockText(us), length: clockText(length) })}
       ends={(us) => [clockText(us), `-${clockText(length - us)}`]}
       disabled={control === 'disabled'}
-      send={(us) => node.setPosition(bus_name, { position: Math.min(us, length), ...trackId })}
+      send={(us) => node.setPosition(bus_name, { position: Math.min(us, length), ...trackMember })}
     />
   );
 }

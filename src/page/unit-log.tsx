@@ -41,12 +41,12 @@ export function UnitLog({ read, state, showsFailure, title, isOffered }: UnitLog
         if (!request.signal.aborted) setContent(content);
       });
     return () => request.abort();
-    // The list does not have `read`, because each drawing passes another function.
+    // `read` is no input of the effect, because each drawing passes another function.
   }, [state, isOpen]);
   if (!isOffered && !isOpen) return null;
   const lines = logEntries.map(({ time, message }) => {
-    const clock = new Date(time).toTimeString().slice(0, 8);
-    return `${clock} ${message}`;
+    const timeOfDay = new Date(time).toTimeString().slice(0, 8);
+    return `${timeOfDay} ${message}`;
   });
   const failure = showsFailure ? lastFailure(logEntries) : undefined;
   return (

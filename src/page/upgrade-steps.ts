@@ -14,7 +14,8 @@ export function useLastStep(upgrade: NodeState['upgrade']): NodeState['upgrade']
   if (run?.state === 'running' && run.step !== undefined) last.current = run;
   const { step, percent, started_at } = last.current ?? {};
   if (step === undefined || run === undefined || run.state === 'idle') return upgrade;
-  if (run.step !== undefined || run.started_at !== started_at) return upgrade;
+  const isOtherRun = run.started_at !== started_at;
+  if (run.step !== undefined || isOtherRun) return upgrade;
   const lastStep = percent === undefined ? { step } : { step, percent };
   return { ...upgrade, run: { ...run, ...lastStep } };
 }

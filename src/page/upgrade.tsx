@@ -15,6 +15,8 @@ export function UpgradeCard({ upgrade }: Pick<NodeState, 'upgrade'>) {
   const { current = '', latest = '', upgrade_available, checked_at, can_check, can_upgrade } = upgrade;
   const { run = { state: 'idle' }, check } = upgrade;
   const isRunning = run.state === 'running';
+  // The log is that of the unit that upgrades. Without `can_upgrade` there is no such unit.
+  const isLogOffered = run.state === 'failed' && can_upgrade === true;
   return (
     <div class="card">
       <p class="strong wrap">{headline(upgrade)}</p>
@@ -28,12 +30,12 @@ export function UpgradeCard({ upgrade }: Pick<NodeState, 'upgrade'>) {
         state={run.finished_at}
         showsFailure
         title={translate('upgrade')}
-        isOffered={run.state === 'failed' && can_upgrade === true}
+        isOffered={isLogOffered}
       />
       {isRunning ? null : (
         <div class="row wrap-row">
           {can_upgrade && upgrade_available ? <UpgradeButton latest={latest} /> : null}
-          {can_check ? <CheckButton isRunning={check?.state === 'running'} /> : null}
+          {can_check ? <CheckButton isNodeChecking={check?.state === 'running'} /> : null}
         </div>
       )}
     </div>
@@ -65,10 +67,10 @@ function UpgradeButton({ latest }: { readonly latest: string }) {
   );
 }
 
-function CheckButton({ isRunning }: { readonly isRunning: boolean }) {
+function CheckButton({ isNodeChecking }: { readonly isNodeChecking: boolean }) {
   const node = useNode();
-  const [isUnderWay, begin] = useAction(() => node.checkUpgrade(), translate('couldNotCheck'));
-  const isChecking = isUnderWay || isRunning;
+  const [isRequestPending, begin] = useAction(() => node.checkUpgrade(), translate('couldNotCheck'));
+  const isChecking = isRequestPending || isNodeChecking;
   return (
     <IfMayChange>
       <Button

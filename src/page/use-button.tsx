@@ -14,9 +14,10 @@ interface UseProps {
 
 export function UseButton({ name, isDefault, send }: UseProps) {
   const label = translate('useOf', { name });
-  const { displayed, set } = useControl(isDefault, send, () => translate('didNotWork', { what: label }));
+  const failureTitle = (): string => translate('didNotWork', { what: label });
+  const { displayed: isDisplayedAsDefault, set } = useControl(isDefault, send, failureTitle);
   const mayChange = useMayChange();
-  if (!mayChange && !displayed) return null;
+  if (!mayChange && !isDisplayedAsDefault) return null;
   // Both states have the same button, so that it keeps the focus.
   return (
     <button
@@ -24,10 +25,10 @@ export function UseButton({ name, isDefault, send }: UseProps) {
       class="icon-button use"
       aria-label={label}
       title={label}
-      aria-pressed={displayed}
+      aria-pressed={isDisplayedAsDefault}
       disabled={!mayChange}
       onClick={() => {
-        if (!displayed) set(true);
+        if (!isDisplayedAsDefault) set(true);
       }}
     />
   );

@@ -54,8 +54,8 @@ function withLabels(rooms: readonly Room[], lastLabels: Map<string, string>): re
 function ownLabel({ key, live, name, status }: Room, lastLabels: Map<string, string>): string {
   const output = live && mainOutput(withoutHidden(live.state));
   if (output !== undefined) lastLabels.set(key, output.label);
-  // The last label is only for a room that is not live. If its node was switched off, it may have lost its
-  // outputs before the connection ended. If it has moved, it has no state at first.
+  // The last label is only for a room that is not live. A node that was switched off may have lost its
+  // outputs before the connection ended. A node with a new address has no state at first.
   const lastLabel = status === 'live' ? undefined : lastLabels.get(key);
   return output?.label ?? lastLabel ?? live?.state.server?.hostname ?? name;
 }

@@ -1,4 +1,4 @@
-// Gives the page the colours of the large player's cover, and keeps the cover for later.
+// Gives the page the colours of its large cover, and keeps the cover for times when nothing plays.
 
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { LatePart, usePart } from './late.js';

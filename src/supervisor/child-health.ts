@@ -41,7 +41,7 @@ export class ChildHealth {
     return this.#last?.restarts ?? 0;
   }
 
-  /** Does nothing if neither state, restarts nor detail has changed. `stack` is for the log only. */
+  /** Does nothing if state, restarts and detail are all as before. `stack` is for the log only. */
   report(reported: ReportedHealth, stack?: string): void {
     const { state, restarts } = reported;
     const detail = reported.detail?.slice(0, DETAIL_MAX_CHARACTERS);

@@ -1,6 +1,5 @@
-// Decides when the thread of one child starts, starts again and stops, and what becomes of commands while
-// there is no thread (docs/http-api.md, "Backends that are away"). incarnation.ts decides whether a thread is
-// dead.
+// Decides when the thread of one child starts, starts again and stops, and what becomes of commands without
+// a thread (docs/http-api.md, "Backends that are away"). incarnation.ts decides whether a thread is dead.
 
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../host/clock.js';
@@ -180,7 +179,8 @@ export class Child {
     if (this.#phase === 'resting' && this.#stopState === undefined) this.#startThread();
     if (this.#incarnation === undefined || this.#stopState !== undefined) return this.#unavailable();
     const isRunning = this.#phase === 'running';
-    const answer = this.#commands.add(command, isRunning ? this.#post : undefined);
+    const postNow = isRunning ? this.#post : undefined;
+    const answer = this.#commands.add(command, postNow);
     if (isRunning && this.spec.isOnDemand) this.#stopThreadWhenIdle();
     return answer;
   }

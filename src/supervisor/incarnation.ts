@@ -32,8 +32,9 @@ export interface HeartbeatPolicy {
 export const HEARTBEAT: HeartbeatPolicy = { everyMs: 30_000, pongWithinMs: 10_000, idleBeats: 10 };
 
 /**
- * A thread counts as idle if the utilization of its event loop, 0..1, is below this value. The loop of a
- * hung thread is busy. So an idle thread has hung for 0.3 s at most since the last beat (1 % of 30 s).
+ * A thread counts as idle if the utilization of its event loop, 0..1, is below this value. A thread that
+ * hangs keeps its loop busy. So the loop of an idle thread was blocked for 0.3 s at most since the last beat
+ * (1 % of 30 s).
  */
 const IDLE_UTILIZATION = 0.01;
 
@@ -109,7 +110,7 @@ export class Incarnation {
   /**
    * Delivers a batch at once if it comes after a pause. In a storm, all batches of one turn are delivered
    * together at the end of the turn. Otherwise requests would wait, because Node reads up to 1000 messages
-   * before it looks at the sockets. On a machine with little CPU a request waited for 4 s (bench/FIGURES.md,
+   * before it reads the sockets. On a machine with little CPU a request waited for 4 s (bench/FIGURES.md,
    * "Answers and events").
    */
   readonly #receive = (items: FromActor): void => {

@@ -161,9 +161,9 @@ function openPipeNonBlocking(): number | undefined {
 }
 
 /**
- * No line waits where `standardOutput` can prevent it. If a disk is full or a reader is blocked, lines are
- * lost and counted, and the count is written when there is room again. pino's own destination would retry
- * for ever on the main thread (docs/development/what-we-learnt.md, "piscina and pino").
+ * Lines do not wait, except where `standardOutput` may block. If a disk is full or a reader is blocked,
+ * lines are lost and counted, and the count is written when there is room again. pino's own destination
+ * would retry for ever on the main thread (docs/development/what-we-learnt.md, "piscina and pino").
  */
 export class LogOutput {
   readonly #write: WriteBytes;

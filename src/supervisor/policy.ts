@@ -17,7 +17,7 @@ export interface ChildSpec {
   readonly stopWithinMs: number;
   /**
    * True if a command starts the thread, and a minute without commands ends it. Such a child must own no
-   * record and watch nothing.
+   * record, and no change between two commands may matter to it.
    */
   readonly isOnDemand: boolean;
 }
@@ -63,9 +63,9 @@ export const CHILDREN: readonly ChildSpec[] = CHILD_NAMES.map(childSpec);
 export const SHUTDOWN = { wholeMs: 4_800, gatewayMs: 1_800, childrenMs: 4_500 } as const;
 
 /**
- * Returns how long the first of the children may take to stop. All of them have `leftMs` together. If this is
- * too short, each child gets the same part of its own time, so that the last ones can stop, too.
- * `stopTimesMs` are the own times of the children that have not stopped, in the order of stopping.
+ * Returns how long the next child may take to stop. `stopTimesMs` has the `stopWithinMs` of each child that
+ * has not stopped yet, in the order of stopping. All of them have `leftMs` together. If this is too short,
+ * all times are shortened by the same factor, so that the last children can stop, too.
  */
 export function stopTimeMs(stopTimesMs: readonly number[], leftMs: number): number {
   const [ownMs = 0] = stopTimesMs;
@@ -105,6 +105,6 @@ export function restartAfterDeath(
   const deaths = [...earlierDeaths.filter((diedAt) => now - diedAt < windowMs), now];
   const waitMs = waitsMs[deaths.length - 1];
   if (waitMs !== undefined) return { verdict: 'restarting', waitMs, deaths };
-  const countedDeaths = deaths.slice(-waitsMs.length - 1);
-  return { verdict: 'failed', waitMs: pauseMs, deaths: countedDeaths };
+  const countedDeathsMax = waitsMs.length + 1;
+  return { verdict: 'failed', waitMs: pauseMs, deaths: deaths.slice(-countedDeathsMax) };
 }

@@ -70,7 +70,7 @@ export class Supervisor implements Backends {
   start(listener: ChildListener): void {
     this.#listener = listener;
     this.startMissing();
-    // Only the first child can take the preloaded thread, and it has started now.
+    // Only the first child can take the preloaded thread, and this child has started now.
     void this.#options.threads.endPreloaded();
   }
 
@@ -166,7 +166,8 @@ export class Supervisor implements Backends {
     const ownTimesMs = children.map(({ spec }) => spec.stopWithinMs);
     for (const [index, child] of children.entries()) {
       const leftMs = deadline - this.#clock.monotonic();
-      await child.stop(stopTimeMs(ownTimesMs.slice(index), leftMs));
+      const timesOfUnstoppedMs = ownTimesMs.slice(index);
+      await child.stop(stopTimeMs(timesOfUnstoppedMs, leftMs));
     }
     await this.#options.threads.whenNoneIsStuck();
   }
@@ -210,7 +211,7 @@ export class Supervisor implements Backends {
     });
   }
 
-  /** Does nothing while a pong is awaited. Without the deadline a beat has one wake-up less. */
+  /** Cancels the deadline once no pong is awaited any more. This saves a wake-up at each beat. */
   #cancelPongDeadline(): void {
     const children = [...this.#children.values()];
     if (!children.some(({ incarnation }) => incarnation?.isPongAwaited)) this.#timers.cancel('pongs');

@@ -29,11 +29,10 @@ const EXIT_MESSAGE = /^worker exited with code: (-?\d+)$/;
  * rest"), and a record a few kB. V8 does not count Buffers, so every actor bounds them itself
  * (what-we-learnt.md, "Node and V8").
  *
- * Without a limit, the young generation of a busy thread grows to 32 MB and does not shrink at rest. A storm
- * is 10 s of changes without a pause. After a storm, the young generation was half of the memory that was
- * still in use. The limit of 3 MB means three semi-spaces of 1 MB. Under the unit's MemoryMax=, V8 chooses
- * this size also by itself. A storm and a change cost as much CPU with 3 MB as with 16 MB (bench/FIGURES.md,
- * "After a storm").
+ * Without a limit, the young generation of a busy thread grows to 32 MB and does not shrink at rest. After a
+ * storm (10 s of changes without a pause), it was half of the memory that was still in use. The limit of
+ * 3 MB means three semi-spaces of 1 MB. Under the unit's MemoryMax=, V8 chooses this size also by itself. A
+ * storm and a change cost as much CPU with 3 MB as with 16 MB (bench/FIGURES.md, "After a storm").
  */
 export const HEAP_LIMITS: ResourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 3 };
 
@@ -72,7 +71,7 @@ class Pool {
   /** Needed because a thread that dies before it takes its task does not settle the task. */
   readonly #diedEarly: Promise<Death>;
 
-  /** If `warmUpFile` is given, the thread boots at once and calls the `warmUp` of this file. */
+  /** With a `warmUpFile`, the thread boots at once and calls the `warmUp` of this file. */
   constructor(limits: ResourceLimits, warmUpFile?: string) {
     this.#pool = new Piscina({
       minThreads: 0,
@@ -138,6 +137,7 @@ class ActorThread implements Thread {
     terminate: (worker: Worker | undefined) => Promise<void>,
   ) {
     const taskEnded = pool.run(actorFile, task, this.#killer.signal);
+    // `run` has created the worker if the pool had none.
     this.worker = pool.worker;
     this.ended = taskEnded.then(async (death) => {
       await terminate(this.worker);

@@ -119,6 +119,21 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await commandsAre({ do: 'remove', player: VLC, track: '/list/1' });
   });
 
+  test('offers no undo while the removal of a track has been sent and has no answer yet', async () => {
+    node.up({ players: [player('vlc', { tracklist_supported: true })] });
+    node.change(put('players.tracklist', VLC, { can_edit_tracks: true, tracks: TRACKS }));
+    const removalAnswer = node.backends.hold();
+    await page.clock.install();
+    await page.goto(node.url);
+    await page.getByText('Tracks (2)').click();
+    await page.getByRole('button', { name: 'Remove One' }).click();
+    await page.clock.runFor(UNDO_MS);
+    await page.getByRole('button', { name: 'Keep One', disabled: true }).waitFor();
+
+    removalAnswer.resolve({ ok: false, error: { fault: 'refused', detail: 'No' } });
+    await page.getByRole('button', { name: 'Remove One', disabled: false }).waitFor();
+  });
+
   test('fetches the tracks that do not fit into the stream, once the list is open', async () => {
     const list = longList('Long');
     node.up({ players: [player('vlc', { tracklist_supported: true })] });

@@ -150,9 +150,9 @@ export class AudioBackend implements Actor<AudioCommand> {
         ? await this.#connectToFirst(sockets, cookie, server.value.addressProblem)
         : { reason: server.error };
       if (signal.aborted) return;
+      const wasUp = end.upMs !== undefined;
       // `#onEnded` has already published the end of a connection that was up.
-      const isUnpublished = end.upMs === undefined && end.reason !== this.#endReason;
-      if (isUnpublished) this.#node.status('connecting', end.reason);
+      if (!wasUp && end.reason !== this.#endReason) this.#node.status('connecting', end.reason);
       this.#endReason = end.reason;
       attempt = nextAttempt(attempt, end.upMs, this.#timing.stableMs);
       const hasAppeared = await waitForSocket(sockets, backoffMs(attempt, this.#clock.random()), signal);
@@ -170,7 +170,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     addressProblem: string | undefined,
   ): Promise<ConnectionEnd> {
     const existing = sockets.filter(({ identityBefore }) => identityBefore !== undefined);
-    // If no socket exists, the failure to connect to the first path is the reason.
+    // If no socket exists, the first path is tried, so that its failure is the published reason.
     const socketsToTry = existing.length > 0 ? existing : sockets.slice(0, 1);
     let firstEnd: ConnectionEnd | undefined;
     for (const { path } of socketsToTry) {

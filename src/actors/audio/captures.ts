@@ -24,15 +24,16 @@ export class Captures {
   }
 
   /**
-   * Subscribes before it reads, because a change between reading and subscribing would be missed. If the
-   * server refuses, no source counts as captured.
+   * Subscribes before it reads. In the other order, a change between the two would be missed. If the server
+   * refuses the subscription, no source counts as captured.
    */
   begin(link: CaptureLink): void {
     if (this.#link === link) return;
     this.#link = link;
     link.request('SUBSCRIBE', { mask: CAPTURE_MASK }, (result) => {
+      const isRefused = !result.ok && result.error.kind === 'server';
       if (result.ok) this.#read();
-      else if (result.error.kind !== 'server') link.close({ kind: 'stopped' });
+      else if (!isRefused) link.close({ kind: 'stopped' });
     });
   }
 
@@ -60,7 +61,8 @@ export class Captures {
     link.request('GET_SOURCE_OUTPUT_INFO_LIST', {}, (result) => {
       if (this.#link !== link) return;
       this.#isReading = false;
-      if (!result.ok && result.error.kind !== 'server') return link.close({ kind: 'stopped' });
+      const isRefused = !result.ok && result.error.kind === 'server';
+      if (!result.ok && !isRefused) return link.close({ kind: 'stopped' });
       if (result.ok) this.capturedSources = sourcesCapturedBy(result.value);
       if (this.#mustReadAgain) this.#read();
       if (result.ok) this.#onRead();

@@ -6,7 +6,7 @@ import { findById, removeUnlisted } from './known-records.js';
 
 export class Cards {
   readonly #cards = new Map<number, CardInfo>();
-  /** Called with the index of a card that has come, gone or been read again. */
+  /** Called with the index of a card that has come, gone or been read again. `clear` does not call it. */
   readonly #onChange: (card: number) => void;
 
   constructor(onChange: (card: number) => void) {

@@ -1,8 +1,8 @@
 // Collects which records of the sound server have changed since they were last published.
 
 /**
- * The lists contain the indices of records, each once. They are arrays, because a list mostly has one index,
- * for which a set takes more memory.
+ * The lists contain the indices of records, each once. They are arrays, because most lists have only one
+ * index, and a set of one index takes more memory.
  */
 export interface ChangedRecords {
   haveServerOrSinksChanged: boolean;

@@ -122,6 +122,7 @@ function planVolumeOrStep(
     const start = isSink ? state.stepStartVolumes(target.record.info) : target.record.info.volume;
     return planVolume(target, volumeAfterStep(command.delta, start, limit));
   }
+  // The volume of a stream is not refused, but ends at the limit (docs/http-api.md, "Volume and balance").
   if (isSink && limit !== undefined && command.volume > limit)
     return refuse('bad-value', `Field volume must be at most ${limit}, the output's volume_limit`);
   const highest = Math.min(limit ?? 1, 1);
@@ -147,16 +148,16 @@ function planKeepLimit(state: SoundState, output: SoundDevice): SettingPlan {
 function planBalance(state: SoundState, device: SoundDevice, desired: number): SettingPlan {
   const { kind, record } = device;
   const { index, volume, channelMap } = record.info;
-  const balance = channelPartsOf(desired, channelMap);
-  if (balance === undefined)
+  const channelParts = channelPartsOf(desired, channelMap);
+  if (channelParts === undefined)
     return refuse('not-stereo', `The ${NOUNS[kind]} needs exactly two channels, left and right`);
   const refusal = volumeRefusal(state, device);
   if (refusal !== undefined) return refusal;
   const limit = volumeLimit(state, device) ?? Number.POSITIVE_INFINITY;
   const loudest = Math.min(loudestOf(volume), rawOf(limit));
-  const args = { index, volume: rawVolumesOf(balance, loudest) };
+  const args = { index, volume: rawVolumesOf(channelParts, loudest) };
   const plan = setPlan({ command: REQUESTS[kind].volume, args }, kind, index);
-  return { ...plan, balance };
+  return { ...plan, balance: channelParts };
 }
 
 function planProfile(state: SoundState, ref: string, desired: string): SettingPlan {
@@ -236,7 +237,8 @@ export function deviceChangedBy(
 }
 
 /**
- * Returns the command with a fixed sink, so that the command does not follow a change of the default output.
+ * Returns the command for the sink with the index `sink`, which is the sink that the command changes now. A
+ * command to the default output then keeps this sink, even if the default output changes.
  */
 export function withFixedSink(command: SoundCommand, sink: number): SoundCommand {
   return 'target' in command ? { ...command, target: { kind: 'output', ref: String(sink) } } : command;
@@ -244,7 +246,7 @@ export function withFixedSink(command: SoundCommand, sink: number): SoundCommand
 
 /**
  * Returns the fault for a record that the server did not find. To be called when the state has been read
- * again. The new plan of the command is then mostly a refusal. Its fault names the missing record.
+ * again. Then a new plan for the command is mostly a refusal, and the refusal names the missing record.
  */
 export function missingFault(state: SoundState, command: SoundCommand): Fault {
   const newPlan = planCommand(state, command);

@@ -17,7 +17,7 @@ export interface NodeToReach {
   readonly cookiePort: number | undefined;
 }
 
-/** The pause after which PulseAudio 16 and PipeWire 1.4 try again to connect to a node that is away. */
+/** The pause after which a tunnel tries again to reach a node that is away. PipeWire 0.3.65 does not try. */
 const RECONNECT_MS = 5_000;
 
 /**

@@ -124,7 +124,7 @@ export class SoundConnection implements CommandConnection {
     const endWatch = this.#limitKeeper?.watch(setting);
     // PipeWire sends the event of the change before the reply, PulseAudio after it. The record is not read
     // before the reply, so that one reading serves both the event and the reply. After a success the caller
-    // calls `readAgain`, which ends this hold.
+    // calls `readAgain`, which also releases the record.
     this.#reading.hold(changed);
     const latestMs = this.#context.clock.monotonic() + deadlineMs;
     const newProfile =
@@ -153,7 +153,7 @@ export class SoundConnection implements CommandConnection {
     });
   }
 
-  /** Sends a request that changes no setting. Without `deadlineMs`, the usual deadline holds. */
+  /** Sends a request that changes no setting. Without `deadlineMs` it has the usual deadline. */
   ask<C extends RequestName>(
     command: C,
     args: RequestArgs<C>,

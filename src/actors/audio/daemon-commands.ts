@@ -60,8 +60,8 @@ export class DaemonCommands {
   }
 
   /**
-   * Commands that come while an answer is made share the next answer. Each answer takes one of the few
-   * requests that a connection may have under way.
+   * Commands that come while an answer is made share the next answer, because each answer takes one of the
+   * few requests that a connection may have under way.
    */
   network(): Promise<Answer> {
     return this.#networkAnswer.run();

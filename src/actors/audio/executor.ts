@@ -35,15 +35,15 @@ export const CONNECTION_ENDED = failure('unavailable', 'The connection to the so
 export interface CommandConnection {
   readonly state: SoundState;
   /**
-   * Sends a setting. The record `changed` is not read until the reply. After a success the caller must call
-   * `readAgain` for this record.
+   * Sends a setting. Until the reply, no event causes a read of the record `changed`. After a success the
+   * caller must call `readAgain` for this record, because until then no event causes a read of it.
    */
   send(setting: Setting, changed: ReadRequest, deadlineMs: number): Promise<RequestResult<unknown>>;
   /**
    * Resolves when a new read of the record has ended, or the record is removed, or the connection has ended.
    */
   readAgain(read: ReadRequest): Promise<void>;
-  /** See `Waker.wakeIfAsleep`; `Executor.proceed` is called when waking ends. */
+  /** Returns true while the device is being woken. `Executor.proceed` is called when waking ends. */
   readonly wakeIfAsleep: Waker['wakeIfAsleep'];
   /** Closes the connection after a missing answer, because other replies may be missing, too. */
   closeAfterFailure(command: RequestName, error: RequestError): void;
@@ -104,7 +104,11 @@ export class Executor {
    * before it.
    */
   #firstReady(): QueuedCommand | undefined {
-    return this.#queue.find((queued, position) => !this.#deferIfWaking(queued, position));
+    for (const [position, queued] of this.#queue.entries()) {
+      const mustWait = this.#deferIfWaking(queued, position);
+      if (!mustWait) return queued;
+    }
+    return undefined;
   }
 
   /** Begins to wake the command's device if it sleeps. Returns true while the device is being woken. */
@@ -124,7 +128,7 @@ export class Executor {
   }
 
   /**
-   * Sends the command even if the output did not wake, because the server applies it when the output wakes.
+   * Sends the command even if the device did not wake, because the server applies it when the device wakes.
    */
   async #carryOut(command: SoundCommand, latestMs: number): Promise<Answer> {
     const { state } = this.#connection;
@@ -145,6 +149,7 @@ export class Executor {
     const movesStreams = command.do === 'default' && 'output' in command && command.move === true;
     if (movesStreams) return this.#moveStreams(command.output, latestMs);
     if (setting.command === 'SET_DEFAULT_SOURCE') return this.#awaitDefaultInput(setting.args.name, latestMs);
+    // With this, a later step can begin at the requested volume, although the mixer has rounded it.
     if (setting.command === 'SET_SINK_VOLUME')
       state.putRequestedVolume(setting.args.index, loudestOf(setting.args.volume));
     return DONE;
@@ -158,7 +163,7 @@ export class Executor {
     await this.#readAgain(streams, latestMs);
     for (const setting of streamMoves(state, output)) {
       if (!this.#isInTime(latestMs)) {
-        // The record of a moved stream is not read until this call.
+        // `send` delays the reading of the stream that it has moved. This call ends the delay.
         void this.#connection.readAgain(streams);
         return failure('timeout', 'Moving the streams took too long');
       }
@@ -172,8 +177,8 @@ export class Executor {
   }
 
   /**
-   * Answers when the input is the default. PipeWire sets a default only after its reply. PipeWire 1.4 may
-   * keep another default input, although it has accepted the command.
+   * PipeWire 1.4 may keep another default input, although it has accepted the command. So the answer waits
+   * until the input is the default. PipeWire sets a default only after its reply.
    */
   async #awaitDefaultInput(name: string, latestMs: number): Promise<Answer> {
     const { state } = this.#connection;

@@ -11,25 +11,28 @@ import type { SoundState } from './state.js';
 
 const STEP_MS = 250;
 /**
- * The pause before the first check whether the volume can be put back. Each further pause is twice as long,
- * because the checks may go on for hours. They go on while a stream that belongs to no player plays at
- * volume 0. Such a stream cannot be paused.
+ * Checks decide when the volume is put back. This is the pause before the first check. Each further pause is
+ * twice as long as the one before, up to one of the two largest pauses below.
  */
-const FIRST_CHECK_MS = 500;
-const CHECK_SILENT_MAX_MS = 30_000;
+const FIRST_PAUSE_MS = 500;
 /**
- * The longest pause before a check whether a missing output is there. It is short, because music may play
- * there at the lowered volume.
+ * The largest pause while the output must become silent. It is long, because that may take hours: a stream
+ * that belongs to no player cannot be paused, and plays on at volume 0.
  */
-const CHECK_THERE_MAX_MS = 1_000;
+const SILENCE_PAUSE_MAX_MS = 30_000;
+/**
+ * The largest pause while the output is missing. It is short, because music may play at the lowered volume
+ * when the output comes back.
+ */
+const MISSING_PAUSE_MAX_MS = 1_000;
 /**
  * The largest difference between the requested volume and the volume that a coarse mixer sets, 1 = 100 %. A
  * larger difference means that somebody else has set the volume.
  */
 const MIXER_DEVIATION_MAX = 0.1;
 /**
- * The largest such difference for a step whose volume is read late. It is smaller, because somebody else may
- * have set the volume that is read then.
+ * The largest such difference for a step whose volume is read only after the step has ended. It is smaller,
+ * because meanwhile somebody else may have set the volume.
  */
 const LATE_DEVIATION_MAX = 0.03;
 
@@ -68,9 +71,9 @@ export class Fade {
    */
   #expectedVolume: number;
   /**
-   * The requested volume of the step whose reading is still missing; undefined if none is missing. If the
-   * connection ends during a step, the sound server may have set that step's volume. Later steps do not
-   * replace this value, because they are not sent without a connection.
+   * The requested volume of a step after which the output has not been read; undefined if there is no such
+   * step. If the connection ends during a step, the sound server may have set this step's volume. Later
+   * steps do not replace this value, because they are not sent without a connection.
    */
   #unreadVolume: number | undefined;
   /** True when the volume has been put back, after `end`, and if somebody else has set the volume. */
@@ -86,8 +89,8 @@ export class Fade {
   }
 
   /**
-   * Lowers the volume to 0 in `ms` milliseconds, and resolves then. Resolves earlier if `isOver` becomes
-   * true, or if the volume is to be put back. A step that fails is left out.
+   * Lowers the volume to 0 in `ms` milliseconds, and resolves then. `ms` must be more than 0. Resolves
+   * earlier if `isOver` becomes true, or if `putBack` is called. A step that fails is not repeated.
    */
   async fadeOut(ms: number): Promise<void> {
     const { clock } = this.#context;
@@ -105,8 +108,8 @@ export class Fade {
   }
 
   /**
-   * Sets the volume from before the fade, unless somebody else has set one. The fade is over then. It is not
-   * over if the output is missing, or if the command fails.
+   * Sets the volume from before the fade, unless somebody else has set the volume. In both cases the fade is
+   * over. It is not over if the output is missing, or if the command fails.
    */
   putBack(): Promise<void> {
     this.#isFadingOut = false;
@@ -121,21 +124,22 @@ export class Fade {
    * the volume.
    */
   putBackWhenSilent(): Promise<void> {
-    return this.#putBackWhen((sink) => !isPlayedTo(this.#context.state, sink), CHECK_SILENT_MAX_MS);
+    return this.#putBackWhen((sink) => !isPlayedTo(this.#context.state, sink), SILENCE_PAUSE_MAX_MS);
   }
 
   /** Puts the volume back when the output is there. Resolves earlier if somebody else sets the volume. */
   putBackWhenThere(): Promise<void> {
-    return this.#putBackWhen(() => true, CHECK_THERE_MAX_MS);
+    return this.#putBackWhen(() => true, MISSING_PAUSE_MAX_MS);
   }
 
-  async #putBackWhen(isTime: (sink: SinkInfo) => boolean, pauseMaxMs: number): Promise<void> {
-    let pauseMs = FIRST_CHECK_MS;
+  /** While the output is missing, `mayPutBack` is not called, and the volume is not put back. */
+  async #putBackWhen(mayPutBack: (sink: SinkInfo) => boolean, pauseMaxMs: number): Promise<void> {
+    let pauseMs = FIRST_PAUSE_MS;
     while (!this.isOver) {
       await this.#wait(pauseMs);
       pauseMs = Math.min(2 * pauseMs, pauseMaxMs);
       const sink = this.#findSink();
-      if (sink !== undefined && isTime(sink)) await this.putBack();
+      if (sink !== undefined && mayPutBack(sink)) await this.putBack();
       else this.#endIfChanged(sink);
     }
   }
@@ -169,11 +173,12 @@ export class Fade {
     state.onSinkRead = undefined;
     const sinkAfterStep = this.#findSink();
     if (sinkAfterStep === undefined) return false;
-    // Each reading makes a new object. A connection that ends after the reply leaves the old one.
-    if (isSet && sinkAfterStep !== sink) this.#takeReading(sinkAfterStep, volume);
+    // Each reading makes a new object. There is none if the connection has ended between reply and reading.
+    const hasReading = sinkAfterStep !== sink;
+    if (isSet && hasReading) this.#takeReading(sinkAfterStep, volume);
     else this.#endIfChanged(sinkAfterStep);
     if (foreignVolume === undefined) return isSet;
-    // The step may have undone the volume that somebody else has set meanwhile.
+    // Somebody else has set a volume during the step. If the step has replaced it, it is set again.
     this.isOver = true;
     if (volumeOf(sinkAfterStep) !== foreignVolume) await this.#set(sinkAfterStep, foreignVolume);
     return false;
@@ -198,7 +203,9 @@ export class Fade {
     const readVolume = volumeOf(sink);
     if (readVolume === this.#expectedVolume) return;
     const unreadVolume = this.#unreadVolume;
-    if (unreadVolume === undefined || Math.abs(readVolume - unreadVolume) > LATE_DEVIATION_MAX) {
+    const isOfUnreadStep =
+      unreadVolume !== undefined && Math.abs(readVolume - unreadVolume) <= LATE_DEVIATION_MAX;
+    if (!isOfUnreadStep) {
       this.isOver = true;
       return;
     }
@@ -211,6 +218,7 @@ export class Fade {
     return sinks.find(({ info }) => info.name === this.sinkName)?.info;
   }
 
+  /** Ends an earlier wait, whose promise then never resolves. */
   #wait(ms: number): Promise<void> {
     return new Promise((resolve) => this.#timers.set('wait', ms, resolve));
   }

@@ -61,7 +61,8 @@ export class GroupKeeper {
     const problems: string[] = [];
     for (const step of groupSteps(groups, observed)) {
       const problem = await this.#carryOut(step);
-      // If the group had an old module, its unloading has moved the group's streams to another output.
+      // If an old module of the group was unloaded before, the sound server has moved the group's streams
+      // to another output.
       if (step.do === 'make') await this.#moveBack(step.group, streamsByGroup.get(step.group) ?? []);
       if (this.#schedule.hasEnded) return;
       if (problem !== undefined) problems.push(problem);

@@ -57,7 +57,8 @@ export function groupSteps(desired: Groups, observed: ObservedSound): readonly G
   for (const module of observed.modules) {
     const { group, slaves } = ownGroup(module) ?? {};
     const isAsDesired = group !== undefined && slaves === configuredSlaves(desired, group);
-    if (isAsDesired && !keptGroups.has(group)) keptGroups.add(group);
+    const isDuplicate = group !== undefined && keptGroups.has(group);
+    if (isAsDesired && !isDuplicate) keptGroups.add(group);
     else if (group !== undefined || isOwnStandIn(module)) steps.push({ do: 'unload', module });
   }
   for (const [group, choice] of Object.entries(desired)) {

@@ -10,13 +10,14 @@ const PAUSE_MAX_MS = 5_000;
 /** The pause after a refusal of the server. */
 const RETRY_MS = 5_000;
 /** After this many refusals, nothing is tried until outputs or inputs change again. */
-const TRIES_MAX = 5;
+const REFUSALS_MAX = 5;
 
 export class KeeperSchedule {
   readonly #clock: Clock;
   readonly #work: () => void;
   readonly #timers: Timers<'work'>;
-  #tries = 0;
+  /** The refusals since the last change. */
+  #refusals = 0;
   /** The latest time for the work, on the monotonic clock; undefined while no change awaits the work. */
   #latestMs: number | undefined;
   #hasEnded = false;
@@ -35,7 +36,7 @@ export class KeeperSchedule {
   onChange(): void {
     if (this.#hasEnded) return;
     const now = this.#clock.monotonic();
-    this.#tries = 0;
+    this.#refusals = 0;
     this.#latestMs ??= now + PAUSE_MAX_MS;
     const leftMs = Math.max(0, this.#latestMs - now);
     this.#workAfter(Math.min(PAUSE_MS, leftMs));
@@ -45,8 +46,8 @@ export class KeeperSchedule {
   onRefusal(): void {
     // A change that came during the work has set the timer already. The work of this timer is the next try.
     if (this.#hasEnded || this.#latestMs !== undefined) return;
-    this.#tries += 1;
-    if (this.#tries < TRIES_MAX) this.#workAfter(RETRY_MS);
+    this.#refusals += 1;
+    if (this.#refusals < REFUSALS_MAX) this.#workAfter(RETRY_MS);
   }
 
   /** To be called when the connection has ended. */

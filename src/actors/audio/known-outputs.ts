@@ -12,7 +12,7 @@ import type { ServerContext } from './server-address.js';
 
 /** At most this many names are kept. The oldest ones are forgotten first. */
 const NAMES_MAX = 256;
-/** Four times the size of `NAMES_MAX` names of `TEXT_MAX_BYTES` (protocol/pulse/text-cache.ts). */
+/** 4 kB for each of `NAMES_MAX` names, far more than a name takes. */
 const FILE_MAX_BYTES = 1024 * 1024;
 
 export class KnownOutputs {

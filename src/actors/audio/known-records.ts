@@ -28,7 +28,9 @@ export function removeUnlisted<R extends { readonly index: number }>(
   removeOne: (index: number) => void,
 ): R[] {
   const present = list.filter((info) => !removed.has(info.index));
-  const indices = new Set(present.map((info) => info.index));
-  for (const index of [...known.keys()]) if (!indices.has(index)) removeOne(index);
+  const presentIndices = new Set(present.map((info) => info.index));
+  // The keys are copied, because `removeOne` may change the map.
+  const knownIndices = [...known.keys()];
+  for (const index of knownIndices) if (!presentIndices.has(index)) removeOne(index);
   return present;
 }

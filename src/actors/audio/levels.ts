@@ -12,17 +12,18 @@ const FLOAT32 = 5;
 const FLOAT32_BYTES = 4;
 const IS_LITTLE_ENDIAN = true;
 /**
- * This is more than twice the rate at which levels follow each other (`busy` in meters.ts). So each level is
- * the maximum of at least two peaks. One peak could be only the end of a sound. The latency of the stream
- * keeps a cycle of PipeWire's graph below 50 ms, the time between two peaks. At a rate of 25, two peaks may
- * fall into one cycle, and then the resampler of PipeWire 0.3.65 crashes (SIGSEGV).
+ * One peak could be only the end of a sound. While levels change all the time (`later` in meters.ts), each
+ * level is therefore the maximum of at least two peaks: this rate is more than twice the rate of the levels.
+ * The rate cannot be 25, because two peaks might fall into one cycle of PipeWire's graph, and then the
+ * resampler of PipeWire 0.3.65 crashes (SIGSEGV). At 20, the latency of the stream keeps each cycle shorter
+ * than the 50 ms between two peaks.
  */
 const PEAKS_PER_SECOND = 20;
 /** Our captures have this application name, and so have those of another tonearm on this sound server. */
 const OWN_APPLICATION = 'tonearm';
 /**
- * The lowest level above silence is one step, or -60 dB, below which a meter shows nothing. Finer steps
- * would only cause more events.
+ * One step is the lowest level above silence. It is -60 dB, and the page's meters display nothing below.
+ * Finer steps would only cause more events.
  */
 const STEPS_PER_UNIT = 1000;
 
@@ -125,7 +126,10 @@ export function peakStream(
   };
 }
 
-/** `fragment` is float32le, channels interleaved. Clients may play samples above 1, or NaN. */
+/**
+ * `fragment` is float32le, channels interleaved. Clients may play samples above 1, which count as 1. They
+ * may also play NaN, which is ignored.
+ */
 export function peaksOf(fragment: Uint8Array, channels: number): Peaks {
   const view = new DataView(fragment.buffer, fragment.byteOffset, fragment.byteLength);
   const peaks = new Array<number>(channels).fill(0);
@@ -153,8 +157,8 @@ export function louderPeaks(before: Peaks, newest: Peaks): Peaks {
 
 /**
  * The level of every output and input whose level is known. An output without an audible stream has 0 at
- * once, because its meter would measure the silence 0.2 s later. An input that nobody else captures has
- * none.
+ * once, because its meter would measure the silence only 0.2 s later. An input that nobody else captures has
+ * no level.
  */
 export function currentLevels(
   state: Pick<SoundState, 'sinks' | 'sinkInputs' | 'sources'>,

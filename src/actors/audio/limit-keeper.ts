@@ -32,12 +32,12 @@ export class LimitKeeper {
     this.#hasEnded = true;
   }
 
-  /** See `LimitGuard.watch`. */
+  /** To be called before a command is sent. The result is to be called when the command has ended. */
   watch(setting: Setting): (hasSucceeded: boolean) => void {
     return this.#guard.watch(setting);
   }
 
-  /** To be called when something has been read. */
+  /** To be called after each reading. */
   check(): void {
     for (const sink of this.#guard.takeSinks()) void this.#setBack(sink);
   }
@@ -53,7 +53,8 @@ export class LimitKeeper {
       const why = answer.error.detail;
       this.#log('warn', 'an output stays above its volume limit', { ...fields, why });
     }
-    // The server may have restored its own volume once more before the answer.
+    // No check has set this sink back since the command was sent. The server may have restored its stored
+    // volume again meanwhile.
     this.check();
   }
 }

@@ -52,6 +52,7 @@ export class ListenKeeper {
   constructor(context: ListenContext) {
     this.#context = context;
     this.#schedule = new KeeperSchedule(context.clock, () => void this.#turns.run(() => this.#keepPairs()));
+    // The pairs outlive the connection, but the indices of their inputs and outputs do not.
     context.pairs.forgetIndices();
   }
 
@@ -90,7 +91,7 @@ export class ListenKeeper {
     const problems: string[] = [];
     const notUnloaded: ListenPair[] = [];
     for (const step of listenSteps(pairs.desired, pairs.ended, observed, latencyMs)) {
-      // With a second loopback the input would be heard twice.
+      // If the old loopback is still there, the input would be heard twice with a new one.
       if (step.do === 'make' && notUnloaded.some((pair) => isSamePair(pair, step.pair))) continue;
       const problem = await this.#carryOut(step, observed);
       if (this.#schedule.hasEnded) return;
@@ -160,14 +161,15 @@ export class ListenKeeper {
       const problem = await this.#unload(module);
       if (problem !== undefined) return this.#unloadLater(pair, problem);
     }
-    return DONE;
+    // A loopback whose unloading the end of the connection has interrupted may still be there.
+    return this.#schedule.hasEnded ? CONNECTION_ENDED : DONE;
   }
 
   /** The sound server may still have a loopback of the pair, because it may have refused to unload one. */
   #unloadLater(pair: ListenPair, problem: string): Answer {
     this.#context.pairs.unloadUnlessDesired(pair);
     this.#schedule.onChange();
-    return failure('refused', problem);
+    return this.#schedule.hasEnded ? CONNECTION_ENDED : failure('refused', problem);
   }
 
   #notObservedAnswer(): Answer {

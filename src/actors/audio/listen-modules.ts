@@ -114,10 +114,9 @@ function endsOf(observed: ObservedLoopbacks, module: number, { input, output }: 
 
 /**
  * The modules to unload come first, then the loopbacks to make. A pair whose input or output is missing gets
- * no loopback. `ended` has the pairs that were desired earlier, but are not now. A loopback of another pair
- * may be another tonearm's, and stays. A loopback is made anew if its ends are not `right`, or if the
- * latency or the origin is another one now. The mark of the loopback has the origin. A loopback with the
- * origin `configuration` ends when the configuration no longer names its pair.
+ * no loopback. `ended` has the pairs whose loopbacks are to be unloaded. A loopback whose pair is neither
+ * desired nor ended may be another tonearm's, and stays. A loopback is made anew if its ends are not
+ * `right`, or if its latency or its origin is not the desired one.
  */
 export function listenSteps(
   desired: readonly ListenPair[],

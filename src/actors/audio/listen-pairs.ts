@@ -14,7 +14,7 @@ export const PAIRS_MAX = 8;
 
 interface DesiredPair {
   readonly pair: ListenPair;
-  /** The last known indices of input and output on this connection (see `pairIndices`). */
+  /** The last known indices of input and output on this connection, in one text (`pairIndices`). */
   indices: string | undefined;
 }
 
@@ -86,8 +86,8 @@ export class ListenPairs {
 
   /**
    * The first call takes over, or ends, the loopbacks of an earlier daemon. Each call ends a pair of a
-   * command if its input or output has gone or got another index. A pair of the configuration waits until
-   * both are back.
+   * command if the input or the output is gone, or has another index. A pair of the configuration waits
+   * until both are back.
    */
   observe(observed: ObservedLoopbacks): void {
     if (!this.hasAdopted) this.#adopt(loopbacksIn(observed).map(({ pair }) => pair));

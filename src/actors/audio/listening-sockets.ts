@@ -73,8 +73,8 @@ async function inodesOfServer(
 ): Promise<ReadonlySet<string> | undefined> {
   if (connectedInodes.size === 0) return undefined;
   const names = await readdir(proc).catch((): string[] => []);
-  for (const process of names.filter((name) => PROCESS_NAME.test(name))) {
-    const inodes = await socketInodesIn(join(proc, process, 'fd'));
+  for (const pid of names.filter((name) => PROCESS_NAME.test(name))) {
+    const inodes = await socketInodesIn(join(proc, pid, 'fd'));
     if ([...connectedInodes].some((inode) => inodes.has(inode))) return inodes;
   }
   return undefined;

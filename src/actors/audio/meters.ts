@@ -22,17 +22,14 @@ import type { OpenLink } from './wake.js';
 /** The most devices that are measured at a time, outputs before inputs. Further devices have no level. */
 const METERS_MAX_DEVICES = 32;
 /**
- * The pause after a changed level has been sent. The key is the value of `#pace` when the level is sent:
- * - `quiet`: The level is the first one after a time without changes. This level often mixes old and new
- *   sound, so the next level comes soon.
- * - `first`: Only the first level was sent before, so the level is the second one. Its pause is longer, so
- *   that the first two pauses take 100 ms on average. docs/events.md, "Levels", allows 10 levels in a
- *   second.
- * - `busy`: The level is any later one. With this pause, 8 levels are sent in a second. So clients get at
- *   most 10, even if the network delivers delayed levels together. Two outputs take about 1 % of a core
- *   (bench/FIGURES.md).
+ * The pause after a level has been sent, by the place of this level after a time without changes:
+ * - `first`: The first level often mixes old and new sound, so the second level comes soon.
+ * - `second`: The pause is longer, so that the first two pauses take 100 ms on average. docs/events.md,
+ *   "Levels", allows 10 levels in a second.
+ * - `later`: With this pause, 8 levels are sent in a second. So clients get at most 10, even if the network
+ *   delivers delayed levels together. Two outputs take about 1 % of a core (bench/FIGURES.md).
  */
-const PAUSES_MS = { quiet: 50, first: 150, busy: 120 } as const;
+const PAUSES_MS = { first: 50, second: 150, later: 120 } as const;
 /** The pause after a second level that equals the first one, and is not sent. */
 const UNCHANGED_SECOND_MS = 50;
 /** The pause before a meter or a connection is tried again, after the server ended or refused it. */
@@ -40,7 +37,7 @@ const RETRY_MS = 2_000;
 
 /**
  * A stream that records an output's monitor, or an input. Outputs without a playing stream, and inputs that
- * nobody captures, get no meter. It would wake them, or keep them awake.
+ * nobody captures, get no meter. A meter would wake them, or keep them awake.
  */
 interface Meter {
   readonly device: MeteredDevice;
@@ -50,7 +47,8 @@ interface Meter {
    * True if `#onFragment` has stored peaks since `#sendNow` last ran. `#sendNow` makes it false even if the
    * level equals the last one and is not published.
    */
-  isUnsent: boolean;
+  hasUnsentPeaks: boolean;
+  /** A failed meter stays in `#meters`, so that it is not started again before the end of `RETRY_MS`. */
   hasFailed: boolean;
 }
 
@@ -76,8 +74,8 @@ export class Meters {
   #sentLevel: string | undefined;
   #sendImmediate: NodeJS.Immediate | undefined;
   readonly #timers: Timers<'pause' | 'retry'>;
-  /** After `first` comes `busy`, even if the second level is unchanged. */
-  #pace: keyof typeof PAUSES_MS = 'quiet';
+  /** The place of the next level. `later` follows `second`, even if the second level was not sent. */
+  #nextPlace: keyof typeof PAUSES_MS = 'first';
 
   constructor(open: OpenLink, state: SoundState, clock: Clock, publish: (level: string) => void) {
     this.#open = open;
@@ -100,7 +98,7 @@ export class Meters {
     clearImmediate(this.#sendImmediate);
     this.#sendImmediate = undefined;
     this.#timers.cancelAll();
-    this.#pace = 'quiet';
+    this.#nextPlace = 'first';
     this.#closeLink();
     this.#levels = noLevels();
   }
@@ -118,7 +116,7 @@ export class Meters {
     const desired = devices.slice(0, METERS_MAX_DEVICES);
     const leftOut = devices.slice(METERS_MAX_DEVICES);
     this.#forgetLevels(leftOut);
-    // Only the link shows whether another program captures an awake input.
+    // An awake input needs the link even without a meter: the link reports when another program captures it.
     if (desired.length === 0 && !hasAwakeInput(this.#state)) this.#closeLink();
     else if (this.#link === undefined) this.#openLink();
     else if (this.#isReady) {
@@ -183,7 +181,7 @@ export class Meters {
   }
 
   #startMeter(link: Link, device: MeteredDevice): void {
-    const meter: Meter = { device, isUnsent: false, hasFailed: false };
+    const meter: Meter = { device, hasUnsentPeaks: false, hasFailed: false };
     this.#meters.add(meter);
     this.#isCreating = true;
     const letsDeviceSleep = true;
@@ -244,13 +242,14 @@ export class Meters {
     const oldPeaks = this.#levels[list].get(index);
     const newPeaks = peaksOf(fragment, channelMap.length);
     const isUnchanged = oldPeaks !== undefined && areSamePeaks(oldPeaks, newPeaks);
-    // While levels are quiet, the link is not paused. Then 20 fragments of each device arrive in a second.
-    if (this.#pace === 'quiet' && isUnchanged) return;
+    // Before the first level, the link is not paused, and 20 fragments of each device arrive in a second.
+    // Those without a change cause no work.
+    if (this.#nextPlace === 'first' && isUnchanged) return;
     // The next level has the highest sample since the last level (docs/events.md, "Levels").
-    const unsentPeaks = meter.isUnsent ? oldPeaks : undefined;
+    const unsentPeaks = meter.hasUnsentPeaks ? oldPeaks : undefined;
     const peaks = unsentPeaks === undefined ? newPeaks : louderPeaks(unsentPeaks, newPeaks);
     this.#levels[list].set(index, peaks);
-    meter.isUnsent = true;
+    meter.hasUnsentPeaks = true;
     this.#send();
   }
 
@@ -264,19 +263,19 @@ export class Meters {
   }
 
   #sendNow(): void {
-    for (const meter of this.#meters) meter.isUnsent = false;
+    for (const meter of this.#meters) meter.hasUnsentPeaks = false;
     this.#levels = currentLevels(this.#state, this.#captures.capturedSources, this.#levels);
     const level = levelText(this.#levels);
-    const pace = this.#pace;
+    const place = this.#nextPlace;
     if (level !== this.#sentLevel) {
       this.#sentLevel = level;
       this.#publish(level);
-      this.#pace = pace === 'quiet' ? 'first' : 'busy';
-      this.#startPause(PAUSES_MS[pace]);
-    } else if (pace === 'first') {
-      this.#pace = 'busy';
+      this.#nextPlace = place === 'first' ? 'second' : 'later';
+      this.#startPause(PAUSES_MS[place]);
+    } else if (place === 'second') {
+      this.#nextPlace = 'later';
       this.#startPause(UNCHANGED_SECOND_MS);
-    } else this.#pace = 'quiet';
+    } else this.#nextPlace = 'first';
   }
 
   /** Nothing is read from the link during a pause. This saves three of four wake-ups. */
@@ -293,7 +292,7 @@ function noLevels(): Levels {
   return { outputs: new Map(), inputs: new Map() };
 }
 
-/** True if one meter measures both devices: they have the same source, and equally many channels. */
+/** False also if a device needs a new meter, because its source or its number of channels has changed. */
 function isSameDevice(one: MeteredDevice, other: MeteredDevice): boolean {
   const isSameSource = one.list === other.list && one.index === other.index && one.source === other.source;
   return isSameSource && one.channelMap.length === other.channelMap.length;

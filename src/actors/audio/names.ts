@@ -26,6 +26,7 @@ function tunnelName(props: Props): string | undefined {
 export function preferredName(recordName: string | undefined, props: Props): string {
   const tunnel = tunnelName(props);
   if (tunnel !== undefined) return tunnel;
-  const streamName = props['media.name'] || (recordName === PULSEAUDIO_UNNAMED ? undefined : recordName);
+  const usableRecordName = recordName === PULSEAUDIO_UNNAMED ? undefined : recordName;
+  const streamName = props['media.name'] || usableRecordName;
   return streamName || props['application.name'] || props['application.process.binary'] || 'stream';
 }

@@ -84,7 +84,7 @@ export class NoCardWatch {
 
   async #report(): Promise<void> {
     const why = await whyNoCard();
-    // A card may have come meanwhile, or the connection may have ended.
+    // Meanwhile a card may have come, the connection may have ended, or another call may have reported.
     if (!this.#lacksCard || this.#isReported) return;
     this.#isReported = true;
     this.#setRemark(`${NO_CARD}: ${why}`);

@@ -19,7 +19,7 @@ export interface OpenPort {
 }
 
 const NATIVE_MODULE = { name: 'module-native-protocol-tcp', defaultPort: 4713 };
-/** PipeWire may open a port for this module, too, but programs for PulseAudio cannot play at that port. */
+/** Programs for PulseAudio cannot play at this module's port, so PipeWire's socket there is left out. */
 const SIMPLE_MODULE = { name: 'module-simple-protocol-tcp', defaultPort: 4711 };
 
 type ModuleArguments = Readonly<Record<string, string>>;
@@ -57,7 +57,7 @@ function portsOfModules(
   return ports;
 }
 
-/** Without the argument, both servers listen at every address of IPv4 and of IPv6. */
+/** Without the argument `listen`, both servers listen at every address of IPv4 and of IPv6. */
 function listenedAddresses({ listen }: ModuleArguments): readonly string[] {
   if (listen === undefined) return [EVERY_IPV4, EVERY_ADDRESS];
   // PipeWire wants brackets around an address of IPv6, as in `[::1]`.
@@ -69,12 +69,10 @@ function listenedAddresses({ listen }: ModuleArguments): readonly string[] {
  * IPv4, unlike a socket of the daemon (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
  */
 export function reachedAddresses({ addresses }: OpenPort, interfaces: InterfaceAddresses): string[] {
+  const acceptsEveryIpv4 = addresses.includes(EVERY_IPV4);
   return reachableAt(addresses, interfaces)
     .map(({ info }) => info)
-    .filter(
-      ({ address, family }) =>
-        family === 'IPv6' || addresses.includes(EVERY_IPV4) || addresses.includes(address),
-    )
+    .filter(({ address, family }) => family === 'IPv6' || acceptsEveryIpv4 || addresses.includes(address))
     .map(({ address }) => address);
 }
 
@@ -132,7 +130,10 @@ function moduleArguments(argument = ''): ModuleArguments {
   return Object.fromEntries(entries);
 }
 
-/** Matches 127.0.0.1 and its other forms: `::ffff:127.0.0.1`, and `::ffff:7f00:1` of listening-sockets.ts. */
+/**
+ * Matches 127.0.0.1 and its other forms: `::ffff:127.0.0.1`, and `::ffff:7f00:1`, which listening-sockets.ts
+ * makes of it.
+ */
 const IPV4_LOOPBACK = /^(?:(?:::ffff:)?127\.|::ffff:7f[\da-f]{2}:)/;
 
 function isLoopback(address: string): boolean {

@@ -12,14 +12,12 @@ const PCM = 1;
 /** The names by `encoding`, from libpulse's format.h. */
 const ENCODINGS = ['any', 'PCM', 'AC-3', 'E-AC-3', 'MPEG', 'DTS', 'AAC', 'TrueHD', 'DTS-HD'];
 
-/**
- * True unless the stream is a passthrough stream. The volume in the record of such a stream means nothing.
- */
+/** False for a passthrough stream. The volume in its record means nothing. */
 export function hasVolume(stream: SinkInputInfo): boolean {
   return stream.hasVolume && stream.volume.length > 0 && stream.format.encoding <= PCM;
 }
 
-/** Returns a part of the sentence that refuses a volume for the stream. */
+/** Returns the words that follow `is played` in the text of a refusal. */
 export function howPlayed({ format: { encoding } }: SinkInputInfo): string {
   if (encoding <= PCM) return 'as it is (passthrough)';
   const name = ENCODINGS[encoding];

@@ -23,7 +23,7 @@ export function desiredProfile(
   profile: string,
   latestMs: number,
 ): DesiredProfile {
-  return { card, profile, streams: streamsWithSink(state), latestMs: latestMs };
+  return { card, profile, streams: streamsWithSink(state), latestMs };
 }
 
 function streamsWithSink({ sinkInputs, sinks }: SoundState): ReadonlySet<number> {
@@ -40,7 +40,7 @@ function isComplete(state: SoundState, { card, profile, streams }: DesiredProfil
   const expectedSinkCount = cardInfo.profiles.find(({ name }) => name === profile)?.sinks;
   const sinksOfCard = [...state.sinks.values()].filter(({ info }) => info.card === card);
   if (cardInfo.activeProfile !== profile || sinksOfCard.length !== expectedSinkCount) return false;
-  // Without any sink there is no default output, and streams have no sink.
+  // Without any sink there can be no default output, and no stream can have a sink.
   if (state.sinks.size === 0) return true;
   const streamsNow = streamsWithSink(state);
   const remainingStreams = [...streams].filter((index) => state.sinkInputs.has(index));
@@ -58,12 +58,15 @@ export class ProfileSwitch {
   #hasEnded = false;
   #resolveEnded = (): void => undefined;
 
-  /** `readAgain` is called every `READ_AGAIN_MS` until the switch has ended. */
+  /**
+   * `switchMaxMs` is the longest time that the switch may take. `readAgain` is called every `READ_AGAIN_MS`
+   * until the switch has ended.
+   */
   constructor(
     state: SoundState,
     desired: DesiredProfile,
     clock: Clock,
-    limitMs: number,
+    switchMaxMs: number,
     readAgain: () => void,
   ) {
     this.#state = state;
@@ -73,7 +76,7 @@ export class ProfileSwitch {
     this.ended = new Promise((resolve) => {
       this.#resolveEnded = resolve;
     });
-    const waitMs = Math.max(0, Math.min(limitMs, desired.latestMs - clock.monotonic()));
+    const waitMs = Math.max(0, Math.min(switchMaxMs, desired.latestMs - clock.monotonic()));
     this.#timers.set('deadline', waitMs, () => this.end());
     this.#readAgainLater();
   }

@@ -65,8 +65,8 @@ export class SoundPublisher {
     'audio.inputs': new Map(),
     'audio.cards': new Map(),
   };
-  #publishedKind: string | undefined;
-  #publishedServer: string | undefined;
+  #publishedKindJson: string | undefined;
+  #publishedServerJson: string | undefined;
   readonly #propertyCache = new PropertyCache();
   readonly #labels = new OutputLabels();
   /**
@@ -83,8 +83,8 @@ export class SoundPublisher {
 
   /** To be called when the connection is lost. The journal then drops clients, outputs, inputs and cards. */
   forget(): void {
-    this.#publishedKind = undefined;
-    this.#publishedServer = undefined;
+    this.#publishedKindJson = undefined;
+    this.#publishedServerJson = undefined;
     this.#labels.clear();
     for (const published of Object.values(this.#publishedRecords)) published.clear();
   }
@@ -133,7 +133,7 @@ export class SoundPublisher {
       if (info !== undefined && name !== undefined)
         this.#put('audio.cards', id, name, cardRecord(info, name));
     }
-    for (const id of this.#outputsToCompare(state, changed.sinks)) {
+    for (const id of this.#updateLabels(state, changed.sinks)) {
       const sink = state.sinks.get(id);
       if (sink === undefined) continue;
       const { name, card } = sink.info;
@@ -177,15 +177,16 @@ export class SoundPublisher {
   }
 
   /**
-   * Updates the labels of the changed outputs. If a label has changed, all outputs are compared, because
-   * others may share the label.
+   * Updates the labels of the changed outputs. Returns the outputs whose records may differ from what was
+   * published: all of them if a label has changed, because others may share the label.
    */
-  #outputsToCompare({ sinks }: SoundState, changed: readonly number[]): Iterable<number> {
+  #updateLabels({ sinks }: SoundState, changed: readonly number[]): Iterable<number> {
     let hasLabelChanged = false;
     for (const id of changed) if (this.#updateLabel(id, sinks.get(id)?.info)) hasLabelChanged = true;
     return hasLabelChanged ? new Set([...changed, ...sinks.keys()]) : changed;
   }
 
+  /** Returns true if the unique labels of other outputs may have changed, too. */
   #updateLabel(id: number, info: SinkInfo | undefined): boolean {
     if (info === undefined) return this.#labels.set(id, undefined);
     const label = outputLabel(info, wishFor(this.#wishes, info.name));
@@ -201,11 +202,11 @@ export class SoundPublisher {
     });
   }
 
-  #putServer(kind: string, server: string): void {
-    if (kind !== this.#publishedKind) this.#receiver.put('audio.kind', '', kind);
-    if (server !== this.#publishedServer) this.#receiver.put('audio.server', '', server);
-    this.#publishedKind = kind;
-    this.#publishedServer = server;
+  #putServer(kindJson: string, serverJson: string): void {
+    if (kindJson !== this.#publishedKindJson) this.#receiver.put('audio.kind', '', kindJson);
+    if (serverJson !== this.#publishedServerJson) this.#receiver.put('audio.server', '', serverJson);
+    this.#publishedKindJson = kindJson;
+    this.#publishedServerJson = serverJson;
   }
 
   #put(collection: ListedCollection, id: number, name: string, record: LongRecord): void {

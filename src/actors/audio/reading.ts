@@ -40,10 +40,11 @@ export class Reading {
   /** The kinds whose whole list must still be read before anything is published. */
   readonly #unreadKinds = new Set(READ_KINDS);
   /**
-   * True if everything must be read before the next publication, because sinks have come or gone, or a card
-   * switches its profile. Streams, default and cards are published together with their sinks.
+   * A joint read reads everything before the next publication. It is due when sinks have come or gone, or
+   * when a card switches its profile, because streams, default and cards are published together with their
+   * sinks. It begins when no earlier one is under way.
    */
-  #mustReadTogether = false;
+  #isJointReadDue = false;
   readonly #waiters = new ReadWaiters();
   /** True while a card switches its profile. An event of a card then means that sinks come or go. */
   isSwitching = false;
@@ -80,7 +81,7 @@ export class Reading {
    * everything is still under way, it ends first, and its records may be published.
    */
   readAllTogether(): void {
-    this.#mustReadTogether = true;
+    this.#isJointReadDue = true;
     this.requestDue();
   }
 
@@ -92,7 +93,7 @@ export class Reading {
     if (facility === 'source' && type === 'change' && !this.#hasSource(index)) return;
     const isForSwitch = facility === 'card' && this.isSwitching;
     const hasSinkComeOrGone = facility === 'sink' && type !== 'change';
-    if (isForSwitch || hasSinkComeOrGone) this.#mustReadTogether = true;
+    if (isForSwitch || hasSinkComeOrGone) this.#isJointReadDue = true;
     if (index === undefined) this.#refetchByKind[facility].markList();
     else if (type === 'remove') this.#onRemoved(facility, index);
     else this.#refetchByKind[facility].onChanged(index);
@@ -125,8 +126,8 @@ export class Reading {
     // read after the confirmation.
     const link = this.#link;
     if (link === undefined) return;
-    if (this.#mustReadTogether && this.#unreadKinds.size === 0) {
-      this.#mustReadTogether = false;
+    if (this.#isJointReadDue && this.#unreadKinds.size === 0) {
+      this.#isJointReadDue = false;
       for (const kind of READ_KINDS) this.#unreadKinds.add(kind);
       for (const refetch of this.#refetches) refetch.markList();
     }
@@ -189,7 +190,7 @@ export class Reading {
       const completesLists = areListsComplete && !wereListsComplete;
       // Lists that this reply completes are published even if another sink has come or gone meanwhile.
       // Otherwise sinks that come and go without end would keep the other records from clients.
-      const mayPublish = completesLists || !this.#mustReadTogether;
+      const mayPublish = completesLists || !this.#isJointReadDue;
       this.#events.onReply(areListsComplete && mayPublish);
     }
     for (const waiter of waiters) waiter.resolve();

@@ -22,6 +22,7 @@ export class Reconciliation {
   /** To be called when everything has been published for the first time on the connection. */
   begin(connection: SoundConnection): void {
     this.#timers.set('round', this.#roundMs, () => {
+      // `#endRound` may close the connection. `end` then cancels the next round, which must have begun.
       this.begin(connection);
       this.#endRound(connection);
     });

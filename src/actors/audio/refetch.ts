@@ -94,8 +94,8 @@ export class Refetch {
   #dueRecords: number[] = [];
   readonly #recordsUnderWay: number[] = [];
   /**
-   * The indices of records that were removed since the reads under way began. What these reads reply about
-   * such a record is outdated.
+   * The indices of records that were removed since the reads under way began. If a reply to these reads
+   * still has such a record, the record is outdated.
    */
   readonly #removed = new Set<number>();
   #listState: 'not due' | 'due' | 'under way' = 'not due';
@@ -105,7 +105,7 @@ export class Refetch {
    * The index of a record for which no single read begins, because a command changes the record now and
    * reads it afterwards. A read of the whole list may still contain the record.
    */
-  #onHold: number | undefined;
+  #delayedRecord: number | undefined;
 
   constructor(kind: ReadKind) {
     this.#kind = kind;
@@ -120,19 +120,19 @@ export class Refetch {
 
   /** To be called when an event says that the record is new or has changed. */
   onChanged(index: number): void {
-    const isReadValid = this.#recordsUnderWay.includes(index) && !this.#removed.has(index);
-    if (!isReadValid) this.markRecord(index);
+    const isChangeInReply = this.#recordsUnderWay.includes(index) && !this.#removed.has(index);
+    if (!isChangeInReply) this.markRecord(index);
   }
 
   /**
    * No single read of this record begins until `release` is called. Without an index, no read is delayed.
    */
   hold(index: number | undefined): void {
-    this.#onHold = index;
+    this.#delayedRecord = index;
   }
 
   release(): void {
-    this.#onHold = undefined;
+    this.#delayedRecord = undefined;
   }
 
   /** Makes the record due, even if it is being read now: the next read begins after this call. */
@@ -163,7 +163,7 @@ export class Refetch {
     const reads: ReadRequest[] = [];
     const stillDue: number[] = [];
     for (const index of this.#dueRecords) {
-      if (this.#recordsUnderWay.includes(index) || index === this.#onHold) {
+      if (this.#recordsUnderWay.includes(index) || index === this.#delayedRecord) {
         stillDue.push(index);
         continue;
       }

@@ -33,15 +33,13 @@ export interface ServerSockets {
   readonly addressProblem?: string;
 }
 
-/**
- * The error is a sentence for people, about configured addresses of which none is a socket of this machine.
- */
+/** The error is a sentence for people: no configured address is a socket of this machine. */
 export type FoundServer = Result<ServerSockets, string>;
 
 const SYSTEM_SOCKET = '/run/pulse/native';
 /**
- * The first of these files that exists counts. libpulse does not look at `XDG_CONFIG_HOME` for them. If
- * `PULSE_CONFIG_PATH` names a folder, libpulse reads the file of this folder instead of both.
+ * The first of these files that exists counts. libpulse ignores `XDG_CONFIG_HOME` here. If
+ * `PULSE_CONFIG_PATH` names a folder, libpulse reads client.conf of that folder instead of these files.
  */
 const USER_CONFIGURATIONS = ['.pulse/client.conf', '.config/pulse/client.conf'];
 const SYSTEM_CONFIGURATION = '/etc/pulse/client.conf';
@@ -86,8 +84,8 @@ export function configuredSockets(server: ConfiguredServer, machineId: string | 
 }
 
 /**
- * The user's sockets come first, then those of `defaultServer` from client.conf, then the system's. If
- * `defaultServer` has no socket of this machine, the system's is not taken instead.
+ * The user's sockets come first, then those of `defaultServer` from client.conf, then the system's socket.
+ * If `defaultServer` has no socket of this machine, the system's socket is left out.
  */
 export function usualSockets(
   context: ServerContext,
@@ -109,9 +107,9 @@ function serverAddressesIn(text: string, machineId: string | undefined): readonl
   const addresses: string[] = [];
   for (const word of text.split(/\s+/)) {
     const parts = /^(?:\{(?<machine>[^}]*)\})?(?<address>.*)$/.exec(word)?.groups;
-    const machine = parts?.['machine'] ?? machineId;
+    const machine = parts?.['machine'];
     const address = parts?.['address'] ?? '';
-    const isForUs = machineId === undefined || machine === machineId;
+    const isForUs = machine === undefined || machineId === undefined || machine === machineId;
     if (isForUs && address !== '') addresses.push(address.replace(/^unix:(?=\/)/, ''));
   }
   return addresses;

@@ -67,8 +67,9 @@ export function notFound(what: 'output' | 'input' | 'client' | 'card', ref: stri
   return refuse(`no-such-${what}`, `There is no ${what} ${JSON.stringify(ref)}`);
 }
 
-export function setPlan(setting: Setting, kind: ReadRequest['kind'], index?: number): SetPlan {
-  return { kind: 'set', setting, changed: index === undefined ? { kind } : { kind, index } };
+export function setPlan(setting: Setting, changedKind: ReadRequest['kind'], index?: number): SetPlan {
+  const changed: ReadRequest = index === undefined ? { kind: changedKind } : { kind: changedKind, index };
+  return { kind: 'set', setting, changed };
 }
 
 /**
@@ -92,10 +93,10 @@ export function volumeAfterStep(delta: number, channels: readonly number[], limi
   const loudest = loudestOf(channels);
   const isAtLimit = loudest >= rawOf(limit);
   if (delta === 0 || (delta > 0 && isAtLimit)) return undefined;
-  // A volume that was set in hundredths is read back a little higher or lower. Without this rounding, the
-  // errors of repeated steps would add up.
-  const rounded = fractionOf(loudest);
-  const wasSetInHundredths = rawOf(rounded) === loudest;
-  const start = wasSetInHundredths ? rounded : loudest / RAW_NORM;
+  // Raw volumes are integers, so a volume that was set in hundredths is read back a little higher or lower.
+  // The step begins at the hundredths. Otherwise the errors of repeated steps would add up.
+  const inHundredths = fractionOf(loudest);
+  const wasSetInHundredths = rawOf(inHundredths) === loudest;
+  const start = wasSetInHundredths ? inHundredths : loudest / RAW_NORM;
   return Math.min(limit, Math.max(0, start + delta));
 }

@@ -16,8 +16,8 @@ const FILE_MAX_BYTES = 4096;
 const FADE_S = 20;
 const MINUTE_MS = 60_000;
 /**
- * A sleep that should have ended during a restart ends after it. If its end is longer ago than this, the
- * sleep is dropped, because nobody expects it any more.
+ * A sleep that should have ended during a restart ends after the restart. If it should have ended longer ago
+ * than this, it is dropped, because nobody expects it any more.
  */
 const LATE_MAX_MS = 10 * MINUTE_MS;
 /**
@@ -30,8 +30,8 @@ const SLEEP_MAX_MS = 720 * MINUTE_MS;
 /** The backend's stop waits at most this long until the volume is put back. */
 const LEAVE_MAX_MS = 300;
 /**
- * How many outputs may wait to have their volumes put back. An output that was switched off while it was
- * silent waits until it comes back. For a further output, the oldest is given up.
+ * How many outputs may wait until their volumes are put back. An output that is switched off during the
+ * silence waits until it comes back. If one output too many must wait, the oldest one is given up.
  */
 const WAITING_MAX_FADES = 8;
 
@@ -133,6 +133,7 @@ export class Sleep {
       const fadeTime = new Promise<void>((resolve) => this.#timers.set('faded', fadeMs, resolve));
       if (fadeMs > 0) await Promise.all([fade.fadeOut(fadeMs), fadeTime]);
     }
+    // A client may have stopped or replaced this sleep during the fade.
     if (this.#plan !== plan) return;
     this.#isFading = false;
     await this.#pausePlayers();

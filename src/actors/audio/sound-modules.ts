@@ -3,11 +3,14 @@
 
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import type { Reply, RequestArgs, RequestName } from '../../protocol/pulse/commands.js';
-import type { RequestResult as ReplyResult, RequestError } from '../../protocol/pulse/outcome.js';
+import type { RequestError, RequestResult } from '../../protocol/pulse/outcome.js';
 import type { ModuleInfo } from '../../protocol/pulse/records.js';
 
 /** Sends a request to the sound server, and resolves with its result. */
-export type Ask = <C extends RequestName>(command: C, args: RequestArgs<C>) => Promise<ReplyResult<Reply<C>>>;
+export type Ask = <C extends RequestName>(
+  command: C,
+  args: RequestArgs<C>,
+) => Promise<RequestResult<Reply<C>>>;
 
 /** The arguments of LOAD_MODULE. */
 export interface ModuleLoad {
@@ -45,9 +48,9 @@ export function isSameModule(one: ModuleInfo, other: ModuleInfo): boolean {
 }
 
 /**
- * Replaces quotes and backslashes in a value between two levels of quotes, as in
- * `sink_properties="device.description='VALUE'"`. PulseAudio and PipeWire read further quotes there in
- * different ways.
+ * Replaces quotes and backslashes in a text that becomes VALUE in
+ * `sink_properties="device.description='VALUE'"`. VALUE has two levels of quotes around it. PulseAudio and
+ * PipeWire read further quotes there in different ways.
  */
 export function withoutQuotes(text: string): string {
   return text.replaceAll('"', '”').replaceAll("'", '’').replaceAll('\\', '/');

@@ -6,7 +6,8 @@ import { isAwake } from './device-states.js';
 import { findById, type KnownRecord, removeUnlisted } from './known-records.js';
 
 /**
- * At most this many sources are kept. Further sources are left out until they are read while there is room.
+ * At most this many sources are kept. Further sources are left out. Such a source is kept if there is room
+ * when it is read again.
  */
 export const SOURCES_MAX_RECORDS = 16;
 
@@ -14,7 +15,7 @@ export type KnownSource = KnownRecord<SourceInfo>;
 
 export class Sources {
   readonly #sourceByIndex = new Map<number, KnownSource>();
-  /** The indices of the sources above SOURCES_MAX_RECORDS. */
+  /** The indices of the sources for which there was no room. */
   readonly #leftOut = new Set<number>();
   /** The indices of the sources that have been awake in this life of the server, or that cannot be woken. */
   readonly #notToWake = new Set<number>();
@@ -62,7 +63,8 @@ export class Sources {
   remove(index: number): void {
     this.#notToWake.delete(index);
     const wasLeftOut = this.#leftOut.delete(index);
-    if (this.#sourceByIndex.delete(index) || wasLeftOut) this.#onChange();
+    const wasKept = this.#sourceByIndex.delete(index);
+    if (wasKept || wasLeftOut) this.#onChange();
   }
 
   /** `removed` has the indices that were removed while `list` was read. These sources are not put back. */

@@ -43,6 +43,7 @@ export class StartVolumes {
     const { state, knownOutputs } = this.#context;
     const { server } = state;
     if (server === undefined) return;
+    // The names of this life's known outputs may have to be read from a file first.
     void knownOutputs.enterLife(server.cookie).then(() => {
       if (!this.#hasEnded) this.#setTimers();
     });

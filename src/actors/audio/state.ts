@@ -49,7 +49,7 @@ export class SoundState {
   /** `pulseaudio` until the server's info has been read. */
   kind: SoundServerKind = 'pulseaudio';
   readonly limits: VolumeLimits;
-  /** Called with each reading of a sink. A fade sets it during a step. */
+  /** Called with each reading of a sink. A fade sets this callback for the time of a step. */
   onSinkRead: ((info: SinkInfo) => void) | undefined;
 
   constructor(wishes: OutputWishes = NO_WISHES) {
@@ -107,7 +107,8 @@ export class SoundState {
   putSinkInput(info: SinkInputInfo): void {
     const before = this.#sinkInputs.get(info.index);
     if (before === undefined && this.#sinkInputs.size >= RECORDS_MAX) return;
-    // Equal lists of properties are the same object (text-cache.ts).
+    // Equal lists of properties are mostly one object (text-cache.ts). If they are two, the name is only
+    // computed again.
     const keepsName = before?.info.name === info.name && before?.info.props === info.props;
     const name = keepsName
       ? before.name
@@ -189,9 +190,9 @@ export class SoundState {
   }
 
   /**
-   * Returns the raw volumes from which a step begins. If the last command's volume still holds, this is the
-   * volume that the command set. If steps began at the reported volume, small steps would never move a mixer
-   * with coarser steps.
+   * Returns the raw volumes from which a step begins. If the sink's volume has not changed since the last
+   * command, this is the one volume that the command set. If steps began at the reported volume, small steps
+   * would never move a mixer with coarser steps.
    */
   stepStartVolumes({ index, volume }: SinkInfo): readonly number[] {
     const requested = this.#requestedVolumes.get(index);
@@ -200,7 +201,7 @@ export class SoundState {
   }
 
   /**
-   * Undefined if the server's default is no known sink. It may be a placeholder (`@DEFAULT_SINK@`,
+   * Undefined if the server's default is no known sink, but for instance a placeholder (`@DEFAULT_SINK@`,
    * `@NONE@`).
    */
   defaultSink(): KnownRecord<SinkInfo> | undefined {
@@ -224,10 +225,7 @@ export class SoundState {
     return stream !== undefined && playsForGroup(this.#sinks, stream.info) ? undefined : stream;
   }
 
-  /**
-   * True if the sink has not been awake in this life of the server. A failed attempt to wake it makes this
-   * false.
-   */
+  /** True if the sink has neither been awake in this life of the server, nor failed to wake. */
   mayWake(index: number): boolean {
     return this.#sinks.has(index) && !this.#notToWake.has(index);
   }
@@ -268,7 +266,7 @@ export class SoundState {
 
   /**
    * Marks the streams that play to the sink, because their records name it. Also marks the streams of
-   * `module`, by which the sink itself plays. If the sink is a group, these streams are no clients.
+   * `module`, by which a new sink itself plays. If this sink is a group, they are no clients any more.
    */
   #markSinkInputsOf(sink: number, module?: number): void {
     for (const { info } of this.#sinkInputs.values()) {

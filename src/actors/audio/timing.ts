@@ -11,8 +11,9 @@ export const TIMING = {
   commandLeastMs: 1_000,
   // Waking takes 40 to 250 ms on a busy machine. An output that takes longer counts as unable to wake.
   wakeMs: 3_000,
-  // PipeWire makes a card's new outputs within 0.3 s. All of this time passes if a profile makes fewer
-  // outputs than the server has announced.
+  // After a switch of a card's profile, the command waits at most this long for the new outputs. PipeWire
+  // makes them within 0.3 s. If a profile makes fewer outputs than the server has announced, the command
+  // waits the whole time.
   switchMs: 2_000,
   // A read gets as much time as a command.
   requestMs: 9_000,

@@ -59,7 +59,8 @@ export class Upkeep {
   }
 
   /**
-   * See `ConnectionContext.onPublished` in connection.ts. For the first publication both arguments are true.
+   * To be called after the first publication of a connection, with true for both. To be called again after
+   * each publication in which outputs have come or gone, or inputs or cards may have changed.
    */
   update(haveOutputsComeOrGone: boolean, mayInputsHaveChanged: boolean): void {
     const { state } = this.#context;
@@ -97,12 +98,12 @@ export class Upkeep {
    */
   #updateListenKeeper(): void {
     const { listenPairs, state } = this.#context;
-    const { hasAdopted, desired } = listenPairs;
+    const { desired } = listenPairs;
     const streams = [...state.sinkInputs.values()];
     const hasLoopback = streams.some(({ info }) => listenInputOf(info) !== undefined);
+    const mustAdopt = hasLoopback && !listenPairs.hasAdopted;
     // Nothing is left to take over if no pair is desired and the sound server has no loopback.
     if (desired.length === 0 && !hasLoopback) listenPairs.hasAdopted = true;
-    const mustAdopt = hasLoopback && !hasAdopted;
     const isNeeded = desired.length > 0 || mustAdopt;
     if (this.#listenKeeper === undefined && !isNeeded) return;
     this.#listenKeeper ??= this.#loadListenKeeper();

@@ -1,6 +1,6 @@
 // Turns records of the sound server into the records that clients see (docs/http-api.md, "Records"). Pure.
-// Texts and properties need no bound here, because the codec has bounded them already (text-cache.ts,
-// property-budget.ts).
+// Properties and texts for people need no bound here, because the codec has bounded them already
+// (text-cache.ts, property-budget.ts).
 
 import type {
   AudioServerRecord,
@@ -92,14 +92,14 @@ export function audioServerRecord(
   server: ServerInfo,
   defaultSink: KnownRecord<SinkInfo> | undefined,
 ): Encodable<AudioServerRecord> {
-  const version = PIPEWIRE_NAME.exec(server.packageName ?? '')?.[1] ?? server.packageVersion;
+  const pipeWireVersion = PIPEWIRE_NAME.exec(server.packageName ?? '')?.[1];
   return {
     kind: kindOfServer(server),
     default_sink: defaultSink?.info.name ?? '',
     volume: defaultSink === undefined ? 0 : loudestFractionOf(defaultSink.info.volume),
     muted: defaultSink?.info.muted ?? false,
     server_name: nonEmpty(server.packageName),
-    server_version: nonEmpty(version),
+    server_version: nonEmpty(pipeWireVersion ?? server.packageVersion),
   };
 }
 
@@ -107,6 +107,7 @@ export function audioServerRecord(
 export interface OutputSurroundings {
   readonly label: string;
   readonly isDefault: boolean;
+  /** The name of the output's card. */
   readonly card: string | undefined;
   readonly wish: OutputWish;
   readonly volumeLimit: number | undefined;
@@ -143,12 +144,13 @@ export function outputRecord(
     active_port: nonEmpty(info.activePort),
     is_network: (info.flags & SINK_NETWORK) !== 0,
     props: wish.label === undefined ? props : withoutNick(props),
-    // Silent channels show no balance, so the remembered one is published.
+    // Silent channels show no balance, so the remembered parts of the channels are preferred.
     balance: balanceOf(sink.balance ?? info.volume, info.channelMap),
     ports: info.ports.length > 0 ? portsOf(info.ports) : undefined,
     card: nonEmpty(card),
     volume_limit: volumeLimit,
     hidden: wish.hidden,
+    // The record's type needs a mutable array, so the array is copied.
     group: isGroup(info) ? wish.group?.slice() : undefined,
   };
 }
@@ -171,9 +173,9 @@ function profileAvailability(
 export function cardRecord(info: CardInfo, name: string): Encodable<CardRecord> {
   const profiles = profileRecords(info);
   const isActive = (profile: ProfileRecord): boolean => profile.name === info.activeProfile;
-  // The first profiles stay. If the active profile comes behind them, it takes the last place.
-  const isActiveBehindFirst = profiles.findIndex(isActive) >= PROFILES_MAX;
-  const firstCount = isActiveBehindFirst ? PROFILES_MAX - 1 : PROFILES_MAX;
+  const activePosition = profiles.findIndex(isActive);
+  // If the active profile is not among the first `PROFILES_MAX`, it takes the last place.
+  const firstCount = activePosition < PROFILES_MAX ? PROFILES_MAX : PROFILES_MAX - 1;
   return {
     id: info.index,
     name,
@@ -209,6 +211,7 @@ function withoutNick(props: Record<string, string>): Record<string, string> {
 export interface ClientSurroundings {
   readonly kind: SoundServerKind;
   readonly name: string;
+  /** The name of the client's output. */
   readonly output: string | undefined;
 }
 

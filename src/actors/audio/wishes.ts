@@ -3,6 +3,7 @@
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import { GROUP_PREFIX } from './marks.js';
 
+/** The settings from which the wishes for all outputs follow. */
 export type OutputWishes = Pick<AudioSettings, 'volumeLimit' | 'outputs'> &
   Partial<Pick<AudioSettings, 'groups'>>;
 
@@ -24,6 +25,7 @@ export function wishFor({ volumeLimit, outputs, groups = {} }: OutputWishes, nam
   const { label, hidden, startVolume } = ownValue(outputs, name) ?? {};
   const groupName = name.startsWith(GROUP_PREFIX) ? name.slice(GROUP_PREFIX.length) : undefined;
   const group = groupName === undefined ? undefined : ownValue(groups, groupName);
+  // A number limits every output. A record limits the outputs that it names.
   const limit = typeof volumeLimit === 'object' ? ownValue(volumeLimit, name) : volumeLimit;
   return {
     label: label ?? group?.label,

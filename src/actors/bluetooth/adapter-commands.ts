@@ -60,7 +60,7 @@ export class AdapterCommands {
   }
 
   /**
-   * Returns true if the device, by its path, may pair and connect now. A device that asks in pairing mode is
+   * Returns true if the device with this path may pair and connect now. A device that asks in pairing mode is
    * remembered. So it may be trusted even if pairing mode ends before its services are known.
    */
   admit(device: string): boolean {
@@ -150,20 +150,21 @@ export class AdapterCommands {
     device: BluetoothDevice,
     before: BluetoothDevice | undefined,
   ): void {
-    if (before?.Paired !== true) this.#onPaired(adapter, device, before !== undefined);
+    if (before?.Paired !== true) this.#onPaired(adapter, device, before);
     const endOfAdmission = this.#pairing.endAdmission(device);
-    // Undefined if the device has not just paired, or if BlueZ does not know its services yet.
+    // Undefined if the device was not admitted, or if BlueZ does not know its services yet.
     if (endOfAdmission === undefined) return;
     // The first device that pairs ends pairing mode, but only after BlueZ was asked to trust the device.
     // Otherwise the agent would refuse the device's sound, which may come at once.
     void endOfAdmission.then(() => this.#endPairingIf(adapter, () => this.#pairing.isActive));
   }
 
-  /** `hasJustPaired` is false if the device was paired when it appeared: the pairing may be years old. */
-  #onPaired(adapter: BluetoothAdapter, device: BluetoothDevice, hasJustPaired: boolean): void {
+  /** If `before` is undefined, the device was paired when it appeared, and the pairing may be years old. */
+  #onPaired(adapter: BluetoothAdapter, device: BluetoothDevice, before: BluetoothDevice | undefined): void {
     const { isActive, until = 0 } = this.#pairing;
     const { path } = device;
     if (!this.#pairing.mayPair(path) && !this.#connecting.isRequestedFor(path)) {
+      const hasJustPaired = before !== undefined;
       if (hasJustPaired) void this.#pairing.refuse(adapter, device, this.#connecting.isAnyRequested);
       return;
     }
@@ -208,8 +209,8 @@ export class AdapterCommands {
   async #switchPower(path: string, target: 'on' | 'off'): Promise<Answer> {
     const reply = await setAdapterProperty(this.#parts, path, 'Powered', target === 'on');
     if (reply.ok) return DONE;
-    const name = path.slice(path.lastIndexOf('/') + 1);
-    const blocker = target === 'on' ? await findBlocker(name) : undefined;
+    const adapterName = path.slice(path.lastIndexOf('/') + 1);
+    const blocker = target === 'on' ? await findBlocker(adapterName) : undefined;
     if (blocker === undefined && !isError(reply, BLUEZ_ERRORS.blocked))
       return bluezRefusal(reply.error, `The adapter could not be switched ${target}`);
     const detail = `The adapter is blocked by ${blocker ?? 'rfkill'}`;

@@ -82,14 +82,14 @@ export class AutomaticActions {
     if (reason !== undefined) this.#reconnecting.disconnected(signal.path, reason);
   }
 
-  /** To be called when the daemon disconnects the device, by its path, to end an attempt. */
-  attemptAbandoned(device: string): void {
-    this.#reconnecting.attemptAbandoned(device);
+  /** To be called when the daemon disconnects a device to end an attempt. */
+  attemptAbandoned(devicePath: string): void {
+    this.#reconnecting.attemptAbandoned(devicePath);
   }
 
-  /** To be called when a client has disconnected the device, by its path. */
-  leaveDisconnected(device: string): void {
-    this.#reconnecting.leaveDisconnected(device);
+  /** To be called when a client has disconnected a device. */
+  leaveDisconnected(devicePath: string): void {
+    this.#reconnecting.leaveDisconnected(devicePath);
   }
 
   #isIdle(): boolean {
@@ -108,7 +108,8 @@ export class AutomaticActions {
   #mayReconnect(): boolean {
     const { currentAdapter, commands } = this.#parts;
     const adapter = currentAdapter();
-    return adapter?.Powered === true && adapter.Discovering !== true && !commands.isBusy;
+    const isScanning = adapter?.Discovering === true;
+    return adapter?.Powered === true && !isScanning && !commands.isBusy;
   }
 
   async #reconnect(path: string): Promise<Answer> {

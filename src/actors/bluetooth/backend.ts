@@ -84,6 +84,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   async up(): Promise<void> {
     const watched = await Promise.all([
       this.#bus.watch({ sender: BLUEZ_NAME, path_namespace: BLUEZ_PATH }),
+      // The signals about added and removed objects have this path.
       this.#bus.watch({ sender: BLUEZ_NAME, path: '/' }),
     ]);
     if (!watched.every(({ ok }) => ok)) return this.#bus.reconnect('BlueZ cannot be watched');
@@ -100,10 +101,9 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   }
 
   signal(signal: Signal): void {
-    const queueing = this.#reading.queueDuringReading(signal);
-    const isQueued = queueing.ok && queueing.value;
-    if (!queueing.ok) this.#bus.reconnect(queueing.error);
-    else if (!isQueued) this.#apply(signal);
+    const queued = this.#reading.queueDuringReading(signal);
+    if (!queued.ok) this.#bus.reconnect(queued.error);
+    else if (!queued.value) this.#apply(signal);
   }
 
   called(call: Signal): CallVerdict {
@@ -133,7 +133,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
 
   /**
    * BlueZ replies before it announces what it has changed. The answer waits for the change, so that a client
-   * that has the answer also finds the change.
+   * that has the answer also finds the change. A command to the adapter has no `address`.
    */
   async #answerOncePublished(command: BluetoothCommand, answer: Answer, address = ''): Promise<Answer> {
     const isCarriedOut = IS_CARRIED_OUT[command.do];
@@ -171,7 +171,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#objects = objects;
     for (const device of objects.devices()) this.#followPairing(device, before.device(device.path));
     this.#update();
-    // If there was no adapter before either, `#update` has not published the reason.
+    // `#update` publishes the reason only if there was an adapter before.
     if (this.#state.kind === 'unavailable') this.#becomeUnavailable(this.#noAdapterReason());
   }
 

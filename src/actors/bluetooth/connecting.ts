@@ -47,12 +47,12 @@ export class Connecting {
     this.#parts = parts;
   }
 
-  /** True while any attempt is under way that a client has requested. */
+  /** True if a client has requested one of the attempts that are under way. */
   get isAnyRequested(): boolean {
     return [...this.#attempts.values()].some(({ isRequested }) => isRequested);
   }
 
-  /** True while an attempt is under way that a client has requested for this device, by its path. */
+  /** True if a client has requested the attempt under way for the device with this path. */
   isRequestedFor(device: string): boolean {
     return this.#attempts.get(device)?.isRequested === true;
   }

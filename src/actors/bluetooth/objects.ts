@@ -82,7 +82,7 @@ export class BluezObjects {
 
   /**
    * The adapter to use; undefined if there is none. With a `name` (`hci0`) only this adapter is used.
-   * Without a name, the present adapter stays while it has a connection, a scan, or a command of ours
+   * Without a name, the present adapter stays while it is in use, or while a client's command needs it
    * (`isBusy`). Otherwise BlueZ's default is used.
    */
   chooseAdapter(
@@ -131,7 +131,7 @@ export class BluezObjects {
     return this.devices().filter((device) => device.Adapter === adapter);
   }
 
-  /** Undefined if the signal is about nothing that this class keeps. */
+  /** Undefined if the signal changes none of these objects. */
   apply(signal: Signal): BluezChange | undefined {
     const { path } = signal;
     const changed = signalValues(PROPERTIES_CHANGED, signal);
@@ -145,7 +145,7 @@ export class BluezObjects {
     return undefined;
   }
 
-  /** Runs `update`, which returns false if the signal is about nothing that this class keeps. */
+  /** Runs `update`, which returns false if the signal changes none of these objects. */
   #changeAt(path: string, update: () => boolean): BluezChange | undefined {
     const before = this.device(path);
     return update() ? { path, before, after: this.device(path) } : undefined;

@@ -110,7 +110,8 @@ export class Pairing {
     this.#until = this.#parts.clock.date() + seconds * 1000;
     for (const [property, value] of properties) {
       const reply = await setAdapterProperty(this.#parts, adapter, property, value);
-      if (!reply.ok || !this.isActive) {
+      const hasEndedMeanwhile = !this.isActive;
+      if (!reply.ok || hasEndedMeanwhile) {
         await this.end(adapter);
         return reply;
       }
@@ -172,11 +173,13 @@ export class Pairing {
    */
   endAdmission({ path, UUIDs = [] }: BluetoothDevice): Promise<void> | undefined {
     const hasPaired = this.#admitted.get(path) === true;
-    const isInput = UUIDs.some(isInputService);
-    const hasDecisiveService = isInput || UUIDs.some(isSoundService);
+    const hasInputService = UUIDs.some(isInputService);
+    const hasSoundService = UUIDs.some(isSoundService);
+    const hasDecisiveService = hasInputService || hasSoundService;
     if (!hasPaired || !hasDecisiveService) return undefined;
     this.#admitted.delete(path);
-    return this.#trustIf(path, !isInput);
+    const isForSound = hasSoundService && !hasInputService;
+    return this.#trustIf(path, isForSound);
   }
 
   async #trustIf(path: string, isForSound: boolean): Promise<void> {
@@ -199,8 +202,8 @@ export class Pairing {
     isConnecting: boolean,
   ): Promise<void> {
     // Another program that pairs a device finds it by a scan first, or makes the node discoverable. It may
-    // also trust the device. The scan is no evidence while our agent is registered for another device. The
-    // device that has paired may then have used our agent.
+    // also trust the device. While our agent is registered for another device, this device may have used our
+    // agent, so the scan is no evidence then.
     const isScanEvidence = wasFoundByScan && !isConnecting;
     const hasOtherProgramPaired = Trusted === true || adapter.Discoverable === true || isScanEvidence;
     if (hasOtherProgramPaired) return;

@@ -13,8 +13,8 @@ const PAUSE_MS = 250;
 /** The pause between two events of a scan: at most ten a second. */
 const DISCOVERED_PAUSE_MS = 100;
 /**
- * The longest wait for a published change. BlueZ announces a change within milliseconds of its reply, and a
- * connection up to 330 ms after it. The next event comes PAUSE_MS later at the latest.
+ * The longest wait for a published change. BlueZ announces a change within milliseconds of its reply, but a
+ * connection up to 330 ms after its reply. The event follows at most PAUSE_MS after the announcement.
  */
 const PUBLISHED_MAX_MS = 1_000;
 

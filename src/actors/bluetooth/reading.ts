@@ -71,8 +71,8 @@ export class BluezReading {
       return;
     }
     onFailure(`BlueZ does not answer: ${busErrorText(reply.error)}`);
-    // The next reading begins when the bus announces that BlueZ has started, or when `Bus` has a new
-    // connection.
+    // After these errors no timer is needed. The next reading begins when the bus announces that BlueZ has
+    // started, or when `Bus` has a new connection.
     if (isAbsence(reply.error) || reply.error.kind === 'closed') return;
     this.#failures += 1;
     this.#timers.set('read', backoffMs(this.#failures, clock.random()), () => void this.begin());

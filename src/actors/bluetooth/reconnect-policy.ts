@@ -10,8 +10,8 @@ const LONGEST_PAUSE_MS = 5 * 60_000;
 /** A connection that has lasted this long is steady: after its loss, the pauses begin with the shortest. */
 const STEADY_MS = 60_000;
 
-/** BlueZ's `Icon` of devices that are no loudspeakers, although they may play the sound of others. */
-const NO_LOUDSPEAKERS: readonly string[] = ['phone', 'computer'];
+/** BlueZ's `Icon` of these devices. They are no loudspeakers, although they may play the sound of others. */
+const PHONES_AND_COMPUTERS: readonly string[] = ['phone', 'computer'];
 
 /** `true` means all known loudspeakers and headphones; a list means the devices with these addresses. */
 export type ReconnectWish = boolean | readonly string[];
@@ -82,7 +82,7 @@ export class ReconnectPolicy {
     if (wasConnected && !isConnected) this.#lost(path);
   }
 
-  /** To be called with BlueZ's reason for a disconnection, before or after the device's change. */
+  /** To be called with BlueZ's reason for a disconnection, before or after `deviceChanged`. */
   disconnected(path: string, reason: string): void {
     const isByDaemon = reason === LOCAL_REASON && this.#attempts.get(path)?.isAbandoned === true;
     if (INTENDED_REASONS.includes(reason) && !isByDaemon) this.leaveDisconnected(path);
@@ -157,6 +157,6 @@ export class ReconnectPolicy {
   #shouldReturn({ Paired, Address = '', UUIDs = [], Icon = '' }: BluetoothDevice): boolean {
     if (Paired !== true) return false;
     if (typeof this.#wish !== 'boolean') return this.#wish.includes(Address);
-    return this.#wish && UUIDs.some(isPlayingService) && !NO_LOUDSPEAKERS.includes(Icon);
+    return this.#wish && UUIDs.some(isPlayingService) && !PHONES_AND_COMPUTERS.includes(Icon);
   }
 }

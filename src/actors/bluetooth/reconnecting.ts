@@ -50,7 +50,7 @@ export class Reconnecting {
     this.#policy.disconnected(path, reason);
   }
 
-  /** To be called when the daemon disconnects the device to end an attempt, of a client or of its own. */
+  /** To be called when the daemon disconnects the device to end an attempt, its own one or a client's. */
   attemptAbandoned(path: string): void {
     this.#policy.attemptAbandoned(path);
   }

@@ -88,7 +88,7 @@ function deviceRecord(
  */
 const ADDRESS_PROPERTIES = ['api.bluez5.address', 'device.string'];
 /** A text that is an address, such as `AA:BB:CC:DD:EE:FF`. */
-const ADDRESS = /^(?:[0-9A-F]{2}:){5}[0-9A-F]{2}$/i;
+const WHOLE_ADDRESS = /^(?:[0-9A-F]{2}:){5}[0-9A-F]{2}$/i;
 
 /**
  * The name of an output that plays to a Bluetooth device. PipeWire: `bluez_output.AA_BB_CC_DD_EE_FF.1`, newer
@@ -97,7 +97,7 @@ const ADDRESS = /^(?:[0-9A-F]{2}:){5}[0-9A-F]{2}$/i;
 const BLUEZ_OUTPUT_NAME = /^bluez_(?:output|sink)\.((?:[0-9A-F]{2}[:_]){5}[0-9A-F]{2})(?![0-9A-Z])/i;
 
 /** Any text that contains an address, with colons or with underscores. */
-const ANY_ADDRESS = /(?:[0-9A-F]{2}[:_]){5}[0-9A-F]{2}/i;
+const CONTAINED_ADDRESS = /(?:[0-9A-F]{2}[:_]){5}[0-9A-F]{2}/i;
 
 /** The address of the output's Bluetooth device; undefined if it has none. */
 function outputAddress({
@@ -105,7 +105,7 @@ function outputAddress({
   props,
 }: Pick<OutputRecord, 'name'> & Partial<OutputRecord>): string | undefined {
   const candidates = ADDRESS_PROPERTIES.map((key) => props?.[key]);
-  const addressInProperties = candidates.find((value) => value !== undefined && ADDRESS.test(value));
+  const addressInProperties = candidates.find((value) => value !== undefined && WHOLE_ADDRESS.test(value));
   const [, addressInName] = BLUEZ_OUTPUT_NAME.exec(name) ?? [];
   return (addressInProperties ?? addressInName)?.replaceAll('_', ':').toUpperCase();
 }
@@ -123,7 +123,7 @@ export class DeviceOutputs {
       this.#outputs.delete(change.key);
       if (change.kind === 'drop') continue;
       // A text without any address is not parsed, because most outputs have none, and change often.
-      if (!ANY_ADDRESS.test(change.json)) continue;
+      if (!CONTAINED_ADDRESS.test(change.json)) continue;
       const output = JSON.parse(change.json) as OutputRecord;
       const address = outputAddress(output);
       if (address !== undefined) this.#outputs.set(change.key, { address, name: output.name });

@@ -93,7 +93,7 @@ export class Bus<E extends Effect> {
   #attempts = 0;
   #attemptTimer: NodeJS.Timeout | undefined;
   #isStopped = false;
-  /** The last reason that `down` was called with; undefined again once the bus is up. */
+  /** The reason of the last call of `down`; undefined again when the owner has a connection. */
   #reportedReason: string | undefined;
 
   constructor(effect: E, options: BusOptions, owner: BusOwner) {
@@ -134,7 +134,8 @@ export class Bus<E extends Effect> {
     const { signature: actualSignature, values } = outcome.value;
     if (actualSignature !== method.out)
       return localError(`${member} answered with the signature '${actualSignature}'`);
-    // The signature is the declared one, so the values have the declared type.
+    // Several values are a tuple, and a single value is the result itself (`MethodReply` in signatures.ts).
+    // The signature is the declared one, so the result has the declared type.
     const result: unknown = values.length > 1 ? values : values[0];
     return { ok: true, value: result as Result };
   }
@@ -152,7 +153,7 @@ export class Bus<E extends Effect> {
    */
   readonly isRunning = (name: string): boolean => this.#watches.hasOwner(name);
 
-  /** Ends a subscription. If the sender is a unique name, none of its signals are passed on any more. */
+  /** Ends a subscription. If its sender is a unique name, no signal of this sender is passed on any more. */
   unwatch(match: Match): Promise<BusResult<undefined>> {
     return this.#watches.unwatch(match);
   }
@@ -211,12 +212,13 @@ export class Bus<E extends Effect> {
     // A connection that was lost since the greeting has already scheduled the next attempt.
     if (!connection.isOpen) return;
     this.#connection = connection;
+    // The owner must know of the loss of each connection that it has begun to use.
+    this.#reportedReason = undefined;
     try {
       await this.#owner.up();
     } catch (error) {
       connection.lose(errorText(error));
     }
-    if (this.#connection === connection) this.#reportedReason = undefined;
   }
 
   #onLost(reason: string, lastedMs: number): void {
@@ -247,7 +249,9 @@ export class Bus<E extends Effect> {
   }
 
   #updateOwnerOfName(signal: Signal): void {
-    const [name = '', , owner = ''] = signalValues(NAME_OWNER_CHANGED, signal) ?? [];
+    const change = signalValues(NAME_OWNER_CHANGED, signal);
+    if (change === undefined) return;
+    const [name, , owner] = change;
     const isWatched = this.#watches.setOwner(name, owner);
     if (isWatched) this.#owner.ownerChanged?.(name, owner !== '');
   }

@@ -37,7 +37,7 @@ export type CallVerdict = Result<undefined, { readonly name: string; readonly te
 
 export interface ConnectionHooks {
   signal(signal: Signal): void;
-  /** A call to us. The caller gets no answer if this returns undefined. */
+  /** A call to us (see `Signal`). The caller gets no answer if this returns undefined. */
   called(call: Signal): CallVerdict | undefined;
   /** Called once, when a connection that was greeted is lost. All calls have been settled by then. */
   lost(reason: string): void;
@@ -93,6 +93,8 @@ export async function connectBus(
     const bus = sessionBus({ busAddress: `unix:path=${path}`, authMethods: ['EXTERNAL'] });
     const parts = privateParts(bus);
     skipBadMessages(parts.stream, messageMaxBytes);
+    // This call precedes the constructor's `PausableReading`. Otherwise a message that waits during a pause
+    // could count as late.
     reportLateMessages(parts.stream, messageDeadlineMs, () =>
       connection.lose(`a message did not end within ${messageDeadlineMs} ms`),
     );

@@ -17,7 +17,7 @@ export class SignalPortions<Signal> {
   readonly #onNotFull: () => void;
   readonly #waitingSignals: { readonly signal: Signal; readonly bytes: number }[] = [];
   #waitingBytes = 0;
-  /** How many more signals may be passed on in this turn. The callback of `#nextTurn` sets it anew. */
+  /** How many more signals may be passed on in this turn. `#passPortionOn` sets it anew in the next turn. */
   #leftInTurn = PORTION_SIGNALS;
   #nextTurn: NodeJS.Immediate | undefined;
 

@@ -35,7 +35,8 @@ export function skipBadMessages(stream: Socket, messageMaxBytes: number): void {
     if (chunk instanceof Buffer) skippedBytes += chunk.length;
     if (skippedBytes < size) return null;
     skippedBytes = 0;
-    // dbus-next takes this for a message without fields, and refuses it with an event `error`.
+    // dbus-next takes this for a message without fields, and refuses it with an event `error`. After the
+    // greeting this event does not end the connection (`#onError` in connection.ts).
     return Buffer.alloc(0);
   };
 }

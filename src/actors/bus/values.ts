@@ -13,15 +13,15 @@ export function asArgument(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || isList) return value;
   if (!('variant' in value))
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, asArgument(inner)]));
-  const { variant, value: inner } = value as VariantValue;
-  return new Variant(variant, inner);
+  const { variant: signature, value: content } = value as VariantValue;
+  return new Variant(signature, content);
 }
 
 /**
- * A received value in our form. A variant becomes its value, `ay` a Uint8Array with memory of its own, and a
- * dictionary an object without a prototype. An integer stays a bigint if a number would not be exact.
- * JSON.stringify refuses a bigint, so no record can have one. The recursion ends, because the bus bounds the
- * depth to 64 levels.
+ * A received value in our form. A variant becomes its value. An `ay` becomes a Uint8Array with memory of its
+ * own. A dictionary becomes an object without a prototype. An integer stays a bigint if a number would not
+ * be exact. JSON.stringify refuses a bigint, so no record can have one. The recursion ends, because the bus
+ * bounds the depth to 64 levels.
  */
 export function plainValue(value: unknown): unknown {
   if (typeof value === 'bigint') {

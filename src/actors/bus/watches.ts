@@ -1,5 +1,6 @@
 // Keeps the match rules of one connection to a bus, and the owners of the watched names. bus.ts passes on
-// only signals of these owners and of the bus itself. Anybody on the bus can send a signal like systemd's.
+// only signals of these owners and of the bus itself, because anybody on the bus can send a signal like
+// systemd's.
 
 import { BUS_METHODS, BUS_NAME, OWNER_CHANGES } from '../../protocol/dbus/daemon.js';
 import { type Match, type Method, matchRule } from '../../protocol/dbus/method.js';

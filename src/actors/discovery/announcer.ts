@@ -1,6 +1,6 @@
 // Decides what Avahi announces for this node. A round compares the announced service with the desired one.
-// A timer requests rounds. Changes of the served addresses, of avahi-daemon and of the name do so, too. Only
-// one round runs at a time.
+// A timer requests rounds. Each change of the served addresses or of avahi-daemon, and each collision of the
+// name, also requests one. Only one round runs at a time.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import { errorText } from '../../printable.js';
@@ -160,6 +160,7 @@ export class Announcer {
     this.#requestRound();
   }
 
+  /** A request during a round causes one more round after it. */
   #requestRound(): void {
     this.#isRoundRequested = true;
     void this.#rounds.run();

@@ -78,15 +78,11 @@ export class Discovery implements BridgeActor, BusOwner {
   }
 
   async up(): Promise<void> {
-    // The bus does not call `down` again for the same reason (bus.ts, `BusOwner`). So `down` was perhaps not
-    // called when the last connection was lost.
-    this.#beginAnew(undefined);
-    const watched = WATCHED_INTERFACES.map((iface) =>
-      this.#bus.watch({ sender: AVAHI_NAME, interface: iface }),
+    const watched = await Promise.all(
+      WATCHED_INTERFACES.map((iface) => this.#bus.watch({ sender: AVAHI_NAME, interface: iface })),
     );
-    if (!(await Promise.all(watched)).every(({ ok }) => ok))
-      return this.#bus.reconnect('avahi-daemon cannot be watched');
-    // A call of `ownerChanged` meanwhile has begun anew already.
+    if (!watched.every(({ ok }) => ok)) return this.#bus.reconnect('avahi-daemon cannot be watched');
+    // If `ownerChanged` was called meanwhile, everything has begun anew already.
     if (this.#isAvahiRunning === undefined) this.#beginAnew(this.#bus.isRunning(AVAHI_NAME));
   }
 
@@ -115,7 +111,7 @@ export class Discovery implements BridgeActor, BusOwner {
     this.#nodes.setUp(isUp);
     const isReduced = !isAvahiUp && hasConfiguredNodes && detail !== undefined;
     this.#link.status(
-      isUp ? 'up' : state,
+      isUp ? 'up' : 'connecting',
       isReduced ? `only the nodes of discovery.nodes: ${detail}` : detail,
     );
   }
@@ -174,8 +170,8 @@ const POINT_TO_POINT = 0x10;
 const MULTICAST = 0x1000;
 
 /**
- * True if the interface has multicast and may have more than one peer. WireGuard's has no multicast. Avahi
- * by default leaves out an interface with a single peer, such as OpenVPN's.
+ * True if the interface has multicast and may have more than one peer. An interface of WireGuard has no
+ * multicast. By default Avahi leaves out an interface with a single peer, such as that of OpenVPN.
  */
 function canAnnounceOn(name: string): boolean {
   const flags = readNumber(name, 'flags') ?? 0;

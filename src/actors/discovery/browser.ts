@@ -109,8 +109,9 @@ export class Browser {
   }
 
   /**
-   * Makes a new connection to the bus after a timeout or a wrong reply. An error of Avahi would come again on
-   * a new connection, and the announcement would end for nothing. The bus itself replaces a lost connection.
+   * Makes a new connection to the bus after a timeout, or after a reply that could not be read (`local`). An
+   * error of Avahi would come again on the new connection. This node's announcement, which ends with the old
+   * one, would end for nothing. The bus itself replaces a lost connection.
    */
   #reconnectAfter(error: BusError): void {
     if (error.kind === 'timeout' || error.kind === 'local')
@@ -145,7 +146,7 @@ export class Browser {
    * Finds the service by its name, because Avahi may send this signal before the resolver's path is known.
    */
   #serviceFound(...values: Values<'iissssisqaayu'>): void {
-    const [index, protocol, name, , , host, , address, port, txt, flags] = values;
+    const [index, protocol, name, _type, _domain, host, _addressProtocol, address, port, txt, flags] = values;
     const key = serviceKey([index, protocol, name]);
     const service = this.#services.get(key);
     if (service === undefined) return;

@@ -41,7 +41,10 @@ export class KnownNodes {
     this.#parts = parts;
   }
 
-  /** To be called before each status is published. A status that is not `up` removes all records. */
+  /**
+   * To be called before each status is published. At a status that is not `up`, the journal drops all
+   * records by itself.
+   */
   setUp(isUp: boolean): void {
     this.#isUp = isUp;
     if (!isUp) this.#publishedKeys.clear();
@@ -93,7 +96,7 @@ export class KnownNodes {
 /** Adds a node of the configuration to the list. If the list has this node already, only marks it. */
 function withConfigured(nodes: readonly NodeRecord[], added: NodeRecord): readonly NodeRecord[] {
   const isListed = nodes.some((node) => isSameNode(node, added));
-  // An announced node with a configured node's name may be a stranger's, so the configured one replaces it.
+  // A stranger may announce a configured node's name. So the configured node replaces the announced one.
   if (!isListed) return [...nodes.filter(({ name }) => name !== added.name), added];
   return nodes.map((node) => (isSameNode(node, added) ? markedAsConfigured(node, added.reachable) : node));
 }

@@ -19,6 +19,7 @@ const ANSWER_MAX_BYTES = 1 << 16;
  * The kernel repeats a lost first packet after a second, which is still in time.
  */
 const ADDRESS_ATTEMPT_MS = 1_500;
+/** In UTF-16 units. A longer version is cut. */
 const VERSION_MAX_UNITS = 64;
 
 export interface NodeAnswer {
@@ -68,7 +69,7 @@ async function readAnswer(
       api: software === 'tonearm' ? software : 'odio-api',
       ...(hasVersion && { version: capped(version, VERSION_MAX_UNITS) }),
       address: remoteAddress,
-      // A connection to an own address also comes from this address.
+      // If this machine connects to one of its own addresses, the connection also comes from that address.
       isOwnAddress: localAddress === remoteAddress,
     });
   } finally {

@@ -18,7 +18,10 @@ export type NetworkInterfaces = readonly NetworkInterface[];
 /** Where Avahi announces: on one interface or on all, by one protocol or both. */
 export type Place = readonly [index: number, protocol: (typeof PROTOCOLS)[keyof typeof PROTOCOLS]];
 
-/** The wildcard addresses. A node at the IPv6 wildcard accepts IPv4, too (gateway/bind.ts). */
+/**
+ * The wildcard addresses. A node at the IPv6 wildcard accepts IPv4, too. So a node listens at no more than
+ * one wildcard (gateway/bind.ts).
+ */
 const WILDCARDS: ReadonlyMap<string, Place> = new Map([
   ['::', [EVERY_INTERFACE, PROTOCOLS.both]],
   ['0.0.0.0', [EVERY_INTERFACE, PROTOCOLS.IPv4]],
@@ -38,12 +41,13 @@ export function announcementPlaces(
   interfaces: NetworkInterfaces,
 ): readonly Place[] {
   if (interfaces.length === 0) return [];
-  const wildcards = listening.map((address) => WILDCARDS.get(address));
-  const wildcard = wildcards.find((place) => place !== undefined);
-  const singles = interfaces
+  const wildcardPlace = listening
+    .map((address) => WILDCARDS.get(address))
+    .find((place) => place !== undefined);
+  const interfacePlaces = interfaces
     .map((one) => interfacePlace(one, listening))
     .filter((place) => place !== undefined);
-  return wildcard === undefined ? singles : [wildcard, ...singles];
+  return wildcardPlace === undefined ? interfacePlaces : [wildcardPlace, ...interfacePlaces];
 }
 
 /** The names of the interfaces on which the node is announced, for people. */

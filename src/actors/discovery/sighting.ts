@@ -14,19 +14,20 @@ const PATH = /^\/[\w\-.~!$&'()*+,;=:@%/?#]*$/;
 /** A name below `.local`, such as `kitchen.local`. Any other name could lead out of this network. */
 export const LOCAL_HOST = /^[a-z0-9](?:[\w.-]{0,246}[a-z0-9])?\.local$/i;
 
-/**
- * The networks whose addresses are of no use to others. With a loopback address, each reader would reach its
- * own machine. A multicast address belongs to no single machine. A link-local address of IPv6 needs a scope,
- * which a browser cannot give. `::/96` contains `::1`. `224.0.0.0/3` contains the multicast addresses of
- * IPv4, and the reserved ones.
- */
+/** The networks whose addresses are of no use to others. */
 export const USELESS_NETWORKS = [
   '0.0.0.0/8',
+  // With a loopback address, each reader would reach its own machine.
   '127.0.0.0/8',
+  // These are the multicast addresses, which belong to no single machine, and the reserved ones.
   '224.0.0.0/3',
+  // This contains the loopback address `::1`.
   '::/96',
+  // These are IPv4 addresses in the notation of IPv6.
   '::ffff:0:0/96',
+  // A link-local address needs a scope, which a browser cannot give.
   'fe80::/10',
+  // These are the multicast addresses.
   'ff00::/8',
 ];
 
@@ -88,7 +89,7 @@ export function announcedNode(
   const [first] = sightings;
   if (first === undefined) return undefined;
   const { name, host, port, path, api, version } = first;
-  // On two networks two hosts may have the same name for their services. Only the first is published.
+  // Two hosts on different networks may announce the same name. Only the first host is published.
   const ofThisNode = sightings.filter((sighting) => sighting.host === host && sighting.port === port);
   const addresses = new Set(ofThisNode.flatMap(({ address }) => address ?? []));
   return {

@@ -1,6 +1,7 @@
 // Decides from which origins another node's page is trusted here (docs/http-api.md, "The house"). Only
 // private addresses and names below `.local` are trusted, so that no announcement gives trust to a site of
-// the web. A machine that can announce in this network can speak to the node anyway. Pure.
+// the web. An announcement gives little to a machine of this network, because the machine can speak to the
+// node anyway. Pure.
 
 import { isIP, isIPv6 } from 'node:net';
 import type { NodeRecord } from '../../protocol/actor/schemas.js';

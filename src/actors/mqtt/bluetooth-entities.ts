@@ -57,7 +57,7 @@ interface DisplayedDevice {
 
 function knownDevices(record: BluetoothRecord): readonly DisplayedDevice[] {
   const devices = record.known_devices ?? [];
-  // Several devices may have the same name, so the address is the unique name here.
+  // `name` is the address here, because several devices may have the same name.
   const labels = distinctLabels(
     devices.map((device) => ({ name: device.address, label: device.name, addition: device.address })),
   );

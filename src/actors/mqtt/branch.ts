@@ -19,7 +19,10 @@ import type { UpgradeRecord } from '../../protocol/actor/schemas.js';
 import { UniqueNames } from '../unique-names.js';
 import { playerName, topicLevel } from './topics.js';
 
-/** Topics of whole resources. Each has the text of a `GET` of its resource, but see `UPGRADE_MAX_BYTES`. */
+/**
+ * Topics of whole resources. Each has the text of a `GET` of its resource. Only a long text of `upgrade` is
+ * shortened (`UPGRADE_MAX_BYTES`).
+ */
 const RESOURCE_TOPICS: readonly (readonly [topic: string, resource: Resource])[] = [
   ['audio/server', 'audio.server'],
   ['audio/clients', 'audio.clients'],
@@ -199,7 +202,8 @@ export class Branch {
     const power = this.polled.get('power');
     if (server !== undefined) texts.set('server', server);
     if (power !== undefined && this.stateOf('power') === 'up') texts.set('power', power);
-    return texts.set('backends', this.#backendsText());
+    texts.set('backends', this.#backendsText());
+    return texts;
   }
 
   /**

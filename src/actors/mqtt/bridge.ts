@@ -38,8 +38,8 @@ const CONNECTION_REFUSED = /^Connection refused/;
 
 /** If more topics are left out for one reason, `/health` and the log name only this many of them. */
 const LEFT_OUT_NAMED_MAX = 3;
-/** UTF-16 units of these names together. A longer text is cut. */
-const LEFT_OUT_MAX_CHARACTERS = 512;
+/** The text of these names is cut after this many UTF-16 units. */
+const LEFT_OUT_MAX_UNITS = 512;
 
 export interface BridgeParts {
   readonly settings: MqttSettings;
@@ -91,12 +91,14 @@ export class MqttBridge implements BridgeActor {
     const wasPowerUp = this.#branch.stateOf('power') === 'up';
     this.#branch.applyChanges(batch);
     for (const change of batch.changes) {
-      const { keeps, updated } = COLLECTION_SPECS[change.collection];
-      if (change.kind === 'put' && keeps === 'actions')
-        this.#serving?.publishPassing('event', `{"event":${JSON.stringify(updated)},"data":${change.json}}`);
+      const { keeps, updated: eventType } = COLLECTION_SPECS[change.collection];
+      if (change.kind === 'put' && keeps === 'actions') {
+        const event = `{"event":${JSON.stringify(eventType)},"data":${change.json}}`;
+        this.#serving?.publishPassing('event', event);
+      }
     }
     this.#serving?.changed();
-    if (!wasPowerUp && this.#serving !== undefined) this.#pollPower();
+    if (!wasPowerUp && this.#serving !== undefined) this.#pollPowerIfUp();
     // Nothing may be published before the first batch, which has all records.
     this.#attempts ??= this.#attemptUntilStopped();
   }
@@ -139,7 +141,7 @@ export class MqttBridge implements BridgeActor {
     if (!address.ok) return failedFor(address.error);
     const { passwordOddities } = address.value;
     this.#logPasswordOddities(passwordOddities);
-    // A slow disk may answer only after `stop`, which can no longer end a new connection.
+    // A slow disk may answer only after `stop`. A connection that begins then would not be ended.
     if (this.#isStopped) return failedFor('the service ends');
     const clientId = clientIdOf(identifier, settings.topic);
     const probed = await probe(this.#topics, clock, this.#dialler(address.value, `${clientId}-probe`));
@@ -158,7 +160,7 @@ export class MqttBridge implements BridgeActor {
     const { settings, node, clock } = this.#parts;
     /** When the first round on this connection ended, in monotonic ms. */
     let settledAtMs = Number.POSITIVE_INFINITY;
-    /** The left-out topics, and the text about the device's other owner, that this connection has logged. */
+    /** This connection has logged these topics as left out, and this text about the device's other owner. */
     const loggedItems = new Set<string>();
     this.#serving = new Serving({
       node,
@@ -195,16 +197,17 @@ export class MqttBridge implements BridgeActor {
    */
   #pollAll(): void {
     void this.#poll('server');
-    this.#pollPower();
+    this.#pollPowerIfUp();
     this.#topics?.rebuildDeviceLater();
     this.#serving?.retryRefused();
     this.#timers.set('poll', POLL_EVERY_MS, () => this.#pollAll());
   }
 
-  #pollPower(): void {
+  #pollPowerIfUp(): void {
     if (this.#branch.stateOf('power') === 'up') void this.#poll('power');
   }
 
+  /** A polled topic has the same name as the operation that is its source. */
   async #poll(topic: PolledTopic): Promise<void> {
     const { status, body } = await this.#parts.node.ask({ operation: topic });
     if (status !== 200) return;
@@ -272,7 +275,7 @@ function leftOutTexts(leftOut: readonly LeftOut[]): readonly string[] {
     topicsByReason.set(reason, topics);
   }
   return [...topicsByReason].map(([reason, topics]) => {
-    const names = clipped(topics.slice(0, LEFT_OUT_NAMED_MAX).join(', '), LEFT_OUT_MAX_CHARACTERS);
+    const names = clipped(topics.slice(0, LEFT_OUT_NAMED_MAX).join(', '), LEFT_OUT_MAX_UNITS);
     const unnamed = topics.length - LEFT_OUT_NAMED_MAX;
     const more = unnamed > 0 ? ` and ${unnamed} more` : '';
     return `${reason}, so left out: ${names}${more}`;

@@ -24,7 +24,7 @@ export interface BrokerAddress {
 const SYSTEM_CERTIFICATES_FILE = '/etc/ssl/certs/ca-certificates.crt';
 const FILE_MAX_BYTES = 4 << 20;
 /**
- * Group and others could read the password by these mode bits (docs/configuration.md, "MQTT"). The start has
+ * These mode bits let group and others read the password (docs/configuration.md, "MQTT"). The start has
  * checked the mode, but it may have changed since.
  */
 const READABLE_BY_OTHERS = 0o044;

@@ -46,8 +46,8 @@ const IN_FLIGHT_MAX = 16;
  */
 const PACKET_MAX_BYTES = 1 << 20;
 /**
- * Node.js reads at most this many bytes at a time. The read in which a packet ends may also contain the
- * beginning of the next packet. So this many bytes may be counted besides a packet of the permitted size.
+ * Node.js reads at most this many bytes at a time. The last read of a packet may also contain the beginning
+ * of the next packet. So this many bytes may be counted in addition to the packet's own.
  */
 const READ_MAX_BYTES = 1 << 16;
 /** A packet has at most this many bytes besides topic, text and correlation data. */
@@ -82,7 +82,7 @@ export class MqttConnection {
   readonly ready: Promise<boolean>;
   /** Resolves at the end of the connection to the reason, a text for people. */
   readonly ended: Promise<string>;
-  /** How many messages may wait for acknowledgement. After `ready`, the broker's own bound is respected. */
+  /** How many messages may wait for acknowledgement. Read it after `ready`: the broker may lower it. */
   inFlightMax = IN_FLIGHT_MAX;
   readonly #client: MqttClient;
   readonly #clock: Clock;
@@ -206,8 +206,8 @@ export class MqttConnection {
   }
 
   /**
-   * The connection ends if there is no answer in time, or if the answer is an error but no refusal.
-   * `packetName`: the packet's name in the reason for that end.
+   * If the broker refuses single topics, the connection stays open. It ends after any other error, or if
+   * there is no answer in time. `packetName`: the packet's name in the reason for that end.
    */
   #sendAndWait(
     packetName: string,

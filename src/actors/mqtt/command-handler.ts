@@ -35,13 +35,13 @@ export class CommandHandler {
       this.#refuse(message, RETAINED_COMMAND);
       return;
     }
-    for (const queued of requestsOf(relativeTopic, text)) {
-      const request = withReferences(queued.request, (thing, name) => this.#topics.referenceTo(thing, name));
+    for (const parsed of requestsOf(relativeTopic, text)) {
+      const request = withReferences(parsed.request, (kind, name) => this.#topics.referenceTo(kind, name));
       if (request.operation === undefined) {
         this.#refuse(message, unknownWord(text, wordsAt(relativeTopic)));
         continue;
       }
-      const isAdded = this.#queues.add({ ...queued, request, source: message });
+      const isAdded = this.#queues.add({ ...parsed, request, source: message });
       if (!isAdded) this.#refuse(message, TOO_MANY_COMMANDS);
     }
   }

@@ -6,8 +6,8 @@ import type { BrokerMessage } from './broker.js';
 /** Requests that wait in all queues together. People and home automations send fewer at a time. */
 const WAITING_MAX = 256;
 /**
- * Requests that run at one time. Other clients of the node must get their turn, although a flood of commands
- * may use any number of queues.
+ * Requests that run at one time. A flood of commands may use any number of queues. Without this bound, other
+ * clients of the node would not get their turn.
  */
 const RUNNING_MAX = 16;
 
@@ -48,8 +48,8 @@ export class CommandQueues {
     this.#waiting.push(request);
     this.#runWaiting();
     if (this.#waiting.length <= WAITING_MAX) return true;
-    // At most `WAITING_MAX` requests waited before this call, and more wait now. So no request has started,
-    // and the new one is still the last.
+    // Before this call, `WAITING_MAX` requests waited, and now one more waits. So `#runWaiting` has started
+    // none, and the new request is still the last.
     this.#waiting.pop();
     return false;
   }

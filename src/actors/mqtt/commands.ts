@@ -148,8 +148,8 @@ function plainValueRequest(
   const body = PLAIN_BODIES[plainValue.name]?.bodyOf(wordIn(payload));
   if (body === undefined) return queuedRequest(objectTopic, { operation: undefined, params }, undefined);
   const request = { operation: plainValue.operation, params, body };
+  // An empty body toggles. Each toggle counts, because its effect depends on the state before it.
   const isToggle = Object.keys(body).length === 0;
-  // Each toggle counts, because its effect depends on the state before it.
   return queuedRequest(objectTopic, request, isToggle ? undefined : plainValue.supersedes);
 }
 

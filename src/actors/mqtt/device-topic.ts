@@ -61,7 +61,7 @@ export class DeviceTopic {
     const isParsed = text === this.#retained.text && this.#retained.entities.size > 0;
     this.#otherOwner = otherOwner;
     // While another node owns the device, this node publishes no device message. `#retained` must then have
-    // no entities, because an entity could make a topic wait for such a message (retained-topics.ts).
+    // no entities, because the topic of an entity may wait for a device message (retained-topics.ts).
     if (otherOwner !== undefined) this.#retained = { text, entities: new Map() };
     // Our own text may be too long for `entitiesIn`, which then finds no entities. So a known text is not
     // parsed again.

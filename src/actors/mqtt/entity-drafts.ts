@@ -71,7 +71,7 @@ export function selectDraft({ control }: DisplayedNode, choice: Choice): Draft {
   const labelExpression = `${jinjaTable(labelsByName)}[value_json.${stateMember} | default('')] | default('${UNKNOWN}')`;
   const stateFields = { state_topic: topic, value_template: ifJson(labelExpression, UNKNOWN), ...style };
   if (!control) {
-    // Home Assistant allows no sensor in the category `config`.
+    // Home Assistant allows a sensor in the category `diagnostic`, but not in `config`.
     const hasCategory = style['entity_category'] !== undefined;
     const category = hasCategory ? { entity_category: 'diagnostic' } : {};
     return { key, platform: 'sensor', name, fields: { ...stateFields, ...category } };

@@ -50,23 +50,23 @@ export function slugOf(name: string, simplePattern = SIMPLE_NAME): string {
 
 interface LabelledEntry {
   readonly name: string;
-  /** The text for people, which other things may have too. */
+  /** The text for people, which other entries may have too. */
   readonly label: string;
-  /** Follows the label, in brackets, if several things have the same label. */
+  /** Follows the label, in brackets, if several entries have the same label. */
   readonly addition: string;
 }
 
-/** One text for people for each thing, by the thing's name. No two texts are equal. */
-export function distinctLabels(things: readonly LabelledEntry[]): ReadonlyMap<string, string> {
-  const displayed = things.map(({ name, label, addition }) => {
+/** Returns the text for each entry, by the entry's name. No two texts are equal. */
+export function distinctLabels(entries: readonly LabelledEntry[]): ReadonlyMap<string, string> {
+  const displayed = entries.map(({ name, label, addition }) => {
     return { name, label: displayName(label) || displayName(name), addition: displayName(addition) };
   });
-  const isShared = (label: string): boolean => displayed.filter((thing) => thing.label === label).length > 1;
+  const isShared = (label: string): boolean => displayed.filter((entry) => entry.label === label).length > 1;
   const textsByName = new Map<string, string>();
   const usedTexts = new Set<string>();
   for (const { name, label, addition } of displayed) {
     let text = isShared(label) ? `${label} (${addition})` : label;
-    // Another thing's own label may be the same as this text.
+    // The label of another entry may be the same as this text.
     while (usedTexts.has(text)) text = `${text} (${addition})`;
     usedTexts.add(text);
     textsByName.set(name, text);

@@ -38,10 +38,14 @@ export function deviceText(
 }
 
 /**
- * The entities of the next device message. `retained`: those of the message that the broker retains. Home
- * Assistant removes an entity whose only member in a message is `platform`. Only a later message may give
- * its key to another platform. So this function is called again after each message, until nothing changes.
- * If `present` may lack entities of a backend, `isComplete` is false for it, and its retained entities stay.
+ * The entities of the next device message. `retained` has the entities of the message that the broker
+ * retains.
+ *
+ * - Home Assistant removes an entity if a message has only the member `platform` for its key. Only a later
+ *   message may give the key to an entity of another platform. So this function is called again after each
+ *   message, until nothing changes.
+ * - `isComplete` is false for a backend if `present` may lack some of its entities. Then its retained
+ *   entities stay.
  */
 export function entitiesToPublish(
   present: Entities,
@@ -94,8 +98,11 @@ export function branchOfDevice(text: string): string | undefined {
 /** The hardware address of an interface that has none, such as a tunnel. */
 const NO_MAC = '00:00:00:00:00:00';
 
-/** Link-local: the machine has chosen such an address itself, because no router has given it one. */
-const LINK_LOCAL = /^169\.254\./;
+/**
+ * Link-local: the machine has chosen such an address itself, because no router has given it one.
+ * `reachableAt` leaves out the link-local addresses of IPv6.
+ */
+const LINK_LOCAL_IPV4 = /^169\.254\./;
 
 /**
  * The URL for people, and for Home Assistant, which fetches covers there. An IP address works without mDNS.
@@ -108,7 +115,7 @@ export function configurationUrl(
   interfaces: InterfaceAddresses,
 ): string {
   const ownAddresses = reachableAt(served.addresses, interfaces).map(({ info }) => info.address);
-  const bestAddress = ownAddresses.find((address) => !LINK_LOCAL.test(address));
+  const bestAddress = ownAddresses.find((address) => !LINK_LOCAL_IPV4.test(address));
   const fullName = hostname.includes('.') ? hostname : `${hostname}.local`;
   const host = bestAddress ?? fullName;
   const hostInUrl = isIP(host) === 6 ? `[${host}]` : host;
@@ -121,6 +128,6 @@ export function configurationUrl(
  */
 export function macOf(interfaces: InterfaceAddresses): string | undefined {
   const addresses = Object.values(interfaces).flatMap((interfaceAddresses = []) => interfaceAddresses);
-  const hasMac = (mac: string): boolean => mac !== NO_MAC && mac !== '';
-  return addresses.find(({ internal, mac }) => !internal && hasMac(mac))?.mac;
+  const isRealMac = (mac: string): boolean => mac !== NO_MAC && mac !== '';
+  return addresses.find(({ internal, mac }) => !internal && isRealMac(mac))?.mac;
 }

@@ -82,10 +82,15 @@ export function powerButtons({ topic, control, branch }: DisplayedNode): readonl
  * Home Assistant compares the installed and the latest version by AwesomeVersion, and decides by itself
  * whether there is an upgrade. If AwesomeVersion cannot compare the two, Home Assistant offers any version
  * that differs from the installed one. This template sets `latest` to a text with which Home Assistant
- * decides as the node does. If the node has no upgrade, `latest` is the installed version. If the node has
- * an upgrade that Home Assistant would not offer, ` (upgrade)` follows the latest version. This ending
- * follows the installed version if the latest is unknown. AwesomeVersion cannot compare a text with this
- * ending. `version` is Home Assistant's function that makes an AwesomeVersion of a text.
+ * decides as the node does:
+ *
+ * - If the node has no upgrade, `latest` is the installed version.
+ * - If the node has an upgrade that Home Assistant offers, `latest` is the latest version.
+ * - If Home Assistant would not offer the upgrade, `latest` is the latest version and ` (upgrade)`. If the
+ *   latest version is unknown, it is the installed version and ` (upgrade)`. AwesomeVersion cannot compare a
+ *   text with this ending.
+ *
+ * `version` is Home Assistant's function that makes an AwesomeVersion of a text.
  */
 const LATEST_VERSION_TEMPLATE = [
   '{% set old = version(value_json.current) %}{% set new = version(value_json.latest) %}',
@@ -125,7 +130,8 @@ function entitiesOfUpgrade(node: DisplayedNode, record: UpgradeRecord): readonly
 
 function updateEntity({ topic, control }: DisplayedNode): Draft {
   const stateTopic = `${topic}/upgrade`;
-  const value = `${LATEST_VERSION_TEMPLATE}{{ {${UPDATE_FIELDS}} | to_json }}`;
+  const update = `{${UPDATE_FIELDS}}`;
+  const value = `${LATEST_VERSION_TEMPLATE}{{ ${update} | to_json }}`;
   const commands = control ? { command_topic: `${stateTopic}/set`, payload_install: 'start' } : {};
   return {
     key: 'update',

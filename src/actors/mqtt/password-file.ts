@@ -5,10 +5,10 @@ const LAST_LINE_END = /\r?\n$/;
 const BYTE_ORDER_MARK = '\ufeff';
 
 /**
- * Matches ` secret` and `secret `, and also ` secret` behind a byte order mark. `[^\S\r\n\ufeff]` is a blank
- * that is neither a line end nor the byte order mark.
+ * Matches ` secret` and `secret `, and also ` secret` behind a byte order mark. `\s` alone would also match
+ * line ends and the byte order mark.
  */
-const BLANK_AT_AN_END = /^\ufeff?[^\S\r\n\ufeff]|[^\S\r\n\ufeff]$/;
+const BLANK_AT_AN_END = /^\ufeff?(?![\r\n\ufeff])\s|(?![\r\n\ufeff])\s$/;
 
 interface Oddity {
   readonly text: string;
@@ -38,7 +38,8 @@ export function odditiesOf(bytes: Uint8Array): readonly string[] {
   const password = passwordIn(bytes);
   const oddities = ODDITIES.filter(({ isIn }) => isIn(password)).map(({ text }) => text);
   // The decoder replaces bytes that are not UTF-8, so the encoded text has other bytes.
-  const isUtf8 = Buffer.from(Buffer.from(bytes).toString()).equals(bytes);
+  const decoded = Buffer.from(bytes).toString();
+  const isUtf8 = Buffer.from(decoded).equals(bytes);
   return isUtf8 ? oddities : [...oddities, 'it is not written in UTF-8'];
 }
 

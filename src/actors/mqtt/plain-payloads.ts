@@ -3,7 +3,7 @@
 import { numberIn, SWITCH_WORDS, TOGGLE_WORD } from '../../protocol/actor/plain-values.js';
 import { boundedJson } from './topics.js';
 
-/** A sender may write a word as it is, or as a JSON text. Blanks around it are removed. */
+/** A sender may write a word as it is, or as a JSON string. Blanks around it are removed. */
 export function wordIn(payload: string): string {
   const json = boundedJson(payload);
   return (typeof json === 'string' ? json : payload).trim();

@@ -37,8 +37,8 @@ interface DisplayedPlayer {
 }
 
 /**
- * A player that may run several times has a suffix like `.instance12345`, `.instance_1_84` or `.i4711`. Its
- * number changes with each start.
+ * A player that may run several times has a suffix like `.instance12345`, `.instance_1_84` or `.i4711`. The
+ * number in the suffix changes with each start.
  */
 const INSTANCE_SUFFIX = /\.(?:instance|i)[-_]?\d[-_\d]*$/;
 
@@ -129,8 +129,8 @@ const VOLUME_PERCENT = '((value_json.volume | default(0)) * 100) | round';
 
 function playerVolume(node: DisplayedNode, { keyPrefix, label, relativeTopic }: DisplayedPlayer): Draft {
   const icons = { volume: 'mdi:volume-high', mute: 'mdi:volume-mute' };
-  const thing = { keyPrefix, relativeTopic, label, maxPercent: 100, icons };
-  const draft = volumeDraft(node, thing, VOLUME_PERCENT);
+  const audiblePlayer = { keyPrefix, relativeTopic, label, maxPercent: 100, icons };
+  const draft = volumeDraft(node, audiblePlayer, VOLUME_PERCENT);
   const topic = `${node.topic}/${relativeTopic}`;
   return { ...draft, availableWhile: { topic, expression: 'value_json.volume is defined' } };
 }

@@ -1,6 +1,7 @@
 // Decides whether this node may serve its branch. The probe has a connection of its own. It reads what the
-// broker retains for the node, and asks whether another node that claims the branch or the device is alive.
-// It may not change the branch of another node: the connection has no will, and publishes only this question.
+// broker retains for the node. If another node claims the branch or the device, the probe asks whether that
+// node is alive. The probe may not change the branch of another node: the connection has no will, and
+// publishes only this question.
 
 import { type Clock, within } from '../../host/clock.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
@@ -12,7 +13,7 @@ import { ownerText } from './topics.js';
 
 /** A node publishes far less. A branch with more topics or text belongs to no node. */
 const TOPICS_MAX = 10_000;
-const CHARS_MAX = 16 << 20;
+const CHARS_MAX = 16 * 1024 * 1024;
 const TOO_MUCH_REASON = 'the branch holds more than a node publishes';
 /**
  * A bridge that serves a branch answers within this time (docs/home-assistant.md, "Two nodes with one
@@ -70,6 +71,7 @@ class Probe {
    */
   readonly #branches: string[];
   #retainedChars = 0;
+  /** True if the broker has sent too much. Then the connection is cut, and `finish` returns the reason. */
   #isTooMuch = false;
   /** The probe waits for these messages, which are not retained. */
   readonly #expected: ExpectedMessage[] = [];
@@ -116,7 +118,8 @@ class Probe {
     const claim = await this.#readClaim(branch, [`${branch}/node`, `${branch}/who`]);
     // By now, the branch may belong to a node that is no clone.
     if (claim.ok) return success(claim.value.isAlive && claim.value.node === this.#topics.identifier);
-    // If the broker refuses subscription or question, nobody knows. This node then publishes the device.
+    // If the broker refuses the subscription or the question, it stays unknown whether there is a clone.
+    // This node then publishes the device.
     return claim.error.kind === 'ended' ? ENDED : success(false);
   }
 
@@ -130,8 +133,8 @@ class Probe {
       const { error } = subscription;
       return error.kind === 'ended' ? ENDED : refused(error.topics.join(', '), error.reason);
     }
-    // The status uses QoS 1, because the owner's answer must not be lost. If the broker refuses this, and
-    // sends no status, no owner counts as alive.
+    // The status uses QoS 1, because the owner's answer must not be lost. A refusal of this subscription is
+    // no error: without a status, no owner counts as alive.
     await this.#connection.subscribe([status], { qos: 1 });
     const questionArrival = this.#arrivalOf(who, this.#topics.identifier);
     const answerArrival = this.#arrivalOf(status, ONLINE);
@@ -153,7 +156,8 @@ class Probe {
     // from our own earlier connection. Only an answer shows that the owner lives.
     if (!question.ok && question.error.kind === 'refused') return refused(who, question.error.reason);
     const answer = await this.#waitFor(answerArrival);
-    return this.#isTooMuch || answer === 'ended' ? ENDED : success({ node, isAlive: answer === 'arrived' });
+    if (this.#isTooMuch || answer === 'ended') return ENDED;
+    return success({ node, isAlive: answer === 'arrived' });
   }
 
   /** Resolves when this message comes as a new one, not as a retained one. */

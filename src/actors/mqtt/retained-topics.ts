@@ -127,7 +127,8 @@ export class RetainedTopics {
   deviceReceived(text: string): boolean {
     const branch = branchOfDevice(text);
     const otherOwner = branch === this.topic ? undefined : branch;
-    if (otherOwner === undefined && this.#device.otherOwner === undefined) return false;
+    const isOwnedHereAsBefore = otherOwner === undefined && this.#device.otherOwner === undefined;
+    if (isOwnedHereAsBefore) return false;
     this.#retained.set(this.deviceTopic, text);
     this.#device.received(text, otherOwner);
     return true;
@@ -182,6 +183,7 @@ export class RetainedTopics {
       const isTooLarge = !isTooLong && !accepts(topic, text);
       if (isTooLong) tooLong.push(topic);
       if (isTooLarge) tooLarge.push(topic);
+      // A topic that must be emptied may be empty already.
       addIfDifferent(topic, isTooLong || isTooLarge ? '' : text);
     }
     // If the device message is too large, its topic is not emptied: Home Assistant would remove the whole

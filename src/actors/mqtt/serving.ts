@@ -31,6 +31,7 @@ export interface ServingParts {
   readonly node: Pick<NodeLink, 'ask' | 'log'>;
   readonly clock: Clock;
   readonly topics: RetainedTopics;
+  /** False if commands over MQTT are ignored. */
   readonly control: boolean;
   readonly dial: (onMessage: (message: BrokerMessage) => void) => BrokerConnection;
   /**
@@ -79,7 +80,7 @@ export class Serving {
     this.#subscriptions = new Subscriptions(this.#connection, () => this.changed());
   }
 
-  /** Resolves at the end of the connection to the reason, a text for people. */
+  /** Resolves when the connection has ended, with the reason for people. */
   async run(): Promise<string> {
     const isSubscribed = (await this.#connection.ready) && (await this.#subscribeAll());
     if (isSubscribed && this.#state === 'opening') {
@@ -229,7 +230,7 @@ export class Serving {
     // A refused response topic is a problem of the command's sender alone.
     const isOurTopic = isOfRound || this.#parts.topics.isInBranch(topic);
     if (error !== undefined && isOurTopic) this.#addRefusal(topic, error.reason);
-    else if (isOfRound) this.#applyStored(message);
+    if (error === undefined && isOfRound) this.#applyStored(message);
     if (isOfRound) this.#unacknowledgedOfRound -= 1;
     if (isOfRound && this.#unacknowledgedOfRound === 0) this.#endRound();
     this.#sendWaiting();
@@ -285,7 +286,9 @@ export class Serving {
     const { topics } = this.#parts;
     // The probe has read this message already, and has found out whether its node is alive.
     const isKnown = isRetained && topics.isRetained(topics.deviceTopic, text);
-    if (isKnown || !topics.deviceReceived(text)) return;
+    if (isKnown) return;
+    const concernsOtherOwner = topics.deviceReceived(text);
+    if (!concernsOtherOwner) return;
     this.#watchDeviceOwner();
     this.changed();
   }

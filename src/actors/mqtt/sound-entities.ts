@@ -35,11 +35,11 @@ export function soundEntities(node: DisplayedNode): readonly Draft[] {
   ];
 }
 
-/**
- * An output or input as Home Assistant shows it. Its label and its name in topics (branch.ts) are unique.
- */
+/** An output or input as Home Assistant shows it. */
 interface LabelledDevice {
+  /** The name in topics, which is unique (branch.ts). */
   readonly name: string;
+  /** The text for people, which is unique, too. */
   readonly label: string;
 }
 
@@ -172,10 +172,12 @@ function defaultOutputEntities(node: DisplayedNode): readonly Draft[] {
 
 /**
  * The minutes that were left when Home Assistant last received the topic. The number is not counted down,
- * because the topic is not published each minute. It is 0 during the fade, whose beginning is `until`.
+ * because the topic is not published each minute. It is 0 during the fade, which begins at `until`.
  */
 const MINUTES_LEFT =
   '([((as_timestamp(value_json.until) - as_timestamp(now())) / 60) | round(0), 0] | max if value_json.active else 0)';
+/** The largest `minutes` of the operation `startSleep` (schemas.ts). */
+const SLEEP_MAX_MINUTES = 720;
 const STOP_OR_MINUTES = '{% if value | int < 1 %}stop{% else %}{"minutes": {{ value | int }}}{% endif %}';
 
 function sleepEntities(node: DisplayedNode): readonly Draft[] {
@@ -205,7 +207,7 @@ function sleepControls(topic: string): readonly Draft[] {
     command_template: STOP_OR_MINUTES,
     unit_of_measurement: 'min',
     min: 0,
-    max: 720,
+    max: SLEEP_MAX_MINUTES,
     step: 1,
     mode: 'box',
     icon: 'mdi:sleep',

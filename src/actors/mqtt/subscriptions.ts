@@ -29,7 +29,7 @@ export class Subscriptions {
     return [...this.#refused].map(([topic, { reason }]) => ({ topic, reason }));
   }
 
-  /** The status topic of another node that owns the device; '' for none. */
+  /** The status topic of the other node that owns the device of Home Assistant; '' if there is none. */
   get watchedStatus(): string {
     return this.#watchedStatus;
   }

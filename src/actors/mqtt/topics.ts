@@ -32,7 +32,10 @@ export function playerName(busName: string): string {
   return busName.startsWith(PLAYER_NAME_PREFIX) ? busName.slice(PLAYER_NAME_PREFIX.length) : busName;
 }
 
-/** Each byte of an unfit character becomes `%XX`. Two different names give two different levels. */
+/**
+ * Each byte of an unfit character becomes `%XX`. Two different names of whole characters give two different
+ * levels.
+ */
 export function topicLevel(name: string): string {
   // UTF-8 cannot have half of a two-unit character (an emoji), so the buffer replaces the half.
   const wholeCharacters = Buffer.from(name).toString();
@@ -102,11 +105,14 @@ export function clientIdOf(identifier: string, topic: string): string {
   return `tonearm-${identifier}-${topicHash}`;
 }
 
-/** For people: which other node owns this node's branch. `node` is its identifier, as it has published it. */
-export function ownerText(node: string, identifier: string): string {
-  if (node === identifier)
+/**
+ * For people: which other node owns this node's branch. `owner` is the identifier that the other node has
+ * published. `identifier` is this node's own.
+ */
+export function ownerText(owner: string, identifier: string): string {
+  if (owner === identifier)
     return 'this branch belongs to another tonearm on this machine, or on a clone of it: their /etc/machine-id is the same';
-  return `this branch belongs to another node, ${clipped(node, NAME_MAX_CHARACTERS)}: set mqtt.topic to a different value`;
+  return `this branch belongs to another node, ${clipped(owner, NAME_MAX_CHARACTERS)}: set mqtt.topic to a different value`;
 }
 
 /** For people: why Home Assistant has no device of this node. `branch`: the branch of the other owner. */

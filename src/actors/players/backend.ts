@@ -17,10 +17,7 @@ import { Player } from './player.js';
 import { silence, silenceAll } from './silence.js';
 
 const PLAYERS_MAX = 32;
-/**
- * Bus names of players whose owners are kept. More names are kept than PLAYERS_MAX, so that a player that
- * was left out is added when another one goes.
- */
+/** More names than players are kept, so that a player that was left out is added when another one goes. */
 const NAMES_MAX = 128;
 /**
  * The shortest time between two updates of the set of players. A name whose owner changes all the time costs
@@ -67,7 +64,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #loggedUnreadable = new Set<string>();
   /**
    * Names whose owner has changed while `up` finds out which players run already. The replies for these names
-   * are ignored, because they may be older than the change. Undefined at any other time.
+   * are ignored, because they may be older than the change. Undefined once `up` has added those players.
    */
   #changedNames: Set<string> | undefined;
   /** Why the backend is not up; undefined while it is. */
@@ -187,9 +184,9 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
 
   /** `owner` is '' if the name has no owner any more. */
   async #setOwner(name: string, owner: string): Promise<void> {
+    const hasPlace = this.#ownersByName.has(name) || this.#ownersByName.size < NAMES_MAX;
     if (owner === '') this.#ownersByName.delete(name);
-    else if (this.#ownersByName.has(name) || this.#ownersByName.size < NAMES_MAX)
-      this.#ownersByName.set(name, owner);
+    else if (hasPlace) this.#ownersByName.set(name, owner);
     else return;
     if (owner !== '' && !this.#processesByOwner.has(owner)) {
       const losses = this.#losses;
@@ -245,7 +242,9 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
    * name with an ending, such as `.instance1234` for the process id 1234.
    */
   #isSecondNameOfVlc(name: string): boolean {
-    const [, firstName = '', pid] = /^(.+)\.instance(\d+)$/.exec(name) ?? [];
+    const match = /^(.+)\.instance(\d+)$/.exec(name);
+    if (match === null) return false;
+    const [, firstName = '', pid] = match;
     const pidOfFirst = this.#processesByOwner.get(this.#ownersByName.get(firstName) ?? '');
     return pidOfFirst === Number(pid);
   }

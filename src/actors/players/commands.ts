@@ -92,7 +92,7 @@ function neededCapability({ isPlaying }: Player, command: PlayerCommand): keyof 
  */
 function positionRefusalOf(
   { trackId, texts, lengthUs }: Metadata,
-  { position, track_id: requestedId }: PositionCommand,
+  { position: requestedUs, track_id: requestedId }: PositionCommand,
 ): CommandFailure | undefined {
   // The record may have an id that is no valid track id (metadata.ts). A client may send it back, so it
   // counts as the current id.
@@ -100,7 +100,7 @@ function positionRefusalOf(
   if (requestedId !== undefined && requestedId !== currentId)
     return failure('other-track', `track_id: the current track is not ${requestedId} but ${currentId}`);
   // Without `trackId` the command becomes a seek, which `setPosition` limits to the track's end.
-  const isBeyondEnd = trackId !== undefined && lengthUs !== undefined && position > lengthUs;
+  const isBeyondEnd = trackId !== undefined && lengthUs !== undefined && requestedUs > lengthUs;
   if (!isBeyondEnd) return undefined;
   return failure('bad-value', `position: the track ends at ${lengthUs} microseconds`);
 }
@@ -127,7 +127,10 @@ function uriRefusalOf({ facts, busName }: Player, uri: string): CommandFailure |
   return failure('bad-value', `uri: ${busName} accepts only ${accepted}`);
 }
 
-/** The id of a track, or the last segment of the id. */
+/**
+ * The id of the track that the command names, or the last segment of this id. Undefined for an `add` that
+ * names no track: the new track then becomes the last one.
+ */
 function trackReferenceIn(command: TrackCommand): string | undefined {
   return command.do === 'add' ? command.after_track : command.track;
 }
@@ -164,19 +167,19 @@ async function setPosition(bus: PlayersBus, player: Player, command: PositionCom
   const refusal = positionRefusalOf(metadata, command);
   if (refusal !== undefined) return refusal;
   const { trackId, lengthUs = Number.MAX_SAFE_INTEGER } = metadata;
-  const { position } = command;
+  const { position: requestedUs } = command;
   if (trackId !== undefined) {
-    const reply = await bus.call(methods.setPosition, [trackId, position]);
+    const reply = await bus.call(methods.setPosition, [trackId, requestedUs]);
     return answerOf(player, command, reply);
   }
-  const positionUs = await player.readPosition();
-  if (positionUs === undefined)
+  const presentUs = await player.readPosition();
+  if (presentUs === undefined)
     return failure(
       'refused',
       `${player.busName} names neither its track nor its position, so none can be set`,
     );
   // A player that seeks beyond the end goes to its next track.
-  const offsetUs = Math.min(position, lengthUs) - positionUs;
+  const offsetUs = Math.min(requestedUs, lengthUs) - presentUs;
   const reply = await bus.call(methods.seek, [offsetUs]);
   return answerOf(player, command, reply);
 }

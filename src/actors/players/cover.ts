@@ -11,6 +11,7 @@ import { failure } from '../../protocol/actor/faults.js';
 import { success } from '../../protocol/actor/result.js';
 import { PLAYER_INTERFACE, PLAYER_PATH, playerMethods } from '../../protocol/dbus/mpris.js';
 import type { BusCaller } from '../bus/bus.js';
+import { readUntilEnd } from '../small-file.js';
 import { percentDecoded } from '../text.js';
 import { Turns } from '../turns.js';
 import { isDataUrl } from './metadata.js';
@@ -20,8 +21,8 @@ import type { Player } from './player.js';
 const ANSWER_MAX_MS = 4_000;
 /**
  * There are at most 32 players, and the gateway sends one request for each at a time (gateway/covers.ts). A
- * request stays open until its reading ends, even if it was answered with a timeout. So there are more open
- * requests only while a disk or a player does not answer.
+ * request stays open until its reading ends, even if it was answered with a timeout. So this bound
+ * refuses requests only while a disk or a player does not answer.
  */
 const OPEN_REQUESTS_MAX = 32;
 
@@ -40,6 +41,7 @@ export const COVER_MAX_BYTES = 8 << 20;
 const LOCATION_MAX_CHARACTERS = 2048;
 /** The system opens no path with a longer URL: PATH_MAX is 4096 bytes, and each of them may become `%XX`. */
 const URL_MAX_UNITS = 16 * 1024;
+/** These characters have 132 bits of the hash, so two covers never get the same tag by chance. */
 const TAG_CHARACTERS = 22;
 
 /** No link is opened, no FIFO is waited for, and no terminal becomes this process's terminal. */
@@ -67,7 +69,8 @@ export class CoverReader {
   readonly #clock: Clock;
   readonly #webCovers: WebCovers | undefined;
   /**
-   * One cover at a time, because a disk that does not answer blocks one of the process's few file threads.
+   * Covers are read one at a time. So a disk that does not answer blocks only one of the process's few file
+   * threads.
    */
   readonly #turns = new Turns();
   /** Requests that run or wait for their turn, without fetches from the web. */
@@ -236,9 +239,9 @@ async function readCover(
   const tag = tagOf(identityOfStats(stats));
   if (tag === cachedTag) return 'unchanged';
   const bytes = new Uint8Array(Number(stats.size));
-  const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
+  const length = await readUntilEnd(file, bytes);
   const type = imageTypeOf(Buffer.from(bytes.buffer));
-  if (type === undefined || bytesRead < bytes.length) return undefined;
+  if (type === undefined || length < bytes.length) return undefined;
   // If the file was written to during the reading, the bytes are of two images.
   const statsAfterwards = await file.stat({ bigint: true });
   const isSameFile = tagOf(identityOfStats(statsAfterwards)) === tag;

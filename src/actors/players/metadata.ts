@@ -8,7 +8,7 @@ import { capped, withoutPrototype } from '../text.js';
 const VALUE_MAX_UNITS = 4096;
 const KEY_MAX_UNITS = 256;
 const ENTRIES_MAX = 64;
-/** UTF-16 units of all keys and values together. Further entries are left out. */
+/** UTF-16 units of all keys and values together. An entry that no longer fits is left out. */
 const TEXTS_MAX_UNITS = 32 * 1024;
 /**
  * Bytes of all keys and values as JSON in UTF-8, because the whole record must fit into one line of the event

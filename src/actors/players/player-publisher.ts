@@ -50,7 +50,9 @@ export class PlayerPublisher {
       this.#publish.put('players.position', this.#busName, JSON.stringify(position));
   }
 
-  /** To be called when the player has gone, or is found to be playerctld. */
+  /**
+   * To be called when the player has gone, or is found to be playerctld, which only repeats other players.
+   */
   drop(): void {
     if (this.#published === undefined) return;
     this.#published = undefined;

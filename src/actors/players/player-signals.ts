@@ -5,8 +5,8 @@ import { type Clock, RateLimit, Timers } from '../../host/clock.js';
 import { playerSignals } from '../../protocol/dbus/mpris.js';
 import type { Bus } from '../bus/bus.js';
 
-/** Signals of one player in a second. A player in use sends some ten. Each signal costs 0.1 ms. */
-const SIGNALS_MAX = 200;
+/** A player in use sends some ten signals in a second. Each signal costs 0.1 ms. */
+const SIGNALS_MAX_PER_SECOND = 200;
 /** The subscription is ended for this time after too many signals. */
 const PAUSE_MS = 1_000;
 
@@ -16,7 +16,7 @@ export class PlayerSignals {
   readonly #clock: Clock;
   readonly #onResumed: () => void;
   readonly #timers: Timers<'pause'>;
-  readonly #limit = new RateLimit(SIGNALS_MAX);
+  readonly #limit = new RateLimit(SIGNALS_MAX_PER_SECOND);
 
   /** `onResumed`: called when the subscription has begun again. Signals may have been missed meanwhile. */
   constructor(

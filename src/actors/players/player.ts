@@ -134,7 +134,7 @@ export class Player {
     const readings = withTracks ? [this.readings, this.tracklist.readings] : [this.readings];
     const answered = await Promise.all(readings.map((reading) => reading.requestAndWait()));
     this.publishNow();
-    return !answered.includes(false);
+    return answered.every((isAnswered) => isAnswered);
   }
 
   /**
@@ -162,7 +162,7 @@ export class Player {
     if (this.isPlaying && !this.#timers.has('clock')) this.#checkClockLater();
   }
 
-  /** If the date was set, the record gets a new anchor, so its text differs and is published. */
+  /** If the node's date has changed, the record gets a new anchor, so its text differs and is published. */
   #checkClockLater(): void {
     this.#timers.set('clock', CLOCK_CHECK_MS, () => {
       if (this.isPlaying) this.publishNow();
@@ -271,6 +271,7 @@ export class Player {
 
   /** Reports that a player without a record cannot be read, unless it has left. */
   #readingFailed(error: BusError): void {
+    // `failures` does not count this reading yet.
     const failures = this.readings.failures + 1;
     const isReported = !this.isKnown && failures >= LOGGED_AFTER_FAILURES && !isAbsence(error);
     if (isReported) this.#listener.onUnreadable(busErrorText(error));

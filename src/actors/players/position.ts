@@ -51,7 +51,7 @@ export class ReckonedPosition {
     return this.#isUnreliable;
   }
 
-  /** Clients reckon from the anchor's date, so there is a new anchor if the date was set. */
+  /** Clients reckon from the anchor's date. If the node's date was set since then, there is a new anchor. */
   currentAnchor(): Anchor {
     const now = this.#now();
     if (wasDateSet(this.#anchor, now)) this.#anchor = anchorAt(this.#anchor, this.#motion, now);

@@ -51,6 +51,7 @@ const HOUSE_V6_BITS = 48;
  */
 export function isPublic(address: string, ownNetworks: readonly string[]): boolean {
   if (isIPv4(address)) return !isInNetworks(SPECIAL_V4, address) && !isInNetworks(ownNetworks, address);
+  // Only an address that is not public needs a zone, such as `fe80::1%eth0`.
   const hasZone = address.includes('%');
   if (!isIPv6(address) || hasZone) return false;
   const ipv4 = ipv4BehindNat64(address);

@@ -60,7 +60,7 @@ export class RepeatedReading {
   requestAndWait(): Promise<boolean> {
     return new Promise((resolve) => {
       this.#waitingForNext.push(resolve);
-      if (this.isStopped) this.#settleAll();
+      if (this.isStopped) this.#failAll();
       else this.request();
     });
   }
@@ -68,7 +68,7 @@ export class RepeatedReading {
   stop(): void {
     this.isStopped = true;
     this.#cancelTimer?.();
-    this.#settleAll();
+    this.#failAll();
   }
 
   /** A reading under way plans the next one itself when it ends. */
@@ -88,22 +88,22 @@ export class RepeatedReading {
     this.#lastEndedAt = this.#clock.monotonic();
     this.#failures = isAnswered ? 0 : this.#failures + 1;
     if (isAnswered) {
-      this.#settleCurrent();
+      this.#answerCurrent();
       if (this.#isRequested) this.#readAfter(this.#pauseMs);
     } else {
-      this.#settleAll();
+      this.#failAll();
       this.#readAfter(backoffMs(this.#failures, this.#clock.random()));
     }
   }
 
-  #settleCurrent(): void {
+  #answerCurrent(): void {
     const settled = this.#waitingForCurrent;
     this.#waitingForCurrent = [];
     for (const resolve of settled) resolve(true);
   }
 
-  /** Callers of the next reading get false, too. After a failure it may begin only half a minute later. */
-  #settleAll(): void {
+  /** After a failure the next reading may begin only half a minute later, so its callers fail, too. */
+  #failAll(): void {
     const settled = [...this.#waitingForCurrent, ...this.#waitingForNext];
     this.#waitingForCurrent = [];
     this.#waitingForNext = [];

@@ -34,7 +34,8 @@ export async function silenceAll(players: readonly Player[], run: RunCommand): P
 async function silenceIfPlaying(player: Player, run: RunCommand): Promise<Answer> {
   // Not every player announces that it plays.
   const isAnswered = await player.readAll({ withTracks: false });
-  if (player.readings.isStopped || !player.isPlaying) return DONE;
+  const hasLeftMeanwhile = player.readings.isStopped;
+  if (hasLeftMeanwhile || !player.isPlaying) return DONE;
   if (!isAnswered) return failure('timeout', `${player.busName} did not answer whether it plays`);
   const answer = await silence(player, run);
   const hasLeft = !answer.ok && answer.error.fault === 'no-such-player';

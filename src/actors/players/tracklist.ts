@@ -20,8 +20,8 @@ import { RepeatedReading } from './repeated-reading.js';
 /** The most tracks of a list that clients get. Further tracks are left out. */
 const TRACKS_MAX = 500;
 /**
- * UTF-16 units of all ids, keys and values of one list. Further tracks are left out. A usual track has 300
- * units.
+ * The most UTF-16 units of all ids, keys and values of one list together. Further tracks are left out. A
+ * usual track has 300 units.
  */
 const LIST_MAX_UNITS = 256 * 1024;
 /** While an album is added, a player sends signals for each track. A reading of a long list costs 50 ms. */
@@ -88,6 +88,7 @@ export class Tracklist {
     if (typeof id === 'string' && isTrackId(id)) this.#announcedIds.add(id);
   }
 
+  /** Resolves to false if the player did not answer. */
   async #read(): Promise<boolean> {
     const result = await this.#readOnce();
     if (!result.ok) return false;

@@ -1,6 +1,6 @@
-// Fetches a cover from the web. It may ask only public addresses, never the house (docs/players.md, "Covers
-// from the web"). All addresses of a name are checked first, and the connection is made to one of these
-// addresses.
+// Fetches a cover from the web. It may ask only public addresses, never a device in the house
+// (docs/players.md, "Covers from the web"). All addresses of a name are checked first, and the connection is
+// made to one of these addresses.
 
 import { Resolver } from 'node:dns/promises';
 import { type IncomingMessage, request as plainRequest } from 'node:http';

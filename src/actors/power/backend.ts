@@ -63,7 +63,8 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   /** Why there is no bus; undefined while there is one. */
   #absence: string | undefined = 'not connected yet';
   /**
-   * The action of a command that is under way. Once logind has accepted an action, it refuses others itself.
+   * The action of a command that is under way. Later it is not needed, because logind itself refuses further
+   * actions once it has accepted one.
    */
   #requestedAction: PowerAction | undefined;
   /**
@@ -158,11 +159,11 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   }
 
   /**
-   * True if logind has accepted an order whose reply never arrived. systemd stops logind and the bus during
-   * the shutdown (docs/development/what-we-learnt.md, "systemd, logind and Avahi"). The job of the action's
-   * target proves that the order was accepted, because systemd announces the job before logind can reply.
-   * An error from logind is a refusal, also if somebody else has started the target. At SIGTERM the gateway
-   * waits for this answer (gateway/shut-down.ts).
+   * True if logind has accepted an order whose reply never arrived, because systemd stops logind and the bus
+   * during the shutdown (docs/development/what-we-learnt.md, "systemd, logind and Avahi"). The proof is the
+   * job of the action's target, which systemd announces before logind can reply. An error from logind is a
+   * refusal, also if somebody else has started the target. At SIGTERM the gateway waits for this answer
+   * (gateway/shut-down.ts).
    */
   #isAccepted(action: PowerAction, error: BusError): boolean {
     const hasLogindEnded = error.kind === 'dbus' && error.name === LOGIND_ERRORS.noReply;
@@ -179,13 +180,14 @@ const QUOTED_MAX_CHARACTERS = 200;
 const NAMED_MAX_INHIBITORS = 5;
 
 /**
- * `block-weak` is what `block` meant before systemd 257: it stops everybody except root and the lock's user.
+ * Since systemd 257 there is also `block-weak`. It means what `block` meant before: everybody is stopped
+ * except root and the lock's user.
  */
 const BLOCKING_MODES: readonly string[] = ['block', 'block-weak'];
 
 /**
- * The locks that forbid a shutdown. An upgrade script that holds a lock needs the node to stay up. Therefore
- * locks of our own user count, too, although logind before 257 ignores them.
+ * The locks that forbid a shutdown. Those of our own user count, too, although logind before 257 ignores
+ * them: an upgrade script may have such a lock while the node must stay up.
  */
 function blockingLocks(inhibitors: readonly Inhibitor[]): readonly Inhibitor[] {
   return inhibitors.filter(

@@ -44,10 +44,11 @@ function noSuchUnit({ scope, unit }: SystemdCommand): Failure<Fault> {
   return failure('no-such-unit', `No ${scope} unit ${JSON.stringify(unit)} is configured`);
 }
 
+const NO_OPTIONS = {};
 /** Units can be changed only on the user's bus. */
 const BUSES = {
-  system: (owner: BusOwner) => new Bus('none', {}, owner),
-  user: (owner: BusOwner) => new Bus('units', {}, owner),
+  system: (owner: BusOwner) => new Bus('none', NO_OPTIONS, owner),
+  user: (owner: BusOwner) => new Bus('units', NO_OPTIONS, owner),
 };
 
 export class SystemdBackend implements Actor<SystemdCommand> {
@@ -92,8 +93,8 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     // All other commands are for units of the user, which have a follower. This check is for the compiler.
     if (this.#user === undefined) return noSuchUnit(command);
     const answer = await commandUnit(this.#user, this.#clock, command.do, name);
-    // The change must be published before the answer. Without these calls the change could come later,
-    // because changes are gathered, and are held back during a reload.
+    // The change must be published before the answer. Without these calls it could be published later,
+    // because changes are gathered, and the follower reports none during a reload.
     this.#unitsChanged(scope, [this.#user.table.unit(name) ?? unit]);
     this.#services.publishNow(target.value);
     return answer;
@@ -111,6 +112,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     if (names.length === 0) return undefined;
     const changed = (units: readonly FollowedUnit[]) => this.#unitsChanged(scope, units);
     const up = () => {
+      // `follower` exists by now, because the bus calls nobody before its constructor has returned.
       this.#unitsChanged(scope, follower.table.units());
       this.#services.setAbsence(scope, undefined);
     };

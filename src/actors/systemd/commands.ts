@@ -86,10 +86,10 @@ export async function commandUnit(
     if (!changed.ok) return refusal(changed.error);
     if (!read.ok) return refusal(read.error);
   }
+  const primaryName = before?.id ?? name;
   const hasLostAlias = linkChange === 'disable' && before?.id !== factsNow()?.id;
   // A lost alias does not name the unit any more, so the job gets the unit's primary name.
-  const formerId = hasLostAlias ? before?.id : undefined;
-  const target = formerId ?? name;
+  const target = hasLostAlias ? primaryName : name;
   const call = await bus.call(SYSTEMD_METHODS[job], [target, JOB_MODE], { deadlineMs: leftMs() });
   if (!call.ok) {
     const isDone = isGoneAlready(plan, before, call.error);

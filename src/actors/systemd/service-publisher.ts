@@ -1,5 +1,5 @@
-// Decides when the records of units are published (docs/http-api.md, "Service"), and whether the backend is
-// up. A record is encoded only when it is published.
+// Decides what is published of units, and when (docs/http-api.md, "Service"), and whether the backend is up.
+// A record is encoded only when it is published.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { UnitScope } from '../../protocol/actor/commands.js';
@@ -40,7 +40,9 @@ export function serviceRecord(
   fileState: string | undefined,
 ): ServiceRecord {
   const { activeState, subState, description } = facts;
-  const exists = fileState !== undefined || facts.loadState !== 'not-found' || !isAtRest(facts);
+  const isFound = fileState !== undefined || facts.loadState !== 'not-found';
+  // A unit without a file may still run.
+  const exists = isFound || !isAtRest(facts);
   // `refreshing` (since systemd 254) is a reload, too: of mounts or extensions, while the unit stays active.
   const publishedState = activeState === 'refreshing' ? 'reloading' : activeState;
   const state = exists ? ACTIVE_STATES.find((candidate) => candidate === publishedState) : undefined;

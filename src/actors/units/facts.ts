@@ -13,7 +13,8 @@ export interface RunFacts {
   /** The service's `Result`; 'success' also for a unit that has not run or is no service. */
   readonly result: string;
   /**
-   * True unless a condition was checked and not met. systemd's own value is false for an unloaded unit, too.
+   * False if conditions were checked and not met, else true. systemd's own value is false for an unloaded
+   * unit, too.
    */
   readonly isConditionMet: boolean;
   /**
@@ -58,15 +59,15 @@ export function updatedFacts(facts: UnitFacts, record: PropertyRecord): UnitFact
   const { InvocationID, Job, ConditionResult } = unit;
   const checkedUs = unit.ConditionTimestamp;
   const startedUs = unit.InactiveExitTimestamp;
-  const changedUs = unit.StateChangeTimestamp;
-  const inactiveSinceUs = unit.InactiveEnterTimestamp;
+  const stateChangedUs = unit.StateChangeTimestamp;
+  const endedUs = unit.InactiveEnterTimestamp;
   const wasChecked = checkedUs !== undefined && checkedUs > 0;
   const hasStarted = startedUs !== undefined && startedUs > 0;
   const activeState = unit.ActiveState ?? facts.activeState;
   const isMetNow = ConditionResult === true || !wasChecked;
   // A reset, from `failed` to `inactive`, changes the time of the state, but not the time at which the run
   // ended (systemd 252).
-  const isResetNow = activeState === 'inactive' && changedUs !== inactiveSinceUs;
+  const isResetNow = activeState === 'inactive' && stateChangedUs !== endedUs;
   return {
     ...facts,
     activeState,
@@ -75,7 +76,7 @@ export function updatedFacts(facts: UnitFacts, record: PropertyRecord): UnitFact
     job: Job === undefined ? facts.job : jobPath(Job),
     result: service.Result ?? facts.result,
     isConditionMet: ConditionResult === undefined ? facts.isConditionMet : isMetNow,
-    wasReset: changedUs === undefined ? facts.wasReset : isResetNow,
+    wasReset: stateChangedUs === undefined ? facts.wasReset : isResetNow,
     restarts: service.NRestarts ?? facts.restarts,
     ...(hasStarted && { startedMs: Math.floor(Number(startedUs) / 1000) }),
     id: unit.Id ?? facts.id,
@@ -123,8 +124,8 @@ interface FollowedUnitEntry {
   /** Counts signals about the run, so that a reading can find out whether a signal has overtaken it. */
   signalCount: number;
   /**
-   * True if systemd reports no file of the unit, although it has loaded the unit, which is at rest. A broken
-   * link to a drop-in causes such a report. The unit is not gone then.
+   * True if the last reading found the unit loaded and at rest, but found no file of it. A broken link to a
+   * drop-in causes this. The unit is not gone then.
    */
   isLoadedWithoutFile: boolean;
 }
@@ -166,8 +167,9 @@ export class UnitTable {
     const entry = this.#entries.get(name);
     if (entry === undefined) return;
     const { facts } = entry.unit;
-    // A fact that a reading lacks no longer holds. Only the result stays, because it may come by signals
-    // alone. `restarts` may, too, but is used only for the interest `verdicts`, whose readings contain it.
+    // A fact that a reading lacks is not known any more. Only the result stays, because it may come by
+    // signals alone. `restarts` may also come by signals alone, but only the interest `verdicts` uses it,
+    // and the readings for this interest contain it.
     const reading = updatedFacts({ ...unknownUnit(name), result: facts.result }, properties);
     const { id, names, description, loadState } = reading;
     // A reading that a signal has overtaken may be older than the signal, so the facts of the run stay. If
@@ -223,7 +225,7 @@ export class UnitTable {
   }
 }
 
-/** Returns false, and replaces nothing, if this reading was requested before the present one. */
+/** Returns false, and replaces nothing, if the entry's reading was requested after this one. */
 function replaceFile(entry: FollowedUnitEntry, file: FileReading): boolean {
   if (file.requestNumber < entry.unit.file.requestNumber) return false;
   entry.unit = { ...entry.unit, file };

@@ -66,8 +66,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.table = new UnitTable(plan.names);
     this.#timers = new Timers(plan.clock);
     this.bus = makeBus(this);
-    // Only `verdicts` needs the result of a run that was not followed. Such a result must be read, and ''
-    // reads the properties of all interfaces. All other results come by signals.
+    // Results of runs come by signals. Only `verdicts` also needs the result of a run that was not followed.
+    // This result must be read, so '' reads the properties of all interfaces.
     const readInterface = plan.interest === 'verdicts' ? '' : UNIT_INTERFACE;
     this.#reader = new UnitReader(this.bus, this.table, readInterface);
   }
@@ -134,6 +134,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
       this.#propertiesChanged(signal.path, iface, properties);
     }
     const [removedId] = signalValues(SYSTEMD_SIGNALS.unitRemoved, signal) ?? [];
+    // Only the files are read, because a reading of the unloaded unit would cause another UnitRemoved.
     if (removedId !== undefined && !this.#isReloading)
       for (const { name } of this.table.applyRemoval(removedId)) this.#refreshFiles([name]);
     const ended = signalValues(SYSTEMD_SIGNALS.jobRemoved, signal);
@@ -155,7 +156,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     if (iface !== UNIT_INTERFACE) return;
     this.#reportUnits(units);
     // A unit that was not found, but is no longer inactive, may exist now. It is read again, because only a
-    // reading brings its load state. A reading of a loaded unit causes no signals (unit-reader.ts).
+    // reading brings its load state. The unit is loaded now, so this causes no signals (unit-reader.ts).
     for (const { name, facts } of units)
       if (facts.loadState === 'not-found' && facts.activeState !== 'inactive') void this.refresh([name]);
   }

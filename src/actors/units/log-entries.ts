@@ -12,12 +12,12 @@ const MESSAGE_MAX_UNITS = 4096;
 /** The priority of an entry without one. journalctl assumes the same priority. */
 const INFO_PRIORITY = 6;
 /**
- * Sequences that set colours and move the cursor of a terminal, such as ESC and then `[1;31m`. Their first
- * part, `[^\P{Cc}\n\t]`, is any control character (`\p{Cc}`) except line breaks and tabs.
+ * Sequences that set colours and move the cursor of a terminal, such as ESC and then `[1;31m`. They begin
+ * with any control character (`\p{Cc}`) except line breaks and tabs.
  */
-const ESCAPES = /[^\P{Cc}\n\t]\[[\d;:?]*[@-~]/gu;
+const ESCAPES = /(?![\n\t])\p{Cc}\[[\d;:?]*[@-~]/gu;
 /** All control characters except line breaks and tabs. */
-const CONTROLS = /[^\P{Cc}\n\t]/gu;
+const CONTROLS = /(?![\n\t])\p{Cc}/gu;
 
 /**
  * A JSON text of the newest entries that fit into an answer, the oldest first. `newestFirst` is journalctl's

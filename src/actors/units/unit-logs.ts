@@ -29,20 +29,26 @@ export interface LogQuery {
   readonly lines: number;
 }
 
-/**
- * The folders that are checked for a file that this user may not read. Such a file may have messages of a
- * unit.
- */
+/** If this user may not read a file in one of these folders, a unit's log may lack messages. */
 export type JournalFolders = Readonly<Record<UnitScope, readonly string[]>>;
 
 /**
- * An ordinary user may read the logs of his own units on the disk (docs/http-api.md, "Logs of units"), so the
- * disk is checked only for units of the system.
+ * `/run` has the files in memory, and `/var` has those on the disk. An ordinary user may read the logs of
+ * his own units on the disk (docs/http-api.md, "Logs of units"). So the disk is checked only for units of
+ * the system.
  */
 const JOURNAL_FOLDERS: JournalFolders = {
   user: ['/run/log/journal'],
   system: ['/run/log/journal', '/var/log/journal'],
 };
+
+const NO_ENTRIES = '[]';
+/** journalctl's words if it may open no file at all. */
+const FORBIDDEN = /insufficient permissions/;
+const NOT_READABLE = failure(
+  'not-granted',
+  "The daemon's user may not read this log; members of the group systemd-journal may",
+);
 
 /** The output of the program, and Node's error if the program did not end well. */
 type JournalctlEnd = Partial<ExecFileException> & { readonly stdout: string; readonly stderr: string };
@@ -151,25 +157,18 @@ async function answerTo(end: JournalctlEnd, folders: readonly string[]): Promise
   if (typeof code === 'string' && !isCut)
     return failure('refused', `journalctl cannot be started: ${message}`);
   const hasEndedWell = message === undefined;
-  const text = hasEndedWell || isCut ? logText(stdout) : NO_ENTRIES;
+  const hasOutput = hasEndedWell || isCut;
+  const text = hasOutput ? logText(stdout) : NO_ENTRIES;
   if (text !== NO_ENTRIES) return success({ text });
   const isForbidden = hasEndedWell ? await hasHiddenFile(folders) : FORBIDDEN.test(stderr);
   if (isForbidden) return NOT_READABLE;
-  if (hasEndedWell) return success({ text });
+  if (hasEndedWell) return success({ text: NO_ENTRIES });
   if (isCut) return failure('refused', `The newest message has more than ${OUTPUT_MAX_BYTES} bytes`);
   const how = signal ? `by ${signal}` : `with status ${code}`;
   const errors = clipped(stderr.trim().replace(/\s*\n\s*/g, '; '), ERRORS_MAX_UNITS);
   const reason = errors === '' ? '' : `: ${errors}`;
   return failure('refused', `journalctl was ended ${how}${reason}`);
 }
-
-const NO_ENTRIES = '[]';
-/** journalctl's words if it may open no file at all. */
-const FORBIDDEN = /insufficient permissions/;
-const NOT_READABLE = failure(
-  'not-granted',
-  "The daemon's user may not read this log; members of the group systemd-journal may",
-);
 
 /**
  * True if this user may not read a file in one of these folders. journalctl 252 does not always report that.

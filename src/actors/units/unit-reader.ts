@@ -123,14 +123,15 @@ export class UnitReader {
   }
 
   async #readUnit(name: string): Promise<BusResult<undefined>> {
-    const signalCount = this.#table.signalCount(name);
+    const signalCountBefore = this.#table.signalCount(name);
     const [properties, file] = await Promise.all([
       this.#bus.call(SYSTEMD_METHODS.getAll, [this.#interface], { path: unitPath(name) }),
       this.#fileState(name),
     ]);
     if (!file.ok) return file;
     if (!properties.ok && !isAboutOneUnit(properties.error)) return properties;
-    this.#table.applyReading(name, signalCount, properties.ok ? properties.value : {}, file.value);
+    const values = properties.ok ? properties.value : {};
+    this.#table.applyReading(name, signalCountBefore, values, file.value);
     return DONE;
   }
 
@@ -150,7 +151,8 @@ export class UnitReader {
     if (error.kind !== 'dbus' || isAbsence(error)) return answer;
     // Any other error is about this unit's files: a folder, a link to itself, a line that is too long.
     const isMissing = error.name === SYSTEMD_ERRORS.fileNotFound;
-    return success({ state: undefined, requestNumber, ...(!isMissing && { problem: busErrorText(error) }) });
+    if (isMissing) return success({ state: undefined, requestNumber });
+    return success({ state: undefined, requestNumber, problem: busErrorText(error) });
   }
 }
 

@@ -26,7 +26,7 @@ export class Waits {
    * The ends of recent jobs, by path. A job may end before the reply that names the job, and so before the
    * wait begins (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
    */
-  readonly #ends = new Map<string, JobEnd & { readonly kind: 'ended' }>();
+  readonly #ends = new Map<string, Extract<JobEnd, { readonly kind: 'ended' }>>();
   /** Bounded, because the supervisor bounds the commands that run at a time. */
   readonly #awaited = new Set<AwaitedJob>();
   #managerLosses = 0;

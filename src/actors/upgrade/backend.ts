@@ -75,6 +75,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
         ready,
         wasStopped: (invocation) => this.#logs.wasStopped(invocation),
       });
+    // With units, UpgradeUnits calls `up`.
     else void ready.then(() => publisher.up(this.#keeper.run));
   }
 

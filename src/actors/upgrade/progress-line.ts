@@ -49,7 +49,7 @@ function progressEvent(value: unknown): ProgressEvent | undefined {
 
 /**
  * True for an integer of any size, because the line is relayed as a text. `JSON.parse` makes Infinity of an
- * integer that is too large for a double.
+ * integer that is too large for a double. `Number.isInteger` would refuse that.
  */
 function isJsonInteger(value: unknown): value is number {
   return typeof value === 'number' && Math.trunc(value) === value;

@@ -125,7 +125,8 @@ export class UpgradePublisher {
     const isProgressOnly = !(hasStatusChanged || hasRunChanged || hasCheckChanged);
     if (isProgressOnly && this.#timers.has('throttle')) return;
     const abilities = { can_check: checkUnit !== undefined, can_upgrade: upgradeUnit !== undefined };
-    const otherMembers = JSON.stringify({ run: { ...run, percent, step }, ...abilities, check });
+    const runWithProgress = { ...run, percent, step };
+    const otherMembers = JSON.stringify({ run: runWithProgress, ...abilities, check });
     // JSON texts are joined here, not objects, because members of the result file must keep their spelling.
     const text = `{${this.#statusText.slice(1, -1)},${otherMembers.slice(1, -1)}}`;
     if (!this.#putIfChanged('upgrade', '', text)) return;
@@ -174,7 +175,9 @@ export function nextCheck(before: LastCheck | undefined, facts: RunFacts, nowMs:
   // If the invocation has changed, a whole check has run since the last facts.
   const hasEnded = before !== undefined && (before.state === 'running' || before.invocation !== invocation);
   const finishedMs = hasEnded ? nowMs : before?.finishedMs;
-  const hasFailed = activeState === 'failed' || (result !== 'success' && !wasReset);
+  // After `reset-failed`, `result` is no longer that of the last run.
+  const hasBadResult = result !== 'success' && !wasReset;
+  const hasFailed = activeState === 'failed' || hasBadResult;
   if (!hasFailed) return { state: 'idle', invocation, finishedMs };
   return { state: 'failed', invocation, finishedMs, detail: `its result is ${result}` };
 }

@@ -9,7 +9,7 @@ import { SharedWork } from '../turns.js';
 
 /** A larger result file is invalid (docs/upgrades.md, "The result file"). */
 export const RESULT_MAX_BYTES = 1024 * 1024;
-/** A detector that writes the file in place, without a rename, has this time after a change to finish. */
+/** A detector may write the file in place, without a rename. It then has this time to finish. */
 const SETTLE_MS = 40;
 
 /** The status as JSON text, or why there is none. */
@@ -51,8 +51,8 @@ export class ResultFile {
     const file = await reading;
     this.#deliver(file.ok ? parseResult(file.value.bytes) : failed(file.error.problem));
     if (this.#watch !== undefined || this.#isStopped) return;
-    // The watch is set only when the disk has answered, because setting it blocks this thread. The file may
-    // have changed in between, so it is read again.
+    // The watch is set only after the disk has answered, because setting it on a disk that hangs would block
+    // this thread. The file may have changed before the watch was set, so it is read again.
     this.#watch = new PathWatch(this.#path, () => void this.read(), SETTLE_MS);
     await this.#readFile();
   }
@@ -109,20 +109,18 @@ function parseStatus(text: string): ResultReading {
   const plain: unknown = JSON.parse(text);
   if (typeof plain !== 'object' || plain === null || Array.isArray(plain))
     return failed('it is not a JSON object');
-  const { $checked_at: checkedAt, ...members }: Readonly<Record<string, unknown>> = JSON.parse(
-    markTokens(text),
-  );
+  const members: Readonly<Record<string, unknown>> = JSON.parse(markTokens(text));
   for (const [key, { isValid, type }] of Object.entries(REQUIRED)) {
     if (members[key] === undefined) return failed(`it has no ${key.slice(1)}`);
     if (!isValid(members[key])) return failed(`${key.slice(1)} is not ${type}`);
   }
-  const { $current, $latest, $upgrade_available, ...extra } = members;
-  const isTimeValid = isMarkedString(checkedAt) && isRfc3339(checkedAt.slice(1));
+  const { $current, $latest, $upgrade_available, $checked_at, ...extra } = members;
+  const isTimeValid = isMarkedString($checked_at) && isRfc3339($checked_at.slice(1));
   const status = {
     $current,
     $latest,
     $upgrade_available,
-    ...(isTimeValid && { $checked_at: checkedAt }),
+    ...(isTimeValid && { $checked_at }),
     ...(Object.keys(extra).length > 0 && { $extra: extra }),
   };
   return success(unmarkTokens(status));

@@ -9,8 +9,8 @@ import { beginsSocketRun, initialRun, isAtWork, nextRun, QUIET_MS, type Run, typ
 import type { Circumstances, SavedRun } from './run-store.js';
 
 /**
- * No line begins a run within this time after the end of a systemd run. The last line of that run may come
- * by a connection that begins just after the end.
+ * No line begins a run within this time after the end of a systemd run, because the last line of that run
+ * may come by a connection that begins just after the end.
  */
 const LEFTOVER_GRACE_MS = 1_000;
 /** The pause after a failed reading of the unit, while the run is doubtful (run.ts, `isDoubtful`). */
@@ -36,7 +36,7 @@ export class RunKeeper {
   #systemdEndedMs = Number.NEGATIVE_INFINITY;
   /** Applies the lines of all connections one after the other. */
   readonly #turns = new Turns();
-  #connections = 0;
+  #openLineConnections = 0;
   #isStopped = false;
 
   /** `circumstances` are the present ones. The manager in them is unknown until the first `applyReading`. */
@@ -103,8 +103,9 @@ export class RunKeeper {
     return this.#turns.run(() => this.#applyInTurn(content, connectedMs, receivedMs));
   }
 
+  /** `count` connections to the progress socket are open. */
   setConnections(count: number): void {
-    this.#connections = count;
+    this.#openLineConnections = count;
     this.#setQuietTimer();
   }
 
@@ -136,7 +137,7 @@ export class RunKeeper {
   #setQuietTimer(): void {
     const { state, origin } = this.#run;
     const isSocketRun = state === 'running' && origin === 'socket';
-    if (isSocketRun && this.#connections === 0)
+    if (isSocketRun && this.#openLineConnections === 0)
       this.#timers.set('quiet', QUIET_MS, () => this.applyInput({ kind: 'abandoned' }));
     else this.#timers.cancel('quiet');
   }

@@ -21,8 +21,8 @@ const RETRY_PAUSE_MS = 10_000;
 const STATE_MAX_BYTES = 64 * 1024;
 
 /**
- * The circumstances of a run. If one of them has changed, a run that systemd had started cannot go on. A run
- * that lines at the progress socket had begun can go on unless `boot` has changed.
+ * The circumstances of a run. If one of them has changed, a run that systemd started cannot go on. A run
+ * that began with a line at the progress socket can go on unless `boot` has changed.
  */
 export interface Circumstances {
   /** The id of the kernel's boot. */

@@ -168,13 +168,16 @@ function invocationFields({ invocation, job }: RunFacts): Pick<Run, 'invocation'
   return { invocation, job, startJob: job || undefined };
 }
 
-/** A running systemd run after new facts, which may be of its own, an earlier, or a later invocation. */
+/**
+ * A running systemd run after new facts. The facts may be those of its own invocation, of an earlier or of a
+ * later one.
+ */
 function continuedRun(run: Run, nowMs: number): Run {
   const { facts, invocation } = run;
   const withJob = { ...run, job: facts.job };
   if (facts.invocation === '' || facts.invocation === invocation) return withJob;
-  const isBefore = invocation === undefined && facts.invocation === run.invocationBefore;
-  if (isBefore) return withJob;
+  const areFactsOlder = invocation === undefined && facts.invocation === run.invocationBefore;
+  if (areFactsOlder) return withJob;
   if (invocation === undefined) return withInvocation(withJob);
   // If systemd restarts the unit by itself (Restart=), all tries are one run.
   if (facts.restarts > 0) return withInvocation(withJob);

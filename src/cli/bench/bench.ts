@@ -29,7 +29,7 @@ Exit status: 0 success, 64 wrong usage
 `;
 
 const SECONDS = { least: 2, most: 60, usual: 10 };
-/** For each second of the requested time, the service is measured at rest for this time. */
+/** The measurement at rest takes this time for each second of `--seconds`. */
 const REST_MS_PER_SECOND = 300;
 /** The longest wait until the audio backend is `up`, or has reported why it is not. */
 const UP_WITHIN_MS = 5_000;

@@ -160,8 +160,8 @@ class Listener {
     });
     // The text may have come before this call.
     this.#received('');
-    if ((await within(systemClock, ANSWER_WITHIN_MS, found)) === undefined)
-      throw new Error('a change was not reported within 2 s');
+    const isLate = (await within(systemClock, ANSWER_WITHIN_MS, found)) === undefined;
+    if (isLate) throw new Error('a change was not reported within 2 s');
   }
 
   close(): void {
@@ -182,14 +182,14 @@ class Listener {
  * each change, the time until the listener has read it. `cpuMs` is the CPU time of this process per change;
  * the service runs in it, too.
  */
-async function measureChanges(link: Link, stream: number, listener: Listener, forMs: number) {
+async function measureChanges(link: Link, streamIndex: number, listener: Listener, forMs: number) {
   const before = process.cpuUsage();
   const delaysMs = await repeatFor(forMs, async () => {
     const begun = performance.now();
     // No name comes twice.
     const name = `tonearm bench ${process.hrtime.bigint()}`;
     const [, readAt] = await Promise.all([
-      ask(link, 'SET_PLAYBACK_STREAM_NAME', { stream, name }),
+      ask(link, 'SET_PLAYBACK_STREAM_NAME', { stream: streamIndex, name }),
       listener.waitFor(`"${name}"`).then(() => performance.now()),
     ]);
     await pause(CHANGE_PAUSE_MS);
@@ -205,20 +205,20 @@ async function measureListeners(link: Link, task: ProbeTask, figures: Figures): 
   const listen = async (): Promise<Listener> => {
     const listener = new Listener(port);
     open.push(listener);
-    // Each stream begins with this event, also if its filter does not name it.
+    // Each event stream begins with this event, even if its filter does not name the event.
     await listener.waitFor('server.info');
     return listener;
   };
   try {
-    const stream = await openSilentStream(link);
+    const streamIndex = await openSilentStream(link);
     const first = await listen();
-    await measureChanges(link, stream, first, seconds * CHANGES_WARM_UP_MS_PER_SECOND);
-    const alone = await measureChanges(link, stream, first, seconds * CHANGES_MS_PER_SECOND);
+    await measureChanges(link, streamIndex, first, seconds * CHANGES_WARM_UP_MS_PER_SECOND);
+    const alone = await measureChanges(link, streamIndex, first, seconds * CHANGES_MS_PER_SECOND);
     figures.event_to_bytes_ms_p50 = quantile(alone.delaysMs, 0.5);
     figures.event_to_bytes_ms_p99 = quantile(alone.delaysMs, 0.99);
     figures.cpu_ms_per_change = alone.cpuMs;
     await Promise.all(Array.from({ length: listeners }, listen));
-    const crowded = await measureChanges(link, stream, first, seconds * CHANGES_MS_PER_SECOND);
+    const crowded = await measureChanges(link, streamIndex, first, seconds * CHANGES_MS_PER_SECOND);
     figures.cpu_ms_per_change_crowded = crowded.cpuMs;
   } finally {
     for (const listener of open) listener.close();
@@ -246,12 +246,12 @@ async function measureServer(task: ProbeTask, measured: Mutable<Measured>): Prom
 }
 
 async function measureCodec(seconds: number): Promise<Figures> {
-  const { decode, encode, streams } = sampleWork();
+  const { decode, encode, streams: streamCount } = sampleWork();
   const perStreamUs = async (work: () => unknown): Promise<number> => {
     await repeatFor(seconds * CODEC_WARM_UP_MS_PER_SECOND, work);
     const callsMs = await timeCalls(seconds * CODEC_MS_PER_SECOND, work);
     const medianMs = quantile(callsMs, 0.5);
-    return (medianMs * 1000) / streams;
+    return (medianMs * 1000) / streamCount;
   };
   return { decode_us_per_stream: await perStreamUs(decode), encode_us_per_stream: await perStreamUs(encode) };
 }

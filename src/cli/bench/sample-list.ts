@@ -30,6 +30,20 @@ const PROPS = {
   'module-stream-restore.id': 'sink-input-by-application-name:Music Player Daemon',
 };
 
+/** Further members that are equal in all streams. */
+const SHARED_MEMBERS = {
+  ownerModule: NONE,
+  sink: 0,
+  bufferLatencyUs: 0,
+  sinkLatencyUs: 20_000,
+  resampleMethod: 'copy',
+  driver: 'protocol-native.c',
+  muted: false,
+  corked: false,
+  hasVolume: true,
+  volumeWritable: true,
+};
+
 type SinkInputList = Reply<'GET_SINK_INPUT_INFO_LIST'>;
 
 /**
@@ -42,15 +56,22 @@ function streamListFrame(): Uint8Array {
   for (let index = 0; index < STREAMS; index += 1) {
     writer.u32(index);
     writer.optionalText(`Song ${index}`);
-    for (const reference of [NONE, index, 0]) writer.u32(reference);
+    writer.u32(SHARED_MEMBERS.ownerModule);
+    const client = index;
+    writer.u32(client);
+    writer.u32(SHARED_MEMBERS.sink);
     writer.sampleSpec(SAMPLE_SPEC);
     writer.channelMap(STEREO);
     writer.volumes(FULL_VOLUMES);
-    for (const latency of [0, 20_000]) writer.usec(latency);
-    for (const text of ['copy', 'protocol-native.c']) writer.optionalText(text);
-    writer.bool(false);
+    writer.usec(SHARED_MEMBERS.bufferLatencyUs);
+    writer.usec(SHARED_MEMBERS.sinkLatencyUs);
+    writer.optionalText(SHARED_MEMBERS.resampleMethod);
+    writer.optionalText(SHARED_MEMBERS.driver);
+    writer.bool(SHARED_MEMBERS.muted);
     writer.props(PROPS);
-    for (const flag of [false, true, true]) writer.bool(flag);
+    writer.bool(SHARED_MEMBERS.corked);
+    writer.bool(SHARED_MEMBERS.hasVolume);
+    writer.bool(SHARED_MEMBERS.volumeWritable);
     writer.format({ encoding: PCM, props: { 'format.rate': '44100' } });
   }
   writer.end();

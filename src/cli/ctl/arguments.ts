@@ -36,6 +36,7 @@ interface LineParts {
 
 const FLAGS = ['--json', '--help', '--version'];
 const NODE_OPTION = '--node';
+const NODE_WITH_VALUE = `${NODE_OPTION}=`;
 const SUGGESTIONS_MAX = 4;
 
 /** `args` are the arguments after the word `ctl`. */
@@ -65,11 +66,12 @@ function readLine(args: readonly string[]): Result<LineParts, string> {
   for (let position = 0; position < args.length; position += 1) {
     const arg = args[position] ?? '';
     if (arg === '--') return success({ words: [...words, ...args.slice(position + 1)], node, flags });
-    if (arg === NODE_OPTION || arg.startsWith(`${NODE_OPTION}=`)) {
+    const isNodeWithValue = arg.startsWith(NODE_WITH_VALUE);
+    if (arg === NODE_OPTION || isNodeWithValue) {
       if (node !== undefined) return failed(`${NODE_OPTION} is there twice`);
-      // The value stands behind the equals sign, or is the next argument.
-      if (arg === NODE_OPTION) position += 1;
-      node = arg === NODE_OPTION ? args[position] : arg.slice(NODE_OPTION.length + 1);
+      // Without an equals sign, the value is the next argument.
+      if (!isNodeWithValue) position += 1;
+      node = isNodeWithValue ? arg.slice(NODE_WITH_VALUE.length) : args[position];
       if (!node) return failed(`${NODE_OPTION} needs a value`);
     } else if (FLAGS.includes(arg)) flags.add(arg);
     else if (arg.startsWith('--')) return failed(`unknown option ${JSON.stringify(arg)}`);
@@ -118,6 +120,7 @@ function similarNames(word: string): readonly string[] {
   return similar.slice(0, SUGGESTIONS_MAX);
 }
 
-function wrong(reason: string, name?: string): WrongUsage {
-  return wrongUsage(name === undefined ? 'tonearm ctl' : `tonearm ctl ${name}`, reason);
+function wrong(reason: string, operation?: string): WrongUsage {
+  const commandWithHelp = operation === undefined ? 'tonearm ctl' : `tonearm ctl ${operation}`;
+  return wrongUsage(commandWithHelp, reason);
 }

@@ -1,5 +1,6 @@
-// Decides which commands `tonearm ctl` has, and which words each takes. The build replaces this file with its
-// result, so that the program loads neither the table of operations nor the schemas.
+// Decides which commands `tonearm ctl` has, and which words each takes. The build computes the values that
+// this file exports, and puts them in place of the file (packaging/computed-modules.mjs). So the program
+// loads neither the table of operations nor the schemas.
 
 import type { ChildName } from '../../protocol/actor/backends.js';
 import { EVENTS } from '../../protocol/actor/collections.js';

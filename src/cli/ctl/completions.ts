@@ -1,5 +1,5 @@
-// Decides which completions bash, zsh and fish offer for `tonearm`. Names of things, such as outputs, are
-// not among them, because no node is asked while somebody types. Pure.
+// Decides which completions bash, zsh and fish offer for `tonearm`. Names of outputs, players and the like
+// are not among them, because no request goes to a node while somebody types. Pure.
 
 import { TOGGLE_WORD } from '../../protocol/actor/plain-values.js';
 import { COMMANDS, type CtlCommand, EVENT_TYPES } from './commands.js';
@@ -22,7 +22,7 @@ const PROGRAM_WORDS: readonly (readonly [word: string, summary: string])[] = [
 const OPTIONS = ['--node', '--json', '--help'];
 const SWITCHES = ['on', 'off'];
 
-interface CompletedOperation {
+interface OfferedOperation {
   readonly name: string;
   readonly summary: string;
   /** The words that may stand behind the operation. A word that ends in `=` needs a value behind it. */
@@ -31,10 +31,10 @@ interface CompletedOperation {
 
 export function completions(shell: Shell): string {
   const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
-  return scripts[shell](completedOperations());
+  return scripts[shell](offeredOperations());
 }
 
-function completedOperations(): readonly CompletedOperation[] {
+function offeredOperations(): readonly OfferedOperation[] {
   const operations = Object.entries(COMMANDS).map(([name, command]) => ({
     name,
     summary: command.summary,
@@ -61,8 +61,11 @@ function shellQuoted(text: string): string {
 
 const originLine = (shell: Shell): string => `# Made by \`tonearm ctl completion ${shell}\`.`;
 
-/** Bash splits `--node=kitchen` into three words, so the script skips a word `=` behind `--node`. */
-function bashScript(operations: readonly CompletedOperation[]): string {
+/**
+ * Bash splits `--node=kitchen` into three words, so the script skips a word `=` behind `--node`. With
+ * `nospace`, bash adds no space behind a word that ends in `=`, because its value follows directly.
+ */
+function bashScript(operations: readonly OfferedOperation[]): string {
   const programWords = PROGRAM_WORDS.map(([word]) => word).join(' ');
   const names = [...operations.map(({ name }) => name), ...OPTIONS].join(' ');
   const cases = operations
@@ -104,7 +107,7 @@ complete -F _tonearm tonearm
 `;
 }
 
-function zshScript(operations: readonly CompletedOperation[]): string {
+function zshScript(operations: readonly OfferedOperation[]): string {
   // A colon stands between word and summary, so colons inside them are escaped.
   const described = (word: string, summary: string): string =>
     shellQuoted(`${word.replaceAll(':', '\\:')}:${summary.replaceAll(':', '\\:')}`);
@@ -113,12 +116,12 @@ function zshScript(operations: readonly CompletedOperation[]): string {
   const cases = operations
     .filter(({ words }) => words.length > 0)
     .map(({ name, words }) => {
-      const complete = words.filter((word) => !word.endsWith('='));
-      const needValue = words.filter((word) => word.endsWith('='));
+      const wholeWords = words.filter((word) => !word.endsWith('='));
+      const wordsBeforeValue = words.filter((word) => word.endsWith('='));
       const commands: string[] = [];
-      if (complete.length > 0) commands.push(`compadd -- ${complete.join(' ')}`);
+      if (wholeWords.length > 0) commands.push(`compadd -- ${wholeWords.join(' ')}`);
       // Zsh adds no space behind these words (`-S ''`), because their values follow directly.
-      if (needValue.length > 0) commands.push(`compadd -S '' -- ${needValue.join(' ')}`);
+      if (wordsBeforeValue.length > 0) commands.push(`compadd -S '' -- ${wordsBeforeValue.join(' ')}`);
       return `    ${name}) ${commands.join('; ')} ;;\n`;
     });
   return `#compdef tonearm
@@ -165,7 +168,7 @@ fi
 `;
 }
 
-function fishScript(operations: readonly CompletedOperation[]): string {
+function fishScript(operations: readonly OfferedOperation[]): string {
   const programLines = PROGRAM_WORDS.map(
     ([word, summary]) => `complete -c tonearm -n __tonearm_is_first -a ${word} -d ${fishQuoted(summary)}\n`,
   );

@@ -43,8 +43,9 @@ export function ctlHelp(): string {
 
 function commandLine(name: string, command: CtlCommand): string {
   const signature = signatureOf(name, command);
-  const gap = signature.length > SIGNATURE_COLUMNS ? `\n${' '.repeat(SIGNATURE_COLUMNS + 2)}` : '';
-  return `  ${signature.padEnd(SIGNATURE_COLUMNS)}${gap}  ${command.summary}\n`;
+  const isTooLong = signature.length > SIGNATURE_COLUMNS;
+  const lineBreak = isTooLong ? `\n${' '.repeat(SIGNATURE_COLUMNS + 2)}` : '';
+  return `  ${signature.padEnd(SIGNATURE_COLUMNS)}${lineBreak}  ${command.summary}\n`;
 }
 
 /** `output-volume OUTPUT VOLUME|DELTA`. */
@@ -53,7 +54,7 @@ function signatureOf(name: string, { parameters, fields, required }: CtlCommand)
   return [
     name,
     ...parameters.map((parameter) => placeholder(parameter.name)),
-    ...required.map((names) => names.map(placeholder).join('|')),
+    ...required.map((alternatives) => alternatives.map(placeholder).join('|')),
     ...optional.map((field) => `[${placeholder(field.name)}]`),
   ].join(' ');
 }
@@ -72,7 +73,9 @@ export function commandHelp(name: string, command: CtlCommand): string {
   ];
   const width = Math.max(...words.map(([word]) => placeholder(word).length));
   const lines = words.map(([word, text]) => `  ${placeholder(word).padEnd(width)}  ${text}\n`).join('');
-  return `Usage: tonearm ctl ${signatureOf(name, command)}\n\n${summary} (${route}).\n${lines && '\n'}${lines}`;
+  const emptyLine = lines === '' ? '' : '\n';
+  const usage = `Usage: tonearm ctl ${signatureOf(name, command)}\n`;
+  return `${usage}\n${summary} (${route}).\n${emptyLine}${lines}`;
 }
 
 /** False for the bounds of `EXACT_INTEGERS` (schemas.ts). They only keep a number exact. */

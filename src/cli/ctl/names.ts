@@ -13,7 +13,7 @@ import type { RequestArguments } from './words.js';
 type ListedRecord = Readonly<Record<string, unknown>>;
 
 /** A kind of things that words can name. */
-interface NamedThings {
+interface NamedKind {
   /** The operation that lists them. */
   readonly listOperation: OperationName;
   /** The member of a record by which the node knows the thing. */
@@ -26,7 +26,7 @@ const PLAYER_PREFIX = /^org\.mpris\.MediaPlayer2\./;
 const SERVICE_SUFFIX = /\.service$/;
 
 /** By the parameter, or the field, that names a thing. */
-const THINGS: Readonly<Partial<Record<ParameterName | 'address', NamedThings>>> = {
+const KINDS: Readonly<Partial<Record<ParameterName | 'address', NamedKind>>> = {
   output: {
     listOperation: 'outputs',
     keyMember: 'name',
@@ -48,7 +48,7 @@ const THINGS: Readonly<Partial<Record<ParameterName | 'address', NamedThings>>> 
   address: { listOperation: 'bluetoothDevices', keyMember: 'address', otherNames: ({ name }) => [name] },
 };
 
-/** The ids of outputs, inputs, cards and clients. They are sent without a look at the list. */
+/** The ids of outputs, inputs, cards and clients. They are sent as they are, and no list is requested. */
 const ID = /^\d+$/;
 /** A message names this many things at most, and counts the others. */
 const CANDIDATES_MAX = 12;
@@ -74,30 +74,30 @@ export async function resolveNames(
   const params: Record<string, string> = { ...call.params };
   const body: Record<string, unknown> = { ...call.body };
   for (const words of [params, body]) {
-    for (const [name, word] of Object.entries(words)) {
-      const things = thingsNamed(name);
-      if (things === undefined || typeof word !== 'string' || ID.test(word)) continue;
-      const records = await listRecords(node, things, call.params['scope']);
-      const fitting = fittingRecords(things, records, word);
+    for (const [parameter, word] of Object.entries(words)) {
+      const kind = kindFor(parameter);
+      if (kind === undefined || typeof word !== 'string' || ID.test(word)) continue;
+      const records = await listRecords(node, kind, call.params['scope']);
+      const fitting = fittingRecords(kind, records, word);
       if (fitting.length > 1)
-        return failed(`${name}: ${JSON.stringify(word)} may be ${listText(things, fitting)}`);
+        return failed(`${parameter}: ${JSON.stringify(word)} may be ${listText(kind, fitting)}`);
       const [only] = fitting;
-      if (only === undefined) notes.push(`there is ${listText(things, records) || 'none'}`);
-      else words[name] = String(only[things.keyMember]);
+      if (only === undefined) notes.push(`there is ${listText(kind, records) || 'none'}`);
+      else words[parameter] = String(only[kind.keyMember]);
     }
   }
   return success({ call: { params, body: call.body && body }, notes });
 }
 
-function thingsNamed(name: string): NamedThings | undefined {
-  const things: Readonly<Record<string, NamedThings>> = THINGS;
-  return things[name];
+function kindFor(parameter: string): NamedKind | undefined {
+  const kinds: Readonly<Record<string, NamedKind>> = KINDS;
+  return kinds[parameter];
 }
 
 /** `scope` is that of a unit, `user` or `system`. Without a scope, the whole list is returned. */
 async function listRecords(
   node: Tonearm,
-  { listOperation }: NamedThings,
+  { listOperation }: NamedKind,
   scope = '',
 ): Promise<readonly ListedRecord[]> {
   const records = (await askNode(node, listOperation, [])) as readonly ListedRecord[];
@@ -105,20 +105,20 @@ async function listRecords(
 }
 
 function fittingRecords(
-  { keyMember, otherNames }: NamedThings,
+  { keyMember, otherNames }: NamedKind,
   records: readonly ListedRecord[],
   word: string,
 ): readonly ListedRecord[] {
   const exact = records.filter((record) => record[keyMember] === word);
   if (exact.length > 0) return exact;
-  const letters = word.toLowerCase();
+  const lowerCaseWord = word.toLowerCase();
   return records.filter((record) =>
-    [record[keyMember], ...otherNames(record)].some((name) => String(name).toLowerCase() === letters),
+    [record[keyMember], ...otherNames(record)].some((name) => String(name).toLowerCase() === lowerCaseWord),
   );
 }
 
 /** `kitchen (Kitchen), living (Living room)`. */
-function listText({ keyMember, otherNames }: NamedThings, records: readonly ListedRecord[]): string {
+function listText({ keyMember, otherNames }: NamedKind, records: readonly ListedRecord[]): string {
   const texts = records.slice(0, CANDIDATES_MAX).map((record) => {
     const name = String(record[keyMember]);
     const [label = name] = otherNames(record);

@@ -27,7 +27,8 @@ export function addressOf(text: string): Result<NodeAddress, string> {
   const url = urlIn(isUrl ? text : `http://${host}`);
   if (url === undefined || !hasNodeAddressOnly(url, isUrl))
     return failed(`${JSON.stringify(text)} is no address such as kitchen.local, kitchen.local:8018 or a URL`);
-  if (!isUrl && !/:\d+\/?$/.test(host)) url.port = String(USUAL_PORT);
+  const hasPort = /:\d+\/?$/.test(host);
+  if (!isUrl && !hasPort) url.port = String(USUAL_PORT);
   const { username, password } = url;
   url.username = '';
   url.password = '';

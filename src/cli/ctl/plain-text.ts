@@ -73,10 +73,10 @@ function tableLines(name: string, records: readonly PlainRecord[]): readonly str
   const columns = columnsOf(name) ?? Object.keys(first).filter((key) => typeof first[key] !== 'object');
   const rows = records.map((record) => columns.map((column) => cell(column, record[column])));
   const table = [columns.map(printable), ...rows];
-  const widths = columns.map((_, column) => Math.max(...table.map((row) => width(row[column] ?? ''))));
+  const widths = columns.map((_, index) => Math.max(...table.map((row) => width(row[index] ?? ''))));
   return table.map((row) =>
     row
-      .map((text, column) => padded(text, widths[column] ?? 0))
+      .map((text, index) => padded(text, widths[index] ?? 0))
       .join(GAP)
       .trimEnd(),
   );
@@ -91,9 +91,9 @@ function columnsOf(name: string): readonly string[] | undefined {
  * A line for each member. A member of a member is called by both names, with a dot between them. A list of
  * records is a table.
  */
-function memberLines(record: PlainRecord, path: string): readonly string[] {
+function memberLines(record: PlainRecord, prefix: string): readonly string[] {
   return Object.entries(record).flatMap(([key, value]) => {
-    const name = `${path}${key}`;
+    const name = `${prefix}${key}`;
     if (isRecord(value)) return memberLines(value, `${name}.`);
     const isTable = Array.isArray(value) && value.length > 0 && value.every(isRecord);
     if (!isTable) return [`${printable(name)}: ${cell(key, value)}`];
@@ -113,8 +113,8 @@ function cell(name: string, value: unknown): string {
   return printable(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 
-function padded(text: string, columns: number): string {
-  return text + ' '.repeat(Math.max(0, columns - width(text)));
+function padded(text: string, minWidth: number): string {
+  return text + ' '.repeat(Math.max(0, minWidth - width(text)));
 }
 
 /** The width in code points. Terminals display some of them two columns wide, and these are not aligned. */

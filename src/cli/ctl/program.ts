@@ -132,7 +132,8 @@ function problemText(error: ProblemError, { transport }: Tonearm): string {
   if (code !== 'unreachable' && code !== 'not-the-service') return printable(error.message);
   // The error of `fetch` says only that it has failed; its cause says why.
   const why = cause instanceof Error ? errorText(cause.cause ?? cause) : problem.detail;
-  return printable(`${problem.title}, ${transport.base}${why && `: ${why}`}`);
+  const explanation = why && `: ${why}`;
+  return printable(`${problem.title}, ${transport.base}${explanation}`);
 }
 
 function printOut(content: string | Uint8Array): ExitName {

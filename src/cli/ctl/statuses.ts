@@ -51,7 +51,7 @@ const EXIT_BY_HTTP_STATUS: Readonly<Record<FaultRow['status'] | 401 | 407, ExitN
   504: 'unavailable',
 };
 
-const PASSWORD_STATUSES: readonly number[] = [401, 403, 407];
+const PROXY_REFUSALS: readonly number[] = [401, 403, 407];
 
 /** The node has no such route, because the backend is not enabled or the node is older. */
 const NO_ROUTE = 'not-found';
@@ -61,7 +61,7 @@ export function exitFor({ code, status }: ProblemError): ExitName {
   if (status === 0) return code === 'not-the-service' ? 'notTonearm' : 'unreachable';
   // The status of another program says nothing about this node. A proxy that asks for a password, or forbids
   // the request, is the exception.
-  if (code === 'not-the-service' && !PASSWORD_STATUSES.includes(status)) return 'notTonearm';
+  if (code === 'not-the-service' && !PROXY_REFUSALS.includes(status)) return 'notTonearm';
   if (code === NO_ROUTE) return 'unavailable';
   const exits: Readonly<Record<number, ExitName>> = EXIT_BY_HTTP_STATUS;
   return exits[status] ?? 'failed';

@@ -60,7 +60,7 @@ class EventWatch {
       transport,
       query: () => new URLSearchParams(request.types.length > 0 ? { types: request.types.join() } : {}),
       onEvent: ({ type, data }) => this.#print(type, data),
-      onRead: () => this.#opened(),
+      onRead: () => this.#markOpen(),
       onLost: (problem) => this.#lost(problem),
     });
     request.over.addEventListener('abort', () => this.#close(undefined));
@@ -74,7 +74,7 @@ class EventWatch {
     if (isChosen) write(eventLine(type, data, json));
   }
 
-  #opened(): void {
+  #markOpen(): void {
     if (this.#isLost) this.#request.remark('the node is there again');
     this.#wasOpen = true;
     this.#isLost = false;

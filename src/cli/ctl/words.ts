@@ -40,7 +40,7 @@ export function readWords(command: CtlCommand, words: readonly string[]): Result
   const params: Record<string, string> = {};
   for (const [position, { name, values }] of parameters.entries()) {
     const word = words[position] ?? '';
-    if (values?.includes(word) === false)
+    if (values !== undefined && !values.includes(word))
       return failed(`${placeholder(name)}: ${quoted(word)} is not one of ${values.join(', ')}`);
     params[name] = word;
   }
@@ -56,6 +56,7 @@ export function placeholder(name: string): string {
 /** Each word is the value of the next field, or has the form `field=value`. */
 function readBody(command: CtlCommand, words: readonly string[]): Result<RequestArguments['body'], string> {
   const isToggle = words.length === 1 && words[0]?.toLowerCase() === TOGGLE_WORD;
+  // Without a body the operation toggles.
   if (command.toggles && isToggle) return success(undefined);
   const body: Record<string, unknown> = {};
   for (const word of words) {
@@ -66,8 +67,10 @@ function readBody(command: CtlCommand, words: readonly string[]): Result<Request
     if (!value.ok) return failed(`${field.name}: ${value.error}`);
     body[field.name] = value.value;
   }
-  const lacking = command.required.find((names) => !names.some((name) => Object.hasOwn(body, name)));
-  if (lacking !== undefined) return failed(`${lacking.join(' or ')} is missing`);
+  const missingAlternatives = command.required.find(
+    (alternatives) => !alternatives.some((name) => Object.hasOwn(body, name)),
+  );
+  if (missingAlternatives !== undefined) return failed(`${missingAlternatives.join(' or ')} is missing`);
   return success(words.length === 0 ? undefined : body);
 }
 
@@ -99,7 +102,10 @@ function isFreeField({ required }: CtlCommand, name: string, body: object): bool
   return !alternatives.some((alternative) => Object.hasOwn(body, alternative));
 }
 
-/** A word with a sign is a change: `+5%` is a `delta`. It fits no number field that cannot be negative. */
+/**
+ * A word with a sign is a change: `+5%` is a `delta`. Of the number fields it fits only those that can be
+ * negative.
+ */
 function fitsField({ type, minimum = Number.NEGATIVE_INFINITY }: CommandField, word: string): boolean {
   return type === 'string' || minimum < 0 || !SIGNED_WORD.test(word);
 }

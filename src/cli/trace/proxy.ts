@@ -116,12 +116,11 @@ export class TraceProxy {
     const pass = async (from: Side, source: Socket, target: Socket) => {
       const file = attempt(() => capture?.open(connection, from));
       const read = (frame: Buffer, channel: number): void => {
-        const block = audioBlockOf(frame, channel);
         if (channel === CONTROL_CHANNEL) write({ from, ...conversation.read(from, frame) });
-        else if (showsData) write({ from, data: block });
+        else if (showsData) write({ from, data: audioBlockOf(frame, channel) });
         else {
           audioWithoutLines.blocks += 1;
-          audioWithoutLines.bytes += block.length;
+          audioWithoutLines.bytes += audioBlockOf(frame, channel).length;
         }
         attempt(() => file?.keep(frame, channel));
       };
@@ -134,7 +133,7 @@ export class TraceProxy {
       return { from, file };
     };
     const directions = [pass('client', client, server), pass('server', server, client)];
-    // The files are closed after both directions have ended, because the negotiated version is known then.
+    // Closing a file needs the negotiated version, which is known only after both directions have ended.
     for (const { from, file } of await Promise.all(directions))
       attempt(() => file && capture?.close(file, connection, from, conversation));
     return audioWithoutLines;

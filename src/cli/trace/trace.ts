@@ -97,12 +97,13 @@ export async function runTrace(
   const uid = process.getuid?.() ?? 0;
   const found = await findServer({ env, uid, home: homeDirectory(), machineId: readMachineId() });
   if (!found.ok) return { end: 'cannotListen', message: found.error };
-  const places = found.value;
-  if (places.addressProblem !== undefined) return { end: 'cannotListen', message: places.addressProblem };
+  const { paths, addressProblem } = found.value;
+  // Programs may use an address that is left out here. The trace would connect them to another server.
+  if (addressProblem !== undefined) return { end: 'cannotListen', message: addressProblem };
   const output = new Output(stdout);
   const capture = task.raw === undefined ? undefined : new Capture(task.raw);
   const proxy = new TraceProxy({
-    serverPaths: () => places.paths,
+    serverPaths: () => paths,
     writeLine: (line) => output.write(`${task.json ? jsonLine(line) : textLine(line)}\n`),
     attempt: (write) => output.attempt(write),
     capture,
@@ -171,8 +172,8 @@ function runCommand(
       cancelKill();
       cancelKill = systemClock.after(COMMAND_END_MAX_MS, () => child.kill('SIGKILL'));
     };
-    // The handler is set before the command starts. Somebody who sees the command may send a signal. Without
-    // a handler, the signal would end this program and leave the command behind.
+    // The handler is set before the command starts, because somebody who sees the command may send a signal
+    // at once. Without a handler, the signal would end this program and leave the command behind.
     onSignal(passOn);
     // The command's standard output becomes standard error, because the trace uses standard output.
     const child = spawn(program, args, {

@@ -51,8 +51,9 @@ export class Cursor {
    * The client has all events up to `readUpTo`, a sequence number of this run of the daemon. If it is
    * undefined, the client gets a snapshot. The client knows all records whose first number is at most
    * `knownUpTo`. This number is smaller than `readUpTo` if the client fell behind in the middle of a batch.
-   * For example, a batch puts a record with number 5 and again with number 9, and `readUpTo` is 7. The
-   * record has only the event of number 9, so the client does not know it yet.
+   * For example, the numbers 5 to 9 are a batch, and `readUpTo` is 7. Then `knownUpTo` is 4. If the batch
+   * puts a record with number 5 and again with number 9, the journal has only number 9 for it. So the client
+   * does not know this record yet.
    */
   constructor(context: CursorContext, filter: Filter, readUpTo: number | undefined, knownUpTo = readUpTo) {
     this.#context = context;
@@ -101,10 +102,10 @@ export class Cursor {
     let bytes = 0;
     while (bytes < PORTION_MAX_BYTES) {
       const item = this.#items.next().value;
-      const event = this.#joiner.eventBefore(item);
-      text += event?.text ?? '';
-      bytes += Buffer.byteLength(event?.text ?? '');
-      this.#readUpTo = event?.upTo ?? this.#readUpTo;
+      const completeEvent = this.#joiner.eventBefore(item);
+      text += completeEvent?.text ?? '';
+      bytes += Buffer.byteLength(completeEvent?.text ?? '');
+      this.#readUpTo = completeEvent?.upTo ?? this.#readUpTo;
       const haveItemsEnded = item === undefined;
       if (haveItemsEnded) {
         this.#readUpTo = this.#itemsUpTo;
@@ -207,7 +208,10 @@ export class Cursor {
     else if (entry.firstSequence > knownUpTo) this.#introduced.add(recordId(entry));
   }
 
-  /** Undefined if the filter keeps the entry back, or if it makes no event. */
+  /**
+   * Undefined if the filter keeps the entry back, or if it makes no event. If `knownUpTo` is undefined, all
+   * records are new to the client.
+   */
   #itemOf(entry: JournalEntry, knownUpTo: number | undefined, upTo?: number): StreamItem | undefined {
     const kind = kindOfEntry(entry, knownUpTo);
     if (kind === undefined || !this.#filter.has(kind)) return undefined;

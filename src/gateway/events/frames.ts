@@ -73,7 +73,7 @@ export function acceptsCollection(filter: Filter, collection: Collection): boole
 export function kindOfEntry(entry: JournalEntry, knownUpTo: number | undefined): EventKind | undefined {
   const { kind, collection, key, firstSequence } = entry;
   const isNew = knownUpTo === undefined || firstSequence > knownUpTo;
-  // Only `backends` has events but no backend, and its keys are children.
+  // Only one collection with events has no backend: `backends`. Its keys are the children.
   const { backend = key as ChildName, added, updated, removed } = COLLECTION_SPECS[collection];
   const changeType = isNew ? (added ?? updated) : updated;
   const type = kind === 'removal' ? removed : changeType;
@@ -120,7 +120,10 @@ export function firstLines(chance: number, unknownNames: readonly string[] = [])
   return `${remark}retry: ${retryMs}\n${frame('server.info', '"connected"')}`;
 }
 
-/** The event after a silence. Its id advances a client whose filter has kept all newer events back. */
+/**
+ * The event after a silence. A client can resume from its id, even if no newer event has passed the client's
+ * filter.
+ */
 export function loveEvent(bootId: string, newest: number): string {
   return frame('server.info', '"love"', `${bootId}-${newest}`);
 }
@@ -131,7 +134,10 @@ export function frame(type: EventType, data: string, id?: string): string {
   return `${idLine}event: ${type}\ndata: ${data}\n\n`;
 }
 
-/** An id is the daemon's `bootId`, a hyphen, and a sequence number. Undefined for any other text. */
+/**
+ * An id is the daemon's `bootId`, a hyphen, and a sequence number. Undefined for any other text. At most 15
+ * digits are accepted, because a larger number may be inexact.
+ */
 export function sequenceIn(id: string, bootId: string): number | undefined {
   const sequence = id.startsWith(`${bootId}-`) ? id.slice(bootId.length + 1) : '';
   return /^[1-9]\d{0,14}$/.test(sequence) ? Number(sequence) : undefined;

@@ -43,8 +43,8 @@ export class EventHub {
   #published = 0;
   #onAllEnded: () => void = () => undefined;
   /**
-   * Streams that keep up have received everything up to these sequence numbers, before and after the newest
-   * delivery.
+   * The newest call of `publish` delivers the changes after the sequence number `before`, up to `after`.
+   * Streams that keep up have received everything before these changes.
    */
   readonly #delivered = { before: 0, after: 0 };
 
@@ -67,6 +67,7 @@ export class EventHub {
         this.#send(this.#joiner.eventBefore({ kind, json: eventDataOf(entry, date), upTo: entry.sequence }));
       else if (entry.kind === 'removal') readers.push(...this.#makeStreamsRead(entry));
     }
+    // The joiner still has the last event, because another change could have joined it.
     this.#send(this.#joiner.eventBefore(undefined));
     // The readers come last, because they read all of `entries` from the journal. An entry that is delivered
     // to them later would come twice.
@@ -80,9 +81,9 @@ export class EventHub {
   #makeStreamsRead({ collection, sequence }: JournalEntry): readonly EventStream[] {
     // `fallBackTo` expects a stream that has all changes before this removal, so these are sent first.
     this.#send(this.#joiner.eventBefore(undefined));
-    return [...this.#streams].filter(
-      (stream) => acceptsCollection(stream.filter, collection) && stream.fallBackTo(sequence - 1),
-    );
+    const accepting = [...this.#streams].filter(({ filter }) => acceptsCollection(filter, collection));
+    // `fallBackTo` is false for a stream that is behind, because it reads the journal anyway.
+    return accepting.filter((stream) => stream.fallBackTo(sequence - 1));
   }
 
   #send(event: FramedEvent | undefined): void {
@@ -113,7 +114,8 @@ export class EventHub {
       cursorFrom: (readUpTo) => {
         const { newestSequence } = journal;
         if (readUpTo === undefined) return new Cursor(this.#context, filter, newestSequence);
-        return new Cursor(this.#context, filter, readUpTo, this.#delivered.before);
+        const knownUpTo = this.#delivered.before;
+        return new Cursor(this.#context, filter, readUpTo, knownUpTo);
       },
       onEnd: (ended, isSlow) => this.#removeStream(ended, isSlow),
     });

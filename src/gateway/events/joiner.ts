@@ -3,6 +3,8 @@
 
 import { type EventKind, frame } from './frames.js';
 
+const COMMA_BYTES = 1;
+
 export interface StreamItem {
   readonly kind: EventKind;
   readonly json: string;
@@ -29,18 +31,20 @@ export class Joiner {
   }
 
   /**
-   * Returns the event of the earlier items; undefined if there are none, or if `item` joins them, because
-   * then their event is not complete yet. After the last item, call it with undefined to get the last event.
+   * Returns the event of the earlier items; undefined if there are none. If `item` joins them, their event
+   * is not complete yet, so undefined is returned, too. After the last item, call it with undefined to get
+   * the last event.
    */
   eventBefore(item: StreamItem | undefined): FramedEvent | undefined {
     const last = this.#lastItem;
     this.#lastItem = item;
     const itemBytes = item?.kind.isList ? Buffer.byteLength(item.json) : 0;
     const isSameList = last?.kind.isList === true && last.kind === item?.kind;
-    const hasRoom = this.#bytes + 1 + itemBytes <= this.#maxBytes;
+    const joinedBytes = this.#bytes + COMMA_BYTES + itemBytes;
+    const hasRoom = joinedBytes <= this.#maxBytes;
     if (item !== undefined && isSameList && hasRoom) {
       this.#data += `,${item.json}`;
-      this.#bytes += 1 + itemBytes;
+      this.#bytes = joinedBytes;
       return undefined;
     }
     const data = this.#data;

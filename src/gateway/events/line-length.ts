@@ -6,7 +6,7 @@ import type { TracklistRecord } from '../../protocol/actor/schemas.js';
 
 /** Clients on aiohttp before 3.14 end a stream at a line above 128 KiB. */
 const LINE_MAX_BYTES = 120 * 1024;
-/** Besides the data, a line has the field's name, and the brackets of a list. */
+/** Besides the data, a line has the field's name, and brackets if it has a list of records. */
 const FIELD_BYTES = 'data: []'.length;
 export const DATA_MAX_BYTES = LINE_MAX_BYTES - FIELD_BYTES;
 
@@ -53,7 +53,7 @@ function truncated(busName: string, { tracks, ...otherMembers }: TracklistRecord
   const firstTracks: string[] = [];
   for (const track of tracks) {
     const text = JSON.stringify(track);
-    roomBytes -= Buffer.byteLength(text) + 1;
+    roomBytes -= Buffer.byteLength(text) + ','.length;
     if (roomBytes < 0) break;
     firstTracks.push(text);
   }

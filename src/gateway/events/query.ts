@@ -8,6 +8,8 @@ import { type Filter, filterOf } from './frames.js';
 const KEEPALIVE_S = { least: 10, most: 120, byDefault: 30 };
 /** The number in `30` or `30s`. */
 const SECONDS = /^([1-9]\d{1,2})s?$/;
+/** All names that `backend=` accepts. */
+const BACKEND_NAMES: readonly string[] = CHILD_NAMES.flatMap(acceptedNames);
 
 export interface EventQuery {
   readonly filter: Filter;
@@ -106,5 +108,3 @@ function acceptedNames(child: ChildName): readonly string[] {
   const { queryAlias } = outerNames(child);
   return queryAlias === undefined ? [child] : [child, queryAlias];
 }
-
-const BACKEND_NAMES: readonly string[] = CHILD_NAMES.flatMap(acceptedNames);

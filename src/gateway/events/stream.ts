@@ -15,6 +15,7 @@ export interface TextSink {
   write(text: string): boolean;
   /** Ends the response after what was written. */
   end(): void;
+  /** Closes the connection at once. */
   cut(): void;
 }
 
@@ -75,8 +76,8 @@ export class EventStream implements OpenStream {
   }
 
   /**
-   * Writes an event at the monotonic time `now`; a stream that is behind reads it later. `upTo` is the
-   * sequence number that the client reaches with the event.
+   * Writes an event at the monotonic time `now`. A stream that is behind reads it from the journal later.
+   * `upTo` is the sequence number that the client reaches with the event.
    */
   deliver(text: string, upTo: number | undefined, now: number): void {
     if (this.#state !== 'flowing') return;
@@ -85,8 +86,9 @@ export class EventStream implements OpenStream {
   }
 
   /**
-   * Makes the stream read the journal after `readUpTo`, because a removal has no event. True if the caller
-   * must call `onWritable` then. False for a stream that is behind, because it reads the journal anyway.
+   * Makes the stream read the journal after `readUpTo`, because a removal has no event. Returns true if the
+   * caller must call `onWritable` afterwards. A stream that is behind reads the journal anyway, so the
+   * result is false.
    */
   fallBackTo(readUpTo: number): boolean {
     if (this.#state !== 'flowing') return false;
@@ -106,7 +108,10 @@ export class EventStream implements OpenStream {
     if (this.#state === 'flowing') this.#writeEvent(this.#options.love());
   }
 
-  /** Sends the unread events and `bye`, and ends the stream. */
+  /**
+   * Sends the unread events and `bye`, and ends the stream. If the stream is behind, it does so when it is
+   * writable again.
+   */
   bye(): void {
     const isFlowing = this.#state === 'flowing';
     if (isFlowing || this.#state === 'behind') this.#state = 'leaving';

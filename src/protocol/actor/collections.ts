@@ -50,9 +50,9 @@ export interface CollectionSpec {
   /** The event of a changed or new record. Absent if changes of this collection make no event. */
   readonly updated?: EventType;
   /**
-   * The event of a removed record. Where it is absent, a removal is rare. An example is a unit that becomes
-   * hidden, because it is now an upgrade unit. At a removal, streams get a snapshot, which lacks the record
-   * (`needsSnapshot` in gateway/journal.ts has the exceptions).
+   * The event of a removed record. Where it is absent, streams get a new snapshot, which lacks the record
+   * (`needsSnapshot` in gateway/journal.ts has the exceptions). Such removals are rare. An example is a unit
+   * that becomes hidden, because it is now an upgrade unit.
    */
   readonly removed?: EventType;
   /**

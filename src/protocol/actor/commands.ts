@@ -15,7 +15,7 @@ export type UnitVerb = Exclude<SystemdCommand['do'], 'log'>;
 export type PowerCommand = CommandOf<'power'>;
 export type UpgradeCommand = CommandOf<'upgrade'>;
 
-/** Only the gateway's cache sends `cover`. `cachedTag` is the tag of the cover that it has already. */
+/** Only the gateway's cache sends `cover`. `cachedTag` is the tag of the cover that the cache has. */
 export type PlayersCommand =
   | CommandOf<'players'>
   | { readonly do: 'cover'; readonly player: string; readonly cachedTag?: string };

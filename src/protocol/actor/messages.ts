@@ -81,8 +81,8 @@ export type ToActor<B extends Backend = Backend> =
   | ToChild;
 
 /**
- * From the main thread to a bridge. A `reply` also goes to a backend that has sent an `ask`. The port of
- * each thread takes both `ToActor` and `ToBridge`.
+ * From the main thread to a bridge. The port of each thread takes both `ToActor` and `ToBridge`, because a
+ * `reply` also goes to a backend that has sent an `ask`.
  */
 export type ToBridge =
   | ({ readonly kind: 'changes' } & ChangeBatch)

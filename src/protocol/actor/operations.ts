@@ -38,8 +38,8 @@ export interface MqttName {
   readonly isBare?: true;
   /**
    * A name for what the command sets. A newer command replaces a queued one with the same name and topic.
-   * The topics may differ for `default` (the default output) and `default input`, because the node has one
-   * of each. Absent if every command must be carried out.
+   * For `default` and `default input` only the name counts, because the node has only one default output and
+   * one default input. Absent if every command must be carried out.
    */
   readonly supersedes?: string;
 }
@@ -211,9 +211,12 @@ export type AudioTarget =
   | { readonly kind: 'input'; readonly ref: string }
   | { readonly kind: 'client'; readonly ref: string };
 
-/** `thing` is the noun of the summary, with its article. */
-function muteRow<At extends string>(at: At, thing: string, target: (params: ParamsOf<At>) => AudioTarget) {
-  return post('audio', at, 'mute', `Mutes ${thing}; toggles without a body`, {
+function muteRow<At extends string>(
+  at: At,
+  nounWithArticle: string,
+  target: (params: ParamsOf<At>) => AudioTarget,
+) {
+  return post('audio', at, 'mute', `Mutes ${nounWithArticle}; toggles without a body`, {
     body: 'mute',
     defaultBody: {},
     mqtt: [byMember('muted'), { by: 'level', name: 'mute', supersedes: 'muted' }],
@@ -221,9 +224,12 @@ function muteRow<At extends string>(at: At, thing: string, target: (params: Para
   });
 }
 
-/** `thing` is the noun of the summary, with its article. */
-function volumeRow<At extends string>(at: At, thing: string, target: (params: ParamsOf<At>) => AudioTarget) {
-  return post('audio', at, 'volume', `Sets or shifts the volume of ${thing}`, {
+function volumeRow<At extends string>(
+  at: At,
+  nounWithArticle: string,
+  target: (params: ParamsOf<At>) => AudioTarget,
+) {
+  return post('audio', at, 'volume', `Sets or shifts the volume of ${nounWithArticle}`, {
     body: 'volume',
     mqtt: [
       byMember('volume'),

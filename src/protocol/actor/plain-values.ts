@@ -4,6 +4,7 @@
 /** A number as JSON has it, such as `-0.5` or `1e3`. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
+/** MQTT accepts these words only in capital letters. `tonearm ctl` accepts them in any case. */
 export const SWITCH_WORDS: ReadonlyMap<string, boolean> = new Map([
   ['ON', true],
   ['OFF', false],

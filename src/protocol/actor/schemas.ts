@@ -224,7 +224,7 @@ export const AudioRecord = closed({
   clients: Type.Array(ClientRecord),
 });
 
-const ThingLevel = closed({
+const DeviceLevel = closed({
   id: Type.Integer({ minimum: 0 }),
   peak: Type.Array(Type.Number({ minimum: 0, maximum: 1 }), { description: 'one for each channel' }),
 });
@@ -435,7 +435,7 @@ export const COMPONENTS = {
   Clients: Type.Array(ClientRecord),
   Sleep: SleepRecord,
   Network: NetworkRecord,
-  AudioLevel: closed({ outputs: Type.Array(ThingLevel), inputs: Type.Optional(Type.Array(ThingLevel)) }),
+  AudioLevel: closed({ outputs: Type.Array(DeviceLevel), inputs: Type.Optional(Type.Array(DeviceLevel)) }),
   Power: PowerRecord,
   Upgrade: UpgradeRecord,
   UpgradeStatus: UpgradeStatus,

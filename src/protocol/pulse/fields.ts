@@ -32,8 +32,8 @@ function writableKind<K extends keyof ValueTypes, T>(
 
 export const u32 = writableKind('u32', (writer, value: number) => writer.u32(value));
 /**
- * The index of another object, or a number that the server chooses if it is undefined. Undefined is NONE on
- * the wire.
+ * The index of another object, or a number of another meaning. Undefined is NONE on the wire: there is no
+ * such object, or the server chooses the number.
  */
 export const index = writableKind('index', (writer, value: number | undefined) => writer.u32(value ?? NONE));
 export const ownIndex = readableKind('ownIndex');
@@ -125,8 +125,8 @@ const EMPTY_LAYOUT: Layout = { rows: [], emptyRecord: {} };
 /** One layout for each version that we can read, oldest first. */
 function layoutsOf(fields: FieldTable): readonly Layout[] {
   const allRows = Object.entries(fields).map(([name, kind]) => ({ name, kind }));
-  return Array.from({ length: NEWEST_VERSION - OLDEST_VERSION + 1 }, (_, index) => {
-    const version = OLDEST_VERSION + index;
+  return Array.from({ length: NEWEST_VERSION - OLDEST_VERSION + 1 }, (_, position) => {
+    const version = OLDEST_VERSION + position;
     const rows = allRows.filter(({ kind }) => (kind.since ?? 0) <= version);
     return { rows, emptyRecord: Object.fromEntries(rows.map(({ name }) => [name, undefined])) };
   });

@@ -12,9 +12,9 @@ export const CONTROL_CHANNEL = 0xffffffff;
  */
 export const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
 /**
- * The smallest buffer for a frame that comes in pieces, once the header is complete. A shorter frame gets a
- * buffer of its own length. The buffer doubles as bytes arrive, because a header may announce more bytes
- * than ever come.
+ * A frame that comes in pieces gets a buffer of at least this size when its header is complete. A shorter
+ * frame gets a buffer of its own length. The buffer of a longer frame doubles as bytes arrive, because a
+ * header may announce more bytes than ever come.
  */
 const STAGING_MIN_BYTES = 4096;
 
@@ -78,7 +78,6 @@ export class Framer {
     const chunk = this.#chunk;
     let start = 0;
     while (start < length) {
-      // A frame that lies in the chunk as a whole is delivered without a copy.
       const isFrameStart = this.#stagedBytes === 0;
       const hasWholeHeader = isFrameStart && length - start >= HEADER_BYTES;
       const header = hasWholeHeader ? readHeader(chunk.view, start) : undefined;
@@ -86,6 +85,7 @@ export class Framer {
       if (header === undefined || end > length) {
         start += this.#stage(received.subarray(start, length), deliver);
       } else {
+        // The chunk has the whole frame, so no byte is copied.
         deliver(chunk, start + HEADER_BYTES, end, header.channel);
         start = end;
       }
@@ -117,11 +117,11 @@ export class Framer {
     return copied.length;
   }
 
-  /** Makes room for `bytes` in the buffer of a frame of `frameBytes`, which is never less than `bytes`. */
-  #reserve(bytes: number, frameBytes: number): void {
-    if (bytes <= this.#staging.length) return;
-    const doubled = Math.max(bytes, STAGING_MIN_BYTES, 2 * this.#staging.length);
-    const grown = new Uint8Array(Math.min(doubled, frameBytes));
+  /** Makes room for `neededBytes` in the buffer, which never gets longer than `targetBytes`. */
+  #reserve(neededBytes: number, targetBytes: number): void {
+    if (neededBytes <= this.#staging.length) return;
+    const doubled = Math.max(neededBytes, STAGING_MIN_BYTES, 2 * this.#staging.length);
+    const grown = new Uint8Array(Math.min(doubled, targetBytes));
     grown.set(this.#staging.subarray(0, this.#stagedBytes));
     this.#staging = grown;
   }

@@ -173,10 +173,9 @@ export class Reader {
       case 'format': {
         this.#skipTagged(TYPE_TAG.format, 0);
         const encoding = view.getUint8(this.#skipTagged(TYPE_TAG.u8, 1));
-        return {
-          encoding,
-          props: this.#propertyList(this.#objectIndex * LISTS_PER_OBJECT + 1, FORMAT_PROPS_MAX_BYTES),
-        };
+        // The object's own list has the place before this one.
+        const place = this.#objectIndex * LISTS_PER_OBJECT + 1;
+        return { encoding, props: this.#propertyList(place, FORMAT_PROPS_MAX_BYTES) };
       }
       case 'text':
       case 'optionalText':

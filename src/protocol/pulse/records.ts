@@ -152,8 +152,9 @@ export const RECORD_STREAM_REPLY = {
   /** The stream's index, by which further commands name it. It is also the channel of its audio data. */
   stream: u32,
   sourceOutput: index,
-  /** Size of the server's buffer and of one fragment, in bytes. */
+  /** Size of the server's buffer, in bytes. */
   maxLength: u32,
+  /** Size of one fragment, in bytes. */
   fragmentLength: u32,
   sampleSpec,
   channelMap,

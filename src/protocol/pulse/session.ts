@@ -20,7 +20,7 @@ import { TextCache } from './text-cache.js';
 import { NEWEST_VERSION, NONE, negotiate, WireError } from './wire.js';
 import { Writer } from './writer.js';
 
-/** PulseAudio and PipeWire refuse another length. The content matters only where they check the cookie. */
+/** PulseAudio and PipeWire refuse any other length. The content matters only where they check the cookie. */
 const COOKIE_BYTES = 256;
 
 export interface SessionOptions {
@@ -32,7 +32,7 @@ export interface SessionOptions {
   readonly authDeadlineMs: number;
   /** In ms, for each request without a deadline of its own. */
   readonly requestDeadlineMs: number;
-  /** How many requests may be without a reply, also after a time-out. Further requests are refused. */
+  /** How many requests may lack a reply. Those that have timed out count, too. One more is refused. */
   readonly pendingMax: number;
 }
 

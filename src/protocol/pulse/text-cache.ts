@@ -33,7 +33,8 @@ const SLOT_SHIFT = 32 - Math.log2(TEXT_SLOTS);
 const OBJECT_PLACES = 512;
 /**
  * The cache keeps two lists of an object: one of its own properties, and one of the properties of a format.
- * If a record has more lists, as that of a card with ports, only the last one of each kind is kept.
+ * If a record has more lists, as the record of a card with ports has, only the last list of each kind is
+ * kept.
  */
 export const LISTS_PER_OBJECT = 2;
 const PLACE_MASK = OBJECT_PLACES * LISTS_PER_OBJECT - 1;
@@ -109,7 +110,8 @@ export class TextCache {
   readonly #bytes = new Uint8Array(TEXT_SLOTS * CACHED_TEXT_MAX_BYTES);
   readonly #words = new DataView(this.#bytes.buffer);
   /**
-   * True for every second text that is kept. Such a text goes into its second slot if its first is taken.
+   * It alternates with each text that is kept. If it is true, a text whose first slot is taken goes into its
+   * second slot.
    */
   #evictSecond = false;
 

@@ -83,10 +83,10 @@ export function rawVolumesOf(parts: ChannelParts, loudest: number): number[] {
 }
 
 /**
- * The parts to remember after the raw volumes of the channels have been read. At silence `before` is kept,
- * because the volumes show no parts there. It is also kept if `rawVolumesOf` makes the same volumes of it.
- * Otherwise rounding would change the parts of quiet volumes more and more. A `before` for another number
- * of channels counts as absent.
+ * Returns the parts to remember after `channels`, the raw volumes, have been read. At silence `before` is
+ * kept, because silent channels show no parts. It is also kept if `rawVolumesOf` makes the same volumes of
+ * it. If quiet volumes replaced it, their rounding would change the parts more and more. A `before` for
+ * another number of channels counts as absent.
  */
 export function rememberChannelParts(
   before: ChannelParts | undefined,
@@ -95,8 +95,8 @@ export function rememberChannelParts(
   const loudest = loudestOf(channels);
   const previous = before?.length === channels.length ? before : undefined;
   if (loudest === 0) return previous;
-  const isSame =
+  const givesSameVolumes =
     previous !== undefined &&
     channels.every((raw, channel) => raw === Math.round((previous[channel] ?? 0) * loudest));
-  return isSame ? previous : channels.map((raw) => raw / loudest);
+  return givesSameVolumes ? previous : channels.map((raw) => raw / loudest);
 }

@@ -48,7 +48,7 @@ export function describeTypeTag(byte: number | undefined): string {
   return TYPE_TAG_NAMES.get(byte) ?? `byte 0x${byte.toString(16).padStart(2, '0')}`;
 }
 
-/** The index that means "no object". Messages of the server that answer no request have it as their tag. */
+/** The index that means "no object". It is also the tag of the server's messages that answer no request. */
 export const NONE = 0xffffffff;
 
 /** The other side has broken the protocol, or a value does not fit it. Caught where frames are handled. */

@@ -7,8 +7,8 @@ import { RAW_MAX } from './volume.js';
 import { TYPE_TAG, WireError } from './wire.js';
 
 /**
- * Room for about two hundred requests. To make a buffer for each would take half of the time that a small
- * request takes.
+ * Room for about two hundred requests. To make a buffer takes half as long as a small request, so requests
+ * share a buffer.
  */
 const BUFFER_BYTES = 8192;
 const U8_MAX = 0xff;
@@ -121,12 +121,13 @@ export class Writer {
   props(values: Readonly<Record<string, string>>): void {
     this.#tag(TYPE_TAG.props);
     for (const [key, value] of Object.entries(values)) {
-      const length = Buffer.byteLength(value);
+      const byteLength = Buffer.byteLength(value);
+      const lengthWithNul = byteLength + 1;
       this.optionalText(key);
-      this.u32(length + 1);
+      this.u32(lengthWithNul);
       this.#tag(TYPE_TAG.bytes);
-      this.#word(length + 1);
-      this.#text(value, length);
+      this.#word(lengthWithNul);
+      this.#text(value, byteLength);
     }
     this.optionalText(undefined);
   }
@@ -163,11 +164,11 @@ export class Writer {
     this.#buffer.writeUInt32BE(value, at);
   }
 
-  /** Adds a NUL at the end. `length`: the text's length in bytes. */
-  #text(value: string, length: number): void {
-    const at = this.#grow(length + 1);
+  /** Adds a NUL at the end. */
+  #text(value: string, byteLength: number): void {
+    const at = this.#grow(byteLength + 1);
     this.#buffer.write(value, at);
-    this.#buffer[at + length] = 0;
+    this.#buffer[at + byteLength] = 0;
   }
 
   /** Makes room for `more` bytes, in a new buffer if need be. Returns where they begin. */

@@ -42,10 +42,12 @@ export function quoted(text: string): string {
 }
 
 /**
- * The path of a key in `parent` ('' at the top). A long name, or one with a dot or a blank in it, is quoted.
+ * The path of a key in `parent` ('' at the top). A long name is quoted, and so is one with other characters
+ * than ASCII letters, digits, `_` and `-`.
  */
 export function keyPath(parent: string, name: string): string {
-  const printedName = /^[\w-]+$/.test(name) && name.length <= QUOTED_MAX_CHARACTERS ? name : quoted(name);
+  const isPlain = /^[\w-]+$/.test(name) && name.length <= QUOTED_MAX_CHARACTERS;
+  const printedName = isPlain ? name : quoted(name);
   return parent === '' ? printedName : `${parent}.${printedName}`;
 }
 
@@ -59,7 +61,7 @@ export function describe(content: YamlContent): string {
 
 interface Finding {
   readonly place: Location;
-  readonly line: string;
+  readonly message: string;
 }
 
 /**
@@ -105,13 +107,13 @@ export class Findings {
     const fileOrder = ({ file }: Location): number => this.#files.indexOf(file);
     const compare = (a: Location, b: Location): number =>
       fileOrder(a) - fileOrder(b) || a.line - b.line || a.col - b.col;
-    return [...findings].sort((a, b) => compare(a.place, b.place)).map(({ line }) => line);
+    return [...findings].sort((a, b) => compare(a.place, b.place)).map(({ message }) => message);
   }
 }
 
 function finding(place: Location, key: string, text: string): Finding {
   const { file, line, col } = place;
-  return { place, line: printable(`${file}:${line}:${col}: ${key}: ${text}`) };
+  return { place, message: printable(`${file}:${line}:${col}: ${key}: ${text}`) };
 }
 
 /**

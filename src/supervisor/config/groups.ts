@@ -20,7 +20,7 @@ const outputNames = listOfDifferentTexts(checkedText('the name of an output', ou
 const outputs: ValueReader<readonly string[]> = (entry, context) => {
   const { content } = entry;
   const isEmptyList = Array.isArray(content) && content.length === 0;
-  // `outputs:` without a value is null.
+  // `outputs:` without a value is null, which `outputNames` accepts as an empty list.
   if (content === null || isEmptyList)
     context.findings.addProblem(entry.valueAt, entry.key, 'must not be an empty list');
   return outputNames(entry, context);

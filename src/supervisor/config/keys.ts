@@ -163,15 +163,15 @@ function sectionAliases(): ReadonlyMap<string, string> {
 }
 
 /** True for the row of a key, false for a section. */
-export function isRow(row: KeyRow<unknown> | KeyTable): row is KeyRow<unknown> {
-  return typeof row['read'] === 'function';
+export function isRow(entry: KeyRow<unknown> | KeyTable): entry is KeyRow<unknown> {
+  return typeof entry['read'] === 'function';
 }
 
 /** The dotted paths of all keys and sections in a table. Each section comes before its keys. */
 export function pathsIn(table: KeyTable, path = ''): readonly string[] {
-  return Object.entries(table).flatMap(([name, row]) => {
+  return Object.entries(table).flatMap(([name, entry]) => {
     const innerPath = path === '' ? name : `${path}.${name}`;
-    return isRow(row) ? [innerPath] : [innerPath, ...pathsIn(row, innerPath)];
+    return isRow(entry) ? [innerPath] : [innerPath, ...pathsIn(entry, innerPath)];
   });
 }
 

@@ -6,9 +6,9 @@ import { deviceName } from './texts.js';
 
 const LISTENS_MAX = 8;
 
-const output = checkedText('the name of an output', deviceName);
+const outputName = checkedText('the name of an output', deviceName);
 
-export const listen: ValueReader<Readonly<Record<string, string>>> = byCheckedName(output, {
+export const listen: ValueReader<Readonly<Record<string, string>>> = byCheckedName(outputName, {
   max: LISTENS_MAX,
   things: 'inputs',
   nameProblem: (name) => {

@@ -137,9 +137,7 @@ function readBounded(path: string): Result<Buffer, string> {
   }
 }
 
-/**
- * Undefined if nothing is wrong with the secret. Only our own user may be able to read its file.
- */
+/** Undefined if nothing is wrong with the secret. No other user may have the right to read its file. */
 function secretFault(path: string): string | undefined {
   try {
     const stats = fs.statSync(path);

@@ -176,10 +176,10 @@ export function flagOrList<T>(readItem: ValueReader<T>): ValueReader<boolean | r
 /** A single value becomes a list of one item. */
 export function oneOrMore<T>(readItem: ValueReader<T>): ValueReader<readonly T[]> {
   return (entry, context) => {
-    const content = Array.isArray(entry.content) ? entry.content : [entry];
-    if (content.length === 0)
+    const items = Array.isArray(entry.content) ? entry.content : [entry];
+    if (items.length === 0)
       context.findings.addProblem(entry.valueAt, entry.key, 'must not be an empty list');
-    return listOf(readItem)({ ...entry, content }, context);
+    return listOf(readItem)({ ...entry, content: items }, context);
   };
 }
 

@@ -33,7 +33,7 @@ const INTERFACE_MAX_BYTES = 15;
 /**
  * The rules are stricter than the kernel's (dev_valid_name in net/core/dev.c). The kernel also allows names
  * such as `eth0,` and `$IFACE`. In a configuration these are typing errors, or remains of a shell's syntax.
- * The first two rules recognize failed addresses, such as `192.168.1` and `[::1]`.
+ * The first two rules are for wrongly written addresses, such as `192.168.1` and `[::1]`.
  */
 const interfaceName = acceptUnless(
   ['it is not a whole IPv4 address', /^[0-9]*\.[0-9.]*$/],

@@ -118,8 +118,8 @@ function aliasWithoutAnchor(document: Document.Parsed): Alias | undefined {
 }
 
 /**
- * Values in the target of an alias have their places where the anchor defines them. A value without a node,
- * such as that of `a` in `{a}`, has the place of its key.
+ * The values inside an alias have their places at its anchor. A value without a node, such as that of `a` in
+ * `{a}`, has the place of its key.
  */
 function entryOf(
   node: Node | null,

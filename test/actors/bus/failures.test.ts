@@ -220,6 +220,19 @@ test('if the actor that owns a bus fails when the bus is up, the connection is c
   assert.equal(bus.connections(), 2);
 });
 
+test('the loss of each connection that the owner has begun to use is reported, even if the reason is always the same', async (t) => {
+  const bus = await scriptedBus(() => HONEST, t);
+  const { owner } = startBus(t, optionsFor(bus.path));
+  let failuresLeft = 2;
+  owner.onUp = () => {
+    failuresLeft -= 1;
+    return failuresLeft < 0 ? Promise.resolve() : Promise.reject(new Error('the first read failed'));
+  };
+
+  await owner.waitForNote(/^up/);
+  assert.deepEqual(owner.notes, ['down: the first read failed', 'down: the first read failed', 'up']);
+});
+
 test('a signal whose handler throws ends the connection, but not the thread', async (t) => {
   const { owner, link } = await startConnectedBus(t, () => ({
     call: (socket, received) => {

@@ -15,7 +15,7 @@ export interface DecodedMessage {
   /** The command's name; its number if the number has no name; `?` if the frame has no number. */
   readonly command: string | number;
   readonly tag: number | undefined;
-  /** The command that a reply or an error answers, if the trace has seen it. */
+  /** The command that a reply or an error answers, if its request is remembered. */
   readonly answers: string | number | undefined;
   readonly fields: Readonly<Record<string, Value>>;
   /** The values after those that have a name, in wire order. */
@@ -29,7 +29,7 @@ export interface DecodedMessage {
 /** The header of a frame with audio data. */
 export interface AudioBlock {
   readonly channel: number;
-  /** Bytes, relative to the position given by `seek`. */
+  /** Bytes, relative to the position that `seek` names. */
   readonly offset: number;
   readonly length: number;
   readonly seek: string | number;
@@ -37,6 +37,7 @@ export interface AudioBlock {
 
 // Positions in the header of a frame with audio data.
 const OFFSET_START = 8;
+/** The lowest byte of the flags. */
 const SEEK_POSITION = 19;
 /** Names of PA_SEEK_*. */
 const SEEKS = ['relative', 'absolute', 'relative-on-read', 'relative-end'];

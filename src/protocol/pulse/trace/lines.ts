@@ -13,7 +13,10 @@ export type TraceItem =
 /** `seconds` is the time since the trace began. The first connection is 1. */
 export type TraceLine = { readonly seconds: number; readonly connection: number } & TraceItem;
 
-/** Longer values are cut in the lines for people. JSON has their first TEXT_MAX_BYTES (text-cache.ts). */
+/**
+ * In the lines for people, a longer text is cut to this length. In JSON it has at most TEXT_MAX_BYTES
+ * (text-cache.ts).
+ */
 const TEXT_MAX_CHARACTERS = 160;
 const TIME_CHARS = 11;
 /**
@@ -45,7 +48,9 @@ function arrowOf(from: Side | undefined): string {
 
 function itemText(item: TraceItem): string {
   if ('note' in item) return escapeUnprintable(item.note);
-  return 'data' in item ? `data${fieldsText({ ...item.data })}` : commandText(item);
+  if (!('data' in item)) return commandText(item);
+  const { channel, offset, length, seek } = item.data;
+  return `data${fieldsText({ channel, offset, length, seek })}`;
 }
 
 function commandText({ tag, command, answers, fields, unnamed, problem, declined }: DecodedMessage): string {

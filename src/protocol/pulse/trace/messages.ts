@@ -24,9 +24,10 @@ export type MessageFields = readonly MessageField[];
 /**
  * How a field is written in the texts below:
  * - `index`: a plain value.
- * - `state:deviceState`: a number that a row of NAMINGS gives a name.
- * - `formats*`: a list of values.
- * - `ports*PORT`: a list of records.
+ * - `state:deviceState`: a number. This row of NAMINGS makes its name.
+ * - `formats*`: a list of values, after its count.
+ * - `keys+`: a list of values, to the end of the message.
+ * - `ports*PORT` or `sinks+SINK`: such a list of records.
  * - `PORT`: all fields of this row of RECORDS.
  */
 const FIELD = /^(\w+)(?::(\w+))?(?:([*+])([A-Z_]*))?$/;
