@@ -24,10 +24,10 @@ export interface UnreadFile {
 export type FileResult = Result<SmallFile, UnreadFile>;
 
 /** How long callers wait for a file, because a sleeping disk takes seconds to spin up. */
-export const READ_MAX_MS = 4_000;
+export const FILE_WAIT_MAX_MS = 4_000;
 
-/** The result for a file that could not be read within `READ_MAX_MS`. */
-export const READ_TOO_SLOW = unreadFile(`it cannot be read within ${READ_MAX_MS / 1_000} s`);
+/** The result for a file that could not be read within `FILE_WAIT_MAX_MS`. */
+export const READ_TOO_SLOW = unreadFile(`it cannot be read within ${FILE_WAIT_MAX_MS / 1_000} s`);
 
 function unreadFile(problem: string, isMissing = false): Failure<UnreadFile> {
   return failed({ problem, isMissing });
@@ -35,7 +35,7 @@ function unreadFile(problem: string, isMissing = false): Failure<UnreadFile> {
 
 /** The result of `reading`, or `READ_TOO_SLOW`. */
 export async function readInTime(clock: Clock, reading: Promise<FileResult>): Promise<FileResult> {
-  return (await within(clock, READ_MAX_MS, reading)) ?? READ_TOO_SLOW;
+  return (await within(clock, FILE_WAIT_MAX_MS, reading)) ?? READ_TOO_SLOW;
 }
 
 /** Reads a regular file of at most `maxBytes`. Never rejects. */

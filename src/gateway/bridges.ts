@@ -9,8 +9,8 @@ import {
   type BridgeRequest,
   type Change,
   type ChangeBatch,
+  IS_UNNEEDED,
   type Log,
-  UNWANTED,
 } from '../protocol/actor/messages.js';
 import { OPERATIONS } from '../protocol/actor/operations.js';
 import { type Params, parametersOf } from '../protocol/actor/parameters.js';
@@ -122,7 +122,7 @@ export class BridgeFeeds {
 }
 
 function isNeeded(subscriber: Subscriber, collection: Collection): boolean {
-  return !UNWANTED[subscriber](collection);
+  return !IS_UNNEEDED[subscriber](collection);
 }
 
 function subscriberOf(child: ChildName): Subscriber | undefined {

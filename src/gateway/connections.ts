@@ -34,7 +34,7 @@ export interface BoundedConnection {
   /** Each call costs a system call. */
   readonly isOpen: () => boolean;
   /** True once a request has come; always false if the first request was a `POST` (server.ts). */
-  readonly hasRequested: () => boolean;
+  readonly isKnownToHaveRequested: () => boolean;
   /** True if its last request was answered with a body, and no further request has come (server.ts). */
   readonly isIdle: () => boolean;
 }
@@ -88,7 +88,7 @@ export class Connections<C extends BoundedConnection> {
   takeSurplus(): C | undefined {
     const mustLoseOne = this.#conditionForLosingOne();
     if (mustLoseOne === undefined) return undefined;
-    const isSilent = ({ connection }: OpenConnection<C>): boolean => !connection.hasRequested();
+    const isSilent = ({ connection }: OpenConnection<C>): boolean => !connection.isKnownToHaveRequested();
     const isIdle = ({ connection }: OpenConnection<C>): boolean => connection.isIdle();
     for (const isUnused of [isSilent, isIdle]) {
       const index = this.#oldestOfLargestPeer((open) => mustLoseOne(open.peer) && isUnused(open));

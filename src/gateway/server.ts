@@ -207,7 +207,7 @@ class HttpConnection implements BoundedConnection {
     return this.#response.getRemoteAddress().byteLength > 0;
   }
 
-  hasRequested(): boolean {
+  isKnownToHaveRequested(): boolean {
     return this.#hasRequested;
   }
 

@@ -7,7 +7,7 @@ import { Header } from './header.js';
 import { translate } from './language.js';
 import { Late, LatePart, PartLoading } from './late.js';
 import { mainOutput, useLargePlayer, withoutHidden } from './main-volume.js';
-import { MayChange, mayChange } from './may-change.js';
+import { MayChangeContext, mayChange } from './may-change.js';
 import { type Need, needsOf } from './needs.js';
 import { Connected, ownNode } from './node.js';
 import { Notices, Reporting, useNotices } from './notices.js';
@@ -78,7 +78,7 @@ export function App({ query }: { readonly query: string }) {
   const hasSound = awayBackend(state, 'audio') === undefined;
   return (
     <Connected.Provider value={live}>
-      <MayChange.Provider value={mayChange(state)}>
+      <MayChangeContext.Provider value={mayChange(state)}>
         <Reporting.Provider value={report}>
           <PartLoading.Provider value={reportLoading}>
             <a class="skip" href="#now">
@@ -124,7 +124,7 @@ export function App({ query }: { readonly query: string }) {
             <Notices notices={notices} dismiss={dismiss} />
           </PartLoading.Provider>
         </Reporting.Provider>
-      </MayChange.Provider>
+      </MayChangeContext.Provider>
     </Connected.Provider>
   );
 }

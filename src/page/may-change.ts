@@ -5,7 +5,7 @@ import { useContext } from 'preact/hooks';
 import type { NodeState } from '../client/client.js';
 
 /** True if the node of this part of the page may be changed. The page of the house shows several nodes. */
-export const MayChange = createContext(true);
+export const MayChangeContext = createContext(true);
 
 /** True also before the node has answered. The record of an older node has no `control`. */
 export function mayChange({ server }: Pick<NodeState, 'server'>): boolean {
@@ -13,7 +13,7 @@ export function mayChange({ server }: Pick<NodeState, 'server'>): boolean {
 }
 
 export function useMayChange(): boolean {
-  return useContext(MayChange);
+  return useContext(MayChangeContext);
 }
 
 interface IfMayChangeProps {

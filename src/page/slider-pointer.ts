@@ -90,7 +90,7 @@ function followGesture(
   const positionAt = (x: number): number => {
     const underPointer = (x - left - thumbPx / 2) / lengthPx;
     const movedAlong = startPosition + (x - down.clientX) / lengthPx;
-    return clamp(isDrag && !isMouse ? movedAlong : underPointer, 1);
+    return clampFromZero(isDrag && !isMouse ? movedAlong : underPointer, 1);
   };
   const drag = ({ clientX: x }: PointerEvent): void => {
     if (!isDrag) latest.current.onGrab();
@@ -131,6 +131,6 @@ function followGesture(
 }
 
 /** The number of 0..`max` that is nearest to `value`. */
-export function clamp(value: number, max: number): number {
+export function clampFromZero(value: number, max: number): number {
   return Math.min(max, Math.max(0, value));
 }

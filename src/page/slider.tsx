@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { couldNotSet, useControl } from './controls.js';
 import { translate } from './language.js';
 import { useMayChange } from './may-change.js';
-import { clamp, usePointer } from './slider-pointer.js';
+import { clampFromZero, usePointer } from './slider-pointer.js';
 
 interface SliderProps {
   readonly label: string;
@@ -48,7 +48,7 @@ export function Slider(props: SliderProps) {
 }
 
 function ReadOnlySlider({ label, value, min = 0, max = 1, text, isDim, ...more }: SliderProps) {
-  const filledPart = clamp((value - min) / (max - min), 1);
+  const filledPart = clampFromZero((value - min) / (max - min), 1);
   return (
     <div class={`slider ${more.class ?? ''} ${isDim ? 'dim' : ''}`} style={{ '--part': filledPart }}>
       <div class="slider-way" role="img" aria-label={`${label}: ${text(value)}`}>
@@ -69,7 +69,7 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
   const ramp = useRamp(steps.set, steps.settledStep);
   const stopRamp = (): void => ramp([]);
   const stepsPerKey = (): number => Math.max(1, Math.round(keyStep() / step));
-  const filledPart = clamp((displayed - min) / (max - min), 1);
+  const filledPart = clampFromZero((displayed - min) / (max - min), 1);
   const isPointerDown = usePointer(input, {
     thumbAt: filledPart,
     takeFocus: () => input.current?.focus({ preventScroll: true }),
@@ -78,7 +78,7 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
       steps.grab();
     },
     onWheel: hasWheel
-      ? (direction) => setWhileMoving(clamp(currentStep + direction * stepsPerKey(), maxStep))
+      ? (direction) => setWhileMoving(clampFromZero(currentStep + direction * stepsPerKey(), maxStep))
       : undefined,
     onMove: (position) => setWhileMoving(stepAt(position)),
     onTap: (position) => {

@@ -6,7 +6,7 @@ import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { House, type Room } from './house.js';
 import { translate } from './language.js';
 import { mainOutput, withoutHidden } from './main-volume.js';
-import { MayChange, mayChange } from './may-change.js';
+import { MayChangeContext, mayChange } from './may-change.js';
 import { Connected, useLive } from './node.js';
 import { Reporting } from './notices.js';
 import { useRedraw } from './parts.js';
@@ -83,9 +83,9 @@ export function InRoom({ room: { live, label }, children }: InRoomProps) {
     report(translate('because', { what: label, reason: title }), work);
   return (
     <Connected.Provider value={live}>
-      <MayChange.Provider value={live !== undefined && mayChange(live.state)}>
+      <MayChangeContext.Provider value={live !== undefined && mayChange(live.state)}>
         <Reporting.Provider value={reportInRoom}>{children}</Reporting.Provider>
-      </MayChange.Provider>
+      </MayChangeContext.Provider>
     </Connected.Provider>
   );
 }

@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import { changed, chunksOf, listOf } from '../../bench/support/captures.js';
 import { CODECS } from '../../bench/support/codecs.js';
 import type { Report } from '../../bench/support/measurement.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 
 const PROJECT = new URL('../../../', import.meta.url);
 const DEADLINE_MS = 120_000;
@@ -22,7 +22,7 @@ const MEASUREMENTS = [
 ] as const;
 
 for (const { measurement, part, against } of MEASUREMENTS) {
-  const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
+  const skip = skipReason({ programs: ['pulseaudio', 'pactl'] });
   test(`the measurement ${measurement} prints its report`, { skip }, async () => {
     const file = fileURLToPath(new URL(`../../bench/${measurement}.js`, import.meta.url));
     const args = [file, '--quick', '--json', part];

@@ -41,7 +41,7 @@ export async function startSpy(url: string, filter = '#', credentials: object = 
     texts: (topic: string): readonly string[] =>
       received.filter((message) => message.topic === topic).map(({ text }) => text),
     /** Waits until the last text of the topic fits, and resolves with it. */
-    untilHolds: (topic: string, fits: (text: string) => boolean = () => true): Promise<string> =>
+    untilText: (topic: string, fits: (text: string) => boolean = () => true): Promise<string> =>
       until(`${topic} holds the expected value`, () => {
         const text = tree().get(topic);
         return text !== undefined && fits(text) ? text : undefined;

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BrowserContextOptions, chromium } from 'playwright-core';
 import { temporaryFolder } from '../temporary-folder.js';
-import { lacks } from '../tools/requirements.js';
-import { openDriven } from './driver.js';
+import { skipReason } from '../tools/requirements.js';
+import { openDrivenBrowser } from './driver.js';
 import type { Browser } from './webdriver.js';
 
 const PROGRAM = '/usr/bin/chromium';
@@ -39,7 +39,8 @@ export async function openChromium(options: BrowserContextOptions = {}) {
   return { context, close };
 }
 
-export const lacksChromium = (): string | false => lacks({ programs: ['chromium', 'chromedriver'] });
+export const chromiumSkipReason = (): string | false =>
+  skipReason({ programs: ['chromium', 'chromedriver'] });
 
 /** Starts a Chromium that its own program, chromedriver, drives by WebDriver. */
 export async function openDrivenChromium({ isDark = false } = {}): Promise<Browser> {
@@ -52,7 +53,7 @@ export async function openDrivenChromium({ isDark = false } = {}): Promise<Brows
     '--lang=en-GB',
     `--user-data-dir=${join(folder, 'profile')}`,
   ];
-  const browser = await openDriven({
+  const browser = await openDrivenBrowser({
     program: 'chromedriver',
     folder,
     env: {

@@ -24,7 +24,7 @@ export interface DrivenBrowser extends Browser {
   readonly sendOwn: (path: string, parameters: object) => Promise<unknown>;
 }
 
-export async function openDriven({
+export async function openDrivenBrowser({
   program,
   env,
   folder,

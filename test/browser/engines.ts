@@ -1,13 +1,13 @@
 // Lists the engines in which WebDriver tests the page, each in Debian's version.
 
-import { lacksChromium, openDrivenChromium } from './chromium.js';
-import { lacksFirefox, openFirefox } from './firefox.js';
+import { chromiumSkipReason, openDrivenChromium } from './chromium.js';
+import { firefoxSkipReason, openFirefox } from './firefox.js';
 import { type Browser, WebDriverPage } from './webdriver.js';
-import { lacksWebKit, openWebKit } from './webkit.js';
+import { openWebKit, webKitSkipReason } from './webkit.js';
 
 export interface Engine {
   readonly name: string;
-  readonly lacks: () => string | false;
+  readonly skipReason: () => string | false;
   readonly open: (scheme: { readonly isDark: boolean }) => Promise<Browser>;
   /** False if a touch has no effect, although the driver accepts it. WebKitGTK's driver is like that. */
   readonly hasTouch: boolean;
@@ -23,13 +23,13 @@ interface OtherEngine extends Engine {
 
 /** The engines besides Chromium. Most files of this folder test in Chromium only. */
 export const ENGINES: readonly OtherEngine[] = [
-  { name: 'Firefox', lacks: lacksFirefox, open: openFirefox, hasTouch: true, keepsPages: false },
-  { name: 'WebKit', lacks: lacksWebKit, open: openWebKit, hasTouch: false, keepsPages: true },
+  { name: 'Firefox', skipReason: firefoxSkipReason, open: openFirefox, hasTouch: true, keepsPages: false },
+  { name: 'WebKit', skipReason: webKitSkipReason, open: openWebKit, hasTouch: false, keepsPages: true },
 ];
 
 const CHROMIUM: Engine = {
   name: 'Chromium',
-  lacks: lacksChromium,
+  skipReason: chromiumSkipReason,
   open: openDrivenChromium,
   hasTouch: true,
 };

@@ -7,7 +7,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { startProgram } from '../sound/program.js';
 import { temporaryFolder } from '../temporary-folder.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type Browser, CAPABILITIES, COMMANDS } from './webdriver.js';
 
@@ -35,7 +35,7 @@ const PREFERENCES = {
 /** With this style the window has nothing but the page, and may be as narrow as a phone. */
 const STYLE = ':root { min-width: 0 !important; } #navigator-toolbox { display: none !important; }';
 
-export const lacksFirefox = (): string | false => lacks({ programs: ['firefox-esr'] });
+export const firefoxSkipReason = (): string | false => skipReason({ programs: ['firefox-esr'] });
 
 /** The type of a message that is a command. An answer has the type 1. */
 const COMMAND = 0;

@@ -10,7 +10,7 @@ import type { Daemon, Ending } from '../contract/daemon.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { startHttpsFront } from '../tools/https-front.js';
 import { inOwnNetwork } from '../tools/own-network.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { ENGINES, openEngine } from './engines.js';
 import { addressOf, makeHouse } from './house-of-nodes.js';
@@ -42,7 +42,7 @@ async function startHouse(t: Ending): Promise<House> {
 }
 
 inOwnNetwork(import.meta.url, () => {
-  describe('the house of three daemons', { skip: lacks({ programs: ['pulseaudio', 'pactl'] }) }, () => {
+  describe('the house of three daemons', { skip: skipReason({ programs: ['pulseaudio', 'pactl'] }) }, () => {
     let house: House;
     const ends: (() => Promise<void>)[] = [];
     before(async () => {
@@ -59,7 +59,7 @@ inOwnNetwork(import.meta.url, () => {
 
     for (const engine of ENGINES)
       test(`the house shows and controls each room in ${engine.name}, also a room that was away`, {
-        skip: engine.lacks(),
+        skip: engine.skipReason(),
       }, async (t) => {
         const { page, close } = await openEngine(engine);
         t.after(close);
@@ -93,7 +93,7 @@ inOwnNetwork(import.meta.url, () => {
     // driver refuses the certificate.
     for (const engine of ENGINES.filter(({ name }) => name === 'WebKit'))
       test(`a page that came by https says in ${engine.name} that the other rooms have pages of their own`, {
-        skip: engine.lacks() || lacks({ programs: ['openssl'] }),
+        skip: engine.skipReason() || skipReason({ programs: ['openssl'] }),
       }, async (t) => {
         const front = await startHttpsFront(addressOf(0), house['Living room'].port);
         t.after(front.close);

@@ -9,7 +9,7 @@ import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import type { Backend } from '../../src/protocol/actor/backends.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { type OpenBrowser, openChromium } from './chromium.js';
 import { NodeWithPage } from './node-with-page.js';
 
@@ -126,7 +126,7 @@ function viewportOf(width: number) {
 
 /** Declares a test for each state. */
 export function testStates(states: Readonly<Record<string, State>>): void {
-  describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
+  describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     let browser: OpenBrowser;
     /** One page for each language, because a new page takes three times as long to load as an open page. */
     const pages = new Map<string, Page>();

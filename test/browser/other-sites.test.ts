@@ -13,7 +13,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Page } from 'playwright-core';
 import { startAudio } from '../contract/audio-node.js';
 import { exampleFile, PROJECT } from '../contract/documented.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { openChromium } from './chromium.js';
 import { NodeWithPage } from './node-with-page.js';
@@ -64,7 +64,7 @@ const listenTo = (url: string): string => `
     for (const { name, volume } of JSON.parse(data)) if (name === 'kitchen') window.volumes.push(volume);
   });`;
 
-const skip = lacks({ programs: ['chromium', 'pulseaudio', 'pactl'] });
+const skip = skipReason({ programs: ['chromium', 'pulseaudio', 'pactl'] });
 
 test('examples/volumes.html in Chromium is live, reconnects after every loss, and sets volumes', {
   skip,

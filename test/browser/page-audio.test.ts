@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { audioForAll } from '../contract/audio-node.js';
 import { type Listed, percents } from '../sound/pactl.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type OpenBrowser, openChromium } from './chromium.js';
 import { spotOn } from './finger.js';
@@ -15,7 +15,7 @@ import { DESK } from './pages.js';
 /** This far from its corner, a point is inside a drag handle or an output of the tray. */
 const INSIDE_PX = 20;
 
-const skip = lacks({ programs: ['chromium', 'pulseaudio', 'pactl', 'pacat'] });
+const skip = skipReason({ programs: ['chromium', 'pulseaudio', 'pactl', 'pacat'] });
 
 describe('the page on a sound server', { skip }, () => {
   const audioNode = audioForAll();

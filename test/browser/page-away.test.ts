@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, type TestContext, test } from 'node:te
 import { readPageFiles } from '../../src/gateway/page.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
 import { put } from '../gateway/scripted-backends.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { NodeWithPage, ORDINARY, PAGE_FOLDER, upgrade } from './node-with-page.js';
 import { DESK, node, page, pageForEach } from './pages.js';
@@ -36,7 +36,7 @@ function powerAction(action: 'reboot' | 'poweroff'): Change {
   return put('power.action', '', { action });
 }
 
-describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('a page whose node goes away', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   /** The page reaches the node only through this proxy. While the proxy is closed, the node is away. */
   let proxy: SeverableProxy;
   pageForEach(DESK);
@@ -150,7 +150,7 @@ describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }
   });
 });
 
-describe('a page whose node is there', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('a page whose node is there', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(DESK);
   beforeEach(() => void node.up());
 

@@ -9,7 +9,7 @@ import { beforeEach, describe, test } from 'node:test';
 import type { Route } from 'playwright-core';
 import { readPageFiles } from '../../src/gateway/page.js';
 import { PROJECT } from '../contract/documented.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { PAGE_FOLDER } from './node-with-page.js';
 import { makeOlder } from './older-browser.js';
@@ -103,7 +103,7 @@ describe('the check of the bundles', () => {
   });
 });
 
-describe('the page in an older browser', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('the page in an older browser', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(DESK);
 
   describe('the page in a browser that has only what all browsers of the build have', () => {

@@ -8,7 +8,7 @@ import { beforeEach, describe, test } from 'node:test';
 import { PROJECT } from '../contract/documented.js';
 import { Deferred } from '../deferred.js';
 import { drop } from '../gateway/scripted-backends.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { output, player } from './node-with-page.js';
 import { DESK, node, page, pageForEach } from './pages.js';
@@ -22,7 +22,7 @@ const MIDDLE_OPACITY = `(() => {
   return canvas.getContext('2d').getImageData(canvas.width / 2, canvas.height / 2, 1, 1).data[3];
 })()`;
 
-describe('the last cover', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('the last cover', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(DESK);
   beforeEach(async () => {
     await page.route('**/cover*', (route) => route.fulfill({ contentType: 'image/png', body: PICTURE }));

@@ -74,7 +74,7 @@ const CONTROLS: readonly Row[] = [
 ];
 
 for (const engine of ENGINES)
-  describe(`the page in ${engine.name}`, { skip: engine.lacks() }, () => {
+  describe(`the page in ${engine.name}`, { skip: engine.skipReason() }, () => {
     let page: WebDriverPage;
     let close: () => Promise<void>;
     let node: NodeWithPage;

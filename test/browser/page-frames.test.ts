@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { node, page, pageForEach } from './pages.js';
 
 const PARTS = ['players', 'outputs', 'streams', 'bluetooth', 'services', 'upgrade', 'system'];
@@ -23,7 +23,7 @@ const SPILLING = `[...document.querySelectorAll('main .card, main .card *')]
   .map((element) => element.outerHTML.slice(0, 80))`;
 
 for (const locale of ['en-GB', 'de-DE']) {
-  describe(`a narrow frame in ${locale}`, { skip: lacks({ programs: ['chromium'] }) }, () => {
+  describe(`a narrow frame in ${locale}`, { skip: skipReason({ programs: ['chromium'] }) }, () => {
     pageForEach({ locale, viewport: { width: 240, height: 400 } });
 
     for (const part of PARTS) {

@@ -9,7 +9,7 @@ import type { Locator, Page } from 'playwright-core';
 import type { NodeRecord } from '../../src/protocol/actor/schemas.js';
 import { drop } from '../gateway/scripted-backends.js';
 import { inOwnNetwork } from '../tools/own-network.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type OpenBrowser, openChromium } from './chromium.js';
 import { THUMB_PX } from './finger.js';
@@ -45,7 +45,7 @@ const FRONT_AT_THUMB = `(() => {
 inOwnNetwork(import.meta.url, () => {
   makeHouse(ROOMS_MAX);
 
-  describe('the house on one page', { skip: lacks({ programs: ['chromium'] }) }, () => {
+  describe('the house on one page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     let browser: OpenBrowser;
     let house: HouseOfNodes;
     let page: Page;

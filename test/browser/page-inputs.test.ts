@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { drop, put } from '../gateway/scripted-backends.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { commandsAre, nextCommand, node, openPage, page, pageForEach } from './pages.js';
 
@@ -22,7 +22,7 @@ const input = (more: object = {}) =>
   });
 const TURNTABLE = { kind: 'input', ref: '40' };
 
-describe('the section of inputs', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('the section of inputs', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach({ locale: 'en-GB', viewport: { width: 1280, height: 1800 } });
   beforeEach(() => openPage());
 

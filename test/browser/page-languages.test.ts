@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { DESK, node, openPage, page, pageForEach } from './pages.js';
 
 const LANGUAGE_FILE = /\/ui\/(?:german|french|spanish|italian|dutch|polish|portuguese)-/;
@@ -28,7 +28,7 @@ async function prefer(tag: string): Promise<readonly string[]> {
   return files;
 }
 
-describe('the page in the language of the browser', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('the page in the language of the browser', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(DESK);
 
   for (const [tag, file, heading] of ROWS) {

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Route } from 'playwright-core';
 import { readPageFiles } from '../../src/gateway/page.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { NodeWithPage, ORDINARY, output, PAGE_FOLDER } from './node-with-page.js';
 import { DESK, node, openPage, page, pageForEach } from './pages.js';
@@ -40,7 +40,7 @@ const MOVED_CONTROLS = `window.placesBefore
 /** The browser assumes this height for the content of a stream's row until it draws the row. */
 const PLACEHOLDER_HEIGHT = `getComputedStyle(document.querySelector('.stream')).containIntrinsicHeight`;
 
-describe('a part that is loaded late', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('a part that is loaded late', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(DESK);
 
   for (const [what, width, height] of SCREENS) {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { drop, put } from '../gateway/scripted-backends.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { bluetooth, discoveredNode, PAIRED_PHONE, player } from './node-with-page.js';
 import { commandsAre, node, openTab, PHONE, page, pageForEach } from './pages.js';
@@ -29,7 +29,7 @@ const UNDO_MS = 5000;
 const LONG_LIST_NAME = /^Tracks \(\d+\+\)$/;
 const SPEAKER = { ...PAIRED_PHONE, address: 'AA:BB:CC:DD:EE:02', name: 'Speaker', paired: false };
 
-describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
 
   test('links to the nodes of the house, marks its own node, and removes a node that goes', async () => {

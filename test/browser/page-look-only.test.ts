@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { NodeWithPage } from './node-with-page.js';
 import { DESK, page, pageForEach } from './pages.js';
@@ -14,7 +14,7 @@ const USABLE_CONTROLS = `[...document.querySelectorAll('main button, footer butt
 const UNFOLD_ALL = `for (const element of document.querySelectorAll('summary, [aria-expanded=false]')) element.click()`;
 
 describe('the page of a node whose `api.control` is not `true`', {
-  skip: lacks({ programs: ['chromium'] }),
+  skip: skipReason({ programs: ['chromium'] }),
 }, () => {
   pageForEach(DESK);
 

@@ -3,12 +3,12 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { output, service, stream, upgrade } from './node-with-page.js';
 import { commandsAre, node, openPage, PHONE, page, pageForEach } from './pages.js';
 
-describe('the header line for what needs a person', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('the header line for what needs a person', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
 
   const failedUnit = service('shairport-sync.service', {
@@ -67,7 +67,7 @@ describe('the header line for what needs a person', { skip: lacks({ programs: ['
   });
 });
 
-describe('the sheet Play on', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('the sheet Play on', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
 
   test('a touch of another output moves the music there, and makes that output the default', async () => {

@@ -5,13 +5,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { PLAYER } from '../gateway/scripted-backends.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { Finger } from './finger.js';
 import { output, player } from './node-with-page.js';
 import { commandsAre, nextCommand, node, openPage, openTab, PHONE, page, pageForEach } from './pages.js';
 
-describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('a pressed button', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
 
   const button = (name: string): Locator => page.getByRole('button', { name, exact: true });

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { put } from '../gateway/scripted-backends.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { Finger, spotOn } from './finger.js';
 import { NodeWithPage, output, player, service, stream } from './node-with-page.js';
@@ -39,7 +39,7 @@ const SHOW = `delete document.hidden; document.dispatchEvent(new Event('visibili
 const units = (count: number) =>
   Array.from({ length: count }, (_, index) => service(`unit-${index}.service`));
 
-describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
 
   const open = async (state: Parameters<NodeWithPage['up']>[0] = {}, query = ''): Promise<void> => {

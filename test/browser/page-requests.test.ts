@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { put } from '../gateway/scripted-backends.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { ORDINARY, service, stream, upgrade } from './node-with-page.js';
 import { nextCommand, node, openPage, page, pageForEach } from './pages.js';
@@ -30,7 +30,7 @@ const ROWS: readonly (readonly [role: 'button' | 'switch', name: string, command
 const streams = (from: number, to: number, more: object = {}) =>
   Array.from({ length: to - from + 1 }, (_, index) => stream(from + index, more));
 
-describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach({ locale: 'en-GB', viewport: { width: 1280, height: 1800 } });
   beforeEach(() => openPage());
 

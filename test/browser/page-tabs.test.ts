@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { Frame, Page } from 'playwright-core';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { openChromium } from './chromium.js';
 import { NodeWithPage, output } from './node-with-page.js';
@@ -39,7 +39,7 @@ async function waitForVolume(percent: number, pages: readonly (Page | Frame)[]):
   }
 }
 
-describe('many tabs of one page', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('many tabs of one page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   let tabs: Page[] = [];
   pageForEach(DESK);
   beforeEach(() => void node.up());
@@ -149,7 +149,7 @@ describe('many tabs of one page', { skip: lacks({ programs: ['chromium'] }) }, (
 });
 
 test('many frames of the page in a page of another site are live', {
-  skip: lacks({ programs: ['chromium'] }),
+  skip: skipReason({ programs: ['chromium'] }),
 }, async (t) => {
   const site = createServer().listen(0, '127.0.0.1');
   await once(site, 'listening');

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import type { Locator } from 'playwright-core';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { Finger, type Spot, spotOn, THUMB_PX } from './finger.js';
 import { ORDINARY, output, stream } from './node-with-page.js';
@@ -29,7 +29,7 @@ function assertSmallRises(volumes: readonly number[]): void {
   }
 }
 
-describe('on a touch screen', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('on a touch screen', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   let finger: Finger;
   pageForEach(PHONE);
   beforeEach(async () => {

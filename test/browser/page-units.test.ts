@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Locator } from 'playwright-core';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { Finger, spotOn } from './finger.js';
 import { service } from './node-with-page.js';
@@ -17,7 +17,7 @@ const MPD = { description: 'MPD' };
 const RUNNING = MPD;
 const STOPPED = { ...MPD, active_state: 'inactive', sub_state: 'dead', running: false };
 
-describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('a unit on the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
 
   const open = async (more: object): Promise<void> => {

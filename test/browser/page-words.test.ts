@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { output, player, service } from './node-with-page.js';
 import { DESK, node, openPage, page, pageForEach } from './pages.js';
@@ -25,7 +25,7 @@ interface AppManifest {
   readonly icons: readonly { readonly src: string }[];
 }
 
-describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(DESK);
 
   test('cuts the lower end of no letter, in the name of the node and on a wall', async () => {

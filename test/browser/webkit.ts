@@ -4,9 +4,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startProgram } from '../sound/program.js';
 import { temporaryFolder } from '../temporary-folder.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { openDriven } from './driver.js';
+import { openDrivenBrowser } from './driver.js';
 import type { Browser } from './webdriver.js';
 
 /** The browser in the package libwebkit2gtk-4.1-0. */
@@ -18,8 +18,8 @@ const SCREEN = '1920x1200x24';
 const STYLE = `* { padding: 0; margin: 0; min-width: 0; border-width: 0; font-size: 1px; }
   image { -gtk-icon-transform: scale(0.1); }`;
 
-export const lacksWebKit = (): string | false =>
-  lacks({ programs: ['WebKitWebDriver', 'Xvfb'], packages: { 'libwebkit2gtk-4.1-0': BROWSER } });
+export const webKitSkipReason = (): string | false =>
+  skipReason({ programs: ['WebKitWebDriver', 'Xvfb'], packages: { 'libwebkit2gtk-4.1-0': BROWSER } });
 
 /** Starts a virtual screen, whose name is `display`. */
 async function startScreen(folder: string) {
@@ -39,7 +39,7 @@ export async function openWebKit({ isDark = false } = {}): Promise<Browser> {
   writeFileSync(join(folder, '.config/gtk-3.0/gtk.css'), STYLE);
   const { screen, display } = await startScreen(folder);
   const args = isDark ? ['--automation', '--dark-mode'] : ['--automation'];
-  const browser = await openDriven({
+  const browser = await openDrivenBrowser({
     program: 'WebKitWebDriver',
     folder,
     env: {

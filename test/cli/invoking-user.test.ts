@@ -9,9 +9,9 @@ import { before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { ENTRY } from '../contract/daemon.js';
 import { temporaryFolder } from '../temporary-folder.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 
-const skip = lacks({ programs: ['sudo', 'unshare', 'setpriv', 'pulseaudio', 'pactl'], root: true });
+const skip = skipReason({ programs: ['sudo', 'unshare', 'setpriv', 'pulseaudio', 'pactl'], root: true });
 const UID = 4321;
 const RUNTIME = `/run/user/${UID}`;
 

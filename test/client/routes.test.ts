@@ -10,7 +10,7 @@ import type { ProblemError } from '../../src/client/problem.js';
 import { tonearm } from '../../src/client/routes.js';
 import { OPERATION_NAMES, OPERATIONS } from '../../src/protocol/actor/operations.js';
 import { allowedValues, parametersOf } from '../../src/protocol/actor/parameters.js';
-import { EXAMPLES } from '../gateway/example-bodies.js';
+import { EXAMPLE_BODIES } from '../gateway/example-bodies.js';
 
 const NODE = 'http://node.local:8018';
 const NAME = 'a/b c#é';
@@ -44,7 +44,7 @@ describe('each function of the client', () => {
       const parameters = parametersOf(operation.path).map(
         (parameter) => allowedValues(parameter)?.[0] ?? NAME,
       );
-      const body = operation.kind === 'command' && operation.body && EXAMPLES[operation.body];
+      const body = operation.kind === 'command' && operation.body && EXAMPLE_BODIES[operation.body];
       const { node, sent } = openClient();
 
       const call: (...args: never[]) => Promise<unknown> = node[name];

@@ -4,7 +4,7 @@
 
 import type { RouteSettings } from '../../src/gateway/routes.js';
 import { OPERATIONS } from '../../src/protocol/actor/operations.js';
-import { EXAMPLES } from '../gateway/example-bodies.js';
+import { EXAMPLE_BODIES } from '../gateway/example-bodies.js';
 import { SETTINGS } from '../gateway/gateway-under-test.js';
 
 /** A configuration in which everything is enabled. */
@@ -141,7 +141,7 @@ function accessTo(route: string, needs: readonly Need[]): RouteAccess {
   const isShared = needs.some((need) => NEEDS_OF_HOUSE.includes(need)) && !needs.includes('cookie');
   const isOfHouse = isShared || route === OF_HOUSE;
   const access = { url, needs, status, isOwnOnly: needs.includes('page'), isOfHouse };
-  return bodyKind === undefined ? access : { ...access, body: JSON.stringify(EXAMPLES[bodyKind]) };
+  return bodyKind === undefined ? access : { ...access, body: JSON.stringify(EXAMPLE_BODIES[bodyKind]) };
 }
 
 /** The access to each route, by its method and path in the table of routes. */

@@ -11,7 +11,7 @@ import { startBroker } from '../broker/mosquitto.js';
 import { startSpy } from '../broker/spy.js';
 import { send } from '../tools/http.js';
 import { inOwnNetwork, ip } from '../tools/own-network.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { Daemon, ENTRY, NO_BACKENDS } from './daemon.js';
 
@@ -115,7 +115,7 @@ inOwnNetwork(import.meta.url, () => {
   });
 
   test('Home Assistant gets a link to the page at the address of the default route', {
-    skip: lacks({ programs: ['mosquitto'] }),
+    skip: skipReason({ programs: ['mosquitto'] }),
   }, async (t) => {
     addInterfaces(t);
     ip('route', 'add', 'default', 'via', '10.5.0.1');

@@ -10,12 +10,12 @@ import { type Listed, percents } from '../sound/pactl.js';
 import type { SoundServer } from '../sound/server.js';
 import { SOUND_SERVERS, startPulseAudio } from '../sound/servers.js';
 import { temporaryFolder } from '../temporary-folder.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { AUDIO_ONLY, AudioNode, type Output, startAudio } from './audio-node.js';
 import { Daemon } from './daemon.js';
 
-const PULSEAUDIO = { skip: lacks({ programs: ['pulseaudio', 'pactl', 'pacat'] }) };
+const PULSEAUDIO = { skip: skipReason({ programs: ['pulseaudio', 'pactl', 'pacat'] }) };
 const LIMITED = `${AUDIO_ONLY}pulseaudio: {volumeLimit: {living: 0.5}}\n`;
 
 async function startNode(t: TestContext, config: string, startSound?: () => Promise<SoundServer>) {

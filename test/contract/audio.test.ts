@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startPulseAudio } from '../sound/servers.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import {
   AUDIO_ONLY,
   type Client,
@@ -194,7 +194,7 @@ onEachSoundServer('audio', (node) => {
   });
 });
 
-const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
+const skip = skipReason({ programs: ['pulseaudio', 'pactl'] });
 
 const CONFIG_WITH_WISHES = `${AUDIO_ONLY}pulseaudio:
   volumeLimit: {living: 0.6}

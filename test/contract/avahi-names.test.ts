@@ -9,11 +9,11 @@ import { type TestContext, test } from 'node:test';
 import { type Program, startProgram } from '../sound/program.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { inOwnNetwork, ip } from '../tools/own-network.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { Daemon, NO_BACKENDS } from './daemon.js';
 
-const skip = lacks({ programs: ['avahi-daemon', 'nsenter'], root: true });
+const skip = skipReason({ programs: ['avahi-daemon', 'nsenter'], root: true });
 /** Avahi tries a name for some seconds before it says which one it has. */
 const NAMED_MAX_MS = 60_000;
 const OWN_ADDRESS = '10.7.0.1';

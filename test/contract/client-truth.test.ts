@@ -15,7 +15,7 @@ import { SEED, SeededRandom } from '../seeded-random.js';
 import type { SoundServer } from '../sound/server.js';
 import { startPulseAudio } from '../sound/servers.js';
 import type { Stream } from '../sound/streams.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { Daemon } from './daemon.js';
 import { Mixer } from './stream-mixer.js';
@@ -32,7 +32,7 @@ const SIDE_CHANGE_PROBABILITY = 0.2;
  */
 const RETURN_MAX_MS = 40_000;
 
-const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
+const skip = skipReason({ programs: ['pulseaudio', 'pactl'] });
 
 const STREAMS_MAX = 12;
 

@@ -8,7 +8,7 @@ import { after, test } from 'node:test';
 import { COMMANDS } from '../../src/cli/ctl/commands.js';
 import { SHELLS, type Shell } from '../../src/cli/ctl/completions.js';
 import { temporaryFolder } from '../temporary-folder.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { SpawnedText } from '../tools/spawned.js';
 import { until } from '../until.js';
 import { ENTRY } from './daemon.js';
@@ -80,12 +80,12 @@ for (const shell of SHELLS)
     for (const name of Object.keys(COMMANDS)) assert.ok(text.includes(name), name);
   });
 
-test('bash completes what is typed', { skip: lacks({ programs: PROGRAMS.bash }) }, () => {
+test('bash completes what is typed', { skip: skipReason({ programs: PROGRAMS.bash }) }, () => {
   const start = [`source ${fileFor('bash')}`, PRINT_ARGUMENTS, SET_PROMPT];
   return typeInShell(start, 'bash --norc --noprofile -i');
 });
 
-test('zsh completes what is typed', { skip: lacks({ programs: PROGRAMS.zsh }) }, () => {
+test('zsh completes what is typed', { skip: skipReason({ programs: PROGRAMS.zsh }) }, () => {
   const start = [
     'autoload -Uz compinit; compinit -u -D',
     `source ${fileFor('zsh')}`,
@@ -95,7 +95,7 @@ test('zsh completes what is typed', { skip: lacks({ programs: PROGRAMS.zsh }) },
   return typeInShell(start, 'zsh -f -i');
 });
 
-test('fish completes what is typed', { skip: lacks({ programs: PROGRAMS.fish }) }, () => {
+test('fish completes what is typed', { skip: skipReason({ programs: PROGRAMS.fish }) }, () => {
   const file = fileFor('fish');
   for (const [keys, line] of TYPED) {
     const typed = keys.slice(0, keys.indexOf('\t'));

@@ -12,13 +12,13 @@ import { EXIT, type ExitName } from '../../src/cli/ctl/statuses.js';
 import type { OutputRecord } from '../../src/protocol/actor/schemas.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { freePort } from '../tools/free-port.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { spawned } from '../tools/spawned.js';
 import { until } from '../until.js';
 import { AUDIO_ONLY, audioForAll, hasValues } from './audio-node.js';
 import { Daemon, ENTRY, NO_BACKENDS } from './daemon.js';
 
-const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
+const skip = skipReason({ programs: ['pulseaudio', 'pactl'] });
 const COMMAND_MAX_MS = 60_000;
 const home = temporaryFolder({ after });
 const ENV = { PATH: process.env['PATH'] ?? '', HOME: home, XDG_RUNTIME_DIR: home };

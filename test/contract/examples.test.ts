@@ -10,7 +10,7 @@ import { type PlayersNode, playersAnd, startPlayersNode } from '../players/node.
 import { startSession } from '../players/session.js';
 import { startProgram } from '../sound/program.js';
 import { temporaryFolder } from '../temporary-folder.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { spawned } from '../tools/spawned.js';
 import { until } from '../until.js';
 import { type Output, startAudio } from './audio-node.js';
@@ -18,7 +18,7 @@ import { exampleFile, PROJECT } from './documented.js';
 
 const MPV = 'org.mpris.MediaPlayer2.mpv';
 
-describe('examples/alarm.sh', { skip: lacks(playersAnd('curl')) }, () => {
+describe('examples/alarm.sh', { skip: skipReason(playersAnd('curl')) }, () => {
   let node: PlayersNode;
   const runAlarm = async (t: TestContext, ...args: readonly string[]) => {
     const url = `http://127.0.0.1:${node.daemon.port}`;
@@ -67,7 +67,7 @@ describe('examples/alarm.sh', { skip: lacks(playersAnd('curl')) }, () => {
   });
 });
 
-const skip = lacks({ programs: ['pulseaudio', 'pactl', 'pacat'] });
+const skip = skipReason({ programs: ['pulseaudio', 'pactl', 'pacat'] });
 
 test('examples/limit.mjs limits volumes, prints what plays, and goes on after a restart of the daemon', {
   skip,

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { startAudio } from './audio-node.js';
 
 /** The delay in each direction. So an answer arrives at least 300 ms after its request was sent. */
@@ -81,7 +81,7 @@ interface Outcomes {
 const REQUIRED = { programs: ['pulseaudio', 'pactl'], packages: { 'python3-aiohttp': AIOHTTP } };
 
 test('a POST within the announced time is carried out, and a later POST that fails is not carried out', {
-  skip: lacks(REQUIRED),
+  skip: skipReason(REQUIRED),
 }, async (t) => {
   const { sound, daemon } = await startAudio(t);
   await sound.pactl('set-sink-volume', 'living', '100%');

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { LATE_PART_PROGRAMS, LATE_PARTS, loadsItsLateParts } from './late-parts.js';
 
 // build/test/contract/late-parts.test.js -> the project's sources
@@ -40,6 +40,6 @@ test('every part that the daemon loads late has a row in test/contract/late-part
 
 test(
   'the built program loads each of its late parts',
-  { skip: lacks({ programs: LATE_PART_PROGRAMS }) },
+  { skip: skipReason({ programs: LATE_PART_PROGRAMS }) },
   (t) => loadsItsLateParts(t, CHECKOUT),
 );

@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { temporaryFolder } from '../temporary-folder.js';
 import { freePort } from '../tools/free-port.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { SpawnedText } from '../tools/spawned.js';
 import { until } from '../until.js';
 import { ENTRY, NO_BACKENDS } from './daemon.js';
@@ -45,7 +45,7 @@ async function onTerminal(t: TestContext, env: Readonly<Record<string, string>>)
   return printed.text;
 }
 
-const skip = lacks({ programs: ['script'] });
+const skip = skipReason({ programs: ['script'] });
 
 test('log lines on a terminal are formatted and coloured', { skip }, async (t) => {
   const text = await onTerminal(t, { TERM: 'xterm-256color' });

@@ -9,11 +9,11 @@ import { test } from 'node:test';
 import { RawConnection } from '../gateway/raw-connection.js';
 import { startProgram } from '../sound/program.js';
 import { freePort } from '../tools/free-port.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { Daemon, ENTRY, type Health, NO_BACKENDS } from './daemon.js';
 
-const skip = lacks({ programs: ['unshare', 'nsenter', 'hostname'], root: true });
+const skip = skipReason({ programs: ['unshare', 'nsenter', 'hostname'], root: true });
 
 test('a renamed node answers to its new hostname, not to the old one, and /server has the new one', {
   skip,
@@ -38,7 +38,7 @@ test('a renamed node answers to its new hostname, not to the old one, and /serve
 const DESCRIPTORS = 100;
 
 test('a daemon with few descriptors refuses further connections, and keeps its streams', {
-  skip: lacks({ programs: ['prlimit'] }),
+  skip: skipReason({ programs: ['prlimit'] }),
 }, async (t) => {
   const launcher = ['prlimit', `--nofile=${DESCRIPTORS}`];
   const daemon = await Daemon.start({ config: NO_BACKENDS, launcher }, t);
@@ -62,7 +62,7 @@ const CONFIG = 'systemd: {system: [a.service], user: [b.service]}\npower: {enabl
 const IDENTITY = [`--reuid=${UID}`, `--regid=${UID}`, '--clear-groups'];
 
 function reasonToSkip(): string | false {
-  const lacking = lacks({ root: true, programs: ['setpriv'] });
+  const lacking = skipReason({ root: true, programs: ['setpriv'] });
   if (lacking !== false) return lacking;
   const ran = spawnSync('setpriv', [...IDENTITY, process.execPath, '-e', '']);
   return ran.status === 0 ? false : 'Node cannot be run by other users here';

@@ -12,7 +12,7 @@ import { startProgram } from '../sound/program.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { freePort } from '../tools/free-port.js';
 import { send } from '../tools/http.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { exampleFile } from './documented.js';
 
@@ -67,7 +67,7 @@ async function startPrometheus(t: TestContext, target: number) {
   };
 }
 
-const skip = lacks(playersAnd('prometheus'));
+const skip = skipReason(playersAnd('prometheus'));
 
 test('Prometheus reads the figures, and each panel of examples/grafana.json shows some', {
   skip,

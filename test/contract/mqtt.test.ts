@@ -10,14 +10,14 @@ import { type Broker, startBroker } from '../broker/mosquitto.js';
 import { type Spy, startSpy } from '../broker/spy.js';
 import type { SoundServer } from '../sound/server.js';
 import { startPulseAudio } from '../sound/servers.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { AUDIO_ONLY, type Output, startAudio } from './audio-node.js';
 import { Daemon, NO_BACKENDS } from './daemon.js';
 
 const TOPIC = 'house/living';
 const OUTPUTS = `${TOPIC}/audio/outputs`;
-const skip = lacks({ programs: ['pulseaudio', 'pactl', 'mosquitto'] });
+const skip = skipReason({ programs: ['pulseaudio', 'pactl', 'mosquitto'] });
 
 test('a name that another node has published is made printable in health and log', { skip }, async (t) => {
   const broker = await startBroker();
@@ -91,12 +91,12 @@ describe('a daemon on a sound server with a broker', { skip }, () => {
 
   test('the will of a daemon that is killed says that it is offline, and a restarted daemon removes the topic of an output that has gone', async () => {
     await sound.addSink('cellar');
-    await spy.untilHolds(`${OUTPUTS}/cellar`);
+    await spy.untilText(`${OUTPUTS}/cellar`);
     daemon.signal('SIGKILL');
-    await spy.untilHolds(`${TOPIC}/status`, (text) => text === 'offline');
+    await spy.untilText(`${TOPIC}/status`, (text) => text === 'offline');
     await sound.removeSink('cellar');
     await daemon.restart();
-    await spy.untilHolds(`${TOPIC}/status`, (text) => text === 'online');
+    await spy.untilText(`${TOPIC}/status`, (text) => text === 'online');
     await spy.untilEmpty(`${OUTPUTS}/cellar`);
   });
 
@@ -104,7 +104,7 @@ describe('a daemon on a sound server with a broker', { skip }, () => {
     const logStart = broker.log().length;
     const logSince = (): string => broker.log().slice(logStart);
     daemon.signal('SIGTERM');
-    await spy.untilHolds(`${TOPIC}/status`, (text) => text === 'offline');
+    await spy.untilText(`${TOPIC}/status`, (text) => text === 'offline');
     // The words are those with which mosquitto logs the end of a connection.
     await until('the connection has ended', () => /Client tonearm\S* (disconnected|closed)/.test(logSince()));
     assert.match(logSince(), /Received PUBLISH from tonearm\S* \(.*'house\/living\/status'/);

@@ -12,8 +12,8 @@ import { after, type TestContext, test } from 'node:test';
 import { EventConsumer } from '../consumer/consumer.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { freePort } from '../tools/free-port.js';
-import { BLOCKING, fullSocket } from '../tools/full-socket.js';
-import { lacks } from '../tools/requirements.js';
+import { fullSocket, WITH_BLOCKING_OUTPUT } from '../tools/full-socket.js';
+import { skipReason } from '../tools/requirements.js';
 import { spawned } from '../tools/spawned.js';
 import { until } from '../until.js';
 import { Daemon, ENTRY, NO_BACKENDS, SABOTEUR } from './daemon.js';
@@ -139,7 +139,7 @@ test('a pipe whose reader has closed it is no error', async () => {
   assert.deepEqual(await once(child, 'exit'), [0, null]);
 });
 
-test('a start as root is refused in one line: exit 77', { skip: lacks({ root: true }) }, () => {
+test('a start as root is refused in one line: exit 77', { skip: skipReason({ root: true }) }, () => {
   const result = runProgram();
   assert.equal(result.status, 77);
   assert.equal(result.stderr.split('\n').length, 2, 'the refusal is one line');
@@ -235,13 +235,13 @@ test('a daemon whose log cannot be written loses lines, and serves', async (t) =
   assert.deepEqual(await endBy('SIGTERM'), [0, null]);
 });
 
-const skip = lacks({ programs: ['perl', 'mkfifo'] });
+const skip = skipReason({ programs: ['perl', 'mkfifo'] });
 
 test('a daemon whose journald reads nothing loses lines of its log, and serves', { skip }, async (t) => {
   const { output, close } = await fullSocket();
   t.after(close);
-  // `BLOCKING` makes the output block, as journald's socket does.
-  const { endBy } = await startDaemon(t, { command: [...BLOCKING, ...NODE], output });
+  // `WITH_BLOCKING_OUTPUT` makes the output block, as journald's socket does.
+  const { endBy } = await startDaemon(t, { command: [...WITH_BLOCKING_OUTPUT, ...NODE], output });
   assert.deepEqual(await endBy('SIGTERM'), [0, null]);
 });
 

@@ -13,7 +13,7 @@ import { type OpenBrowser, openChromium } from '../browser/chromium.js';
 import { startProgram } from '../sound/program.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { freePort } from '../tools/free-port.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { audioForAll } from './audio-node.js';
 import { documentedBlock } from './documented.js';
@@ -117,7 +117,7 @@ async function startProxy({ programs, lines, wholeConfig, commandFor }: Proxy, n
 }
 
 for (const [name, proxy] of Object.entries(PROXIES)) {
-  const skip = lacks({ programs: ['chromium', 'pulseaudio', 'pactl', ...proxy.programs] });
+  const skip = skipReason({ programs: ['chromium', 'pulseaudio', 'pactl', ...proxy.programs] });
   describe(`behind ${name}`, { skip }, () => {
     const audible = audioForAll({ api: `hosts: [${NAME}], control: local` });
     let browser: OpenBrowser;

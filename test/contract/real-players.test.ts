@@ -8,12 +8,12 @@ import { type Cmus, startCmus } from '../players/cmus.js';
 import { type Mpv, startMpv } from '../players/mpv.js';
 import { type PlayersNode, playersAnd, reckoned, startPlayersNode } from '../players/node.js';
 import { ALBUM, startSession, TRACKS } from '../players/session.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { hasValues } from './audio-node.js';
 import { Daemon } from './daemon.js';
 
-const skip = lacks(playersAnd());
+const skip = skipReason(playersAnd());
 
 const MPV = 'org.mpris.MediaPlayer2.mpv';
 const CMUS = 'org.mpris.MediaPlayer2.cmus';

@@ -8,7 +8,7 @@ import { MPD, startMpd } from '../players/mpd.js';
 import { type PlayersNode, reckoned, startPlayersNode } from '../players/node.js';
 import { type Session, startSession } from '../players/session.js';
 import { writeTone } from '../players/tones.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 
 const SESSION_PROGRAMS = ['pulseaudio', 'pactl', 'dbus-daemon'];
@@ -44,7 +44,7 @@ async function assertFollowsSecondRound(
   });
 }
 
-const skipMopidy = lacks({
+const skipMopidy = skipReason({
   programs: [...SESSION_PROGRAMS, 'mopidy'],
   packages: { 'mopidy-mpris': '/usr/lib/python3/dist-packages/mopidy_mpris/__init__.py' },
 });
@@ -91,7 +91,7 @@ describe('Mopidy, which does not announce changes of its tracklist', { skip: ski
   });
 });
 
-const skipMpd = lacks({ programs: [...SESSION_PROGRAMS, 'mpd', 'mpc', 'mpDris2', 'playerctld'] });
+const skipMpd = skipReason({ programs: [...SESSION_PROGRAMS, 'mpd', 'mpc', 'mpDris2', 'playerctld'] });
 describe('MPD with mpDris2, beside playerctld', { skip: skipMpd }, () => {
   let node: PlayersNode;
   let mpd: Awaited<ReturnType<typeof startMpd>>;

@@ -10,7 +10,7 @@ import { startMpv } from '../players/mpv.js';
 import { type PlayersNode, playersAnd, startPlayersNode } from '../players/node.js';
 import { startSession, TRACKS } from '../players/session.js';
 import { startVlc, trackIds, VLC } from '../players/vlc.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 
 const NEEDS = playersAnd('vlc', 'busctl');
@@ -19,7 +19,7 @@ const LINE_MAX_BYTES = 120 * 1024;
 
 const [firstTitle, secondTitle] = TRACKS.map(({ title }) => title) as [string, string];
 
-describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
+describe('the tracklist of VLC', { skip: skipReason(NEEDS) }, () => {
   let node: PlayersNode;
 
   before(async () => {
@@ -107,7 +107,7 @@ describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
   });
 });
 
-describe('a list of 500 songs in VLC', { skip: lacks(NEEDS) }, () => {
+describe('a list of 500 songs in VLC', { skip: skipReason(NEEDS) }, () => {
   let node: PlayersNode;
 
   before(async () => {

@@ -15,7 +15,7 @@ import type { EventConsumer } from '../consumer/consumer.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { freePort } from '../tools/free-port.js';
 import { send } from '../tools/http.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { AUDIO_ONLY, audioForAll } from './audio-node.js';
 import { Daemon, ENTRY, type Health, NO_BACKENDS } from './daemon.js';
@@ -24,7 +24,7 @@ const OTHER_LOOPBACK = '127.0.0.5';
 const RELOAD_LOGGED = /"msg":"the configuration (was read again|is wrong)/;
 
 describe('the configuration of a daemon that runs', {
-  skip: lacks({ programs: ['pulseaudio', 'pactl'] }),
+  skip: skipReason({ programs: ['pulseaudio', 'pactl'] }),
 }, () => {
   const audible = audioForAll();
   let stream: EventConsumer;
@@ -217,7 +217,7 @@ test('a daemon that gets SIGTERM during a reload ends', async (t) => {
   assert.equal(await daemon.status(), 0);
 });
 
-test('a daemon whose terminal is closed ends', { skip: lacks({ programs: ['script'] }) }, async (t) => {
+test('a daemon whose terminal is closed ends', { skip: skipReason({ programs: ['script'] }) }, async (t) => {
   const home = temporaryFolder(t);
   const config = join(home, 'config.yaml');
   const port = await freePort();

@@ -14,7 +14,7 @@ import { type Spy, startSpy } from '../broker/spy.js';
 import type { SoundServer } from '../sound/server.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { temporaryFolder } from '../temporary-folder.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { AUDIO_ONLY } from './audio-node.js';
 import { Daemon, ENTRY } from './daemon.js';
@@ -55,7 +55,7 @@ function passwordLine(user: string, password: string): string {
 /** The status for an invalid configuration. */
 const INVALID_CONFIGURATION = 78;
 
-const skip = lacks({ programs: ['mosquitto', 'pulseaudio', 'pactl'] });
+const skip = skipReason({ programs: ['mosquitto', 'pulseaudio', 'pactl'] });
 
 describe('the output of a daemon with secrets', { skip }, () => {
   let broker: Broker;
@@ -104,7 +104,7 @@ describe('the output of a daemon with secrets', { skip }, () => {
   test('no secret is in the output when everything works', async () => {
     await untilMqtt('up', /^$/);
     await daemon.untilBackend('audio', 'up');
-    assert.match(await spy.untilHolds('t/status'), /online/);
+    assert.match(await spy.untilText('t/status'), /online/);
     await assertNoSecretAnywhere();
   });
 

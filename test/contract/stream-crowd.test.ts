@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EventConsumer } from '../consumer/consumer.js';
 import { RawConnection } from '../gateway/raw-connection.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type Output, startAudio } from './audio-node.js';
 import { Mixer } from './stream-mixer.js';
@@ -29,7 +29,7 @@ const GROWTH_MAX_MB = 64;
 
 const idsOf = ({ events }: EventConsumer): readonly string[] =>
   events.filter(({ type }) => type === 'audio.output.updated').map(({ lastEventId }) => lastEventId);
-const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
+const skip = skipReason({ programs: ['pulseaudio', 'pactl'] });
 
 test(`${LISTENER_COUNT} listeners get each event once, and ${NON_READER_COUNT} that never read are closed and counted as slow`, {
   skip,

@@ -20,7 +20,7 @@ import type { SoundServer } from '../sound/server.js';
 import { SOUND_SERVERS } from '../sound/servers.js';
 import { toneFile } from '../sound/tone.js';
 import { temporaryFolder } from '../temporary-folder.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { startTracer, type TraceLine } from './tracer.js';
 
@@ -210,7 +210,7 @@ function assertReadsBack(listPath: string, traced: readonly TraceLine[]): void {
 for (const { kind, skip, start } of SOUND_SERVERS) {
   test(`${kind}: pactl, pacat, paplay and mpv work through the tracer, and every message is named`, {
     timeout: DEADLINE_MS,
-    skip: skip || lacks({ programs: ['mpv', 'paplay'] }),
+    skip: skip || skipReason({ programs: ['mpv', 'paplay'] }),
   }, async (t) => {
     const sound = await start();
     t.after(() => sound.stop());

@@ -9,8 +9,8 @@ import { test } from 'node:test';
 import { RESTARTS } from '../../src/supervisor/policy.js';
 import { HEAP_LIMITS } from '../../src/supervisor/threads.js';
 import { temporaryFolder } from '../temporary-folder.js';
-import { lacks } from '../tools/requirements.js';
-import { FIFO } from './fixtures/sticks.js';
+import { skipReason } from '../tools/requirements.js';
+import { FIFO_VARIABLE } from './fixtures/sticks.js';
 import { childrenUp, QUICK_HEARTBEAT, startChildren } from './harness.js';
 
 /** Shorter than the 40 s after which the heartbeat would notice that the thread is missing. */
@@ -48,12 +48,12 @@ test('a child waits while the system refuses it a thread, and starts when it get
 });
 
 test('the number of threads that are stuck in the kernel is bounded, and the child starts when they can continue', {
-  skip: lacks({ programs: ['mkfifo'] }),
+  skip: skipReason({ programs: ['mkfifo'] }),
 }, async (t) => {
   const directory = temporaryFolder(t);
   const fifo = join(directory, 'fifo');
   assert.equal(spawnSync('mkfifo', [fifo]).status, 0);
-  process.env[FIFO] = fifo;
+  process.env[FIFO_VARIABLE] = fifo;
   // The fixture dies far less often than 500 times, so the supervisor never gives up.
   const restarts = { waitsMs: Array.from({ length: 500 }, () => 100), windowMs: 60_000, pauseMs: 60_000 };
   const options = { restarts, heartbeat: QUICK_HEARTBEAT };

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { RawConnection } from '../gateway/raw-connection.js';
 import { SEED, SeededRandom } from '../seeded-random.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type FuzzedNode, PROGRAMS, startFuzzedNode, TOPIC } from './fuzzed-node.js';
 import { type Pieces, randomAttack, routesOf } from './http-attacks.js';
@@ -17,7 +17,7 @@ const CONNECTIONS_AT_ONCE = 40;
 const STORMS = 3;
 const POSTS_PER_STORM_MAX = 30;
 
-describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROGRAMS }) }, () => {
+describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: skipReason({ programs: PROGRAMS }) }, () => {
   let node: FuzzedNode;
   before(async () => {
     node = await startFuzzedNode(SEED);
@@ -84,7 +84,7 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
       await until('the daemon knows the last volume', async () =>
         /"name":"kitchen".*?"volume":0.23/.test((await daemon.get('/audio/outputs')).text),
       );
-      await node.spy.untilHolds(`${TOPIC}/audio/outputs/kitchen`, (text) => JSON.parse(text).volume === 0.23);
+      await node.spy.untilText(`${TOPIC}/audio/outputs/kitchen`, (text) => JSON.parse(text).volume === 0.23);
     });
   }
 });

@@ -40,7 +40,7 @@ class SimulatedConnection implements BoundedConnection {
   }
 
   readonly isOpen = (): boolean => !this.isClosed;
-  readonly hasRequested = (): boolean => /^[A-Z]/.test(this.notation);
+  readonly isKnownToHaveRequested = (): boolean => /^[A-Z]/.test(this.notation);
   readonly isIdle = (): boolean => this.#isIdle;
 }
 

@@ -2,7 +2,7 @@
 
 import type { BodyName, BodyOf } from '../../src/protocol/actor/schemas.js';
 
-export const EXAMPLES: { readonly [K in BodyName]: BodyOf<K> } = {
+export const EXAMPLE_BODIES: { readonly [K in BodyName]: BodyOf<K> } = {
   mute: { muted: true },
   volume: { volume: 0.4 },
   port: { port: 'analog-output-headphones' },

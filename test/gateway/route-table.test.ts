@@ -10,7 +10,7 @@ import { allowedMethods, ROUTES, type Route, Router } from '../../src/gateway/ro
 import { type ParameterName, parametersOf } from '../../src/protocol/actor/parameters.js';
 import { BODIES, type BodyName } from '../../src/protocol/actor/schemas.js';
 import { without } from '../contract/access-rows.js';
-import { EXAMPLES } from './example-bodies.js';
+import { EXAMPLE_BODIES } from './example-bodies.js';
 import { SETTINGS } from './gateway-under-test.js';
 
 const DOCUMENT = new URL('../../../docs/http-api.md', import.meta.url);
@@ -41,7 +41,7 @@ function commandOf(route: Route): string {
   const path = route.path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => names[name] ?? assert.fail(name));
   const body =
     route.kind === 'command' && route.body !== undefined
-      ? `-H 'Content-Type: application/json' -d '${JSON.stringify(EXAMPLES[route.body])}' `
+      ? `-H 'Content-Type: application/json' -d '${JSON.stringify(EXAMPLE_BODIES[route.body])}' `
       : '';
   const address = `localhost:8018${path}`;
   const url = route.kind === 'events' ? `'${address}?snapshot=1'` : address;
@@ -66,7 +66,7 @@ test('docs/http-api.md has a command for each route; TONEARM_UPDATE_GOLDEN=1 wri
 });
 
 test('the bodies of the commands in docs/http-api.md fit the schemas, and their paths name every parameter', () => {
-  for (const [name, example] of Object.entries(EXAMPLES))
+  for (const [name, example] of Object.entries(EXAMPLE_BODIES))
     assert.ok(Check(BODIES[name as BodyName], example), name);
   const used = new Set(LISTED.flatMap(({ path }) => parametersOf(path)));
   assert.deepEqual([...used].sort(), Object.keys(NAMES).sort());

@@ -8,7 +8,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { freePort } from '../tools/free-port.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 
 const MACHINE_USER = 'pi';
@@ -33,7 +33,7 @@ const RECORD_SEPARATOR = '\x1e';
  * packaging/test.mjs has made the disk, or has said why not.
  */
 export const whyNoMachine = (): string | false =>
-  lacks({ programs: ['qemu-system-x86_64', 'debootstrap', 'mkfs.ext4', 'setpriv'], root: true });
+  skipReason({ programs: ['qemu-system-x86_64', 'debootstrap', 'mkfs.ext4', 'setpriv'], root: true });
 
 export interface Ran {
   readonly status: number;

@@ -4,14 +4,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openChromium } from '../browser/chromium.js';
 import { DESK } from '../browser/pages.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { STEREO } from './cards.js';
 import { LOOPBACK, untilTwoCards } from './hot-plug.js';
 import { type EmulatedNode, SLOW_MS } from './node.js';
 
 export function pageScenarios(node: () => EmulatedNode): void {
   test('the page shows the profiles of a card, and begins and ends pairing mode', {
-    skip: lacks({ programs: ['chromium'] }),
+    skip: skipReason({ programs: ['chromium'] }),
   }, async () => {
     await untilTwoCards(node());
     const { context, close } = await openChromium(DESK);

@@ -18,7 +18,7 @@ import { hurrying, simulatedNode } from '../broker/simulated-node.js';
 import { startChildren } from '../crash/harness.js';
 import { GatewayUnderTest, SETTINGS } from '../gateway/gateway-under-test.js';
 import { RawConnection } from '../gateway/raw-connection.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { repeating, staysFlat } from './flat.js';
 
@@ -148,7 +148,7 @@ test('a broker that is lost again and again leaves nothing behind', async (t) =>
 });
 
 test('a phone that pairs, connects and is forgotten again and again, and a BlueZ that dies, leave nothing behind', {
-  skip: lacks({ programs: ['dbus-daemon'] }),
+  skip: skipReason({ programs: ['dbus-daemon'] }),
 }, async (t) => {
   const bus = await privateBus(t);
   const bluez = new ScriptedBluez(bus.address);

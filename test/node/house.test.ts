@@ -79,7 +79,7 @@ inOwnNetwork(import.meta.url, () => {
         await page.setSize(PHONE.viewport.width, PHONE.viewport.height);
         pages.set(engine.name, page);
       };
-      const presentEngines = EVERY_ENGINE.filter(({ lacks }) => lacks() === false);
+      const presentEngines = EVERY_ENGINE.filter(({ skipReason }) => skipReason() === false);
       await Promise.all([house.boot(), ...presentEngines.map(openPage)]);
     });
     after(() => Promise.all(closers.map((close) => close())));
@@ -143,7 +143,7 @@ inOwnNetwork(import.meta.url, () => {
     };
 
     for (const engine of EVERY_ENGINE)
-      describe(`in ${engine.name}`, { skip: engine.lacks() }, () => {
+      describe(`in ${engine.name}`, { skip: engine.skipReason() }, () => {
         const page = () => pages.get(engine.name) ?? assert.fail(`${engine.name} is not open`);
         for (const [title, journey] of Object.entries(JOURNEYS))
           test(title, async () => void (await journey(page())));

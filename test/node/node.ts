@@ -11,7 +11,7 @@ import { EventConsumer } from '../consumer/consumer.js';
 import { buildPackage, buildStandIn } from '../packaging/built-package.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { type HttpAnswer, send } from '../tools/http.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { Container, NODE_HOSTNAME, NODE_ROOT, NODE_USER } from './container.js';
 import { Keeper } from './keeper.js';
 import type { Ran } from './process-tree.js';
@@ -41,7 +41,7 @@ type Sound = keyof typeof SOUND_UNITS;
  * programs that the test needs on this machine.
  */
 export function whyNoNode(...programs: readonly string[]): string | false {
-  return lacks({ programs: [...NEEDED_COMMANDS, ...programs], root: true });
+  return skipReason({ programs: [...NEEDED_COMMANDS, ...programs], root: true });
 }
 
 /**

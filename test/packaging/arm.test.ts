@@ -8,13 +8,13 @@ import { fileURLToPath } from 'node:url';
 import { Daemon } from '../contract/daemon.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { temporaryFolder } from '../temporary-folder.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { buildPackage, extracted, flagsOf, output, packageIn, run } from './built-package.js';
 
 // build/test/packaging/arm.test.js -> the project's root
 const MAKER = fileURLToPath(new URL('../../../packaging/arm.mjs', import.meta.url));
-const skip = lacks({ programs: ['apt-get', 'dpkg-deb', 'pulseaudio', 'pactl'], root: true });
+const skip = skipReason({ programs: ['apt-get', 'dpkg-deb', 'pulseaudio', 'pactl'], root: true });
 /** An emulated processor is ten times slower than this one, and this one may be busy. */
 const EMULATED_MS = 180_000;
 

@@ -10,7 +10,7 @@ import { gzipSync } from 'node:zlib';
 import { startAudio } from '../contract/audio-node.js';
 import { LATE_PART_PROGRAMS, loadsItsLateParts } from '../contract/late-parts.js';
 import { temporaryFolder } from '../temporary-folder.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { output, run } from './built-package.js';
 
 // build/test/packaging/client-package.test.js -> the project's root
@@ -121,7 +121,7 @@ const live = connect(tonearm(process.argv[2]), {
 });
 `;
 
-describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
+describe('the packed client', { skip: skipReason({ programs: ['npm'] }) }, () => {
   const folder = temporaryFolder({ after });
   const clientPath = (...path: readonly string[]) => join(folder, 'node_modules/tonearm-client', ...path);
   const daemonProgram = () => join(folder, 'node_modules/.bin/tonearm');
@@ -179,7 +179,7 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
   test(
     'the installed daemon loads each of its late parts',
     {
-      skip: lacks({ programs: LATE_PART_PROGRAMS }),
+      skip: skipReason({ programs: LATE_PART_PROGRAMS }),
     },
     (t) => loadsItsLateParts(t, { entry: join(folder, 'node_modules/tonearm/dist/main.js') }),
   );
@@ -257,7 +257,9 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
     await assert.rejects(run(process.execPath, program), { code: 126, stderr: /needs Linux .* darwin / });
   });
 
-  test('the client runs in a program of Node', { skip: lacks({ programs: ['pulseaudio'] }) }, async (t) => {
+  test('the client runs in a program of Node', {
+    skip: skipReason({ programs: ['pulseaudio'] }),
+  }, async (t) => {
     const { daemon } = await startAudio(t);
     write('program.js', PROGRAM);
     const url = `http://127.0.0.1:${daemon.port}`;

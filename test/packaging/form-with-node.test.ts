@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { LATE_PART_PROGRAMS, loadsItsLateParts } from '../contract/late-parts.js';
 import { temporaryFolder } from '../temporary-folder.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { buildPackage, extracted, FOR_DEBIAN_12, flagsOf, packageIn } from './built-package.js';
 
 /** The processors for which the package is built: Debian's names by Node's names. */
@@ -16,7 +16,7 @@ const IS_DEBIAN_12 = /^VERSION_ID="12"$/m.test(readFileSync('/etc/os-release', '
 const FORM = IS_DEBIAN_12 ? { debian: '12', suffix: FOR_DEBIAN_12 } : { debian: '13', suffix: '' };
 
 test(`the form with Node for Debian ${FORM.debian} loads each of its late parts`, {
-  skip: lacks({ programs: ['dpkg-deb', ...LATE_PART_PROGRAMS] }),
+  skip: skipReason({ programs: ['dpkg-deb', ...LATE_PART_PROGRAMS] }),
 }, async (t) => {
   const folder = temporaryFolder(t);
   await buildPackage('--compress', 'none', '--with-node', '--debian', FORM.debian, '--out', folder);

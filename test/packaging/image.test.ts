@@ -13,7 +13,7 @@ import { Daemon } from '../contract/daemon.js';
 import { type BuiltForm, LATE_PART_PROGRAMS, loadsItsLateParts } from '../contract/late-parts.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { temporaryFolder } from '../temporary-folder.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { buildPackage, packageIn, run } from './built-package.js';
 
 // build/test/packaging/image.test.js -> the project's root
@@ -35,7 +35,7 @@ const ENTER =
 
 const UNSHARE = ['unshare', '--mount', '--propagation', 'private', 'sh', '-euc'];
 
-describe('the image', { skip: lacks({ programs: PROGRAMS, root: true }) }, () => {
+describe('the image', { skip: skipReason({ programs: PROGRAMS, root: true }) }, () => {
   const folder = temporaryFolder({ after });
   const path = (...parts: readonly string[]): string => join(folder, ...parts);
   const blob = ({ digest }: Descriptor): string => path('layout/blobs', digest.replace(':', '/'));
@@ -74,8 +74,10 @@ describe('the image', { skip: lacks({ programs: PROGRAMS, root: true }) }, () =>
     };
   };
 
-  test('the image loads each of its late parts', { skip: lacks({ programs: LATE_PART_PROGRAMS }) }, (t) =>
-    loadsItsLateParts(t, form()),
+  test(
+    'the image loads each of its late parts',
+    { skip: skipReason({ programs: LATE_PART_PROGRAMS }) },
+    (t) => loadsItsLateParts(t, form()),
   );
 
   test('the image has getent, which looks up the names of brokers', async () => {

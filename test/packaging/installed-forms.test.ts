@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { BootedNode, CONFIG, NODE_ROOT, type Node, RULE, whyNoNode } from '../node/node.js';
 import { FIND_LEFT } from '../node/scenarios/package-remove.js';
 import { FOR_DEBIAN_12 } from './built-package.js';
-import { loadsLateParts } from './installed-late-parts.js';
+import { useLateParts } from './installed-late-parts.js';
 
 const NODE_OF_PACKAGE = '/usr/lib/tonearm/node';
 
@@ -53,7 +53,7 @@ describe('the forms of the package', { skip: whyNoNode() }, () => {
   });
 
   // Late parts are loaded only when they are used (test/contract/late-parts.ts).
-  test('the form with Node loads late parts of commands, gateway and players', () => loadsLateParts(node()));
+  test('the form with Node loads late parts of commands, gateway and players', () => useLateParts(node()));
 
   test('purging the replaced form removes nothing of the new one', async () => {
     const setupBefore = await node().shell(PRINT_SETUP);
@@ -72,7 +72,7 @@ describe('the forms of the package', { skip: whyNoNode() }, () => {
   });
 
   test('the plain form loads late parts of commands, gateway and players', async () => {
-    await loadsLateParts(node());
+    await useLateParts(node());
     // The next test begins without any form of the package.
     await node().apt('purge', 'tonearm', 'tonearm-with-node');
   });

@@ -42,7 +42,7 @@ async function bundledPlayer(): Promise<string> {
 }
 
 /** Uses late parts on the node. Afterwards the service is as it was before. */
-export async function loadsLateParts(node: Node): Promise<void> {
+export async function useLateParts(node: Node): Promise<void> {
   for (const [command, prints] of COMMANDS) {
     const { status, stdout, stderr } = await node.user('tonearm', ...command.split(' '));
     assert.equal(status, 0, stderr);

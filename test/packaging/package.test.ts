@@ -9,7 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { LATE_PART_PROGRAMS, loadsItsLateParts } from '../contract/late-parts.js';
 import { temporaryFolder } from '../temporary-folder.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import {
   buildPackage,
   buildRelease,
@@ -29,7 +29,7 @@ import { makeKey } from './signing-key.js';
 
 // build/test/packaging/package.test.js -> the project's root
 const REPOSITORY_MAKER = fileURLToPath(new URL('../../../packaging/apt-repository.mjs', import.meta.url));
-const skip = lacks({ programs: ['dpkg-deb', 'npm', 'rpmbuild'] });
+const skip = skipReason({ programs: ['dpkg-deb', 'npm', 'rpmbuild'] });
 
 const ARCHITECTURES: readonly (readonly [debian: string, node: string])[] = [
   ['amd64', 'x64'],
@@ -272,7 +272,7 @@ describe('the packages', { skip }, () => {
   // form-with-node.test.ts does this with the other form, whose Node does not run on every machine that
   // builds it.
   test('the plain form loads each of its late parts', {
-    skip: lacks({ programs: LATE_PART_PROGRAMS }),
+    skip: skipReason({ programs: LATE_PART_PROGRAMS }),
   }, async (t) => {
     const [architecture] =
       ARCHITECTURES.find(([, name]) => name === process.arch) ?? assert.fail(process.arch);
@@ -318,7 +318,7 @@ describe('the packages', { skip }, () => {
   // Only the form with Node has overrides of lintian (packaging/deb/lintian-overrides). lintian's finding
   // about an override that matches nothing contains `override`.
   for (const [form, error] of Object.entries({ tonearm: /^E: /m, [WITH_NODE]: /^E: |override/m })) {
-    test(`lintian finds no error in ${form}`, { skip: lacks({ programs: ['lintian'] }) }, async () =>
+    test(`lintian finds no error in ${form}`, { skip: skipReason({ programs: ['lintian'] }) }, async () =>
       assert.doesNotMatch(await lintian(packageOf('amd64', form)), error),
     );
   }
@@ -368,7 +368,7 @@ describe('the packages', { skip }, () => {
     });
 
     test('each suite of an apt repository has the packages of its Debian', {
-      skip: lacks({ programs: ['apt-ftparchive', 'gpg'] }),
+      skip: skipReason({ programs: ['apt-ftparchive', 'gpg'] }),
     }, async () => {
       const tree = join(folder, 'apt');
       const key = await makeKey(folder);
@@ -396,7 +396,7 @@ describe('the packages', { skip }, () => {
     // The test above has made the apt repository.
     for (const [suite, architecture, chosen, debian] of CHOSEN) {
       test(`apt install tonearm takes ${chosen} from ${suite} on ${debian}, ${architecture}`, {
-        skip: lacks({ programs: ['apt-ftparchive', 'gpg', 'apt-get'] }),
+        skip: skipReason({ programs: ['apt-ftparchive', 'gpg', 'apt-get'] }),
       }, async () => {
         const planned = await plannedByApt(join(folder, 'apt'), suite, architecture, debian);
         assert.deepEqual(planned, [chosen]);

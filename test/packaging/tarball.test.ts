@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { LATE_PART_PROGRAMS, loadsItsLateParts } from '../contract/late-parts.js';
 import { temporaryFolder } from '../temporary-folder.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { buildTarball, flagsOf, output, run, VERSION } from './built-package.js';
 
 /** ELF's number of each processor, by the processor's name in Node. */
@@ -25,7 +25,7 @@ const EXPECTED_FILES =
 const nameOf = (processor: string): string => `tonearm-${VERSION}-linux-${processor}`;
 const digest = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
 
-describe('the tarballs', { skip: lacks({ programs: ['tar', 'gzip', 'npm'] }) }, () => {
+describe('the tarballs', { skip: skipReason({ programs: ['tar', 'gzip', 'npm'] }) }, () => {
   const folder = temporaryFolder({ after });
   const fileOf = (processor: string): string => join(folder, `${nameOf(processor)}.tar.gz`);
   const treeOf = (processor: string): string => join(folder, nameOf(processor));
@@ -94,7 +94,7 @@ describe('the tarballs', { skip: lacks({ programs: ['tar', 'gzip', 'npm'] }) }, 
   });
 
   test('the tarball loads each of its late parts', {
-    skip: lacks({ programs: LATE_PART_PROGRAMS }),
+    skip: skipReason({ programs: LATE_PART_PROGRAMS }),
   }, async (t) => {
     const tree = treeOf(process.arch);
     await loadsItsLateParts(t, {

@@ -3,7 +3,7 @@
 
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import type { SinkSpec } from './null-sink.js';
 import { type Kind, type Recipe, SoundServer } from './server.js';
@@ -99,10 +99,10 @@ export const SOUND_SERVERS: readonly {
   readonly skip: string | false;
   start(options?: ServerOptions): Promise<SoundServer>;
 }[] = [
-  { kind: 'pulseaudio', skip: lacks({ programs: ['pulseaudio', ...CLIENTS] }), start: startPulseAudio },
+  { kind: 'pulseaudio', skip: skipReason({ programs: ['pulseaudio', ...CLIENTS] }), start: startPulseAudio },
   {
     kind: 'pipewire',
-    skip: lacks({ programs: [...PIPEWIRE, ...CLIENTS] }),
+    skip: skipReason({ programs: [...PIPEWIRE, ...CLIENTS] }),
     start: ({ sinks = SINKS, ...options } = {}) => SoundServer.start(pipeWire(options), sinks),
   },
 ];

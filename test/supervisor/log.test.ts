@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { CHILD_NAMES } from '../../src/protocol/actor/backends.js';
 import { createLogger, LogOutput, terminalLine } from '../../src/supervisor/log.js';
 import { fullPipe } from '../tools/full-socket.js';
-import { lacks } from '../tools/requirements.js';
+import { skipReason } from '../tools/requirements.js';
 
 function collectingSink(): { lines: Record<string, unknown>[]; write: (line: string) => void } {
   const lines: Record<string, unknown>[] = [];
@@ -132,7 +132,7 @@ test('a line of which a part was accepted is completed before the next line, byt
 
 // A full socket, such as journald's, is tested in test/contract/program.test.ts.
 test('a full pipe refuses a line, and does not hold up the writer', {
-  skip: lacks({ programs: ['mkfifo'] }),
+  skip: skipReason({ programs: ['mkfifo'] }),
 }, async (t) => {
   const { output, close } = await fullPipe();
   t.after(close);

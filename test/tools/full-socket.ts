@@ -15,7 +15,7 @@ const MORE_THAN_FITS_BYTES = 16 * 1024 * 1024;
  * The beginning of a command line. It runs the rest of the command line with a standard output that blocks,
  * as journald's sockets do. The sockets that Node passes on do not block.
  */
-export const BLOCKING = ['perl', '-MFcntl', '-e', 'fcntl(STDOUT, F_SETFL, 0) or die; exec @ARGV'];
+export const WITH_BLOCKING_OUTPUT = ['perl', '-MFcntl', '-e', 'fcntl(STDOUT, F_SETFL, 0) or die; exec @ARGV'];
 
 /** The other end never reads. The test calls `close` when the program has ended. */
 interface FullOutput {

@@ -6,7 +6,7 @@ import { execFile, execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { lacks } from './requirements.js';
+import { skipReason } from './requirements.js';
 
 /** The environment variable that is set in the inner run of the file. */
 const INSIDE_VARIABLE = 'TONEARM_TEST_OWN_NETWORK';
@@ -39,7 +39,7 @@ export function inOwnNetwork(url: string, declare: () => void): void {
     return;
   }
   test('the tests of this file pass in a network of their own', {
-    skip: lacks({ programs: ['unshare', 'ip'], root: true }),
+    skip: skipReason({ programs: ['unshare', 'ip'], root: true }),
   }, async () => {
     // With this variable the inner run would report in the binary form that a parent test runner reads.
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;

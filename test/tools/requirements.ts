@@ -26,7 +26,7 @@ function isInstalled(program: string): boolean {
 }
 
 /** For the `skip` option of a test: the reason, or false when all is there or nothing may be skipped. */
-export function lacks({ programs = [], packages = {}, root = false }: Requirements): string | false {
+export function skipReason({ programs = [], packages = {}, root = false }: Requirements): string | false {
   if (process.env['TONEARM_REQUIRE_ALL'] === '1') return false;
   const missingPrograms = programs.filter((program) => !isInstalled(program));
   const missingPackages = Object.keys(packages).filter((name) => !existsSync(packages[name] ?? ''));
@@ -40,6 +40,6 @@ type Declare = (title: string, run: (t: TestContext) => Promise<void> | void) =>
 
 /** `test` of node:test, for files in which no test can run without `requirements`. */
 export function testsNeeding(requirements: Requirements): Declare {
-  const skip = lacks(requirements);
+  const skip = skipReason(requirements);
   return skip === false ? test : (title, run) => void test(title, { skip }, run);
 }

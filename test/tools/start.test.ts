@@ -16,13 +16,13 @@ import { MPRIS_OF_MPV } from '../players/mpv.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { until } from '../until.js';
 import { freePort } from './free-port.js';
-import { lacks } from './requirements.js';
+import { skipReason } from './requirements.js';
 import { SpawnedText } from './spawned.js';
 
 const START = fileURLToPath(new URL('../../../packaging/start.mjs', import.meta.url));
 /** The program through which npm's scripts run. */
 const RUN = fileURLToPath(new URL('../../../packaging/run', import.meta.url));
-const skip = lacks({ programs: ['pulseaudio', 'pactl', 'pacat', 'curl'] });
+const skip = skipReason({ programs: ['pulseaudio', 'pactl', 'pacat', 'curl'] });
 const PLAYER_PROGRAMS = ['dbus-daemon', 'mpv', 'unshare', 'nsenter', 'ip'];
 
 /**
@@ -138,7 +138,7 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
   });
 
   test('npm start without a configuration also gives the daemon a player, mpv on a private bus', {
-    skip: lacks({ programs: PLAYER_PROGRAMS, packages: MPRIS_OF_MPV, root: true }),
+    skip: skipReason({ programs: PLAYER_PROGRAMS, packages: MPRIS_OF_MPV, root: true }),
   }, async (t) => {
     // The daemon has the default port, so it runs in a network of its own, and the request is sent there.
     const parent = ['unshare', '--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'net'];
@@ -174,7 +174,7 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
   });
 
   test('npm start prints the command that installs a sound server, where it cannot install one itself', {
-    skip: lacks({ root: true }),
+    skip: skipReason({ root: true }),
   }, async (t) => {
     const hidden = `mount -t tmpfs tmpfs /mnt; mkdir /mnt/upper /mnt/work
       mount -t overlay overlay -o lowerdir=/usr/bin,upperdir=/mnt/upper,workdir=/mnt/work /usr/bin

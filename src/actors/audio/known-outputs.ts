@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Clock, within } from '../../host/clock.js';
 import { runtimeDirectory } from '../../host/user-directories.js';
 import type { Publisher } from '../runtime.js';
-import { codeOf, READ_MAX_MS, readInTime, readSmallFile, writeWhole } from '../small-file.js';
+import { codeOf, FILE_WAIT_MAX_MS, readInTime, readSmallFile, writeWhole } from '../small-file.js';
 import { jsonObject } from '../text.js';
 import { SharedWork } from '../turns.js';
 import type { ServerContext } from './server-address.js';
@@ -57,7 +57,7 @@ export class KnownOutputs {
 
   /** Resolves when the added names are in the file, or when writing has failed or takes too long. */
   async flush(): Promise<void> {
-    await within(this.#clock, READ_MAX_MS, this.#lastWrite);
+    await within(this.#clock, FILE_WAIT_MAX_MS, this.#lastWrite);
   }
 
   async #read(cookie: number): Promise<void> {

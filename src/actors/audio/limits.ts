@@ -4,7 +4,7 @@
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { loudestOf, RAW_NORM } from '../../protocol/pulse/volume.js';
 import { chainFrom, hasFlatVolume, type SoundRecords } from './masters.js';
-import { type OutputWishes, wishFor } from './wishes.js';
+import { type WishSettings, wishFor } from './wishes.js';
 
 /**
  * A sink may exceed its limit by half a hundredth, because servers round the volumes that they store.
@@ -15,10 +15,10 @@ const TOLERANCE_FRACTION = 0.005;
 export class VolumeLimits {
   /** True if the configuration has the key `volumeLimit`. */
   readonly areConfigured: boolean;
-  readonly #wishes: OutputWishes;
+  readonly #wishes: WishSettings;
   readonly #records: SoundRecords;
 
-  constructor(wishes: OutputWishes, records: SoundRecords) {
+  constructor(wishes: WishSettings, records: SoundRecords) {
     this.areConfigured = wishes.volumeLimit !== undefined;
     this.#wishes = wishes;
     this.#records = records;

@@ -20,7 +20,7 @@ import {
   outputRecord,
   PropertyCache,
 } from './view.js';
-import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
+import { NO_WISHES, type WishSettings, wishFor } from './wishes.js';
 
 /**
  * A record whose JSON has more UTF-16 units than this is shortened. Such a record has long lists, or texts
@@ -58,7 +58,7 @@ interface PublishedRecord {
 
 export class SoundPublisher {
   readonly #receiver: RecordReceiver;
-  readonly #wishes: OutputWishes;
+  readonly #wishes: WishSettings;
   readonly #publishedRecords: Readonly<Record<ListedCollection, Map<number, PublishedRecord>>> = {
     'audio.clients': new Map(),
     'audio.outputs': new Map(),
@@ -76,7 +76,7 @@ export class SoundPublisher {
    */
   readonly #kindsLoggedAsFull = new Set<'outputs' | 'inputs' | 'streams'>();
 
-  constructor(receiver: RecordReceiver, wishes: OutputWishes = NO_WISHES) {
+  constructor(receiver: RecordReceiver, wishes: WishSettings = NO_WISHES) {
     this.#receiver = receiver;
     this.#wishes = wishes;
   }

@@ -7,7 +7,7 @@ import { isAbsolute, join } from 'node:path';
 import { systemClock, within } from '../../host/clock.js';
 import { runtimeDirectory, type Variables, xdgDirectory } from '../../host/user-directories.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
-import { READ_MAX_MS, readInTime, readSmallFile } from '../small-file.js';
+import { FILE_WAIT_MAX_MS, readInTime, readSmallFile } from '../small-file.js';
 import { clipped } from '../text.js';
 
 /** The sockets depend on these facts about the process and the machine. */
@@ -178,7 +178,7 @@ async function readText(file: string): Promise<string | undefined> {
 
 async function configurationFilesIn(folder: string): Promise<readonly string[]> {
   const reading = readdir(folder).catch((): string[] => []);
-  const names = (await within(systemClock, READ_MAX_MS, reading)) ?? [];
+  const names = (await within(systemClock, FILE_WAIT_MAX_MS, reading)) ?? [];
   const files = names.filter((name) => name.endsWith('.conf')).sort();
   return files.slice(0, CONFIGURATION_MAX_FILES).map((name) => join(folder, name));
 }

@@ -5,7 +5,7 @@ import { isAbsolute, join } from 'node:path';
 import { systemClock, within } from '../../host/clock.js';
 import type { Variables } from '../../host/user-directories.js';
 import { fileIdentity, PathWatch } from '../path-watch.js';
-import { READ_MAX_MS, readSmallFile } from '../small-file.js';
+import { FILE_WAIT_MAX_MS, readSmallFile } from '../small-file.js';
 
 /** A watch may wait until a new file is complete. A socket is complete as soon as it exists. */
 const SOCKET_SETTLE_MS = 0;
@@ -73,7 +73,7 @@ export function cookiePaths(env: Variables, home: string): readonly string[] {
  * the file.
  */
 export function readCookie(paths: readonly string[]): Promise<Uint8Array | undefined> {
-  return within(systemClock, READ_MAX_MS, firstCookie(paths));
+  return within(systemClock, FILE_WAIT_MAX_MS, firstCookie(paths));
 }
 
 async function firstCookie(paths: readonly string[]): Promise<Uint8Array | undefined> {

@@ -6,7 +6,7 @@ import { Timers, within } from '../../host/clock.js';
 import { type Answer, DONE } from '../../protocol/actor/commands.js';
 import type { SleepRecord } from '../../protocol/actor/schemas.js';
 import type { BackendLink } from '../runtime.js';
-import { codeOf, READ_MAX_MS, readInTime, readSmallFile, writeWhole } from '../small-file.js';
+import { codeOf, FILE_WAIT_MAX_MS, readInTime, readSmallFile, writeWhole } from '../small-file.js';
 import { jsonObject } from '../text.js';
 import { Turns } from '../turns.js';
 import { type Fade, type FadeContext, fadeOfDefault } from './fade.js';
@@ -197,7 +197,7 @@ export class Sleep {
     const logged = written.catch((error: unknown) =>
       node.log('warn', 'a restart will not know of the sleep', { path, why: codeOf(error) }),
     );
-    await within(clock, READ_MAX_MS, logged);
+    await within(clock, FILE_WAIT_MAX_MS, logged);
   }
 }
 

@@ -7,7 +7,7 @@ import type { Publisher } from '../runtime.js';
 import type { KnownOutputs } from './known-outputs.js';
 import type { SoundCommand } from './setting-plan.js';
 import type { SoundState } from './state.js';
-import { type OutputWishes, wishFor } from './wishes.js';
+import { type WishSettings, wishFor } from './wishes.js';
 
 /**
  * The start volume is set this long after the output has appeared. PipeWire restores a stored volume up to
@@ -17,7 +17,7 @@ const SET_AFTER_MS = 400;
 
 interface StartVolumesContext {
   readonly state: SoundState;
-  readonly wishes: OutputWishes;
+  readonly wishes: WishSettings;
   readonly knownOutputs: KnownOutputs;
   readonly clock: Clock;
   readonly log: Publisher['log'];

@@ -16,7 +16,7 @@ import { isFilter } from './masters.js';
 import { preferredName } from './names.js';
 import { kindOfServer } from './server-kind.js';
 import { Sources } from './sources.js';
-import { NO_WISHES, type OutputWishes } from './wishes.js';
+import { NO_WISHES, type WishSettings } from './wishes.js';
 
 /** The names are those of the server's events (`Facility` in protocol/pulse/subscription.ts). */
 export type RecordKind = 'sink' | 'sink-input' | 'card' | 'source';
@@ -52,7 +52,7 @@ export class SoundState {
   /** Called with each reading of a sink. A fade sets this callback for the time of a step. */
   onSinkRead: ((info: SinkInfo) => void) | undefined;
 
-  constructor(wishes: OutputWishes = NO_WISHES) {
+  constructor(wishes: WishSettings = NO_WISHES) {
     this.limits = new VolumeLimits(wishes, this);
   }
 

@@ -4,7 +4,7 @@ import type { AudioSettings } from '../../protocol/actor/settings.js';
 import { GROUP_PREFIX } from './marks.js';
 
 /** The settings from which the wishes for all outputs follow. */
-export type OutputWishes = Pick<AudioSettings, 'volumeLimit' | 'outputs'> &
+export type WishSettings = Pick<AudioSettings, 'volumeLimit' | 'outputs'> &
   Partial<Pick<AudioSettings, 'groups'>>;
 
 export interface OutputWish {
@@ -19,9 +19,9 @@ export interface OutputWish {
   readonly group?: readonly string[] | undefined;
 }
 
-export const NO_WISHES: OutputWishes = { outputs: {} };
+export const NO_WISHES: WishSettings = { outputs: {} };
 
-export function wishFor({ volumeLimit, outputs, groups = {} }: OutputWishes, name: string): OutputWish {
+export function wishFor({ volumeLimit, outputs, groups = {} }: WishSettings, name: string): OutputWish {
   const { label, hidden, startVolume } = ownValue(outputs, name) ?? {};
   const groupName = name.startsWith(GROUP_PREFIX) ? name.slice(GROUP_PREFIX.length) : undefined;
   const group = groupName === undefined ? undefined : ownValue(groups, groupName);

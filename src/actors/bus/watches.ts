@@ -2,7 +2,7 @@
 // only signals of these owners and of the bus itself, because anybody on the bus can send a signal like
 // systemd's.
 
-import { BUS_METHODS, BUS_NAME, OWNER_CHANGES } from '../../protocol/dbus/daemon.js';
+import { BUS_METHODS, BUS_NAME, OWNER_CHANGES_MATCH } from '../../protocol/dbus/daemon.js';
 import { type Match, type Method, matchRule } from '../../protocol/dbus/method.js';
 import { type BusResult, CLOSED, localError } from './fault.js';
 
@@ -80,7 +80,7 @@ export class Watches {
   }
 
   async #followOwner(name: string): Promise<BusResult<undefined>> {
-    const matched = await this.#addMatch({ ...OWNER_CHANGES, arg0: name });
+    const matched = await this.#addMatch({ ...OWNER_CHANGES_MATCH, arg0: name });
     if (!matched.ok) return matched;
     const outcome = await this.#call(BUS_METHODS.getNameOwner, [name]);
     if (this.#hasEnded) return CLOSED;

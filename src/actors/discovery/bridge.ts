@@ -108,7 +108,7 @@ export class Discovery implements BridgeActor, BusOwner {
     const hasConfiguredNodes = this.#configured !== undefined;
     const isUp = isAvahiUp || hasConfiguredNodes;
     // The call precedes the status, because `up` must come after the records (`Publisher` in runtime.ts).
-    this.#nodes.setUp(isUp);
+    this.#nodes.setIsUp(isUp);
     const isReduced = !isAvahiUp && hasConfiguredNodes && detail !== undefined;
     this.#link.status(
       isUp ? 'up' : 'connecting',

@@ -45,7 +45,7 @@ export class KnownNodes {
    * To be called before each status is published. At a status that is not `up`, the journal drops all
    * records by itself.
    */
-  setUp(isUp: boolean): void {
+  setIsUp(isUp: boolean): void {
     this.#isUp = isUp;
     if (!isUp) this.#publishedKeys.clear();
     this.publish();

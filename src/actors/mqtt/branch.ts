@@ -51,7 +51,7 @@ const COLLECTIONS_OF_NAMED_THINGS = {
 } as const satisfies Record<string, Collection>;
 
 /** The kind of thing that a parameter of a request names. */
-export type NamedThing = keyof typeof COLLECTIONS_OF_NAMED_THINGS;
+export type NamedKind = keyof typeof COLLECTIONS_OF_NAMED_THINGS;
 
 export interface NamedRecord<T> {
   /** The name in topics and entities. No other record of the collection has it. */
@@ -164,7 +164,7 @@ export class Branch {
   }
 
   /** Empty while the collection's backend is not up. */
-  namedRecords<T>(thing: NamedThing): readonly NamedRecord<T>[] {
+  namedRecords<T>(thing: NamedKind): readonly NamedRecord<T>[] {
     const collection = COLLECTIONS_OF_NAMED_THINGS[thing];
     if (!this.#isBackendUp(collection)) return [];
     const rows = [...(this.#rows.get(collection)?.values() ?? [])];
@@ -175,7 +175,7 @@ export class Branch {
    * The name or id by which a request refers to the thing that is published under `name`. It is the name if
    * the name can mean no other thing, else the id. A name under which nothing is published stays as it is.
    */
-  referenceTo(thing: NamedThing, name: string): string {
+  referenceTo(thing: NamedKind, name: string): string {
     const rowsById = this.#rows.get(COLLECTIONS_OF_NAMED_THINGS[thing]) ?? new Map<string, Row>();
     const published = [...rowsById].find(([, row]) => row.publishedName === name);
     if (published === undefined) return name;

@@ -11,7 +11,7 @@ import {
 } from '../../protocol/actor/operations.js';
 import { parametersOf } from '../../protocol/actor/parameters.js';
 import { percentDecodedText } from '../text.js';
-import type { NamedThing } from './branch.js';
+import type { NamedKind } from './branch.js';
 import type { QueuedRequest } from './command-queues.js';
 import { PLAIN_BODIES, wordIn } from './plain-payloads.js';
 import { boundedJson } from './topics.js';
@@ -63,7 +63,7 @@ function commandTopics(): readonly CommandTopic[] {
       pattern: new RegExp(`^${template.replaceAll(PARAMETER, '(?<$1>[^/]*)')}/set$`),
       words: operationsAtTopic.filter(({ by }) => by === 'word'),
       members: members.sort((a, b) => runOrder(a) - runOrder(b)),
-      plainValue: operationsAtTopic.find(({ by }) => by === 'level'),
+      plainValue: operationsAtTopic.find(({ by }) => by === 'topic-level'),
     };
   });
 }
@@ -73,9 +73,9 @@ function namedOperations(operation: OperationName): readonly NamedOperation[] {
   return change.kind === 'command' ? change.mqtt.map((name) => ({ ...name, operation, change })) : [];
 }
 
-/** With `by: 'level'`, the name is the last level of the topic (`MqttName` in operations.ts). */
+/** With `by: 'topic-level'`, the name is the last level of the topic (`MqttName` in operations.ts). */
 function templateOf({ by, name, topic, change }: NamedOperation): string {
-  return by === 'level' ? `${change.topic}/${name}` : (topic ?? change.topic);
+  return by === 'topic-level' ? `${change.topic}/${name}` : (topic ?? change.topic);
 }
 
 function runOrder({ name }: NamedOperation): number {
@@ -135,7 +135,7 @@ export function requestsOf(topic: string, payload: string): readonly QueuedReque
 
 function wordRequest({ topic, words, params }: MatchedTopic, word: string): QueuedRequest {
   const named = words.find(({ name }) => name === word);
-  return queuedRequest(topic, { operation: named?.operation, params }, named?.supersedes);
+  return queuedRequest(topic, { operation: named?.operation, params }, named?.setting);
 }
 
 /** `audio/server/volume/set` with `0.4` is handled like `audio/server/set` with `{"volume": 0.4}`. */
@@ -150,7 +150,7 @@ function plainValueRequest(
   const request = { operation: plainValue.operation, params, body };
   // An empty body toggles. Each toggle counts, because its effect depends on the state before it.
   const isToggle = Object.keys(body).length === 0;
-  return queuedRequest(objectTopic, request, isToggle ? undefined : plainValue.supersedes);
+  return queuedRequest(objectTopic, request, isToggle ? undefined : plainValue.setting);
 }
 
 /**
@@ -171,7 +171,7 @@ function memberRequests(matched: MatchedTopic, json: unknown, payload: string): 
   if (areAllKnown && isEachOperationOnce) {
     return membersToRun.map((member) => {
       const request = memberRequest(params, member, values.get(member.name));
-      return queuedRequest(topic, request, member.supersedes);
+      return queuedRequest(topic, request, member.setting);
     });
   }
   const firstMember = knownMembers[0] ?? matched.members[0];
@@ -212,7 +212,7 @@ function memberRequest(
 /** Replaces each published name by the name or id that a request needs (`Branch.referenceTo`). */
 export function withReferences(
   request: BridgeRequest,
-  referenceTo: (thing: NamedThing, name: string) => string,
+  referenceTo: (thing: NamedKind, name: string) => string,
 ): BridgeRequest {
   const params = Object.entries(request.params ?? {}).map(([parameter, name]) =>
     isNamedThing(parameter) && name !== undefined
@@ -227,7 +227,7 @@ export function withReferences(
   return { ...withParams, body: { ...body, output: referenceTo('output', output) } };
 }
 
-function isNamedThing(parameter: string): parameter is NamedThing {
+function isNamedThing(parameter: string): parameter is NamedKind {
   return parameter === 'output' || parameter === 'input' || parameter === 'card';
 }
 

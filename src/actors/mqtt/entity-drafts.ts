@@ -93,7 +93,7 @@ function jinjaTable(entries: ReadonlyMap<string, string>): string {
 }
 
 /** An output, an input or a player. */
-export interface AudibleThing {
+export interface AudibleRecord {
   /** The keys of the thing's entities begin with this prefix. */
   readonly keyPrefix: string;
   /** Relative to the node's topic. */
@@ -107,7 +107,7 @@ const VOLUME_PERCENT = '(value_json.volume * 100) | round';
 
 export function volumeDraft(
   node: DisplayedNode,
-  thing: AudibleThing,
+  thing: AudibleRecord,
   percentExpression = VOLUME_PERCENT,
 ): Draft {
   const { label, maxPercent, icons } = thing;

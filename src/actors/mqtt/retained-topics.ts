@@ -3,7 +3,7 @@
 
 import type { InterfaceAddresses } from '../../host/own-addresses.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
-import type { Branch, NamedThing } from './branch.js';
+import type { Branch, NamedKind } from './branch.js';
 import { isCommand } from './commands.js';
 import { DeviceTopic } from './device-topic.js';
 import { branchOfDevice } from './home-assistant.js';
@@ -88,7 +88,7 @@ export class RetainedTopics {
   }
 
   /** See `Branch.referenceTo`. */
-  referenceTo(thing: NamedThing, name: string): string {
+  referenceTo(thing: NamedKind, name: string): string {
     return this.#branch.referenceTo(thing, name);
   }
 
@@ -124,7 +124,7 @@ export class RetainedTopics {
    * last message, so it decides which node owns the device. True if another node owns the device now, or
    * owned it before this message.
    */
-  deviceReceived(text: string): boolean {
+  receiveDevice(text: string): boolean {
     const branch = branchOfDevice(text);
     const otherOwner = branch === this.topic ? undefined : branch;
     const isOwnedHereAsBefore = otherOwner === undefined && this.#device.otherOwner === undefined;

@@ -287,7 +287,7 @@ export class Serving {
     // The probe has read this message already, and has found out whether its node is alive.
     const isKnown = isRetained && topics.isRetained(topics.deviceTopic, text);
     if (isKnown) return;
-    const concernsOtherOwner = topics.deviceReceived(text);
+    const concernsOtherOwner = topics.receiveDevice(text);
     if (!concernsOtherOwner) return;
     this.#watchDeviceOwner();
     this.changed();

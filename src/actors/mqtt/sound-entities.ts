@@ -10,7 +10,7 @@ import type {
 import { UniqueNames } from '../unique-names.js';
 import type { Branch } from './branch.js';
 import {
-  type AudibleThing,
+  type AudibleRecord,
   buttonDraft,
   type DisplayedNode,
   type Draft,
@@ -112,7 +112,7 @@ function inputEntities(node: DisplayedNode, { name, label }: LabelledDevice): re
   });
 }
 
-function volumeAndMute(node: DisplayedNode, thing: AudibleThing): readonly Draft[] {
+function volumeAndMute(node: DisplayedNode, thing: AudibleRecord): readonly Draft[] {
   const mute = switchDraft(node, {
     key: `${thing.keyPrefix}_mute`,
     name: `${thing.label} mute`,

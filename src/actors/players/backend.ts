@@ -172,7 +172,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
 
   async #silenceOther(other: Player, playerThatBegan: Player): Promise<void> {
     const answer = await silence(other, this.#runCommand);
-    if (answer.ok || other.readings.isStopped) return;
+    if (answer.ok || other.readings.hasEnded) return;
     const fields = { name: other.busName, begins: playerThatBegan.busName, reason: answer.error.detail };
     this.#publish.log('warn', 'a player plays on beside another one', fields);
   }

@@ -69,7 +69,7 @@ function answerOf(player: Player, command: PlayerCommand, reply: BusResult<undef
 
 /** `question` ends the sentence "PLAYER did not answer". */
 function refusalWithoutReply({ busName, readings }: Player, question: string): CommandFailure {
-  if (readings.isStopped) return failure('no-such-player', `${busName} has left`);
+  if (readings.hasEnded) return failure('no-such-player', `${busName} has left`);
   return failure('timeout', `${busName} did not answer ${question}`);
 }
 

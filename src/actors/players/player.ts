@@ -148,7 +148,7 @@ export class Player {
 
   publishNow(): void {
     // A command that has waited for a reading calls this method even if the player has left meanwhile.
-    if (!this.isKnown || this.readings.isStopped) return;
+    if (!this.isKnown || this.readings.hasEnded) return;
     this.#timers.cancel('gather');
     this.published.publish({
       record: this.#record(),
@@ -249,7 +249,7 @@ export class Player {
       fetchProperties(this.#bus, this.#methods, ROOT_INTERFACE, ROOT_PROPERTIES),
       fetchProperties(this.#bus, this.#methods, PLAYER_INTERFACE, PLAYER_PROPERTIES),
     ]);
-    if (this.readings.isStopped) return false;
+    if (this.readings.hasEnded) return false;
     if (!player.ok) {
       this.#readingFailed(player.error);
       return false;
@@ -263,7 +263,7 @@ export class Player {
       const firstAnswers = Promise.all([this.tracklist.readings.firstAttempt, this.#playerctldCheck]);
       await within(this.#clock, FIRST_ANSWERS_WAIT_MS, firstAnswers);
     }
-    if (this.readings.isStopped) return false;
+    if (this.readings.hasEnded) return false;
     this.isKnown = true;
     this.#publishSoon();
     return true;

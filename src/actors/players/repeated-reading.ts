@@ -21,7 +21,7 @@ export class RepeatedReading {
   #waitingForNext: ((isAnswered: boolean) => void)[] = [];
   #cancelTimer: (() => void) | undefined;
   /** True after `stop`. The caller must ignore a reading that ends later. */
-  isStopped = false;
+  hasEnded = false;
 
   /**
    * `pauseMs`: between two readings. `read` resolves to false if the player did not answer. The constructor
@@ -60,20 +60,20 @@ export class RepeatedReading {
   requestAndWait(): Promise<boolean> {
     return new Promise((resolve) => {
       this.#waitingForNext.push(resolve);
-      if (this.isStopped) this.#failAll();
+      if (this.hasEnded) this.#failAll();
       else this.request();
     });
   }
 
   stop(): void {
-    this.isStopped = true;
+    this.hasEnded = true;
     this.#cancelTimer?.();
     this.#failAll();
   }
 
   /** A reading under way plans the next one itself when it ends. */
   #readAfter(ms: number): void {
-    if (this.#isUnderWay || this.isStopped) return;
+    if (this.#isUnderWay || this.hasEnded) return;
     this.#cancelTimer?.();
     this.#cancelTimer = this.#clock.after(ms, () => void this.#readNow());
   }

@@ -34,7 +34,7 @@ export async function silenceAll(players: readonly Player[], run: RunCommand): P
 async function silenceIfPlaying(player: Player, run: RunCommand): Promise<Answer> {
   // Not every player announces that it plays.
   const isAnswered = await player.readAll({ withTracks: false });
-  const hasLeftMeanwhile = player.readings.isStopped;
+  const hasLeftMeanwhile = player.readings.hasEnded;
   if (hasLeftMeanwhile || !player.isPlaying) return DONE;
   if (!isAnswered) return failure('timeout', `${player.busName} did not answer whether it plays`);
   const answer = await silence(player, run);

@@ -92,7 +92,7 @@ export class Tracklist {
   async #read(): Promise<boolean> {
     const result = await this.#readOnce();
     if (!result.ok) return false;
-    if (this.readings.isStopped) return true;
+    if (this.readings.hasEnded) return true;
     const hasRecordChanged = result.value?.json !== this.newestReading?.json;
     // The reading is kept even if the record is the same: in a long list, `lastId` may change in the part
     // that clients do not get.

@@ -7,7 +7,7 @@ import { type Answer, DONE, type UpgradeCommand } from '../../protocol/actor/com
 import { failure } from '../../protocol/actor/faults.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
-import { READ_MAX_MS } from '../small-file.js';
+import { FILE_WAIT_MAX_MS } from '../small-file.js';
 import { NOTHING_RAN } from '../units/facts.js';
 import { UnitLogs } from '../units/unit-logs.js';
 import type { ProgressLine } from './progress-line.js';
@@ -60,7 +60,11 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     this.#socket = this.#openSocket(progressSocket, recalled);
     const resultFileRead = this.#resultFile?.read() ?? Promise.resolve();
     /** Resolves when all files and the socket were tried once. From then on the records are complete. */
-    const ready = Promise.all([recalled, within(clock, READ_MAX_MS, resultFileRead), this.#socket.attempted]);
+    const ready = Promise.all([
+      recalled,
+      within(clock, FILE_WAIT_MAX_MS, resultFileRead),
+      this.#socket.attempted,
+    ]);
     // Without an upgrade unit, the keeper gets no reading from systemd, but NOTHING_RAN instead. If the
     // state file has a run of systemd that is not over, NOTHING_RAN ends this run.
     if (upgradeUnit === undefined)

@@ -75,9 +75,10 @@ export class RunKeeper {
    */
   applyReading(facts: RunFacts, present: Circumstances, wasStopped = false): void {
     const { boot, manager, unit } = this.#circumstances;
-    const isSameManager = boot === present.boot && manager === present.manager && unit === present.unit;
+    const isSameManagerAndUnit =
+      boot === present.boot && manager === present.manager && unit === present.unit;
     this.#circumstances = present;
-    this.applyInput({ kind: 'facts-after-gap', facts, isSameManager, wasStopped });
+    this.applyInput({ kind: 'facts-after-gap', facts, isSameManagerAndUnit, wasStopped });
   }
 
   /** Gives the input to the state machine, and saves and reports what it changes. */

@@ -69,7 +69,7 @@ export type RunInput =
       readonly kind: 'facts-after-gap';
       readonly facts: RunFacts;
       /** True if the run began under the present manager, for the same unit. No run outlives its manager. */
-      readonly isSameManager: boolean;
+      readonly isSameManagerAndUnit: boolean;
       /** True if somebody stopped the run, according to systemd's journal. */
       readonly wasStopped?: boolean;
     }
@@ -226,20 +226,20 @@ function afterJob(run: Run, job: string, result: string, nowMs: number): Run {
 }
 
 function afterGap(run: Run, input: RunInput & { readonly kind: 'facts-after-gap' }, nowMs: number): Run {
-  const { facts, isSameManager, wasStopped = false } = input;
+  const { facts, isSameManagerAndUnit, wasStopped = false } = input;
   if (!isRunning(run, 'systemd')) return afterFacts(run, facts, nowMs);
   const withFacts: Run = { ...run, facts, job: facts.job, isDoubtful: false };
   // The missed signals may have brought the run's first invocation, or that of another try (Restart=).
-  const mayTakeInvocation = isSameManager && (run.invocation === undefined || facts.restarts > 0);
+  const mayTakeInvocation = isSameManagerAndUnit && (run.invocation === undefined || facts.restarts > 0);
   const next = mayTakeInvocation ? continuedRun(withFacts, nowMs) : withFacts;
   const mayBeItsInvocation = next.invocation === undefined || next.invocation === facts.invocation;
-  const isSameRun = isSameManager && mayBeItsInvocation;
+  const isSameRun = isSameManagerAndUnit && mayBeItsInvocation;
   // A unit that works in another invocation, or under another manager, has begun a new run.
   if (isAtWork(facts)) return isSameRun ? next : begunByUnit(next, nowMs);
   // A pending job may still start the unit, so the run goes on.
-  if (facts.job !== '' && isSameManager) return next;
+  if (facts.job !== '' && isSameManagerAndUnit) return next;
   // A run without a known success has failed, also if systemd has unloaded the unit.
-  const isSuccess = isSameManager && !wasStopped && hasSucceeded(next);
+  const isSuccess = isSameManagerAndUnit && !wasStopped && hasSucceeded(next);
   return finishedRun(next, isSuccess ? 'succeeded' : 'failed', nowMs);
 }
 

@@ -10,7 +10,7 @@ import type { Settings } from '../../protocol/actor/settings.js';
 import type { Supervisor } from '../../supervisor/supervisor.js';
 import { readOptions, type WrongUsage, wrongUsage } from '../arguments.js';
 import type { ProbeTask } from './probe.js';
-import { type Figures, type Measured, MORE_LISTENERS, makeReport, reportTable } from './report.js';
+import { type Figures, LISTENERS_ADDED, type Measured, makeReport, reportTable } from './report.js';
 
 const BENCH_HELP = `Usage: tonearm bench [--seconds N] [--json]
 
@@ -97,7 +97,7 @@ export async function runBench(
     supervisor.start(gateway.listener);
     await gateway.waitForFirstHealth('audio', UP_WITHIN_MS);
     const figuresAtRest = await measureAtRest(seconds * REST_MS_PER_SECOND);
-    const measured = await runProbe(parts.root, { port, seconds, listeners: MORE_LISTENERS });
+    const measured = await runProbe(parts.root, { port, seconds, listeners: LISTENERS_ADDED });
     const report = makeReport({ ...measured, figures: { ...figuresAtRest, ...measured.figures } }, seconds);
     return json ? `${JSON.stringify(report)}\n` : reportTable(report);
   } finally {

@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os';
 import { VERSION } from '../../version.js';
 
 /** This many listeners join the first one for the last measurement. */
-export const MORE_LISTENERS = 32;
+export const LISTENERS_ADDED = 32;
 
 /** Each figure's description and unit, for people. The keys are the names in the output of `--json`. */
 const FIGURES = {
@@ -18,7 +18,7 @@ const FIGURES = {
   event_to_bytes_ms_p50: ['a change until a listener gets it, median', 'ms'],
   event_to_bytes_ms_p99: ['a change until a listener gets it, p99', 'ms'],
   cpu_ms_per_change: ['CPU of a change, one listener', 'ms'],
-  cpu_ms_per_change_crowded: [`CPU of a change, ${1 + MORE_LISTENERS} listeners`, 'ms'],
+  cpu_ms_per_change_crowded: [`CPU of a change, ${1 + LISTENERS_ADDED} listeners`, 'ms'],
   decode_us_per_stream: ['decoding the record of a stream', 'us'],
   encode_us_per_stream: ['encoding the record of a stream', 'us'],
 } as const;
@@ -81,7 +81,7 @@ function estimateOf(figures: Figures) {
   // Half of a core has this CPU time for each change. The listeners after the first one share what is left.
   const msPerChange = HALF_CORE_MS / CHANGES_PER_SECOND;
   const leftMs = msPerChange - aloneMs;
-  const oneMoreMs = Math.max((crowdedMs - aloneMs) / MORE_LISTENERS, LISTENER_LEAST_MS);
+  const oneMoreMs = Math.max((crowdedMs - aloneMs) / LISTENERS_ADDED, LISTENER_LEAST_MS);
   const listeners = leftMs < 0 ? 0 : 1 + leftMs / oneMoreMs;
   return {
     changes_per_second: twoDigits(HALF_CORE_MS / aloneMs),

@@ -102,7 +102,7 @@ export class Cursor {
     let bytes = 0;
     while (bytes < PORTION_MAX_BYTES) {
       const item = this.#items.next().value;
-      const completeEvent = this.#joiner.eventBefore(item);
+      const completeEvent = this.#joiner.completedEvent(item);
       text += completeEvent?.text ?? '';
       bytes += Buffer.byteLength(completeEvent?.text ?? '');
       this.#readUpTo = completeEvent?.upTo ?? this.#readUpTo;

@@ -64,11 +64,13 @@ export class EventHub {
     for (const entry of entries) {
       const kind = kindOfEntry(entry, this.#delivered.before);
       if (kind !== undefined)
-        this.#send(this.#joiner.eventBefore({ kind, json: eventDataOf(entry, date), upTo: entry.sequence }));
+        this.#send(
+          this.#joiner.completedEvent({ kind, json: eventDataOf(entry, date), upTo: entry.sequence }),
+        );
       else if (entry.kind === 'removal') readers.push(...this.#makeStreamsRead(entry));
     }
     // The joiner still has the last event, because another change could have joined it.
-    this.#send(this.#joiner.eventBefore(undefined));
+    this.#send(this.#joiner.completedEvent(undefined));
     // The readers come last, because they read all of `entries` from the journal. An entry that is delivered
     // to them later would come twice.
     for (const stream of readers) stream.onWritable();
@@ -80,7 +82,7 @@ export class EventHub {
    */
   #makeStreamsRead({ collection, sequence }: JournalEntry): readonly EventStream[] {
     // `fallBackTo` expects a stream that has all changes before this removal, so these are sent first.
-    this.#send(this.#joiner.eventBefore(undefined));
+    this.#send(this.#joiner.completedEvent(undefined));
     const accepting = [...this.#streams].filter(({ filter }) => acceptsCollection(filter, collection));
     // `fallBackTo` is false for a stream that is behind, because it reads the journal anyway.
     return accepting.filter((stream) => stream.fallBackTo(sequence - 1));

@@ -35,7 +35,7 @@ export class Joiner {
    * is not complete yet, so undefined is returned, too. After the last item, call it with undefined to get
    * the last event.
    */
-  eventBefore(item: StreamItem | undefined): FramedEvent | undefined {
+  completedEvent(item: StreamItem | undefined): FramedEvent | undefined {
     const last = this.#lastItem;
     this.#lastItem = item;
     const itemBytes = item?.kind.isList ? Buffer.byteLength(item.json) : 0;

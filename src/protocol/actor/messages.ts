@@ -100,7 +100,7 @@ export interface ServedRecord {
   readonly addresses: readonly string[];
 }
 
-const UNWANTED_BY_MQTT: readonly Collection[] = [
+const UNNEEDED_BY_MQTT: readonly Collection[] = [
   'players.position',
   'players.tracklist',
   'nodes',
@@ -113,9 +113,9 @@ const UNWANTED_BY_MQTT: readonly Collection[] = [
 ];
 
 /** True for collections that a subscriber does not need. Their records are not sent to it. */
-export const UNWANTED: Readonly<Record<Subscriber, (collection: Collection) => boolean>> = {
+export const IS_UNNEEDED: Readonly<Record<Subscriber, (collection: Collection) => boolean>> = {
   discovery: (collection) => collection !== 'served',
-  mqtt: (collection) => UNWANTED_BY_MQTT.includes(collection),
+  mqtt: (collection) => UNNEEDED_BY_MQTT.includes(collection),
   bluetooth: (collection) => collection !== 'audio.outputs',
 };
 

@@ -25,7 +25,7 @@ export interface MqttName {
    * - `level`: the name is the last level of the topic, and the payload is a plain value. `PLAIN_BODIES`
    *   (actors/mqtt/plain-payloads.ts) makes the body of it.
    */
-  readonly by: 'word' | 'member' | 'level';
+  readonly by: 'word' | 'member' | 'topic-level';
   readonly name: string;
   /**
    * Used in place of the `topic` of `ChangeRow`. The topic may lack a parameter of the path. Then the
@@ -41,7 +41,7 @@ export interface MqttName {
    * For `default` and `default input` only the name counts, because the node has only one default output and
    * one default input. Absent if every command must be carried out.
    */
-  readonly supersedes?: string;
+  readonly setting?: string;
 }
 
 interface OperationRow<Path extends string> {
@@ -184,13 +184,13 @@ function post<
 }
 
 /** The operation is requested by this word as the payload. */
-function byWord(name: string, supersedes?: string): readonly MqttName[] {
-  return [{ by: 'word', name, ...(supersedes !== undefined && { supersedes }) }];
+function byWord(name: string, setting?: string): readonly MqttName[] {
+  return [{ by: 'word', name, ...(setting !== undefined && { setting }) }];
 }
 
 /** The operation is requested by this member of the payload. A newer command supersedes a queued one. */
-function byMember(name: string, supersedes: string = name): MqttName {
-  return { by: 'member', name, supersedes };
+function byMember(name: string, setting: string = name): MqttName {
+  return { by: 'member', name, setting };
 }
 
 /**
@@ -219,7 +219,7 @@ function muteRow<At extends string>(
   return post('audio', at, 'mute', `Mutes ${nounWithArticle}; toggles without a body`, {
     body: 'mute',
     defaultBody: {},
-    mqtt: [byMember('muted'), { by: 'level', name: 'mute', supersedes: 'muted' }],
+    mqtt: [byMember('muted'), { by: 'topic-level', name: 'mute', setting: 'muted' }],
     command: (params, body) => ({ do: 'mute', target: target(params), ...body }),
   });
 }
@@ -234,7 +234,7 @@ function volumeRow<At extends string>(
     mqtt: [
       byMember('volume'),
       byRelativeMember('delta'),
-      { by: 'level', name: 'volume', supersedes: 'volume' },
+      { by: 'topic-level', name: 'volume', setting: 'volume' },
     ],
     command: (params, body) =>
       'volume' in body
@@ -257,15 +257,15 @@ const SLEEP_TOPIC = 'audio/sleep';
 
 const BLUETOOTH = '/bluetooth';
 const UNIT = '/services/{scope}/{unit}';
-/** For `supersedes`: the command decides whether the unit or the node runs. */
+/** For `setting`: the command decides whether the unit or the node runs. */
 const RUN = 'run';
-/** For `supersedes`: the command decides whether the unit is enabled. */
+/** For `setting`: the command decides whether the unit is enabled. */
 const ENABLED = 'enabled';
 
 const PLAYER = '/players/{player}';
 const TRACKLIST = `${PLAYER}/tracklist` as const;
 const BUS_NAME_PREFIX = 'org.mpris.MediaPlayer2.';
-/** For `supersedes`: the command decides whether the player plays. */
+/** For `setting`: the command decides whether the player plays. */
 const PLAYBACK = 'playback';
 
 /** The whole bus name of a player. `player` may lack the prefix that all players have. */
@@ -322,8 +322,8 @@ const TABLE = {
       body: 'makeDefault',
       defaultBody: {},
       mqtt: [
-        { by: 'member', name: 'default', isBare: true, supersedes: 'default' },
-        { by: 'member', name: 'output', topic: 'audio/server', supersedes: 'default' },
+        { by: 'member', name: 'default', isBare: true, setting: 'default' },
+        { by: 'member', name: 'output', topic: 'audio/server', setting: 'default' },
         byMember('move', 'default'),
       ],
     },
@@ -339,7 +339,7 @@ const TABLE = {
   muteInput: muteRow(INPUT, 'an input', inputTarget),
   setInputVolume: volumeRow(INPUT, 'an input', inputTarget),
   setDefaultInput: post('audio', INPUT, 'default', 'Makes an input the default', {
-    mqtt: [{ by: 'member', name: 'default', isBare: true, supersedes: 'default input' }],
+    mqtt: [{ by: 'member', name: 'default', isBare: true, setting: 'default input' }],
   }),
   setInputPort: post('audio', INPUT, 'port', 'Switches an input to one of its ports', {
     body: 'port',
@@ -388,13 +388,13 @@ const TABLE = {
     {
       body: 'sleep',
       mqtt: [
-        { by: 'member', name: 'minutes', topic: SLEEP_TOPIC, supersedes: 'sleep' },
-        { by: 'member', name: 'fade', topic: SLEEP_TOPIC, supersedes: 'sleep' },
+        { by: 'member', name: 'minutes', topic: SLEEP_TOPIC, setting: 'sleep' },
+        { by: 'member', name: 'fade', topic: SLEEP_TOPIC, setting: 'sleep' },
       ],
     },
   ),
   stopSleep: post('audio', '/audio', 'sleep/stop', 'Lets the music go on', {
-    mqtt: [{ by: 'word', name: 'stop', topic: SLEEP_TOPIC, supersedes: 'sleep' }],
+    mqtt: [{ by: 'word', name: 'stop', topic: SLEEP_TOPIC, setting: 'sleep' }],
   }),
   network: read('/audio/network', 'How other machines play on this node', 'Network', {
     kind: 'text',

@@ -49,7 +49,11 @@ export function setProperty<const E extends Effect>(
 }
 
 /** Selects the signals by which the bus reports that names change their owners. */
-export const OWNER_CHANGES: Match = { sender: BUS_NAME, interface: BUS_NAME, member: 'NameOwnerChanged' };
+export const OWNER_CHANGES_MATCH: Match = {
+  sender: BUS_NAME,
+  interface: BUS_NAME,
+  member: 'NameOwnerChanged',
+};
 
 /** Properties by name, as a service has sent them. Their values may be of any type. */
 export type PropertyRecord = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 // Which methods, signals and properties of media players (org.mpris.MediaPlayer2) are in use. Data only.
 // Reference: MPRIS D-Bus Interface Specification, version 2.2.
 
-import { getAll, getProperty, OWNER_CHANGES, type PropertyTable, setProperty } from './daemon.js';
+import { getAll, getProperty, OWNER_CHANGES_MATCH, type PropertyTable, setProperty } from './daemon.js';
 import { type Match, methodsOf, signalRow } from './method.js';
 
 export const ROOT_INTERFACE = 'org.mpris.MediaPlayer2';
@@ -18,7 +18,7 @@ export const NO_TRACK = `${PLAYER_PATH}/TrackList/NoTrack`;
 export const PLAYERCTLD_INTERFACE = 'com.github.altdesktop.playerctld';
 
 /** Selects the signals by which the bus reports that players come, go or change their owner. */
-export const PLAYER_OWNERS: Match = { ...OWNER_CHANGES, arg0namespace: ROOT_INTERFACE };
+export const PLAYER_OWNERS: Match = { ...OWNER_CHANGES_MATCH, arg0namespace: ROOT_INTERFACE };
 
 /** Selects all signals of a player. */
 export function playerSignals(owner: string): Match {

@@ -36,7 +36,7 @@ const group: ValueReader<GroupChoice> = (entry, context) => {
 
 export const groups: ValueReader<Readonly<Record<string, GroupChoice>>> = byCheckedName(group, {
   max: GROUPS_MAX,
-  things: 'groups',
+  nounPlural: 'groups',
   nameProblem: (name) =>
     GROUP_NAME.test(name) ? undefined : 'a group is called by 1 to 32 of the characters a-z, 0-9, _ and -',
 });

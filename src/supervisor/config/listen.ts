@@ -10,7 +10,7 @@ const outputName = checkedText('the name of an output', deviceName);
 
 export const listen: ValueReader<Readonly<Record<string, string>>> = byCheckedName(outputName, {
   max: LISTENS_MAX,
-  things: 'inputs',
+  nounPlural: 'inputs',
   nameProblem: (name) => {
     const checked = deviceName(name);
     return checked.ok ? undefined : `is not the name of an input: ${checked.error}`;

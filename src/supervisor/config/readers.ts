@@ -200,8 +200,8 @@ export function byName<T>(readItem: ValueReader<T>): ValueReader<Readonly<Record
 interface NameRules {
   /** A map has at most this many names. */
   readonly max: number;
-  /** The things that have such names, in the plural. */
-  readonly things: string;
+  /** The noun for what has such names, in the plural. */
+  readonly nounPlural: string;
   /** Undefined if the name is valid. */
   readonly nameProblem: (name: string) => string | undefined;
 }
@@ -209,7 +209,7 @@ interface NameRules {
 /** Like `byName`, with rules for the names. */
 export function byCheckedName<T>(
   readItem: ValueReader<T>,
-  { max, things, nameProblem }: NameRules,
+  { max, nounPlural, nameProblem }: NameRules,
 ): ValueReader<Readonly<Record<string, T>>> {
   return (entry, context) => {
     const { findings } = context;
@@ -221,7 +221,7 @@ export function byCheckedName<T>(
     const [, firstExcess] = items[max] ?? [];
     if (firstExcess !== undefined) {
       const { keyAt, key } = firstExcess;
-      findings.addProblem(keyAt, key, `there are ${items.length} ${things}, ${max} are allowed`);
+      findings.addProblem(keyAt, key, `there are ${items.length} ${nounPlural}, ${max} are allowed`);
     }
     return byName(readItem)(entry, context);
   };

@@ -8,7 +8,7 @@ import type { AudioSettings } from '../../../src/protocol/actor/settings.js';
 import { percents } from '../../sound/pactl.js';
 import type { SoundServer } from '../../sound/server.js';
 import { SOUND_SERVERS, startPulseAudio } from '../../sound/servers.js';
-import { lacks } from '../../tools/requirements.js';
+import { skipReason } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
 import { startBackend } from './backed.js';
@@ -48,7 +48,7 @@ const FILTERS = {
 const SINKS = [{ name: 'living' }, { name: 'kitchen' }];
 
 describe('with PulseAudio', {
-  skip: lacks({ programs: ['pulseaudio', 'pactl', 'pacat'] }),
+  skip: skipReason({ programs: ['pulseaudio', 'pactl', 'pacat'] }),
   concurrency: 2,
 }, () => {
   for (const [module, args] of Object.entries(FILTERS)) {

@@ -9,7 +9,7 @@ import type { Timing } from '../../../src/actors/audio/timing.js';
 import type { AudioCommand, AudioTarget } from '../../../src/protocol/actor/commands.js';
 import type { SoundServer } from '../../sound/server.js';
 import { SOUND_SERVERS, startPulseAudio } from '../../sound/servers.js';
-import { lacks } from '../../tools/requirements.js';
+import { skipReason } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
 import { startBackend } from './backed.js';
@@ -192,7 +192,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
   });
 }
 
-describe('with PulseAudio alone', { skip: lacks({ programs: ['pulseaudio', 'pactl'] }) }, () => {
+describe('with PulseAudio alone', { skip: skipReason({ programs: ['pulseaudio', 'pactl'] }) }, () => {
   test('a passthrough stream has no volume, and refuses one', async (t) => {
     const server = await startPulseAudio({ sinks: [{ name: 'living' }] });
     const { recorder, faultOfCommand } = startOn(t, server);

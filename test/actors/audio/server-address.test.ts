@@ -17,13 +17,13 @@ import {
   usualSockets,
 } from '../../../src/actors/audio/server-address.js';
 import { TIMING } from '../../../src/actors/audio/timing.js';
-import { READ_MAX_MS } from '../../../src/actors/small-file.js';
+import { FILE_WAIT_MAX_MS } from '../../../src/actors/small-file.js';
 import { systemClock } from '../../../src/host/clock.js';
 import type { Variables } from '../../../src/host/user-directories.js';
 import { failed, success } from '../../../src/protocol/actor/result.js';
 import { startPulseAudio } from '../../sound/servers.js';
 import { temporaryFolder } from '../../temporary-folder.js';
-import { lacks } from '../../tools/requirements.js';
+import { skipReason } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { Recorder } from '../recorder.js';
 import { scriptedServer } from './scripted-server.js';
@@ -186,7 +186,7 @@ describe('client.conf', () => {
 
   for (const [what, textsByPath, named] of rows) {
     test(`the sockets are right for a client.conf that ${what}`, {
-      skip: lacks({ programs: ['pactl'] }),
+      skip: skipReason({ programs: ['pactl'] }),
     }, async (t) => {
       const home = temporaryFolder(t);
       for (const [name, text] of Object.entries(textsByPath)) write(join(home, name), text);
@@ -203,7 +203,7 @@ describe('client.conf', () => {
   }
 
   test('client.conf is read in the home directory, even if XDG_CONFIG_HOME names another directory', {
-    skip: lacks({ programs: ['pactl'] }),
+    skip: skipReason({ programs: ['pactl'] }),
   }, async (t) => {
     const home = temporaryFolder(t);
     const config = join(home, 'other');
@@ -219,7 +219,7 @@ describe('client.conf', () => {
   });
 
   test('client.conf of XDG_CONFIG_HOME is not read, even if there is no other client.conf', {
-    skip: lacks({ programs: ['pactl'] }),
+    skip: skipReason({ programs: ['pactl'] }),
   }, async (t) => {
     const home = temporaryFolder(t);
     const config = join(home, 'other');
@@ -237,7 +237,9 @@ describe('client.conf', () => {
     ['replaces both files of the home directory, even if it has no client.conf', 'own/other.conf', []],
   ];
   for (const [what, file, named] of CONFIG_PATH_ROWS) {
-    test(`the folder of PULSE_CONFIG_PATH ${what}`, { skip: lacks({ programs: ['pactl'] }) }, async (t) => {
+    test(`the folder of PULSE_CONFIG_PATH ${what}`, {
+      skip: skipReason({ programs: ['pactl'] }),
+    }, async (t) => {
       const home = temporaryFolder(t);
       write(join(home, '.pulse/client.conf'), 'default-server = /a');
       write(join(home, CONF), 'default-server = /a');
@@ -284,7 +286,7 @@ describe('client.conf', () => {
 
     const finding = findServer(context({ XDG_RUNTIME_DIR: home }, home));
     while (hangingReaddir.mock.callCount() === 0) await new Promise(setImmediate);
-    t.mock.timers.tick(READ_MAX_MS);
+    t.mock.timers.tick(FILE_WAIT_MAX_MS);
 
     assert.deepEqual(await finding, success({ paths: [...userSockets(home), '/a', SYSTEM_SOCKET] }));
   });
@@ -347,7 +349,7 @@ describe('the backend', { timeout: 60_000 }, () => {
     assert.match(recorder.state, new RegExp(`^connecting: .*: connect ENOENT ${home}/pulse/native$`));
   });
 
-  const needsPulseAudio = { skip: lacks({ programs: ['pulseaudio', 'pactl'] }) };
+  const needsPulseAudio = { skip: skipReason({ programs: ['pulseaudio', 'pactl'] }) };
   test(
     'finds a real server by client.conf, and by the link of libpulse that is made after the first attempt',
     needsPulseAudio,

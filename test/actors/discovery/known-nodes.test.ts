@@ -19,7 +19,7 @@ function createKnownNodes({ isTrusting = true } = {}) {
     ownName: () => 'kitchen',
     ownPort: () => OWN_PORT,
   });
-  nodes.setUp(true);
+  nodes.setIsUp(true);
   return {
     nodes,
     publish,

@@ -19,7 +19,7 @@ import {
 } from '../../broker/simulated-node.js';
 import { retained, startSpy } from '../../broker/spy.js';
 import { Deferred } from '../../deferred.js';
-import { lacks } from '../../tools/requirements.js';
+import { skipReason } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
 const LONG_NAME = '長'.repeat(4096);
@@ -37,7 +37,7 @@ const COMMAND_COUNT = 300;
 /** One command is under way, and 256 wait. */
 const ACCEPTED_COUNT = 1 + 256;
 
-describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
+describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
   let broker: Broker;
   before(async () => {
     broker = await startBroker();
@@ -128,7 +128,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       ['twin %2358', 58],
       ['57', 9],
     ] as const) {
-      await spy.untilHolds(`${topicOfOutputs}/${level}`, (text) => JSON.parse(text).id === id);
+      await spy.untilText(`${topicOfOutputs}/${level}`, (text) => JSON.parse(text).id === id);
       await spy.publish(`${topicOfOutputs}/${level}/set`, { volume: 0.2 });
     }
 
@@ -147,7 +147,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
 
     node.publishRecords(drop('audio.outputs', '57'));
     await spy.untilEmpty(`${topicOfOutputs}/twin`);
-    await spy.untilHolds(`${topicOfOutputs}/twin %2358`);
+    await spy.untilText(`${topicOfOutputs}/twin %2358`);
   });
 
   test('publishes events, and the reason why a command was refused', async (t) => {
@@ -157,12 +157,12 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
         : ordinary(request);
     const { node, spy } = await startNode(t, { answer });
     node.publishRecords(put('power.action', '', { action: 'reboot' }));
-    const event = await spy.untilHolds(`${node.topic}/event`);
+    const event = await spy.untilText(`${node.topic}/event`);
     assert.deepEqual(JSON.parse(event), { event: 'power.action', data: { action: 'reboot' } });
 
     const topic = `${node.topic}/audio/outputs/nosuch/set`;
     await spy.publish(topic, { volume: 0.5 });
-    const error = JSON.parse(await spy.untilHolds(`${node.topic}/error`));
+    const error = JSON.parse(await spy.untilText(`${node.topic}/error`));
     assert.deepEqual(error, { ...JSON.parse(problemDocument(404, 'no-such-output')), topic });
     const tree = await retained(broker.url, `${node.topic}/#`);
     assert.ok(!tree.has(`${node.topic}/event`), 'the event is not retained');
@@ -179,7 +179,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     for (const [topicBelow, payload, detail] of rows) {
       const topic = `${node.topic}/${topicBelow}/set`;
       await spy.publish(topic, payload);
-      const text = await spy.untilHolds(`${node.topic}/error`, (error) => JSON.parse(error).topic === topic);
+      const text = await spy.untilText(`${node.topic}/error`, (error) => JSON.parse(error).topic === topic);
       assert.match(JSON.parse(text).detail, detail);
     }
     assert.deepEqual(node.commands, []);
@@ -228,9 +228,9 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
           ? { status: 200, body: `{"reboot":${isRebootAllowed},"power_off":false}` }
           : ordinary(request),
     });
-    await spy.untilHolds(`${node.topic}/power`, (text) => text === '{"reboot":false,"power_off":false}');
+    await spy.untilText(`${node.topic}/power`, (text) => text === '{"reboot":false,"power_off":false}');
     isRebootAllowed = true;
-    await spy.untilHolds(`${node.topic}/power`, (text) => text === '{"reboot":true,"power_off":false}');
+    await spy.untilText(`${node.topic}/power`, (text) => text === '{"reboot":true,"power_off":false}');
   });
 
   test('publishes an error if too many commands wait', async (t) => {
@@ -245,7 +245,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       'the other commands are refused',
       () => spy.texts(`${node.topic}/error`).length === COMMAND_COUNT - ACCEPTED_COUNT,
     );
-    const error = JSON.parse(await spy.untilHolds(`${node.topic}/error`));
+    const error = JSON.parse(await spy.untilText(`${node.topic}/error`));
     assert.deepEqual([error.status, error.topic], [503, topic]);
 
     reply.resolve(ACCEPTED);
@@ -258,7 +258,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     const topic = 'house/retained/audio/server/set';
     await spy.publish(topic, { volume: 0.1 }, { retain: true });
     const { node } = await startNode(t, { settings: { topic: 'house/retained' } });
-    const error = JSON.parse(await spy.untilHolds('house/retained/error'));
+    const error = JSON.parse(await spy.untilText('house/retained/error'));
     assert.deepEqual(
       [error.type, error.status, error.topic],
       ['urn:tonearm:problem:retained-command', 400, topic],

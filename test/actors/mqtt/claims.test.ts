@@ -6,7 +6,7 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import { type Broker, startBroker } from '../../broker/mosquitto.js';
 import { hurrying, type NodeOptions, simulatedNode } from '../../broker/simulated-node.js';
 import { retained, type Spy, startSpy } from '../../broker/spy.js';
-import { lacks } from '../../tools/requirements.js';
+import { skipReason } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
 /** The pause of bridge.ts after which a node asks again who owns the branch. */
@@ -18,7 +18,7 @@ const ANSWER_MS = 5_000;
 /** A node with this clock waits only a moment. */
 const HASTY = hurrying(ANSWER_MS);
 
-describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
+describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
   let broker: Broker;
   before(async () => {
     broker = await startBroker();
@@ -96,9 +96,9 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       await spy.publish(`${topic}/node`, identifier, { retain: true });
       await spy.publish(`${topic}/status`, 'online', { retain: true });
       await nodeOn(t, topic, 'me', { clock: HASTY }).up();
-      await spy.untilHolds(`${topic}/node`, (text) => text === 'me');
+      await spy.untilText(`${topic}/node`, (text) => text === 'me');
       assert.deepEqual(spy.texts(`${topic}/who`), ['me']);
-      await spy.untilHolds(`${topic}/audio/outputs/alsa`);
+      await spy.untilText(`${topic}/audio/outputs/alsa`);
     });
   }
 

@@ -152,7 +152,7 @@ for (const operation of OPERATION_NAMES) {
     const command = {
       word: { topic: baseTopic, payload: name },
       member: { topic: baseTopic, payload: JSON.stringify({ [name]: true }) },
-      level: { topic: `${baseTopic}/${name}`, payload: 'toggle' },
+      'topic-level': { topic: `${baseTopic}/${name}`, payload: 'toggle' },
     }[by];
     test(`the ${by} ${name} at ${command.topic} calls ${operation}`, () => {
       const requests = requestsOf(`${command.topic}/set`, command.payload);

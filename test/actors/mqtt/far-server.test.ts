@@ -15,7 +15,7 @@ import { ManualClock } from '../../manual-clock.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { delayConnections } from '../../tools/delayed-connections.js';
 import { inOwnNetwork, ip } from '../../tools/own-network.js';
-import { lacks } from '../../tools/requirements.js';
+import { skipReason } from '../../tools/requirements.js';
 
 /** An address that no machine has, in a network that exists. */
 const DEAD = '10.9.0.9';
@@ -51,7 +51,7 @@ inOwnNetwork(import.meta.url, () => {
   });
 
   test('a broker is reached although each attempt takes a second', {
-    skip: lacks({ programs: ['mosquitto'] }),
+    skip: skipReason({ programs: ['mosquitto'] }),
   }, async (t) => {
     const broker = await startBroker();
     t.after(() => broker.stop());

@@ -16,7 +16,7 @@ import {
 } from '../../broker/simulated-node.js';
 import { retained, startSpy } from '../../broker/spy.js';
 import { freePort } from '../../tools/free-port.js';
-import { lacks } from '../../tools/requirements.js';
+import { skipReason } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
 const OUTPUTS = 'tonearm/living/audio/outputs/';
@@ -24,7 +24,7 @@ const OUTPUTS = 'tonearm/living/audio/outputs/';
 /** How often `part` occurs in the text. */
 const occurrencesIn = (text: string, part: string): number => text.split(part).length - 1;
 
-describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
+describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
   async function startTestBroker(t: TestContext, options: BrokerOptions = {}): Promise<Broker> {
     const broker = await startBroker(options);
     t.after(() => broker.stop());

@@ -8,7 +8,7 @@ import type { MqttSettings } from '../../../src/protocol/actor/settings.js';
 import { type Broker, startBroker } from '../../broker/mosquitto.js';
 import { type SimulatedNode, simulatedNode } from '../../broker/simulated-node.js';
 import { temporaryFolder } from '../../temporary-folder.js';
-import { lacks } from '../../tools/requirements.js';
+import { skipReason } from '../../tools/requirements.js';
 
 const MAKE_CERTIFICATES = `
 openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=House -days 2
@@ -17,7 +17,7 @@ printf 'subjectAltName=IP:127.0.0.1' > names
 openssl x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -out cert.pem -days 2 -extfile names
 `;
 
-describe('a bridge by TLS', { skip: lacks({ programs: ['mosquitto', 'openssl'] }) }, () => {
+describe('a bridge by TLS', { skip: skipReason({ programs: ['mosquitto', 'openssl'] }) }, () => {
   let broker: Broker;
   const folder = temporaryFolder({ after });
   before(async () => {

@@ -78,7 +78,10 @@ function inputOf(text: string): RunInput {
     return { kind: 'job-ended', job: firstWord.replace('job', '/job/'), result: rest.join(' ') };
   }
   if (!['read', 'elsewhere', 'stopped'].includes(firstWord)) return { kind: 'facts', facts: factsOf(text) };
-  const circumstances = { isSameManager: firstWord !== 'elsewhere', wasStopped: firstWord === 'stopped' };
+  const circumstances = {
+    isSameManagerAndUnit: firstWord !== 'elsewhere',
+    wasStopped: firstWord === 'stopped',
+  };
   return { kind: 'facts-after-gap', facts: factsOf(rest.join(' ')), ...circumstances };
 }
 

@@ -98,7 +98,7 @@ export const BROKER_ROWS: readonly Row<BrokerNode>[] = [
     ],
     title: 'the node joins mqtt.url with username, passwordFile and caFile, and publishes below mqtt.topic',
     run: async ({ house, spy, log }) => {
-      await spy.untilHolds('house/attic/status', (text) => text === 'online');
+      await spy.untilText('house/attic/status', (text) => text === 'online');
       assert.match(log(), new RegExp(`New client connected .*u'${USER}'`));
       await house.daemon.untilBackend('mqtt', 'up');
     },
@@ -107,7 +107,7 @@ export const BROKER_ROWS: readonly Row<BrokerNode>[] = [
     drives: ['key mqtt.control'],
     title: 'mqtt.control decides whether commands are carried out',
     run: async ({ spy, units }) => {
-      await spy.untilHolds('house/cellar/status', (text) => text === 'online');
+      await spy.untilText('house/cellar/status', (text) => text === 'online');
       await spy.publish(`house/cellar/${COMMAND_TOPIC}`, 'stop');
       // The node answers `who` with its status. `stop` was sent before, so it has reached the node then.
       const countAnswers = () => spy.texts('house/cellar/status').length;
@@ -117,7 +117,7 @@ export const BROKER_ROWS: readonly Row<BrokerNode>[] = [
       assert.ok(!units.calls.some((call) => call.startsWith('StopUnit')));
       await spy.publish(`house/attic/${COMMAND_TOPIC}`, 'start');
       await until('the unit is started', () => units.calls.includes('StartUnit player.service replace'));
-      await spy.untilHolds('house/attic/services/user/player.service', (text) =>
+      await spy.untilText('house/attic/services/user/player.service', (text) =>
         text.includes('"running":true'),
       );
     },

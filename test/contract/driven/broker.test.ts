@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe } from 'node:test';
-import { lacks } from '../../tools/requirements.js';
+import { skipReason } from '../../tools/requirements.js';
 import { BROKER_PROGRAMS, BROKER_ROWS, type BrokerNode, startBrokerNode } from './broker-rows.js';
 import { declareRows } from './row.js';
 
-describe('the built daemon at a broker', { skip: lacks({ programs: BROKER_PROGRAMS }) }, () => {
+describe('the built daemon at a broker', { skip: skipReason({ programs: BROKER_PROGRAMS }) }, () => {
   let started: BrokerNode | undefined;
   const cleanups: (() => unknown)[] = [];
   before(async () => {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe } from 'node:test';
-import { lacks } from '../../tools/requirements.js';
+import { skipReason } from '../../tools/requirements.js';
 import { BLUETOOTH_ROWS } from './bluetooth-rows.js';
 import { HOUSE_PROGRAMS, type House, startHouse } from './house.js';
 import { HTTP_ROWS } from './http-rows.js';
@@ -12,7 +12,7 @@ import { declareRows } from './row.js';
 import { SOUND_ROWS } from './sound-rows.js';
 import { UNIT_ROWS } from './unit-rows.js';
 
-describe('the built daemon', { skip: lacks({ programs: HOUSE_PROGRAMS }) }, () => {
+describe('the built daemon', { skip: skipReason({ programs: HOUSE_PROGRAMS }) }, () => {
   let started: House | undefined;
   const cleanups: (() => unknown)[] = [];
   before(async () => {

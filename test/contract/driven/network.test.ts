@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe } from 'node:test';
 import { inOwnNetwork } from '../../tools/own-network.js';
-import { lacks } from '../../tools/requirements.js';
+import { skipReason } from '../../tools/requirements.js';
 import { NETWORK_ROWS, type NetworkNode, startNetworkNode } from './network-rows.js';
 import { declareRows } from './row.js';
 
 inOwnNetwork(import.meta.url, () => {
-  describe('the built daemon', { skip: lacks({ programs: ['dbus-daemon'] }) }, () => {
+  describe('the built daemon', { skip: skipReason({ programs: ['dbus-daemon'] }) }, () => {
     let started: NetworkNode | undefined;
     const cleanups: (() => unknown)[] = [];
     before(async () => {

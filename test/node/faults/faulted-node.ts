@@ -230,7 +230,7 @@ systemd-run --user --quiet --collect --unit=${WITNESS} -p Restart=always -p Rest
    * - Bare: a pipewire-pulse that starts while PipeWire itself is restarted loads the modules of its
    *   configuration in vain, and does not try again.
    */
-  async freeSound(): Promise<boolean> {
+  async restartStuckSound(): Promise<boolean> {
     if (this.soundUnit !== 'pipewire-pulse.service') return false;
     const units = `pipewire-pulse.socket ${this.soundUnit}`;
     await this.node.writeFile(`${FILES_FOLDER}/witness-knows`, WITNESS_KNOWS);

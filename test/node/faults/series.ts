@@ -13,7 +13,7 @@ import type { FaultedNode } from './faulted-node.js';
 import { type CompletedRequest, Load, Requests } from './load.js';
 import { RTKIT_MS } from './services.js';
 import { KeptStreams } from './streams.js';
-import { everybodyKnows, read } from './truth.js';
+import { read, untilEverybodyAgrees } from './truth.js';
 
 const UP_WITHIN_MS = 30_000;
 
@@ -100,8 +100,8 @@ export class Series {
     const context = { faultedNode: this.#faultedNode, load: this.#load, random: this.#random };
     const mayGo = new Set<string>(fault.mayGo === 'all' ? CHILD_NAMES : fault.mayGo);
     /** True if PipeWire had to be restarted. Then the audio backend may go away, too. */
-    const freeSound = async (): Promise<boolean> => {
-      if (!(await this.#faultedNode.freeSound())) return false;
+    const restartStuckSound = async (): Promise<boolean> => {
+      if (!(await this.#faultedNode.restartStuckSound())) return false;
       mayGo.add('audio');
       return true;
     };
@@ -110,21 +110,21 @@ export class Series {
       await fault.do(context);
       await fault.undo?.(context);
       // A restarted PipeWire may wait for rtkit (services.ts).
-      const withinMs = (await freeSound()) ? RTKIT_MS : (fault.upWithinMs ?? UP_WITHIN_MS);
+      const withinMs = (await restartStuckSound()) ? RTKIT_MS : (fault.upWithinMs ?? UP_WITHIN_MS);
       this.#streams.resume();
       await this.#allIsUp(withinMs);
     } finally {
       await this.#load.end();
     }
     // The load kills a client that takes too long, and this may have made PipeWire deaf again.
-    if (await freeSound()) await this.#allIsUp(RTKIT_MS);
+    if (await restartStuckSound()) await this.#allIsUp(RTKIT_MS);
     await this.#faultedNode.endUpgrade(this.#random.pick(['0', '1']));
     try {
       await this.#allKnowTheTruth();
     } catch (error) {
       // The check itself may have made PipeWire deaf, too. The true state of an mpv that hangs cannot be
       // read.
-      const hasRestartedSound = await freeSound();
+      const hasRestartedSound = await restartStuckSound();
       const hasRestartedPlayer = await this.#faultedNode.restartHungPlayer();
       if (!hasRestartedSound && !hasRestartedPlayer) throw error;
       remark(`asked once more for the truth: ${String(error instanceof Error ? error.cause : error)}`);
@@ -173,7 +173,7 @@ export class Series {
   }
 
   #allKnowTheTruth(): Promise<void> {
-    return everybodyKnows(this.#faultedNode, this.#requests, this.#streams, this.#hasUpgradeBegun);
+    return untilEverybodyAgrees(this.#faultedNode, this.#requests, this.#streams, this.#hasUpgradeBegun);
   }
 
   /** Starts an upgrade, and waits until it is half-way. `endUpgrade` lets it go on after the fault. */

@@ -145,7 +145,7 @@ function faultsOf(row: ServiceRow): Fault[] {
 
 const SESSION_MANAGER = 'wireplumber.service';
 
-/** PipeWire locks up if a program plays during this fault. `FaultedNode.freeSound` says why. */
+/** PipeWire locks up if a program plays during this fault. `FaultedNode.restartStuckSound` says why. */
 const PIPEWIRE_LOCKED: Fault = {
   name: `${SESSION_MANAGER} is restarted while the sound server stands still`,
   part: 'the sound server',

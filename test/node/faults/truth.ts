@@ -8,7 +8,7 @@ import { until } from '../../until.js';
 import { BROKER, type FaultedNode, LAN_ADDRESS, TOPIC } from './faulted-node.js';
 import type { Requests } from './load.js';
 import { type KeptStreams, type Routes, withoutPosition } from './streams.js';
-import { readWorld, routesAreTrue } from './world.js';
+import { assertRoutesAreTrue, readWorld } from './world.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -143,7 +143,7 @@ async function assertPageAgrees(page: Page, routes: Routes): Promise<void> {
 }
 
 /** Waits until everybody knows what is true; rejects with the difference that was left. */
-export async function everybodyKnows(
+export async function untilEverybodyAgrees(
   faultedNode: FaultedNode,
   requests: Requests,
   streams: KeptStreams,
@@ -154,7 +154,7 @@ export async function everybodyKnows(
       readWorld(faultedNode, hasUpgradeBegun),
       readRoutes(requests),
     ]);
-    routesAreTrue(routes, routes.power, world);
+    assertRoutesAreTrue(routes, routes.power, world);
     streams.mustAgreeWith(routes);
     await assertPageAgrees(faultedNode.page, routes);
     const [topics] = await Promise.all([retainedMessages(faultedNode), assertIsAnnounced(faultedNode)]);

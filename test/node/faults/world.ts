@@ -186,7 +186,7 @@ function checkBluetooth({ bluetooth }: Routes, { bluez }: World): void {
 }
 
 /** Throws where the routes differ from the true state. */
-export function routesAreTrue(routes: Routes, power: unknown, world: World): void {
+export function assertRoutesAreTrue(routes: Routes, power: unknown, world: World): void {
   checkOutputs(routes, world);
   checkClients(routes, world);
   checkServices(routes, world);

@@ -2,7 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OWNER_CHANGES, PROPERTIES_CHANGED, readProperties } from '../../../src/protocol/dbus/daemon.js';
+import {
+  OWNER_CHANGES_MATCH,
+  PROPERTIES_CHANGED,
+  readProperties,
+} from '../../../src/protocol/dbus/daemon.js';
 import { LOGIND_METHODS } from '../../../src/protocol/dbus/logind.js';
 import { type Match, matchRule, type Signal, signalValues } from '../../../src/protocol/dbus/method.js';
 import * as systemd from '../../../src/protocol/dbus/systemd.js';
@@ -34,7 +38,7 @@ const RULES: readonly (readonly [match: Match, rule: string])[] = [
   ],
   [{ sender: 'a.b', arg2: "it's" }, "type='signal',sender='a.b',arg2='it'\\''s'"],
   [
-    { ...OWNER_CHANGES, arg0: 'a.b' },
+    { ...OWNER_CHANGES_MATCH, arg0: 'a.b' },
     "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',arg0='a.b'",
   ],
 ];
