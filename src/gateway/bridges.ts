@@ -87,8 +87,9 @@ export class BridgeFeeds {
   }
 
   /**
-   * A new thread gets all records. If the journal lacks a removal or action that a thread has not read, this
-   * thread gets all records again. It also gets the unread actions that the journal still has.
+   * A new thread gets all records. A thread also gets all records again if it has missed a removal or an
+   * action, because the journal has deleted that entry already. In addition it gets the newer actions that
+   * the journal still has.
    */
   #sendUnread(subscriber: Subscriber, feed: Feed): void {
     const { sentUpTo } = feed;
@@ -168,6 +169,7 @@ function replyTo(
   const hasAllParams = parametersOf(operation.path).every((parameter) => params[parameter]);
   const missingConfigKey = missingKeyFor(operation, settings);
   if (!hasAllParams || missingConfigKey !== undefined) return problemReply(noSuchPath(missingConfigKey));
+  // An invalid body is parsed once more, because the error has the words with which HTTP refuses it.
   const body = request.invalidBody === undefined ? success(request.body) : parseText(request.invalidBody);
   if (!body.ok) return problemReply(body.error);
   // `mayChange` becomes the member `control` of the record of `GET /server`. MQTT is the only child that
@@ -179,7 +181,6 @@ function areTexts(params: Readonly<Record<string, string | undefined>>): params 
   return Object.values(params).every((text) => text !== undefined);
 }
 
-/** Parses an invalid body, because the error has the words with which HTTP refuses it. */
 function parseText(text: string): ParsedBody {
   const bytes = Buffer.from(text);
   if (bytes.byteLength > BODY_LIMIT_BYTES) return failed(BODY_TOO_LARGE);

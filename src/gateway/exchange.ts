@@ -21,9 +21,9 @@ const DISCARD_LIMIT_BYTES = 1024 * 1024;
 /** The longest time for a whole body to arrive: uWebSockets.js limits only the pause between two packets. */
 const BODY_DEADLINE_MS = 10_000;
 /**
- * `end` would keep a copy of a larger body, such as a cover, for each slow reader. So `tryEnd` sends such a
- * body in the parts that the kernel accepts. Two replies are sent by `end` all the same: one within the
- * handler, and one that closes the connection.
+ * `end` keeps a copy of the body for a slow reader. A body above this bound, such as a cover, is sent by
+ * `tryEnd`, in the parts that the kernel accepts. There are two exceptions, which `end` sends: a reply within
+ * the handler, and a reply that closes the connection.
  */
 const COPIED_MAX_BYTES = 256 * 1024;
 
@@ -129,8 +129,8 @@ export class Exchange {
     this.#response.onAborted(() => {
       if (!this.#isOver()) this.#markGone();
     });
-    // A kept request may become a stream, so it is not paused: the `resume` after a pause sets a timeout,
-    // which would end the stream.
+    // A kept request is not paused, because it may become a stream. The `resume` after a pause sets a
+    // timeout, which is right for a body, but would end a stream.
     if (!this.#isCollecting && this.#keptRequest === undefined) this.#pause();
   }
 
@@ -247,8 +247,9 @@ export class Exchange {
       else this.#response.end(body, closesConnection);
       return;
     }
-    // `end` would send a body also in reply to HEAD. Arguments of `endWithoutBody` could make these headers,
-    // but would leave the response pending, and a pending response ends the process.
+    // `end` would send a body also in reply to HEAD. The headers `Connection` and `Content-Length` are
+    // written here, because `endWithoutBody` with arguments leaves the response pending, and that ends the
+    // process.
     if (closesConnection) this.#response.writeHeader('Connection', 'close');
     if (body !== undefined) this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
     this.#response.endWithoutBody();

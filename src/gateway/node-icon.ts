@@ -7,7 +7,7 @@ import { extname } from 'node:path';
  * The colours of two icons are equal or at least this many degrees apart, because eyes see no smaller step.
  */
 const STEP_DEGREES = 30;
-/** A prime. It keeps the hash so small that the next step is exact. */
+/** The hash is taken modulo this prime, so that `hash * 31` is always an exact number. */
 const HASH_PRIME = 1_000_003;
 const NAME_PLACEHOLDER = '{name}';
 

@@ -86,9 +86,12 @@ interface MuteAllProps {
   readonly reportAll: (failureTitle: string, sentToRooms: SentToRooms) => readonly Promise<boolean>[];
 }
 
-/** Unmutes only the rooms that it has muted last, or all rooms if it has muted none. */
+/**
+ * Draws the button that mutes all rooms. The next press unmutes the rooms that the press before has muted, or
+ * all rooms if it has muted none.
+ */
 function MuteAllRooms({ rooms, reportAll }: MuteAllProps) {
-  /** The keys of the rooms that this button has muted last. */
+  /** The keys of the rooms that the button muted when it was last pressed to mute. */
   const mutedHere = useRef<readonly string[]>([]);
   const areAllMuted = rooms.length > 0 && rooms.every(({ muted }) => muted);
   const label = translate('muteAll');

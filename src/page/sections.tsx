@@ -152,7 +152,7 @@ export function Sections({ state: pageState, only }: SectionsProps) {
     ({ part, content }) => content() === undefined && part?.failures === 0,
   );
   const loaded = firstLoading < 0 ? displayed : displayed.slice(0, firstLoading);
-  // Lists that still grow are drawn before the next section.
+  // 'last' lets lists that still grow be drawn before the next section.
   const drawnCount = useGrowing(SECTIONS.length, SECTIONS_PER_FRAME, 'last');
   const drawn = loaded.slice(0, drawnCount);
   const columns = only === undefined ? tabsOf(state) : TABS;

@@ -22,7 +22,10 @@ export interface Palette {
 const CONTRAST_MIN = 4.5;
 /** The hues are summed up in this many ranges. */
 const HUE_RANGES = 12;
-/** The strongest range of a coloured cover has more chroma than this, on average over all pixels. */
+/**
+ * A cover counts as coloured if its strongest range has more chroma than this: the sum over the range,
+ * divided by the number of all pixels.
+ */
 const CHROMA_MIN = 0.03;
 const LIGHTNESS_STEP = 0.01;
 /** A more saturated accent would glare. */
@@ -110,8 +113,8 @@ const grey = (level: number): Colour => [level / 255, level / 255, level / 255];
 
 /**
  * The search for the ground and the accent begins with these values. Each of the two must have enough
- * contrast with its `greys`. A grey stands for a colour of page.css, such as `--quiet`. That colour has a
- * little more contrast, because the grey is a little closer to the ground or accent.
+ * contrast with its `greys`. Each grey stands for a colour of page.css, such as `--quiet`, but contrasts a
+ * little less. So what is enough for the grey is enough for the colour.
  */
 interface Scheme {
   readonly ground: {
@@ -121,7 +124,10 @@ interface Scheme {
     readonly greys: readonly Colour[];
   };
   readonly accent: { readonly lightness: number; readonly greys: readonly Colour[] };
-  /** How the ground's lightness changes in each step of the search. The accent's changes the other way. */
+  /**
+   * Each step of the search adds this to the lightness of the ground, and subtracts it from the lightness of
+   * the accent.
+   */
   readonly step: number;
 }
 

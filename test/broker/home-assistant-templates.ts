@@ -1,6 +1,5 @@
-// Renders templates as Home Assistant does, with the packages that it uses, Jinja2 and AwesomeVersion, and
-// removes blanks at both ends. It also decides whether Home Assistant offers an update from one version to
-// another.
+// Renders templates as Home Assistant does: with Jinja2, and without blanks at both ends of the result. Also
+// decides, with AwesomeVersion, whether Home Assistant offers an update from one version to another.
 
 import { execFileSync } from 'node:child_process';
 
@@ -19,7 +18,7 @@ export const TEMPLATES_NEED = {
 };
 
 /**
- * `is_offered` decides as homeassistant/components/update/__init__.py, `UpdateEntity.state`, does.
+ * `is_offered` follows `UpdateEntity.state` in homeassistant/components/update/__init__.py.
  * `float_filter` is Home Assistant's filter. It fails for a text that is no number, unless the template has
  * a default. The filter `float` of Jinja2 never fails.
  */

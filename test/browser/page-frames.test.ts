@@ -7,7 +7,7 @@ import { skipReason } from '../tools/requirements.js';
 import { node, page, pageForEach } from './pages.js';
 
 const PARTS = ['players', 'outputs', 'streams', 'bluetooth', 'services', 'upgrade', 'system'];
-/** The room in a frame of 240 px without and with a scroll bar. */
+/** The usable width of a frame of 240 px, without and with a scroll bar. */
 const WIDTHS_PX = [240, 225];
 
 /**

@@ -182,8 +182,8 @@ export class Container {
 
   /** Copies a folder of this machine into the node, where everybody may read it. */
   async install(from: string, to = '/opt/tonearm'): Promise<void> {
-    // The files go through a pipe, because the overlay does not promise to show changes below it after the
-    // mount.
+    // The files go through a pipe. The node's file system is an overlay, and what is written to its lower
+    // folders after the mount may stay invisible in the node.
     const args = ['-C', from, '--mode=a+rX', '-c', '.'];
     const packed = await buffer(spawn('tar', args, { stdio: ['ignore', 'pipe', 'inherit'] }).stdout);
     const script = 'mkdir -p "$1" && tar -C "$1" --no-same-owner -x';
@@ -192,8 +192,8 @@ export class Container {
   }
 
   /**
-   * Resolves with a port of this machine that leads to a port of the node's loopback. The port of this
-   * machine stays the same after a reboot. Its connections are cut when the node goes down.
+   * Resolves with a port of this machine that leads to a port of the node's loopback. At a reboot its
+   * connections are cut and a new door is opened, but the proxy stays, and with it the port.
    */
   async door(port = 8018): Promise<number> {
     const open = this.#doors.get(port) ?? connectInto(this.#leader, port, this.#dir);

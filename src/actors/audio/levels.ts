@@ -12,9 +12,9 @@ const FLOAT32 = 5;
 const FLOAT32_BYTES = 4;
 const IS_LITTLE_ENDIAN = true;
 /**
- * One peak could be only the end of a sound. While levels change all the time (`later` in meters.ts), each
- * level is therefore the maximum of at least two peaks: this rate is more than twice the rate of the levels.
- * The rate cannot be 25, because two peaks might fall into one cycle of PipeWire's graph, and then the
+ * This is more than twice the rate of levels that change all the time (`later` in meters.ts), so that such a
+ * level is the maximum of at least two peaks. One peak could be only the end of a sound. The rate cannot be
+ * 25, because two peaks might fall into one cycle of PipeWire's graph, and then the
  * resampler of PipeWire 0.3.65 crashes (SIGSEGV). At 20, the latency of the stream keeps each cycle shorter
  * than the 50 ms between two peaks.
  */
@@ -147,8 +147,8 @@ export function areSamePeaks(a: Peaks, b: Peaks): boolean {
 }
 
 /**
- * The louder peak of each channel. If all channels have fallen silent, they have 0 at once, and not one
- * level later.
+ * The louder peak of each channel. If all channels have fallen silent, the result is 0 at once. Otherwise the
+ * level would be 0 only after one more level.
  */
 export function louderPeaks(before: Peaks, newest: Peaks): Peaks {
   if (newest.every((peak) => peak === 0)) return newest;

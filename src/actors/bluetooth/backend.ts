@@ -101,9 +101,9 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   }
 
   signal(signal: Signal): void {
-    const queued = this.#reading.queueDuringReading(signal);
-    if (!queued.ok) this.#bus.reconnect(queued.error);
-    else if (!queued.value) this.#apply(signal);
+    const outcome = this.#reading.queueDuringReading(signal);
+    if (outcome === 'not reading') this.#apply(signal);
+    if (outcome === 'full') this.#bus.reconnect('too many signals from BlueZ');
   }
 
   called(call: Signal): CallVerdict {
@@ -171,7 +171,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#objects = objects;
     for (const device of objects.devices()) this.#followPairing(device, before.device(device.path));
     this.#update();
-    // `#update` publishes the reason only if there was an adapter before.
+    // If there was no adapter before either, `#update` has published nothing.
     if (this.#state.kind === 'unavailable') this.#becomeUnavailable(this.#noAdapterReason());
   }
 
@@ -181,9 +181,9 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
    */
   #apply(signal: Signal): void {
     const change = this.#objects.apply(signal);
-    const isOfDevice = change?.before !== undefined || change?.after !== undefined;
+    // A signal that changes no object may have the reason of a disconnection.
     if (change === undefined) this.#automatic.applyDisconnectReason(signal);
-    else if (isOfDevice) this.#deviceChanged(change);
+    else if (change.before !== undefined || change.after !== undefined) this.#deviceChanged(change);
     else this.#update();
   }
 
@@ -229,7 +229,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     if (before.Powered === true && adapter.Powered !== true) this.#commands.adapterSwitchedOff();
     this.#automatic.adapterChanged(before, adapter);
     const hasPowerChanged = before.PowerState !== adapter.PowerState || before.Powered !== adapter.Powered;
-    // Any other change keeps the detail that `onBlocked` has reported.
+    // The detail stays if only other properties have changed, because a command may have reported it.
     if (hasPowerChanged) this.#reportDetail(blockedDetail(adapter));
     this.#publisher.publishSoon();
   }

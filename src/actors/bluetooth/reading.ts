@@ -2,7 +2,6 @@
 // reply, so they are applied after it.
 
 import { backoffMs, type Clock, Timers } from '../../host/clock.js';
-import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
 import type { Signal } from '../../protocol/dbus/method.js';
 import { busErrorText, isAbsence } from '../bus/fault.js';
@@ -38,14 +37,14 @@ export class BluezReading {
   }
 
   /**
-   * Queues the signal if a reading is under way; the value is false if none is. The error means that too many
-   * signals are queued, so that the connection must be given up.
+   * Queues the signal if a reading is under way. `full`: too many signals are queued, so the connection must
+   * be given up.
    */
-  queueDuringReading(signal: Signal): Result<boolean, string> {
-    if (this.#queued === undefined) return success(false);
-    if (this.#queued.length >= QUEUED_MAX_SIGNALS) return failed('too many signals from BlueZ');
+  queueDuringReading(signal: Signal): 'queued' | 'not reading' | 'full' {
+    if (this.#queued === undefined) return 'not reading';
+    if (this.#queued.length >= QUEUED_MAX_SIGNALS) return 'full';
     this.#queued.push(signal);
-    return success(true);
+    return 'queued';
   }
 
   cancel(): void {

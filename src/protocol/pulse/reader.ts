@@ -9,7 +9,7 @@ import { describeTypeTag, NONE, TYPE_TAG, WireError } from './wire.js';
 const TWO_TO_32 = 0x1_0000_0000;
 /** The type tag before a text's bytes, and the NUL after them. */
 const TEXT_OVERHEAD_BYTES = 2;
-/** A property's value begins with its length as a u32, then a type tag and the length again. */
+/** A property's value begins with its length, then the length again. Each is a type tag and four bytes. */
 const PROP_HEADER_BYTES = 10;
 /** How many bytes of a format's properties are kept. Those of PCM have 50. They are never published. */
 const FORMAT_PROPS_MAX_BYTES = 512;
@@ -31,10 +31,10 @@ export interface ValueTypes {
   readonly sampleSpec: SampleSpec;
   /** The position of each channel, as `pulse/channelmap.h` numbers them. */
   readonly channelMap: number[];
-  /** Like `optionalText`, for texts that are never the null string. */
-  readonly text: string;
   /** A whole text, such as a name that may be sent back to the server; undefined for the null string. */
   readonly optionalText: string | undefined;
+  /** A whole text that is never the null string. */
+  readonly text: string;
   /** A text for people, cut to TEXT_MAX_BYTES; undefined for the null string, which is not the empty one. */
   readonly excerpt: string | undefined;
   /**

@@ -1,4 +1,4 @@
-// Tests when the captures of other programs are read, over a session that the test answers.
+// Tests at which moments the captures of other programs are read. The test answers the requests.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -77,7 +77,7 @@ describe('the time limit of a command starts when it arrives', DEADLINE, () => {
   });
 });
 
-test('commands for a sleeping output let commands for other outputs pass, stay in order, and keep their output although the default output changes', async () => {
+test('commands for a sleeping output let others pass, are sent in their order, and are for the same output after a change of the default output', async () => {
   const state = stateWithSound();
   state.putSink(sinkInfo(1, 'kitchen'));
   state.putServer(serverInfo({ defaultSink: 'living' }));
@@ -97,7 +97,7 @@ test('commands for a sleeping output let commands for other outputs pass, stay i
   );
 
   const commands: readonly SoundCommand[] = [
-    // No command is running when this one arrives, so it is at once for `living`, the default output.
+    // No command is running when this one arrives, so its output is decided at once: the default, `living`.
     { do: 'mute', target: { kind: 'server' }, muted: true },
     { do: 'volume', target: { kind: 'output', ref: 'living' }, volume: 0.5 },
     { do: 'default', output: 'kitchen' },
@@ -128,8 +128,8 @@ describe('a change of the default output that also moves the streams', () => {
   const FAILING_STREAM = 6;
 
   /**
-   * Four streams do not play to `living`: one of a group, and three others. A request to move `Pass`, which
-   * is one of the others and made by `stateWithSound`, fails with this error.
+   * Four streams do not play to `living`: one of a group, and three others. One of the three is `Pass`, which
+   * `stateWithSound` makes. A request to move `Pass` fails with `error`.
    */
   function setUp(error: RequestError) {
     const state = stateWithSound();
@@ -173,7 +173,7 @@ describe('a change of the default output that also moves the streams', () => {
     const executor = new Executor(connectionWith({ state, send, readAgain }), TIMING, clock);
     assert.equal(faultOf(await executor.run(MOVE_STREAMS)), 'timeout');
     assert.deepEqual(reads.at(-1), { kind: 'sink-input' });
-    assert.equal(reads.length, 3, 'after the new default, before the moves, and after the moves');
+    assert.equal(reads.length, 3, 'one after the new default, one before the moves, and one after them');
   });
 
   test('moves no passthrough stream to an output with a limit', async () => {
@@ -199,7 +199,7 @@ test('a command that would be refused is decided again after the record has been
 
   assert.equal(faultOf(await executor.run(command)), 'no-volume');
   assert.deepEqual(await executor.run(command), OK);
-  // The accepted command has the record read twice: before it is decided again, and after its success.
+  // The accepted command causes two readings: one before it is decided again, and one after its success.
   const read: ReadRequest = { kind: 'sink-input', index: 6 };
   assert.deepEqual(reads, [read, read, read]);
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { plainLines } from '../../../src/cli/ctl/plain-text.js';
 
-/** `extra` is a member of an upgrade. It has all keys of the result file that tonearm does not know. */
+/** `extra` is a member of an upgrade. Its keys come from another program, so it may have any content. */
 const EXTRAS: readonly (readonly [extra: object, lines: readonly string[]])[] = [
   [{ packages: [{ name: 'mpd', size: 3 }] }, ['extra.packages:', '  name  size', '  mpd   3']],
   [{ constructor: [{ name: 'mpd' }] }, ['extra.constructor:', '  name', '  mpd']],
