@@ -59,11 +59,8 @@ export class ReconnectPolicy {
   /** To be called when the adapter has come or was switched on, with all its devices. */
   begin(devices: readonly BluetoothDevice[]): void {
     this.#attempts.clear();
-    const dueAt = this.#clock.monotonic();
-    for (const device of devices) {
-      if (!this.#shouldReturn(device) || device.Connected === true) continue;
-      this.#attempts.set(device.path, { ...NO_ATTEMPTS, dueAt });
-    }
+    for (const device of devices)
+      if (this.#shouldReturn(device) && device.Connected !== true) this.#dueNow(device.path);
   }
 
   /** To be called when the adapter is gone or off. */
@@ -78,6 +75,8 @@ export class ReconnectPolicy {
     }
     const wasConnected = before?.Connected === true;
     const isConnected = after.Connected === true;
+    // BlueZ announces an adapter before the devices that it has loaded, so `begin` has not got them.
+    if (before === undefined && !isConnected) this.#dueNow(path);
     if (isConnected && !wasConnected) this.#connected(path);
     if (wasConnected && !isConnected) this.#lost(path);
   }
@@ -125,6 +124,10 @@ export class ReconnectPolicy {
     for (const [path, { dueAt }] of this.#attempts)
       if (dueAt !== undefined && dueAt < (next?.dueAt ?? Number.POSITIVE_INFINITY)) next = { path, dueAt };
     return next;
+  }
+
+  #dueNow(path: string): void {
+    this.#attempts.set(path, { ...NO_ATTEMPTS, dueAt: this.#clock.monotonic() });
   }
 
   #connected(path: string): void {

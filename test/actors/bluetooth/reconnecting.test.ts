@@ -199,6 +199,14 @@ test('a loudspeaker is connected when the adapter is switched on or plugged in',
   assert.equal(attemptCount(bluez), 2);
 });
 
+test('a loudspeaker that BlueZ announces after its adapter is connected', async (t) => {
+  const { bluez, recorder } = await startBackend(t, RECONNECTING, (bluez) => bluez.objects.clear());
+  bluez.plugIn();
+  await until('the adapter is in use', () => recorder.state === 'up');
+  withSpeaker(bluez);
+  await untilConnected(bluez);
+});
+
 test('a client that connects a device during an attempt gets the outcome of the attempt', async (t) => {
   const { bluez, sendCommand } = await startBackend(t, RECONNECTING, (bluez) => {
     withSpeaker(bluez);
