@@ -10,6 +10,7 @@ import type { Publisher } from '../runtime.js';
 import type { AdapterCommands } from './adapter-commands.js';
 import { IdleSwitch } from './idle.js';
 import type { BluetoothAdapter, BluezChange, BluezObjects } from './objects.js';
+import type { AttemptProgress } from './reconnect-policy.js';
 import { Reconnecting } from './reconnecting.js';
 
 interface AutomaticParts {
@@ -82,9 +83,9 @@ export class AutomaticActions {
     if (reason !== undefined) this.#reconnecting.disconnected(signal.path, reason);
   }
 
-  /** To be called when the daemon disconnects a device to end an attempt. */
-  attemptAbandoned(devicePath: string): void {
-    this.#reconnecting.attemptAbandoned(devicePath);
+  /** To be called for each attempt to connect a device, the daemon's own one or a client's. */
+  attemptProgressed(devicePath: string, progress: AttemptProgress): void {
+    this.#reconnecting.attemptProgressed(devicePath, progress);
   }
 
   /** To be called when a client has disconnected a device. */

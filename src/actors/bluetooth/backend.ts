@@ -67,7 +67,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
         this.#publisher.publishOutcome();
         this.#update();
       },
-      onAbandoned: (device) => this.#automatic.attemptAbandoned(device),
+      onProgress: (device, progress) => this.#automatic.attemptProgressed(device, progress),
       untilConnected: (address) =>
         this.#publisher.untilPublished(({ devices }) => devices.get(address)?.connected === true),
     });

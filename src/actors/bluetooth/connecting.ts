@@ -10,6 +10,7 @@ import type { BusResult } from '../bus/fault.js';
 import { type BluezParts, bluezRefusal, DEVICE_FAULTS, isError } from './bluez.js';
 import type { BluetoothDevice } from './objects.js';
 import type { Pairing } from './pairing.js';
+import type { AttemptProgress } from './reconnect-policy.js';
 
 /**
  * The client gets an answer after this time at the latest, because after 10 s it would get a timeout
@@ -25,8 +26,8 @@ export interface ConnectingParts extends BluezParts {
   readonly untilConnected: (address: string) => Promise<void>;
   /** Called when an attempt to connect has ended after its client was answered. */
   readonly onLateOutcome: () => void;
-  /** Called when the device, by its path, is disconnected only to end an attempt. */
-  readonly onAbandoned: (device: string) => void;
+  /** Called when an attempt to connect the device with this path has begun or ended. */
+  readonly onProgress: (device: string, progress: AttemptProgress) => void;
 }
 
 /** An attempt to connect a device, from its beginning to its outcome. */
@@ -93,9 +94,7 @@ export class Connecting {
   }
 
   #disconnect(path: string): void {
-    const { bluez, onAbandoned } = this.#parts;
-    onAbandoned(path);
-    void bluez(BLUEZ_METHODS.disconnect, [], { path });
+    void this.#parts.bluez(BLUEZ_METHODS.disconnect, [], { path });
   }
 
   /** Ends all attempts, because BlueZ may never answer calls to the devices of an adapter that is gone. */
@@ -116,8 +115,11 @@ export class Connecting {
       abort = () => resolve(failure('unavailable', 'The adapter is gone'));
     });
     const connect = (): Promise<Answer> => Promise.race([this.#connect(device), aborted]);
+    const { onProgress } = this.#parts;
+    onProgress(path, 'begun');
     const answer = isRequested ? this.#withAgent(connect) : connect();
     const outcome = answer.finally(() => this.#attempts.delete(path));
+    void outcome.then(({ ok }) => onProgress(path, ok ? 'succeeded' : 'failed'));
     this.#attempts.set(path, { outcome, abort, isRequested });
     return outcome;
   }

@@ -2,7 +2,7 @@
 // itself"). It connects no device and sets no timer.
 
 import type { Clock } from '../../host/clock.js';
-import { INTENDED_REASONS, isPlayingService, LOCAL_REASON } from '../../protocol/dbus/bluez.js';
+import { INTENDED_REASONS, isPlayingService } from '../../protocol/dbus/bluez.js';
 import type { BluetoothDevice } from './objects.js';
 
 const FIRST_PAUSE_MS = 5_000;
@@ -20,16 +20,17 @@ export type ReconnectWish = boolean | readonly string[];
 interface Attempts {
   /** The number of pauses since the last steady connection, or since `begin`. */
   pauses: number;
-  /** The number of attempts that have failed since the last connection, or since `begin`. */
+  /** The number of attempts that have failed since the last proven connection, or since `begin`. */
   failures: number;
   /** When the next attempt is due; undefined if none is planned, for instance for a connected device. */
   dueAt: number | undefined;
   connectedAt: number | undefined;
   /** True if somebody has disconnected the device on purpose, even if BlueZ still has it as connected. */
   isLeftDisconnected: boolean;
-  /** True if the daemon has abandoned an attempt since the device was last connected. */
-  isAbandoned: boolean;
 }
+
+/** How far an attempt to connect a device has come, the daemon's own one or a client's. */
+export type AttemptProgress = 'begun' | 'succeeded' | 'failed';
 
 interface DueAttempt {
   readonly path: string;
@@ -42,7 +43,6 @@ const NO_ATTEMPTS: Attempts = {
   dueAt: undefined,
   connectedAt: undefined,
   isLeftDisconnected: false,
-  isAbandoned: false,
 };
 
 export class ReconnectPolicy {
@@ -50,6 +50,12 @@ export class ReconnectPolicy {
   readonly #clock: Pick<Clock, 'monotonic'>;
   /** By the device's path. */
   readonly #attempts = new Map<string, Attempts>();
+  /**
+   * The devices with an unproven link, by path: an attempt is under way, or has failed and the device was not
+   * connected since. BlueZ may make the link and end it again before the attempt fails, or after. It then
+   * gives the same reason as for a connection that somebody has ended.
+   */
+  readonly #unproven = new Map<string, 'under way' | 'failed'>();
 
   constructor(wish: ReconnectWish, clock: Pick<Clock, 'monotonic'>) {
     this.#wish = wish;
@@ -66,15 +72,18 @@ export class ReconnectPolicy {
   /** To be called when the adapter is gone or off. */
   end(): void {
     this.#attempts.clear();
+    this.#unproven.clear();
   }
 
   deviceChanged(path: string, before: BluetoothDevice | undefined, after: BluetoothDevice | undefined): void {
+    const wasConnected = before?.Connected === true;
+    const isConnected = after?.Connected === true;
+    const isFirstSinceFailure = isConnected && !wasConnected && this.#unproven.get(path) === 'failed';
+    if (after === undefined || isFirstSinceFailure) this.#unproven.delete(path);
     if (after === undefined || !this.#shouldReturn(after)) {
       this.#attempts.delete(path);
       return;
     }
-    const wasConnected = before?.Connected === true;
-    const isConnected = after.Connected === true;
     // BlueZ announces an adapter before the devices that it has loaded, so `begin` has not got them.
     if (before === undefined && !isConnected) this.#dueNow(path);
     if (isConnected && !wasConnected) this.#connected(path);
@@ -83,16 +92,16 @@ export class ReconnectPolicy {
 
   /** To be called with BlueZ's reason for a disconnection, before or after `deviceChanged`. */
   disconnected(path: string, reason: string): void {
-    const isByDaemon = reason === LOCAL_REASON && this.#attempts.get(path)?.isAbandoned === true;
-    if (INTENDED_REASONS.includes(reason) && !isByDaemon) this.leaveDisconnected(path);
+    const isUnproven = this.#unproven.has(path);
+    if (INTENDED_REASONS.includes(reason) && !isUnproven) this.leaveDisconnected(path);
   }
 
-  /**
-   * To be called when the daemon disconnects the device to end an attempt. If the link was up already, BlueZ
-   * gives the same reason as for a disconnection that somebody has wished.
-   */
-  attemptAbandoned(path: string): void {
-    this.#attempts.set(path, { ...this.#attemptsFor(path), isAbandoned: true });
+  /** To be called for each attempt, the daemon's own one or a client's. */
+  attemptProgressed(path: string, progress: AttemptProgress): void {
+    if (progress === 'begun') this.#unproven.set(path, 'under way');
+    else if (progress === 'succeeded') this.#attemptSucceeded(path);
+    // After `end` an attempt may still fail.
+    else if (this.#unproven.has(path)) this.#unproven.set(path, 'failed');
   }
 
   /** To be called when somebody has disconnected the device. It stays so until somebody connects it. */
@@ -100,21 +109,17 @@ export class ReconnectPolicy {
     this.#attempts.set(path, { ...this.#attemptsFor(path), dueAt: undefined, isLeftDisconnected: true });
   }
 
-  /** To be called when an attempt has succeeded. */
-  attemptSucceeded(path: string): void {
-    const attempts = this.#attempts.get(path);
-    if (attempts !== undefined) attempts.dueAt = undefined;
-  }
-
   /**
-   * To be called when an attempt has failed. Returns how many have failed since the device was last
-   * connected; 0 if the device is no longer to be connected.
+   * To be called when an attempt of the daemon has failed. Returns how many have failed since the last
+   * proven connection; 0 if the device is no longer to be connected.
    */
   attemptFailed(path: string): number {
     const attempts = this.#attempts.get(path);
-    if (attempts?.dueAt === undefined) return 0;
+    if (attempts === undefined || attempts.isLeftDisconnected) return 0;
     attempts.failures += 1;
-    this.#scheduleAfterPause(attempts);
+    // If the link was up during the attempt, its end has planned the next attempt, or will do so.
+    const { dueAt = Number.POSITIVE_INFINITY } = attempts;
+    if (dueAt <= this.#clock.monotonic()) this.#scheduleAfterPause(attempts);
     return attempts.failures;
   }
 
@@ -131,8 +136,17 @@ export class ReconnectPolicy {
   }
 
   #connected(path: string): void {
-    const { pauses } = this.#attemptsFor(path);
-    this.#attempts.set(path, { ...NO_ATTEMPTS, pauses, connectedAt: this.#clock.monotonic() });
+    const { pauses, failures: failuresBefore } = this.#attemptsFor(path);
+    const failures = this.#unproven.has(path) ? failuresBefore : 0;
+    this.#attempts.set(path, { ...NO_ATTEMPTS, pauses, failures, connectedAt: this.#clock.monotonic() });
+  }
+
+  #attemptSucceeded(path: string): void {
+    this.#unproven.delete(path);
+    const attempts = this.#attempts.get(path);
+    if (attempts === undefined) return;
+    attempts.dueAt = undefined;
+    attempts.failures = 0;
   }
 
   #lost(path: string): void {

@@ -5,7 +5,7 @@ import { type Clock, Timers } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
 import type { Publisher } from '../runtime.js';
 import type { BluetoothDevice } from './objects.js';
-import { ReconnectPolicy, type ReconnectWish } from './reconnect-policy.js';
+import { type AttemptProgress, ReconnectPolicy, type ReconnectWish } from './reconnect-policy.js';
 
 interface ReconnectingParts {
   readonly wish: ReconnectWish;
@@ -50,9 +50,9 @@ export class Reconnecting {
     this.#policy.disconnected(path, reason);
   }
 
-  /** To be called when the daemon disconnects the device to end an attempt, its own one or a client's. */
-  attemptAbandoned(path: string): void {
-    this.#policy.attemptAbandoned(path);
+  /** To be called for each attempt, the daemon's own one or a client's. */
+  attemptProgressed(path: string, progress: AttemptProgress): void {
+    this.#policy.attemptProgressed(path, progress);
   }
 
   /** To be called when a client has disconnected the device. */
@@ -88,10 +88,8 @@ export class Reconnecting {
     this.#attempt = attempt;
     const answer = await connect(path);
     this.#attempt = undefined;
-    if (answer.ok) {
-      this.#policy.attemptSucceeded(path);
-      publish.log('info', 'a known device is connected again', { device: path });
-    } else if (!attempt.isAborted) this.#attemptFailed(path, answer.error.detail);
+    if (answer.ok) publish.log('info', 'a known device is connected again', { device: path });
+    else if (!attempt.isAborted) this.#attemptFailed(path, answer.error.detail);
     this.recheck();
   }
 

@@ -55,7 +55,7 @@ export const BLUEZ_SIGNALS = {
 } as const;
 
 /** The reason in `disconnected` for a connection that a program on the node has ended. */
-export const LOCAL_REASON = 'org.bluez.Reason.Local';
+const LOCAL_REASON = 'org.bluez.Reason.Local';
 
 /** The reasons in `disconnected` for a connection that somebody has ended, on the node or on the device. */
 export const INTENDED_REASONS: readonly string[] = [LOCAL_REASON, 'org.bluez.Reason.Remote'];

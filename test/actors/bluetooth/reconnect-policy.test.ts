@@ -100,8 +100,9 @@ const END_ROWS: readonly EndRow[] = [
     what: 'given up by the daemon',
     isMadeAgain: true,
     reportEnd: (policy) => {
-      policy.attemptAbandoned(SPEAKER_PATH);
+      policy.attemptProgressed(SPEAKER_PATH, 'begun');
       policy.disconnected(SPEAKER_PATH, 'org.bluez.Reason.Local');
+      policy.attemptProgressed(SPEAKER_PATH, 'failed');
     },
   },
   {
@@ -135,7 +136,7 @@ test('a device that somebody disconnected and connected again is due after its c
 
 test('a device whose attempt was given up is due, even if its link was up before the policy began', () => {
   const { policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, CONNECTED);
-  policy.attemptAbandoned(SPEAKER_PATH);
+  policy.attemptProgressed(SPEAKER_PATH, 'begun');
   policy.disconnected(SPEAKER_PATH, 'org.bluez.Reason.Local');
   policy.deviceChanged(SPEAKER_PATH, CONNECTED, DISCONNECTED);
   assert.equal(secondsUntilDue(), 5);
@@ -143,9 +144,47 @@ test('a device whose attempt was given up is due, even if its link was up before
 
 test('an attempt that was given up does not count as the reason for the end of a later connection', () => {
   const { policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, DISCONNECTED);
-  policy.attemptAbandoned(SPEAKER_PATH);
+  policy.attemptProgressed(SPEAKER_PATH, 'begun');
+  policy.attemptProgressed(SPEAKER_PATH, 'failed');
   policy.deviceChanged(SPEAKER_PATH, DISCONNECTED, CONNECTED);
   policy.disconnected(SPEAKER_PATH, 'org.bluez.Reason.Local');
+  policy.deviceChanged(SPEAKER_PATH, CONNECTED, DISCONNECTED);
+  assert.equal(secondsUntilDue(), undefined);
+});
+
+const attemptFails: PolicyStep = (policy) => {
+  policy.attemptProgressed(SPEAKER_PATH, 'failed');
+  policy.attemptFailed(SPEAKER_PATH);
+};
+const linkEnds: PolicyStep = (policy) => policy.deviceChanged(SPEAKER_PATH, CONNECTED, DISCONNECTED);
+const reportLocalEnd = bluezReports('Local');
+
+const UNPROVEN_ENDS: readonly { readonly when: string; readonly steps: readonly PolicyStep[] }[] = [
+  { when: 'before the attempt fails', steps: [reportLocalEnd, linkEnds, attemptFails] },
+  { when: 'when the attempt fails', steps: [linkEnds, attemptFails, reportLocalEnd] },
+  { when: 'after the attempt has failed', steps: [attemptFails, linkEnds, reportLocalEnd] },
+];
+
+for (const { when, steps } of UNPROVEN_ENDS) {
+  test(`an attempt is made again if BlueZ ends its link ${when}, also for an intended reason`, () => {
+    const { clock, policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, DISCONNECTED);
+    for (const pause of [5, 10, 20]) {
+      policy.attemptProgressed(SPEAKER_PATH, 'begun');
+      policy.deviceChanged(SPEAKER_PATH, DISCONNECTED, CONNECTED);
+      for (const step of steps) step(policy);
+      assert.equal(secondsUntilDue(), pause);
+      clock.advance(pause * SECOND_MS);
+    }
+    assert.equal(policy.attemptFailed(SPEAKER_PATH), 4, 'a link that was not proven ends no count');
+  });
+}
+
+test('a connection that an attempt has made is left alone once somebody has ended it', () => {
+  const { policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, DISCONNECTED);
+  policy.attemptProgressed(SPEAKER_PATH, 'begun');
+  policy.deviceChanged(SPEAKER_PATH, DISCONNECTED, CONNECTED);
+  policy.attemptProgressed(SPEAKER_PATH, 'succeeded');
+  policy.disconnected(SPEAKER_PATH, 'org.bluez.Reason.Remote');
   policy.deviceChanged(SPEAKER_PATH, CONNECTED, DISCONNECTED);
   assert.equal(secondsUntilDue(), undefined);
 });
@@ -190,6 +229,6 @@ test('the device that has been due longest is next', () => {
   assert.equal(policy.nextAttempt()?.path, SPEAKER_PATH);
   policy.attemptFailed(SPEAKER_PATH);
   assert.equal(policy.nextAttempt()?.path, phone.path);
-  policy.attemptSucceeded(phone.path);
+  policy.attemptProgressed(phone.path, 'succeeded');
   assert.equal(policy.nextAttempt()?.path, SPEAKER_PATH);
 });
