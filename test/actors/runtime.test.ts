@@ -30,6 +30,7 @@ function startActor(t: TestContext, actor: Partial<Actor<AudioCommand>>) {
     port: port2,
     settings: {
       enabled: true,
+      actsByItself: true,
       serveCookie: false,
       apiPort: 8018,
       outputs: {},

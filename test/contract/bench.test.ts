@@ -1,8 +1,12 @@
-// `tonearm bench` measures, and leaves the user's audio as it was, even if the bench is interrupted. The
-// sound servers are real.
+// `tonearm bench` measures, and leaves the user's audio and the files of the running daemon as they were,
+// even if the bench is interrupted. The sound servers are real.
 
 import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { type ListenPair, loopbackArgument } from '../../src/actors/audio/listen-modules.js';
+import { GROUP_MARK, GROUP_PREFIX } from '../../src/actors/audio/marks.js';
 import type { Report } from '../../src/cli/bench/report.js';
 import type { SoundServer } from '../sound/server.js';
 import { SOUND_SERVERS } from '../sound/servers.js';
@@ -13,20 +17,51 @@ import { ENTRY } from './daemon.js';
 const TIME_LIMIT = { timeout: 300_000 };
 const BENCH = [process.execPath, ENTRY, 'bench', '--json', '--seconds', '2'];
 
-/** All settings and records that belong to the user. */
+/** A sleep that is long over. A daemon that reads it at its start removes the file. */
+const OLD_SLEEP = '{"until":"2020-01-01T00:00:00.000Z","fade":20}\n';
+
+const daemonFolder = (sound: SoundServer): string => join(sound.directory, 'tonearm');
+
+/** All settings and records that belong to the user, and the files of the user's daemon. */
 async function userAudio(sound: SoundServer): Promise<unknown> {
   const listed = [...(await sound.sinks()), ...(await sound.sinkInputs())];
   return {
     settings: listed.map(({ index, mute, volume, properties }) => ({ index, mute, volume, properties })),
     modules: await sound.pactl('list', 'short', 'modules'),
     defaultSink: await sound.pactl('get-default-sink'),
+    files: filesIn(daemonFolder(sound)),
   };
+}
+
+const filesIn = (folder: string) =>
+  readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]);
+
+/** Makes what a running daemon keeps: a group, the loopback of an input that is heard, and a file. */
+async function imitateDaemon(sound: SoundServer): Promise<void> {
+  const group = `${GROUP_PREFIX}all`;
+  const properties = `sink_properties="media.name=${group} ${GROUP_MARK}=all"`;
+  await sound.pactl(
+    'load-module',
+    'module-combine-sink',
+    `sink_name=${group} slaves=living,kitchen ${properties}`,
+  );
+  await sound.addInput('mike');
+  const pair: ListenPair = { input: 'mike', output: 'living', origin: 'command' };
+  // The bench has another latency by default, so its own upkeep would make the loopback anew.
+  await sound.pactl('load-module', 'module-loopback', loopbackArgument(pair, 'Mike', 250));
+  mkdirSync(daemonFolder(sound));
+  writeFileSync(join(daemonFolder(sound), 'sleep.json'), OLD_SLEEP);
+  await until('the streams of group and loopback are listed', async () => {
+    const streams = await sound.sinkInputs();
+    return streams.length === 3;
+  });
 }
 
 /** Starts a sound server that plays a stream. `before` is the user's audio while it plays. */
 async function startWithStream(t: TestContext, startServer: () => Promise<SoundServer>) {
   const sound = await startServer();
   t.after(() => sound.stop());
+  await imitateDaemon(sound);
   await sound.play({ app: 'player', name: 'song' });
   return { sound, before: await userAudio(sound) };
 }
@@ -55,7 +90,7 @@ const INTERRUPTIONS: readonly Interruption[] = [
 ];
 
 for (const { kind, skip, start: startServer } of SOUND_SERVERS) {
-  test(`${kind}: tonearm bench measures everything, on a silent stream of its own that it removes`, {
+  test(`${kind}: tonearm bench measures everything, on a silent stream of its own that it removes, and leaves the groups, loopbacks and files of the running daemon as they are`, {
     ...TIME_LIMIT,
     skip,
   }, async (t) => {

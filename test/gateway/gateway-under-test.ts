@@ -30,6 +30,7 @@ export const SETTINGS: RouteSettings = {
   systemd: { enabled: true, system: [], user: [], internal: [] },
   audio: {
     enabled: true,
+    actsByItself: true,
     serveCookie: true,
     apiPort: 8018,
     outputs: {},

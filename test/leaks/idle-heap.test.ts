@@ -46,6 +46,7 @@ test('an actor that is pinged gives back the memory of many records that it no l
   t.after(() => port.close());
   const settings = {
     enabled: true,
+    actsByItself: true,
     serveCookie: false,
     apiPort: 8018,
     outputs: {},

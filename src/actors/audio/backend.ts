@@ -217,6 +217,7 @@ export class AudioBackend implements Actor<AudioCommand> {
             handshake.abort();
             this.#onUp({ connection, upkeep, path, upSinceMs: this.#clock.monotonic() });
           }
+          if (!this.#settings.actsByItself) return;
           upkeep.update(isFirst || haveSinksComeOrGone, isFirst || mayInputsHaveChanged);
         },
         onClosed: (reason) => {

@@ -44,12 +44,12 @@ export class DaemonCommands {
   #loadedSleep: Promise<Sleep> | undefined;
 
   constructor(parts: DaemonCommandParts) {
-    const { context, node } = parts;
+    const { settings, context, node } = parts;
     this.#parts = parts;
     this.#sleepPath = join(runtimeDirectory(context.env, context.uid), 'tonearm/sleep.json');
-    const isFileMissing = fileIdentity(this.#sleepPath) === undefined;
-    if (isFileMissing) node.put('audio.sleep', '', '{"active":false}');
-    else void this.#loadSleep();
+    const mustRecallSleep = settings.actsByItself && fileIdentity(this.#sleepPath) !== undefined;
+    if (mustRecallSleep) void this.#loadSleep();
+    else node.put('audio.sleep', '', '{"active":false}');
   }
 
   async cookie(): Promise<Answer> {

@@ -42,6 +42,12 @@ export interface GroupChoice {
 
 export interface AudioSettings {
   readonly enabled: boolean;
+  /**
+   * True: the backend also acts without a command. It sets start volumes, keeps groups and loopbacks, and
+   * goes on with the sleep of an earlier process. False in `tonearm bench`, because the running daemon does
+   * all this.
+   */
+  readonly actsByItself: boolean;
   readonly serveCookie: boolean;
   /** The port of our HTTP server, at which clients get the cookie. */
   readonly apiPort: number;

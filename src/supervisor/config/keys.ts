@@ -185,7 +185,7 @@ export function settingsOf({ pulseaudio, systemd, ...others }: KeyValues): Setti
   return {
     ...others,
     systemd: { ...systemd, internal },
-    audio: { ...audio, serveCookie, apiPort: others.api.port },
+    audio: { ...audio, actsByItself: true, serveCookie, apiPort: others.api.port },
   };
 }
 

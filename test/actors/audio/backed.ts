@@ -80,6 +80,7 @@ export function startBackend(t: TestContext, socketPath: string, options: Backen
   const context = { env, uid: 0, home, machineId: undefined };
   const allSettings: AudioSettings = {
     enabled: true,
+    actsByItself: true,
     serveCookie: true,
     apiPort: 8018,
     outputs: {},

@@ -306,6 +306,7 @@ describe('the backend', { timeout: 60_000 }, () => {
     const recorder = new Recorder();
     const settings = {
       enabled: true,
+      actsByItself: true,
       serveCookie: false,
       apiPort: 8018,
       outputs: {},

@@ -141,7 +141,7 @@ export const FULL_SETTINGS: Settings = {
     ],
     internal: ['check.service', 'upgrade.service'],
   },
-  audio: { ...audio, serveCookie, apiPort: 9000 },
+  audio: { ...audio, actsByItself: true, serveCookie, apiPort: 9000 },
   upgrade: { ...otherSections.upgrade, resultFile: '/home/pi/upgrade.json' },
   bluetooth: {
     ...otherSections.bluetooth,
