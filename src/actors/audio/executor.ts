@@ -23,10 +23,11 @@ export interface CommandTiming {
   readonly wakeMs: number;
 }
 
-/** This many readings check whether an input has become the default. */
-const DEFAULT_INPUT_TRIES = 10;
-/** The pause before each of these readings. */
-const DEFAULT_INPUT_PAUSE_MS = 100;
+/**
+ * After each of these pauses, a reading checks whether an output or input has become the default. Together
+ * they last 1 s.
+ */
+const DEFAULT_PAUSES_MS: readonly number[] = [15, 25, 40, 80, 120, 160, 240, 320];
 
 export const NO_ANSWER = failure('timeout', 'The sound server did not answer');
 export const CONNECTION_ENDED = failure('unavailable', 'The connection to the sound server has ended');
@@ -146,6 +147,8 @@ export class Executor {
     }
     if (balance !== undefined) state.putBalance(changed, balance);
     await this.#readAgain(changed, latestMs);
+    if (setting.command === 'SET_DEFAULT_SINK')
+      await this.#awaitDefault('defaultSink', setting.args.name, latestMs);
     const movesStreams = command.do === 'default' && 'output' in command && command.move === true;
     if (movesStreams) return this.#moveStreams(command.output, latestMs);
     if (setting.command === 'SET_DEFAULT_SOURCE') return this.#awaitDefaultInput(setting.args.name, latestMs);
@@ -176,21 +179,31 @@ export class Executor {
     return DONE;
   }
 
-  /**
-   * PipeWire 1.4 may keep another default input, although it has accepted the command. So the answer waits
-   * until the input is the default. PipeWire sets a default only after its reply.
-   */
+  /** PipeWire 1.4 may keep another default input, although it has accepted the command. */
   async #awaitDefaultInput(name: string, latestMs: number): Promise<Answer> {
+    const isDefault = await this.#awaitDefault('defaultSource', name, latestMs);
+    if (isDefault) return DONE;
+    return failure('refused', 'The sound server accepted the command, but keeps another default input');
+  }
+
+  /**
+   * PipeWire sets a default only after its reply. A later command for the default output would otherwise
+   * change the old one. Returns false if the default is still another one when the wait ends.
+   */
+  async #awaitDefault(
+    field: 'defaultSink' | 'defaultSource',
+    name: string,
+    latestMs: number,
+  ): Promise<boolean> {
     const { state } = this.#connection;
-    let readings = 0;
-    while (state.server?.defaultSource !== name) {
-      if (readings === DEFAULT_INPUT_TRIES)
-        return failure('refused', 'The sound server accepted the command, but keeps another default input');
-      await new Promise<void>((resolve) => this.#clock.after(DEFAULT_INPUT_PAUSE_MS, resolve));
+    for (const pauseMs of DEFAULT_PAUSES_MS) {
+      if (state.server?.[field] === name) return true;
+      const leftMs = latestMs - this.#clock.monotonic();
+      if (leftMs <= 0) return false;
+      await new Promise<void>((resolve) => this.#clock.after(Math.min(pauseMs, leftMs), resolve));
       await this.#readAgain({ kind: 'server' }, latestMs);
-      readings += 1;
     }
-    return DONE;
+    return state.server?.[field] === name;
   }
 
   /**

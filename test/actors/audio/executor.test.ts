@@ -204,28 +204,52 @@ test('a command that would be refused is decided again after the record has been
   assert.deepEqual(reads, [read, read, read]);
 });
 
-test(
-  'a command that sets the default input succeeds even if only the last reading shows the new default',
-  DEADLINE,
-  async () => {
-    const state = stateWithSound();
-    state.sources.put(sourceInfo(3, 'line'));
-    const reads: ReadRequest[] = [];
-    const readAgain: CommandConnection['readAgain'] = async (read) => {
-      reads.push(read);
-      // The first reading follows the command at once. After it, executor.ts makes at most ten more
-      // (DEFAULT_INPUT_TRIES).
-      if (reads.length === 11) state.putServer(serverInfo({ defaultSource: 'line' }));
-    };
+describe('the answer to a command that sets a default waits for the default', DEADLINE, () => {
+  /** One reading follows the command at once, and one follows each pause (DEFAULT_PAUSES_MS). */
+  const READINGS_MAX = 9;
 
-    const executor = new Executor(
-      connectionWith({ state, readAgain, wakeIfAsleep: () => false }),
-      TIMING,
-      systemClock,
-    );
+  /** The server reports the new defaults `kitchen` and `line` from this reading on. */
+  function setUp(newFrom: number) {
+    const state = stateWithSound();
+    state.putSink(sinkInfo(1, 'kitchen'));
+    state.putSinkInput(sinkInputInfo(8, 'Show'));
+    state.sources.put(sourceInfo(3, 'line'));
+    let readings = 0;
+    /** The readings of the server's info, and the requests. */
+    const steps: string[] = [];
+    const readAgain: CommandConnection['readAgain'] = async ({ kind }) => {
+      if (kind !== 'server') return;
+      readings += 1;
+      steps.push('read');
+      if (readings === newFrom)
+        state.putServer(serverInfo({ defaultSink: 'kitchen', defaultSource: 'line' }));
+    };
+    const send: CommandConnection['send'] = async ({ command }) => {
+      steps.push(command);
+      return { ok: true, value: undefined };
+    };
+    const connection = connectionWith({ state, send, readAgain, wakeIfAsleep: () => false });
+    return { steps, executor: new Executor(connection, TIMING, systemClock) };
+  }
+
+  test('a default output that the server sets after its reply is waited for before the streams are moved', async () => {
+    const { steps, executor } = setUp(3);
+    assert.deepEqual(await executor.run({ do: 'default', output: 'kitchen', move: true }), OK);
+    const moves = ['MOVE_SINK_INPUT', 'MOVE_SINK_INPUT', 'MOVE_SINK_INPUT'];
+    assert.deepEqual(steps, ['SET_DEFAULT_SINK', 'read', 'read', 'read'].concat(moves));
+  });
+
+  test('a default output that the server never sets is no failure', async () => {
+    const { steps, executor } = setUp(READINGS_MAX + 1);
+    assert.deepEqual(await executor.run({ do: 'default', output: 'kitchen' }), OK);
+    assert.equal(steps.filter((step) => step === 'read').length, READINGS_MAX);
+  });
+
+  test('a default input succeeds even if only the last reading shows it', async () => {
+    const { executor } = setUp(READINGS_MAX);
     assert.deepEqual(await executor.run({ do: 'default', input: 'line' }), OK);
-  },
-);
+  });
+});
 
 describe('every failure is explained by a sentence', () => {
   const MUTE_UNKNOWN_CLIENT: SoundCommand = { do: 'mute', target: { kind: 'client', ref: 'Nobody' } };

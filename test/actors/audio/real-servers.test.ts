@@ -125,6 +125,16 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
         test('a step starts from the volume that the server restores', stepAfterRestart);
     });
 
+    test('a new default output is the one that the next command for the server changes', async (t) => {
+      const { recorder, run } = await startNode(t);
+      for (let round = 1; round <= 10; round += 1) {
+        const name = round % 2 === 1 ? 'kitchen' : 'living';
+        await run({ do: 'default', output: name });
+        await run({ do: 'volume', target: SERVER, volume: round / 20 });
+        assert.equal(recorder.output(name)?.volume, round / 20, `round ${round}`);
+      }
+    });
+
     test('the streams move to a new default, except those by which a combined output plays', async (t) => {
       const { server, recorder, run } = await startNode(t);
       const playing = await server.play({ sink: 'living', name: 'News' });
