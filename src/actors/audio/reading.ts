@@ -89,8 +89,9 @@ export class Reading {
   readonly onEvent = ({ facility, type, index }: SubscriptionEvent): void => {
     if (facility === 'server') this.#refetchByKind.server.markList();
     if (!isRecordKind(facility)) return;
-    // A monitor changes whenever its sink does. It is never in the state, so it is not read.
-    if (facility === 'source' && type === 'change' && !this.#hasSource(index)) return;
+    // A monitor changes whenever its sink does. It is never in the state, so it is not read. Any other source
+    // is read, because PipeWire may have announced it before it was ready to be read.
+    if (facility === 'source' && type === 'change' && this.#isMonitor(index)) return;
     const isForSwitch = facility === 'card' && this.isSwitching;
     const hasSinkComeOrGone = facility === 'sink' && type !== 'change';
     if (isForSwitch || hasSinkComeOrGone) this.#isJointReadDue = true;
@@ -196,8 +197,10 @@ export class Reading {
     for (const waiter of waiters) waiter.resolve();
   }
 
-  #hasSource(index: number | undefined): boolean {
-    return index !== undefined && this.#state.sources.get(index) !== undefined;
+  #isMonitor(source: number | undefined): boolean {
+    if (source === undefined) return false;
+    for (const { info } of this.#state.sinks.values()) if (info.monitorSource === source) return true;
+    return false;
   }
 }
 

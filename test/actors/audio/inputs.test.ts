@@ -1,5 +1,5 @@
 // Tests inputs. Their records and commands are tested on real sound servers of both kinds. The bound on
-// their number, ports, an ignored command and a monitor's event are tested without a real server.
+// their number, ports, an ignored command and the events of sources are tested without a real server.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -14,7 +14,7 @@ import { SOUND_SERVERS } from '../../sound/servers.js';
 import { until } from '../../until.js';
 import { faultOf, Recorder } from '../recorder.js';
 import { startBackend, startOnScriptedServer } from './backed.js';
-import { COMMAND, event, ordinaryExcept } from './scripted-server.js';
+import { COMMAND, ERROR, event, ordinaryExcept } from './scripted-server.js';
 import { serverInfo, sourceInfo } from './sound-records.js';
 
 const MIKE: AudioTarget = { kind: 'input', ref: 'mike' };
@@ -163,10 +163,27 @@ test('a command that sets the default input fails if the server accepts the comm
   assert.deepEqual(faultOf(await backend.handle({ do: 'default', input: 'line' })), 'refused');
 });
 
+test('an input that is not ready when it is announced is read with its next change', async (t) => {
+  const INDEX = 77;
+  let isReady = false;
+  const handler = ordinaryExcept({
+    [COMMAND.getSource]: ({ tag }, { error, reply }) =>
+      isReady ? reply(tag, source({ index: INDEX, name: 'line' })) : error(tag, ERROR.noEntity),
+  });
+  const { server, recorder } = await startOnScriptedServer(t, handler);
+  server.responder.send(event('sourceNew', INDEX));
+  await until('the input is read', () => server.count(COMMAND.getSource) === 1);
+  assert.deepEqual(recorder.inputs(), []);
+
+  isReady = true;
+  server.responder.send(event('sourceChange', INDEX));
+  await until('the input is published', () => recorder.input('line'));
+});
+
 test('a monitor that changes is not read', async (t) => {
   const { server } = await startOnScriptedServer(t);
-  // The server lists no source 77, so the backend takes 77 for a monitor (reading.ts).
-  const monitorEvent = event('sourceChange', 77);
+  // The only sink of the server names the source 0 as its monitor.
+  const monitorEvent = event('sourceChange', 0);
   // This event comes second. When its stream is read, the backend has handled the monitor's event, too.
   const streamEvent = event('inputChange', 5);
   server.responder.send(Buffer.concat([monitorEvent, streamEvent]));

@@ -29,6 +29,7 @@ const EVENT = {
   sinkNew: 0x00,
   sinkChange: 0x10,
   sinkRemove: 0x20,
+  sourceNew: 0x01,
   sourceChange: 0x11,
   inputNew: 0x02,
   inputChange: 0x12,
