@@ -24,6 +24,7 @@ const MESSAGES: readonly (readonly [what: string, field: unknown, message: strin
   ['a text', 'Hällo\tthere', 'Hällo\tthere'],
   ['several lines', 'one\n[two]\n', 'one\n[two]'],
   ['bytes that colour the text', bytesOf('\x1b[1;31mred\x1b[0m plain'), 'red plain'],
+  ['a progress line', '\r[download] 5%', '[download] 5%'],
   ['bytes that are no UTF-8', [0xff, 0x41], '\ufffdA'],
   ['a field that occurs twice', ['one', bytesOf('two\x07')], 'one\ntwo'],
   ['nothing', undefined, ''],
