@@ -97,9 +97,10 @@ export class UpgradeUnits implements FollowerOwner {
     return read.ok ? this.#facts : undefined;
   }
 
+  /** Starts the check unit, or restarts it if it has exited (RemainAfterExit=). */
   async startCheck(): Promise<StartResult> {
     const { checkUnit } = this.#parts.settings;
-    return checkUnit === undefined ? NO_UNIT : this.#start(checkUnit, 'startUnit');
+    return checkUnit === undefined ? NO_UNIT : this.#start(checkUnit);
   }
 
   /**
@@ -111,8 +112,7 @@ export class UpgradeUnits implements FollowerOwner {
     if (upgradeUnit === undefined) return NO_UNIT;
     const endMs = this.#parts.clock.monotonic() + START_MAX_MS;
     const invocationBefore = this.#lastInvocation;
-    const method = isExited(this.#facts) ? 'restartUnit' : 'startUnit';
-    const started = await this.#start(upgradeUnit, method);
+    const started = await this.#start(upgradeUnit);
     if (!started.ok) return started;
     // Only a new invocation proves that the unit has run. The job's result is "done" even if a condition of
     // the unit is not met (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
@@ -209,7 +209,10 @@ export class UpgradeUnits implements FollowerOwner {
     return hasEnded && invocation !== undefined && this.#parts.wasStopped(invocation);
   }
 
-  async #start(unit: string, method: 'startUnit' | 'restartUnit'): Promise<StartResult> {
+  /** Starts the unit. StartUnit has no effect on a unit that has exited, so such a unit is restarted. */
+  async #start(unit: string): Promise<StartResult> {
+    const facts = this.#follower.table.unit(unit)?.facts ?? NOTHING_RAN;
+    const method = isExited(facts) ? 'restartUnit' : 'startUnit';
     const outcome = await this.#follower.bus.call(SYSTEMD_METHODS[method], [unit, JOB_MODE]);
     if (!outcome.ok) return busFault(outcome.error, `The start of ${unit} failed`);
     return success({ job: outcome.value });

@@ -22,7 +22,7 @@ const CALLS_MAX_AT_ONCE = 256;
 /** In turns of the event loop. */
 const TURNS_TO_SETTLE = 20;
 
-/** The path of the job in each answer to StartUnit and StopUnit. */
+/** The path of the job in each answer to StartUnit, RestartUnit and StopUnit. */
 export const JOB_PATH = '/org/freedesktop/systemd1/job/1';
 
 const ANSWERED: BusResult<undefined> = { ok: true, value: undefined };
@@ -109,7 +109,7 @@ export class ScriptedManager {
       return { ok: true, value: properties ?? { LoadState: 'not-found', ActiveState: 'inactive' } };
     }
     if (member === 'StopUnit') this.stopCalls.push(String(args[0]));
-    if (member === 'StartUnit' || member === 'StopUnit') return { ok: true, value: JOB_PATH };
+    if (['StartUnit', 'RestartUnit', 'StopUnit'].includes(member)) return { ok: true, value: JOB_PATH };
     if (member === 'GetUnitFileState') return this.#fileState(String(args[0]));
     return ANSWERED;
   }

@@ -1,4 +1,4 @@
-// Starts of the upgrade unit by a scripted manager, for moments that no real systemd can be made to have.
+// Starts of the check unit and the upgrade unit by a scripted manager, for moments that no real systemd can be made to have.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -10,6 +10,7 @@ import { Recorder } from '../recorder.js';
 import { JOB_PATH, ScriptedManager, settle } from '../units/scripted-manager.js';
 
 const UNIT = 'up.service';
+const CHECK_UNIT = 'check.service';
 /** A `ConditionTimestamp` other than 0 means that systemd has checked the conditions of the unit. */
 const AT_REST = { ActiveState: 'inactive', SubState: 'dead', ConditionResult: true, ConditionTimestamp: 1n };
 const INVOCATION = Uint8Array.of(2);
@@ -17,7 +18,8 @@ const INVOCATION = Uint8Array.of(2);
 async function startUnits(t: TestContext) {
   const clock = new ManualClock();
   const manager = new ScriptedManager();
-  const settings = { enabled: true, progressSocket: '/s', stateFile: '/f', upgradeUnit: UNIT };
+  const names = { checkUnit: CHECK_UNIT, upgradeUnit: UNIT };
+  const settings = { enabled: true, progressSocket: '/s', stateFile: '/f', ...names };
   const publisher = new UpgradePublisher(settings, new Recorder(), clock);
   const states: string[] = [];
   const owner = {
@@ -39,7 +41,7 @@ async function startUnits(t: TestContext) {
   // The scripted manager replaces the user's bus.
   const units = new UpgradeUnits(dependencies, manager.busOf as never);
   t.after(() => units.stop());
-  manager.setUnit(UNIT, AT_REST);
+  for (const unit of [UNIT, CHECK_UNIT]) manager.setUnit(unit, AT_REST);
   await manager.up();
   await settle();
   states.length = 0;
@@ -72,4 +74,15 @@ test('a start is refused if a condition of the unit is not met, even if the unit
   const answer = await units.startUpgrade();
   assert.ok(!answer.ok);
   assert.match(answer.error.detail, /a condition of the unit is not met/);
+});
+
+test('a check unit that has exited, but has stayed active, is restarted, because StartUnit has no effect on it', async (t) => {
+  const { manager, units } = await startUnits(t);
+  const answer = { ok: true, value: { job: JOB_PATH } };
+  assert.deepEqual(await units.startCheck(), answer);
+  assert.equal(manager.takeCallCount('StartUnit'), 1);
+
+  manager.sendChange(CHECK_UNIT, { ActiveState: 'active', SubState: 'exited', InvocationID: INVOCATION });
+  assert.deepEqual(await units.startCheck(), answer);
+  assert.deepEqual(manager.calls, ['RestartUnit']);
 });
