@@ -168,10 +168,12 @@ const NEVER_CHECKED: LastCheck = { state: 'idle', invocation: '' };
  * daemon's start. `nowMs` is since the epoch.
  */
 export function nextCheck(before: LastCheck | undefined, facts: RunFacts, nowMs: number): LastCheck {
-  const { activeState, result, wasReset } = facts;
+  const { activeState, job, result, wasReset } = facts;
   // An unloaded unit has lost its invocation id.
   const invocation = facts.invocation || (before?.invocation ?? '');
   if (isAtWork(facts)) return { state: 'running', invocation };
+  // At a start systemd first sends the new invocation with the old state. The next signal decides.
+  if (before !== undefined && job !== '') return before;
   // If the invocation has changed, a whole check has run since the last facts.
   const hasEnded = before !== undefined && (before.state === 'running' || before.invocation !== invocation);
   const finishedMs = hasEnded ? nowMs : before?.finishedMs;

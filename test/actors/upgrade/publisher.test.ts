@@ -122,6 +122,13 @@ const LAST_CHECKS: readonly (readonly [
   ['it had run before the first reading of its unit', [DONE], { state: 'idle' }],
   ['it failed', [WORKING, FAILED], { state: 'failed', finished_at: NOW, detail: 'its result is exit-code' }],
   ['it failed, and the failure was reset in systemd', [FAILED, FORGOTTEN], { state: 'idle' }],
+  ['it begins, and is not at work yet', [{}, { invocation: 'a', job: '/job/1' }], { state: 'idle' }],
+  [
+    'it begins after a failure, and is not at work yet',
+    [FAILED, { ...FAILED, result: 'success', invocation: 'b', job: '/job/1' }],
+    { state: 'failed', detail: 'its result is exit-code' },
+  ],
+  ['it has ended, and its job ends', [WORKING, { ...DONE, job: '/job/1' }], { state: 'running' }],
   ['it is unloaded after its end', [WORKING, DONE, {}], { state: 'idle', finished_at: NOW }],
 ];
 for (const [what, steps, expected] of LAST_CHECKS) {
