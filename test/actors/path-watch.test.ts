@@ -116,6 +116,19 @@ describe('the watch of a path reports when a file', () => {
     await watch.reports('the new file');
   });
 
+  test('changes in a directory that was removed and made again at once, perhaps with the same inode number', async (t) => {
+    for (let round = 0; round < 5; round += 1) {
+      const path = join(temporaryFolder(t), 'a', 'file');
+      makeFile(path);
+      const watch = new WatchUnderTest(t, path);
+      rmSync(dirname(path), { recursive: true });
+      makeFile(path, 'new');
+      await watch.reports('the new file');
+      replaceFile(path);
+      await watch.reports('the replacement');
+    }
+  });
+
   test('is replaced by a change of a symbolic link in its path, or is rewritten behind that link (reported at the next poll at the latest)', async (t) => {
     const folder = temporaryFolder(t);
     for (const version of ['v1', 'v2']) makeFile(join(folder, version, 'file'), version);
