@@ -64,7 +64,7 @@ export class Fade {
   readonly #timers: Timers<'wait'>;
   /** The sink is found by its name, because its index may change with a reconnection. */
   readonly sinkName: string;
-  /** The volume before the fade, 1 = 100 %, like all volumes here. */
+  /** The volume before the fade, 1 = 100 %, like all volumes here. It may be above the volume limit. */
   readonly #volumeBefore: number;
   /**
    * The volume that was read last. It may differ from the requested volume, because mixers round volumes.
@@ -94,13 +94,15 @@ export class Fade {
    */
   async fadeOut(ms: number): Promise<void> {
     const { clock } = this.#context;
+    const sink = this.#findSink();
+    const highest = sink === undefined ? this.#volumeBefore : this.#limited(sink, this.#volumeBefore);
     const beginMs = clock.monotonic();
     let shareLeft = 1;
     this.#isFadingOut = true;
     while (shareLeft > 0 && this.#isFadingOut && !this.isOver) {
       await this.#wait(Math.min(STEP_MS, ms));
       shareLeft = Math.max(0, 1 - (clock.monotonic() - beginMs) / ms);
-      const volume = shareLeft * this.#volumeBefore;
+      const volume = shareLeft * highest;
       await this.#context.turns.run(async () => {
         if (this.#isFadingOut) await this.#step(volume);
       });
@@ -108,8 +110,9 @@ export class Fade {
   }
 
   /**
-   * Sets the volume from before the fade, unless somebody else has set the volume. In both cases the fade is
-   * over. It is not over if the output is missing, or if the command fails.
+   * Sets the volume from before the fade, or the volume limit if that is lower, unless somebody else has set
+   * the volume. In all these cases the fade is over. It is not over if the output is missing, or if the
+   * command fails.
    */
   putBack(): Promise<void> {
     this.#isFadingOut = false;
@@ -132,13 +135,16 @@ export class Fade {
     return this.#putBackWhen(() => true, MISSING_PAUSE_MAX_MS);
   }
 
-  /** While the output is missing, `mayPutBack` is not called, and the volume is not put back. */
+  /**
+   * While the output is missing, `mayPutBack` is not called, and the volume is not put back. `pauseMaxMs` is
+   * the largest pause while the output is there.
+   */
   async #putBackWhen(mayPutBack: (sink: SinkInfo) => boolean, pauseMaxMs: number): Promise<void> {
     let pauseMs = FIRST_PAUSE_MS;
     while (!this.isOver) {
       await this.#wait(pauseMs);
-      pauseMs = Math.min(2 * pauseMs, pauseMaxMs);
       const sink = this.#findSink();
+      pauseMs = Math.min(2 * pauseMs, sink === undefined ? MISSING_PAUSE_MAX_MS : pauseMaxMs);
       if (sink !== undefined && mayPutBack(sink)) await this.putBack();
       else this.#endIfChanged(sink);
     }
@@ -153,11 +159,12 @@ export class Fade {
     this.#timers.cancelAll();
   }
 
-  /** Resolves with true if the sound server has set the volume. */
-  async #step(volume: number): Promise<boolean> {
+  /** Resolves with true if the sound server has set the volume, or the volume limit if that is lower. */
+  async #step(desired: number): Promise<boolean> {
     const sink = this.#findSink();
     this.#endIfChanged(sink);
     if (this.isOver || sink === undefined) return false;
+    const volume = this.#limited(sink, desired);
     // During the step, readings have the old or the new volume. Any other volume comes from somebody else.
     const lowest = Math.min(volume, this.#expectedVolume) - MIXER_DEVIATION_MAX;
     const highest = Math.max(volume, this.#expectedVolume) + MIXER_DEVIATION_MAX;
@@ -190,6 +197,11 @@ export class Fade {
     this.#unreadVolume = undefined;
     // A large difference means that somebody else has set the volume between the step and its reading.
     if (Math.abs(this.#expectedVolume - volume) > MIXER_DEVIATION_MAX) this.isOver = true;
+  }
+
+  /** No command sets a volume above the limit, so a higher one must not be expected either. */
+  #limited(sink: SinkInfo, volume: number): number {
+    return Math.min(volume, this.#context.state.limits.ofSink(sink) ?? Number.POSITIVE_INFINITY);
   }
 
   async #set({ index }: SinkInfo, volume: number): Promise<boolean> {

@@ -1,12 +1,15 @@
-// Tests a fade during which somebody else sets the volume while a step is on its way to the sound server. A
-// test on a real server cannot time this.
+// Tests fades where a test on a real server could not time the changes, or would take long: somebody else
+// sets the volume during a step, the output exceeds its volume limit, the output is missing for a while.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { planCommand } from '../../../src/actors/audio/commands.js';
 import { fadeOfDefault } from '../../../src/actors/audio/fade.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
+import { NO_WISHES, type WishSettings } from '../../../src/actors/audio/wishes.js';
 import { Turns } from '../../../src/actors/turns.js';
+import { fractionOf } from '../../../src/protocol/pulse/volume.js';
 import { ManualClock } from '../../manual-clock.js';
 import { serverInfo, sinkInfo, sinkInputInfo } from './sound-records.js';
 
@@ -14,17 +17,26 @@ const RAW_FULL = 0x1_0000;
 /** The time between two steps of a fade (fade.ts). */
 const STEP_MS = 250;
 const FADE_STEPS = 4;
-const VOLUME_BEFORE = 0.5;
+const VOLUME_BEFORE = 0.4;
 const FOREIGN_VOLUME = 0.8;
 
-test('if somebody sets the volume during a step, the fade sets this volume again, and is over', async () => {
-  const state = new SoundState();
+/**
+ * A fade of the output `living`, to which a stream plays, on a sound server that does each step at once.
+ * `planCommand` bounds the steps, as it does for the daemon. `onStep` is called with the number of each
+ * step, from 1, before its volume is read.
+ */
+function startFade(
+  volumeBefore: number,
+  wishes: WishSettings = NO_WISHES,
+  onStep: (step: number) => void = () => undefined,
+) {
+  const state = new SoundState(wishes);
   const clock = new ManualClock();
-  /** Puts the volume into the state, as a reading does. */
-  const readVolume = (volume: number): void =>
-    state.putSink(sinkInfo(0, 'living', { volume: [volume * RAW_FULL, volume * RAW_FULL] }));
+  /** Puts the output into the state, as a reading does. */
+  const readVolumes = (...volume: readonly number[]): void =>
+    state.putSink(sinkInfo(0, 'living', { volume: [...volume] }));
   state.server = serverInfo({ defaultSink: 'living' });
-  readVolume(VOLUME_BEFORE);
+  readVolumes(volumeBefore * RAW_FULL, volumeBefore * RAW_FULL);
   state.putSinkInput(sinkInputInfo(1, 'music', { sink: 0, corked: false }));
 
   const setVolumes: number[] = [];
@@ -33,24 +45,72 @@ test('if somebody sets the volume during a step, the fade sets this volume again
     clock,
     turns: new Turns(),
     run: async (command) => {
-      assert.ok(command.do === 'fade');
-      setVolumes.push(command.volume);
-      // Somebody sets a volume during the second step. This volume is read before that of the step.
-      if (setVolumes.length === 2) readVolume(FOREIGN_VOLUME);
-      readVolume(command.volume);
+      const plan = planCommand(state, command);
+      assert.ok(plan.kind === 'set' && plan.setting.command === 'SET_SINK_VOLUME');
+      const { volume } = plan.setting.args;
+      setVolumes.push(fractionOf(Math.max(...volume)));
+      onStep(setVolumes.length);
+      readVolumes(...volume);
       return { ok: true, value: {} };
     },
   });
   assert.ok(fade);
+  /** Lets the time pass in steps that are shorter than any pause of a fade. */
+  const pass = async (ms: number): Promise<void> => {
+    for (let passedMs = 0; passedMs < ms; passedMs += STEP_MS) {
+      clock.advance(STEP_MS);
+      await setImmediate();
+    }
+  };
+  return { fade, state, setVolumes, readVolumes, pass };
+}
+
+test('an output far above its volume limit fades from the limit, and gets the limit afterwards', async () => {
+  const limit = 0.4;
+  const { fade, state, setVolumes, pass } = startFade(0.9, { outputs: {}, volumeLimit: limit });
+
+  const faded = fade.fadeOut(FADE_STEPS * STEP_MS);
+  await pass(FADE_STEPS * STEP_MS);
+  await faded;
+  assert.deepEqual(setVolumes, [0.3, 0.2, 0.1, 0]);
+  assert.equal(fade.isOver, false);
+
+  void fade.putBackWhenSilent();
+  state.remove('sink-input', 1);
+  await pass(1_000);
+  assert.equal(setVolumes.at(-1), limit);
+  assert.equal(fade.isOver, true);
+});
+
+test('an output that is missing for minutes after its fade gets its volume within a second of its return', async () => {
+  const { fade, state, setVolumes, readVolumes, pass } = startFade(VOLUME_BEFORE);
+  const faded = fade.fadeOut(STEP_MS);
+  await pass(STEP_MS);
+  await faded;
+
+  void fade.putBackWhenSilent();
+  state.remove('sink-input', 1);
+  state.remove('sink', 0);
+  await pass(120_000);
+  assert.deepEqual(setVolumes, [0]);
+
+  readVolumes(0, 0);
+  await pass(1_000);
+  assert.deepEqual(setVolumes, [0, VOLUME_BEFORE]);
+  assert.equal(fade.isOver, true);
+});
+
+test('if somebody sets the volume during a step, the fade sets this volume again, and is over', async () => {
+  const { fade, setVolumes, readVolumes, pass } = startFade(VOLUME_BEFORE, NO_WISHES, (step) => {
+    // Somebody sets a volume during the second step. This volume is read before that of the step.
+    if (step === 2) readVolumes(FOREIGN_VOLUME * RAW_FULL, FOREIGN_VOLUME * RAW_FULL);
+  });
 
   const faded = fade.fadeOut(FADE_STEPS * STEP_MS);
   // A fade that does not stop would set more volumes in this time.
-  for (let step = 0; step < 2 * FADE_STEPS; step += 1) {
-    clock.advance(STEP_MS);
-    await setImmediate();
-  }
+  await pass(2 * FADE_STEPS * STEP_MS);
   await faded;
 
-  assert.deepEqual(setVolumes, [0.75 * VOLUME_BEFORE, 0.5 * VOLUME_BEFORE, FOREIGN_VOLUME]);
+  assert.deepEqual(setVolumes, [0.3, 0.2, FOREIGN_VOLUME]);
   assert.equal(fade.isOver, true);
 });
