@@ -23,6 +23,7 @@ import {
   loopbacksIn,
   type ObservedDevice,
   type ObservedLoopbacks,
+  pairIndices,
 } from './listen-modules.js';
 import { type ListenPairs, PAIRS_MAX } from './listen-pairs.js';
 import { type Ask, isSameModule, loadModule, unloadModule } from './sound-modules.js';
@@ -125,7 +126,7 @@ export class ListenKeeper {
       const problem = (await this.#unloadAll(loopbacks)) ?? (await this.#make(pair, observed));
       if (problem !== undefined) return this.#unloadLater(pair, problem);
     }
-    pairs.add(pair);
+    pairs.add(pair, pairIndices(pair, observed));
     return DONE;
   }
 

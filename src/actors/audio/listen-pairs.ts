@@ -67,10 +67,11 @@ export class ListenPairs {
     this.#ended = [];
   }
 
-  add(pair: ListenPair): void {
+  /** `indices` are those of the pair's input and output now, as in `DesiredPair`. */
+  add(pair: ListenPair, indices: string | undefined): void {
     this.#ended = this.#ended.filter((ended) => !isSamePair(ended, pair));
     if (!this.#desiredPairs.some((desired) => isSamePair(desired.pair, pair)))
-      this.#desiredPairs.push({ pair, indices: undefined });
+      this.#desiredPairs.push({ pair, indices });
   }
 
   /** Adds the pair to those whose loopbacks are to be unloaded, unless the pair is desired. */
@@ -86,29 +87,36 @@ export class ListenPairs {
 
   /**
    * The first call takes over, or ends, the loopbacks of an earlier daemon. Each call ends a pair of a
-   * command if the input or the output is gone, or has another index. A pair of the configuration waits
+   * command if the input or the output has gone, or has another index. A pair of the configuration waits
    * until both are back.
    */
   observe(observed: ObservedLoopbacks): void {
-    if (!this.hasAdopted) this.#adopt(loopbacksIn(observed).map(({ pair }) => pair));
+    const found = loopbacksIn(observed).map(({ pair }) => pair);
+    if (!this.hasAdopted) this.#adopt(found, observed);
     const pairsToEnd: ListenPair[] = [];
     for (const desiredPair of this.#desiredPairs) {
       const { pair, indices: indicesBefore } = desiredPair;
       const indices = pairIndices(pair, observed);
       const haveChanged = indicesBefore !== undefined && indices !== indicesBefore;
+      // A loopback is made only while both are there, and PipeWire 1.4 keeps it when one of them goes. So one
+      // has gone even if no indices are known, as after a reconnection.
+      const isLoopbackLeft = indices === undefined && found.some((other) => isSamePair(other, pair));
       desiredPair.indices = indices ?? indicesBefore;
-      if (haveChanged && !this.isConfigured(pair)) pairsToEnd.push(pair);
+      if ((haveChanged || isLoopbackLeft) && !this.isConfigured(pair)) pairsToEnd.push(pair);
     }
     if (pairsToEnd.length > 0) this.endPairs((pair) => pairsToEnd.includes(pair));
   }
 
   /**
-   * Takes over the pairs of commands, while `PAIRS_MAX` allows it. Ends the other pairs that are not
-   * desired, mostly those of an earlier configuration.
+   * Takes over the pairs of commands whose input and output are there, while `PAIRS_MAX` allows it. Ends the
+   * other pairs that are not desired, mostly those of an earlier configuration.
    */
-  #adopt(found: readonly ListenPair[]): void {
+  #adopt(found: readonly ListenPair[], observed: ObservedLoopbacks): void {
     this.hasAdopted = true;
-    for (const pair of found) if (pair.origin === 'command' && !this.isFull) this.add(pair);
+    for (const pair of found) {
+      const indices = pairIndices(pair, observed);
+      if (pair.origin === 'command' && indices !== undefined && !this.isFull) this.add(pair, indices);
+    }
     const isDesired = (pair: ListenPair): boolean =>
       this.desired.some((desired) => isSamePair(desired, pair));
     this.#ended = found.filter((pair) => !isDesired(pair));

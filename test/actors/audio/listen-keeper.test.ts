@@ -1,6 +1,6 @@
-// Tests what the keeper makes up for later if the sound server has refused something. The server is
-// scripted, because a real one never refuses to list its modules, or to unload one. listening.test.ts has
-// real servers.
+// Tests what the keeper makes up for later if the sound server has refused something, and an output that
+// goes right after a command. The server is scripted, because a real one never refuses to list its modules,
+// or to unload one. listening.test.ts has real servers.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -89,7 +89,7 @@ function startKeeper(listen: AudioSettings['listen'], connectedSink: number, loa
   for (const source of sources) state.sources.put(source);
 
   const modules: ModuleInfo[] = [];
-  const server = { refusesToUnload: true, modules };
+  const server = { refusesToUnload: true, modules, sinks };
   const load = (argument: string): ModuleInfo => {
     const index = FIRST_MODULE_INDEX + modules.length;
     const module = { index, name: LOOPBACK_MODULE, argument, used: undefined, props: {} };
@@ -99,7 +99,7 @@ function startKeeper(listen: AudioSettings['listen'], connectedSink: number, loa
   if (loadedArgument !== undefined) load(loadedArgument);
   /** Returns the value of the answer. Undefined stands for a refusal. */
   const answerTo = (command: RequestName, args: Partial<RequestArgs<'LOAD_MODULE' | 'UNLOAD_MODULE'>>) => {
-    if (command === 'GET_SINK_INFO_LIST') return sinks;
+    if (command === 'GET_SINK_INFO_LIST') return server.sinks;
     if (command === 'GET_SOURCE_INFO_LIST') return sources;
     if (command === 'GET_MODULE_INFO_LIST') return [...modules];
     if (command === 'GET_SINK_INPUT_INFO_LIST')
@@ -141,6 +141,26 @@ test('a loopback that has connected to another output and could not be unloaded 
 
   server.refusesToUnload = false;
   await pass(10_000);
+  assert.equal(server.modules.length, 0);
+  keeper.end();
+});
+
+test('an input is not heard again after its output has gone, also if the output goes right after the command to listen', async () => {
+  const { keeper, server, pass } = startKeeper({}, LIVING_INDEX);
+  const { sinks } = server;
+  const answer = await keeper.listen('mike', 'living');
+  assert.ok(answer.ok);
+  assert.equal(server.modules.length, 1);
+
+  // PulseAudio removes the loopback when its output goes.
+  server.sinks = [];
+  server.modules.length = 0;
+  keeper.onChange();
+  await pass(1_000);
+
+  server.sinks = sinks;
+  keeper.onChange();
+  await pass(1_000);
   assert.equal(server.modules.length, 0);
   keeper.end();
 });

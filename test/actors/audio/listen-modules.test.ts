@@ -172,7 +172,10 @@ test('a restart of the daemon keeps all pairs of commands that there is room for
   const outputs = Array.from({ length: PAIRS_MAX }, (_, room) => `room${room}`);
   const configured = { mike: 'room0' };
   const pairs = new ListenPairs(configured);
-  pairs.observe(observedLoopbacks(...outputs.map((output) => ({ pair: pair('mike', output) }))));
+  pairs.observe({
+    ...observedLoopbacks(...outputs.map((output) => ({ pair: pair('mike', output) }))),
+    sinks: outputs.map((name, index) => ({ index, name })),
+  });
   assert.deepEqual(
     pairs.desired.map(({ output }) => output),
     outputs,
@@ -180,10 +183,34 @@ test('a restart of the daemon keeps all pairs of commands that there is room for
   assert.deepEqual(pairs.ended, []);
 });
 
+test('a pair of a command ends if its output is away when the daemon starts, though its loopback is left', () => {
+  const inAttic = pair('mike', 'attic');
+  const pairs = new ListenPairs({});
+  pairs.observe(observedLoopbacks({ pair: inAttic, sink: 'nowhere' }));
+  assert.deepEqual(pairs.desired, []);
+  assert.deepEqual(pairs.ended, [inAttic]);
+});
+
+test('a configured pair waits if its output is away when the daemon starts, though its loopback is left', () => {
+  const pairs = new ListenPairs({ mike: 'attic' });
+  pairs.observe(observedLoopbacks({ pair: pair('mike', 'attic', 'configuration'), sink: 'nowhere' }));
+  assert.equal(pairs.desired.length, 1);
+  assert.deepEqual(pairs.ended, []);
+});
+
+test('a pair of a command ends if its output goes while the daemon is not connected, though its loopback is left', () => {
+  const pairs = new ListenPairs({});
+  pairs.observe(observedLoopbacks({ pair: MIKE }));
+  pairs.forgetIndices();
+  pairs.observe({ ...observedLoopbacks({ pair: MIKE, sink: 'nowhere' }), sinks: [] });
+  assert.deepEqual(pairs.desired, []);
+  assert.deepEqual(pairs.ended, [MIKE]);
+});
+
 test('a pair of a command ends when its output goes, but not when the sound server restarts', () => {
   const configured = { line: 'living' };
   const pairs = new ListenPairs(configured);
-  pairs.add(MIKE);
+  pairs.add(MIKE, undefined);
   const withoutOutputs = { ...observedLoopbacks(), sinks: [] };
 
   pairs.observe(observedLoopbacks());
@@ -203,7 +230,7 @@ test('a pair of a command ends when its output goes, but not when the sound serv
 
 test('a pair of a command ends when its output has a new index, because the output was removed in between', () => {
   const pairs = new ListenPairs({});
-  pairs.add(MIKE);
+  pairs.add(MIKE, undefined);
   pairs.observe(observedLoopbacks());
 
   pairs.observe({
