@@ -40,7 +40,7 @@ export class Upkeep {
   readonly #startVolumes: StartVolumes;
   /** Loaded when groups are configured, or when a group of an earlier configuration is found. */
   #groupKeeper: Promise<GroupKeeper> | undefined;
-  /** Loaded when an input is to be heard, or when a loopback of an earlier daemon is found. */
+  /** Loaded when an input is to be heard, and when a loopback is to be unloaded or taken over. */
   #listenKeeper: Promise<ListenKeeper> | undefined;
   readonly #remarks = new Map<RemarkSource, string>();
   #hasEnded = false;
@@ -94,17 +94,18 @@ export class Upkeep {
   }
 
   /**
-   * The keeper is loaded if inputs are to be heard, or if it must take over loopbacks of an earlier daemon.
+   * The keeper is loaded if inputs are to be heard, or if loopbacks are to be unloaded, or taken over from an
+   * earlier daemon.
    */
   #updateListenKeeper(): void {
     const { listenPairs, state } = this.#context;
-    const { desired } = listenPairs;
+    const { desired, ended } = listenPairs;
     const streams = [...state.sinkInputs.values()];
     const hasLoopback = streams.some(({ info }) => listenInputOf(info) !== undefined);
     const mustAdopt = hasLoopback && !listenPairs.hasAdopted;
     // Nothing is left to take over if no pair is desired and the sound server has no loopback.
     if (desired.length === 0 && !hasLoopback) listenPairs.hasAdopted = true;
-    const isNeeded = desired.length > 0 || mustAdopt;
+    const isNeeded = desired.length > 0 || ended.length > 0 || mustAdopt;
     if (this.#listenKeeper === undefined && !isNeeded) return;
     this.#listenKeeper ??= this.#loadListenKeeper();
     void this.#listenKeeper.then((keeper) => keeper.onChange());

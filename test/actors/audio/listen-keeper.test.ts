@@ -5,15 +5,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { KnownOutputs } from '../../../src/actors/audio/known-outputs.js';
 import { ListenKeeper } from '../../../src/actors/audio/listen-keeper.js';
 import { LOOPBACK_MODULE, loopbackArgument } from '../../../src/actors/audio/listen-modules.js';
 import { ListenPairs } from '../../../src/actors/audio/listen-pairs.js';
 import type { Ask } from '../../../src/actors/audio/sound-modules.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
+import { TIMING } from '../../../src/actors/audio/timing.js';
+import { Upkeep } from '../../../src/actors/audio/upkeep.js';
+import { DONE } from '../../../src/protocol/actor/commands.js';
 import type { AudioSettings } from '../../../src/protocol/actor/settings.js';
 import type { RequestArgs, RequestName } from '../../../src/protocol/pulse/commands.js';
 import type { ModuleInfo } from '../../../src/protocol/pulse/records.js';
 import { ManualClock } from '../../manual-clock.js';
+import { until } from '../../until.js';
 import { sinkInfo, sourceInfo } from './sound-records.js';
 
 const REFUSED = { kind: 'server', code: 1, name: 'ACCESS', meaning: 'it is not allowed' } as const;
@@ -116,7 +121,7 @@ function startKeeper(listen: AudioSettings['listen'], connectedSink: number, loa
     const value = answerTo(command, args);
     return value === undefined ? { ok: false, error: REFUSED } : { ok: true, value };
   };
-  const keeper = new ListenKeeper({
+  const context = {
     state,
     pairs: new ListenPairs(listen),
     latencyMs: LATENCY_MS,
@@ -124,12 +129,12 @@ function startKeeper(listen: AudioSettings['listen'], connectedSink: number, loa
     log: () => undefined,
     ask: ask as unknown as Ask,
     setRemark: () => undefined,
-  });
+  };
   const pass = async (ms: number): Promise<void> => {
     clock.advance(ms);
     await setImmediate();
   };
-  return { keeper, server, pass };
+  return { keeper: new ListenKeeper(context), server, pass, context };
 }
 
 test('a loopback that has connected to another output and could not be unloaded is unloaded later', async () => {
@@ -143,6 +148,34 @@ test('a loopback that has connected to another output and could not be unloaded 
   await pass(10_000);
   assert.equal(server.modules.length, 0);
   keeper.end();
+});
+
+test('a loopback that could not be unloaded before the connection ended is unloaded on the next connection', async () => {
+  const { keeper, server, context } = startKeeper({}, KITCHEN_INDEX);
+  const answer = await keeper.listen('mike', 'living');
+  assert.ok(!answer.ok);
+  assert.equal(server.modules.length, 1);
+  keeper.end();
+
+  server.refusesToUnload = false;
+  const { clock, log, pairs } = context;
+  const serverContext = { env: {}, uid: 0, home: '', machineId: undefined };
+  const settings = { enabled: true, serveCookie: true, apiPort: 8018, outputs: {}, groups: {} };
+  const upkeep = new Upkeep({
+    ...context,
+    settings: { ...settings, listen: {}, listenLatency: LATENCY_MS },
+    knownOutputs: new KnownOutputs(serverContext, clock, log),
+    listenPairs: pairs,
+    timing: TIMING,
+    publish: { status: () => undefined, log },
+    run: async () => DONE,
+  });
+  upkeep.update(true, true);
+  await until('the loopback is unloaded', () => {
+    clock.advance(1_000);
+    return server.modules.length === 0;
+  });
+  upkeep.end();
 });
 
 test('an input is not heard again after its output has gone, also if the output goes right after the command to listen', async () => {
