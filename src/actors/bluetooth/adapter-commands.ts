@@ -37,15 +37,15 @@ const SCAN_FILTER = { Transport: { variant: 's', value: 'bredr' } } as const;
 
 export class AdapterCommands {
   readonly #parts: AdapterCommandParts;
+  readonly connecting: Connecting;
   readonly #pairing: Pairing;
-  readonly #connecting: Connecting;
   readonly #timers: Timers<'pairing' | 'scan'>;
   readonly #turns = new Turns();
 
   constructor(parts: AdapterCommandParts) {
     this.#parts = parts;
     this.#pairing = new Pairing(parts);
-    this.#connecting = new Connecting({ ...parts, pairing: this.#pairing });
+    this.connecting = new Connecting({ ...parts, pairing: this.#pairing });
     this.#timers = new Timers(parts.clock);
   }
 
@@ -56,7 +56,7 @@ export class AdapterCommands {
 
   /** True while a client's command needs the adapter. A device that comes back by itself does not count. */
   get isBusy(): boolean {
-    return this.#pairing.isActive || this.#timers.has('scan') || this.#connecting.isAnyRequested;
+    return this.#pairing.isActive || this.#timers.has('scan') || this.connecting.isAnyRequested;
   }
 
   /**
@@ -65,7 +65,7 @@ export class AdapterCommands {
    */
   admit(device: string): boolean {
     if (this.#pairing.isActive) this.#pairing.admit(device, { hasPaired: false });
-    return this.#pairing.isActive || this.#connecting.isRequestedFor(device);
+    return this.#pairing.isActive || this.connecting.isRequestedFor(device);
   }
 
   /** Takes over a new adapter: makes it neither discoverable nor pairable; `mustPowerOn` switches it on. */
@@ -118,7 +118,7 @@ export class AdapterCommands {
     const { bluez, onChange } = this.#parts;
     const { path, Address: address } = device;
     if (verb === 'connect') {
-      const answer = this.#connecting.connect(device);
+      const answer = this.connecting.connect(device);
       onChange();
       return answer.finally(onChange);
     }
@@ -129,16 +129,6 @@ export class AdapterCommands {
     if (reply.ok || isError(reply, BLUEZ_ERRORS.notConnected)) return DONE;
     const participle = verb === 'disconnect' ? 'disconnected' : 'forgotten';
     return bluezRefusal(reply.error, `${address} could not be ${participle}`, DEVICE_FAULTS);
-  }
-
-  /** Connects a known device again, without a request of a client. */
-  reconnect(device: BluetoothDevice): Promise<Answer> {
-    return this.#connecting.reconnect(device);
-  }
-
-  /** Ends an attempt that `reconnect` has begun, unless a client has requested the connection meanwhile. */
-  giveUp(device: string): void {
-    this.#connecting.giveUp(device);
   }
 
   /**
@@ -163,9 +153,9 @@ export class AdapterCommands {
   #onPaired(adapter: BluetoothAdapter, device: BluetoothDevice, before: BluetoothDevice | undefined): void {
     const { isActive, until = 0 } = this.#pairing;
     const { path } = device;
-    if (!this.#pairing.mayPair(path) && !this.#connecting.isRequestedFor(path)) {
+    if (!this.#pairing.mayPair(path) && !this.connecting.isRequestedFor(path)) {
       const hasJustPaired = before !== undefined;
-      if (hasJustPaired) void this.#pairing.refuse(adapter, device, this.#connecting.isAnyRequested);
+      if (hasJustPaired) void this.#pairing.refuse(adapter, device, this.connecting.isAnyRequested);
       return;
     }
     this.#pairing.admit(path, { hasPaired: true });
@@ -186,7 +176,7 @@ export class AdapterCommands {
   adapterLost(): void {
     this.#timers.cancelAll();
     this.#pairing.adapterLost();
-    this.#connecting.adapterLost();
+    this.connecting.adapterLost();
   }
 
   /** To be called when BlueZ is gone, or the connection to it. */

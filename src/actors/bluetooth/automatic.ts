@@ -43,7 +43,7 @@ export class AutomaticActions {
       publish,
       isAllowed: () => this.#mayReconnect(),
       connect: (path) => this.#reconnect(path),
-      giveUp: (path) => commands.giveUp(path),
+      giveUp: (path) => commands.connecting.giveUp(path),
     });
   }
 
@@ -118,6 +118,6 @@ export class AutomaticActions {
     const device = currentObjects().device(path);
     return device === undefined
       ? failure('no-such-device', 'BlueZ has forgotten the device')
-      : commands.reconnect(device);
+      : commands.connecting.reconnect(device);
   }
 }

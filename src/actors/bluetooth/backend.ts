@@ -188,7 +188,8 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   }
 
   #deviceChanged(change: BluezChange): void {
-    if (change.after !== undefined) this.#followPairing(change.after, change.before);
+    if (change.after === undefined) this.#commands.connecting.deviceRemoved(change.path);
+    else this.#followPairing(change.after, change.before);
     this.#automatic.deviceChanged(change);
     this.#updateSoon();
   }

@@ -3,10 +3,10 @@
 
 import { within } from '../../host/clock.js';
 import { type Answer, DONE } from '../../protocol/actor/commands.js';
-import { failure } from '../../protocol/actor/faults.js';
+import { type FaultCode, failure } from '../../protocol/actor/faults.js';
 import { success } from '../../protocol/actor/result.js';
 import { BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
-import type { BusResult } from '../bus/fault.js';
+import { type BusResult, CLOSED } from '../bus/fault.js';
 import { type BluezParts, bluezRefusal, DEVICE_FAULTS, isError } from './bluez.js';
 import type { BluetoothDevice } from './objects.js';
 import type { Pairing } from './pairing.js';
@@ -33,8 +33,8 @@ export interface ConnectingParts extends BluezParts {
 /** An attempt to connect a device, from its beginning to its outcome. */
 interface Attempt {
   readonly outcome: Promise<Answer>;
-  /** Ends the attempt with the fault that the adapter is gone. */
-  readonly abort: () => void;
+  /** Ends the attempt at once. BlueZ may still answer its calls, or never. */
+  readonly abort: (fault: FaultCode, detail: string) => void;
   /** True once a client has requested this connection. */
   isRequested: boolean;
 }
@@ -99,7 +99,15 @@ export class Connecting {
 
   /** Ends all attempts, because BlueZ may never answer calls to the devices of an adapter that is gone. */
   adapterLost(): void {
-    for (const { abort } of this.#attempts.values()) abort();
+    for (const { abort } of this.#attempts.values()) abort('unavailable', 'The adapter is gone');
+  }
+
+  /**
+   * To be called when BlueZ has removed the device. Ends its attempt, because BlueZ never answers the calls
+   * to the device.
+   */
+  deviceRemoved(path: string): void {
+    this.#attempts.get(path)?.abort('no-such-device', 'BlueZ has forgotten the device');
   }
 
   /** Begins an attempt to connect the device, or joins the present attempt. */
@@ -110,11 +118,15 @@ export class Connecting {
       present.isRequested ||= isRequested;
       return present.outcome;
     }
-    let abort = (): void => undefined;
+    const abortion = new AbortController();
+    let abort: Attempt['abort'] = () => undefined;
     const aborted = new Promise<Answer>((resolve) => {
-      abort = () => resolve(failure('unavailable', 'The adapter is gone'));
+      abort = (fault, detail) => {
+        abortion.abort();
+        resolve(failure(fault, detail));
+      };
     });
-    const connect = (): Promise<Answer> => Promise.race([this.#connect(device), aborted]);
+    const connect = (): Promise<Answer> => Promise.race([aborted, this.#connect(device, abortion.signal)]);
     const { onProgress } = this.#parts;
     onProgress(path, 'begun');
     const answer = isRequested ? this.#withAgent(connect) : connect();
@@ -138,24 +150,30 @@ export class Connecting {
     return answer;
   }
 
-  async #connect(device: BluetoothDevice): Promise<Answer> {
+  async #connect(device: BluetoothDevice, signal: AbortSignal): Promise<Answer> {
     const { path, Address: address = '' } = device;
-    const connected = await this.#pairAndConnect(device);
+    const connected = await this.#pairAndConnect(device, signal);
     if (connected.ok) return DONE;
-    // Without this call BlueZ would go on trying to connect.
-    if (connected.error.kind === 'timeout') this.#disconnect(path);
+    // Without this call BlueZ would go on trying to connect. After an abortion, the call could end the
+    // connection of a later attempt.
+    if (connected.error.kind === 'timeout' && !signal.aborted) this.#disconnect(path);
     return bluezRefusal(connected.error, `${address} could not be connected`, DEVICE_FAULTS);
   }
 
-  async #pairAndConnect({ path, Paired: isPaired }: BluetoothDevice): Promise<BusResult<undefined>> {
+  async #pairAndConnect(
+    { path, Paired: isPaired }: BluetoothDevice,
+    signal: AbortSignal,
+  ): Promise<BusResult<undefined>> {
     const { bluez, clock } = this.#parts;
     const endMs = clock.monotonic() + CONNECT_MAX_MS;
     /** Both calls share one deadline. */
     const callOptions = () => ({ path, deadlineMs: Math.max(1, endMs - clock.monotonic()) });
-    if (isPaired !== true) {
+    // The attempt may have been aborted while the agent was registered.
+    if (isPaired !== true && !signal.aborted) {
       const paired = await bluez(BLUEZ_METHODS.pair, [], callOptions());
       if (!paired.ok && !isError(paired, BLUEZ_ERRORS.alreadyExists)) return paired;
     }
+    if (signal.aborted) return CLOSED;
     const connected = await bluez(BLUEZ_METHODS.connect, [], callOptions());
     const isConnected = connected.ok || isError(connected, BLUEZ_ERRORS.alreadyConnected);
     return isConnected ? success(undefined) : connected;

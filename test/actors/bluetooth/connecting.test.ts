@@ -1,0 +1,98 @@
+// Tests when an attempt to connect a device ends, although BlueZ never answers it.
+
+import assert from 'node:assert/strict';
+import type { Bluez } from '../../../src/actors/bluetooth/bluez.js';
+import { Connecting } from '../../../src/actors/bluetooth/connecting.js';
+import { Pairing } from '../../../src/actors/bluetooth/pairing.js';
+import type { BusResult } from '../../../src/actors/bus/fault.js';
+import { Deferred } from '../../deferred.js';
+import { ManualClock } from '../../manual-clock.js';
+import { testsNeeding } from '../../tools/requirements.js';
+import { until } from '../../until.js';
+import { faultOf, Recorder } from '../recorder.js';
+import { startBackend } from './backend-under-test.js';
+import { pathOf, SPEAKER } from './scripted-bluez.js';
+
+const test = testsNeeding({ programs: ['dbus-daemon'] });
+
+const PAIRED = { Paired: true };
+
+for (const who of ['a client', 'another program']) {
+  test(`an attempt to connect a device ends when ${who} has BlueZ forget the device, and the next attempt is a new one`, async (t) => {
+    const { bluez, backend, recorder, sendCommand } = await startBackend(t, {}, (bluez) => {
+      bluez.addDevice(SPEAKER, PAIRED);
+      bluez.misbehaviours.set('Connect', 'hang');
+    });
+    const connecting = backend.handle({ do: 'connect', address: SPEAKER });
+    await until('BlueZ has got Connect', () => bluez.calls.includes('Connect'));
+    if (who === 'a client') await sendCommand({ do: 'forget', address: SPEAKER });
+    else bluez.remove(pathOf(SPEAKER));
+    assert.equal(faultOf(await connecting), 'no-such-device');
+
+    await until('the speaker is gone', () => recorder.device(SPEAKER) === undefined);
+
+    bluez.misbehaviours.clear();
+    bluez.addDevice(SPEAKER, PAIRED);
+    await until('the speaker is back', () => recorder.device(SPEAKER));
+    await sendCommand({ do: 'connect', address: SPEAKER });
+    assert.equal(bluez.device(SPEAKER)['Connected'], true);
+  });
+}
+
+const TIMEOUT: BusResult<undefined> = { ok: false, error: { kind: 'timeout' } };
+
+/** `Connecting` with a BlueZ that answers `Connect` and `Pair` only by `reply`, and all else at once. */
+function startConnecting() {
+  const reply = new Deferred<BusResult<undefined>>();
+  const calls: string[] = [];
+  const callBluez = async ({ member }: { readonly member: string }): Promise<BusResult<undefined>> => {
+    calls.push(member);
+    return member === 'Connect' || member === 'Pair' ? reply.promise : { ok: true, value: undefined };
+  };
+  const parts = { bluez: callBluez as Bluez, clock: new ManualClock(), publish: new Recorder() };
+  const connecting = new Connecting({
+    ...parts,
+    pairing: new Pairing(parts),
+    untilConnected: async () => undefined,
+    onLateOutcome: () => undefined,
+    onProgress: () => undefined,
+  });
+  const device = { path: pathOf(SPEAKER), Address: SPEAKER, battery: undefined, wasFoundByScan: false };
+  return { connecting, device, calls, reply };
+}
+
+const ABORTIONS: readonly (readonly [what: string, abort: (connecting: Connecting) => void])[] = [
+  ['the device was removed', (connecting) => connecting.deviceRemoved(pathOf(SPEAKER))],
+  ['the adapter was unplugged', (connecting) => connecting.adapterLost()],
+];
+for (const [what, abort] of ABORTIONS) {
+  test(`the deadline of an attempt that has ended because ${what} disconnects nothing`, async () => {
+    const { connecting, device, calls, reply } = startConnecting();
+    const outcome = connecting.reconnect({ ...device, Paired: true });
+    abort(connecting);
+    assert.notEqual(faultOf(await outcome), 'none');
+    reply.resolve(TIMEOUT);
+    await reply.promise;
+    await new Promise(setImmediate);
+    assert.deepEqual(calls, ['Connect']);
+  });
+
+  test(`a pairing that ends after ${what} is followed by no connection`, async () => {
+    const { connecting, device, calls, reply } = startConnecting();
+    const outcome = connecting.reconnect(device);
+    abort(connecting);
+    assert.notEqual(faultOf(await outcome), 'none');
+    reply.resolve({ ok: true, value: undefined });
+    await reply.promise;
+    await new Promise(setImmediate);
+    assert.deepEqual(calls, ['Pair']);
+  });
+}
+
+test('the deadline of an attempt ends the connection that BlueZ still tries to make', async () => {
+  const { connecting, device, calls, reply } = startConnecting();
+  const outcome = connecting.reconnect({ ...device, Paired: true });
+  reply.resolve(TIMEOUT);
+  assert.equal(faultOf(await outcome), 'timeout');
+  assert.deepEqual(calls, ['Connect', 'Disconnect']);
+});
