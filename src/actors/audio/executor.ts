@@ -41,7 +41,7 @@ export interface CommandConnection {
    */
   send(setting: Setting, changed: ReadRequest, deadlineMs: number): Promise<RequestResult<unknown>>;
   /**
-   * Resolves when a new read of the record has ended, or the record is removed, or the connection has ended.
+   * Resolves when a new reading of the record, or its removal, is published, or the connection has ended.
    */
   readAgain(read: ReadRequest): Promise<void>;
   /** Returns true while the device is being woken. `Executor.proceed` is called when waking ends. */

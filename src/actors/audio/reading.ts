@@ -46,6 +46,8 @@ export class Reading {
    */
   #isJointReadDue = false;
   readonly #waiters = new ReadWaiters();
+  /** Waiters whose read has ended. They are resolved when its record is published. */
+  readonly #unpublishedWaiters: ReadWaiter[] = [];
   /** True while a card switches its profile. An event of a card then means that sinks come or go. */
   isSwitching = false;
   /** Undefined before the subscription is confirmed, and after the end. */
@@ -68,6 +70,7 @@ export class Reading {
     this.#hasEnded = true;
     this.#link = undefined;
     this.#waiters.end();
+    this.#resolveUnpublished();
   }
 
   /** Reads everything again. This also shows whether the server still answers. */
@@ -110,7 +113,10 @@ export class Reading {
     this.#refetchByKind[kind].release();
   }
 
-  /** Resolves when the new read has ended, or when the record or the connection is gone. */
+  /**
+   * Resolves when the new read has ended and its record is published, or when the removal of the record is
+   * published, or when the connection is gone.
+   */
   readonly readAgain = (read: ReadRequest): Promise<void> => {
     if (this.#hasEnded) return Promise.resolve();
     const endOfRead = this.#waiters.add(read);
@@ -184,17 +190,25 @@ export class Reading {
    * removal.
    */
   #afterReply(waiters: readonly ReadWaiter[], listKind?: ReadKind): void {
-    if (!this.#hasEnded) {
-      const wereListsComplete = this.#unreadKinds.size === 0;
-      if (listKind !== undefined) this.#unreadKinds.delete(listKind);
-      const areListsComplete = this.#unreadKinds.size === 0;
-      const completesLists = areListsComplete && !wereListsComplete;
-      // Lists that this reply completes are published even if another sink has come or gone meanwhile.
-      // Otherwise sinks that come and go without end would keep the other records from clients.
-      const mayPublish = completesLists || !this.#isJointReadDue;
-      this.#events.onReply(areListsComplete && mayPublish);
+    this.#unpublishedWaiters.push(...waiters);
+    if (this.#hasEnded) {
+      this.#resolveUnpublished();
+      return;
     }
-    for (const waiter of waiters) waiter.resolve();
+    const wereListsComplete = this.#unreadKinds.size === 0;
+    if (listKind !== undefined) this.#unreadKinds.delete(listKind);
+    const areListsComplete = this.#unreadKinds.size === 0;
+    const completesLists = areListsComplete && !wereListsComplete;
+    // Lists that this reply completes are published even if another sink has come or gone meanwhile.
+    // Otherwise sinks that come and go without end would keep the other records from clients.
+    const mayPublish = completesLists || !this.#isJointReadDue;
+    const isConsistent = areListsComplete && mayPublish;
+    this.#events.onReply(isConsistent);
+    if (isConsistent && this.#unpublishedWaiters.length > 0) this.#resolveUnpublished();
+  }
+
+  #resolveUnpublished(): void {
+    for (const { resolve } of this.#unpublishedWaiters.splice(0)) resolve();
   }
 
   #isMonitor(source: number | undefined): boolean {

@@ -283,6 +283,39 @@ describe('commands', DEADLINE, () => {
   }
 });
 
+test(
+  'a command is answered only after its change is published, also while everything is read because an output has come',
+  DEADLINE,
+  async (t) => {
+    const changed = ordinaryExcept({ [COMMAND.getInput]: bytesOf.input(CLIENT_ID, 'News', { muted: true }) });
+    const { backend, server, recorder } = await startOnScriptedServer(t);
+    /** The tag of the request for the cards, whose reply is delayed. Nothing is published before it. */
+    let delayedTag: number | undefined;
+    server.handler = (request, responder) => {
+      if (request.command !== COMMAND.getCards) return changed(request, responder);
+      delayedTag = request.tag;
+      return undefined;
+    };
+    server.responder.send(event('sinkNew', 0));
+    const tag = await until('the cards are requested', () => delayedTag);
+
+    let isAnswered = false;
+    const answer = backend.handle({ ...TOGGLE, muted: true }).finally(() => {
+      isAnswered = true;
+    });
+    await until('the client is read', () => server.count(COMMAND.getInput) === 1);
+    const countBefore = server.count(COMMAND.getServerInfo);
+    // The backend requests the server's info after this event. By then it has read the client's record.
+    server.responder.send(event('serverChange', NO_INDEX));
+    await until('the reply is processed', () => server.count(COMMAND.getServerInfo) > countBefore);
+    assert.deepEqual([isAnswered, recorder.client(CLIENT_ID)?.muted], [false, false]);
+
+    server.responder.send(server.responder.reply(tag));
+    assert.deepEqual(await answer, { ok: true, value: {} });
+    assert.equal(recorder.client(CLIENT_ID)?.muted, true);
+  },
+);
+
 test('a command that switches a port is answered when the record has the new port', DEADLINE, async (t) => {
   const AVAILABLE = 2;
   const ports = ['speaker', 'headphones'].map((name) => [name, AVAILABLE] as const);
