@@ -25,6 +25,7 @@ import { RequestCounts } from './request-counts.js';
 import { missingKeyFor, ROUTES, Router, type RouteSettings } from './routes.js';
 import { HttpServer } from './server.js';
 import { shutDown } from './shut-down.js';
+import { StartTime } from './start-time.js';
 import { trustSettings } from './trust.js';
 
 /**
@@ -66,7 +67,7 @@ export class Gateway {
   readonly #intake: Intake;
   readonly #identity: HostIdentity;
   readonly #requests = new RequestCounts();
-  readonly #startedMonotonicMs: number;
+  readonly #startTime: StartTime;
   readonly #replies: OperationReplies;
   readonly #handler: RequestHandler;
   readonly #server: HttpServer;
@@ -77,7 +78,7 @@ export class Gateway {
     const { settings, backends, clock, log } = options;
     this.#options = options;
     this.#settings = settings;
-    this.#startedMonotonicMs = clock.monotonic();
+    this.#startTime = new StartTime(clock);
     const startText = Math.floor(clock.date()).toString(36);
     const randomText = Math.floor(clock.random() * 36 ** 6).toString(36);
     this.#bootId = startText + randomText;
@@ -228,12 +229,11 @@ export class Gateway {
 
   async #metrics(): Promise<string> {
     const { metricsText } = await import('./metrics.js');
-    const { version, clock, backends } = this.#options;
-    const uptimeSeconds = (clock.monotonic() - this.#startedMonotonicMs) / 1000;
+    const { version, backends } = this.#options;
     return metricsText({
       version,
-      startedAt: clock.date() / 1000 - uptimeSeconds,
-      uptimeSeconds,
+      startedAt: this.#startTime.startedAt() / 1000,
+      uptimeSeconds: this.#startTime.uptimeMs() / 1000,
       health: this.#documents.allHealth(),
       threads: backends.threads(),
       streams: this.#hub.stats(),

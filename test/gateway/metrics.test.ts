@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BUCKET_BOUNDS_S, RequestCounts } from '../../src/gateway/request-counts.js';
-import { GatewayUnderTest } from './gateway-under-test.js';
+import { ManualClock } from '../manual-clock.js';
+import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { PLAYER, put, sink } from './scripted-backends.js';
 
 async function metricLines(under: GatewayUnderTest): Promise<readonly string[]> {
@@ -92,4 +93,22 @@ test('a duration is counted in the bucket of the least bound that it does not ex
   assert.deepEqual([buckets, count], [[2, 1, 0, 0, 0, 0, 1], 5]);
   assert.ok(Math.abs(sumS - 20.0031) < 1e-9, String(sumS));
   assert.equal(BUCKET_BOUNDS_S.length, buckets.length);
+});
+
+test('the start of the process stays the same while the clocks differ by fractions of a second, and follows a clock that was set', async (t) => {
+  const clock = new ManualClock();
+  const startS = clock.date() / 1000;
+  let aheadMs = 0;
+  const date = () => clock.date() + aheadMs;
+  const under = GatewayUnderTest.up(SETTINGS, { clock: { ...clock, date } }).closeAtEndOf(t);
+  for (const [ms, expectedS] of [
+    [0.4, startS],
+    [-999, startS],
+    [3_600_000, startS + 3600],
+    [3_600_000.7, startS + 3600],
+  ] as const) {
+    clock.advance(60_000);
+    aheadMs = ms;
+    assertContains(await metricLines(under), `process_start_time_seconds ${expectedS}`);
+  }
 });
