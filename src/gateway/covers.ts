@@ -1,7 +1,9 @@
 // Serves the covers of players. At each request the backend decides what may be served. Each player's newest
 // cover is cached, as far as the bound allows.
 
+import { type Clock, within } from '../host/clock.js';
 import type { CoverAnswer, PlayersCommand } from '../protocol/actor/commands.js';
+import { failure } from '../protocol/actor/faults.js';
 import type { Backends } from '../protocol/actor/messages.js';
 import { type Result, success } from '../protocol/actor/result.js';
 import { type Problem, problemReply } from './problem.js';
@@ -9,6 +11,10 @@ import { type HttpReply, isMatch, REVALIDATE } from './reply.js';
 
 /** The bound is 16 MiB for all players together; one cover has at most 8 MiB. */
 const CACHED_MAX_BYTES = 16 << 20;
+/** The time from a request to its answer, with the wait for the question that is under way. */
+const REPLY_MAX_MS = 10_000;
+
+const TIMEOUT = failure('timeout', 'The cover cannot be read now');
 
 type CoverCommand = Extract<PlayersCommand, { readonly do: 'cover' }>;
 type CachedCover = Extract<CoverAnswer, { readonly bytes: Uint8Array }>;
@@ -16,21 +22,22 @@ type CoverResult = Result<Exclude<CoverAnswer, 'unchanged'>, Problem>;
 
 export class Covers {
   readonly #backends: Backends;
+  readonly #clock: Clock;
   /** By player, the least recently requested cover first. */
   readonly #cached = new Map<string, CachedCover>();
-  /** Concurrent requests for the same cover share one answer. */
-  readonly #pending = new Map<string, Promise<CoverResult>>();
+  /** By player, the question that the backend has not answered yet. */
+  readonly #running = new Map<string, Promise<CoverResult>>();
+  /** By player, the question that begins when the running one has been answered. */
+  readonly #next = new Map<string, Promise<CoverResult>>();
 
-  constructor(backends: Backends) {
+  constructor(backends: Backends, clock: Clock) {
     this.#backends = backends;
+    this.#clock = clock;
   }
 
   /** `ifNoneMatch` is the header's text, '' when absent. */
   async reply(player: string, ifNoneMatch: string): Promise<HttpReply> {
-    const pending =
-      this.#pending.get(player) ?? this.#fetch(player).finally(() => this.#pending.delete(player));
-    this.#pending.set(player, pending);
-    const found = await pending;
+    const found = (await within(this.#clock, REPLY_MAX_MS, this.#newest(player))) ?? TIMEOUT;
     if (!found.ok) return problemReply(found.error);
     const cover = found.value;
     if ('location' in cover)
@@ -47,6 +54,27 @@ export class Covers {
       ...validators,
     ] as const;
     return { status: 200, headers, body: cover.bytes };
+  }
+
+  /**
+   * Resolves to the answer to a question that began after the call, because the one that is under way may be
+   * about the track before. All calls during one question share the next one.
+   */
+  #newest(player: string): Promise<CoverResult> {
+    const running = this.#running.get(player);
+    const begin = (): Promise<CoverResult> => this.#begin(player);
+    // No question runs for a moment between the end of one and the beginning of the next.
+    if (running === undefined) return this.#next.get(player) ?? begin();
+    const next = this.#next.get(player) ?? running.then(begin, begin);
+    this.#next.set(player, next);
+    return next;
+  }
+
+  #begin(player: string): Promise<CoverResult> {
+    this.#next.delete(player);
+    const running = this.#fetch(player).finally(() => this.#running.delete(player));
+    this.#running.set(player, running);
+    return running;
   }
 
   async #fetch(player: string): Promise<CoverResult> {

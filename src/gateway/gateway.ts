@@ -195,7 +195,7 @@ export class Gateway {
       documents: this.#documents,
       responses,
       backends,
-      covers: new Covers(backends),
+      covers: new Covers(backends, clock),
       clock,
       serverRecord: (mayChange) =>
         serverRecord(node, this.#identity.hostname(), version, this.#settings, mayChange),

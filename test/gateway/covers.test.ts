@@ -1,0 +1,79 @@
+// Tests which question to the backend answers a request for a cover. The backend is scripted.
+// test/contract/players.test.ts requests covers of a real player.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Covers } from '../../src/gateway/covers.js';
+import type { Answer } from '../../src/protocol/actor/commands.js';
+import { success } from '../../src/protocol/actor/result.js';
+import { ManualClock } from '../manual-clock.js';
+import { ScriptedBackends } from './scripted-backends.js';
+
+const PLAYER = 'org.mpris.MediaPlayer2.mpv';
+const FIRST_COVER = { tag: 'first', type: 'image/png', bytes: Uint8Array.of(1) } as const;
+const SECOND_COVER = { tag: 'second', type: 'image/png', bytes: Uint8Array.of(2) } as const;
+
+function coversOfScriptedBackends() {
+  const backends = new ScriptedBackends();
+  const clock = new ManualClock();
+  const covers = new Covers(backends, clock);
+  const bodyOf = async () => (await covers.reply(PLAYER, '')).body;
+  return { backends, clock, covers, bodyOf };
+}
+
+test('all requests for a cover during a question share the next question, and get the cover of the track that plays then', async () => {
+  const { backends, bodyOf } = coversOfScriptedBackends();
+  const firstAnswer = backends.hold();
+  const firstBody = bodyOf();
+  // The track changes while the first question is under way.
+  const secondAnswer = backends.hold();
+  const laterBodies = [bodyOf(), bodyOf(), bodyOf()];
+  assert.equal(backends.requests.length, 1);
+  firstAnswer.resolve(success({ cover: FIRST_COVER }));
+  assert.equal(await firstBody, FIRST_COVER.bytes);
+  secondAnswer.resolve(success({ cover: SECOND_COVER }));
+  const { bytes } = SECOND_COVER;
+  assert.deepEqual(await Promise.all(laterBodies), [bytes, bytes, bytes]);
+  assert.deepEqual(
+    backends.requests.map(({ command }) => command),
+    [
+      { do: 'cover', player: PLAYER },
+      { do: 'cover', player: PLAYER, cachedTag: 'first' },
+    ],
+  );
+});
+
+test('a question for the cover of one player does not wait for the answer about another player', async () => {
+  const { backends, covers, bodyOf } = coversOfScriptedBackends();
+  backends.hold();
+  void covers.reply('org.mpris.MediaPlayer2.hung', '');
+  backends.answer = success({ cover: FIRST_COVER });
+  assert.equal(await bodyOf(), FIRST_COVER.bytes);
+});
+
+test('a question that fails fails only for the requests that share it', async () => {
+  const { backends, bodyOf } = coversOfScriptedBackends();
+  backends.fault = new Error('a defect');
+  const failing = assert.rejects(bodyOf(), /a defect/);
+  const later = bodyOf();
+  backends.fault = undefined;
+  backends.answer = success({ cover: FIRST_COVER });
+  await failing;
+  assert.equal(await later, FIRST_COVER.bytes);
+  assert.equal(await bodyOf(), FIRST_COVER.bytes);
+});
+
+test('a request for a cover is 504 after 10 s, although it waits for two questions', async () => {
+  const { backends, clock, covers } = coversOfScriptedBackends();
+  const firstAnswer = backends.hold();
+  const first = covers.reply(PLAYER, '');
+  clock.advance(1_000);
+  const second = covers.reply(PLAYER, '');
+  clock.advance(8_000);
+  backends.answer = new Promise<Answer>(() => undefined);
+  firstAnswer.resolve(success({ cover: FIRST_COVER }));
+  assert.equal((await first).status, 200);
+  clock.advance(2_000);
+  assert.equal((await second).status, 504);
+  assert.equal(backends.requests.length, 2);
+});
