@@ -26,7 +26,10 @@ const BACKEND_PLACES: Readonly<Partial<Record<ChildName, NeedPlace>>> = {
 /** The place of all other backends and bridges. */
 const OTHER_PLACE: NeedPlace = { tab: 'node', section: 'system' };
 
-/** The most urgent needs are first. */
+/**
+ * The most urgent needs are first. A backend that is not enabled has none, although the client may still have
+ * its units or its upgrade from before a reload of the configuration.
+ */
 export function needsOf(state: NodeState): readonly Need[] {
   return [...backendNeeds(state), ...unitNeeds(state), ...upgradeNeeds(state)];
 }
@@ -42,7 +45,8 @@ function backendNeeds({ backends }: NodeState): readonly Need[] {
   return needs;
 }
 
-function unitNeeds({ units }: NodeState): readonly Need[] {
+function unitNeeds({ backends, units }: NodeState): readonly Need[] {
+  if (!backends.has('systemd')) return [];
   const failed = [...units.values()].filter(({ active_state }) => active_state === 'failed');
   return failed.map(({ name, description }) => {
     const words = { what: isolated(description || name), state: translate('failed') };
@@ -50,7 +54,8 @@ function unitNeeds({ units }: NodeState): readonly Need[] {
   });
 }
 
-function upgradeNeeds({ upgrade }: NodeState): readonly Need[] {
+function upgradeNeeds({ backends, upgrade }: NodeState): readonly Need[] {
+  if (!backends.has('upgrade')) return [];
   const { upgrade_available = false, latest = '', run } = upgrade ?? {};
   if (run?.state === 'running') return [{ ...UPGRADE_PLACE, text: translate('upgrading'), isBad: false }];
   if (run?.state === 'failed')

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { SETTINGS } from '../gateway/gateway-under-test.js';
 import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { output, service, stream, upgrade } from './node-with-page.js';
@@ -62,6 +63,20 @@ describe('the header line for what needs a person', { skip: skipReason({ program
     await openPage({ systemd: [failedUnit] });
     await headerLine().waitFor();
     node.change(service('shairport-sync.service', { description: 'AirPlay receiver' }), ...noUpgrade);
+    await headerLine().waitFor({ state: 'detached' });
+    assert.deepEqual(await markedTabs(), []);
+  });
+
+  test('the line names nothing of a backend that a reload of the configuration has disabled', async () => {
+    await openPage({ systemd: [failedUnit] });
+    await headerLine().getByText('and 1 more').waitFor();
+    const settings = {
+      ...SETTINGS,
+      systemd: { ...SETTINGS.systemd, enabled: false },
+      upgrade: { ...SETTINGS.upgrade, enabled: false },
+      bind: ['127.0.0.1'],
+    };
+    node.gateway.reconfigure(settings, ['systemd', 'upgrade']);
     await headerLine().waitFor({ state: 'detached' });
     assert.deepEqual(await markedTabs(), []);
   });
