@@ -23,12 +23,12 @@ export class Intake implements BackendListener {
   /** Publishes the health of every enabled child. */
   constructor(recipients: Recipients) {
     this.#recipients = recipients;
-    this.#publishHealth();
+    this.changes(this.#healthChanges());
   }
 
   /**
    * Forgets the stopped children, with their records. A stopped child that is still enabled is `connecting`
-   * again, and so is a newly enabled one.
+   * again, and so is a newly enabled one. All this is one step, for the reason that `health` has.
    */
   setEnabled(enabled: readonly ChildName[], stopped: readonly ChildName[]): void {
     const { documents, journal, feeds } = this.#recipients;
@@ -37,15 +37,15 @@ export class Intake implements BackendListener {
     const disabled = stopped.filter((child) => !enabled.includes(child));
     for (const child of disabled) feeds.forget(child);
     this.changes([
+      ...this.#healthChanges(),
       ...stopped.flatMap((child) => journal.allDrops(child)),
       ...disabled.map((key): Change => ({ kind: 'drop', collection: 'backends', key })),
     ]);
-    this.#publishHealth();
   }
 
-  #publishHealth(): void {
+  #healthChanges(): readonly Change[] {
     const children = this.#recipients.documents.allHealth();
-    this.changes([...children].map(([child, health]) => healthChange(child, health)));
+    return [...children].map(([child, health]) => healthChange(child, health));
   }
 
   readonly changes = (changes: readonly Change[]): void => {

@@ -9,7 +9,7 @@ import type { Bridge } from '../../src/protocol/actor/backends.js';
 import type { BridgeRequest, Change, ChangeBatch } from '../../src/protocol/actor/messages.js';
 import { without } from '../contract/access-rows.js';
 import type { HttpRequest } from '../tools/http.js';
-import { GatewayUnderTest } from './gateway-under-test.js';
+import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { drop, put } from './scripted-backends.js';
 
 const MUTE: BridgeRequest = { operation: 'muteOutput', params: { output: 'sink-0' } };
@@ -111,6 +111,33 @@ describe('a request of a bridge', () => {
     // `audio.server`, stay.
     const removals = ['drop audio.outputs 0', 'drop audio.outputs 1', 'drop audio.clients 7'];
     assert.deepEqual(changes, ['put backends audio', ...removals]);
+  });
+
+  test('a reload that stops backends is one message to a bridge: their states come before the removals', async (context) => {
+    const ownNode = GatewayUnderTest.up().closeAtEndOf(context);
+    const { gateway, batches } = ownNode;
+    // The second request confirms the batch with the whole state.
+    for (const isFirst of [true, false]) ownNode.requestFeed('mqtt', isFirst);
+    batches.length = 0;
+
+    const bluetooth = { ...SETTINGS.bluetooth, enabled: false };
+    gateway.reconfigure({ ...SETTINGS, bluetooth, bind: ['127.0.0.1'] }, ['audio', 'bluetooth']);
+    assert.equal(batches.length, 1);
+    const [batch = assert.fail('there is no batch')] = batches;
+    assert.equal(batch.isWhole, false);
+    const [first = assert.fail('the batch is empty'), ...others] = batch.changes;
+    const { state } = JSON.parse(first.kind === 'put' ? first.json : '{}');
+    assert.deepEqual([first.collection, first.key, state], ['backends', 'audio', 'connecting']);
+    const removals = others.map(({ kind, collection, key }) => `${kind} ${collection} ${key}`);
+    // Records whose removal makes no entry in the journal, such as `audio.server`, are not among them.
+    assert.deepEqual(removals, [
+      'drop audio.outputs 0',
+      'drop audio.outputs 1',
+      'drop audio.clients 7',
+      'drop audio.sleep ',
+      'drop bluetooth ',
+      'drop backends bluetooth',
+    ]);
   });
 
   test('when the service ends, a bridge is refused its requests, and still gets the changes that wait', async () => {
