@@ -124,7 +124,8 @@ export class Branch {
   readonly #names = new Map<Collection, UniqueNames>();
   /** The newest answer for each polled topic. */
   readonly polled = new Map<PolledTopic, string>();
-  readonly #health = new Map<ChildName, BackendHealth>();
+  /** By enabled child. */
+  readonly #health = new Map<string, BackendHealth>();
   served: ServedRecord | undefined;
 
   /**
@@ -234,6 +235,7 @@ export class Branch {
     if (change.kind === 'drop') {
       this.#rows.get(change.collection)?.delete(change.key);
       this.#names.get(change.collection)?.release(Number(change.key));
+      if (change.collection === 'backends') this.#health.delete(change.key);
     } else if (change.collection === 'backends') {
       const { backend, ...health } = JSON.parse(change.json) as BackendRecord;
       this.#health.set(backend, health);

@@ -135,6 +135,21 @@ test('the device message comes before the removal of an output, and before a def
   assert.deepEqual(publishInRounds(node, returningKitchen, defaultOutput('kitchen')), returned);
 });
 
+test('the topics of a backend that a reload disables are emptied, and its entities are removed', () => {
+  const node = publishedNode(true);
+  const rounds = publishInRounds(node, drop('backends', 'upgrade'), drop('backends', 'power'));
+  // The first device message has only the `platform` of the removed entities.
+  const device = 'device: Living room,Kitchen';
+  assert.deepEqual(rounds, [`backends; no power; ${device}`, `no upgrade; ${device}`]);
+  const backends = JSON.parse(node.branch.texts().get('backends') ?? '');
+  assert.deepEqual(Object.keys(backends).sort(), ['audio', 'mqtt', 'systemd']);
+  const entities = Object.keys(node.message().components);
+  const entitiesOfDisabled = entities.filter((key) =>
+    /^(?:update|reboot|backend_(?:upgrade|power))/.test(key),
+  );
+  assert.deepEqual(entitiesOfDisabled, []);
+});
+
 test('no topic waits for a default output that is not listed, with Home Assistant or without', () => {
   const roundsOf = (homeAssistant: boolean) =>
     publishInRounds(publishedNode(homeAssistant), defaultOutput('nosuch'), drop('audio.outputs', '2'));
