@@ -45,8 +45,11 @@ interface MatchedTopic extends CommandOperations {
   readonly params: NonNullable<BridgeRequest['params']>;
 }
 
-/** The order matters: a loud output must be turned down before it is unmuted. */
-const MEMBERS_RUN_FIRST: readonly string[] = ['volume', 'delta', 'muted', 'balance', 'port', 'position'];
+/**
+ * The order matters: with its port an output gets the volume and the mute that the sound server has stored
+ * for this port, and a loud output must be turned down before it is unmuted.
+ */
+const MEMBERS_RUN_FIRST: readonly string[] = ['port', 'volume', 'delta', 'muted', 'balance', 'position'];
 
 /** A parameter in a template, such as `{output}`. */
 const PARAMETER = /\{(\w+)\}/g;
@@ -78,8 +81,19 @@ function templateOf({ by, name, topic, change }: NamedOperation): string {
   return by === 'topic-level' ? `${change.topic}/${name}` : (topic ?? change.topic);
 }
 
-function runOrder({ name }: NamedOperation): number {
+function runOrder(member: NamedOperation): number {
+  // The other members act on what this one names: on the new default output, not on the one before.
+  if (isParameter(member)) return -1;
+  const { name } = member;
   return MEMBERS_RUN_FIRST.includes(name) ? MEMBERS_RUN_FIRST.indexOf(name) : MEMBERS_RUN_FIRST.length;
+}
+
+/**
+ * True if the member's value is a parameter of the operation's path, as the output that is to become the
+ * default is at the topic `audio/server`.
+ */
+function isParameter({ name, change }: NamedOperation): boolean {
+  return parametersOf(change.path).includes(name);
 }
 
 /**
@@ -174,9 +188,10 @@ function memberRequests(matched: MatchedTopic, json: unknown, payload: string): 
       return queuedRequest(topic, request, member.setting);
     });
   }
-  const firstMember = knownMembers[0] ?? matched.members[0];
+  // An operation that lacks its parameter would be refused for that, and not for its body.
+  const refusingMember = [...knownMembers, ...matched.members].find((member) => !isParameter(member));
   const wholePayload = json === undefined ? { invalidBody: payload } : { body: json };
-  const request = { operation: firstMember?.operation, params, ...wholePayload };
+  const request = { operation: refusingMember?.operation, params, ...wholePayload };
   return [queuedRequest(topic, request, undefined)];
 }
 
@@ -195,12 +210,11 @@ function isRedundant(
 
 function memberRequest(
   params: MatchedTopic['params'],
-  { operation, change, name, bodyMember = name, isBare }: NamedOperation,
+  member: NamedOperation,
   value: unknown,
 ): BridgeRequest {
-  // The topic `audio/server` lacks the output that is to become the default, so the payload names it.
-  const isMissingParameter = parametersOf(change.path).includes(name) && !Object.hasOwn(params, name);
-  if (isMissingParameter) {
+  const { operation, name, bodyMember = name, isBare } = member;
+  if (isParameter(member)) {
     const text = typeof value === 'string' ? value : JSON.stringify(value);
     return { operation, params: { ...params, [name]: text } };
   }

@@ -25,6 +25,28 @@ const ROWS: readonly Row[] = [
   ['audio/server/set', '{"volume": 0.5}', ['setServerVolume', { volume: 0.5 }]],
   ['audio/server/set', '{"output": "a/b c"}', ['setDefaultOutput a/b c']],
   ['audio/server/set', '{"output": 5}', ['setDefaultOutput 5']],
+  // Volume and mute are for the new default output.
+  [
+    'audio/server/set',
+    '{"muted": false, "volume": 0.1, "output": "kitchen"}',
+    ['setDefaultOutput kitchen'],
+    ['setServerVolume', { volume: 0.1 }],
+    ['muteServer', { muted: false }],
+  ],
+  // The volume is for the new port.
+  [
+    'audio/outputs/x/set',
+    '{"volume": 0.1, "balance": 0.5, "port": "headphones"}',
+    ['setOutputPort x', { port: 'headphones' }],
+    ['setOutputVolume x', { volume: 0.1 }],
+    ['setOutputBalance x', { balance: 0.5 }],
+  ],
+  [
+    'audio/clients/song/set',
+    '{"output": "kitchen", "volume": 0.1}',
+    ['setClientVolume song', { volume: 0.1 }],
+    ['moveClient song', { output: 'kitchen' }],
+  ],
   [
     'audio/outputs/a%2Fb/set',
     '{"default": true, "muted": false, "volume": 1}',
@@ -67,6 +89,12 @@ const ROWS: readonly Row[] = [
   ['audio/server/set', 'loud', ['setServerVolume', 'loud']],
   ['audio/server/set', '{"volume": 1, "delta": 1}', ['setServerVolume', { volume: 1, delta: 1 }]],
   ['audio/server/set', '{"muted": true, "x": 1}', ['muteServer', { muted: true, x: 1 }]],
+  ['audio/server/set', '{"output": "k", "x": 1}', ['setServerVolume', { output: 'k', x: 1 }]],
+  [
+    'audio/server/set',
+    '{"output": "k", "muted": 1, "x": 1}',
+    ['muteServer', { output: 'k', muted: 1, x: 1 }],
+  ],
   ['audio/server/set', '[]', ['setServerVolume', []]],
   ['audio/server/set', 'null', ['setServerVolume', null]],
   ['audio/outputs/a%zz/set', '{"volume": 1}', ['setOutputVolume ?', { volume: 1 }]],
