@@ -175,10 +175,12 @@ export class RetainedTopics {
     const retainedDevice = this.#retainedText(this.deviceTopic);
     const desiredDevice = this.#device.desiredText() ?? retainedDevice;
     const isDeviceAccepted = desiredDevice === retainedDevice || accepts(this.deviceTopic, desiredDevice);
+    // A device message that is too large, or that the broker refuses, is not published, so no topic waits for
+    // it.
+    const mayWaitForDevice = isDeviceAccepted && !this.#refused.has(this.deviceTopic);
     for (const [topic, text] of this.#desiredBranch()) {
       if (!this.#mustPublish(topic, text)) continue;
-      // A device message that is too large is not published, so no topic waits for it.
-      if (isDeviceAccepted && this.#mustWaitForDevice(topic, text)) continue;
+      if (mayWaitForDevice && this.#mustWaitForDevice(topic, text)) continue;
       const isTooLong = text !== '' && Buffer.byteLength(topic) > TOPIC_MAX_BYTES;
       const isTooLarge = !isTooLong && !accepts(topic, text);
       if (isTooLong) tooLong.push(topic);

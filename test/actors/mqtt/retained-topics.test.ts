@@ -150,6 +150,18 @@ test('the topics of a backend that a reload disables are emptied, and its entiti
   assert.deepEqual(entitiesOfDisabled, []);
 });
 
+test('no topic waits for a device message that the broker refuses', () => {
+  const node = publishedNode(true);
+  node.topics.addRefusal(node.topics.deviceTopic, 'Not authorized');
+  node.publishRecords(put('audio.outputs', '3', output(3, 'porch')), defaultOutput('porch'));
+  assert.deepEqual(nextPublications(node), ['audio/server={"kind":"p', 'audio/outputs/porch={"id":3,"n']);
+
+  node.topics.forgetRefusals();
+  const publications = nextPublications(node);
+  assert.ok(publications.includes('audio/outputs/porch={"id":3,"n'));
+  assert.ok(!publications.some((line) => line.startsWith('audio/server')), 'the default output waits again');
+});
+
 test('no topic waits for a default output that is not listed, with Home Assistant or without', () => {
   const roundsOf = (homeAssistant: boolean) =>
     publishInRounds(publishedNode(homeAssistant), defaultOutput('nosuch'), drop('audio.outputs', '2'));
