@@ -37,6 +37,9 @@ const NO_FLAGS = 0;
 /** Selects the domain, or the host name, that avahi-daemon itself has. */
 const AVAHIS_OWN = '';
 
+const NO_PLACE = 'nothing to announce: the service listens on no interface that has multicast';
+const NOT_PERMITTED = 'not announced: avahi-daemon.conf does not permit it (disable-user-service-publishing)';
+
 /** The announcer's access to the machine. */
 export interface Machine {
   /** The present interfaces. May throw. */
@@ -177,12 +180,7 @@ export class Announcer {
     const interfaces = this.#interfacesNow();
     if (interfaces === undefined) return DONE;
     const places = announcementPlaces(addresses, interfaces);
-    if (places.length === 0) {
-      const withdrawn = await this.#withdraw();
-      const detail = 'nothing to announce: the service listens on no interface that has multicast';
-      if (withdrawn.ok) this.#link.status('up', detail);
-      return withdrawn;
-    }
+    if (places.length === 0) return this.#announceNothing(NO_PLACE);
     this.#setInterfaceNames(announcedInterfaceNames(addresses, interfaces).join(', '));
     const state = await this.#bus.call(AVAHI_METHODS.getState, []);
     if (!state.ok) return state;
@@ -190,10 +188,19 @@ export class Announcer {
     const replaced = await this.#replaceCollidedName();
     if (!replaced.ok) return replaced;
     const announced = await this.#announce(port, places);
-    if (announced.ok || !isCollision(announced.error)) return announced;
+    if (announced.ok) return announced;
+    // A new connection to the bus would not help, and would interrupt the search for other nodes.
+    if (hasName(announced.error, AVAHI_ERRORS.notPermitted)) return this.#announceNothing(NOT_PERMITTED);
+    if (!hasName(announced.error, AVAHI_ERRORS.collision)) return announced;
     // Another service of this same avahi-daemon has the name.
     this.#nameCollided();
     return DONE;
+  }
+
+  async #announceNothing(reason: string): Promise<StepResult> {
+    const withdrawn = await this.#withdraw();
+    if (withdrawn.ok) this.#link.status('up', reason);
+    return withdrawn;
   }
 
   /**
@@ -276,6 +283,6 @@ export class Announcer {
   }
 }
 
-function isCollision(error: BusError): boolean {
-  return error.kind === 'dbus' && error.name === AVAHI_ERRORS.collision;
+function hasName(error: BusError, name: string): boolean {
+  return error.kind === 'dbus' && error.name === name;
 }

@@ -72,7 +72,11 @@ export const SERVER_RUNNING = 2;
 
 export const GROUP_STATES = { established: 2, collision: 3, failure: 4 } as const;
 
-export const AVAHI_ERRORS = { collision: 'org.freedesktop.Avahi.CollisionError' } as const;
+export const AVAHI_ERRORS = {
+  collision: 'org.freedesktop.Avahi.CollisionError',
+  /** avahi-daemon.conf has `disable-user-service-publishing=yes`, or `disable-publishing=yes`. */
+  notPermitted: 'org.freedesktop.Avahi.NotPermittedError',
+} as const;
 
 /** This bit in the flags of a found service says that this host announces it. */
 export const LOCAL_FLAG = 8;

@@ -84,6 +84,39 @@ test('if avahi-daemon refuses each name of a service, 32 names are tried before 
   assert.equal(recorder.logs.length, 31, 'the log has each further name');
 });
 
+test('if the configuration of avahi-daemon permits no announcement, the bridge is up, finds nodes, and announces the node once it may', async (t) => {
+  let mayAnnounce = false;
+  let refusals = 0;
+  let connections = 0;
+  const bus = await startAvahi(t, (socket, { serial, text }) => {
+    if (text.includes('ServiceBrowserNew')) {
+      connections += 1;
+      socket.write(Buffer.concat([reply(serial, 'o', '/browser'), itemNewSignal('attic')]));
+      return true;
+    }
+    if (text.includes('ServiceResolverNew')) {
+      socket.write(Buffer.concat([foundSignal('attic', 'api=tonearm'), reply(serial, 'o', SIGNAL_PATH)]));
+      return true;
+    }
+    if (mayAnnounce || !text.includes('EntryGroupNew')) return false;
+    refusals += 1;
+    socket.write(errorReply(serial, 'org.freedesktop.Avahi.NotPermittedError', 'Not permitted'));
+    return true;
+  });
+  const { recorder, serve } = startDiscovery(t, bus, EVERY_IPV4);
+  await until('the attic is published', () => recorder.newest('nodes', 'attic'));
+  await until('the refusal is reported', () =>
+    recorder.state.startsWith('up: not announced: avahi-daemon.conf'),
+  );
+  serve();
+  await until('the next round tries again', () => refusals === 2);
+
+  mayAnnounce = true;
+  serve();
+  await until('the service is announced', () => bus.received.some(({ text }) => text.includes('Commit')));
+  assert.equal(connections, 1, 'the connection to the bus was never replaced');
+});
+
 /** A bus whose avahi-daemon leaves the first call of `member` open until `refuse` refuses it. */
 async function startRefusingOnce(t: TestContext, member: string) {
   // There is one at most.
