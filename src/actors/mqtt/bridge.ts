@@ -29,6 +29,8 @@ const OCCUPIED_PAUSE_MS = 60_000;
  * "Topics").
  */
 const POLL_EVERY_MS = 600_000;
+/** A question of such a poll that has failed is asked again after this time. */
+const POLL_AGAIN_MS = 30_000;
 
 /**
  * The package `mqtt` begins an error like this if the broker refuses the connection. The broker's reason
@@ -69,7 +71,7 @@ function failedFor(reason: string): EndOfAttempt {
 export class MqttBridge implements BridgeActor {
   readonly #parts: BridgeParts;
   readonly #branch = new Branch();
-  readonly #timers: Timers<'wait' | 'poll'>;
+  readonly #timers: Timers<'wait' | 'poll' | PolledTopic>;
   /** Set once the machine has an id. */
   #topics: RetainedTopics | undefined;
   #serving: Serving | undefined;
@@ -98,7 +100,7 @@ export class MqttBridge implements BridgeActor {
       }
     }
     this.#serving?.changed();
-    if (!wasPowerUp && this.#serving !== undefined) this.#pollPowerIfUp();
+    if (!wasPowerUp && this.#serving !== undefined) void this.#poll('power');
     // Nothing may be published before the first batch, which has all records.
     this.#attempts ??= this.#attemptUntilStopped();
   }
@@ -176,7 +178,7 @@ export class MqttBridge implements BridgeActor {
     this.#pollAll();
     const reason = await this.#serving.run();
     this.#serving = undefined;
-    this.#timers.cancel('poll');
+    this.#timers.cancelAll();
     const wasSteady = clock.monotonic() - settledAtMs >= STEADY_MS;
     return { kind: wasSteady ? 'steady' : 'failed', reason };
   }
@@ -197,22 +199,22 @@ export class MqttBridge implements BridgeActor {
    */
   #pollAll(): void {
     void this.#poll('server');
-    this.#pollPowerIfUp();
+    void this.#poll('power');
     this.#topics?.rebuildDeviceLater();
     this.#serving?.retryRefused();
     this.#timers.set('poll', POLL_EVERY_MS, () => this.#pollAll());
   }
 
-  #pollPowerIfUp(): void {
-    if (this.#branch.stateOf('power') === 'up') void this.#poll('power');
-  }
-
   /** A polled topic has the same name as the operation that is its source. */
   async #poll(topic: PolledTopic): Promise<void> {
+    if (topic === 'power' && this.#branch.stateOf('power') !== 'up') return;
     const { status, body } = await this.#parts.node.ask({ operation: topic });
-    if (status !== 200) return;
-    this.#branch.polled.set(topic, body);
-    this.#serving?.changed();
+    if (status === 200) {
+      this.#branch.polled.set(topic, body);
+      this.#serving?.changed();
+    } else if (this.#serving !== undefined) {
+      this.#timers.set(topic, POLL_AGAIN_MS, () => void this.#poll(topic));
+    }
   }
 
   #wait(ms: number): Promise<void> {

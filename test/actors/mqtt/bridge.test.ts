@@ -233,6 +233,22 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     await spy.untilText(`${node.topic}/power`, (text) => text === '{"reboot":true,"power_off":false}');
   });
 
+  test('asks again soon for state that could not be read', async (t) => {
+    const failedOperations = new Set<string>();
+    // After a failure the bridge asks again in 30 s (bridge.ts). With this clock it asks again in 50 ms.
+    const { node, spy } = await startNode(t, {
+      clock: hurrying(30_000),
+      answer: (request) => {
+        const operation = request.operation ?? '';
+        const isFirst = !isCommand(request.operation) && !failedOperations.has(operation);
+        failedOperations.add(operation);
+        return isFirst ? { status: 504, body: problemDocument(504, 'timeout') } : ordinary(request);
+      },
+    });
+    await spy.untilText(`${node.topic}/power`);
+    await spy.untilText(`${node.topic}/server`);
+  });
+
   test('publishes an error if too many commands wait', async (t) => {
     const reply = new Deferred<BridgeReply>();
     const answer: NodeOptions['answer'] = (request) =>
