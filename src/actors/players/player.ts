@@ -85,7 +85,7 @@ export class Player {
    * Resolves when it is decided whether the player is playerctld, which only repeats other players
    * (properties.ts). If it is playerctld, this object has been stopped by then.
    */
-  readonly #playerctldCheck: Promise<void>;
+  #playerctldCheck: Promise<void>;
   readonly #listener: PlayerListener;
   /** True once the properties have been read. Before that there is no record. */
   isKnown = false;
@@ -259,8 +259,14 @@ export class Player {
     this.#setFacts(withPlayerProperties({ ...NOTHING_KNOWN, root: this.#facts.root }, player.value));
     this.#reckonedPosition.applyReading(positionIn(player.value));
     // The reading is applied before the wait below. Otherwise it could undo a change that comes meanwhile.
+    // A player owns its name before it can answer, so its first answers to the other calls may be errors, too.
+    const hasFailed = this.readings.failures > 0;
+    const tracklistReading = hasFailed
+      ? this.tracklist.readings.requestAndWait()
+      : this.tracklist.readings.firstAttempt;
+    if (hasFailed) this.#playerctldCheck = this.#stopIfPlayerctld();
     if (!this.isKnown) {
-      const firstAnswers = Promise.all([this.tracklist.readings.firstAttempt, this.#playerctldCheck]);
+      const firstAnswers = Promise.all([tracklistReading, this.#playerctldCheck]);
       await within(this.#clock, FIRST_ANSWERS_WAIT_MS, firstAnswers);
     }
     if (this.readings.hasEnded) return false;

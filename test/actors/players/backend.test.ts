@@ -13,6 +13,7 @@ import type { Answer, PlayersCommand } from '../../../src/protocol/actor/command
 import {
   PLAYER_INTERFACE,
   PLAYER_PATH,
+  PLAYERCTLD_INTERFACE,
   ROOT_INTERFACE,
   TRACKLIST_INTERFACE,
 } from '../../../src/protocol/dbus/mpris.js';
@@ -164,15 +165,45 @@ test('changes are read from signals, and properties that a signal invalidates ar
   await recorder.until('the new identity is published', 'scripted', ({ identity }) => identity === 'Renamed');
 });
 
-test('a player that answers with errors is published as soon as it answers without one', async (t) => {
+/** The player answers as one that owns its name already, but has no object yet. */
+function answerWithErrors({ misbehaviours }: ScriptedPlayer): void {
+  for (const member of ['GetAll', 'Get'])
+    misbehaviours.set(member, { error: 'org.freedesktop.DBus.Error.UnknownObject' });
+}
+
+/** When the second reading begins, all calls of the first one have been answered. */
+const untilReadTwice = ({ calls }: ScriptedPlayer) =>
+  until(
+    'the player is read twice',
+    () => calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length > 1,
+  );
+
+test('a player that answers with errors is published as soon as it answers without one, with its tracklist', async (t) => {
   const { bus, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.connect(t, bus);
-  player.misbehaviours.set('GetAll', { error: 'org.freedesktop.DBus.Error.UnknownObject' });
+  player.properties[TRACKLIST_INTERFACE] = { Tracks: new Variant('ao', ['/t/1']) };
+  answerWithErrors(player);
   await player.requestName('early');
-  await until('the player has been read once', () => player.calls.length > 0);
+  await untilReadTwice(player);
   assert.equal(recorder.record('early'), undefined);
   player.misbehaviours.clear();
-  await recorder.until('the player is published', 'early', () => true);
+  await recorder.until('the player is published', 'early', (record) => record.tracklist_supported);
+});
+
+test('playerctld that answers with errors at first is not listed once it answers without one', async (t) => {
+  const { bus, recorder, start } = await startBackend(t);
+  const repeater = await ScriptedPlayer.connect(t, bus);
+  repeater.properties[PLAYERCTLD_INTERFACE] = { PlayerNames: new Variant('as', []) };
+  answerWithErrors(repeater);
+  await repeater.requestName('repeater');
+  await untilReadTwice(repeater);
+  const callsBefore = repeater.calls.length;
+  repeater.misbehaviours.clear();
+  await until('the backend has asked again whether it is playerctld', () =>
+    repeater.calls.slice(callsBefore).includes(`GetAll ${PLAYERCTLD_INTERFACE}`),
+  );
+  await start('other');
+  assert.deepEqual(recorder.names, ['other']);
 });
 
 test('a player that hangs delays neither the start nor other players, and keeps its last state', async (t) => {
