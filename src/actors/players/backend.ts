@@ -136,7 +136,10 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       return failure('unavailable', `Not connected to the user's bus: ${this.#unavailableReason}`);
     if (command.do === 'pause_all') {
       const players = [...this.#playersByOwner.values()].filter(({ isKnown }) => isKnown);
-      return silenceAll(players, this.#runCommand);
+      const losses = this.#losses;
+      const answer = await silenceAll(players, this.#runCommand);
+      // After a loss of the bus, all its players count as players that have left, and so as silent.
+      return losses === this.#losses ? answer : failure('unavailable', "The user's bus was lost meanwhile");
     }
     const player = this.#playersByOwner.get(this.#ownersByName.get(command.player) ?? '');
     if (!player?.isKnown)

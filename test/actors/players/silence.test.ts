@@ -44,6 +44,17 @@ test('the command to pause all players succeeds if no player plays', async (t) =
   assert.equal(faultOf(await backend.handle({ do: 'pause_all' })), 'none');
 });
 
+test('the command to pause all players fails if the bus is lost before the players have answered', async (t) => {
+  const { backend, bus, start } = await startBackend(t);
+  const player = await start('playing', PLAYING);
+  player.misbehaviours.set('GetAll', 'hang');
+  const readingsBefore = player.calls.length;
+  const answering = backend.handle({ do: 'pause_all' });
+  await until('the player is asked', () => player.calls.length > readingsBefore);
+  await bus.kill('SIGKILL');
+  assert.equal(faultOf(await answering), 'unavailable');
+});
+
 test('the answer names the players that hang or refuse to pause, and they delay no other player', async (t) => {
   const { backend, start } = await startBackend(t, undefined, { callDeadlineMs: 1_000 });
   const hung = await start('hung', PLAYING);
