@@ -28,6 +28,8 @@ const OPENING_FILE = {
 const TRACES = `find /home/pi/.config ${CONFIG} -type f | grep -v "/pulse/[^d]" | sort | xargs sha256sum; ss -Hltn`;
 /** The arguments with which the package is built. */
 const PACKAGE = ['--compress', 'none', '--version', '0.1.0-1'];
+/** Matches the line of the set-up that a computer runs to play at the address 10.9.1.1 of the node. */
+const TUNNEL_LINE = /pactl load-module module-tunnel-sink server=tcp:10\.9\.1\.1:4713 /;
 const PLAYER = 'pacat --client-name=Radio --stream-name=News /dev/zero';
 
 /** A machine beside the node, at 10.9.NUMBER.2. */
@@ -116,10 +118,15 @@ for (const kind of SOUND_SERVERS) {
       for (const machine of [booted, ...COMPUTERS.map((computer) => computer.booted)]) await machine.close();
     });
 
-    test('the set-up announces what it would open, and refuses an address that no other machine reaches', async () => {
+    test('the set-up announces what it would open, with the addresses of 0.0.0.0 and of ::, and refuses an address that no other machine reaches', async () => {
       const tracesBefore = await node().shell(TRACES);
       const output = await node().setUpPi('--network-audio', '--dry-run');
       assert.match(output, new RegExp(`would write ${OPENING_FILE[kind]}`));
+      const withIpv4 = await node().setUpPi('--bind', '0.0.0.0', '--network-audio', '--dry-run');
+      assert.match(withIpv4, /computers reach it at: 10\.9\.1\.1 10\.9\.2\.1;/);
+      const withAll = await node().setUpPi('--bind', '::', '--network-audio', '--dry-run');
+      assert.doesNotMatch(withAll, /computers reach it at/);
+      for (const printed of [withIpv4, withAll]) assert.match(printed, TUNNEL_LINE);
       const refused = await node().setUp('--user', 'pi', '--bind', 'lo', '--network-audio');
       assert.deepEqual([refused.status, /no other machine can reach/.test(refused.stderr)], [64, true]);
       assert.equal(await node().shell(TRACES), tracesBefore);
@@ -128,7 +135,7 @@ for (const kind of SOUND_SERVERS) {
     test('the set-up opens the sound server to the addresses of --bind, and prints the commands for computers', async () => {
       // The set-up keeps the addresses of --bind from the set-up in `before`.
       const output = await node().setUpPi('--network-audio');
-      assert.match(output, /pactl load-module module-tunnel-sink server=tcp:10\.9\.1\.1:4713 /);
+      assert.match(output, TUNNEL_LINE);
       assert.equal(/PipeWire has no lock/.test(output), kind === 'pipewire');
       await until('the sound server listens at the addresses', async () => {
         const { addresses } = await node().read<NetworkRecord>('/audio/network');
@@ -136,6 +143,10 @@ for (const kind of SOUND_SERVERS) {
       });
       const listening = await node().shell('ss -Hltn sport = :4713');
       assert.deepEqual(listening.match(/\S+(?=:4713)/g)?.toSorted(), ['10.9.1.1', '10.9.2.1']);
+      const waitingFile = `/home/pi/.config/systemd/user/${SERVICE[kind]}.d/50-tonearm.conf`;
+      const waits = await node().shell(`grep ^ExecStartPre= ${waitingFile}`);
+      // One line has one deadline for both addresses.
+      assert.match(waits, /^ExecStartPre=.* 30 .* 10\.9\.1\.1 10\.9\.2\.1; .*\n$/);
       const { port, cookie } = await node().read<NetworkRecord>('/audio/network');
       assert.deepEqual([port, cookie], [4713, kind === 'pulseaudio' ? 'required' : 'unused']);
       // The computers of the next tests play to these outputs.
