@@ -43,6 +43,7 @@ export class SoundConnection implements CommandConnection {
   readonly state: SoundState;
   readonly executor: Executor;
   readonly meters: Meters;
+  hasEnded = false;
   readonly #context: ConnectionContext;
   readonly #link: Link;
   readonly #waker: Waker;
@@ -51,7 +52,6 @@ export class SoundConnection implements CommandConnection {
   readonly #reading: Reading;
   readonly readAgain: CommandConnection['readAgain'];
   #profileSwitch: ProfileSwitch | undefined;
-  #hasEnded = false;
 
   constructor(context: ConnectionContext) {
     const { openLink, state, clock, timing, publishLevel } = context;
@@ -111,7 +111,7 @@ export class SoundConnection implements CommandConnection {
   }
 
   #end(): void {
-    this.#hasEnded = true;
+    this.hasEnded = true;
     this.#limitKeeper?.end();
     this.#profileSwitch?.end();
     this.#waker.stop();
@@ -167,7 +167,7 @@ export class SoundConnection implements CommandConnection {
    * published, so that clients get the new profile and its outputs as one change.
    */
   #awaitProfile(desired: DesiredProfile): Promise<void> {
-    if (this.#hasEnded) return Promise.resolve();
+    if (this.hasEnded) return Promise.resolve();
     const { clock, timing } = this.#context;
     const readTogether = (): void => this.#reading.readAllTogether();
     const profileSwitch = new ProfileSwitch(this.state, desired, clock, timing.switchMs, readTogether);
@@ -179,7 +179,7 @@ export class SoundConnection implements CommandConnection {
   }
 
   wakeIfAsleep(kind: 'sink' | 'source', index: number): boolean {
-    return !this.#hasEnded && this.#waker.wakeIfAsleep(kind, index);
+    return !this.hasEnded && this.#waker.wakeIfAsleep(kind, index);
   }
 
   closeAfterFailure(command: RequestName, error: RequestError): void {

@@ -35,6 +35,7 @@ export const CONNECTION_ENDED = failure('unavailable', 'The connection to the so
 /** The part of a connection that commands use. */
 export interface CommandConnection {
   readonly state: SoundState;
+  readonly hasEnded: boolean;
   /**
    * Sends a setting. Until the reply, no event causes a read of the record `changed`. After a success the
    * caller must call `readAgain` for this record, because until then no event causes a read of it.
@@ -183,6 +184,8 @@ export class Executor {
   async #awaitDefaultInput(name: string, latestMs: number): Promise<Answer> {
     const isDefault = await this.#awaitDefault('defaultSource', name, latestMs);
     if (isDefault) return DONE;
+    if (this.#connection.hasEnded) return CONNECTION_ENDED;
+    if (this.#clock.monotonic() >= latestMs) return NO_ANSWER;
     return failure('refused', 'The sound server accepted the command, but keeps another default input');
   }
 
@@ -199,7 +202,7 @@ export class Executor {
     for (const pauseMs of DEFAULT_PAUSES_MS) {
       if (state.server?.[field] === name) return true;
       const leftMs = latestMs - this.#clock.monotonic();
-      if (leftMs <= 0) return false;
+      if (leftMs <= 0 || this.#connection.hasEnded) return false;
       await new Promise<void>((resolve) => this.#clock.after(Math.min(pauseMs, leftMs), resolve));
       await this.#readAgain({ kind: 'server' }, latestMs);
     }

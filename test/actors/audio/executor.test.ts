@@ -34,6 +34,7 @@ function stateWithSound(): SoundState {
 function connectionWith(parts: Partial<CommandConnection> = {}): CommandConnection {
   return {
     state: stateWithSound(),
+    hasEnded: false,
     send: async () => ({ ok: true, value: undefined }),
     readAgain: async () => undefined,
     wakeIfAsleep: () => assert.fail('nobody sleeps'),
@@ -248,6 +249,36 @@ describe('the answer to a command that sets a default waits for the default', DE
   test('a default input succeeds even if only the last reading shows it', async () => {
     const { executor } = setUp(READINGS_MAX);
     assert.deepEqual(await executor.run({ do: 'default', input: 'line' }), OK);
+  });
+
+  test('a default input is not called refused if the connection ends during the wait', async () => {
+    const state = stateWithSound();
+    state.sources.put(sourceInfo(3, 'line'));
+    const connection = { ...connectionWith({ state, wakeIfAsleep: () => false }), hasEnded: false };
+    const clock = new ManualClock();
+    const answer = new Executor(connection, TIMING, clock).run({ do: 'default', input: 'line' });
+    await until('the default is waited for', () => clock.timers > 0);
+    connection.hasEnded = true;
+    clock.advance(1_000);
+    assert.equal(faultOf(await answer), 'unavailable');
+  });
+
+  test('a default input is not called refused if the server does not answer in time', async () => {
+    const state = stateWithSound();
+    state.sources.put(sourceInfo(3, 'line'));
+    let readings = 0;
+    const readAgain: CommandConnection['readAgain'] = () => {
+      readings += 1;
+      return readings === 1 ? Promise.resolve() : new Promise<never>(() => undefined);
+    };
+    const clock = new ManualClock();
+    const connection = connectionWith({ state, readAgain, wakeIfAsleep: () => false });
+    const answer = new Executor(connection, TIMING, clock).run({ do: 'default', input: 'line' });
+    await until('the default is waited for', () => clock.timers > 0);
+    clock.advance(1_000);
+    await until('the reading is waited for', () => readings === 2 && clock.timers > 0);
+    clock.advance(TIMING.commandMs);
+    assert.equal(faultOf(await answer), 'timeout');
   });
 });
 
