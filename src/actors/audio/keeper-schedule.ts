@@ -9,14 +9,16 @@ const PAUSE_MS = 1_000;
 const PAUSE_MAX_MS = 5_000;
 /** The pause after a refusal of the server. */
 const RETRY_MS = 5_000;
-/** After this many refusals, nothing is tried until outputs or inputs change again. */
+/** After this many refusals, `RETRY_MS` brings no further try until outputs or inputs change again. */
 const REFUSALS_MAX = 5;
+/** The pause between `onReading` and a further try after `REFUSALS_MAX`. */
+const LATE_RETRY_MS = 60_000;
 
 export class KeeperSchedule {
   readonly #clock: Clock;
   readonly #work: () => void;
   readonly #timers: Timers<'work'>;
-  /** The refusals since the last change. */
+  /** The refusals since the last change or success. */
   #refusals = 0;
   /** The latest time for the work, on the monotonic clock; undefined while no change awaits the work. */
   #latestMs: number | undefined;
@@ -42,11 +44,26 @@ export class KeeperSchedule {
     this.#workAfter(Math.min(PAUSE_MS, leftMs));
   }
 
+  /**
+   * To be called when anything else has been read, which happens each minute. After a refusal this brings no
+   * try at once, because the work itself makes and removes streams, which are read, too.
+   */
+  onReading(): void {
+    if (this.#refusals === 0) this.onChange();
+    else if (!this.#hasEnded && this.#refusals >= REFUSALS_MAX && !this.#timers.has('work'))
+      this.#workAfter(LATE_RETRY_MS);
+  }
+
+  /** To be called when the work has ended without a refusal. */
+  onSuccess(): void {
+    this.#refusals = 0;
+  }
+
   /** To be called when the server has refused something, or has not answered. */
   onRefusal(): void {
+    this.#refusals += 1;
     // A change that came during the work has set the timer already. The work of this timer is the next try.
     if (this.#hasEnded || this.#latestMs !== undefined) return;
-    this.#refusals += 1;
     if (this.#refusals < REFUSALS_MAX) this.#workAfter(RETRY_MS);
   }
 

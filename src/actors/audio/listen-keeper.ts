@@ -49,6 +49,8 @@ export class ListenKeeper {
   readonly #context: ListenContext;
   readonly #schedule: KeeperSchedule;
   readonly #turns = new Turns();
+  /** The outputs and inputs at the last call of `onChange`; undefined before the first one. */
+  #devices: string | undefined;
 
   constructor(context: ListenContext) {
     this.#context = context;
@@ -59,7 +61,12 @@ export class ListenKeeper {
 
   /** To be called when the connection comes up, outputs have come or gone, or inputs may have changed. */
   onChange(): void {
-    this.#schedule.onChange();
+    const { sinks, sources } = this.#context.state;
+    const records = [...sinks.values(), ...sources.all];
+    const devices = records.map(({ info }) => `${info.index} ${info.name}`).join('\n');
+    if (devices === this.#devices) this.#schedule.onReading();
+    else this.#schedule.onChange();
+    this.#devices = devices;
   }
 
   /** To be called when the connection has ended. */
@@ -101,8 +108,9 @@ export class ListenKeeper {
       if (step.do === 'unload') notUnloaded.push(step.pair);
     }
     setRemark(problems.join('; ') || undefined);
-    if (problems.length === 0) pairs.forgetEnded();
-    else this.#schedule.onRefusal();
+    if (problems.length > 0) return this.#schedule.onRefusal();
+    pairs.forgetEnded();
+    this.#schedule.onSuccess();
   }
 
   async #startPair(inputRef: string, outputRef: string): Promise<Answer> {

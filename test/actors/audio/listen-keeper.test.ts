@@ -94,11 +94,12 @@ function startKeeper(listen: AudioSettings['listen'], connectedSink: number, loa
   for (const source of sources) state.sources.put(source);
 
   const modules: ModuleInfo[] = [];
-  const server = { refusesToUnload: true, modules, sinks };
+  const server = { refusesToUnload: true, modules, sinks, loads: 0 };
   const load = (argument: string): ModuleInfo => {
     const index = FIRST_MODULE_INDEX + modules.length;
     const module = { index, name: LOOPBACK_MODULE, argument, used: undefined, props: {} };
     modules.push(module);
+    server.loads += 1;
     return module;
   };
   if (loadedArgument !== undefined) load(loadedArgument);
@@ -195,6 +196,30 @@ test('an input is not heard again after its output has gone, also if the output 
   keeper.onChange();
   await pass(1_000);
   assert.equal(server.modules.length, 0);
+  keeper.end();
+});
+
+test('a loopback that always connects to another output is tried five times, and then at most once a minute', async () => {
+  const { keeper, server, pass, context } = startKeeper({ mike: 'living' }, KITCHEN_INDEX);
+  server.refusesToUnload = false;
+  /** Something is read each second, such as the streams of the loopback. */
+  const passMinutes = async (minutes: number): Promise<void> => {
+    for (let second = 0; second < 60 * minutes; second += 1) {
+      keeper.onChange();
+      await pass(1_000);
+    }
+  };
+  await passMinutes(1);
+  assert.equal(server.loads, 5);
+  await passMinutes(10);
+  const laterLoads = server.loads - 5;
+  assert.ok(laterLoads > 0 && laterLoads <= 10, `${laterLoads} later tries`);
+
+  const loadsBefore = server.loads;
+  context.state.putSink(sinkInfo(KITCHEN_INDEX + 1, 'attic'));
+  keeper.onChange();
+  await pass(1_000);
+  assert.equal(server.loads, loadsBefore + 1, 'a new output brings a try at once');
   keeper.end();
 });
 
