@@ -8,11 +8,12 @@ const EPOCH_MS = 1_000_000_000_000;
 /** Each method of `Clock` is bound to this clock, so that it can be passed without the clock. */
 export class ManualClock implements Clock {
   #now = 0;
+  #dateShiftMs = 0;
   /** How many timers have fired. */
   fired = 0;
   readonly #timers = new Set<{ readonly dueAt: number; readonly callback: () => void }>();
 
-  readonly date = (): number => EPOCH_MS + this.#now;
+  readonly date = (): number => EPOCH_MS + this.#now + this.#dateShiftMs;
   readonly monotonic = (): number => this.#now;
   readonly random = (): number => 0;
 
@@ -25,6 +26,11 @@ export class ManualClock implements Clock {
   /** How many timers are set. */
   get timers(): number {
     return this.#timers.size;
+  }
+
+  /** Changes the date alone, as a person or NTP does. */
+  shiftDate(ms: number): void {
+    this.#dateShiftMs += ms;
   }
 
   /** Moves the time on by `ms`, and fires the timers that fall due meanwhile, the earliest first. */

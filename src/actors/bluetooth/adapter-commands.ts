@@ -151,7 +151,7 @@ export class AdapterCommands {
 
   /** If `before` is undefined, the device was paired when it appeared, and the pairing may be years old. */
   #onPaired(adapter: BluetoothAdapter, device: BluetoothDevice, before: BluetoothDevice | undefined): void {
-    const { isActive, until = 0 } = this.#pairing;
+    const { isActive, leftMs } = this.#pairing;
     const { path } = device;
     if (!this.#pairing.mayPair(path) && !this.connecting.isRequestedFor(path)) {
       const hasJustPaired = before !== undefined;
@@ -162,8 +162,7 @@ export class AdapterCommands {
     if (!isActive) return;
     // Pairing mode goes on until BlueZ knows the device's services, because they decide whether the device
     // is trusted. If BlueZ does not know them in time, the timer ends pairing mode.
-    const leftMs = Math.min(SERVICES_MAX_MS, until - this.#parts.clock.date());
-    this.#endPairingIn(adapter, leftMs);
+    this.#endPairingIn(adapter, Math.min(SERVICES_MAX_MS, leftMs));
   }
 
   /** To be called when anybody has switched the adapter off. BlueZ itself ends the scans. */

@@ -36,7 +36,11 @@ export class Pairing {
   #agent: 'none' | 'unknown' | 'registered' = 'none';
   /** Counts the losses of BlueZ, so that an answer from before the last loss is not used. */
   #bluezLosses = 0;
-  #until: number | undefined;
+  /**
+   * The end of pairing mode; undefined while pairing mode is off. `date` is only for the record. The daemon
+   * reckons with the monotonic time, because the date may jump.
+   */
+  #end: { readonly date: number; readonly monotonicMs: number } | undefined;
   /**
    * The devices that may pair, by path. A device stays until it is decided whether it is trusted. The value
    * is true once the device has paired.
@@ -49,11 +53,17 @@ export class Pairing {
 
   /** When pairing mode ends, in milliseconds since the epoch; undefined while it is off. */
   get until(): number | undefined {
-    return this.#until;
+    return this.#end?.date;
+  }
+
+  /** How long pairing mode still lasts; 0 while it is off. */
+  get leftMs(): number {
+    const { clock } = this.#parts;
+    return this.#end === undefined ? 0 : Math.max(0, this.#end.monotonicMs - clock.monotonic());
   }
 
   get isActive(): boolean {
-    return this.#until !== undefined;
+    return this.#end !== undefined;
   }
 
   /**
@@ -107,7 +117,9 @@ export class Pairing {
         return registered;
       }
     }
-    this.#until = this.#parts.clock.date() + seconds * 1000;
+    const { clock } = this.#parts;
+    const lastsMs = seconds * 1000;
+    this.#end = { date: clock.date() + lastsMs, monotonicMs: clock.monotonic() + lastsMs };
     for (const [property, value] of properties) {
       const reply = await setAdapterProperty(this.#parts, adapter, property, value);
       const hasEndedMeanwhile = !this.isActive;
@@ -133,7 +145,7 @@ export class Pairing {
   /** To be called when BlueZ has ended pairing mode by itself, because the adapter is off or gone. */
   markEnded(): void {
     if (!this.isActive) return;
-    this.#until = undefined;
+    this.#end = undefined;
     this.releaseAgent();
   }
 

@@ -268,6 +268,21 @@ for (const { what, UUIDs, afterMs, isTrusted } of PAIRING_CASES) {
   });
 }
 
+test('pairing mode waits for the services of a device, even if the date has jumped', async (t) => {
+  const { bluez, recorder, clock, sendCommand } = await startBackend(t);
+  await sendCommand({ do: 'pairing_mode' });
+  clock.shiftDate(1e11);
+  bluez.addDevice(PHONE);
+  bluez.changeDevice(PHONE, { Paired: true });
+  await until('the phone is known', () => recorder.firstKnown);
+  clock.advance(4_999);
+  // When this command is answered, an end of pairing mode before it has been carried out.
+  await sendCommand({ do: 'scan' });
+  assert.ok(bluez.agent);
+  clock.advance(1);
+  await until('pairing mode is over', () => recorder.record?.pairing_active === false && !bluez.agent);
+});
+
 type Properties = NonNullable<Parameters<ScriptedBluez['addDevice']>[1]>;
 interface OutsidePairing {
   readonly what: string;
