@@ -259,7 +259,7 @@ export class Player {
     this.#setFacts(withPlayerProperties({ ...NOTHING_KNOWN, root: this.#facts.root }, player.value));
     this.#reckonedPosition.applyReading(positionIn(player.value));
     // The reading is applied before the wait below. Otherwise it could undo a change that comes meanwhile.
-    // A player owns its name before it can answer, so its first answers to the other calls may be errors, too.
+    // A player owns its name before it can answer, so its answers to the other calls may be errors, too.
     const hasFailed = this.readings.failures > 0;
     const tracklistReading = hasFailed
       ? this.tracklist.readings.requestAndWait()
