@@ -96,6 +96,18 @@ describe('the forms of the package', { skip: whyNoNode() }, () => {
     assert.ok(version.stdout.startsWith(`v${WITH_NODE.major}.`), version.stdout);
   });
 
+  test("a set-up with a detector of the user's own, whose result has another layout, goes on and names the route of the result", async () => {
+    const result = '{"current":"1.4.0","latest":"1.5.0","upgrade_available":true}';
+    const detector = `#!/bin/sh\necho '${result}' > ~/.local/state/tonearm/upgrade-result.json\n`;
+    await node().writeFile('/opt/own-detector', detector, '755');
+    const folder = '/etc/systemd/user/tonearm-detect.service.d';
+    await node().writeFile(`${folder}/own.conf`, '[Service]\nExecStart=\nExecStart=/opt/own-detector\n');
+    const output = await node().setUpPi('--with-upgrade');
+    assert.match(output, /the detector has run: GET \/upgrade has its result\n.*\/etc\/sudoers\.d/);
+    await node().shell(`rm -r ${folder}`);
+    await node().systemctl('daemon-reload');
+  });
+
   test('purging the form with Node leaves nothing, not even the right to install upgrades', async () => {
     await node().shell('mkdir -p /etc/sudoers.d; echo "# a right" > /etc/sudoers.d/tonearm-upgrade');
     await node().apt('purge', 'tonearm-with-node');
