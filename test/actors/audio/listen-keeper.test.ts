@@ -161,7 +161,14 @@ test('a loopback that could not be unloaded before the connection ended is unloa
   server.refusesToUnload = false;
   const { clock, log, pairs } = context;
   const serverContext = { env: {}, uid: 0, home: '', machineId: undefined };
-  const settings = { enabled: true, serveCookie: true, apiPort: 8018, outputs: {}, groups: {} };
+  const settings = {
+    enabled: true,
+    actsByItself: true,
+    serveCookie: true,
+    apiPort: 8018,
+    outputs: {},
+    groups: {},
+  };
   const upkeep = new Upkeep({
     ...context,
     settings: { ...settings, listen: {}, listenLatency: LATENCY_MS },
