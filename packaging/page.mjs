@@ -68,7 +68,9 @@ export async function buildPage(source, into) {
   };
   add('icon-192.png', readFileSync(join(source, 'icon-192.png')));
   add('icon.svg', Buffer.from(text('icon.svg')));
-  add('app.webmanifest', Buffer.from(filled(text('app.webmanifest'), '')));
+  // The blanks of the manifest are for people who read its source.
+  const manifest = JSON.parse(filled(text('app.webmanifest'), ''));
+  add('app.webmanifest', Buffer.from(JSON.stringify(manifest)));
   const style = await bundledStyle(join(source, 'page.css'));
   checkStyle('The style of the page', String(style));
   add('app.css', style);

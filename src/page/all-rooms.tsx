@@ -46,9 +46,10 @@ export function AllRooms({ rooms }: { readonly rooms: readonly NamedRoom[] }) {
   };
   const setVolume = (volume: number): Promise<unknown> => {
     const failureTitle = translate('couldNotSet', { name: translate('volumeOfAll') });
-    const sent = volumes.set(changeable, volume);
+    const reports = reportAll(failureTitle, volumes.set(changeable, volume));
     // The slider sends its next value when the first room has answered, because another room may not answer.
-    return Promise.race(reportAll(failureTitle, sent));
+    // A race of no promises would never end.
+    return reports.length === 0 ? Promise.resolve() : Promise.race(reports);
   };
   // A room may be louder than the slider can set.
   const volumeOfAll = Math.min(1, loudest(changeable));

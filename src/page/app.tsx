@@ -76,6 +76,7 @@ export function App({ query }: { readonly query: string }) {
   const needs = hasTabs ? needsOf(state) : [];
   useDocumentTitle(nodeName, player);
   const hasSound = awayBackend(state, 'audio') === undefined;
+  const isBluetoothAway = isNodeAway || awayBackend(state, 'bluetooth') !== undefined;
   return (
     <Connected.Provider value={live}>
       <MayChangeContext.Provider value={mayChange(state)}>
@@ -119,7 +120,7 @@ export function App({ query }: { readonly query: string }) {
               />
             ) : null}
             {isReduced || state.bluetooth?.pairing_active !== true ? null : (
-              <Late part={PAIRING} props={{ adapter: state.bluetooth }} />
+              <Late part={PAIRING} props={{ adapter: state.bluetooth, isAway: isBluetoothAway }} />
             )}
             <Notices notices={notices} dismiss={dismiss} />
           </PartLoading.Provider>

@@ -62,7 +62,10 @@ export function Header({ name, state, presence, isReduced, needs, onNeed }: Head
   const isLeaving = absence !== undefined && now - absence.at < LEAVING_MS;
   // While the node is connected, only the upgrade's own card shows its progress.
   const upgrade = isLost ? state.upgrade : undefined;
-  const possibleReason = absenceReason(absence, upgrade, state.connection.since, now);
+  const { connection } = state;
+  // While the stream is open, `since` is when it was opened, and the node has stopped answering just now.
+  const lostSince = connection.status === 'live' ? now : connection.since;
+  const possibleReason = absenceReason(absence, upgrade, lostSince, now);
   const reason = isLost || isLeaving ? possibleReason : undefined;
   const reasonTexts = reason && REASON_TEXTS[reason];
   const statusLine: StatusLine =

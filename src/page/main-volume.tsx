@@ -41,8 +41,10 @@ interface OutputProps {
 }
 
 export function OutputVolume({ output, isMain = false }: OutputProps) {
+  // The key ends a drag or a tap when another output takes the place of this one. Otherwise the pointer would
+  // set the volume of the other output.
   return (
-    <div class={`row volume ${isMain ? 'heard' : ''}`}>
+    <div key={output.id} class={`row volume ${isMain ? 'heard' : ''}`}>
       <OutputMute output={output} isMain={isMain} />
       {isMain ? <StepButton outputId={output.id} isUp={false} /> : null}
       <OutputSlider output={output} isMain={isMain} />

@@ -12,12 +12,16 @@ const SECOND_MS = 1000;
 
 interface PairingProps {
   readonly adapter: BluetoothRecord;
+  /** True while Bluetooth or the node is away. Nothing can pair then, and the record may be outdated. */
+  readonly isAway: boolean;
 }
 
-/** The sheet opens by itself. If it was closed, it stays closed until the next pairing. */
-export function Pairing({ adapter }: PairingProps) {
+/**
+ * The sheet opens by itself. If it was closed, it stays closed until the next pairing, also after an absence.
+ */
+export function Pairing({ adapter, isAway }: PairingProps) {
   const [isClosed, setClosed] = useState(false);
-  if (isClosed) return null;
+  if (isClosed || isAway) return null;
   return (
     <Sheet title={translate('pairingStart')} onClose={() => setClosed(true)}>
       <Countdown adapter={adapter} />
@@ -25,7 +29,7 @@ export function Pairing({ adapter }: PairingProps) {
   );
 }
 
-function Countdown({ adapter }: PairingProps) {
+function Countdown({ adapter }: Pick<PairingProps, 'adapter'>) {
   const node = useNode();
   const seconds = useSecondsUntil(adapter.pairing_until ?? '');
   // The ring is full at its first drawing, because a page that is opened during a pairing does not know when

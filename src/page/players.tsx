@@ -201,6 +201,7 @@ function PlayerMore({ player, tracklist, state }: PlayerProps) {
           {controls.volume === 'absent' ? null : (
             <Field name={translate('playerVolume')}>
               <VolumeSlider
+                key={bus_name}
                 class="grow"
                 label={translate('volumeOf', { name: identity })}
                 value={volume}

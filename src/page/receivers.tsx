@@ -13,11 +13,13 @@ const RECEIVERS: readonly (readonly [pattern: RegExp, app: string])[] = [
   [/roon/, 'Roon'],
 ];
 
-export function Receivers({ state: { units, bluetooth, server } }: { readonly state: NodeState }) {
+export function Receivers({ state }: { readonly state: NodeState }) {
+  const { units, backends, bluetooth, server } = state;
   const running = [...units.values()].filter((unit) => unit.running);
   const receivers = RECEIVERS.filter(([pattern]) => running.some(({ name }) => pattern.test(name)));
   const apps = receivers.map(([, app]) => app);
-  if (bluetooth?.powered) apps.push('Bluetooth');
+  const isBluetoothUp = backends.get('bluetooth')?.state === 'up';
+  if (isBluetoothUp && bluetooth?.powered) apps.push('Bluetooth');
   if (apps.length === 0) return null;
   const name = isolated(server?.hostname ?? '');
   return <p class="quiet wrap">{translate('chooseIn', { name, apps: alternatives(apps) })}</p>;

@@ -67,6 +67,7 @@ export class RoomConnection {
   readonly #blockedOrigins = new Set<string>();
   #isShut = false;
   #isProbing = false;
+  #isClosed = false;
 
   /** Tabs that have the same `channel` share the connection. */
   constructor(record: NodeRecord, channel: string, draw: () => void) {
@@ -141,6 +142,7 @@ export class RoomConnection {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#live.close();
   }
 
@@ -179,7 +181,7 @@ export class RoomConnection {
     const answers = await Promise.all(urls.map(isAnswering));
     this.#isProbing = false;
     const { status } = this.#live.state.connection;
-    const isOutdated = urls !== this.#urls || status === 'live' || status === 'closed';
+    const isOutdated = this.#isClosed || urls !== this.#urls || status === 'live';
     if (isOutdated) return;
     const answering = urls.find((_, index) => answers[index]);
     if (answering !== undefined && answering !== this.#url) {

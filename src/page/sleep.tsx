@@ -52,6 +52,7 @@ export function Sleep({ title, sleep, players, onClose }: SleepProps) {
 /** The minutes until the fade must begin, so that it ends with the track. */
 function minutesToFade(player: PlayerRecord, now: number): number {
   const leftUs = lengthOf(player) - (positionOf(player, now) ?? 0);
-  const leftMs = leftUs / 1000;
+  // A player that reports no rate, or a rate of 0, counts as playing at the usual speed.
+  const leftMs = leftUs / 1000 / (player.rate || 1);
   return Math.max(MINUTES_MIN, (leftMs - FADE_MS) / MINUTE_MS);
 }

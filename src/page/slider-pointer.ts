@@ -15,8 +15,11 @@ interface PointerOptions {
   readonly onGrab: () => void;
   readonly onMove: (position: number) => void;
   readonly onTap: (position: number) => void;
-  /** Called at the end of a drag. If the browser cancels it, `position` is where the thumb was before. */
-  readonly onEnd: (position: number) => void;
+  /**
+   * Called at the end of a drag. If the browser cancels it, `position` is where the thumb was before. If the
+   * slider was disabled meanwhile, `position` is undefined.
+   */
+  readonly onEnd: (position: number | undefined) => void;
 }
 
 /** The width of most thumbs: the first `--thumb` in page.css. */
@@ -55,6 +58,7 @@ export function usePointer(
     let rolledPx = 0;
     if (latest.current.onWheel !== undefined)
       slider?.addEventListener('wheel', (event) => {
+        if (slider.matches(':disabled')) return;
         event.preventDefault();
         // Firefox reports a notch in lines, often three. A touchpad's movements are always in pixels.
         const unitPx = event.deltaMode === WheelEvent.DOM_DELTA_PIXEL ? 1 : NOTCH_MIN_PX;
@@ -79,7 +83,8 @@ function followGesture(
   down: PointerEvent,
   latest: { readonly current: PointerOptions },
 ): void {
-  if (!down.isPrimary || down.button !== 0) return;
+  // Browsers send pointer events to a disabled slider, too.
+  if (!down.isPrimary || down.button !== 0 || field.matches(':disabled')) return;
   const { left, width } = field.getBoundingClientRect();
   const thumbPx = THUMB_WIDTH_REM * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
   const lengthPx = width - thumbPx;
@@ -104,7 +109,12 @@ function followGesture(
     field.addEventListener(
       name,
       (event) => {
-        if (event.pointerId === down.pointerId) handle(event);
+        if (event.pointerId !== down.pointerId) return;
+        // The slider may have been disabled since the pointer went down.
+        if (field.matches(':disabled')) {
+          ended.abort();
+          if (isDrag) latest.current.onEnd(undefined);
+        } else handle(event);
       },
       ended,
     );

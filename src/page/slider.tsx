@@ -87,7 +87,7 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
       ramp(setsOnRelease ? [target] : stepsOfTap(currentStep, target, riseMax));
     },
     onEnd: (position) => {
-      steps.finish(stepAt(position));
+      if (position !== undefined) steps.finish(stepAt(position));
       steps.release();
     },
   });
@@ -175,7 +175,10 @@ function useSteps({ label, value, send, setsOnRelease, min, max, step }: StepsPr
       setPreview(undefined);
     },
     grab: control.grab,
-    release: control.release,
+    release: (): void => {
+      setPreview(undefined);
+      control.release();
+    },
   };
 }
 

@@ -72,6 +72,8 @@ export function StreamRows({ streams, outputs, server, buttonAt = 0, children = 
   // The options stay the same object while their content is the same, so that no row is drawn again.
   const options = useMemo(() => newOptions, [JSON.stringify(newOptions)]);
   const [drag, setDrag] = useState<StreamDrag>();
+  // The handle of a stream that has ended is gone, and with it the events that end the drag.
+  const dragged = streams.some(({ id }) => id === drag?.id) ? drag : undefined;
   const rows = streams.map((stream) => (
     <StreamRow
       key={stream.id}
@@ -86,7 +88,7 @@ export function StreamRows({ streams, outputs, server, buttonAt = 0, children = 
   return (
     <>
       <ul class="card rows">{rows}</ul>
-      {drag === undefined ? null : <DropTray {...drag} options={options} />}
+      {dragged === undefined ? null : <DropTray {...dragged} options={options} />}
     </>
   );
 }
@@ -149,7 +151,7 @@ const StreamRow = memoized(({ stream, machine, options, onDrag }: RowProps) => {
             tabIndex={-1}
             aria-hidden="true"
             title={translate('dragOf', { name })}
-            onPointerDown={(event) => dragStream(event, { name, onDrag, onDrop })}
+            onPointerDown={(event) => dragStream(event, { id, name, onDrag, onDrop })}
           >
             <Icon name="drag" />
           </button>
@@ -209,6 +211,7 @@ function DropTray({ name, x, y, outputUnder, options }: StreamDrag & Pick<RowPro
 
 /** A stream that is being dragged. */
 interface StreamDrag {
+  readonly id: number;
   readonly name: string;
   /** The pointer's place in the window, in pixels. */
   readonly x: number;
@@ -217,15 +220,18 @@ interface StreamDrag {
   readonly outputUnder: string | undefined;
 }
 
-type DragOptions = Pick<RowProps, 'onDrag'> & Readonly<{ name: string; onDrop: (output: string) => void }>;
+type DragOptions = Pick<RowProps, 'onDrag'> &
+  Pick<StreamDrag, 'id' | 'name'> &
+  Readonly<{ onDrop: (output: string) => void }>;
 
 /** A drag begins after this movement. An unsteady hand moves less. */
 const DRAG_BEGIN_PX = 6;
 
 /** Follows a pointer from its `pointerdown` on a stream's handle to the end of the drag. */
-function dragStream(down: PointerEvent, { name, onDrag, onDrop }: DragOptions): void {
+function dragStream(down: PointerEvent, { id, name, onDrag, onDrop }: DragOptions): void {
   const handle = down.currentTarget;
-  if (!(handle instanceof HTMLElement) || down.button !== 0) return;
+  // Browsers send pointer events to a disabled button, too.
+  if (!(handle instanceof HTMLElement) || down.button !== 0 || handle.matches(':disabled')) return;
   // The listeners take `ended` as their options, because it has a `signal`.
   const ended = new AbortController();
   let drag: StreamDrag | undefined;
@@ -238,7 +244,7 @@ function dragStream(down: PointerEvent, { name, onDrag, onDrop }: DragOptions): 
     if (drag === undefined && distancePx <= DRAG_BEGIN_PX) return;
     const target = document.elementFromPoint(x, y)?.closest('[data-output]');
     const outputUnder = target?.getAttribute('data-output') ?? undefined;
-    drag = { name, x, y, outputUnder };
+    drag = { id, name, x, y, outputUnder };
     onDrag(drag);
   };
   const drop = (): void => {

@@ -133,8 +133,10 @@ export function PositionBar({ player }: { readonly player: PlayerRecord }) {
   const control = controlsOf(player).position;
   if (position === undefined) return null;
   if (control === 'absent') return <p class="quiet">{clockText(position)}</p>;
+  // The key ends a drag when another player takes the place of this one.
   return (
     <Slider
+      key={bus_name}
       class="position"
       label={translate('positionOf', { name: titleOf(player) })}
       value={position}

@@ -89,6 +89,18 @@ describe('a page whose node goes away', { skip: skipReason({ programs: ['chromiu
     }
   });
 
+  test('a page that has been connected for long says that its node is being upgraded as soon as the node does not answer', async () => {
+    node.change(...upgrade({}, RUNNING));
+    await page.getByRole('progressbar').waitFor();
+    // An upgrade explains an absence of up to 30 minutes (src/page/liveness.ts).
+    await page.evaluate('{ const { now } = Date; Date.now = () => now.call(Date) + 31 * 60_000; }');
+    // The page concludes from the answers to these requests whether the node is away. The stream stays open.
+    await page.route('**/server', (route) => route.abort());
+    await page.getByRole('button', { name: 'Try now' }).waitFor();
+    assert.equal(await page.locator('header .state').textContent(), 'Upgrading');
+    assert.equal(await page.locator('header .bad').count(), 0);
+  });
+
   test('a page tries to reach its node at once when a person presses Try now', async () => {
     await proxy.close();
     await page.getByText('Connection lost').waitFor();

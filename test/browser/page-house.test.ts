@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import axe from 'axe-core';
-import type { Locator, Page } from 'playwright-core';
+import type { Locator, Page, Route } from 'playwright-core';
 import type { NodeRecord } from '../../src/protocol/actor/schemas.js';
 import { drop } from '../gateway/scripted-backends.js';
 import { inOwnNetwork } from '../tools/own-network.js';
@@ -160,6 +160,30 @@ inOwnNetwork(import.meta.url, () => {
       assert.deepEqual(commandsOf(house.room('Attic')), []);
     });
 
+    test('one volume changes all volumes again after it was set while no room could be changed', async () => {
+      await openHouse('Living room');
+      const node = house.room('Living room');
+      const livingRoom = output(0, { description: 'Living room', default: true, volume: 0.4 });
+      const commandAnswer = node.backends.hold();
+      await sliderOfAll().press('ArrowUp');
+      await until('the first volume has come', () => commandsOf(node).length === 1);
+      // The slider sends this volume after the answer to the first one.
+      await sliderOfAll().press('ArrowUp');
+      node.change(drop('audio.outputs', '0'));
+      await until('no room can be changed', () => sliderOfAll().isDisabled());
+      commandAnswer.resolve({ ok: true, value: {} });
+      await until('the slider shows that there is no volume', async () => {
+        return (await sliderOfAll().inputValue()) === '0';
+      });
+      node.change(livingRoom);
+      await until('the room can be changed', () => sliderOfAll().isEnabled());
+
+      forgetCommands();
+      await sliderOfAll().press('Home');
+      const expected = { do: 'volume', target: ONLY_OUTPUT, volume: 0 };
+      await until('the volume has come', () => isDeepStrictEqual(commandsOf(node).at(-1), expected));
+    });
+
     test('a room that goes away is marked as away, and comes back at another address', async () => {
       await openHouse(...THREE);
       await house.close('Attic');
@@ -268,6 +292,31 @@ inOwnNetwork(import.meta.url, () => {
       await until('the kitchen is paused', () => commandsOf(house.room('Kitchen')).length === 1);
       await page.getByRole('link', { name: 'All rooms' }).click();
       await card('Attic').getByRole('slider').waitFor();
+    });
+
+    test('a menu of rooms that is closed while the page probes the addresses of a room opens no stream to the room', async () => {
+      house = new HouseOfNodes(...THREE);
+      house.addAddress('Attic', NEW_ADDRESS);
+      const origin = new URL(house.room('Attic').url).origin;
+      const streamUrls: string[] = [];
+      page.on('request', (request) => {
+        if (request.url().startsWith(`${origin}/events`)) streamUrls.push(request.url());
+      });
+      await page.goto(house.room('Living room').url);
+      const menu = page.locator('.house summary');
+      const attic = page.locator('.room-menu li').filter({ hasText: 'Attic' });
+      const probeRoute = new Promise<Route>((resolve) => {
+        void page.route(`${origin}/server`, resolve, { times: 1 });
+      });
+      await menu.click();
+      const probe = await probeRoute;
+      await menu.click();
+      await page.locator('.room-menu').waitFor({ state: 'detached' });
+      await probe.continue();
+
+      await menu.click();
+      await attic.getByText('Nocturne in E-flat major').waitFor();
+      assert.equal(streamUrls.length, 1);
     });
 
     test('a slider that is scrolled under the header is behind it', async () => {

@@ -188,6 +188,37 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await button('Pair a phone').waitFor();
   });
 
+  test('shows no pairing, and advises nobody to choose Bluetooth, while Bluetooth or the node is away', async () => {
+    const pairing_until = new Date(Date.now() + 3_600_000).toISOString();
+    node.up({ players: [], audio: [], bluetooth: [bluetooth({ pairing_active: true, pairing_until })] });
+    await page.goto(node.url);
+    const sheet = page.getByRole('dialog', { name: 'Pair a phone' });
+    const advice = page.getByText(/^Choose .* in Bluetooth$/);
+    await sheet.waitFor();
+    await advice.waitFor();
+
+    node.health('bluetooth', 'connecting');
+    await sheet.waitFor({ state: 'detached' });
+    await advice.waitFor({ state: 'detached' });
+    node.health('bluetooth', 'up');
+    await sheet.waitFor();
+    await advice.waitFor();
+
+    // The page concludes from the answers to these requests whether the node is away.
+    await page.route('**/server', (route) => route.abort());
+    await sheet.waitFor({ state: 'detached' });
+    await page.unroute('**/server');
+    await sheet.waitFor();
+
+    await sheet.getByRole('button', { name: 'Close' }).click();
+    await sheet.waitFor({ state: 'detached' });
+    node.health('bluetooth', 'connecting');
+    await advice.waitFor({ state: 'detached' });
+    node.health('bluetooth', 'up');
+    await advice.waitFor();
+    assert.equal(await sheet.count(), 0, 'a closed sheet stays closed');
+  });
+
   test('connects a speaker that a scan finds, disconnects and forgets a device, and switches Bluetooth on', async () => {
     node.up();
     await page.goto(node.url);

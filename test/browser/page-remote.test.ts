@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { put } from '../gateway/scripted-backends.js';
+import type { Change } from '../../src/protocol/actor/messages.js';
+import { drop, put } from '../gateway/scripted-backends.js';
 import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { Finger, spotOn } from './finger.js';
@@ -28,8 +29,12 @@ import {
 const IN_THE_KITCHEN = [
   output(0),
   output(1, { description: 'Kitchen', volume: 0.3 }),
-  stream(10, { output: 'output-1', props: { 'application.process.id': '4711' } }),
+  streamOfPlayer('output-1'),
 ];
+
+function streamOfPlayer(outputName: string): Change {
+  return stream(10, { output: outputName, props: { 'application.process.id': '4711' } });
+}
 
 /** Hides the page, as a browser does when another tab is in front. */
 const HIDE = `Object.defineProperty(document, 'hidden', { value: true, configurable: true });
@@ -54,6 +59,22 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     return page.evaluate('document.documentElement.scrollHeight');
   };
   const KITCHEN = { kind: 'output', ref: '1' };
+  /** Resolves when the last of `commands()` is the expected one. Then forgets all of them. */
+  const commandsEndWith = async (expected: object): Promise<void> => {
+    await until(`the last command is ${JSON.stringify(expected)}`, () =>
+      isDeepStrictEqual(commands().at(-1), expected),
+    );
+    node.backends.requests.length = 0;
+  };
+  /** The next command must be a sleep of `secondsAtBegin`, less the time since `beganMs`. */
+  const assertSleepIn = async (secondsAtBegin: number, beganMs: number): Promise<void> => {
+    const { minutes } = (await nextCommand()) as { readonly minutes: number };
+    const secondsNow = secondsAtBegin - (Date.now() - beganMs) / 1_000;
+    // The test accepts one second too much, and one second too little.
+    const latestMinutes = (secondsAtBegin + 1) / 60;
+    const earliestMinutes = (secondsNow - 1) / 60;
+    assert.ok(minutes > earliestMinutes && minutes < latestMinutes, String(minutes));
+  };
 
   test('a level is measured while the page is visible, and is 0 while the node is away', async () => {
     await open();
@@ -230,14 +251,8 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await commandsAre({ do: 'sleep', minutes: 30 });
 
     await sheet.getByRole('button', { name: 'End of the track' }).tap();
-    const { minutes } = (await nextCommand()) as { readonly minutes: number };
     // The track of 263 s was at 83 s when this test began, and the fade takes 20 s.
-    const secondsAtBegin = 263 - 83 - 20;
-    const secondsNow = secondsAtBegin - (Date.now() - beganMs) / 1_000;
-    // The test accepts one second too much, and one second too little.
-    const latestMinutes = (secondsAtBegin + 1) / 60;
-    const earliestMinutes = (secondsNow - 1) / 60;
-    assert.ok(minutes > earliestMinutes && minutes < latestMinutes, String(minutes));
+    await assertSleepIn(263 - 83 - 20, beganMs);
 
     const endsAt = new Date(Date.now() + 29.5 * 60_000).toISOString();
     node.change(put('audio.sleep', '', { active: true, until: endsAt, fade: 20 }));
@@ -249,6 +264,54 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await page.locator('.sheet').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'The music ends in 30 min', pressed: true }).waitFor();
     assert.equal(await page.locator('.moon').textContent(), '30 min');
+  });
+
+  test('a sleep at the end of the track is later for a player that plays slowly', async () => {
+    const audio = [...IN_THE_KITCHEN, put('audio.sleep', '', { active: false })];
+    const beganMs = Date.now();
+    const rate = 0.5;
+    await open({ audio, players: [player('mpd', { rate })] });
+    await page.locator('.hero').getByRole('button', { name: 'Sleep' }).tap();
+    await page.getByRole('dialog').getByRole('button', { name: 'End of the track' }).tap();
+    // The fade takes 20 s at any rate.
+    await assertSleepIn((263 - 83) / rate - 20, beganMs);
+  });
+
+  test('a drag on the volume beside the player ends when the music moves to another output', async () => {
+    await open();
+    await page.setViewportSize(DESK.viewport);
+    const volumeOn = (name: string) => page.getByRole('slider', { name: `Volume on ${name}` });
+    await page.mouse.move(...(await spotOn(volumeOn('Kitchen'), 0.3)));
+    await page.mouse.down();
+    await page.mouse.move(...(await spotOn(volumeOn('Kitchen'), 0.5)));
+    await commandsEndWith({ do: 'volume', target: KITCHEN, volume: 0.5 });
+
+    node.change(streamOfPlayer('output-0'));
+    await page.mouse.move(...(await spotOn(volumeOn('Living room'), 0.9)), { steps: 4 });
+    await page.mouse.up();
+    // The drag sends nothing to the living room, so the next command is that of the button.
+    await page.locator('.player').getByRole('button', { name: 'Quieter' }).click();
+    await commandsAre({ do: 'delta', target: { kind: 'output', ref: '0' }, delta: -0.05 });
+  });
+
+  test('a drag on the position ends when another player takes the place of the large one', async () => {
+    const withTitle = (title: string) => ({
+      metadata: { 'mpris:length': '263000000', 'xesam:title': title },
+    });
+    await open({ players: [player('mpd', withTitle('Second')), player('vlc', withTitle('First'))] });
+    await page.setViewportSize(DESK.viewport);
+    const position = (title: string) => page.getByRole('slider', { name: `Position in ${title}` });
+    node.change(player('mpd', { ...withTitle('Second'), playback_status: 'Paused' }));
+    await page.mouse.move(...(await spotOn(position('First'), 0.3)));
+    await page.mouse.down();
+    await page.mouse.move(...(await spotOn(position('First'), 0.5)));
+
+    node.change(drop('players', 'org.mpris.MediaPlayer2.vlc'));
+    await page.mouse.move(...(await spotOn(position('Second'), 0.9)), { steps: 4 });
+    await page.mouse.up();
+    // The drag sets no position of the second player, so the next command is that of the button.
+    await page.locator('.player').getByRole('button', { name: 'Play', exact: true }).click();
+    await commandsAre({ do: 'play', player: 'org.mpris.MediaPlayer2.mpd' });
   });
 
   test('Mute all mutes all outputs, and then unmutes only those that it has muted', async () => {

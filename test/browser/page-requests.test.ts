@@ -4,11 +4,12 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import type { Locator } from 'playwright-core';
-import { put } from '../gateway/scripted-backends.js';
+import { drop, put } from '../gateway/scripted-backends.js';
 import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
+import { spotOn } from './finger.js';
 import { ORDINARY, service, stream, upgrade } from './node-with-page.js';
-import { nextCommand, node, openPage, page, pageForEach } from './pages.js';
+import { commandsAre, nextCommand, node, openPage, page, pageForEach } from './pages.js';
 
 const MPD = { scope: 'user', unit: 'mpd.service' };
 const PLAYER = 'org.mpris.MediaPlayer2.mpd';
@@ -200,6 +201,67 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
       target: { kind: 'client', ref: '160' },
       volume: 0,
     });
+  });
+
+  const MUTE_LIVING_ROOM = { do: 'mute', target: { kind: 'output', ref: '0' }, muted: true };
+
+  /** Presses the mouse button on the first handle, and begins a drag. */
+  const dragFirstStream = async (): Promise<void> => {
+    const handle = page.locator('.drag-handle').first();
+    await handle.scrollIntoViewIfNeeded();
+    const box = await handle.boundingBox();
+    assert.ok(box);
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 60, box.y + 60, { steps: 4 });
+  };
+
+  test('ends the drag of a stream that ends meanwhile', async () => {
+    node.change(stream(100));
+    await page.getByText('Stream 100', { exact: true }).waitFor();
+    await dragFirstStream();
+    const target = page.locator('.tray-output').filter({ hasText: 'Kitchen' });
+    const box = await target.boundingBox();
+    assert.ok(box);
+    await page.mouse.move(box.x + 20, box.y + 20);
+
+    node.change(drop('audio.clients', '11'));
+    await page.locator('.tray').waitFor({ state: 'detached' });
+    await page.mouse.up();
+    // The drop sends nothing, so the next command is that of the button.
+    await button('Mute Living room').click();
+    await commandsAre(MUTE_LIVING_ROOM);
+  });
+
+  test('lets no mouse move what is disabled while the node does not answer, and ends a drag then', async () => {
+    const slider = page.getByRole('slider', { name: 'Volume on Living room' });
+    await page.mouse.move(...(await spotOn(slider, 0.42)));
+    await page.mouse.down();
+    // Only these requests of the page fail. Commands would reach the node.
+    await page.route('**/server', (route) => route.abort());
+    await until('the slider is disabled', () => slider.isDisabled());
+    const cursor = await page.evaluate(
+      "getComputedStyle(document.querySelector('.hero .volume input')).cursor",
+    );
+    assert.equal(cursor, 'default');
+    node.backends.requests.length = 0;
+
+    await page.mouse.move(...(await spotOn(slider, 0.6)));
+    await page.mouse.up();
+    await page.mouse.move(...(await spotOn(slider, 0.7)));
+    await page.mouse.down();
+    await page.mouse.move(...(await spotOn(slider, 0.8)));
+    await page.mouse.up();
+    await page.mouse.wheel(0, -100);
+    await dragFirstStream();
+    assert.equal(await page.locator('.tray').count(), 0);
+    await page.mouse.up();
+
+    await page.unroute('**/server');
+    await until('the slider is enabled', () => slider.isEnabled());
+    assert.equal(await slider.inputValue(), '42');
+    await button('Mute Living room').click();
+    await commandsAre(MUTE_LIVING_ROOM);
   });
 
   test('offers no command for a unit of the system, and no link if its address is no web page', async () => {
