@@ -113,8 +113,8 @@ export class PathWatch {
   /** `name` is the name of the changed entry; null if the system gives none. */
   #onDirectoryEvent(directory: string, name: string | null): void {
     const [nextOnPath] = relative(directory, this.#file).split(sep);
-    // The directory's own name means that the directory was removed or renamed. The watch may be dead then, and
-    // the identity does not always tell: a new directory may get the inode number of the removed one.
+    // The directory's own name means that the directory was removed or renamed. The watch may be dead then,
+    // and the identity does not always show that: a new directory may get the inode number of the old one.
     const isOwnName = name === basename(directory);
     if (isOwnName) this.#endWatch();
     const mayConcernFile = name === null || name === nextOnPath || isOwnName;

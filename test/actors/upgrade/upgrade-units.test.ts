@@ -1,4 +1,5 @@
-// Starts of the check unit and the upgrade unit by a scripted manager, for moments that no real systemd can be made to have.
+// Starts of the check unit and the upgrade unit by a scripted manager, for moments that no real systemd can
+// be made to have.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
