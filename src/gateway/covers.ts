@@ -2,6 +2,7 @@
 // cover is cached, as far as the bound allows.
 
 import { type Clock, within } from '../host/clock.js';
+import { SharedWork } from '../host/turns.js';
 import type { CoverAnswer, PlayersCommand } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
 import type { Backends } from '../protocol/actor/messages.js';
@@ -25,10 +26,8 @@ export class Covers {
   readonly #clock: Clock;
   /** By player, the least recently requested cover first. */
   readonly #cached = new Map<string, CachedCover>();
-  /** By player, the question that the backend has not answered yet. */
-  readonly #running = new Map<string, Promise<CoverResult>>();
-  /** By player, the question that begins when the running one has been answered. */
-  readonly #next = new Map<string, Promise<CoverResult>>();
+  /** By player, the questions to the backend that are under way or due. */
+  readonly #questions = new Map<string, SharedWork<CoverResult>>();
 
   constructor(backends: Backends, clock: Clock) {
     this.#backends = backends;
@@ -60,21 +59,14 @@ export class Covers {
    * Resolves to the answer to a question that began after the call, because the one that is under way may be
    * about the track before. All calls during one question share the next one.
    */
-  #newest(player: string): Promise<CoverResult> {
-    const running = this.#running.get(player);
-    const begin = (): Promise<CoverResult> => this.#begin(player);
-    // No question runs for a moment between the end of one and the beginning of the next.
-    if (running === undefined) return this.#next.get(player) ?? begin();
-    const next = this.#next.get(player) ?? running.then(begin, begin);
-    this.#next.set(player, next);
-    return next;
-  }
-
-  #begin(player: string): Promise<CoverResult> {
-    this.#next.delete(player);
-    const running = this.#fetch(player).finally(() => this.#running.delete(player));
-    this.#running.set(player, running);
-    return running;
+  async #newest(player: string): Promise<CoverResult> {
+    const question = this.#questions.get(player) ?? new SharedWork(() => this.#fetch(player));
+    this.#questions.set(player, question);
+    try {
+      return await question.run();
+    } finally {
+      if (question.isIdle) this.#questions.delete(player);
+    }
   }
 
   async #fetch(player: string): Promise<CoverResult> {

@@ -143,7 +143,7 @@ export class RequestHandler implements ExchangeHandler {
     if (wrongHost !== undefined)
       return exchange.answer(refusedNameReply(wrongHost, exchange, hostAndPortFor));
     const wrongOrigin = originProblem(exchange.method, origin, standing, exchange.header('sec-fetch-site'));
-    if (wrongOrigin !== undefined) return refuse(exchange, wrongOrigin);
+    if (wrongOrigin !== undefined) return answerProblem(exchange, wrongOrigin);
     if (this.#isShutDown) return refuseAndClose(exchange, SHUTTING_DOWN);
     if (exchange.method === 'OPTIONS') return this.#serveOptions(exchange, origin, standing);
     return this.#serveTrusted(exchange, standing);
@@ -160,7 +160,7 @@ export class RequestHandler implements ExchangeHandler {
 
   #serveOptions(exchange: Exchange, origin: string, standing: OriginStanding): Handled {
     const match = this.#configured.router.match(exchange.path);
-    if (!match.ok) return refuse(exchange, match.error);
+    if (!match.ok) return answerProblem(exchange, match.error);
     const asksForPrivateNetwork = exchange.header('access-control-request-private-network') === 'true';
     const request = { origin, standing, asksForPrivateNetwork };
     // The reply to OPTIONS has its own CORS headers.
@@ -170,10 +170,11 @@ export class RequestHandler implements ExchangeHandler {
 
   #serveTrusted(exchange: Exchange, standing: OriginStanding): Handled {
     const changeProblem = controlProblem(this.#configured.control, exchange);
-    if (changeProblem !== undefined && exchange.method === 'POST') return refuse(exchange, changeProblem);
+    if (changeProblem !== undefined && exchange.method === 'POST')
+      return answerProblem(exchange, changeProblem);
     const mayChange = changeProblem === undefined;
     const match = this.#configured.router.match(exchange.path);
-    if (!match.ok) return refuse(exchange, match.error);
+    if (!match.ok) return answerProblem(exchange, match.error);
     // HEAD uses the GET route; the exchange leaves out the body.
     const method = exchange.method === 'HEAD' ? 'GET' : exchange.method;
     const { route: firstRoute, other: secondRoute, params } = match.value;
@@ -187,7 +188,7 @@ export class RequestHandler implements ExchangeHandler {
     const reason = stack ?? errorText(error);
     this.#parts.log('error', 'a request failed inside the gateway', { path: exchange.path, reason });
     try {
-      refuse(exchange, problemOfError(error));
+      answerProblem(exchange, problemOfError(error));
     } catch (secondError) {
       this.#parts.log('error', 'a failed request could not be answered', { reason: String(secondError) });
     }
@@ -227,7 +228,7 @@ export class RequestHandler implements ExchangeHandler {
     // The rest of the body would be read as the next request, so the connection is closed.
     if (received.kind !== 'whole') return refuseAndClose(exchange, BODY_PROBLEMS[received.kind]);
     const body = parseBody(contentType, received.bytes);
-    if (!body.ok) return refuse(exchange, body.error);
+    if (!body.ok) return answerProblem(exchange, body.error);
     exchange.answer(
       await this.#parts.replies.reply(operation, { params, mayChange: true, json: body.value }),
     );
@@ -235,7 +236,7 @@ export class RequestHandler implements ExchangeHandler {
 
   #openStream(exchange: Exchange): Handled {
     const query = parseEventQuery(exchange.query(), exchange.header('last-event-id'));
-    if (!query.ok) return refuse(exchange, problem('bad-query', query.error));
+    if (!query.ok) return answerProblem(exchange, problem('bad-query', query.error));
     if (exchange.method === 'HEAD') return exchange.answer({ status: 200, headers: STREAM_HEADERS });
     const response = exchange.openStream(STREAM_HEADERS);
     const stream = this.#parts.hub.openStream(query.value, response);
@@ -245,7 +246,7 @@ export class RequestHandler implements ExchangeHandler {
   }
 }
 
-function refuse(exchange: Exchange, found: Problem): void {
+function answerProblem(exchange: Exchange, found: Problem): void {
   exchange.answer(problemReply(found));
 }
 

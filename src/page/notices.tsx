@@ -48,10 +48,10 @@ function reasonFor({ code, problem }: ProblemError): string | undefined {
  * Shows a notice with this `title` if `work` fails, and removes such a notice if `work` succeeds. Resolves
  * with true if `work` succeeds. Never rejects. The title says what failed, as "MPD could not start".
  */
-type Report = (title: string, work: Promise<unknown>) => Promise<boolean>;
+type ReportFailure = (title: string, work: Promise<unknown>) => Promise<boolean>;
 
 /** The function with which the components of this part of the page report a failure. */
-export const Reporting = createContext<Report>(async () => true);
+export const Reporting = createContext<ReportFailure>(async () => true);
 
 interface FailureNotice {
   readonly title: string;
@@ -82,7 +82,7 @@ export function useNotices() {
       return isDisplayed ? without(current, title) : current;
     });
   }, []);
-  const report = useCallback<Report>(async (title, work) => {
+  const report = useCallback<ReportFailure>(async (title, work) => {
     try {
       await work;
     } catch (error) {

@@ -48,9 +48,9 @@ const STATE_TEXTS: Readonly<Record<OutputRecord['state'], TextKey>> = {
   unknown: 'stateUnknown',
 };
 
-type OutputProps = Readonly<{ output: OutputRecord; card: CardRecord | undefined }>;
+type OutputMoreProps = Readonly<{ output: OutputRecord; card: CardRecord | undefined }>;
 
-export function OutputMore({ output, card }: OutputProps) {
+export function OutputMore({ output, card }: OutputMoreProps) {
   const node = useNode();
   const { id, label: name } = output;
   return (

@@ -10,13 +10,13 @@ import { outputIcon } from './output-icon.js';
 import { ForeignText } from './parts.js';
 import { Sheet } from './sheet.js';
 
-interface SheetProps extends Pick<NodeState, 'outputs'> {
+interface OutputSheetProps extends Pick<NodeState, 'outputs'> {
   /** The page's main output (`mainOutput` in main-volume.tsx). */
   readonly output: OutputRecord;
   readonly onClose: () => void;
 }
 
-export function OutputSheet({ output: current, outputs, onClose }: SheetProps) {
+export function OutputSheet({ output: current, outputs, onClose }: OutputSheetProps) {
   const node = useNode();
   const playOn = (id: number): Promise<unknown> => node.setDefaultOutput(id, { move: true });
   const failureTitle = (id: number): string => {

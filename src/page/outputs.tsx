@@ -38,9 +38,9 @@ export function Outputs(state: NodeState) {
   );
 }
 
-type OutputProps = Readonly<{ output: OutputRecord; card: CardRecord | undefined }>;
+type OutputRowProps = Readonly<{ output: OutputRecord; card: CardRecord | undefined }>;
 
-const OutputRow = memoized(({ output, card }: OutputProps) => {
+const OutputRow = memoized(({ output, card }: OutputRowProps) => {
   const node = useNode();
   const { id, label: name } = output;
   const { isOpen, unfoldButton } = useUnfold(name);

@@ -51,7 +51,7 @@ export function RoomCard({ room }: { readonly room: NamedRoom }) {
               />
             )}
           </div>
-          {isKnown ? <RoomVolume state={state} player={player} name={label} /> : null}
+          {isKnown ? <RoomVolumeRow state={state} player={player} name={label} /> : null}
         </fieldset>
       </InRoom>
     </li>
@@ -73,7 +73,7 @@ function Playing({ state, player }: PlayingProps) {
   );
 }
 
-function RoomVolume({ state, player, name }: PlayingProps & { readonly name: string }) {
+function RoomVolumeRow({ state, player, name }: PlayingProps & { readonly name: string }) {
   const output = mainOutput(state, player);
   const awayAudio = awayBackend(state, 'audio');
   // The labels of the volume's controls name the room and not the output.

@@ -118,14 +118,14 @@ const ServiceCard = memoized(({ service }: { readonly service: ServiceRecord }) 
   );
 });
 
-interface ButtonProps {
+interface UnitButtonProps {
   readonly title: string;
   /** False while no command is possible. */
   readonly canRun: boolean;
   readonly run: (verb: Verb) => void;
 }
 
-function UnitButton({ verb, title, canRun, run }: ButtonProps & { readonly verb: Verb }) {
+function UnitButton({ verb, title, canRun, run }: UnitButtonProps & { readonly verb: Verb }) {
   return (
     <IfMayChange>
       <Button label={translate(`${verb}Of`, { name: title })} disabled={!canRun} onClick={() => run(verb)}>
@@ -135,7 +135,7 @@ function UnitButton({ verb, title, canRun, run }: ButtonProps & { readonly verb:
   );
 }
 
-function ServiceMore({ service, ...button }: ButtonProps & { readonly service: ServiceRecord }) {
+function ServiceMore({ service, ...button }: UnitButtonProps & { readonly service: ServiceRecord }) {
   const node = useNode();
   const { name, scope, enabled, url } = service;
   const { title } = button;

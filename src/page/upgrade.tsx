@@ -24,7 +24,7 @@ export function UpgradeCard({ upgrade }: Pick<NodeState, 'upgrade'>) {
         <p class="quiet wrap">{translate('installed', { version: isolated(current) })}</p>
       )}
       {isRunning ? <Progress {...run} /> : <LastRun {...run} />}
-      {isRunning ? null : <LastCheck check={check} checkedAt={check?.finished_at ?? checked_at} />}
+      {isRunning ? null : <LastCheckLine check={check} checkedAt={check?.finished_at ?? checked_at} />}
       <UnitLog
         read={() => node.upgradeLog()}
         state={run.finished_at}
@@ -87,7 +87,7 @@ function CheckButton({ isNodeChecking }: { readonly isNodeChecking: boolean }) {
 
 type LastCheckProps = Readonly<{ check: UpgradeCheck | undefined; checkedAt: string | undefined }>;
 
-function LastCheck({ check, checkedAt }: LastCheckProps) {
+function LastCheckLine({ check, checkedAt }: LastCheckProps) {
   const what = translate('couldNotCheck');
   if (check?.state === 'failed')
     return (

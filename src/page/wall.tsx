@@ -46,7 +46,7 @@ export function Wall({ state, player, output, name }: WallProps) {
       <div class="wall-side">
         <p class="wall-room">
           <bdi>{output?.label ?? name}</bdi>
-          <Clock />
+          <WallClock />
         </p>
         <ForeignText class="wall-title">
           {player === undefined ? translate('nothingPlays') : titleOf(player)}
@@ -89,7 +89,7 @@ function useShift(): { readonly '--shift': string } {
   return { '--shift': `translate(${x}px, ${y}px)` };
 }
 
-function Clock() {
+function WallClock() {
   useTicks(CLOCK_MS);
   return <time>{formatClock(new Date())}</time>;
 }

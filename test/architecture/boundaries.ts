@@ -21,6 +21,7 @@ export interface Boundary {
 const SHARED = [
   'src/protocol/actor/',
   'src/host/clock.ts',
+  'src/host/turns.ts',
   'src/host/idle-heap.ts',
   'src/host/node-warnings.ts',
   'src/host/process-facts.ts',
@@ -61,6 +62,7 @@ export const BOUNDARIES: readonly Boundary[] = [
       'src/protocol/dbus/',
       'src/protocol/actor/',
       'src/host/clock.ts',
+      'src/host/turns.ts',
       'src/actors/bus/',
       'src/actors/*.ts',
     ],

@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import type { Clock } from '../../host/clock.js';
+import { SharedWork } from '../../host/turns.js';
 import { runtimeDirectory } from '../../host/user-directories.js';
 import type { Answer, AudioCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
@@ -9,7 +10,6 @@ import { success } from '../../protocol/actor/result.js';
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import { fileIdentity } from '../path-watch.js';
 import type { BackendLink } from '../runtime.js';
-import { SharedWork } from '../turns.js';
 import type { SoundConnection } from './connection.js';
 import type { ServerContext } from './server-address.js';
 import { readCookie } from './server-files.js';

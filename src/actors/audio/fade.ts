@@ -2,10 +2,10 @@
 // sets the volume meanwhile, that volume stays, and the fade is over.
 
 import { type Clock, Timers } from '../../host/clock.js';
+import type { Turns } from '../../host/turns.js';
 import type { Answer } from '../../protocol/actor/commands.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import { fractionOf, loudestOf } from '../../protocol/pulse/volume.js';
-import type { Turns } from '../turns.js';
 import type { SoundCommand } from './setting-plan.js';
 import type { SoundState } from './state.js';
 

@@ -2,9 +2,9 @@
 // decides the steps. The groups stay when the daemon ends, and the next daemon finds them again.
 
 import type { Clock } from '../../host/clock.js';
+import { SharedWork } from '../../host/turns.js';
 import type { ModuleInfo } from '../../protocol/pulse/records.js';
 import type { Publisher } from '../runtime.js';
-import { SharedWork } from '../turns.js';
 import {
   type GroupStep,
   type Groups,

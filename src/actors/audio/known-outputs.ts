@@ -3,11 +3,11 @@
 
 import { join } from 'node:path';
 import { type Clock, within } from '../../host/clock.js';
+import { SharedWork } from '../../host/turns.js';
 import { runtimeDirectory } from '../../host/user-directories.js';
 import type { Publisher } from '../runtime.js';
 import { codeOf, FILE_WAIT_MAX_MS, readInTime, readSmallFile, writeWhole } from '../small-file.js';
 import { jsonObject } from '../text.js';
-import { SharedWork } from '../turns.js';
 import type { ServerContext } from './server-address.js';
 
 /** At most this many names are kept. The oldest ones are forgotten first. */

@@ -3,12 +3,12 @@
 // daemon finds them.
 
 import type { Clock } from '../../host/clock.js';
+import { Turns } from '../../host/turns.js';
 import { type Answer, DONE } from '../../protocol/actor/commands.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
 import type { Failure } from '../../protocol/actor/result.js';
 import type { ModuleInfo } from '../../protocol/pulse/records.js';
 import type { Publisher } from '../runtime.js';
-import { Turns } from '../turns.js';
 import { CONNECTION_ENDED } from './executor.js';
 import { KeeperSchedule } from './keeper-schedule.js';
 import {

@@ -3,12 +3,12 @@
 
 import { rm } from 'node:fs/promises';
 import { Timers, within } from '../../host/clock.js';
+import { Turns } from '../../host/turns.js';
 import { type Answer, DONE } from '../../protocol/actor/commands.js';
 import type { SleepRecord } from '../../protocol/actor/schemas.js';
 import type { BackendLink } from '../runtime.js';
 import { codeOf, FILE_WAIT_MAX_MS, readInTime, readSmallFile, writeWhole } from '../small-file.js';
 import { jsonObject } from '../text.js';
-import { Turns } from '../turns.js';
 import { type Fade, type FadeContext, fadeOfDefault } from './fade.js';
 
 const FILE_MAX_BYTES = 4096;

@@ -2,11 +2,11 @@
 // the adapter run one after the other. Commands to devices run at the same time.
 
 import { Timers, within } from '../../host/clock.js';
+import { Turns } from '../../host/turns.js';
 import { type AdapterVerb, type Answer, type DeviceVerb, DONE } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import type { BluetoothSettings } from '../../protocol/actor/settings.js';
 import { BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
-import { Turns } from '../turns.js';
 import { bluezRefusal, DEVICE_FAULTS, findBlocker, isError, setAdapterProperty } from './bluez.js';
 import { Connecting, type ConnectingParts } from './connecting.js';
 import type { BluetoothAdapter, BluetoothDevice } from './objects.js';

@@ -1,6 +1,7 @@
 // Decides which devices may pair (docs/bluetooth.md, "Who may pair"). Begins and ends pairing mode,
 // registers our agent with BlueZ, and trusts or forgets devices that have paired. It sets no timer.
 
+import { Turns } from '../../host/turns.js';
 import { failed, success } from '../../protocol/actor/result.js';
 import {
   AGENT_CALLS,
@@ -15,7 +16,6 @@ import {
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import type { CallVerdict } from '../bus/bus.js';
 import { type BusResult, CLOSED } from '../bus/fault.js';
-import { Turns } from '../turns.js';
 import { type BluezParts, isError, setAdapterProperty } from './bluez.js';
 import type { BluetoothAdapter, BluetoothDevice } from './objects.js';
 

@@ -3,6 +3,7 @@
 // name, also requests one. Only one round runs at a time.
 
 import { type Clock, Timers } from '../../host/clock.js';
+import { SharedWork } from '../../host/turns.js';
 import { errorText } from '../../printable.js';
 import type { ServedRecord } from '../../protocol/actor/messages.js';
 import { failed, success } from '../../protocol/actor/result.js';
@@ -19,7 +20,6 @@ import { VERSION } from '../../version.js';
 import type { Bus } from '../bus/bus.js';
 import { type BusError, type BusResult, busErrorText } from '../bus/fault.js';
 import type { NodeLink } from '../runtime.js';
-import { SharedWork } from '../turns.js';
 import { SERVICE_TYPE } from './browser.js';
 import { announcedInterfaceNames, announcementPlaces, type NetworkInterfaces, type Place } from './places.js';
 

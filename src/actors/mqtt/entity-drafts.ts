@@ -52,7 +52,7 @@ export function availabilityTemplate(expression: string): string {
 }
 
 /** The choice of one name among several. */
-interface Choice {
+interface SelectChoice {
   readonly key: string;
   readonly name: string;
   readonly topic: string;
@@ -65,7 +65,7 @@ interface Choice {
   readonly style: EntityMembers;
 }
 
-export function selectDraft({ control }: DisplayedNode, choice: Choice): Draft {
+export function selectDraft({ control }: DisplayedNode, choice: SelectChoice): Draft {
   const { key, name, topic, labelsByName, stateMember, commandMember, style } = choice;
   // An example: `{"hdmi":"TV"}[value_json.default_sink | default('')] | default('None')`.
   const labelExpression = `${jinjaTable(labelsByName)}[value_json.${stateMember} | default('')] | default('${UNKNOWN}')`;

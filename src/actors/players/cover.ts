@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
 import { type Clock, within } from '../../host/clock.js';
+import { Turns } from '../../host/turns.js';
 import type { Answer, CoverAnswer } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { success } from '../../protocol/actor/result.js';
@@ -13,7 +14,6 @@ import { PLAYER_INTERFACE, PLAYER_PATH, playerMethods } from '../../protocol/dbu
 import type { BusCaller } from '../bus/bus.js';
 import { readUntilEnd } from '../small-file.js';
 import { percentDecoded } from '../text.js';
-import { Turns } from '../turns.js';
 import { isDataUrl } from './metadata.js';
 import type { Player } from './player.js';
 

@@ -85,7 +85,7 @@ export class Player {
    * Resolves when it is decided whether the player is playerctld, which only repeats other players
    * (properties.ts). If it is playerctld, this object has been stopped by then.
    */
-  #playerctldCheck: Promise<void>;
+  readonly #playerctldCheck: Promise<void>;
   readonly #listener: PlayerListener;
   /** True once the properties have been read. Before that there is no record. */
   isKnown = false;
@@ -259,20 +259,19 @@ export class Player {
     this.#setFacts(withPlayerProperties({ ...NOTHING_KNOWN, root: this.#facts.root }, player.value));
     this.#reckonedPosition.applyReading(positionIn(player.value));
     // The reading is applied before the wait below. Otherwise it could undo a change that comes meanwhile.
-    // A player owns its name before it can answer, so its answers to the other calls may be errors, too.
-    const hasFailed = this.readings.failures > 0;
-    const tracklistReading = hasFailed
-      ? this.tracklist.readings.requestAndWait()
-      : this.tracklist.readings.firstAttempt;
-    if (hasFailed) this.#playerctldCheck = this.#stopIfPlayerctld();
-    if (!this.isKnown) {
-      const firstAnswers = Promise.all([tracklistReading, this.#playerctldCheck]);
-      await within(this.#clock, FIRST_ANSWERS_WAIT_MS, firstAnswers);
-    }
+    if (!this.isKnown) await within(this.#clock, FIRST_ANSWERS_WAIT_MS, this.#firstAnswers());
     if (this.readings.hasEnded) return false;
     this.isKnown = true;
     this.#publishSoon();
     return true;
+  }
+
+  /** Resolves when the player has answered all that must be known before its record is published. */
+  #firstAnswers(): Promise<unknown> {
+    const { readings } = this.tracklist;
+    // A player owns its name before it can answer. If its readings have failed, these calls may have, too.
+    if (this.readings.failures > 0) return Promise.all([readings.requestAndWait(), this.#stopIfPlayerctld()]);
+    return Promise.all([readings.firstAttempt, this.#playerctldCheck]);
   }
 
   /** Reports that a player without a record cannot be read, unless it has left. */

@@ -1,6 +1,7 @@
 // Decides to which signals of a manager a follower subscribes, and reads units into the follower's table. The
 // calls change nothing.
 
+import { SharedWork } from '../../host/turns.js';
 import { success } from '../../protocol/actor/result.js';
 import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
 import type { Match } from '../../protocol/dbus/method.js';
@@ -16,7 +17,6 @@ import {
 } from '../../protocol/dbus/systemd.js';
 import type { Bus } from '../bus/bus.js';
 import { type BusError, type BusResult, busErrorText, isAbsence } from '../bus/fault.js';
-import { SharedWork } from '../turns.js';
 import type { FileReading, UnitTable } from './facts.js';
 
 /** The user's or the system's bus, with the calls that change nothing. */

@@ -2,10 +2,10 @@
 // valid.
 
 import type { Clock } from '../../host/clock.js';
+import { SharedWork } from '../../host/turns.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { PathWatch } from '../path-watch.js';
 import { READ_TOO_SLOW, readInTime, readSmallFile } from '../small-file.js';
-import { SharedWork } from '../turns.js';
 
 /** A larger result file is invalid (docs/upgrades.md, "The result file"). */
 export const RESULT_MAX_BYTES = 1024 * 1024;

@@ -2,7 +2,7 @@
 // which lines come too late to begin a run.
 
 import { type Clock, Timers } from '../../host/clock.js';
-import { Turns } from '../turns.js';
+import { Turns } from '../../host/turns.js';
 import type { RunFacts } from '../units/facts.js';
 import type { ProgressEvent } from './progress-line.js';
 import { beginsSocketRun, initialRun, isAtWork, nextRun, QUIET_MS, type Run, type RunInput } from './run.js';

@@ -2,9 +2,9 @@
 // whole at each transition of the run.
 
 import { type Clock, Timers, within } from '../../host/clock.js';
+import { SharedWork } from '../../host/turns.js';
 import { codeOf, readInTime, readSmallFile, writeWhole } from '../small-file.js';
 import { jsonObject } from '../text.js';
-import { SharedWork } from '../turns.js';
 import { publishedRun, type RunRecord } from './run.js';
 
 /**

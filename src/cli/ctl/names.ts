@@ -13,7 +13,7 @@ import type { RequestArguments } from './words.js';
 type ListedRecord = Readonly<Record<string, unknown>>;
 
 /** A kind of things that words can name. */
-interface NamedKind {
+interface ListedKind {
   /** The operation that lists them. */
   readonly listOperation: OperationName;
   /** The member of a record by which the node knows the thing. */
@@ -26,7 +26,7 @@ const PLAYER_PREFIX = /^org\.mpris\.MediaPlayer2\./;
 const SERVICE_SUFFIX = /\.service$/;
 
 /** By the parameter, or the field, that names a thing. */
-const KINDS: Readonly<Partial<Record<ParameterName | 'address', NamedKind>>> = {
+const KINDS: Readonly<Partial<Record<ParameterName | 'address', ListedKind>>> = {
   output: {
     listOperation: 'outputs',
     keyMember: 'name',
@@ -89,15 +89,15 @@ export async function resolveNames(
   return success({ call: { params, body: call.body && body }, notes });
 }
 
-function kindFor(parameter: string): NamedKind | undefined {
-  const kinds: Readonly<Record<string, NamedKind>> = KINDS;
+function kindFor(parameter: string): ListedKind | undefined {
+  const kinds: Readonly<Record<string, ListedKind>> = KINDS;
   return kinds[parameter];
 }
 
 /** `scope` is that of a unit, `user` or `system`. Without a scope, the whole list is returned. */
 async function listRecords(
   node: Tonearm,
-  { listOperation }: NamedKind,
+  { listOperation }: ListedKind,
   scope = '',
 ): Promise<readonly ListedRecord[]> {
   const records = (await askNode(node, listOperation, [])) as readonly ListedRecord[];
@@ -105,7 +105,7 @@ async function listRecords(
 }
 
 function fittingRecords(
-  { keyMember, otherNames }: NamedKind,
+  { keyMember, otherNames }: ListedKind,
   records: readonly ListedRecord[],
   word: string,
 ): readonly ListedRecord[] {
@@ -118,7 +118,7 @@ function fittingRecords(
 }
 
 /** `kitchen (Kitchen), living (Living room)`. */
-function listText({ keyMember, otherNames }: NamedKind, records: readonly ListedRecord[]): string {
+function listText({ keyMember, otherNames }: ListedKind, records: readonly ListedRecord[]): string {
   const texts = records.slice(0, CANDIDATES_MAX).map((record) => {
     const name = String(record[keyMember]);
     const [label = name] = otherNames(record);

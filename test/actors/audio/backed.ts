@@ -72,23 +72,25 @@ interface BackendOptions {
   readonly settings?: Partial<AudioSettings> | undefined;
 }
 
+/** The settings of a configuration without a key of `pulseaudio`. */
+export const AUDIO_SETTINGS: AudioSettings = {
+  enabled: true,
+  actsByItself: true,
+  serveCookie: true,
+  apiPort: 8018,
+  outputs: {},
+  groups: {},
+  listen: {},
+  listenLatency: 100,
+};
+
 /** Starts the backend, which runs until the test ends, on the sound server that listens at this socket. */
 export function startBackend(t: TestContext, socketPath: string, options: BackendOptions = {}) {
   const { timing, home = '/nowhere', settings } = options;
   const recorder = new AudioRecorder();
   const env = { PULSE_SERVER: `unix:${socketPath}`, XDG_RUNTIME_DIR: dirname(socketPath) };
   const context = { env, uid: 0, home, machineId: undefined };
-  const allSettings: AudioSettings = {
-    enabled: true,
-    actsByItself: true,
-    serveCookie: true,
-    apiPort: 8018,
-    outputs: {},
-    groups: {},
-    listen: {},
-    listenLatency: 100,
-    ...settings,
-  };
+  const allSettings = { ...AUDIO_SETTINGS, ...settings };
   const backend = new AudioBackend(allSettings, context, recorder, systemClock, { ...TIMING, ...timing });
   t.after(() => backend.stop());
   return { backend, recorder };

@@ -8,7 +8,7 @@ import { planCommand } from '../../../src/actors/audio/commands.js';
 import { fadeOfDefault } from '../../../src/actors/audio/fade.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import { NO_WISHES, type WishSettings } from '../../../src/actors/audio/wishes.js';
-import { Turns } from '../../../src/actors/turns.js';
+import { Turns } from '../../../src/host/turns.js';
 import { fractionOf } from '../../../src/protocol/pulse/volume.js';
 import { ManualClock } from '../../manual-clock.js';
 import { serverInfo, sinkInfo, sinkInputInfo } from './sound-records.js';

@@ -19,6 +19,7 @@ import type { RequestArgs, RequestName } from '../../../src/protocol/pulse/comma
 import type { ModuleInfo } from '../../../src/protocol/pulse/records.js';
 import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
+import { AUDIO_SETTINGS } from './backed.js';
 import { sinkInfo, sourceInfo } from './sound-records.js';
 
 const REFUSED = { kind: 'server', code: 1, name: 'ACCESS', meaning: 'it is not allowed' } as const;
@@ -161,17 +162,9 @@ test('a loopback that could not be unloaded before the connection ended is unloa
   server.refusesToUnload = false;
   const { clock, log, pairs } = context;
   const serverContext = { env: {}, uid: 0, home: '', machineId: undefined };
-  const settings = {
-    enabled: true,
-    actsByItself: true,
-    serveCookie: true,
-    apiPort: 8018,
-    outputs: {},
-    groups: {},
-  };
   const upkeep = new Upkeep({
     ...context,
-    settings: { ...settings, listen: {}, listenLatency: LATENCY_MS },
+    settings: AUDIO_SETTINGS,
     knownOutputs: new KnownOutputs(serverContext, clock, log),
     listenPairs: pairs,
     timing: TIMING,

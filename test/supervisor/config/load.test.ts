@@ -75,7 +75,7 @@ function environmentOf(root: string): LoadRequest {
 const USER_FOLDER = 'home/.config/tonearm';
 /** Each file has another port, by which a test recognizes the file. */
 const FILE_IN_EVERY_PLACE = {
-  'given/own.yaml': 'api: {port: 1}',
+  'custom/own.yaml': 'api: {port: 1}',
   'xdg/tonearm/config.yaml': 'api: {port: 2}',
   [`${USER_FOLDER}/config.yaml`]: 'api: {port: 3}',
   'etc/tonearm/config.yaml': 'api: {port: 4}',
@@ -85,8 +85,8 @@ testInFolder(
   'the first file of the lookup order that exists is loaded',
   FILE_IN_EVERY_PLACE,
   async ({ root, portAndFile }) => {
-    const config = 'given/own.yaml';
-    assert.deepEqual(await portAndFile({ xdg: true, config }), [1, 'given/own.yaml']);
+    const config = 'custom/own.yaml';
+    assert.deepEqual(await portAndFile({ xdg: true, config }), [1, 'custom/own.yaml']);
     assert.deepEqual(await portAndFile({ xdg: true }), [2, 'xdg/tonearm/config.yaml']);
     assert.deepEqual(await portAndFile(), [3, `${USER_FOLDER}/config.yaml`]);
     rmSync(join(root, 'home'), { recursive: true });
@@ -113,7 +113,7 @@ testInFolder(
   'a missing file that --config names is a problem, and no other file is tried',
   FILE_IN_EVERY_PLACE,
   async ({ problems }) => {
-    for (const config of ['given/other.yaml', 'given/own.yaml/config.yaml', 'nowhere/config.yaml'])
+    for (const config of ['custom/other.yaml', 'custom/own.yaml/config.yaml', 'nowhere/config.yaml'])
       assert.deepEqual(await problems(config), [`${config}: cannot be read: no such file or directory`]);
   },
 );
@@ -144,17 +144,17 @@ testInFolder(
 testInFolder(
   'only the conf.d beside the loaded file is read',
   {
-    'given/own.yaml': 'bind: all',
+    'custom/own.yaml': 'bind: all',
     [`${USER_FOLDER}/conf.d/a.yaml`]: 'api: {port: 3}',
     'etc/tonearm/config.yaml': 'bind: all',
     'etc/tonearm/conf.d/a.yaml': 'api: {port: 4}',
   },
   async ({ root, portAndFile }) => {
     assert.deepEqual(await portAndFile(), [4, 'etc/tonearm/config.yaml']);
-    assert.deepEqual(await portAndFile({ config: 'given/own.yaml' }), [DEFAULT_PORT, 'given/own.yaml']);
-    mkdirSync(join(root, 'given/conf.d'));
-    writeFileSync(join(root, 'given/conf.d/x.yaml'), 'api: {port: 5}');
-    assert.deepEqual(await portAndFile({ config: 'given/own.yaml' }), [5, 'given/own.yaml']);
+    assert.deepEqual(await portAndFile({ config: 'custom/own.yaml' }), [DEFAULT_PORT, 'custom/own.yaml']);
+    mkdirSync(join(root, 'custom/conf.d'));
+    writeFileSync(join(root, 'custom/conf.d/x.yaml'), 'api: {port: 5}');
+    assert.deepEqual(await portAndFile({ config: 'custom/own.yaml' }), [5, 'custom/own.yaml']);
     rmSync(join(root, 'etc/tonearm/config.yaml'));
     assert.deepEqual(await portAndFile(), [DEFAULT_PORT, undefined]);
   },

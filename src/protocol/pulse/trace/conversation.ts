@@ -233,12 +233,12 @@ function readRecord(
     if (reader.isAtEnd && !isListToEnd)
       throw new WireError(`${field.name} is missing: this is the end of the frame`);
     values[field.name] =
-      field.list === undefined ? plainValue(reader, field) : listValue(reader, field, version);
+      field.list === undefined ? printableValue(reader, field) : listValue(reader, field, version);
   }
   return values;
 }
 
-function plainValue(reader: Reader, { naming }: MessageField): Value {
+function printableValue(reader: Reader, { naming }: MessageField): Value {
   const { value } = readTypedValue(reader);
   return naming !== undefined && typeof value === 'number' ? naming(value) : value;
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { SharedWork, Turns } from '../../src/actors/turns.js';
+import { SharedWork, Turns } from '../../src/host/turns.js';
 
 /**
  * Work that ends when the test says so: `end` ends the oldest run. `running` has the runs that have begun
@@ -46,4 +46,19 @@ test('all calls during a run share the next run, and a run that has ended is sha
 
   void work.run();
   assert.equal(running.length, 1);
+});
+
+test('a run that rejects fails only for its own callers, and the work is idle when no run is under way or due', async () => {
+  const { begin, end } = manualWork();
+  const runs = [() => Promise.reject(new Error('no')), begin];
+  const work = new SharedWork(() => (runs.shift() ?? assert.fail('there is a third run'))());
+  assert.equal(work.isIdle, true);
+  const first = assert.rejects(work.run(), /no/);
+  const second = work.run();
+  await first;
+  await nextTurn();
+  assert.equal(work.isIdle, false);
+  await end('second');
+  assert.equal(await second, 'second');
+  assert.equal(work.isIdle, true);
 });

@@ -20,19 +20,24 @@ export class SharedWork<T> {
   /** The run that begins when the running one has ended. */
   #next: Promise<T> | undefined;
 
-  /** `work` does not reject. */
   constructor(work: () => Promise<T>) {
     this.#work = work;
   }
 
+  /** True if no run is under way or due. */
+  get isIdle(): boolean {
+    return this.#running === undefined && this.#next === undefined;
+  }
+
   /**
-   * Resolves to the result of a run that began after the call. A run that is under way may have missed the
-   * newest changes.
+   * Settles as a run that began after the call. A run that is under way may have missed the newest changes.
    */
   run(): Promise<T> {
     // `#running` is undefined for a moment between the end of a run and the beginning of `#next`.
     if (this.#running === undefined) return this.#next ?? this.#begin();
-    this.#next ??= this.#running.then(() => this.#begin());
+    const begin = (): Promise<T> => this.#begin();
+    // A run that rejects does so only for its own callers.
+    this.#next ??= this.#running.then(begin, begin);
     return this.#next;
   }
 
