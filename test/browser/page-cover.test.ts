@@ -16,7 +16,7 @@ import { DESK, node, page, pageForEach } from './pages.js';
 const PICTURE = readFileSync(join(PROJECT, 'src/page/icon-192.png'));
 const WITH_COVER = { 'xesam:title': 'Nocturne', 'mpris:artUrl': 'file:///cover.png' };
 const STOPPED = { playback_status: 'Stopped', metadata: {} };
-/** The opacity of the middle of the picture, 0..255. */
+/** The opacity of the canvas's middle pixel, 0..255; 0 if nothing was drawn. Styles do not change it. */
 const MIDDLE_OPACITY = `(() => {
   const canvas = document.querySelector('.cover canvas');
   return canvas.getContext('2d').getImageData(canvas.width / 2, canvas.height / 2, 1, 1).data[3];
@@ -44,7 +44,7 @@ describe('the last cover', { skip: skipReason({ programs: ['chromium'] }) }, () 
       await until('the cover is kept', isKept);
 
       node.change(player('mpd', STOPPED));
-      // The class `past` makes the last cover pale.
+      // The class `past` makes the last cover pale. After a reload the page draws the kept cover on a canvas.
       await page.locator('.past img').last().waitFor();
       await page.reload();
       await page.locator('.cover canvas').waitFor();

@@ -96,6 +96,7 @@ describe('the configuration of a daemon that runs', {
       return {
         host: await statusOf('/server', { headers: { Host: 'music.example.org' } }),
         origin: (await get('/server', { headers: origin })).headers['access-control-allow-origin'],
+        // There is no such operation: 404, but 403 without control.
         post: await statusOf('/audio/server/nothing', { method: 'POST' }),
         page: await statusOf('/ui'),
         control: server.control,
@@ -149,6 +150,7 @@ describe('the configuration of a daemon that runs', {
       /ECONNREFUSED/,
       `the daemon still listens at ${port}`,
     );
+    // The keys are again as at the start.
     assert.doesNotMatch(await reload(AUDIO_ONLY), /takes effect/);
   });
 
@@ -192,7 +194,7 @@ describe('the configuration of a daemon that runs', {
     assert.equal(live.state.connection.status, 'live');
   });
 
-  test('a daemon that gets many SIGHUPs in succession has the configuration of the last one in the end, and restarts nothing', async () => {
+  test('after many SIGHUPs in succession the daemon has the newest configuration, and has restarted nothing', async () => {
     const { daemon } = audible;
     const healthBefore = await readAudioHealth();
     const readStep = async () => (JSON.parse((await get('/server')).text) as ServerRecord).volume_step;
@@ -217,7 +219,7 @@ test('a daemon that gets SIGTERM during a reload ends', async (t) => {
   assert.equal(await daemon.status(), 0);
 });
 
-test('a daemon whose terminal is closed ends', { skip: skipReason({ programs: ['script'] }) }, async (t) => {
+test('the daemon ends when its terminal is closed', { skip: skipReason({ programs: ['script'] }) }, async (t) => {
   const home = temporaryFolder(t);
   const config = join(home, 'config.yaml');
   const port = await freePort();

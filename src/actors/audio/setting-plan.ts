@@ -81,22 +81,23 @@ export function channelVolumes(
   channels: readonly number[],
   remembered?: ChannelParts,
 ): number[] {
-  const balance = rememberChannelParts(remembered, channels) ?? channels.map(() => 1);
-  return rawVolumesOf(balance, rawOf(volume));
+  const parts = rememberChannelParts(remembered, channels) ?? channels.map(() => 1);
+  return rawVolumesOf(parts, rawOf(volume));
 }
 
 /**
  * `channels` are the raw volumes from which the step begins. Returns 0..`limit`, where 1 = 100 %. Undefined
- * for a step of 0, and for a step up from `limit` or above, which must not lower the volume.
+ * for a step of 0. Undefined also for a step up if the volume is at `limit` or above it, because `limit` would
+ * lower the volume.
  */
 export function volumeAfterStep(delta: number, channels: readonly number[], limit = 1): number | undefined {
   const loudest = loudestOf(channels);
   const isAtLimit = loudest >= rawOf(limit);
   if (delta === 0 || (delta > 0 && isAtLimit)) return undefined;
-  // Raw volumes are integers, so a volume that was set in hundredths is read back a little higher or lower.
-  // The step begins at the hundredths. Otherwise the errors of repeated steps would add up.
-  const inHundredths = fractionOf(loudest);
-  const wasSetInHundredths = rawOf(inHundredths) === loudest;
-  const start = wasSetInHundredths ? inHundredths : loudest / RAW_NORM;
+  // Raw volumes are integers, so a volume that was set to 0.57 is read back as 0.57001 or so. The step then
+  // begins at 0.57. Otherwise the errors of repeated steps would add up.
+  const rounded = fractionOf(loudest);
+  const wasSetToRounded = rawOf(rounded) === loudest;
+  const start = wasSetToRounded ? rounded : loudest / RAW_NORM;
   return Math.min(limit, Math.max(0, start + delta));
 }

@@ -109,9 +109,9 @@ export class Browser {
   }
 
   /**
-   * Makes a new connection to the bus after a timeout, or after a reply that could not be read (`local`). An
-   * error of Avahi would come again on the new connection. This node's announcement, which ends with the old
-   * one, would end for nothing. The bus itself replaces a lost connection.
+   * Makes a new connection to the bus after a timeout, or after a reply that could not be read (`local`).
+   * Other errors are no reason for it: an error of Avahi would come again, and the bus itself replaces a lost
+   * connection. Each new connection has a price, because this node's announcement ends with the old connection.
    */
   #reconnectAfter(error: BusError): void {
     if (error.kind === 'timeout' || error.kind === 'local')

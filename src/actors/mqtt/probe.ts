@@ -27,7 +27,7 @@ export interface RetainedState {
    * `status` of that branch are among them.
    */
   readonly retained: ReadonlyMap<string, string>;
-  /** The branch of another living node that publishes the device of this identifier. */
+  /** The branch of another living node. This node publishes the device that has our identifier. */
   readonly otherDeviceOwner: string | undefined;
 }
 
@@ -100,8 +100,8 @@ class Probe {
   }
 
   /**
-   * Ends the connection. Messages may arrive together with the last reply that `run` waits for, so only the
-   * end shows whether the broker sends too much.
+   * Ends the connection, and then makes the final result. Messages may still arrive after the last reply that
+   * `run` waits for. So it is only known now whether the broker has sent too much.
    */
   async finish(result: Result<RetainedState, ProbeError | Ended>): Promise<ProbeResult> {
     await this.#connection.end('the probe is over');
@@ -138,6 +138,7 @@ class Probe {
     await this.#connection.subscribe([status], { qos: 1 });
     const questionArrival = this.#arrivalOf(who, this.#topics.identifier);
     const answerArrival = this.#arrivalOf(status, ONLINE);
+    // The connection was ended for this reason, and `finish` says it.
     if (this.#isTooMuch) return ENDED;
     const question = await this.#connection.publish(who, this.#topics.identifier, false);
     if (!question.ok && question.error.kind === 'ended') return ENDED;

@@ -105,7 +105,7 @@ export function parseResult(bytes: Uint8Array): ResultReading {
 }
 
 function parseStatus(text: string): ResultReading {
-  // The unmarked text is parsed, too, because the marks make a string of a wrong number such as `01`.
+  // The text is first parsed without marks. With marks, a wrong number such as `01` would be a valid string.
   const plain: unknown = JSON.parse(text);
   if (typeof plain !== 'object' || plain === null || Array.isArray(plain))
     return failed('it is not a JSON object');
@@ -139,7 +139,8 @@ const DATE_TIME =
 
 /** True if the text has the form of RFC 3339 and its day exists. */
 export function isRfc3339(text: string): boolean {
-  const day = DATE_TIME.exec(text)?.[1] ?? '';
+  const day = DATE_TIME.exec(text)?.[1];
+  if (day === undefined) return false;
   const midnight = Date.parse(`${day}T00:00:00Z`);
   // `Date` takes the 30th of February for a day of March.
   return !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(day);

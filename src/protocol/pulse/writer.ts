@@ -7,8 +7,8 @@ import { RAW_MAX } from './volume.js';
 import { TYPE_TAG, WireError } from './wire.js';
 
 /**
- * Room for about two hundred requests. To make a buffer takes half as long as a small request, so requests
- * share a buffer.
+ * Room for about two hundred requests. A new buffer costs half as much time as writing a small request, so
+ * requests share one.
  */
 const BUFFER_BYTES = 8192;
 const U8_MAX = 0xff;
@@ -124,6 +124,7 @@ export class Writer {
       const byteLength = Buffer.byteLength(value);
       const lengthWithNul = byteLength + 1;
       this.optionalText(key);
+      // The wire has the length twice: as a value of its own, and within the bytes.
       this.u32(lengthWithNul);
       this.#tag(TYPE_TAG.bytes);
       this.#word(lengthWithNul);

@@ -35,7 +35,7 @@ export class NotingOwner implements BusOwner {
   waitForNote(pattern: RegExp, from = 0): Promise<number> {
     return until(`${pattern} is among the notes from index ${from} on`, () => {
       const found = this.notes.findIndex((note, index) => index >= from && pattern.test(note));
-      // If the wait fails, its error has the text of this error.
+      // If the wait fails, `until` reports this error, so the notes are in the report.
       if (found < 0) throw new Error(JSON.stringify(this.notes));
       return found;
     });
