@@ -234,6 +234,12 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   });
 
   test('lets no mouse move what is disabled while the node does not answer, and ends a drag then', async () => {
+    // A keep-alive of the stream is a sign of life, which would enable the controls within this test.
+    await page.route('**/events?*', (route) =>
+      route.continue({ url: route.request().url().replace('keepalive=10', 'keepalive=120') }),
+    );
+    await page.reload();
+    await button('Mute Living room').waitFor();
     const slider = page.getByRole('slider', { name: 'Volume on Living room' });
     await page.mouse.move(...(await spotOn(slider, 0.42)));
     await page.mouse.down();
