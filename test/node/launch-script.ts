@@ -42,6 +42,8 @@ echo "$MACHINE_ID" > "$ROOT/etc/machine-id"
 rm -f "$ROOT/var/lib/dbus/machine-id"
 ln -s /etc/machine-id "$ROOT/var/lib/dbus/machine-id"
 systemctl --quiet --root="$ROOT" mask getty.target apt-daily.timer apt-daily-upgrade.timer
+# Without this file, each installation of a package would read all manual pages of the system again.
+rm -f "$ROOT/var/lib/man-db/auto-update"
 chroot "$ROOT" id "$NODE_USER" >/dev/null 2>&1 ||
   chroot "$ROOT" useradd --create-home --shell /bin/bash --user-group "$NODE_USER"
 mkdir -p "$ROOT/var/lib/systemd/linger"
