@@ -143,7 +143,8 @@ describe('the watch of a path reports when a file', () => {
     await watch.reports('the longer text');
   });
 
-  test('is rewritten through another hard link, but only at the next poll, because no watch of the kernel reports it', async (t) => {
+  test('is rewritten through another hard link', async (t) => {
+    // No watch of the kernel reports this, so the next poll has to notice it.
     const folder = temporaryFolder(t);
     makeFile(join(folder, 'elsewhere', 'file'));
     mkdirSync(join(folder, 'here'));

@@ -29,12 +29,18 @@ export class Conformance {
   }
 
   /**
-   * A request whose operation is not in the document is not checked.
-   * @throws {AssertionError} when the operation is in the document, but the answer is not
+   * Without an operation in the document, the answer must be a refusal. Files of the page are not checked, nor
+   * is OPTIONS.
+   * @throws {AssertionError} when the document does not have the answer
    */
   check(method: string, path: string, { status, headers, text }: HttpAnswer): void {
     const operation = operationFor(this.#document, method, path);
-    if (operation === undefined) return;
+    if (operation === undefined) {
+      const isRefused = status >= 300;
+      const isOutside = method !== 'POST' && !String(headers['content-type']).includes('json');
+      assert.ok(isRefused || isOutside, `${method} ${path}: ${status}, but it is not in the document`);
+      return;
+    }
     const described = operation.responses[String(status)];
     assert.ok(described, `${method} ${path}: ${status} is not in the document: ${text}`);
     if (method === 'HEAD' || described.content === undefined) {

@@ -220,7 +220,7 @@ describe('a meter', DEADLINE, () => {
     assert.equal(requested(), 32);
   });
 
-  test('does not delay the end of the daemon', async (t) => {
+  test('ends its connection when the daemon ends', async (t) => {
     const { server, backend } = await startPublishing(t);
     await backend.stop();
     await until('all connections have ended', () => server.openConnections() === 0);
