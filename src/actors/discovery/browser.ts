@@ -110,8 +110,8 @@ export class Browser {
 
   /**
    * Makes a new connection to the bus after a timeout, or after a reply that could not be read (`local`).
-   * Other errors are no reason for it: an error of Avahi would come again, and the bus itself replaces a lost
-   * connection. Each new connection has a price, because this node's announcement ends with the old connection.
+   * Other errors are no reason for it: an error of Avahi would come again, and the bus itself replaces a
+   * lost connection. A new connection has a price: this node's announcement ends with the old one.
    */
   #reconnectAfter(error: BusError): void {
     if (error.kind === 'timeout' || error.kind === 'local')
