@@ -8,11 +8,7 @@ import type { MqttSettings } from '../../protocol/actor/settings.js';
 import type { Branch } from './branch.js';
 import { type Entities, entitiesOf } from './entities.js';
 import { configurationUrl, deviceText, entitiesIn, entitiesToPublish, macOf } from './home-assistant.js';
-
-interface DeviceMessage {
-  readonly text: string;
-  readonly entities: Entities;
-}
+import { type DeviceMessage, topicsToReadAgain } from './outdated-readings.js';
 
 type DeviceSettings = Pick<MqttSettings, 'topic' | 'control' | 'homeAssistant' | 'homeAssistantPrefix'>;
 
@@ -69,11 +65,16 @@ export class DeviceTopic {
     this.rebuildLater();
   }
 
-  /** To be called when the broker has stored this message of ours. */
-  acknowledged(text: string): void {
+  /**
+   * To be called when the broker has stored this message of ours. Returns the topics that Home Assistant must
+   * receive once more.
+   */
+  acknowledged(text: string): ReadonlySet<string> {
+    const before = this.#retained;
     const built = this.#built;
     this.#retained = built?.text === text ? built : { text, entities: entitiesIn(text) };
     this.rebuildLater();
+    return topicsToReadAgain(before, this.#retained);
   }
 
   /**

@@ -203,11 +203,7 @@ export class RetainedTopics {
     if (text === '') this.#retained.delete(topic);
     else this.#retained.set(topic, text);
     if (topic !== this.deviceTopic) return;
-    // If the device message before this one did not list the default output, Home Assistant shows this
-    // output only when the state comes again.
-    if (isDefaultOutputUnlisted(this.#branch, this.#device.entities))
-      this.republish(this.wholeTopic('audio/server'));
-    this.#device.acknowledged(text);
+    for (const outdated of this.#device.acknowledged(text)) this.republish(outdated);
   }
 
   #mustPublish(topic: string, text: string): boolean {

@@ -3,9 +3,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { InterfaceAddresses } from '../../../src/host/own-addresses.js';
 import type { Change } from '../../../src/protocol/actor/messages.js';
-import { AnnouncedNode } from '../../broker/announced-node.js';
-import { drop, health, output, put, service } from '../../broker/simulated-node.js';
+import { AnnouncedNode, PLAYER } from '../../broker/announced-node.js';
+import { CARD, drop, health, output, put, service, WHOLE_NODE } from '../../broker/simulated-node.js';
 
 const BRANCH = 'tonearm/living';
 /** The topic of output 2 of `WHOLE_NODE` (simulated-node.ts). Output 1, `alsa`, is the default output. */
@@ -127,7 +128,7 @@ test('the device message comes before the removal of an output, and before a def
   const node = publishedNode(true);
   // The first device message has only the `platform` of the removed entities. The second one does not have
   // these entities at all (home-assistant.ts).
-  const removal = ['device: Living room', 'no audio/outputs/kitchen; device: Living room'];
+  const removal = ['device: Living room', 'audio/server; no audio/outputs/kitchen; device: Living room'];
   assert.deepEqual(publishInRounds(node, drop('audio.outputs', '2')), removal);
 
   const returningKitchen = put('audio.outputs', '3', output(3, 'kitchen', { description: 'Kitchen' }));
@@ -165,21 +166,72 @@ test('no topic waits for a device message that the broker refuses', () => {
 test('no topic waits for a default output that is not listed, with Home Assistant or without', () => {
   const roundsOf = (homeAssistant: boolean) =>
     publishInRounds(publishedNode(homeAssistant), defaultOutput('nosuch'), drop('audio.outputs', '2'));
-  const expected = ['audio/server; device: Living room', 'no audio/outputs/kitchen; device: Living room'];
+  const expected = [
+    'audio/server; device: Living room',
+    'audio/server; no audio/outputs/kitchen; device: Living room',
+  ];
   assert.deepEqual(roundsOf(true), expected);
   assert.deepEqual(roundsOf(false), ['audio/server; no audio/outputs/kitchen']);
 });
 
-test('the default output is published again after the device message if it was renamed, and not if another output was', () => {
+test('the default output is published again after the device message if an output was renamed', () => {
   const node = publishedNode(true);
   const renamed = (id: number, name: string, description: string) =>
     put('audio.outputs', `${id}`, output(id, name, { description }));
   const repeated = ['audio/outputs/alsa; device: Parlour,Kitchen', 'audio/server'];
   assert.deepEqual(publishInRounds(node, renamed(1, 'alsa', 'Parlour')), repeated);
 
-  const once = ['audio/outputs/kitchen; device: Parlour,Larder'];
-  assert.deepEqual(publishInRounds(node, renamed(2, 'kitchen', 'Larder')), once);
+  const again = ['audio/outputs/kitchen; device: Parlour,Larder', 'audio/server'];
+  assert.deepEqual(publishInRounds(node, renamed(2, 'kitchen', 'Larder')), again);
 });
+
+test('the volume of the default output is published again after a device message in which its slider has another end', () => {
+  const node = publishedNode(true);
+  publishInRounds(node, put('audio.outputs', '1', output(1, 'alsa', { volume_limit: 0.4 })));
+  const [, ...later] = publishInRounds(node, defaultOutput('kitchen'));
+  assert.deepEqual(later, ['audio/server']);
+});
+
+test('the profile of a card is published again after a device message in which a profile has another description', () => {
+  const node = publishedNode(true);
+  publishInRounds(node, put('audio.cards', '3', CARD));
+  const profiles = CARD.profiles.map((profile) => ({ ...profile, description: profile.name }));
+  const [, ...later] = publishInRounds(node, put('audio.cards', '3', { ...CARD, profiles }));
+  assert.deepEqual(later, ['audio/cards/hw%2F0']);
+});
+
+const ETH0 = { address: '192.168.1.5', family: 'IPv4', internal: false, netmask: '', cidr: null } as const;
+const WITH_PLAYER = [...WHOLE_NODE, health('players', 'up'), put('players', PLAYER.bus_name, PLAYER)];
+const PLAYER_TOPIC = 'players/mpv.instance-1';
+
+test('a player is published again after a device message with another address, because Home Assistant forgets its cover', () => {
+  const interfaces: Record<string, InterfaceAddresses[string]> = {};
+  const node = new AnnouncedNode({}, WITH_PLAYER, interfaces);
+  publishInRounds(node);
+  interfaces['eth0'] = [{ ...ETH0, mac: 'aa:01' }];
+  node.topics.rebuildDeviceLater();
+  assert.deepEqual(publishInRounds(node), ['device: Living room,Kitchen', PLAYER_TOPIC]);
+});
+
+for (const unitCount of [0, 200]) {
+  test(`an upgraded node with ${unitCount} units more publishes its players again after the device message`, () => {
+    const units = Array.from({ length: unitCount }, (_, index) =>
+      put('systemd.services', `user/${index}.service`, service('user', `${index}.service`)),
+    );
+    const records = [...WITH_PLAYER, ...units];
+    const earlier = new AnnouncedNode({}, records);
+    // With 200 units the text is too large to be parsed (`JSON_MAX_BYTES` in topics.ts).
+    const text = earlier.text().replaceAll(/"sw_version":"[^"]*"/g, '"sw_version":"0.0.1"');
+    assert.equal(text.length > 65_536, unitCount === 200);
+
+    const node = new AnnouncedNode({}, records);
+    node.topics.beginConnection(new Map([[node.topics.deviceTopic, text]]));
+    const [first = '', second = '', ...more] = publishInRounds(node);
+    assert.match(first, /; device: /);
+    assert.ok(second.split('; ').includes(PLAYER_TOPIC), second);
+    assert.deepEqual(more, []);
+  });
+}
 
 test('the device message is published anew if a unit of the system replaces a unit of the user that has the same name', () => {
   const node = publishedNode(true);

@@ -1,0 +1,78 @@
+// Decides which topics Home Assistant must receive once more after a device message. While it keeps its
+// subscription to a topic, it does not get the retained text again, although the message may have changed how
+// the text is read. Pure.
+
+import type { Component, Entities } from './entities.js';
+
+export interface DeviceMessage {
+  readonly text: string;
+  /** Empty if they are unknown, for instance because the text is too long to be parsed. */
+  readonly entities: Entities;
+}
+
+/** A topic that an entity reads. */
+interface Reading {
+  /** For what the entity reads the topic. An entity may read one topic for several purposes. */
+  readonly purpose: string;
+  readonly topic: string;
+  readonly template: unknown;
+}
+
+/**
+ * The topics of entities that Home Assistant has already when it receives `after`. The broker retained
+ * `before` until then.
+ */
+export function topicsToReadAgain(before: DeviceMessage, after: DeviceMessage): ReadonlySet<string> {
+  const isHeadSame = headOf(before.text) === headOf(after.text);
+  const areEarlierUnknown = before.text !== '' && before.entities.size === 0;
+  const readings = [...after.entities].flatMap(([key, component]) => {
+    if (areEarlierUnknown) return readingsOf(component);
+    const earlier = before.entities.get(key);
+    // Home Assistant subscribes for a new entity, and gets the retained texts.
+    if (earlier?.platform !== component.platform) return [];
+    const isSame = isHeadSame && JSON.stringify(earlier) === JSON.stringify(component);
+    return isSame ? [] : outdatedReadings(earlier, component);
+  });
+  return new Set(readings.map(({ topic }) => topic));
+}
+
+/** Everything before the entities. Home Assistant updates all of them if it has changed. */
+function headOf(text: string): string {
+  return text.slice(0, text.indexOf('"components":'));
+}
+
+function outdatedReadings(earlier: Component, component: Component): readonly Reading[] {
+  const earlierReadings = readingsOf(earlier);
+  return readingsOf(component).filter(({ purpose, topic, template }) => {
+    const isSameUse = (other: Reading): boolean => other.purpose === purpose && other.topic === topic;
+    const earlierReading = earlierReadings.find(isSameUse);
+    if (earlierReading === undefined) return false;
+    // With each update Home Assistant forgets the address of an image
+    // (docs/development/what-we-learnt.md).
+    return purpose === 'url' || earlierReading.template !== template;
+  });
+}
+
+const PURPOSES = [
+  { purpose: 'state', topicMember: 'state_topic', templateMember: 'value_template' },
+  { purpose: 'attributes', topicMember: 'json_attributes_topic', templateMember: 'json_attributes_template' },
+  { purpose: 'url', topicMember: 'url_topic', templateMember: 'url_template' },
+] as const;
+
+function readingsOf(component: Component): readonly Reading[] {
+  const readings = PURPOSES.flatMap(({ purpose, topicMember, templateMember }) => {
+    const topic = component[topicMember];
+    return typeof topic === 'string' ? [{ purpose, topic, template: component[templateMember] }] : [];
+  });
+  const { availability } = component;
+  const conditions: readonly unknown[] = Array.isArray(availability) ? availability : [];
+  return [...readings, ...conditions.flatMap(availabilityReading)];
+}
+
+/** The retained message may be one that somebody else has written, so its conditions may have any form. */
+function availabilityReading(condition: unknown): readonly Reading[] {
+  if (typeof condition !== 'object' || condition === null || !('topic' in condition)) return [];
+  const { topic } = condition;
+  const template = 'value_template' in condition ? condition.value_template : undefined;
+  return typeof topic === 'string' ? [{ purpose: 'availability', topic, template }] : [];
+}
