@@ -115,6 +115,9 @@ export class RetainedTopics {
   beginConnection(retained: ReadonlyMap<string, string>, otherDeviceOwner?: string): void {
     this.#retained = new Map(retained);
     this.#toRepublish.clear();
+    // Another node may have asked whether this one lives while this one did not serve the branch yet. The
+    // status is its answer.
+    this.republish(this.statusTopic);
     this.#refused.clear();
     this.#device.received(retained.get(this.deviceTopic) ?? '', otherDeviceOwner);
   }

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
+import { type Clock, systemClock } from '../../../src/host/clock.js';
 import { type Broker, startBroker } from '../../broker/mosquitto.js';
 import { hurrying, type NodeOptions, simulatedNode } from '../../broker/simulated-node.js';
 import { retained, type Spy, startSpy } from '../../broker/spy.js';
@@ -17,6 +18,11 @@ const IMPATIENT = hurrying(OCCUPIED_PAUSE_MS);
 const ANSWER_MS = 5_000;
 /** A node with this clock waits only a moment. */
 const HASTY = hurrying(ANSWER_MS);
+/** A node with this clock waits for a minute, also on a busy machine. */
+const PATIENT: Clock = {
+  ...systemClock,
+  after: (ms, callback) => systemClock.after(ms === ANSWER_MS ? 60_000 : ms, callback),
+};
 
 describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
   let broker: Broker;
@@ -101,6 +107,20 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
       await spy.untilText(`${topic}/audio/outputs/alsa`);
     });
   }
+
+  test('stays with the first of two nodes that take it over after a power cut', async (t) => {
+    const topic = 'house/cut';
+    const spy = await spyOn(t, topic);
+    await spy.publish(`${topic}/node`, 'first', { retain: true });
+    await spy.publish(`${topic}/status`, 'online', { retain: true });
+    const second = nodeOn(t, topic, 'second', { clock: PATIENT });
+    await until('the second node has asked', () => spy.texts(`${topic}/who`).includes('second'));
+    // The first node takes the branch over while the second one waits for an answer.
+    const first = nodeOn(t, topic, 'first', { clock: HASTY });
+    await second.connecting(/another node, first: set mqtt\.topic/);
+    await first.up();
+    assert.equal(spy.tree().get(`${topic}/node`), 'first');
+  });
 
   /**
    * A node whose memory card is a copy of `card`. All copies have the same /etc/machine-id, so `card` is the
