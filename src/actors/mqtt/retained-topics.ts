@@ -125,13 +125,16 @@ export class RetainedTopics {
   /**
    * To be called with each new message of the device's topic. All nodes that write there receive the same
    * last message, so it decides which node owns the device. True if another node owns the device now, or
-   * owned it before this message.
+   * owned it before this message, or if the topic is empty now.
    */
   receiveDevice(text: string): boolean {
-    const branch = branchOfDevice(text);
+    const isEmptied = text === '';
+    // Home Assistant empties the topic when somebody deletes the device there. This changes no owner, and the
+    // owner publishes the device again.
+    const branch = isEmptied ? this.#device.otherOwner : branchOfDevice(text);
     const otherOwner = branch === this.topic ? undefined : branch;
     const isOwnedHereAsBefore = otherOwner === undefined && this.#device.otherOwner === undefined;
-    if (isOwnedHereAsBefore) return false;
+    if (isOwnedHereAsBefore && !isEmptied) return false;
     this.#retained.set(this.deviceTopic, text);
     this.#device.received(text, otherOwner);
     return true;

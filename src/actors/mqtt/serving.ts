@@ -287,8 +287,8 @@ export class Serving {
     // The probe has read this message already, and has found out whether its node is alive.
     const isKnown = isRetained && topics.isRetained(topics.deviceTopic, text);
     if (isKnown) return;
-    const concernsOtherOwner = topics.receiveDevice(text);
-    if (!concernsOtherOwner) return;
+    const isRoundNeeded = topics.receiveDevice(text);
+    if (!isRoundNeeded) return;
     this.#watchDeviceOwner();
     this.changed();
   }

@@ -96,6 +96,20 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     assert.equal((await retained(broker.url, `${branch}status`)).get(`${branch}status`), 'offline');
   });
 
+  test('publishes its device again when Home Assistant has deleted it', async (t) => {
+    const { node } = await startNode(t);
+    const prefix = `ha${nodeCount}`;
+    const device = `${prefix}/device/tonearm_node${nodeCount}/config`;
+    const spy = await startSpy(broker.url, `${prefix}/#`);
+    t.after(() => spy.end());
+    const text = await spy.untilText(device);
+    // Home Assistant publishes an empty message for each entity of a device that is deleted.
+    for (let entity = 0; entity < 3; entity += 1) await spy.publish(device, '', { retain: true });
+    const isRetained = async () => (await retained(broker.url, device)).get(device) === text;
+    await until('the broker retains the device again', isRetained);
+    assert.deepEqual([node.state, node.reason], ['up', '']);
+  });
+
   test('has a topic for every name of an output, and a command at this topic reaches the output', async (t) => {
     const { node, spy } = await startNode(t);
     node.publishRecords(...STRANGE_NAMES.map((name, index) => putOutput(10 + index, name)));

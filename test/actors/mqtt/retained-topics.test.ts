@@ -135,6 +135,27 @@ test('the device message comes before the removal of an output, and before a def
   assert.deepEqual(publishInRounds(node, returningKitchen, defaultOutput('kitchen')), returned);
 });
 
+test('a device message that was deleted is published again, but not without mqtt.homeAssistant', () => {
+  for (const homeAssistant of [true, false]) {
+    const node = publishedNode(homeAssistant);
+    assert.ok(node.topics.receiveDevice(''));
+    const rounds = homeAssistant ? ['device: Living room,Kitchen'] : [];
+    assert.deepEqual(publishInRounds(node), rounds);
+  }
+});
+
+test('a device message that was deleted is published again only by the node that owns the device', () => {
+  const node = publishedNode(true);
+  const clone = new AnnouncedNode({ topic: 'tonearm/clone' });
+  node.topics.receiveDevice(clone.text());
+  node.topics.receiveDevice('');
+  assert.deepEqual(publishInRounds(node), []);
+  assert.equal(node.topics.otherDeviceOwner, 'tonearm/clone');
+
+  node.topics.claimDevice();
+  assert.deepEqual(publishInRounds(node), ['device: Living room,Kitchen']);
+});
+
 test('the topics of a backend that a reload disables are emptied, and its entities are removed', () => {
   const node = publishedNode(true);
   const rounds = publishInRounds(node, drop('backends', 'upgrade'), drop('backends', 'power'));
