@@ -20,6 +20,10 @@ export interface QueuedRequest {
    * Absent if each request counts.
    */
   readonly setting?: string;
+  /** The request makes this choice, such as the default output, on which later requests act. */
+  readonly chooses?: string | undefined;
+  /** The request acts on this choice. For instance, it sets the volume of the default output. */
+  readonly actsOn?: string | undefined;
 }
 
 /** Where a command came from, and where its refusal goes. */
@@ -44,7 +48,7 @@ export class CommandQueues {
 
   /** False if the request is dropped, because too many wait already. */
   add(request: WaitingRequest): boolean {
-    if (request.setting !== undefined) this.#dropWaiting(request.setting);
+    this.#dropReplaced(request);
     this.#waiting.push(request);
     this.#runWaiting();
     if (this.#waiting.length <= WAITING_MAX) return true;
@@ -54,9 +58,16 @@ export class CommandQueues {
     return false;
   }
 
-  #dropWaiting(setting: string): void {
-    const index = this.#waiting.findIndex((older) => older.setting === setting);
-    if (index >= 0) this.#waiting.splice(index, 1);
+  /**
+   * A newer request goes to the end, so it passes the requests that came after the older one. It replaces
+   * nothing if it would pass one that acts on its choice, or makes the choice that it acts on: a volume would
+   * be set at another output.
+   */
+  #dropReplaced(newer: QueuedRequest): void {
+    if (newer.setting === undefined) return;
+    const index = this.#waiting.findLastIndex((older) => older.setting === newer.setting);
+    const isBlocked = this.#waiting.slice(index + 1).some((between) => areDependent(between, newer));
+    if (index >= 0 && !isBlocked) this.#waiting.splice(index, 1);
   }
 
   #runWaiting(): void {
@@ -71,4 +82,10 @@ export class CommandQueues {
       });
     }
   }
+}
+
+function areDependent(one: QueuedRequest, other: QueuedRequest): boolean {
+  const actsOnOther = one.actsOn !== undefined && one.actsOn === other.chooses;
+  const otherActsOnIt = other.actsOn !== undefined && other.actsOn === one.chooses;
+  return actsOnOther || otherActsOnIt;
 }

@@ -228,12 +228,12 @@ function waitingRequest(name: string, queueing: Queueing = {}): WaitingRequest {
 
 const nameOf = ({ request }: WaitingRequest): string => request.params?.['player'] ?? assert.fail();
 
-/** Queues whose commands end when the test calls `finish`. */
-function manualQueues() {
+/** Queues whose commands end when the test calls `finish`. `describe`: the text of a request in `begun`. */
+function manualQueues(describe: (request: WaitingRequest) => string = nameOf) {
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   const queues = new CommandQueues((request) => {
-    begun.push(nameOf(request));
+    begun.push(describe(request));
     return new Promise((resolve) => ends.push(resolve));
   });
   /** Ends the oldest `count` commands, one after the other. */
@@ -260,6 +260,84 @@ test('a newer setting replaces a waiting one and goes to the end of the queue; e
   for (const request of requests) assert.ok(add(request));
   await finish(requests.length);
   assert.deepEqual(begun, ['under way', 'delta', 'd', 'v2', 'delta']);
+});
+
+/** Adds the requests of the payloads while a command is under way. Returns the requests in their order. */
+async function requestsInOrder(...commands: readonly (readonly [topic: string, payload: object])[]) {
+  const textOf = ({ request }: WaitingRequest): string => {
+    const [what, body] = commanded(request);
+    return body === undefined ? what : `${what} ${JSON.stringify(body)}`;
+  };
+  const { add, begun, finish } = manualQueues(textOf);
+  const [underWay] = requestsOf('audio/sleep/set', 'stop');
+  for (const request of [underWay ?? assert.fail(), ...commands.flatMap(requestsOfCommand)])
+    assert.ok(add({ ...request, source: { topic: 't' } }));
+  await finish(1 + 2 * commands.length);
+  return begun.slice(1);
+}
+
+const requestsOfCommand = ([topic, payload]: readonly [topic: string, payload: object]) =>
+  requestsOf(`${topic}/set`, JSON.stringify(payload));
+
+test('a volume of the default output is set at the output that was the default when the volume came', async () => {
+  const server = 'audio/server';
+  const requests = await requestsInOrder(
+    [server, { output: 'B', volume: 0.2 }],
+    [server, { output: 'C', volume: 0.9 }],
+    [server, { output: 'D', volume: 0.3 }],
+    [server, { output: 'A' }],
+  );
+  assert.deepEqual(requests, [
+    'setDefaultOutput B',
+    'setServerVolume {"volume":0.2}',
+    'setDefaultOutput C',
+    'setServerVolume {"volume":0.9}',
+    'setDefaultOutput D',
+    'setServerVolume {"volume":0.3}',
+    'setDefaultOutput A',
+  ]);
+});
+
+test('a step or a mute of the default output, and a volume of a port, stay after the choice that they act on', async () => {
+  const defaults = await requestsInOrder(
+    ['audio/outputs/B', { default: true }],
+    ['audio/server', { delta: 0.1 }],
+    ['audio/outputs/C', { default: true }],
+    ['audio/server', { muted: true }],
+    ['audio/server', { output: 'A' }],
+  );
+  assert.deepEqual(defaults, [
+    'setDefaultOutput B',
+    'setServerVolume {"delta":0.1}',
+    'setDefaultOutput C',
+    'muteServer {"muted":true}',
+    'setDefaultOutput A',
+  ]);
+  const ports = await requestsInOrder(
+    ['audio/outputs/x', { port: 'line', volume: 0.2 }],
+    ['audio/outputs/x', { port: 'hdmi' }],
+  );
+  assert.deepEqual(ports, [
+    'setOutputPort x {"port":"line"}',
+    'setOutputVolume x {"volume":0.2}',
+    'setOutputPort x {"port":"hdmi"}',
+  ]);
+});
+
+test('a default output replaces a waiting one if only commands to other outputs are between them', async () => {
+  const requests = await requestsInOrder(
+    ['audio/server', { output: 'B' }],
+    ['audio/outputs/x', { volume: 0.2 }],
+    ['audio/server', { output: 'C' }],
+    ['audio/outputs/x', { volume: 0.3 }],
+    ['audio/server', { volume: 0.4 }],
+    ['audio/server', { volume: 0.5 }],
+  );
+  assert.deepEqual(requests, [
+    'setDefaultOutput C',
+    'setOutputVolume x {"volume":0.3}',
+    'setServerVolume {"volume":0.5}',
+  ]);
 });
 
 test('only 16 queues run at a time, the others wait, and a newer setting replaces a waiting one', async () => {
