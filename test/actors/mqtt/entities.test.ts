@@ -65,8 +65,9 @@ test('an output whose limit is 0 has a sensor instead of a slider', () => {
 });
 
 test('the later of two outputs or cards with the same name has its id in its topic, name and option, and no unique id occurs twice', () => {
+  // The labels have the name, because two outputs have the same description (audio/output-labels.ts).
   const outputsOfOneName = [7, 8].map((id) =>
-    put('audio.outputs', `${id}`, output(id, 'hall', { description: 'Hall' })),
+    put('audio.outputs', `${id}`, output(id, 'hall', { description: 'Hall', label: 'Hall (hall)' })),
   );
   const cardsOfOneName = [3, 4].map((id) => put('audio.cards', `${id}`, { ...CARD, id, name: 'card' }));
   const { components } = new AnnouncedNode({}, [
@@ -84,13 +85,14 @@ test('the later of two outputs or cards with the same name has its id in its top
     componentsNamed(' volume')
       .filter((line) => line.startsWith('Hall'))
       .sort(),
-    ['Hall #8 volume: outputs/hall %238', 'Hall volume: outputs/hall'],
+    ['Hall (hall) #8 volume: outputs/hall %238', 'Hall (hall) volume: outputs/hall'],
   );
   assert.deepEqual(componentsNamed(' profile'), [
     'HiFi HAT profile: cards/card',
     'HiFi HAT #4 profile: cards/card %234',
   ]);
-  assert.deepEqual(components['default_output']?.['options'], ['Living room', 'Kitchen', 'Hall', 'Hall #8']);
+  const options = ['Living room', 'Kitchen', 'Hall (hall)', 'Hall (hall) #8'];
+  assert.deepEqual(components['default_output']?.['options'], options);
   const ids = Object.values(components).map(({ unique_id: id }) => id);
   assert.equal(new Set(ids).size, ids.length, 'each id is unique');
 });
