@@ -1,4 +1,4 @@
-// Decides what Home Assistant shows of Bluetooth: the adapter's switches, and each known device with its
+// Decides what Home Assistant shows of Bluetooth: the adapter's states, and each known device with its
 // battery. Pure.
 
 import type { BluetoothRecord } from '../../protocol/actor/schemas.js';
@@ -17,37 +17,66 @@ export function bluetoothEntities(node: DisplayedNode): readonly Draft[] {
   const topic = `${node.topic}/bluetooth`;
   const records = node.branch.records<BluetoothRecord>('bluetooth');
   return records.flatMap((record) => [
-    ...(node.control ? adapterEntities(topic) : []),
+    ...adapterEntities(topic, node.control),
     ...knownDevices(record).flatMap((device) => deviceEntities(device, topic, node.control)),
   ]);
 }
 
-function adapterEntities(topic: string): readonly Draft[] {
-  const commandTopic = `${topic}/set`;
-  const powerFields = {
-    state_topic: topic,
-    value_template: ifJson("'power_up' if value_json.powered else 'power_down'"),
+function adapterEntities(topic: string, control: boolean): readonly Draft[] {
+  const powerState = {
+    key: 'bluetooth',
+    name: 'Bluetooth',
+    topic,
+    expression: 'value_json.powered',
+    onWord: 'power_up',
+    offWord: 'power_down',
     icon: 'mdi:bluetooth',
-    ...wordSwitchFields(commandTopic, 'power_up', 'power_down'),
   };
-  const pairingFields = {
-    state_topic: topic,
-    value_template: ifJson("'pairing_mode' if value_json.pairing_active else 'pairing_mode_stop'"),
+  const pairingState = {
+    key: 'bluetooth_pairing',
+    name: 'Bluetooth pairing',
+    topic,
+    expression: 'value_json.pairing_active',
+    onWord: 'pairing_mode',
+    offWord: 'pairing_mode_stop',
     icon: 'mdi:bluetooth-connect',
-    ...wordSwitchFields(commandTopic, 'pairing_mode', 'pairing_mode_stop'),
   };
   const scanButton = {
     key: 'bluetooth_scan',
     name: 'Bluetooth scan',
-    commandTopic,
+    commandTopic: `${topic}/set`,
     word: 'scan',
     style: { icon: 'mdi:magnify' },
   };
   return [
-    { key: 'bluetooth', platform: 'switch', name: 'Bluetooth', fields: powerFields },
-    { key: 'bluetooth_pairing', platform: 'switch', name: 'Bluetooth pairing', fields: pairingFields },
-    buttonDraft(scanButton),
+    adapterState(powerState, control),
+    adapterState(pairingState, control),
+    ...(control ? [buttonDraft(scanButton)] : []),
   ];
+}
+
+interface AdapterState {
+  readonly key: string;
+  readonly name: string;
+  readonly topic: string;
+  /** True while the state is on. */
+  readonly expression: string;
+  readonly onWord: string;
+  readonly offWord: string;
+  readonly icon: string;
+}
+
+/** Without `control`, a sensor in place of the switch. */
+function adapterState(state: AdapterState, control: boolean): Draft {
+  const { key, name, topic, expression, onWord, offWord, icon } = state;
+  const stateFields = (on: string, off: string): EntityMembers => ({
+    state_topic: topic,
+    value_template: ifJson(`'${on}' if ${expression} else '${off}'`),
+    icon,
+  });
+  if (!control) return { key, platform: 'binary_sensor', name, fields: stateFields('ON', 'OFF') };
+  const fields = { ...stateFields(onWord, offWord), ...wordSwitchFields(`${topic}/set`, onWord, offWord) };
+  return { key, platform: 'switch', name, fields };
 }
 
 interface DisplayedDevice {

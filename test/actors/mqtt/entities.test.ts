@@ -175,8 +175,10 @@ test('Bluetooth has two switches and a button, and each known device has two sen
 
   const readOnly = bluetoothEntities(new AnnouncedNode({ control: false }, records));
   assert.deepEqual(readOnly, [
+    'bluetooth: binary_sensor Bluetooth',
     `${deviceKey}_battery: sensor Phone battery`,
     `${deviceKey}_connected: binary_sensor Phone`,
+    'bluetooth_pairing: binary_sensor Bluetooth pairing',
   ]);
 
   const { components } = new AnnouncedNode({}, records).message();

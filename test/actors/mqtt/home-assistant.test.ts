@@ -48,6 +48,12 @@ const EVERYTHING: readonly Change[] = [
   put('systemd.services', 'user/player@kitchen.service', service('user', 'player@kitchen.service')),
   put('systemd.services', 'system/mpd.service', service('system', 'mpd.service')),
   put('systemd.services', 'user/mpd.timer', service('user', 'mpd.timer')),
+  health('bluetooth', 'up'),
+  put('bluetooth', '', {
+    powered: true,
+    pairing_active: false,
+    known_devices: [{ address: 'AA:BB:CC:DD:EE:FF', name: 'Phone', connected: true }],
+  }),
 ];
 
 for (const control of [true, false]) {
@@ -59,6 +65,16 @@ test('a node that takes no commands announces no command topic', () => {
   const { components } = new AnnouncedNode({ control: false }, EVERYTHING).message();
   for (const [key, component] of Object.entries(components))
     assert.equal(component['command_topic'], undefined, key);
+});
+
+test('a node that takes no commands shows the state of each switch as a binary_sensor', () => {
+  const { components } = new AnnouncedNode({}, EVERYTHING).message();
+  const switches = Object.keys(components).filter((key) => components[key]?.['platform'] === 'switch');
+  const { components: readOnly } = new AnnouncedNode({ control: false }, EVERYTHING).message();
+  // The connection of a Bluetooth device has a binary_sensor of its own anyway.
+  const sensorKeys = switches.map((key) => (/^bluetooth_[0-9A-F]{12}$/.test(key) ? `${key}_connected` : key));
+  const keysOfOthers = sensorKeys.filter((key) => readOnly[key]?.['platform'] !== 'binary_sensor');
+  assert.deepEqual(keysOfOthers, []);
 });
 
 test('keys and unique ids do not depend on the name or the topic of the node', () => {
