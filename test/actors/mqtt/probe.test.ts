@@ -5,12 +5,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ACKNOWLEDGED } from '../../../src/actors/mqtt/acknowledgement.js';
 import type { BrokerConnection, BrokerMessage } from '../../../src/actors/mqtt/broker.js';
-import { probe } from '../../../src/actors/mqtt/probe.js';
+import { probe, QUIET_MS } from '../../../src/actors/mqtt/probe.js';
 import { systemClock } from '../../../src/host/clock.js';
 import { failed } from '../../../src/protocol/actor/result.js';
 import { AnnouncedNode } from '../../broker/announced-node.js';
 import { hurrying } from '../../broker/simulated-node.js';
 import { Deferred } from '../../deferred.js';
+import { ManualClock } from '../../manual-clock.js';
+import { until } from '../../until.js';
 
 const BRANCH = 'tonearm/living';
 const KITCHEN: BrokerMessage = { topic: `${BRANCH}/audio/outputs/kitchen`, text: '{}', retained: true };
@@ -59,6 +61,45 @@ test('a retained message that comes late is read if it comes before the probe ge
     },
   }));
   assert.deepEqual(topics, [KITCHEN.topic]);
+});
+
+/** A probe that has its question back already, as EMQX may send it before the retained messages. */
+function probeWithQuestion() {
+  const clock = new ManualClock();
+  let deliver: (message: BrokerMessage) => void = () => undefined;
+  const startBroker = (deliverToProbe: typeof deliver): ScriptedBroker => {
+    deliver = deliverToProbe;
+    const publish = async (topic: string, text: string) => {
+      deliver({ topic, text, retained: false });
+      return ACKNOWLEDGED;
+    };
+    return { publish };
+  };
+  const result = probedTopics(startBroker, clock);
+  /** Sends a retained message, after which the probe waits anew. */
+  const deliverLate = async (topic: string): Promise<void> => {
+    await until('the probe waits for more', () => clock.timers === 1);
+    clock.advance(QUIET_MS - 1);
+    deliver({ ...KITCHEN, topic });
+    clock.advance(1);
+  };
+  return { clock, result, deliverLate };
+}
+
+test('retained messages that come after the question are read until none has come for 100 ms', async () => {
+  const { clock, result, deliverLate } = probeWithQuestion();
+  const lateTopics = [KITCHEN.topic, `${BRANCH}/audio/server`, `${BRANCH}/players/mpv`];
+  for (const topic of lateTopics) await deliverLate(topic);
+  await until('the probe waits for more', () => clock.timers === 1);
+  clock.advance(QUIET_MS);
+  assert.deepEqual(await result, lateTopics);
+});
+
+test('a broker that sends retained messages all the time is read for 5 s after the question', async () => {
+  const { result, deliverLate } = probeWithQuestion();
+  // In 5 s there are 50 intervals of 100 ms.
+  for (let index = 0; index < 50; index += 1) await deliverLate(`${BRANCH}/players/${index}`);
+  assert.equal((await result).length, 50);
 });
 
 test('if the broker refuses the question of the probe, or never sends it back, the probe reads until its subscription has ended', async () => {

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ACKNOWLEDGED } from '../../../src/actors/mqtt/acknowledgement.js';
 import type { BrokerConnection, BrokerMessage, BrokerOptions } from '../../../src/actors/mqtt/broker.js';
+import { QUIET_MS } from '../../../src/actors/mqtt/probe.js';
 import { ROUND_GAP_MS } from '../../../src/actors/mqtt/serving.js';
 import { failed } from '../../../src/protocol/actor/result.js';
 import { type NodeOptions, output, put, simulatedNode } from '../../broker/simulated-node.js';
@@ -71,7 +72,12 @@ const nodeOn = (t: TestContext, { dial }: ScriptedBroker, more: Partial<NodeOpti
 
 async function startServing(t: TestContext, broker: ScriptedBroker, more: Partial<NodeOptions> = {}) {
   const node = nodeOn(t, broker, more);
-  await node.up();
+  const { clock } = more;
+  await until('the node is up', () => {
+    // The probe waits for late messages.
+    if (clock instanceof ManualClock) clock.advance(QUIET_MS);
+    return node.state === 'up';
+  });
   return node;
 }
 
