@@ -29,8 +29,8 @@ export class Conformance {
   }
 
   /**
-   * Without an operation in the document, the answer must be a refusal. Files of the page are not checked, nor
-   * is OPTIONS.
+   * Without an operation in the document, the answer must be a refusal. Neither the page's files nor OPTIONS
+   * are checked.
    * @throws {AssertionError} when the document does not have the answer
    */
   check(method: string, path: string, { status, headers, text }: HttpAnswer): void {
