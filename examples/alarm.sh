@@ -9,6 +9,8 @@
 #
 # Names are written as in a URL: Living%20room. The player must have something to play.
 set -eu
+# Some versions of awk print 0,02 where the locale has a decimal comma, and the node refuses that.
+export LC_ALL=C
 
 if [ $# -lt 3 ] || [ $# -gt 5 ]; then
   echo 'Usage: alarm.sh NODE OUTPUT PLAYER [VOLUME [SECONDS]]' >&2

@@ -20,11 +20,12 @@ const MPV = 'org.mpris.MediaPlayer2.mpv';
 
 describe('examples/alarm.sh', { skip: skipReason(playersAnd('curl')) }, () => {
   let node: PlayersNode;
-  const runAlarm = async (t: TestContext, ...args: readonly string[]) => {
+  const runAlarmIn = async (t: TestContext, env: NodeJS.ProcessEnv, ...args: readonly string[]) => {
     const url = `http://127.0.0.1:${node.daemon.port}`;
-    const program = spawned(t, process.env, [join(PROJECT, 'examples/alarm.sh'), url, ...args]);
+    const program = spawned(t, env, [join(PROJECT, 'examples/alarm.sh'), url, ...args]);
     return { status: await program.ended, output: program.out(), errors: program.err() };
   };
+  const runAlarm = (t: TestContext, ...args: readonly string[]) => runAlarmIn(t, process.env, ...args);
 
   before(async () => {
     node = await startPlayersNode(await startSession());
@@ -55,6 +56,27 @@ describe('examples/alarm.sh', { skip: skipReason(playersAnd('curl')) }, () => {
     const sorted = fromSilence.toSorted((a, b) => a - b);
     assert.deepEqual(fromSilence, sorted);
     assert.ok(new Set(fromSilence).size > 2, `in steps: ${fromSilence}`);
+  });
+
+  // The locales of the machine need not have a decimal comma, so this `awk` has one.
+  test('alarm.sh raises the volume also where the locale has a decimal comma', async (t) => {
+    const programs = temporaryFolder(t);
+    const usualPath = process.env['PATH'] ?? '';
+    const script = [
+      '#!/bin/sh',
+      `export PATH='${usualPath}'`,
+      'if [ "$LC_ALL" = C ]; then exec awk "$@"; fi',
+      'awk "$@" | tr . ,',
+    ];
+    writeFileSync(join(programs, 'awk'), `${script.join('\n')}\n`, { mode: 0o755 });
+    const { LC_ALL: _, ...inherited } = process.env;
+    const env = { ...inherited, LANG: 'de_DE.UTF-8', PATH: `${programs}:${usualPath}` };
+    const volume = '0.3';
+    const seconds = '0.2';
+    const ran = await runAlarmIn(t, env, 'kitchen', 'mpv', volume, seconds);
+    assert.deepEqual(ran, { status: 0, output: '', errors: '' });
+    const outputs = await node.daemon.read<readonly Output[]>('/audio/outputs');
+    assert.equal(outputs.find(({ name }) => name === 'kitchen')?.volume, 0.3);
   });
 
   test('alarm.sh ends with the reason of a refusal, and with its usage where names are missing', async (t) => {
