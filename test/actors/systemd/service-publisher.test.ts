@@ -81,6 +81,19 @@ test("only the newest of a unit's changes within 50 ms is encoded and published;
   assert.deepEqual(takePublished(), ['system/s=S2']);
 });
 
+test('a unit that changes every 10 ms is published every 50 ms for as long as it changes', () => {
+  const { clock, takePublished, change, encoded } = setUpScopes();
+  const publishedEach50Ms = Array.from({ length: 100 }, (_, step) => {
+    for (let part = 0; part < 5; part += 1) {
+      change(USER_UNIT, `U${step}.${part}`);
+      clock.advance(10);
+    }
+    return takePublished().length;
+  });
+  assert.deepEqual(publishedEach50Ms, Array(100).fill(1));
+  assert.equal(encoded.count, 100);
+});
+
 test('an urgent change is published at once, and not again later', () => {
   const { services, clock, takePublished, change, encoded } = setUpScopes();
   change(USER_UNIT, 'U2');
