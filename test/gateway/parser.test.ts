@@ -1,7 +1,7 @@
-// Tests how the parser of uWebSockets.js treats malformed heads of requests. The newer parser answers each
-// of them with an error. The parser for older C libraries answers none of them, and closes the connection
-// after 9 to 12 s (docs/development/what-we-learnt.md, "uWebSockets.js"). Neither parser passes a malformed
-// request on.
+// Tests how the parser of uWebSockets.js treats malformed heads of requests, and which `Host` headers are
+// refused. The newer parser answers each malformed head with an error. The parser for older C libraries
+// answers none of them, and closes the connection after 9 to 12 s (docs/development/what-we-learnt.md,
+// "uWebSockets.js"). Neither parser passes a malformed request on.
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
@@ -36,5 +36,26 @@ describe('a malformed head', { concurrency: true }, () => {
       const received = await new RawConnection(under.port).write(head).untilClosed();
       assert.match(received, isNewerParser ? /^HTTP\/1\.1 400 / : /^$/);
       assert.deepEqual(under.backends.requests, []);
+    });
+});
+
+/** `type` is the type of the answer's problem; the parser itself answers without a problem. */
+const HOSTS: readonly (readonly [what: string, lines: string, status: number, type: string | undefined])[] = [
+  ['without `Host`', 'Accept: */*\r\n', 400, undefined],
+  ['with two `Host`', 'Host: 127.0.0.1\r\nHost: 127.0.0.1\r\n', 400, 'urn:tonearm:problem:bad-request'],
+  ['with an empty `Host`', 'Host:\r\n', 403, 'urn:tonearm:problem:foreign-host'],
+];
+
+describe('the number of `Host` headers', { concurrency: true }, () => {
+  for (const [what, lines, status, type] of HOSTS)
+    test(`a request ${what} is answered with ${status} and ${type ?? 'a line of HTML'}`, async () => {
+      const request = `GET /server HTTP/1.1\r\n${lines}\r\n`;
+      const connection = new RawConnection(under.port).write(request);
+      const received = await connection.until((text) => /[}>]$/.test(text));
+      connection.destroy();
+      assert.match(received, new RegExp(`^HTTP/1\\.1 ${status} `));
+      const [, body = ''] = received.split('\r\n\r\n');
+      if (type === undefined) assert.match(body, /^<h1>/);
+      else assert.equal(JSON.parse(body).type, type);
     });
 });
