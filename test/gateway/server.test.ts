@@ -83,7 +83,9 @@ test('a closing server completes an answer under way, and refuses new requests',
 });
 
 /** build/test/gateway/server.test.js -> the project's root. */
-const UNIT = new URL('../../../packaging/tonearm.service', import.meta.url);
+const ROOT = new URL('../../../', import.meta.url);
+const UNIT = new URL('packaging/tonearm.service', ROOT);
+const CONFIGURATION = new URL('docs/configuration.md', ROOT);
 
 /** A configuration's maxClients, the process's limit of descriptors, and the resulting limits. */
 const LIMITS: readonly (readonly [clients: number, descriptors: number, limits: ConnectionLimits])[] = [
@@ -111,4 +113,19 @@ test('the shipped unit allows as many descriptors as the largest maxClients need
   const unit = readFileSync(UNIT, 'utf8');
   const descriptors = Number(/^LimitNOFILE=(\d+)$/m.exec(unit)?.[1]);
   assert.equal(connectionLimits(10_000, descriptors).streams, 10_000);
+});
+
+test('no stream is lost if the limit of open files is as high as docs demand, and one is lost just below', () => {
+  const keys = readFileSync(CONFIGURATION, 'utf8');
+  const further = Number(/^\| `api\.sse\.maxClients` .* this number plus (\d+) /m.exec(keys)?.[1]);
+  assert.equal(connectionLimits(10_000, 10_000 + further).streams, 10_000);
+  assert.equal(connectionLimits(10_000, 10_000 + further - 1).streams, 9_999);
+});
+
+test('the number of descriptors in the comment of the shipped unit is the highest that is used', () => {
+  const unit = readFileSync(UNIT, 'utf8');
+  const further = Number(/, and (\d+) more: /.exec(unit)?.[1]);
+  const { spare } = connectionLimits(10_000, Number.POSITIVE_INFINITY);
+  assert.equal(connectionLimits(10_000, 10_000 + further).spare, spare);
+  assert.equal(connectionLimits(10_000, 10_000 + further - 1).spare, spare - 1);
 });
