@@ -1,6 +1,6 @@
 // `npm run bench [-- [--quick] [NAMES]]`: builds, runs the measurements of bench/ one after another, so that
 // none disturbs another, and prints a table of each. NAMES are parts of file names. Without NAMES all are
-// run, for half an hour at most, and bench/RESULTS.md is written. --quick takes a few rounds of each, to see
+// run, for some forty minutes, and bench/RESULTS.md is written. --quick takes a few rounds of each, to see
 // that they run, and writes nothing.
 
 import { spawnSync } from 'node:child_process';
