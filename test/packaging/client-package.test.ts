@@ -155,6 +155,15 @@ describe('the packed client', { skip: skipReason({ programs: ['npm'] }) }, () =>
     assert.ok(existsSync(clientPath('LICENSE')));
   });
 
+  test("the links of the daemon's README lead to files of its package", () => {
+    const installed = (path: string) => join(folder, 'node_modules/tonearm', path);
+    const links = readFileSync(installed('README.md'), 'utf8').matchAll(/\]\(([^)\s#]+)[^)]*\)/g);
+    const targets = [...links].map(([, target = '']) => target).filter((target) => !/^[a-z]+:/.test(target));
+    assert.ok(targets.includes('packaging/page.png'), targets.join());
+    const missing = targets.filter((target) => !existsSync(installed(target)));
+    assert.deepEqual(missing, []);
+  });
+
   test('the daemon that npm links runs, and has the licences of the packages that it contains', async () => {
     assert.match(await output(daemonProgram(), '--check-config'), /^bind:/);
     const notices = readFileSync(join(folder, 'node_modules/tonearm/dist/third-party-notices.txt'), 'utf8');
