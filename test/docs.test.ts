@@ -150,6 +150,53 @@ test('the exit statuses of tonearm ctl in docs and manual are those of the sourc
   );
 });
 
+test('a command of docs that sets a node up as root names the user, and no command has an unknown option', () => {
+  const script = readFileSync(join(ROOT, 'packaging/tonearm-setup'), 'utf8');
+  const [, usage = ''] = /^USAGE='([^']+)'$/m.exec(script) ?? [];
+  const options = optionsIn(usage);
+  assert.ok(options.includes('--user'), usage);
+  const lines = [...DOCS, 'README.md'].flatMap((document) =>
+    readFileSync(join(ROOT, document), 'utf8')
+      .split('\n')
+      .map((text, index) => ({ text, place: `${document}:${index + 1}` })),
+  );
+  const commandOf = (text: string) => /^ {4}(?:# )?(tonearm-setup .*)$/.exec(text)?.[1];
+  const commands = lines.filter(({ text }) => commandOf(text) !== undefined);
+  assert.ok(commands.length > 0);
+  const withoutUser = commands.filter(({ text }) => !/--user \w|--uninstall --all/.test(text));
+  assert.deepEqual(withoutUser, []);
+
+  const unknown = lines.flatMap(({ text, place }) =>
+    [commandOf(text) ?? '', ...codesIn(text).filter((code) => code.startsWith('tonearm-setup '))]
+      .flatMap(optionsIn)
+      .filter((option) => !options.includes(option))
+      .map((option) => `${place}: ${option}`),
+  );
+  assert.deepEqual(unknown, []);
+});
+
+function optionsIn(text: string): readonly string[] {
+  return text.match(/--[a-z][a-z-]*/g) ?? [];
+}
+
+test('the manual lists every file that the daemon keeps in its folders', () => {
+  const manual = readFileSync(join(ROOT, 'packaging/man/tonearm.1'), 'utf8').replaceAll('\\-', '-');
+  const kept = citingTexts()
+    .filter(([file]) => file.startsWith('src/'))
+    .flatMap(([, text]) => text.match(/\btonearm\/[\w-]+\.(?:json|sock)\b/g) ?? []);
+  const missing = kept.filter((path) => !manual.includes(path));
+  assert.deepEqual(missing, []);
+  assert.ok(kept.length > 0);
+});
+
+test('the arguments of `npm run soak` in CONTRIBUTING.md are those of its usage', () => {
+  const script = readFileSync(join(ROOT, 'packaging/soak.sh'), 'utf8');
+  const [, usage = ''] = /echo 'usage: (npm run soak .*?)'/.exec(script) ?? [];
+  assert.notEqual(usage, '');
+  const document = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8').replace(/\s+/g, ' ');
+  assert.ok(document.includes(`\`${usage}\``), usage);
+});
+
 /** Records with a table of their own. Its heading is the record's name in words. */
 const RECORDS: readonly ComponentName[] = [
   'Server',
