@@ -219,7 +219,9 @@ test('a daemon that gets SIGTERM during a reload ends', async (t) => {
   assert.equal(await daemon.status(), 0);
 });
 
-test('the daemon ends when its terminal is closed', { skip: skipReason({ programs: ['script'] }) }, async (t) => {
+test('the daemon ends when its terminal is closed', {
+  skip: skipReason({ programs: ['script'] }),
+}, async (t) => {
   const home = temporaryFolder(t);
   const config = join(home, 'config.yaml');
   const port = await freePort();

@@ -175,16 +175,19 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.deepEqual(others, []);
     });
 
-    test('an input is heard at eight outputs at most', async (t) => {
-      const { server, recorder, listen } = await startWithInput(t);
-      // With `living` and `kitchen` these are nine outputs.
-      for (let room = 0; room < 7; room += 1) await server.addSink(`room${room}`);
-      await until('all outputs are published', () => recorder.outputs().length === 9);
+    // The daemon decides this limit, whatever the server. PipeWire 1.4.2 may crash while it makes so many
+    // loopbacks (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
+    if (kind === 'pulseaudio')
+      test('an input is heard at eight outputs at most', async (t) => {
+        const { server, recorder, listen } = await startWithInput(t);
+        // With `living` and `kitchen` these are nine outputs.
+        for (let room = 0; room < 7; room += 1) await server.addSink(`room${room}`);
+        await until('all outputs are published', () => recorder.outputs().length === 9);
 
-      const answers: string[] = [];
-      for (const { name } of recorder.outputs()) answers.push(await listen(name));
-      assert.deepEqual(answers, [...Array(8).fill('none'), 'too-many-listens']);
-      assert.equal((await loopbacks(server)).length, 8);
-    });
+        const answers: string[] = [];
+        for (const { name } of recorder.outputs()) answers.push(await listen(name));
+        assert.deepEqual(answers, [...Array(8).fill('none'), 'too-many-listens']);
+        assert.equal((await loopbacks(server)).length, 8);
+      });
   });
 }
