@@ -1,4 +1,4 @@
-// Gives the page's texts, dates and percentages in the browser's language.
+// Gives the page's texts and percentages in the browser's language.
 
 import { ENGLISH, type TextKey, type Texts } from './texts/english.js';
 import { chooseLanguage, fillIn, LOADERS } from './texts.js';
@@ -12,8 +12,7 @@ class Words {
   /** Empty for English, and until the browser's language has come. */
   #texts: Texts = {};
   /** The language of dates and times, which is always that of the texts. */
-  #formatTag = formatTag;
-  #timeFormat: Intl.DateTimeFormat | undefined;
+  formatTag = formatTag;
 
   /** Resolves with the language of the page's texts. Never rejects. */
   async load(): Promise<string> {
@@ -21,7 +20,7 @@ class Words {
     const timeout = new Promise<undefined>((resolve) => setTimeout(resolve, LOAD_MAX_MS));
     const loaded = await Promise.race([LOADERS[language](), timeout]).catch(() => undefined);
     if (loaded === undefined) {
-      this.#formatTag = 'en';
+      this.formatTag = 'en';
       return 'en';
     }
     this.#texts = loaded.default;
@@ -34,15 +33,6 @@ class Words {
    */
   text(key: TextKey): string {
     return this.#texts[key] ?? ENGLISH[key] ?? key;
-  }
-
-  // The format is made late, because a browser needs 20 ms for it, and a slow phone 100 ms.
-  get timeFormat(): Intl.DateTimeFormat {
-    this.#timeFormat ??= new Intl.DateTimeFormat(this.#formatTag, {
-      dateStyle: 'medium',
-      timeStyle: 'short',
-    });
-    return this.#timeFormat;
   }
 }
 
@@ -65,15 +55,9 @@ export function isolated(text: string): string {
   return `\u2068${text}\u2069`;
 }
 
-/** The date and time in this device's time zone. `time` is in the form of RFC 3339. */
-export function formatTime(time: string): string {
-  return words.timeFormat.format(new Date(time));
-}
-
-/** The time of the day as `09:05`. */
-export function formatClock(time: Date): string {
-  const twoDigits = (part: number): string => String(part).padStart(2, '0');
-  return `${twoDigits(time.getHours())}:${twoDigits(time.getMinutes())}`;
+/** The language tag of dates and times, such as `en-GB`. */
+export function timeLanguage(): string {
+  return words.formatTag;
 }
 
 /**

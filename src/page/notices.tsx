@@ -1,7 +1,7 @@
 // Decides how the page reports a failure, and for how long the notice stays.
 
 import { createContext } from 'preact';
-import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { ProblemError } from '../client/client.js';
 import { Button } from './icons.js';
 import { isolated, translate } from './language.js';
@@ -146,15 +146,4 @@ function Notice({ notice, dismiss }: Readonly<{ notice: FailureNotice; dismiss: 
       <Button icon="close" label={translate('dismiss')} onClick={() => dismiss(title)} />
     </div>
   );
-}
-
-/**
- * Removes the notice with this title when its problem is solved, also if somebody else has solved it. A
- * success that is reported with the same title removes the notice.
- */
-export function useDismissal(title: string, isSolved: boolean): void {
-  const report = useContext(Reporting);
-  useEffect(() => {
-    if (isSolved) void report(title, Promise.resolve());
-  }, [report, title, isSolved]);
 }

@@ -9,7 +9,7 @@ import { Button } from './icons.js';
 import { translate } from './language.js';
 import { IfMayChange } from './may-change.js';
 import { useNode } from './node.js';
-import { Reporting, useDismissal } from './notices.js';
+import { Reporting } from './notices.js';
 import { Empty, ForeignText, memoized, Rows, Status, type Tone, useLater, useUnfold } from './parts.js';
 import type { TextKey } from './texts/english.js';
 import { UnitLog } from './unit-log.js';
@@ -219,4 +219,15 @@ function useUnitCommands(service: ServiceRecord, title: string) {
   // A unit that cannot be stopped has ended since the restart, or is ending.
   const canBeStopped = known.verb === 'stop';
   return { displayed: canBeStopped ? RESTARTED : known, run };
+}
+
+/**
+ * Removes the notice with this title when its problem is solved, also if somebody else has solved it. A
+ * success that is reported with the same title removes the notice.
+ */
+function useDismissal(title: string, isSolved: boolean): void {
+  const report = useContext(Reporting);
+  useEffect(() => {
+    if (isSolved) void report(title, Promise.resolve());
+  }, [report, title, isSolved]);
 }

@@ -3,10 +3,11 @@
 import type { NodeState, UpgradeCheck, UpgradeRun } from '../client/client.js';
 import { useAction } from './controls.js';
 import { Button } from './icons.js';
-import { formatPercent, formatTime, isolated, translate } from './language.js';
+import { formatPercent, isolated, translate } from './language.js';
 import { IfMayChange } from './may-change.js';
 import { useNode } from './node.js';
 import { QuestionButton } from './question.js';
+import { formatTime } from './time.js';
 import { UnitLog } from './unit-log.js';
 
 export function UpgradeCard({ upgrade }: Pick<NodeState, 'upgrade'>) {

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import type { NodeState, OutputRecord, PlayerRecord } from '../client/client.js';
-import { formatClock, translate } from './language.js';
+import { translate } from './language.js';
 import { InputWatch } from './liveness.js';
 import { OutputVolume } from './main-volume.js';
 import { ForeignText, useTicks } from './parts.js';
@@ -99,4 +99,10 @@ function nextTitle({ bus_name, metadata }: PlayerRecord, lists: NodeState['track
   const tracks = lists.get(bus_name)?.tracks ?? [];
   const current = tracks.findIndex(({ track_id }) => track_id === metadata?.['mpris:trackid']);
   return current < 0 ? undefined : tracks[current + 1]?.metadata['xesam:title'];
+}
+
+/** The time of the day as `09:05`. */
+function formatClock(time: Date): string {
+  const twoDigits = (part: number): string => String(part).padStart(2, '0');
+  return `${twoDigits(time.getHours())}:${twoDigits(time.getMinutes())}`;
 }
