@@ -183,15 +183,15 @@ interface CoverProps {
  */
 export function Cover({ player, onPicture }: CoverProps) {
   const node = useNode();
-  const artUrl = player.metadata?.['mpris:artUrl'] ?? '';
-  const [brokenUrl, setBrokenUrl] = useState('');
-  useLater(brokenUrl === '' ? undefined : COVER_RELOAD_MS, () => setBrokenUrl(''), [brokenUrl]);
+  const identity = coverIdentity(player);
+  const [broken, setBroken] = useState('');
+  useLater(broken === '' ? undefined : COVER_RELOAD_MS, () => setBroken(''), [broken]);
   /** The node serves covers of these schemes. */
-  const hasCover = /^(?:file|data|https?):/i.test(artUrl) && brokenUrl !== artUrl;
+  const hasCover = /^(?:file|data|https?):/i.test(identity) && broken !== identity;
   const lastCover = useRef({ address: '', player: '' });
   const { bus_name } = player;
   if (hasCover)
-    lastCover.current = { address: `${node.coverUrl(bus_name)}?of=${hashOf(artUrl)}`, player: bus_name };
+    lastCover.current = { address: `${node.coverUrl(bus_name)}?of=${hashOf(identity)}`, player: bus_name };
   const isLastCover = !hasTrack(player) && lastCover.current.player === bus_name;
   const address = hasCover || isLastCover ? lastCover.current.address : '';
   useEffect(() => {
@@ -208,7 +208,7 @@ export function Cover({ player, onPicture }: CoverProps) {
           src={address}
           alt=""
           onLoad={({ currentTarget }) => onPicture?.(currentTarget)}
-          onError={() => setBrokenUrl(artUrl)}
+          onError={() => setBroken(identity)}
         />
       )}
     </div>
@@ -218,6 +218,15 @@ export function Cover({ player, onPicture }: CoverProps) {
 /** With `showsLastCover`, the last cover of the browser's tab is drawn, if there is one (last-cover.tsx). */
 export function NoCover({ showsLastCover }: { readonly showsLastCover: boolean }) {
   return showsLastCover ? <Late part={LAST_COVER} props={{}} /> : <Icon name="note" />;
+}
+
+/**
+ * Begins with the address of the cover. Some players have one address for the covers of all tracks, so other
+ * fields follow. The title is not among them, because that of a radio station often changes.
+ */
+function coverIdentity({ metadata = {} }: PlayerRecord): string {
+  const fields = ['mpris:artUrl', 'xesam:url', 'xesam:album', 'mpris:trackid'] as const;
+  return fields.map((field) => metadata[field]).join();
 }
 
 /** A player's covers have the same path. With this number in the query, the browser loads each new cover. */

@@ -84,6 +84,36 @@ describe('the last cover', { skip: skipReason({ programs: ['chromium'] }) }, () 
     await until('the page has the second colour', async () => !['', firstTint].includes(await tint()));
   });
 
+  for (const [what, status] of [
+    ['loads', 200],
+    ['is missing', 404],
+  ] as const)
+    test(`the next track gets a cover of its own also if its player names all covers alike, and the first one ${what}`, async () => {
+      const urls = new Set<string>();
+      await page.route('**/cover*', async (route) => {
+        urls.add(route.request().url());
+        const body = status === 200 ? PICTURE : '';
+        await route.fulfill({ status, contentType: 'image/png', body });
+      });
+      const first = {
+        'mpris:artUrl': 'data:image/png;base64,',
+        'xesam:url': 'file:///1.flac',
+        'xesam:title': 'First',
+      };
+      node.up({ players: [player('mpd', { metadata: first })] });
+      await page.goto(node.url);
+      await page.locator(`.hero .cover ${status === 200 ? 'img' : '.icon'}`).waitFor();
+      await until('the first cover is requested', () => urls.size === 1);
+
+      // A radio station changes only the title.
+      node.change(player('mpd', { metadata: { ...first, 'xesam:title': 'Second' } }));
+      await page.locator('.hero').getByText('Second').first().waitFor();
+      assert.equal(urls.size, 1);
+
+      node.change(player('mpd', { metadata: { ...first, 'xesam:url': 'file:///2.flac' } }));
+      await until('the second cover is requested', () => urls.size === 2);
+    });
+
   test('the last cover stays after its player has gone', async () => {
     node.up({ players: [player('mpd', { metadata: WITH_COVER })], audio: [output(0)] });
     await page.goto(node.url);
