@@ -12,12 +12,14 @@ interface PointerOptions {
   readonly takeFocus: () => void;
   /** Called for each notch of the wheel, with 1 upwards. If undefined, the wheel scrolls the page. */
   readonly onWheel: ((direction: number) => void) | undefined;
+  /** A gesture ends without a value if this changes, for example because the next track has begun. */
+  readonly subjectId: string | undefined;
   readonly onGrab: () => void;
   readonly onMove: (position: number) => void;
   readonly onTap: (position: number) => void;
   /**
-   * Called at the end of a drag. If the browser cancels it, `position` is where the thumb was before. If the
-   * slider was disabled meanwhile, `position` is undefined.
+   * Called at the end of a drag. `position` is undefined if the browser has cancelled the drag, or if the
+   * slider was disabled meanwhile, or is about another subject.
    */
   readonly onEnd: (position: number | undefined) => void;
 }
@@ -88,7 +90,7 @@ function followGesture(
   const { left, width } = field.getBoundingClientRect();
   const thumbPx = THUMB_WIDTH_REM * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
   const lengthPx = width - thumbPx;
-  const { thumbAt: startPosition } = latest.current;
+  const { thumbAt: startPosition, subjectId } = latest.current;
   const isMouse = down.pointerType === 'mouse';
   let isDrag = false;
   /** A mouse and a tap move the thumb to the pointer. A finger that drags moves the thumb along. */
@@ -110,8 +112,8 @@ function followGesture(
       name,
       (event) => {
         if (event.pointerId !== down.pointerId) return;
-        // The slider may have been disabled since the pointer went down.
-        if (field.matches(':disabled')) {
+        // The slider may have been disabled since the pointer went down, or be about another track.
+        if (field.matches(':disabled') || latest.current.subjectId !== subjectId) {
           ended.abort();
           if (isDrag) latest.current.onEnd(undefined);
         } else handle(event);
@@ -136,7 +138,10 @@ function followGesture(
   });
   listen('pointercancel', () => {
     ended.abort();
-    if (isDrag) latest.current.onEnd(startPosition);
+    if (!isDrag) return;
+    // The thumb goes back to where it was. A position in a track has not been sent, so none is restored.
+    latest.current.onMove(startPosition);
+    latest.current.onEnd(undefined);
   });
 }
 

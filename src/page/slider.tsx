@@ -35,6 +35,8 @@ interface SliderProps {
    * position in a track, because the music would jump at each step in between.
    */
   readonly setsOnRelease?: boolean;
+  /** A drag or a tap ends without a value if this changes, for example because the next track has begun. */
+  readonly subjectId?: string;
 }
 
 /** The largest upward step of a tap, as a part of the range. A larger step would make a sudden loud sound. */
@@ -72,6 +74,7 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
   const filledPart = clampFromZero((displayed - min) / (max - min), 1);
   const isPointerDown = usePointer(input, {
     thumbAt: filledPart,
+    subjectId: more.subjectId,
     takeFocus: () => input.current?.focus({ preventScroll: true }),
     onGrab: () => {
       stopRamp();

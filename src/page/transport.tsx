@@ -131,6 +131,8 @@ export function PositionBar({ player }: { readonly player: PlayerRecord }) {
   const id = metadata?.['mpris:trackid'] ?? '';
   const trackMember = TRACK_ID_PATTERN.test(id) ? { track_id: id } : {};
   const control = controlsOf(player).position;
+  // The last step of the slider may be beyond the end of the track.
+  const clamped = (us: number): number => Math.min(us, length);
   if (position === undefined) return null;
   if (control === 'absent') return <p class="quiet">{clockText(position)}</p>;
   // The key ends a drag when another player takes the place of this one.
@@ -143,11 +145,14 @@ export function PositionBar({ player }: { readonly player: PlayerRecord }) {
       max={length}
       step={US_PER_S}
       setsOnRelease
+      subjectId={`${id} ${titleOf(player)} ${length}`}
       movesByItself={movesByItself}
-      text={(us) => translate('positionText', { position: clockText(us), length: clockText(length) })}
-      ends={(us) => [clockText(us), `-${clockText(length - us)}`]}
+      text={(us) =>
+        translate('positionText', { position: clockText(clamped(us)), length: clockText(length) })
+      }
+      ends={(us) => [clockText(clamped(us)), `-${clockText(length - clamped(us))}`]}
       disabled={control === 'disabled'}
-      send={(us) => node.setPosition(bus_name, { position: Math.min(us, length), ...trackMember })}
+      send={(us) => node.setPosition(bus_name, { position: clamped(us), ...trackMember })}
     />
   );
 }

@@ -148,6 +148,18 @@ describe('a pressed button', { skip: skipReason({ programs: ['chromium'] }) }, (
     assert.ok(firstLetter > middle && firstLetter < right, `${left} ${firstLetter} ${right}`);
   });
 
+  test('the last position is the end of the track also if the track has no whole number of seconds', async () => {
+    const metadata = { 'mpris:length': '100600000', 'xesam:title': 'Nocturne' };
+    await openPage({ players: [player('mpd', { metadata, playback_status: 'Paused' })] });
+    const commandAnswer = node.backends.hold();
+    const slider = page.getByRole('slider', { name: /^Position in/ });
+    await slider.press('End');
+    const displayed = page.locator('.position .slider-text');
+    await until('the end is displayed', async () => (await displayed.textContent()) === '1:40-0:00');
+    assert.equal(await slider.getAttribute('aria-valuetext'), '1:40 of 1:40');
+    commandAnswer.resolve({ ok: true, value: {} });
+  });
+
   test('the text of a running position for screen readers stays while its slider has the focus, and changes again afterwards', async () => {
     await openPage();
     const slider = page.getByRole('slider', { name: /^Position in/ });

@@ -7,7 +7,7 @@ import type { Locator } from 'playwright-core';
 import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { Finger, type Spot, spotOn, THUMB_PX } from './finger.js';
-import { ORDINARY, output, stream } from './node-with-page.js';
+import { ORDINARY, output, player, stream } from './node-with-page.js';
 import { node, openPage, openTab, PHONE, page, pageForEach } from './pages.js';
 
 /** With these records the page is higher than the screen. */
@@ -152,4 +152,27 @@ describe('on a touch screen', { skip: skipReason({ programs: ['chromium'] }) }, 
     await finger.up();
     await until('the second position has come', () => sentValues().length === 2);
   });
+
+  for (const [end, act] of [
+    ['that the system cancels', () => finger.cancel()],
+    [
+      'that outlasts its track',
+      async () => {
+        node.change(player('mpd', { metadata: { 'xesam:title': 'Next', 'mpris:length': '200000000' } }));
+        await slider('Position in Next').waitFor();
+        await finger.up();
+      },
+    ],
+  ] as const)
+    test(`a drag on the position ${end} sends no position`, async () => {
+      await openTab('Music');
+      const position = slider(/^Position in/).first();
+      const [x, y] = await spotOn(position, 0.6);
+      await finger.down([x, y]);
+      await finger.move([x + 60, y]);
+      await act();
+      await finger.tap(await spotOn(position, 0.1));
+      await until('the position of the tap has come', () => sentValues().length > 0);
+      assert.ok((sentValues()[0] ?? Number.NaN) < 40_000_000, sentValues().join());
+    });
 });
