@@ -1,7 +1,6 @@
 // Draws the controls of all rooms at once: pause, mute, and one volume that moves all in proportion.
 
 import { useContext, useRef, useState } from 'preact/hooks';
-import type { Tonearm } from '../client/client.js';
 import { ActionButton, Toggle } from './controls.js';
 import { formatPercent, translate } from './language.js';
 import { mainOutput, withoutHidden } from './main-volume.js';
@@ -13,24 +12,29 @@ import { RoomVolumes } from './room-volumes.js';
 import { Slider } from './slider.js';
 import type { NamedRoom } from './use-house.js';
 
-/** A room that can be changed now. */
+/** A room whose volume can be changed now. */
 interface ChangeableRoom extends RoomVolume {
   readonly label: string;
-  readonly node: Tonearm;
   readonly muted: boolean;
   readonly setVolume: (volume: number) => Promise<unknown>;
   readonly setMuted: (muted: boolean) => Promise<unknown>;
-  /** The bus names of the players that can be paused now. */
-  readonly pausable: readonly string[];
 }
 
-/** Rooms, each with a request that was sent to it. */
-type SentToRooms = readonly (readonly [room: ChangeableRoom, sent: Promise<unknown>])[];
+/** A player that can be paused now. Its room may have no output. */
+interface PausablePlayer {
+  /** That of the room. */
+  readonly label: string;
+  readonly pause: () => Promise<unknown>;
+}
+
+/** The labels of rooms, each with a request that was sent to the room. */
+type SentToRooms = readonly (readonly [room: Readonly<{ label: string }>, sent: Promise<unknown>])[];
 
 export function AllRooms({ rooms }: { readonly rooms: readonly NamedRoom[] }) {
   const report = useContext(Reporting);
   const [volumes] = useState(() => new RoomVolumes());
   const changeable = rooms.map(changeableRoom).filter((room) => room !== undefined);
+  const pausable = rooms.flatMap(pausablePlayers);
   /** Reports each failure with the name of its room. The returned promises never reject. */
   const reportAll = (failureTitle: string, sentToRooms: SentToRooms) =>
     sentToRooms.map(([room, sent]) => {
@@ -39,9 +43,7 @@ export function AllRooms({ rooms }: { readonly rooms: readonly NamedRoom[] }) {
     });
   const pauseAll = (): Promise<unknown> => {
     const failureTitle = translate('didNotWork', { what: translate('pause') });
-    const sent = changeable.flatMap((room) =>
-      room.pausable.map((player) => [room, room.node.pause(player)] as const),
-    );
+    const sent = pausable.map((player) => [player, player.pause()] as const);
     return Promise.all(reportAll(failureTitle, sent));
   };
   const setVolume = (volume: number): Promise<unknown> => {
@@ -59,11 +61,7 @@ export function AllRooms({ rooms }: { readonly rooms: readonly NamedRoom[] }) {
         <h2 id="all-rooms" class="grow">
           {translate('allRooms')}
         </h2>
-        <ActionButton
-          icon="pause"
-          disabled={changeable.every(({ pausable }) => pausable.length === 0)}
-          send={pauseAll}
-        >
+        <ActionButton icon="pause" disabled={pausable.length === 0} send={pauseAll}>
           {translate('pauseAll')}
         </ActionButton>
       </div>
@@ -115,9 +113,22 @@ function roomsToUnmute(
   return roomsMutedHere.length > 0 ? roomsMutedHere : rooms;
 }
 
-/** Undefined if the room cannot be changed now. */
-function changeableRoom({ live, status, key, label }: NamedRoom): ChangeableRoom | undefined {
-  if (live === undefined || status !== 'live' || !mayChange(live.state)) return undefined;
+/** Undefined if nothing in the room can be changed now. */
+function changeableLive({ live, status }: NamedRoom): NamedRoom['live'] {
+  return live !== undefined && status === 'live' && mayChange(live.state) ? live : undefined;
+}
+
+function pausablePlayers(room: NamedRoom): readonly PausablePlayer[] {
+  const live = changeableLive(room);
+  if (live === undefined) return [];
+  const players = [...live.state.players.values()].filter(canBePaused);
+  return players.map(({ bus_name }) => ({ label: room.label, pause: () => live.node.pause(bus_name) }));
+}
+
+/** Undefined if the volume of the room cannot be changed now. */
+function changeableRoom(room: NamedRoom): ChangeableRoom | undefined {
+  const live = changeableLive(room);
+  if (live === undefined) return undefined;
   const { node } = live;
   const state = withoutHidden(live.state);
   const players = [...state.players.values()];
@@ -125,14 +136,12 @@ function changeableRoom({ live, status, key, label }: NamedRoom): ChangeableRoom
   if (output === undefined) return undefined;
   const { id, volume, muted, volume_limit } = output;
   return {
-    key,
-    label,
-    node,
+    key: room.key,
+    label: room.label,
     volume,
     muted,
     limit: volume_limit ?? 1,
     setVolume: (value) => node.setOutputVolume(id, { volume: value }),
     setMuted: (desired) => node.muteOutput(id, { muted: desired }),
-    pausable: players.filter(canBePaused).map(({ bus_name }) => bus_name),
   };
 }

@@ -2,8 +2,7 @@
 // rooms only while it is open.
 
 import { translate } from './language.js';
-import { withoutHidden } from './main-volume.js';
-import { isPlaying } from './player-controls.js';
+import { useCurrentPlayer, withoutHidden } from './main-volume.js';
 import { playingTitle } from './room.js';
 import { PlayButton } from './transport.js';
 import { InRoom, type NamedRoom, STATUS_TEXTS, useNamedRooms } from './use-house.js';
@@ -28,8 +27,8 @@ export function RoomMenu({ isAway }: { readonly isAway: boolean }) {
 function RoomItem({ room }: { readonly room: NamedRoom }) {
   const { live, label, status, href, isOwn } = room;
   const state = live && withoutHidden(live.state);
-  const players = [...(state?.players.values() ?? [])];
-  const player = players.find(isPlaying) ?? players[0];
+  const players = state?.players.values() ?? [];
+  const player = useCurrentPlayer([...players]);
   const obstacle = STATUS_TEXTS[status];
   const isLive = status === 'live';
   const title = state !== undefined && isLive ? playingTitle(state, player) : '';

@@ -160,6 +160,18 @@ inOwnNetwork(import.meta.url, () => {
       assert.deepEqual(commandsOf(house.room('Attic')), []);
     });
 
+    test('all rooms are paused, also a room without an output', async () => {
+      await openHouse('Living room', 'Kitchen');
+      const kitchen = house.room('Kitchen');
+      kitchen.change(drop('audio.outputs', '0'));
+      // Without an output, the room has the name of its host.
+      await card('Kitchen').waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: 'Pause all' }).click();
+      const pause = { do: 'pause', player: 'org.mpris.MediaPlayer2.mpd' };
+      for (const node of [house.room('Living room'), kitchen])
+        await until('the room is paused', () => isDeepStrictEqual(commandsOf(node), [pause]));
+    });
+
     test('one volume changes all volumes again after it was set while no room could be changed', async () => {
       await openHouse('Living room');
       const node = house.room('Living room');
@@ -292,6 +304,22 @@ inOwnNetwork(import.meta.url, () => {
       await until('the kitchen is paused', () => commandsOf(house.room('Kitchen')).length === 1);
       await page.getByRole('link', { name: 'All rooms' }).click();
       await card('Attic').getByRole('slider').waitFor();
+    });
+
+    test('the button of a room in the menu continues the player that it has paused, and no other', async () => {
+      house = new HouseOfNodes('Living room', 'Kitchen');
+      const kitchen = house.room('Kitchen');
+      const stopped = player('airplay', { playback_status: 'Stopped', metadata: {} });
+      kitchen.change(drop('players', 'org.mpris.MediaPlayer2.mpd'), stopped, player('mpd'));
+      await page.goto(house.room('Living room').url);
+      await page.locator('.house summary').click();
+      await page.getByRole('button', { name: 'Pause: Kitchen' }).click();
+      const pause = { do: 'pause', player: 'org.mpris.MediaPlayer2.mpd' };
+      await until('the player is paused', () => isDeepStrictEqual(commandsOf(kitchen), [pause]));
+      kitchen.change(player('mpd', { playback_status: 'Paused' }));
+      await page.getByRole('button', { name: 'Play: Kitchen' }).click();
+      await until('a second command has come', () => commandsOf(kitchen).length > 1);
+      assert.deepEqual(commandsOf(kitchen), [pause, { ...pause, do: 'play' }]);
     });
 
     test('a menu of rooms that is closed while the page probes the addresses of a room opens no stream to the room', async () => {
