@@ -56,17 +56,19 @@ const STORAGE_KEY = 'tonearm-blocked';
 
 /**
  * The page's Content-Security-Policy allows the nodes that were known when the page was loaded, and blocks
- * all others. If rooms are blocked, the page is loaded again once, as soon as nobody uses it.
+ * all others. If rooms are blocked, the page is loaded again once, as soon as its node is there and nobody
+ * uses the page.
  */
 function useFreshPolicy(rooms: readonly NamedRoom[]): void {
   const [input] = useState(() => new InputWatch(document));
   const blocked = rooms.filter(({ status }) => status === 'blocked');
   const blockedUrls = blocked.map(({ href }) => href).join(' ');
   const isAnyBlocked = blockedUrls !== '';
+  const isNodeLive = rooms.some(({ isOwn, status }) => isOwn && status === 'live');
   useTicks(CHECK_MS, isAnyBlocked);
   useEffect(() => {
     const isInUse = input.idleMs < UNUSED_MS;
-    if (isAnyBlocked && !isInUse && storeIfNew(blockedUrls)) location.reload();
+    if (isAnyBlocked && isNodeLive && !isInUse && storeIfNew(blockedUrls)) location.reload();
   });
 }
 

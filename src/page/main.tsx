@@ -4,7 +4,7 @@ import { render } from 'preact';
 import { App } from './app.js';
 import { drawing } from './drawing.js';
 import { loadLanguage } from './language.js';
-import { toggleWholeText } from './parts.js';
+import { closeDialog, toggleWholeText } from './parts.js';
 
 /** Such an element gets the focus when an element within it has lost the focus. */
 const CONTAINERS = 'li, .card, section';
@@ -70,6 +70,7 @@ function drawPage(page: HTMLElement): void {
   const focus = new FocusKeeper(page);
   drawing.begin(() => focus.update());
   page.addEventListener('click', toggleWholeText);
+  page.addEventListener('click', closeDialog);
   // The page is drawn in a task of its own, because the task that loaded this module was long already.
   setTimeout(() => render(<App query={location.search} />, page));
 }

@@ -35,6 +35,14 @@ export function toggleWholeText({ target }: Event): void {
 }
 
 /**
+ * Handles a click beside a dialog, and one on a button that closes a dialog while the node is away. Such a
+ * button is disabled then, so its `closing` parent gets the click (page.css).
+ */
+export function closeDialog({ target }: Event): void {
+  if (target instanceof Element && target.matches('dialog, .closing')) target.closest('dialog')?.close();
+}
+
+/**
  * Draws the state of a backend that is not up. `what` is the backend's name; undefined if the section's
  * title is that name already.
  */

@@ -106,7 +106,8 @@ export class Presence {
     const timer = setInterval(() => {
       const isBusy = document.querySelector('dialog[open], [aria-busy="true"]') !== null;
       const isInUse = this.#input.idleMs < UNUSED_MS && !document.hidden;
-      if (isBusy || isInUse) return;
+      // While the node is away, the browser would show an error in place of the page.
+      if (isBusy || isInUse || this.status !== 'live') return;
       clearInterval(timer);
       location.reload();
     }, RELOAD_CHECK_MS);

@@ -31,17 +31,21 @@ export function QuestionButton(props: QuestionProps) {
         <span class="clip">{text}</span>
       </Button>
       <dialog ref={dialog} aria-labelledby={`${id}-question`} aria-describedby={`${id}-explanation`}>
-        <h2 id={`${id}-question`} class="wrap">
-          {question}
-        </h2>
-        <p id={`${id}-explanation`} class="wrap">
-          {explanation}
-        </p>
-        <div class="row wrap-row end">
-          <Button onClick={close}>{translate('cancel')}</Button>
-          <Button class={isDangerous ? 'danger' : 'main'} isBusy={isBusy} onClick={begin}>
-            <span class="clip">{confirm}</span>
-          </Button>
+        <div class="dialog-content">
+          <h2 id={`${id}-question`} class="wrap">
+            {question}
+          </h2>
+          <p id={`${id}-explanation`} class="wrap">
+            {explanation}
+          </p>
+          <div class="row wrap-row end">
+            <div class="closing">
+              <Button onClick={close}>{translate('cancel')}</Button>
+            </div>
+            <Button class={isDangerous ? 'danger' : 'main'} isBusy={isBusy} onClick={begin}>
+              <span class="clip">{confirm}</span>
+            </Button>
+          </div>
         </div>
       </dialog>
     </IfMayChange>

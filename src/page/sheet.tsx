@@ -14,22 +14,17 @@ interface SheetProps {
 export function Sheet({ title, onClose, children }: SheetProps) {
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    const { current } = dialog;
-    current?.showModal();
-    // The dialog itself is the target only of a click beside the sheet.
-    current?.addEventListener('click', ({ target }) => {
-      if (target === current) current.close();
-    });
-  }, []);
+  useEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog ref={dialog} class="sheet" aria-labelledby={id} onClose={onClose}>
-      <div class="sheet-content">
+      <div class="dialog-content">
         <div class="row">
           <h2 id={id} class="grow wrap">
             {title}
           </h2>
-          <Button icon="close" label={translate('close')} onClick={() => dialog.current?.close()} />
+          <div class="closing">
+            <Button icon="close" label={translate('close')} onClick={() => dialog.current?.close()} />
+          </div>
         </div>
         {children}
       </div>

@@ -160,6 +160,46 @@ describe('a page whose node goes away', { skip: skipReason({ programs: ['chromiu
     await page.locator('script[src*="0123456789"]').waitFor({ state: 'attached' });
     await waitForConnected();
   });
+
+  test('a page that has become outdated is not loaded again while its node is away', async (t) => {
+    const { upgradedNode } = startUpgradedNode(t);
+    await page.getByRole('button', { name: 'Switch off' }).click();
+    await proxy.close();
+    await page.getByText('Connection lost').waitFor();
+    await reopenProxy(upgradedNode.port);
+    await page.getByText('There is a newer version of this page.').waitFor();
+    await page.keyboard.press('Escape');
+    await proxy.close();
+    await page.getByText('Connection lost').waitFor();
+    const pageAgeMs = (): Promise<number> => page.evaluate('performance.now()');
+    // A page that has had no input for 5 s is loaded again (src/page/presence.ts).
+    const unusedAtMs = (await pageAgeMs()) + 7000;
+    await until('nobody has used the page for long', async () => (await pageAgeMs()) > unusedAtMs);
+    assert.equal(await page.getByText('Connection lost').isVisible(), true);
+    await reopenProxy(upgradedNode.port);
+    await page.locator('script[src*="0123456789"]').waitFor({ state: 'attached' });
+    await waitForConnected();
+  });
+
+  for (const [what, opener, place] of [
+    ['a question', 'Switch off', 'beside it'],
+    ['a question', 'Switch off', 'Cancel'],
+    ['a sheet', /^Playing on/, 'Close'],
+  ] as const)
+    test(`${what} that is open while the node is away is closed by a tap ${place === 'beside it' ? place : `on ${place}`}`, async () => {
+      await page.getByRole('button', { name: opener }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.waitFor();
+      await proxy.close();
+      await page.getByText('Connection lost').waitFor();
+      const button = dialog.getByRole('button', { name: place === 'beside it' ? 'Cancel' : place });
+      await until('the button is disabled', () => button.isDisabled());
+      const box = await button.boundingBox();
+      assert.ok(box);
+      if (place === 'beside it') await page.mouse.click(4, 400);
+      else await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+      await dialog.waitFor({ state: 'hidden' });
+    });
 });
 
 describe('a page whose node is there', { skip: skipReason({ programs: ['chromium'] }) }, () => {
