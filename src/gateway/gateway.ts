@@ -149,7 +149,7 @@ export class Gateway {
     this.#settings = settings;
     this.#identity.reconfigure(trustSettings(settings));
     this.#handler.reconfigure(this.#configuredParts());
-    this.#replies.forgetOpenapi();
+    this.#replies.onReconfigured();
     this.#intake.setEnabled(enabledChildren(settings), stopped);
     this.#sockets?.setBind(settings.bind);
   }

@@ -62,8 +62,10 @@ type ReplyOrPromise = HttpReply | Promise<HttpReply>;
 
 export class OperationReplies {
   readonly #parts: ReplyParts;
-  /** Milliseconds since the epoch. */
-  readonly #startedAt: number;
+  /**
+   * When the configuration has changed last; at first the time of the start. Milliseconds since the epoch.
+   */
+  #configuredAt: number;
   readonly #startedMonotonicMs: number;
   /**
    * The newest response to each question. A question is a text such as `audio {"do":"network"}`: a backend
@@ -78,12 +80,13 @@ export class OperationReplies {
 
   constructor(parts: ReplyParts) {
     this.#parts = parts;
-    this.#startedAt = parts.clock.date();
+    this.#configuredAt = parts.clock.date();
     this.#startedMonotonicMs = parts.clock.monotonic();
   }
 
   /** To be called when the configuration has changed, because then other routes may exist. */
-  forgetOpenapi(): void {
+  onReconfigured(): void {
+    this.#configuredAt = this.#parts.clock.date();
     this.#openapiResponses = new Map();
   }
 
@@ -164,7 +167,7 @@ export class OperationReplies {
   #serverReply(mayChange: boolean, ifNoneMatch: string): HttpReply {
     const { responses, serverRecord, clock } = this.#parts;
     const before = this.#serverResponses.get(mayChange);
-    const date = before === undefined ? this.#startedAt : clock.date();
+    const date = before === undefined ? this.#configuredAt : clock.date();
     const response = responses.makeIfChanged(before, JSON.stringify(serverRecord(mayChange)), date);
     this.#serverResponses.set(mayChange, response);
     return replyFor(response, ifNoneMatch);
@@ -172,10 +175,11 @@ export class OperationReplies {
 
   async #openapiReply(mayChange: boolean, ifNoneMatch: string): Promise<HttpReply> {
     const { openapiText, responses } = this.#parts;
+    const changedAt = this.#configuredAt;
     // If the configuration changes while the text is made, the text goes into the old map, which is not used
     // any more.
     const cached = this.#openapiResponses;
-    const response = cached.get(mayChange) ?? responses.make(await openapiText(mayChange), this.#startedAt);
+    const response = cached.get(mayChange) ?? responses.make(await openapiText(mayChange), changedAt);
     cached.set(mayChange, response);
     return replyFor(response, ifNoneMatch);
   }

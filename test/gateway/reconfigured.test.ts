@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ChildName } from '../../src/protocol/actor/backends.js';
 import { EventConsumer } from '../consumer/consumer.js';
+import { ManualClock } from '../manual-clock.js';
 import { until } from '../until.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { put, sink } from './scripted-backends.js';
@@ -54,6 +55,24 @@ test('a disabled child is in no answer any more, and a request that waits for it
   const { backends } = (await under.json('/health')) as { backends: object };
   assert.ok(!('systemd' in backends), 'the disabled backend is left out');
   assert.ok('audio' in backends, 'the others stay');
+});
+
+test('the answers of /openapi.json and /server have the time of the reload that has changed them', async (t) => {
+  const clock = new ManualClock();
+  const under = new GatewayUnderTest({ clock }).closeAtEndOf(t);
+  const updatedAt = async (path: string) => (await under.fetch({ path })).headers['x-cache-updated-at'];
+  const startedAt = new Date(clock.date()).toISOString();
+  assert.equal(await updatedAt('/openapi.json'), startedAt);
+
+  clock.advance(5000);
+  const systemd = { ...SETTINGS.systemd, enabled: false };
+  under.gateway.reconfigure({ ...SETTINGS, systemd, bind }, STOPPED);
+  const reloadedAt = new Date(clock.date()).toISOString();
+  assert.notEqual(reloadedAt, startedAt);
+  clock.advance(5000);
+  assert.equal(await updatedAt('/openapi.json'), reloadedAt);
+  // Nobody has requested this record before the reload.
+  assert.equal(await updatedAt('/server'), reloadedAt);
 });
 
 test('a closed gateway ignores new settings', async () => {
