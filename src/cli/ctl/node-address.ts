@@ -20,11 +20,15 @@ const LOOPBACK_ADDRESS = '127.0.0.1';
 /** A socket on any of these can be reached by loopback. */
 const REACHED_BY_LOOPBACK = [LOOPBACK_ADDRESS, EVERY_ADDRESS, EVERY_IPV4];
 
-/** A host, a host with its port, or a URL; each may begin with user and password. */
+/**
+ * A host, a host with its port, or a URL; each may begin with user and password. An empty query or fragment
+ * counts as absent.
+ */
 export function addressOf(text: string): Result<NodeAddress, string> {
-  const isUrl = /^https?:\/\//i.test(text);
-  const host = isIP(text) === 6 ? `[${text}]` : text;
-  const url = urlIn(isUrl ? text : `http://${host}`);
+  const address = text.replace(/[?#]+$/, '');
+  const isUrl = /^https?:\/\//i.test(address);
+  const host = isIP(address) === 6 ? `[${address}]` : address;
+  const url = urlIn(isUrl ? address : `http://${host}`);
   if (url === undefined || !hasNodeAddressOnly(url, isUrl))
     return failed(`${JSON.stringify(text)} is no address such as kitchen.local, kitchen.local:8018 or a URL`);
   const hasPort = /:\d+\/?$/.test(host);

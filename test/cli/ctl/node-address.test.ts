@@ -14,6 +14,10 @@ describe('the address of a node', () => {
     ['fd00::1', 'http://[fd00::1]:8018/'],
     ['[fd00::1]:9000', 'http://[fd00::1]:9000/'],
     ['https://kitchen.local/node', 'https://kitchen.local/node'],
+    ['https://kitchen.local:8443?', 'https://kitchen.local:8443/'],
+    ['https://kitchen.local/node?#', 'https://kitchen.local/node'],
+    ['kitchen.local:9000?', 'http://kitchen.local:9000/'],
+    ['kitchen.local#', 'http://kitchen.local:8018/'],
   ] as const)
     test(`${text} means ${expected}`, () => {
       const address = addressOf(text);
@@ -21,7 +25,15 @@ describe('the address of a node', () => {
       assert.equal(address.value.base, expected);
     });
 
-  for (const text of ['', 'kitchen.local/node', 'kitchen.local?a=b', 'two words'])
+  for (const text of [
+    '',
+    'kitchen.local/node',
+    '?',
+    'kitchen.local?a=b',
+    'https://kitchen.local/?a=b',
+    'https://kitchen.local/#a',
+    'two words',
+  ])
     test(`${JSON.stringify(text)} is no address`, () => {
       assert.ok(!addressOf(text).ok);
     });
