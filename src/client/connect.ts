@@ -8,6 +8,7 @@ import type { AbortSignalType } from './platform.js';
 import { abortedProblem, ownProblem, type ProblemError } from './problem.js';
 import type { Backend, UpgradeRecord } from './records.js';
 import type { Tonearm } from './routes.js';
+import { safely } from './safely.js';
 import { isMark, KNOWN_EVENTS, type NodeState, type Slice, Store } from './store.js';
 import { ReconnectingStream } from './stream.js';
 
@@ -232,11 +233,12 @@ class LiveNode implements Live {
   }
 
   #publish(before: NodeState, changed: readonly Slice[]): void {
-    const state = this.#published;
     this.#fetchUnstreamed(before);
-    safely(() => this.#options.onChange?.(state, changed));
+    safely(() => this.#options.onChange?.(this.state, changed));
+    // `onChange` and each listener may have published a newer state, for example by `close`.
     for (const slice of changed)
-      for (const listener of this.#listeners.get(slice) ?? []) safely(() => listener(state[slice] as never));
+      for (const listener of this.#listeners.get(slice) ?? [])
+        safely(() => listener(this.state[slice] as never));
   }
 
   /** The first snapshot fills `backends`. A node without enabled backends and bridges sends no snapshot. */
@@ -258,6 +260,7 @@ class LiveNode implements Live {
    * the backends before this event. If the options have `types` and no `backend`, nothing is fetched.
    */
   #fetchUnstreamed({ backends: before }: NodeState): void {
+    if (this.state.connection.status === 'closed') return;
     const mustFetch = (name: Backend): boolean => {
       const info = this.state.backends.get(name);
       // Each `backend.updated` makes a new object, also the mark of a snapshot.
@@ -296,16 +299,5 @@ class LiveNode implements Live {
     if (this.state.connection.status === 'closed') return;
     this.#store.set({ [slice]: value });
     this.#notify();
-  }
-}
-
-/** A listener's error is thrown later, as an uncaught error, so that the other listeners are still called. */
-function safely(call: () => void): void {
-  try {
-    call();
-  } catch (error) {
-    queueMicrotask(() => {
-      throw error;
-    });
   }
 }

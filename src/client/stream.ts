@@ -153,6 +153,7 @@ export class ReconnectingStream {
       for (const event of parser.feed(text)) {
         this.#options.onEvent(event, parser.lastEventId !== this.#lastEventId);
         this.#lastEventId = parser.lastEventId;
+        if (this.#isClosed()) return;
       }
       // The parser yields no event without data, but the id of such an event counts, too.
       this.#lastEventId = parser.lastEventId;

@@ -157,7 +157,7 @@ describe('the client notifies', () => {
     const client = await openClient(t);
     const received: NodeState['outputs'][] = [];
     const uncaught: unknown[] = [];
-    // The client throws a subscriber's error later, in a microtask (`safely` in src/client/connect.ts).
+    // The client throws a subscriber's error later, in a microtask (src/client/safely.ts).
     t.mock.method(globalThis, 'queueMicrotask', (task: () => void) => {
       try {
         task();
@@ -515,6 +515,37 @@ test('close() may be called again and again by `onChange`', async (t) => {
   });
   await sendHello(client.stream());
   assert.deepEqual(statuses, ['live', 'closed']);
+});
+
+test('after close() in `onEvent`, the client ignores the rest of what has arrived, and sends no request', async (t) => {
+  const received: string[] = [];
+  const client = await openClient(t, {
+    onEvent: ({ type, data }) => {
+      received.push(`${type} ${JSON.stringify(data)}`);
+      if (type === 'backend.updated') client.live.close();
+    },
+  });
+  await sendHello(client.stream());
+  await client
+    .stream()
+    .send(
+      'id: b-1\nevent: backend.updated\ndata: {"backend":"power","state":"up"}\n\n' +
+        'id: b-2\nevent: audio.output.updated\ndata: [{"id":1}]\n\n' +
+        'event: server.info\ndata: "connected"\n\n',
+    );
+  assert.deepEqual(received, ['server.info "connected"', 'backend.updated {"backend":"power","state":"up"}']);
+  assert.equal(client.live.state.connection.status, 'closed');
+  assert.deepEqual(outputIds(client), []);
+  assert.deepEqual(client.requests, ['/server']);
+});
+
+test('a subscriber gets no state from before close() if `onChange` has closed the client', async (t) => {
+  const client = await openClient(t, { onChange: () => client.live.close() });
+  const statuses: string[] = [];
+  client.live.subscribe('connection', ({ status }) => statuses.push(status));
+  await sendHello(client.stream());
+  assert.deepEqual([...new Set(statuses)], ['connecting', 'closed']);
+  assert.equal(statuses.at(-1), 'closed');
 });
 
 test('a closed client sends no request and notifies of nothing', async (t) => {
