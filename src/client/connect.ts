@@ -93,6 +93,8 @@ class LiveNode implements Live {
   #hasLevels: boolean;
   #hasReceivedBye = false;
   readonly #clock = new NodeClock();
+  /** The backends of the last publication; empty since the last snapshot has begun. */
+  #earlierBackends: NodeState['backends'] = new Map();
 
   constructor(node: Tonearm, options: ConnectOptions) {
     this.node = node;
@@ -173,11 +175,15 @@ class LiveNode implements Live {
   #applyEvent(event: NodeEvent, hasNewId: boolean): void {
     // A snapshot begins. Its marks fill `backends` again. A clock may have been set since the last snapshot.
     if (isMark(event) && this.#isWhole) {
-      this.#store.set({ backends: new Map() });
+      this.#isWhole = false;
+      this.#earlierBackends = new Map();
+      this.#store.set({ backends: this.#earlierBackends });
       this.#clock.forget();
     }
     this.#store.apply(event);
-    if (isMark(event) || hasNewId) this.#isWhole = hasNewId;
+    if (hasNewId && !this.#isWhole) {
+      this.#isWhole = true;
+    }
     if (event.type === 'server.info') this.#onServerInfo(event.data);
     if (event.type === 'player.added' || event.type === 'player.updated')
       this.#clock.noteEvent(event.data.emitted_at);
@@ -228,12 +234,12 @@ class LiveNode implements Live {
     const { state } = this.#store;
     this.#published = state;
     const changed = (Object.keys(state) as Slice[]).filter((slice) => state[slice] !== before[slice]);
-    if (changed.length > 0) this.#publish(before, changed);
+    if (changed.length > 0) this.#publish(changed);
     if (this.#isReady()) this.#setReady(state);
   }
 
-  #publish(before: NodeState, changed: readonly Slice[]): void {
-    this.#fetchUnstreamed(before);
+  #publish(changed: readonly Slice[]): void {
+    this.#fetchUnstreamed();
     safely(() => this.#options.onChange?.(this.state, changed));
     // `onChange` and each listener may have published a newer state, for example by `close`.
     for (const slice of changed)
@@ -256,16 +262,17 @@ class LiveNode implements Live {
   }
 
   /**
-   * Fetches what the stream lacks of a backend when an event reports that the backend is up. `before` has
-   * the backends before this event. If the options have `types` and no `backend`, nothing is fetched.
+   * Fetches what the stream lacks of a backend when the backend has come up, or has had a mark. Another event
+   * of a backend that is up must cause no request: a request to `power` starts a thread, and the start and
+   * the end of this thread are such events. If the options have `types` and no `backend`, nothing is fetched.
    */
-  #fetchUnstreamed({ backends: before }: NodeState): void {
-    if (this.state.connection.status === 'closed') return;
-    const mustFetch = (name: Backend): boolean => {
-      const info = this.state.backends.get(name);
-      // Each `backend.updated` makes a new object, also the mark of a snapshot.
-      return info?.state === 'up' && info !== before.get(name) && this.#isRequested(name);
-    };
+  #fetchUnstreamed(): void {
+    const before = this.#earlierBackends;
+    const { backends, connection } = this.state;
+    this.#earlierBackends = backends;
+    if (connection.status === 'closed') return;
+    const mustFetch = (name: Backend): boolean =>
+      backends.get(name)?.state === 'up' && before.get(name)?.state !== 'up' && this.#isRequested(name);
     if (mustFetch('power')) void this.#fetchSlice('power', () => this.node.power());
     if (mustFetch('upgrade')) {
       const { upgrade } = this.#store.state;

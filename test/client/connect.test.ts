@@ -116,6 +116,29 @@ describe('the client connects', () => {
       });
     }
   });
+
+  test('the client fetches the power actions again after a restart of the backend or a mark, and not when only the detail changes', async (t) => {
+    const client = await openLiveClient(t);
+    const sendPower = (event: object) =>
+      client.event('b-1', 'backend.updated', { backend: 'power', state: 'up', ...event });
+    const requestCount = () => client.requests.filter((path) => path === '/power/').length;
+    const resting = { detail: 'started on demand' };
+    for (const [what, event, expectedCount] of [
+      ['the backend comes up', resting, 1],
+      ['the request starts its thread', {}, 1],
+      ['its thread ends', resting, 1],
+      ['its thread dies', { state: 'restarting' }, 1],
+      ['its thread is replaced', {}, 2],
+      ['a snapshot ends with its mark', { detail: 'snapshot' }, 2],
+    ] as const) {
+      await sendPower(event);
+      assert.equal(requestCount(), expectedCount, what);
+    }
+    // In a snapshot, an event with the detail follows the mark.
+    await client.event('', 'backend.updated', snapshotMark('power'));
+    await client.event('b-2', 'backend.updated', { backend: 'power', state: 'up', ...resting });
+    assert.equal(requestCount(), 3);
+  });
 });
 
 describe('the client notifies', () => {

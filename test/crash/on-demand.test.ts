@@ -3,7 +3,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { connect } from '../../src/client/connect.js';
+import { tonearm } from '../../src/client/routes.js';
+import { scriptedNode, settle } from '../client/scripted-node.js';
 import { ManualClock } from '../manual-clock.js';
+import { until } from '../until.js';
 import { faultOf, type Supervised, type SupervisedOptions, startChildren } from './harness.js';
 
 const IDLE_MS = 60_000;
@@ -68,6 +72,31 @@ test('a minute without a command ends the thread, and the next command starts an
   assert.equal(second.ok, true);
   assert.notDeepEqual(second, first);
   assert.equal(supervised.recorder.healthOf('power')?.restarts, 0, 'no death is counted');
+});
+
+test('a live client lets the thread of the power backend end, and starts no other one', async (t) => {
+  const supervised = startRestingChild(t);
+  const node = scriptedNode();
+  node.answers.set('/power/', () => askThreadNumber(supervised));
+  const live = connect(tonearm('http://node', node));
+  t.after(() => live.close());
+  await settle();
+  const [stream = assert.fail('no stream')] = node.streams;
+  let sentCount = 0;
+  /** Sends the client each state of the backend since the last call. */
+  const sendHealths = async (): Promise<void> => {
+    for (const [backend, { state, detail }] of supervised.recorder.healths.slice(sentCount)) {
+      sentCount += 1;
+      await stream.event(`b-${sentCount}`, 'backend.updated', { backend, state, detail });
+    }
+  };
+  await sendHealths();
+  await until('the client has the answer', () => live.state.power !== undefined);
+  await sendHealths();
+  await idleUntilResting(supervised);
+  await sendHealths();
+  assert.deepEqual(node.requests, ['/power/']);
+  assert.equal(isResting(supervised), true);
 });
 
 test('a command that comes while the thread ends is answered by the next thread', async (t) => {
