@@ -183,6 +183,7 @@ class LiveNode implements Live {
     this.#store.apply(event);
     if (hasNewId && !this.#isWhole) {
       this.#isWhole = true;
+      this.#store.forgetDisabled();
     }
     if (event.type === 'server.info') this.#onServerInfo(event.data);
     if (event.type === 'player.added' || event.type === 'player.updated')

@@ -109,6 +109,8 @@ function emptySlices(): RecordSlices {
   };
 }
 
+type SliceNames = readonly (keyof RecordSlices)[];
+
 const MARK_DETAIL = 'snapshot';
 
 /** True for the event that begins a backend's part of a snapshot. */
@@ -117,16 +119,20 @@ export function isMark(event: NodeEvent): event is Extract<NodeEvent, { readonly
 }
 
 /**
- * A backend's mark empties these slices, because the client may have missed the removal of a record. The
- * snapshot itself replaces `sleep`, `upgrade` and `bluetooth`. No snapshot contains `power`, `levels`,
- * `inputLevels` or `discovered`. `LiveNode` (connect.ts) empties `backends` when a snapshot begins.
+ * The slices of each backend: first those that its mark empties, because the client may have missed the
+ * removal of a record, then the others. The snapshot itself replaces `sleep`, `upgrade` and `bluetooth`. No
+ * snapshot contains `power`, `levels`, `inputLevels` or `discovered`. `LiveNode` (connect.ts) empties
+ * `backends` when a snapshot begins.
  */
-const EMPTIED_BY_MARK: Readonly<Partial<Record<records.ChildName, readonly (keyof RecordSlices)[]>>> = {
-  audio: ['outputs', 'inputs', 'cards', 'clients'],
-  systemd: ['units'],
-  players: ['players', 'tracklists'],
-  discovery: ['nodes'],
-};
+const SLICES: readonly (readonly [records.ChildName, emptiedByMark: SliceNames, others?: SliceNames])[] = [
+  ['audio', ['outputs', 'inputs', 'cards', 'clients'], ['sleep', 'levels', 'inputLevels']],
+  ['systemd', ['units']],
+  ['players', ['players', 'tracklists']],
+  ['discovery', ['nodes']],
+  ['power', [], ['power']],
+  ['upgrade', [], ['upgrade']],
+  ['bluetooth', [], ['bluetooth', 'discovered']],
+];
 
 const idOf = ({ id }: { readonly id: number }): number => id;
 const busNameOf = ({ bus_name }: { readonly bus_name: string }): string => bus_name;
@@ -237,15 +243,28 @@ export class Store {
       return;
     }
     if (isMark(event)) {
-      const empty = emptySlices();
-      const emptied = (EMPTIED_BY_MARK[event.data.backend] ?? []).map((slice) => [slice, empty[slice]]);
       // The first mark of a stream empties all slices, because some backends may no longer be enabled. A
       // stream that was too slow may get a later snapshot. Each mark of that snapshot empties only the
       // slices of its backend.
-      this.set(this.#awaitsFirstMark ? empty : Object.fromEntries(emptied));
+      if (this.#awaitsFirstMark) this.set(emptySlices());
+      else for (const [name, emptied] of SLICES) if (name === event.data.backend) this.#empty(emptied);
       this.#awaitsFirstMark = false;
     }
     if (Object.hasOwn(RULES, type)) this.set((RULES[type] as Rule)(this.#state, data));
+  }
+
+  /**
+   * Call this when a snapshot has ended. It empties the slices of all backends without a mark in the
+   * snapshot, because these are no longer enabled.
+   */
+  forgetDisabled(): void {
+    for (const [name, emptied, others = []] of SLICES)
+      if (!this.#state.backends.has(name)) this.#empty([...emptied, ...others]);
+  }
+
+  #empty(slices: SliceNames): void {
+    const empty = emptySlices();
+    this.set(Object.fromEntries(slices.map((slice) => [slice, empty[slice]])));
   }
 }
 

@@ -7,7 +7,7 @@ import { SETTINGS } from '../gateway/gateway-under-test.js';
 import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { output, service, stream, upgrade } from './node-with-page.js';
-import { commandsAre, node, openPage, PHONE, page, pageForEach } from './pages.js';
+import { commandsAre, node, openPage, openTab, PHONE, page, pageForEach } from './pages.js';
 
 describe('the header line for what needs a person', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
@@ -79,6 +79,16 @@ describe('the header line for what needs a person', { skip: skipReason({ program
     node.gateway.reconfigure(settings, ['systemd', 'upgrade']);
     await headerLine().waitFor({ state: 'detached' });
     assert.deepEqual(await markedTabs(), []);
+  });
+
+  test('the page offers no power actions once a reload of the configuration has disabled them', async () => {
+    await openPage();
+    await openTab('Node');
+    const switchOff = () => page.getByRole('button', { name: 'Switch off' });
+    await switchOff().waitFor();
+    const settings = { ...SETTINGS, power: { ...SETTINGS.power, enabled: false }, bind: ['127.0.0.1'] };
+    node.gateway.reconfigure(settings, ['power']);
+    await switchOff().waitFor({ state: 'detached' });
   });
 });
 

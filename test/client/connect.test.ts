@@ -61,6 +61,7 @@ async function openLiveClient(t: TestContext, options?: ConnectOptions): Promise
 const sendHello = (stream: RequestedStream) =>
   stream.send(`retry: ${RETRY_MS}\nevent: server.info\ndata: "connected"\n\n`);
 const snapshotMark = (backend: string) => ({ backend, state: 'up', detail: 'snapshot' });
+const PEAK = { id: 1, peak: [0.5] };
 const record = (id: number) => ({ id, name: `r${id}` });
 const sendPlayerEvent = (client: TestedClient, emitted_at: number) =>
   client.event('b-1', 'player.updated', { data: { bus_name: 'a' }, emitted_at });
@@ -138,6 +139,67 @@ describe('the client connects', () => {
     await client.event('', 'backend.updated', snapshotMark('power'));
     await client.event('b-2', 'backend.updated', { backend: 'power', state: 'up', ...resting });
     assert.equal(requestCount(), 3);
+  });
+});
+
+describe('a snapshot in the midst of a stream', () => {
+  /** Each event fills the slices that are named beside it. */
+  const EVENTS: readonly (readonly [
+    backend: string,
+    slices: readonly Slice[],
+    type: string,
+    data: unknown,
+  ])[] = [
+    ['audio', ['outputs'], 'audio.output.updated', [record(1)]],
+    ['audio', ['sleep'], 'audio.sleep', { state: 'off' }],
+    ['audio', ['levels', 'inputLevels'], 'audio.level', { outputs: [PEAK], inputs: [PEAK] }],
+    ['systemd', ['units'], 'service.updated', { scope: 'user', name: 'a' }],
+    ['upgrade', ['upgrade'], 'upgrade.check', { state: 'running' }],
+    ['players', ['players'], 'player.added', { data: { bus_name: 'a' }, emitted_at: 1 }],
+    ['bluetooth', ['bluetooth'], 'bluetooth.updated', { scanning: true }],
+    ['bluetooth', ['discovered'], 'bluetooth.discovered', { address: 'a' }],
+    ['discovery', ['nodes'], 'node.updated', { name: 'kitchen' }],
+  ];
+  const slices: readonly Slice[] = [...EVENTS.flatMap(([, filled]) => filled), 'power'];
+  const isFilled = (value: unknown): boolean => (value instanceof Map ? value.size > 0 : value !== undefined);
+  const filledSlices = ({ live }: TestedClient) => slices.filter((slice) => isFilled(live.state[slice]));
+
+  async function openFilledClient(t: TestContext, options?: ConnectOptions): Promise<TestedClient> {
+    const client = await openLiveClient(t, options);
+    client.answers.set('/power/', () => ({ reboot: true }));
+    for (const backend of [...new Set(EVENTS.map(([backend]) => backend)), 'power'])
+      await client.event('', 'backend.updated', snapshotMark(backend));
+    for (const [, , type, data] of EVENTS) await client.event('', type, data);
+    await client.event('b-1', 'server.info', 'love');
+    assert.deepEqual(filledSlices(client), slices);
+    return client;
+  }
+
+  const snapshotSlices: readonly Slice[] = ['outputs', 'units', 'players', 'nodes'];
+
+  test('a snapshot empties all slices of the backends without a mark, which are not enabled any more', async (t) => {
+    const client = await openFilledClient(t);
+    await client.event('', 'backend.updated', snapshotMark('audio'));
+    await client.event('b-2', 'audio.output.updated', [record(1)]);
+    assert.deepEqual(filledSlices(client), ['outputs', 'sleep', 'levels', 'inputLevels']);
+    assert.equal(client.live.state.power, undefined);
+    assert.equal(client.live.state.units.size, 0);
+
+    // The mark of the only backend ends its snapshot.
+    await client.event('b-3', 'backend.updated', snapshotMark('mqtt'));
+    assert.deepEqual(filledSlices(client), []);
+  });
+
+  test('a snapshot keeps what it does not contain of the backends with a mark, whatever the events that were requested', async (t) => {
+    const client = await openFilledClient(t, { types: ['audio.output.updated'], backend: ['power'] });
+    for (const backend of ['audio', 'systemd', 'upgrade', 'players', 'bluetooth', 'discovery'])
+      await client.event('', 'backend.updated', snapshotMark(backend));
+    assert.deepEqual(filledSlices(client), slices, 'an incomplete snapshot changes nothing');
+    await client.event('b-2', 'backend.updated', snapshotMark('power'));
+    assert.deepEqual(
+      filledSlices(client),
+      slices.filter((slice) => !snapshotSlices.includes(slice)),
+    );
   });
 });
 
