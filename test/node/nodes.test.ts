@@ -118,12 +118,14 @@ for (const kind of SOUND_SERVERS) {
       for (const machine of [booted, ...COMPUTERS.map((computer) => computer.booted)]) await machine.close();
     });
 
-    test('the set-up announces what it would open, with the addresses of 0.0.0.0 and of ::, and refuses an address that no other machine reaches', async () => {
+    test('the set-up announces what it would open, with the addresses of 0.0.0.0, of :: and of an IPv4 address in IPv6 form, and refuses an address that no other machine reaches', async () => {
       const tracesBefore = await node().shell(TRACES);
       const output = await node().setUpPi('--network-audio', '--dry-run');
       assert.match(output, new RegExp(`would write ${OPENING_FILE[kind]}`));
       const withIpv4 = await node().setUpPi('--bind', '0.0.0.0', '--network-audio', '--dry-run');
       assert.match(withIpv4, /computers reach it at: 10\.9\.1\.1 10\.9\.2\.1;/);
+      const withMapped = await node().setUpPi('--bind', '::ffff:10.9.1.1', '--network-audio', '--dry-run');
+      assert.match(withMapped, /computers reach it at: 10\.9\.1\.1;/);
       const withAll = await node().setUpPi('--bind', '::', '--network-audio', '--dry-run');
       assert.doesNotMatch(withAll, /computers reach it at/);
       for (const printed of [withIpv4, withAll]) assert.match(printed, TUNNEL_LINE);
