@@ -4,7 +4,7 @@ import type { Clock } from '../../host/clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import type { BluetoothSettings } from '../../protocol/actor/settings.js';
-import { BLUEZ_SIGNALS } from '../../protocol/dbus/bluez.js';
+import { BLUEZ_SIGNALS, isSoundServerService } from '../../protocol/dbus/bluez.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import type { Publisher } from '../runtime.js';
 import type { AdapterCommands } from './adapter-commands.js';
@@ -63,10 +63,11 @@ export class AutomaticActions {
   adapterChanged(before: BluetoothAdapter | undefined, adapter: BluetoothAdapter): void {
     const wasPowered = before?.Powered === true;
     const isPowered = adapter.Powered === true;
-    if (isPowered && !wasPowered) {
-      const devices = this.#parts.currentObjects().devicesOf(adapter.path);
-      this.#reconnecting.begin(devices);
-    }
+    const devices = () => this.#parts.currentObjects().devicesOf(adapter.path);
+    if (isPowered && !wasPowered) this.#reconnecting.begin(devices());
+    const isServed = isSoundServed(adapter);
+    if (before === undefined || isSoundServed(before) !== isServed)
+      this.#reconnecting.soundServed(isServed, devices());
     if (wasPowered && !isPowered) this.#reconnecting.end();
   }
 
@@ -120,4 +121,9 @@ export class AutomaticActions {
       ? failure('no-such-device', 'BlueZ has forgotten the device')
       : commands.connecting.reconnect(device);
   }
+}
+
+/** True if a sound server serves the adapter's sound, or if BlueZ does not say so. */
+function isSoundServed({ UUIDs }: BluetoothAdapter): boolean {
+  return UUIDs === undefined || UUIDs.some(isSoundServerService);
 }

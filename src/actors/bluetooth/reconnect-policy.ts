@@ -2,7 +2,7 @@
 // itself"). It connects no device and sets no timer.
 
 import type { Clock } from '../../host/clock.js';
-import { INTENDED_REASONS, isPlayingService } from '../../protocol/dbus/bluez.js';
+import { INTENDED_REASONS, isPlayingService, isSoundService } from '../../protocol/dbus/bluez.js';
 import type { BluetoothDevice } from './objects.js';
 
 const FIRST_PAUSE_MS = 5_000;
@@ -56,6 +56,12 @@ export class ReconnectPolicy {
    * gives the same reason as for a connection that somebody has ended.
    */
   readonly #unproven = new Map<string, 'under way' | 'failed'>();
+  #isSoundServed = true;
+  /**
+   * The devices whose link BlueZ may end because the sound server has gone, by path: until which monotonic
+   * time. BlueZ then gives the same reason as for a connection that somebody has ended.
+   */
+  readonly #soundlessUntil = new Map<string, number>();
 
   constructor(wish: ReconnectWish, clock: Pick<Clock, 'monotonic'>) {
     this.#wish = wish;
@@ -73,6 +79,7 @@ export class ReconnectPolicy {
   end(): void {
     this.#attempts.clear();
     this.#unproven.clear();
+    this.#soundlessUntil.clear();
   }
 
   deviceChanged(path: string, before: BluetoothDevice | undefined, after: BluetoothDevice | undefined): void {
@@ -80,6 +87,8 @@ export class ReconnectPolicy {
     const isConnected = after?.Connected === true;
     const isFirstSinceFailure = isConnected && !wasConnected && this.#unproven.get(path) === 'failed';
     if (after === undefined || isFirstSinceFailure) this.#unproven.delete(path);
+    if (after === undefined || (isConnected && !wasConnected)) this.#soundlessUntil.delete(path);
+    if (isConnected && !wasConnected && !this.#isSoundServed) this.#loseSound(after);
     if (after === undefined || !this.#shouldReturn(after)) {
       this.#attempts.delete(path);
       return;
@@ -92,8 +101,23 @@ export class ReconnectPolicy {
 
   /** To be called with BlueZ's reason for a disconnection, before or after `deviceChanged`. */
   disconnected(path: string, reason: string): void {
-    const isUnproven = this.#unproven.has(path);
-    if (INTENDED_REASONS.includes(reason) && !isUnproven) this.leaveDisconnected(path);
+    const soundlessUntil = this.#soundlessUntil.get(path) ?? Number.NEGATIVE_INFINITY;
+    const isNobodysWish = this.#unproven.has(path) || this.#clock.monotonic() < soundlessUntil;
+    if (INTENDED_REASONS.includes(reason) && !isNobodysWish) this.leaveDisconnected(path);
+  }
+
+  /**
+   * To be called when a sound server begins or ceases to serve the adapter's sound, with all devices. A link
+   * that has outlived the sound server's absence by `STEADY_MS` no longer ends because of it.
+   */
+  soundServed(isServed: boolean, devices: readonly BluetoothDevice[]): void {
+    this.#isSoundServed = isServed;
+    if (isServed) {
+      const until = this.#clock.monotonic() + STEADY_MS;
+      for (const path of this.#soundlessUntil.keys()) this.#soundlessUntil.set(path, until);
+      return;
+    }
+    for (const device of devices) if (device.Connected === true) this.#loseSound(device);
   }
 
   /** To be called for each attempt, the daemon's own one or a client's. */
@@ -165,6 +189,10 @@ export class ReconnectPolicy {
     const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** attempts.pauses, LONGEST_PAUSE_MS);
     attempts.pauses += 1;
     attempts.dueAt = this.#clock.monotonic() + pauseMs;
+  }
+
+  #loseSound({ path, UUIDs = [] }: BluetoothDevice): void {
+    if (UUIDs.some(isSoundService)) this.#soundlessUntil.set(path, Number.POSITIVE_INFINITY);
   }
 
   #attemptsFor(path: string): Attempts {

@@ -50,6 +50,11 @@ export class Reconnecting {
     this.#policy.disconnected(path, reason);
   }
 
+  /** To be called when a sound server begins or ceases to serve the adapter's sound. */
+  soundServed(isServed: boolean, devices: readonly BluetoothDevice[]): void {
+    this.#policy.soundServed(isServed, devices);
+  }
+
   /** To be called for each attempt, the daemon's own one or a client's. */
   attemptProgressed(path: string, progress: AttemptProgress): void {
     this.#policy.attemptProgressed(path, progress);

@@ -74,7 +74,10 @@ export const BLUEZ_ERRORS = {
   unknownMethod: 'org.freedesktop.DBus.Error.UnknownMethod',
 } as const;
 
-/** `PowerState` is missing before BlueZ 5.66. */
+/**
+ * `PowerState` is missing before BlueZ 5.66. `UUIDs` has the services that programs on the node
+ * offer, such as the sound server.
+ */
 export const ADAPTER_PROPERTIES = {
   Address: 's',
   Alias: 's',
@@ -83,6 +86,7 @@ export const ADAPTER_PROPERTIES = {
   Discoverable: 'b',
   Pairable: 'b',
   Discovering: 'b',
+  UUIDs: 'as',
 } as const satisfies PropertyTable;
 
 /** The value of `PowerState` for an adapter that rfkill has blocked. */
@@ -164,6 +168,9 @@ export const isSoundService = isOneOf(
 
 /** True for a service of loudspeakers and headphones, which play the sound that others send. */
 export const isPlayingService = isOneOf(A2DP_SINK, HEADSET, HANDS_FREE);
+
+/** True for the services that exist on an adapter only while a sound server serves sound there. */
+export const isSoundServerService = isOneOf(A2DP_SOURCE, A2DP_SINK);
 
 /** True for a service of keyboards, mice and remote controls. */
 export const isInputService = isOneOf(HUMAN_INTERFACE, HUMAN_INTERFACE_LOW_ENERGY);

@@ -189,6 +189,52 @@ test('a connection that an attempt has made is left alone once somebody has ende
   assert.equal(secondsUntilDue(), undefined);
 });
 
+const soundGoes: PolicyStep = (policy) => policy.soundServed(false, [CONNECTED]);
+const soundComes: PolicyStep = (policy) => policy.soundServed(true, [CONNECTED]);
+const linkBegins: PolicyStep = (policy) => policy.deviceChanged(SPEAKER_PATH, DISCONNECTED, CONNECTED);
+
+interface SoundRow {
+  readonly what: string;
+  readonly isMadeAgain: boolean;
+  readonly steps: readonly PolicyStep[];
+  /** From the last step until the connection ends. */
+  readonly waitMs: number;
+}
+const SOUND_ROWS: readonly SoundRow[] = [
+  { what: 'that ends during', isMadeAgain: true, steps: [linkBegins, soundGoes], waitMs: 3_600_000 },
+  {
+    what: 'that ends soon after',
+    isMadeAgain: true,
+    steps: [linkBegins, soundGoes, soundComes],
+    waitMs: 59_999,
+  },
+  {
+    what: 'that ends long after',
+    isMadeAgain: false,
+    steps: [linkBegins, soundGoes, soundComes],
+    waitMs: 60_000,
+  },
+  { what: 'that began during', isMadeAgain: true, steps: [soundGoes, linkBegins, soundComes], waitMs: 0 },
+  {
+    what: 'that began after',
+    isMadeAgain: false,
+    steps: [linkBegins, soundGoes, soundComes, linkEnds, linkBegins],
+    waitMs: 0,
+  },
+];
+for (const { what, isMadeAgain, steps, waitMs } of SOUND_ROWS) {
+  test(`a connection ${what} a restart of the sound server is ${isMadeAgain ? '' : 'not '}made again if BlueZ names an intended end`, () => {
+    for (const reason of ['Local', 'Remote']) {
+      const { clock, policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, DISCONNECTED);
+      for (const step of steps) step(policy);
+      clock.advance(waitMs);
+      bluezReports(reason)(policy);
+      linkEnds(policy);
+      assert.equal(secondsUntilDue() !== undefined, isMadeAgain);
+    }
+  });
+}
+
 test('failures are counted from 1 after each connection, even after a short one', () => {
   const { policy } = policyFor(ALL_LOUDSPEAKERS, DISCONNECTED);
   assert.deepEqual([policy.attemptFailed(SPEAKER_PATH), policy.attemptFailed(SPEAKER_PATH)], [1, 2]);

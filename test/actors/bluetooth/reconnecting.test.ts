@@ -5,7 +5,15 @@ import assert from 'node:assert/strict';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { startBackend } from './backend-under-test.js';
-import { A2DP_SINK, ADAPTER, PHONE, pathOf, type ScriptedBluez, SPEAKER } from './scripted-bluez.js';
+import {
+  A2DP_SINK,
+  A2DP_SOURCE,
+  ADAPTER,
+  PHONE,
+  pathOf,
+  type ScriptedBluez,
+  SPEAKER,
+} from './scripted-bluez.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
@@ -107,6 +115,23 @@ for (const reason of ['Local', 'Remote']) {
     bluez.endConnection(SPEAKER, reason);
     await until('the end is published', () => recorder.device(SPEAKER)?.connected === false);
     await assertLeftAlone(bluez, clock, () => sendCommand({ do: 'scan' }));
+  });
+}
+
+for (const reason of ['Local', 'Remote']) {
+  test(`a loudspeaker whose connection ended for the reason ${reason} while no sound server ran is connected again`, async (t) => {
+    const { bluez, recorder, clock } = await startBackend(t, RECONNECTING, (bluez) => {
+      withSpeaker(bluez);
+      Object.assign(bluez.adapter(), { UUIDs: [A2DP_SOURCE] });
+    });
+    await until('the connection is published', () => recorder.device(SPEAKER)?.connected);
+    bluez.changeAdapter({ UUIDs: [] });
+    bluez.changeAdapter({ UUIDs: [A2DP_SOURCE] });
+    bluez.endConnection(SPEAKER, reason);
+    await until('the end is published', () => recorder.device(SPEAKER)?.connected === false);
+    clock.advance(5_000);
+    await untilConnected(bluez);
+    assert.equal(attemptCount(bluez), 2);
   });
 }
 
