@@ -60,18 +60,29 @@ interface PrivateParts {
   readonly replies: Record<number, (reply: Message) => void>;
 }
 
+/**
+ * dbus-next would remember each name that was called or has changed its owner, for ever. Only its proxies and
+ * names of our own need that, and there are none.
+ */
+const REMEMBERS_NO_NAMES: object = new Proxy({}, { set: () => true });
+
 const HELLO_SERIAL = 1;
 const BUS_CLOSED = 'the bus closed the connection';
 
-/** @throws if the fields are not as expected */
+/** Also makes the bus remember no names. @throws if the fields are not as expected */
 function privateParts(bus: MessageBus): PrivateParts {
   const fields = bus as unknown as {
     readonly _connection?: { readonly stream?: unknown };
     readonly _methodReturnHandlers?: PrivateParts['replies'];
+    _nameOwners?: unknown;
   };
   const stream = fields._connection?.stream;
   const replies = fields._methodReturnHandlers;
-  if (stream instanceof Socket && typeof replies?.[HELLO_SERIAL] === 'function') return { stream, replies };
+  const hasNames = typeof fields._nameOwners === 'object';
+  if (hasNames && stream instanceof Socket && typeof replies?.[HELLO_SERIAL] === 'function') {
+    fields._nameOwners = REMEMBERS_NO_NAMES;
+    return { stream, replies };
+  }
   // Nobody will use this bus, but without a listener its errors would end the thread.
   bus.on('error', () => undefined);
   throw new Error('this version of dbus-next is not the one that tonearm was made for');

@@ -6,12 +6,15 @@ import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
+import { sessionBus } from 'dbus-next';
 import { Bus } from '../../../src/actors/bus/bus.js';
 import { BOUNDS, connectBus } from '../../../src/actors/bus/connection.js';
 import { BUS_METHODS, BUS_NAME, getAll, NAME_OWNER_CHANGED } from '../../../src/protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../../src/protocol/dbus/method.js';
+import { PLAYER_INTERFACE, PLAYER_NAME_PREFIX, PLAYER_PATH } from '../../../src/protocol/dbus/mpris.js';
 import { SYSTEMD_METHODS } from '../../../src/protocol/dbus/systemd.js';
 import { testsNeeding } from '../../tools/requirements.js';
+import { ScriptedPlayer } from '../players/scripted-player.js';
 import { NotingOwner } from './noting-owner.js';
 import { privateBus } from './private-bus.js';
 import { HEADER_FIELD, METHOD_CALL, messageBytes, SIGNAL } from './scripted-bus.js';
@@ -155,6 +158,30 @@ for (const [what, signature, body] of UNREADABLE) {
     assert.deepEqual(owner.notes, ['signal: NameAcquired', 'signal: Fine']);
   });
 }
+
+test('a connection remembers neither the names that were called nor those that have changed their owners', async (t) => {
+  const { address } = await privateBus(t);
+  // dbus-next does not export the class of its connections.
+  const probe = sessionBus({ busAddress: address });
+  t.after(() => probe.disconnect());
+  const { mock } = t.mock.method(Object.getPrototypeOf(probe) as typeof probe, 'call');
+  const { bus, owner, link } = await startConnectedBus(t);
+  const connection = Object(mock.calls[0]?.this);
+
+  await link.watch({ sender: BUS_NAME, member: 'NameOwnerChanged' });
+  for (const name of ['one', 'two', 'three']) {
+    const player = await ScriptedPlayer.start(t, bus, name);
+    const fullName = PLAYER_NAME_PREFIX + name;
+    const uniqueName = await link.call(BUS_METHODS.getNameOwner, [fullName]);
+    for (const destination of [fullName, uniqueName.ok ? uniqueName.value : ''])
+      assert.ok((await link.call(getAll(destination), [PLAYER_INTERFACE], { path: PLAYER_PATH })).ok);
+    const notesBefore = owner.notes.length;
+    player.leave();
+    await owner.waitForNote(/^signal: NameOwnerChanged/, notesBefore);
+  }
+  assert.equal(typeof connection._nameOwners, 'object');
+  assert.deepEqual(Object.keys(connection._nameOwners), []);
+});
 
 test('another program that calls an actor over the bus gets no answer if the actor takes no calls', async (t) => {
   const { busctl, askNameOwner } = await startConnectedBus(t);
