@@ -193,7 +193,11 @@ export async function coverOf(
     return href.length > LOCATION_MAX_CHARACTERS ? undefined : { location: href };
   const isOnThisNode = host === '' || host === 'localhost';
   if (protocol !== 'file:' || !isOnThisNode) return undefined;
-  return fileCover(percentDecoded(pathname), ownUid, cachedTag);
+  const cover = await fileCover(percentDecoded(pathname), ownUid, cachedTag);
+  const wholePath = href.slice(`file://${host}`.length);
+  if (cover !== undefined || wholePath === pathname) return cover;
+  // MPD's mpDris2 does not escape its paths, in which `?` and `#` are parts of names.
+  return fileCover(percentDecoded(wholePath), ownUid, cachedTag);
 }
 
 /** The image in a `data:` URL, in base64 (`data:image/png;base64,...`) or with percent escapes. */

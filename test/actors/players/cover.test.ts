@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import promises, { open } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
@@ -87,6 +87,20 @@ test('a cover whose file name is not UTF-8 is served', async () => {
   assert.ok((await readCover(`file://${folder}/caf%E9`)) !== undefined);
 });
 
+for (const name of ['Who?', 'a#b', '?', 'a?#b', 'c d?#e']) {
+  test(`a cover below the folder ${name} is served although its URL has no escapes`, async () => {
+    mkdirSync(join(folder, name));
+    const path = createFile(join(name, 'cover ü.png'), PNG);
+    assert.ok((await readCover(`file://${path}`)) !== undefined);
+    assert.ok((await readCover(urlOf(path))) !== undefined);
+  });
+}
+
+test('a cover whose URL has a query or a fragment behind the path is served', async () => {
+  const url = urlOf(createFile('revision', PNG));
+  for (const rest of ['?1', '#1', '?1#2']) assert.ok((await readCover(url + rest)) !== undefined, rest);
+});
+
 test('a cover on the web is a redirect', async () => {
   assert.deepEqual(await readCover('https://i.scdn.co/image/1'), { location: 'https://i.scdn.co/image/1' });
   // The location becomes a header of the answer, so it must not contain a line break.
@@ -105,6 +119,7 @@ const WITHOUT_COVER: readonly (readonly [what: string, url: () => string])[] = [
   ['/etc/passwd', () => 'file:///etc/passwd'],
   ['a device', () => 'file:///dev/zero'],
   ['a file of the kernel', () => 'file:///proc/self/environ'],
+  ['a link whose name has a question mark', () => `file://${createLink('link?', createFile('marked', PNG))}`],
   ['a file of text', () => urlOf(createFile('text', Buffer.from('not an image, but long enough')))],
   ['a sound that begins as WebP does', () => urlOf(createFile('wav', Buffer.from('RIFF\0\0\0\0WAVEfmt ')))],
   ['the first seven bytes of a PNG', () => urlOf(createFile('half', PNG.subarray(0, 7)))],
