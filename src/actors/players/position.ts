@@ -34,6 +34,8 @@ export class ReckonedPosition {
    * True if the reading at the reckoned end has been requested, and the player has reported no change since.
    */
   #wasEndRead = false;
+  /** The last position that a signal has announced; undefined if there was none. */
+  #announcedUs: number | undefined;
 
   /** `readAgain` must cause a reading of the player. The position in it must come to `applyReading`. */
   constructor(clock: Clock, readAgain: () => void) {
@@ -68,6 +70,7 @@ export class ReckonedPosition {
   /** To be called when the player has announced a jump to this position. */
   applyJump(positionUs: number | undefined): void {
     this.#wasEndRead = false;
+    this.#announcedUs = positionUs;
     this.#jumpTo(positionUs);
   }
 
@@ -96,11 +99,18 @@ export class ReckonedPosition {
   /**
    * To be called with each position that was read. It counts as a jump if the reckoned position differs too
    * much from it, or was unreliable.
+   *
+   * A phone's player (mpris-proxy) always reports the position that it has announced last. So a reading that
+   * repeats this position is no jump, while the player moves. At the track's end it may be one, because a
+   * player that reports whole seconds may have begun again.
    */
   applyReading(positionUs: number | undefined): void {
     const now = this.#now();
-    if (!this.#isUnreliable && !isJump(this.#anchor, this.#motion, positionUs, now)) return;
     const isMoving = this.#motion.rate !== 0;
+    const isRepeated = positionUs !== undefined && positionUs === this.#announcedUs;
+    const isOutdated = isRepeated && isMoving && !this.#wasEndRead;
+    const hasJumped = !isOutdated && isJump(this.#anchor, this.#motion, positionUs, now);
+    if (!this.#isUnreliable && !hasJumped) return;
     if (this.#isUnreliable && isMoving) this.#timers.set('settled', SETTLED_MS, this.#readAgain);
     this.#isUnreliable = false;
     this.#jumpTo(positionUs);

@@ -71,6 +71,36 @@ test('the position is read again 3 s after playing began, because the first read
   assert.equal(manual.timers, 0, 'there is no third reading');
 });
 
+test('a playing player that always reports the position that it has announced has not jumped back', async (t) => {
+  const manual = new ManualClock();
+  // The test moves the timer of the second reading (`SETTLED_MS` in position.ts). Shorter waits are real.
+  const after: Clock['after'] = (ms, callback) => (ms <= 500 ? systemClock : manual).after(ms, callback);
+  const monotonic = () => systemClock.monotonic() + manual.monotonic();
+  const { backend, recorder, start } = await startBackend(t, undefined, {
+    clock: { ...systemClock, monotonic, after },
+  });
+  const player = await start('scripted', { Position: new Variant('x', 12_000_000n) });
+  player.announceSeek(12_000_000);
+  player.change({ PlaybackStatus: new Variant('s', 'Playing') });
+  await recorder.until('the player plays', 'scripted', ({ playback_status: status }) => status === 'Playing');
+  await until('the timer of the second reading is set', () => manual.timers > 1);
+  /** No signal announces the volume, so it is published after the next reading. */
+  const nextReading = async (volume: number, cause: () => unknown): Promise<void> => {
+    Object.assign(player.properties[PLAYER_INTERFACE] ?? {}, { Volume: new Variant('d', volume) });
+    await cause();
+    await recorder.until('the reading is published', 'scripted', (record) => record.volume === volume);
+  };
+  await nextReading(0.1, () => backend.handle({ do: 'volume', player: busNameOf('scripted'), volume: 0.1 }));
+  const publishedBefore = recorder.positions.length;
+
+  await nextReading(0.2, () => manual.advance(3_000));
+  await nextReading(0.3, () => backend.handle({ do: 'loop', player: busNameOf('scripted'), loop: 'Track' }));
+  assert.equal(recorder.positions.length, publishedBefore);
+
+  player.change({ PlaybackStatus: new Variant('s', 'Paused') });
+  await until('the position of the pause is sent', () => recorder.positions.length > publishedBefore);
+});
+
 test('the start of the backend waits a second for a player that hangs, and no longer', async (t) => {
   const clock = new ManualClock();
   const untilUp = async (recorder: PlayersRecorder): Promise<void> => {
