@@ -174,6 +174,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   }
 
   async #silenceOther(other: Player, playerThatBegan: Player): Promise<void> {
+    other.beginning.withdraw();
     const answer = await silence(other, this.#runCommand);
     if (answer.ok || other.readings.hasEnded) return;
     const fields = { name: other.busName, begins: playerThatBegan.busName, reason: answer.error.detail };

@@ -16,6 +16,7 @@ import {
 import type { Bus } from '../bus/bus.js';
 import { type BusError, busErrorText, isAbsence } from '../bus/fault.js';
 import type { Publisher } from '../runtime.js';
+import { Beginning } from './beginning.js';
 import {
   NOTHING_KNOWN,
   type PlayerFacts,
@@ -61,7 +62,7 @@ interface PlayerConnection {
 interface PlayerListener {
   /** Called for the second and each later failed reading, if the player is present but has no record. */
   readonly onUnreadable: (reason: string) => void;
-  /** Called when the player has begun to play, and its record has been published. */
+  /** Called when the player has certainly begun to play, and its record has been published. */
   readonly onPlayingBegun: (player: Player) => void;
 }
 
@@ -90,8 +91,7 @@ export class Player {
   /** True once the properties have been read. Before that there is no record. */
   isKnown = false;
   readonly #isOlderThanBackend: boolean;
-  /** True if the player has begun to play since its record was last published. */
-  #hasBegunToPlay = false;
+  readonly beginning = new Beginning();
 
   constructor(
     { busName, owner, pid, isOlderThanBackend }: PlayerConnection,
@@ -156,9 +156,8 @@ export class Player {
       tracksJson: this.tracklist.newestReading?.json,
       currentPosition: () => this.#positionRecord(),
     });
-    const hasBegunToPlay = this.#hasBegunToPlay && this.isPlaying;
-    this.#hasBegunToPlay = false;
-    if (hasBegunToPlay) this.#listener.onPlayingBegun(this);
+    if (!this.isPlaying) this.beginning.withdraw();
+    if (this.beginning.takeCertain(this.readings)) this.#listener.onPlayingBegun(this);
     if (this.isPlaying && !this.#timers.has('clock')) this.#checkClockLater();
   }
 
@@ -228,7 +227,7 @@ export class Player {
     this.#facts = facts;
     // A player that is older than the backend may have begun to play long before its first reading.
     const mayHaveBegunNow = this.isKnown || !this.#isOlderThanBackend;
-    if (this.isPlaying && !wasPlaying && mayHaveBegunNow) this.#hasBegunToPlay = true;
+    if (this.isPlaying && !wasPlaying && mayHaveBegunNow) this.beginning.note(this.readings);
     this.#reckonedPosition.applyFacts(before, facts);
     // VLC 3.0 completes its list when another track begins, and a track's title when the track plays. No
     // signal of the list announces this.
@@ -252,6 +251,8 @@ export class Player {
     if (this.readings.hasEnded) return false;
     if (!player.ok) {
       this.#readingFailed(player.error);
+      // If nothing else confirms that the player has begun to play, its signal must be enough.
+      this.#publishSoon();
       return false;
     }
     // The old facts are removed, because a property that the reading lacks no longer exists.

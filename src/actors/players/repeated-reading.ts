@@ -13,6 +13,8 @@ export class RepeatedReading {
   #isUnderWay = false;
   /** True if a reading was requested after the last one began. */
   #isRequested = false;
+  /** How many readings have begun. */
+  #begun = 0;
   #lastEndedAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
   /** Callers that wait for the reading under way. */
@@ -40,6 +42,17 @@ export class RepeatedReading {
    */
   get isUnderWay(): boolean {
     return this.#isUnderWay;
+  }
+
+  /** How many readings have begun, for `isSettledSince`. */
+  get begun(): number {
+    return this.#begun;
+  }
+
+  /** True if a reading that began after these readings has ended, or if no reading is due. */
+  isSettledSince(begunBefore: number): boolean {
+    const ended = this.#isUnderWay ? this.#begun - 1 : this.#begun;
+    return ended > begunBefore || !(this.#isUnderWay || this.#isRequested);
   }
 
   /** Attempts without an answer since the last one with an answer. */
@@ -81,6 +94,7 @@ export class RepeatedReading {
   async #readNow(): Promise<void> {
     this.#isUnderWay = true;
     this.#isRequested = false;
+    this.#begun += 1;
     this.#waitingForCurrent = this.#waitingForNext;
     this.#waitingForNext = [];
     const isAnswered = await this.#read();

@@ -123,6 +123,38 @@ test('if three players begin to play at once, only the last that is published as
   assert.equal(playbackCalls(lastStarted), '');
 });
 
+test('a player silences no other if only a reading that is older than its last signal says that it plays', async (t) => {
+  const { start, recorder } = await startExclusive(t);
+  const one = await start('one', PLAYING);
+  const two = await start('two');
+  two.misbehaviours.set('GetAll', 'hang');
+  const callsBefore = two.calls.length;
+  // An invalidated property makes the backend read the player.
+  two.announce({}, ['Shuffle']);
+  await until('two is being read', () => two.calls.includes(`GetAll ${PLAYER_INTERFACE}`, callsBefore));
+  two.misbehaviours.clear();
+  two.change({ ...withStatus('Paused'), Volume: new Variant('d', 0.7) });
+  await recorder.until('the signal is published', 'two', ({ volume }) => volume === 0.7);
+  two.answerHung({ ...two.properties[PLAYER_INTERFACE], ...PLAYING, Volume: new Variant('d', 0.6) });
+  await recorder.until('the old reading is published', 'two', ({ volume }) => volume === 0.6);
+  await recorder.until('the next reading is published', 'two', ({ volume }) => volume === 0.7);
+  // A pause would arrive while this player starts.
+  await start('probe');
+  assert.equal(playbackCalls(one), '');
+
+  two.change(PLAYING);
+  await until('one is paused', () => playbackCalls(one) === 'Pause');
+});
+
+test('a player that signals that it plays, and then hangs, silences the others', async (t) => {
+  const { start } = await startExclusive(t);
+  const one = await start('one', PLAYING);
+  const two = await start('two');
+  two.misbehaviours.set('GetAll', 'hang');
+  two.announce(PLAYING);
+  await until('one is paused', () => playbackCalls(one) === 'Pause');
+});
+
 test('a second name of a player does not pause the player', async (t) => {
   const { start, recorder } = await startExclusive(t);
   const player = await start('vlc.instance7', PLAYING);
