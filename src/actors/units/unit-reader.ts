@@ -148,13 +148,20 @@ export class UnitReader {
     const answer = await this.#bus.call(SYSTEMD_METHODS.getUnitFileState, [name]);
     if (answer.ok) return success({ state: answer.value || undefined, requestNumber });
     const { error } = answer;
-    if (error.kind !== 'dbus' || isAbsence(error)) return answer;
-    // Any other error is about this unit's files: a folder, a link to itself, a line that is too long.
+    if (error.kind !== 'dbus' || isAbsence(error) || BUS_ERRORS.includes(error.name)) return answer;
+    // Any other error is about this unit's files: a folder, a link to itself, a line that is too long, or
+    // AccessDenied for a file that systemd itself may not read.
     const isMissing = error.name === SYSTEMD_ERRORS.fileNotFound;
     if (isMissing) return success({ state: undefined, requestNumber });
     return success({ state: undefined, requestNumber, problem: busErrorText(error) });
   }
 }
+
+/** With these errors the bus answers in place of a manager that does not answer in time. */
+const BUS_ERRORS: readonly string[] = [
+  'org.freedesktop.DBus.Error.TimedOut',
+  'org.freedesktop.DBus.Error.LimitsExceeded',
+];
 
 /**
  * Makes a function that reads some units at a time. Calls for a unit during its reading share the next
