@@ -71,6 +71,12 @@ export class UpgradePublisher {
     this.#publishChanges();
   }
 
+  /** True if these facts of the check unit would be published as the failure of a running check. */
+  isCheckFailing(facts: RunFacts): boolean {
+    if (this.#check?.state !== 'running') return false;
+    return nextCheck(this.#check, facts, this.#clock.date()).state === 'failed';
+  }
+
   /** `facts` are those of the check unit. */
   setCheck(facts: RunFacts): void {
     const before = this.#check;
@@ -169,6 +175,9 @@ const NEVER_CHECKED: LastCheck = { state: 'idle', invocation: '' };
  */
 export function nextCheck(before: LastCheck | undefined, facts: RunFacts, nowMs: number): LastCheck {
   const { activeState, job, result, wasReset } = facts;
+  // Somebody stops a unit whose check has ended, but which has stayed active (RemainAfterExit=).
+  const isStopOnly = activeState === 'deactivating' && before?.invocation === facts.invocation;
+  if (isStopOnly && before.state !== 'running') return before;
   // An unloaded unit has lost its invocation id.
   const invocation = facts.invocation || (before?.invocation ?? '');
   if (isAtWork(facts)) return { state: 'running', invocation };

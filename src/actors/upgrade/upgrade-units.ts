@@ -69,6 +69,8 @@ export class UpgradeUnits implements FollowerOwner {
    * quick unit may be unloaded before systemd answers the start.
    */
   #lastInvocation = '';
+  /** The facts of a check that seems to have failed, while its unit is read again. */
+  #doubtfulFailure: RunFacts | undefined;
 
   constructor(parts: UpgradeUnitsParts, makeBus = (owner: BusOwner) => new Bus('units', parts.bus, owner)) {
     this.#parts = parts;
@@ -149,13 +151,38 @@ export class UpgradeUnits implements FollowerOwner {
 
   changed(units: readonly FollowedUnit[]): void {
     if (!this.#isUp) return;
-    const { settings, publisher, keeper } = this.#parts;
+    const { settings, keeper } = this.#parts;
     for (const { name, facts } of units) {
-      if (name === settings.checkUnit) publisher.setCheck(facts);
+      if (name === settings.checkUnit) this.#checkChanged(name, facts);
       if (name !== settings.upgradeUnit) continue;
       this.#noteInvocation(facts);
       keeper.applyInput({ kind: 'facts', facts });
     }
+  }
+
+  /**
+   * A check unit that systemd is about to restart (Restart=) is `failed` for a moment, as an upgrade unit is
+   * (run-keeper.ts, `#confirm`). So the unit is read before a failure is published. Other facts count
+   * meanwhile only if the unit is at work again, because an unloaded unit no longer shows its failure.
+   */
+  #checkChanged(name: string, facts: RunFacts): void {
+    const { publisher } = this.#parts;
+    if (this.#doubtfulFailure !== undefined && !isAtWork(facts)) return;
+    if (publisher.isCheckFailing(facts)) {
+      void this.#confirmFailure(name, facts);
+      return;
+    }
+    this.#doubtfulFailure = undefined;
+    publisher.setCheck(facts);
+  }
+
+  async #confirmFailure(name: string, failed: RunFacts): Promise<void> {
+    const epoch = this.#epoch;
+    this.#doubtfulFailure = failed;
+    await this.#follower.refresh([name]);
+    if (this.#doubtfulFailure !== failed) return;
+    this.#doubtfulFailure = undefined;
+    if (epoch === this.#epoch) this.#parts.publisher.setCheck(failed);
   }
 
   jobEnded(job: string, id: string, result: string): void {

@@ -108,6 +108,8 @@ const NOW_MS = 5_000;
 const NOW = '1970-01-01T00:00:05Z';
 const DONE: Partial<RunFacts> = { invocation: 'a' };
 const FAILED: Partial<RunFacts> = { activeState: 'failed', result: 'exit-code', invocation: 'a' };
+const EXITED: Partial<RunFacts> = { activeState: 'active', subState: 'exited', invocation: 'a' };
+const STOPPING: Partial<RunFacts> = { activeState: 'deactivating', subState: 'stop', invocation: 'a' };
 const FORGOTTEN: Partial<RunFacts> = { ...FAILED, activeState: 'inactive', wasReset: true };
 
 const LAST_CHECKS: readonly (readonly [
@@ -129,6 +131,17 @@ const LAST_CHECKS: readonly (readonly [
     { state: 'failed', detail: 'its result is exit-code' },
   ],
   ['it has ended, and its job ends', [WORKING, { ...DONE, job: '/job/1' }], { state: 'running' }],
+  [
+    'it had ended, and its unit, which has stayed active, is being stopped',
+    [EXITED, STOPPING],
+    { state: 'idle' },
+  ],
+  [
+    'it had ended, and its unit, which had stayed active, is stopped',
+    [EXITED, STOPPING, DONE],
+    { state: 'idle' },
+  ],
+  ['it is being stopped', [WORKING, STOPPING], { state: 'running' }],
   ['it is unloaded after its end', [WORKING, DONE, {}], { state: 'idle', finished_at: NOW }],
 ];
 for (const [what, steps, expected] of LAST_CHECKS) {

@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { UpgradePublisher } from '../../../src/actors/upgrade/publisher.js';
 import { RunKeeper } from '../../../src/actors/upgrade/run-keeper.js';
 import { UpgradeUnits } from '../../../src/actors/upgrade/upgrade-units.js';
+import type { Collection } from '../../../src/protocol/actor/collections.js';
 import { ManualClock } from '../../manual-clock.js';
 import { Recorder } from '../recorder.js';
 import { JOB_PATH, ScriptedManager, settle } from '../units/scripted-manager.js';
@@ -15,13 +16,27 @@ const CHECK_UNIT = 'check.service';
 /** A `ConditionTimestamp` other than 0 means that systemd has checked the conditions of the unit. */
 const AT_REST = { ActiveState: 'inactive', SubState: 'dead', ConditionResult: true, ConditionTimestamp: 1n };
 const INVOCATION = Uint8Array.of(2);
+const CHECK_AT_WORK = { ActiveState: 'activating', SubState: 'start', InvocationID: INVOCATION };
+const CHECK_FAILED = { ActiveState: 'failed', SubState: 'failed', InvocationID: INVOCATION };
+const CHECK_WAITING = { ActiveState: 'activating', SubState: 'auto-restart', InvocationID: INVOCATION };
+
+class CheckRecorder extends Recorder {
+  /** The published states of the check, in order. */
+  readonly checkStates: string[] = [];
+
+  override put(collection: Collection, key: string, json: string): void {
+    super.put(collection, key, json);
+    if (collection === 'upgrade.check') this.checkStates.push(JSON.parse(json).state);
+  }
+}
 
 async function startUnits(t: TestContext) {
   const clock = new ManualClock();
   const manager = new ScriptedManager();
   const names = { checkUnit: CHECK_UNIT, upgradeUnit: UNIT };
   const settings = { enabled: true, progressSocket: '/s', stateFile: '/f', ...names };
-  const publisher = new UpgradePublisher(settings, new Recorder(), clock);
+  const recorder = new CheckRecorder();
+  const publisher = new UpgradePublisher(settings, recorder, clock);
   const states: string[] = [];
   const owner = {
     changed: ({ state }: { readonly state: string }) => states.push(state),
@@ -46,7 +61,8 @@ async function startUnits(t: TestContext) {
   await manager.up();
   await settle();
   states.length = 0;
-  return { manager, units, states };
+  recorder.checkStates.length = 0;
+  return { manager, units, states, recorder };
 }
 
 test('a run is not forgotten if systemd unloads the unit before answering the start', async (t) => {
@@ -86,4 +102,42 @@ test('a check unit that has exited, but has stayed active, is restarted, because
   manager.sendChange(CHECK_UNIT, { ActiveState: 'active', SubState: 'exited', InvocationID: INVOCATION });
   assert.deepEqual(await units.startCheck(), answer);
   assert.deepEqual(manager.calls, ['RestartUnit']);
+});
+
+test('a check unit that systemd restarts by itself fails only once systemd does not restart it', async (t) => {
+  const { manager, recorder } = await startUnits(t);
+  const failureLines = () => recorder.logs.filter((line) => line === 'warn: the check unit failed').length;
+  manager.sendChange(CHECK_UNIT, CHECK_AT_WORK);
+  manager.setUnit(CHECK_UNIT, CHECK_WAITING);
+  // systemd sends the signal of the coming restart before it answers the reading.
+  manager.effects.set('GetAll', () => manager.sendChange(CHECK_UNIT, CHECK_WAITING));
+  manager.sendChange(CHECK_UNIT, CHECK_FAILED);
+  await settle();
+  assert.deepEqual([recorder.checkStates, failureLines()], [['running'], 0]);
+
+  manager.effects.clear();
+  manager.sendChange(CHECK_UNIT, { ...CHECK_AT_WORK, InvocationID: Uint8Array.of(3) });
+  manager.setUnit(CHECK_UNIT, CHECK_FAILED);
+  manager.sendChange(CHECK_UNIT, { ...CHECK_FAILED, InvocationID: Uint8Array.of(3) });
+  await settle();
+  assert.deepEqual([recorder.checkStates, failureLines()], [['running', 'failed'], 1]);
+});
+
+test('a check unit that systemd unloads after its failure has failed', async (t) => {
+  const { manager, recorder } = await startUnits(t);
+  manager.sendChange(CHECK_UNIT, CHECK_AT_WORK);
+  manager.units.delete(CHECK_UNIT);
+  manager.sendChange(CHECK_UNIT, CHECK_FAILED);
+  manager.sendUnitRemoved(CHECK_UNIT);
+  await settle();
+  assert.deepEqual(recorder.checkStates, ['running', 'failed']);
+});
+
+test('a check that cannot be read after its failure has failed', async (t) => {
+  const { manager, recorder } = await startUnits(t);
+  manager.sendChange(CHECK_UNIT, CHECK_AT_WORK);
+  manager.refusals.set('GetAll', { ok: false, error: { kind: 'timeout' } });
+  manager.sendChange(CHECK_UNIT, CHECK_FAILED);
+  await settle();
+  assert.deepEqual(recorder.checkStates, ['running', 'failed']);
 });
