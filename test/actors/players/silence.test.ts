@@ -147,7 +147,14 @@ test('a player silences no other if only a reading that is older than its last s
 });
 
 test('a player that signals that it plays, and then hangs, silences the others', async (t) => {
-  const { start } = await startExclusive(t);
+  // While a player plays, its record is published every 30 s, also without a change. This clock stands still.
+  const stoppedClock = new ManualClock();
+  const after: Clock['after'] = (ms, callback) =>
+    (ms < 30_000 ? systemClock : stoppedClock).after(ms, callback);
+  const { start } = await startBackend(t, undefined, {
+    clock: { ...systemClock, after },
+    settings: { exclusive: true },
+  });
   const one = await start('one', PLAYING);
   const two = await start('two');
   two.misbehaviours.set('GetAll', 'hang');
