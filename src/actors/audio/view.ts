@@ -83,7 +83,7 @@ export function nonEmpty(value: string | undefined): string | undefined {
 export function portsOf(ports: SinkInfo['ports']): PortRecord[] {
   return ports.map((port) => ({
     name: port.name,
-    description: port.description ?? port.name,
+    description: port.description || port.name,
     available: PORT_STATES[port.available] ?? 'unknown',
   }));
 }
@@ -133,7 +133,7 @@ export function outputRecord(
   return {
     id: info.index,
     name: info.name,
-    description: info.description ?? info.name,
+    description: info.description || info.name,
     nick: nickOf(info, wish),
     label,
     muted: info.muted,

@@ -141,6 +141,13 @@ describe('an output', () => {
     assert.equal(record.is_network, false);
   });
 
+  test('has its name in place of an empty description, and so has its port', () => {
+    const port = { name: 'line', description: '', priority: 1, availabilityGroup: undefined, type: 1 };
+    const record = output({ description: '', ports: [{ ...port, available: AVAILABLE.unknown }] });
+    assert.equal(record.description, 'living');
+    assert.deepEqual(record.ports, [{ name: 'line', description: 'line', available: 'unknown' }]);
+  });
+
   const names = { description: ' Hall ', props: { 'node.nick': ' Amp ' } };
   const labels: readonly (readonly [expected: string, fields: Partial<SinkInfo>, label?: string])[] = [
     ['Bath', names, ' Bath '],
