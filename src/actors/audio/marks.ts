@@ -14,6 +14,8 @@ export const STAND_IN_MARK = 'tonearm.stand_in';
  * name.
  */
 export const LISTEN_MARK = 'tonearm.listen';
+/** PipeWire's property of nodes that belong together, such as a filter's sink and stream. */
+const LINK_GROUP_PROPERTY = 'node.link-group';
 
 export function isGroup({ props }: Pick<SinkInfo, 'props'>): boolean {
   return props[GROUP_MARK] !== undefined;
@@ -29,6 +31,16 @@ export function isPlayedByModule({
   ownerModule,
 }: Pick<SinkInputInfo, 'client' | 'ownerModule'>): boolean {
   return client === undefined && ownerModule !== undefined;
+}
+
+/**
+ * True for the stream by which the sink itself plays, because it is a group or a filter. PulseAudio makes
+ * both by one module. PipeWire names no module for a filter of a program, but a common link group.
+ */
+export function playsForSink(stream: SinkInputInfo, sink: SinkInfo): boolean {
+  if (isPlayedByModule(stream) && stream.ownerModule === sink.ownerModule) return true;
+  const linkGroup = stream.props[LINK_GROUP_PROPERTY];
+  return linkGroup !== undefined && linkGroup === sink.props[LINK_GROUP_PROPERTY];
 }
 
 /** True for a stream by which a group plays at one of its outputs. */

@@ -2,7 +2,7 @@
 // for the filter, too. Pure.
 
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
-import { isPlayedByModule } from './marks.js';
+import { playsForSink } from './marks.js';
 
 /** The property that marks a filter. Its value is the name of the filter's first master. */
 const MASTER_PROPERTY = 'device.master_device';
@@ -25,12 +25,11 @@ export function isFilter({ props }: SinkInfo): boolean {
 
 function masterOf({ sinks, sinkInputs }: SoundRecords, filter: SinkInfo): SinkInfo | undefined {
   if (!isFilter(filter)) return undefined;
-  // A filter plays by a stream of its module, and the sink of this stream is the master. The stream is better
+  // A filter plays by a stream of its own, and the sink of this stream is the master. The stream is better
   // than the property, because PulseAudio's property still names the old sink after the stream has been moved
   // (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
   for (const { info: stream } of sinkInputs.values()) {
-    const isOfFilter = isPlayedByModule(stream) && stream.ownerModule === filter.ownerModule;
-    if (!isOfFilter) continue;
+    if (!playsForSink(stream, filter)) continue;
     const master = stream.sink === undefined ? undefined : sinks.get(stream.sink);
     if (master !== undefined) return master.info;
   }

@@ -1,8 +1,7 @@
 // Decides which streams are moved to an output that becomes the default (docs/http-api.md, "The default
 // output"). Pure.
 
-import type { SinkInputInfo } from '../../protocol/pulse/records.js';
-import { isPlayedByModule } from './marks.js';
+import { playsForSink } from './marks.js';
 import { hasVolume } from './passthrough.js';
 import type { Setting } from './setting-plan.js';
 import type { SoundState } from './state.js';
@@ -14,21 +13,15 @@ export function streamMoves(state: SoundState, output: string): readonly StreamM
   const target = state.findSink(output)?.info;
   if (target === undefined) return [];
   const isLimited = (state.limits.ofSink(target) ?? 1) < 1;
+  const sinks = [...state.sinks.values()];
   return (
     [...state.sinkInputs.values()]
       .filter(({ info }) => info.sink !== target.index)
-      .filter(({ info }) => !playsForSink(state, info))
+      // The stream by which a group or a filter plays stays, and the streams that play to the group or filter
+      // are moved.
+      .filter(({ info }) => !sinks.some((sink) => playsForSink(info, sink.info)))
       // Only passthrough streams have no volume. They would set a limited output to 100 %.
       .filter(({ info }) => !isLimited || hasVolume(info))
       .map(({ info }) => ({ command: 'MOVE_SINK_INPUT', args: { index: info.index, sink: target.index } }))
   );
-}
-
-/**
- * True for the stream by which a group or a filter plays. It stays, and the streams that play to the group
- * or filter are moved.
- */
-function playsForSink({ sinks }: SoundState, stream: SinkInputInfo): boolean {
-  if (!isPlayedByModule(stream)) return false;
-  return [...sinks.values()].some(({ info }) => info.ownerModule === stream.ownerModule);
 }

@@ -13,8 +13,8 @@ const PROPS_MAX_ENTRIES = 128;
 const PROPS_MAX_BYTES = 8192;
 
 /**
- * Always kept: properties that records need, and those that identify players, masters and Bluetooth devices
- * (docs/http-api.md, "Records").
+ * Always kept: properties that records need, and those that identify players, masters, filters and Bluetooth
+ * devices (docs/http-api.md, "Records").
  */
 const ALWAYS_KEPT_KEYS: ReadonlySet<string> = new Set([
   'media.name',
@@ -25,6 +25,7 @@ const ALWAYS_KEPT_KEYS: ReadonlySet<string> = new Set([
   'application.process.id',
   'application.process.user',
   'node.nick',
+  'node.link-group',
   'device.nick',
   'device.master_device',
   'device.string',

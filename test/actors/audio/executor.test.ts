@@ -129,8 +129,8 @@ describe('a change of the default output that also moves the streams', () => {
   const FAILING_STREAM = 6;
 
   /**
-   * Four streams do not play to `living`: one of a group, and three others. One of the three is `Pass`, which
-   * `stateWithSound` makes. A request to move `Pass` fails with `error`.
+   * Five streams do not play to `living`: one of a group, one of a filter, and three others. One of the
+   * three is `Pass`, which `stateWithSound` makes. A request to move `Pass` fails with `error`.
    */
   function setUp(error: RequestError) {
     const state = stateWithSound();
@@ -139,6 +139,17 @@ describe('a change of the default output that also moves the streams', () => {
       sinkInputInfo(7, 'Simultaneous output', { sink: 9, client: undefined, ownerModule: GROUP_MODULE }),
     );
     state.putSinkInput(sinkInputInfo(8, 'Show', { sink: 1 }));
+    // PipeWire names no module for a filter of a program.
+    const linkGroup = { 'node.link-group': 'eq-1' };
+    state.putSink(sinkInfo(2, 'equalizer', { props: linkGroup }));
+    state.putSinkInput(
+      sinkInputInfo(4, 'Equalizer output', {
+        sink: 9,
+        client: undefined,
+        ownerModule: undefined,
+        props: linkGroup,
+      }),
+    );
     state.putSinkInput(sinkInputInfo(9, 'Phone', { sink: 9, client: undefined, ownerModule: OTHER_MODULE }));
     const moveRequests: (number | undefined)[] = [];
     const send: CommandConnection['send'] = async ({ command, args }) => {
@@ -149,7 +160,7 @@ describe('a change of the default output that also moves the streams', () => {
     return { moveRequests, executor: new Executor(connectionWith({ state, send }), TIMING, systemClock) };
   }
 
-  test('requests to move all streams except those of groups, and does not fail if the server refuses to move one', async () => {
+  test('requests to move all streams except those of groups and filters, and does not fail if the server refuses to move one', async () => {
     const { moveRequests, executor } = setUp(INVALID);
     assert.deepEqual(await executor.run(MOVE_STREAMS), OK);
     assert.deepEqual(moveRequests, [FAILING_STREAM, 8, 9]);

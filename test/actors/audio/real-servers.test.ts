@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import type { Timing } from '../../../src/actors/audio/timing.js';
 import type { AudioCommand, AudioTarget } from '../../../src/protocol/actor/commands.js';
+import { startProgram } from '../../sound/program.js';
 import type { SoundServer } from '../../sound/server.js';
 import { SOUND_SERVERS, startPulseAudio } from '../../sound/servers.js';
 import { skipReason } from '../../tools/requirements.js';
@@ -163,6 +164,36 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const playedAtAttic = (await server.sinkInputs()).filter(({ sink }) => sink === attic?.index);
       assert.deepEqual(playedAtAttic.map(({ index }) => index).sort(), streams.map(({ id }) => id).sort());
       assert.equal((await server.pactl('get-default-sink')).trim(), 'attic');
+    });
+
+    test('the stream by which a filter of another program plays stays where it is', {
+      skip:
+        kind === 'pulseaudio' ? 'only PipeWire has such filters' : skipReason({ programs: ['pw-loopback'] }),
+    }, async (t) => {
+      const { server, recorder, run } = await startNode(t);
+      const program = startProgram(
+        'pw-loopback',
+        [
+          '--name=equalizer',
+          '--capture-props=media.class=Audio/Sink node.name=equalizer',
+          '--playback-props=target.object=living',
+        ],
+        { env: server.env, log: join(server.directory, 'pw-loopback.log') },
+      );
+      t.after(() => program.end());
+      await until('the filter is published', () => recorder.output('equalizer'));
+      const playing = await server.play({ sink: 'equalizer', name: 'News' });
+      await until('the streams are published', () => recorder.clients().length === 2);
+      const filterStream = recorder.clients().find(({ id }) => id !== playing.id);
+      const id = filterStream?.id ?? assert.fail('the filter has no stream');
+      await until('the filter plays to the living room', () => recorder.client(id)?.output === 'living');
+
+      await run({ do: 'default', output: 'kitchen', move: true });
+      await until('the stream has moved', () => recorder.client(playing.id)?.output === 'kitchen');
+      const sinks = await server.sinks();
+      const living = sinks.find(({ name }) => name === 'living');
+      const listed = (await server.sinkInputs()).find(({ index }) => index === id);
+      assert.equal(listed?.sink, living?.index);
     });
 
     test('names and balance are kept while a server hangs and after it continues', async (t) => {
