@@ -2,8 +2,9 @@
 
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { KnownRecord } from './known-records.js';
+import { howPlayed, passthroughOn } from './passthrough.js';
 import type { ReadRequest } from './refetch.js';
-import { refuseBecauseOf, type SettingPlan, setPlan } from './setting-plan.js';
+import { type PlanRefusal, refuseBecauseOf, type SettingPlan, setPlan } from './setting-plan.js';
 import type { KnownSource } from './sources.js';
 import type { SoundState } from './state.js';
 
@@ -34,12 +35,32 @@ export function planPort({ kind, record }: SoundDevice, port: string): SettingPl
 }
 
 /** Refuses a device if another one has the same name, because the request contains only the name. */
-export function planDefault({ sinks, sources }: SoundState, { kind, record }: SoundDevice): SettingPlan {
+export function planDefault(state: SoundState, device: SoundDevice): SettingPlan {
+  const { sinks, sources } = state;
+  const { kind, record } = device;
   const { index, name } = record.info;
   const devices = kind === 'sink' ? [...sinks.values()] : sources.all;
   const namesake = devices.find(({ info }) => info.name === name && info.index !== index);
-  if (namesake === undefined) return setPlan({ command: REQUESTS[kind].default, args: { name } }, 'server');
+  if (namesake === undefined) {
+    const refusal = kind === 'sink' ? limitRefusal(state, record) : undefined;
+    return refusal ?? setPlan({ command: REQUESTS[kind].default, args: { name } }, 'server');
+  }
   const subject = kind === 'sink' ? 'Output' : 'Input';
   const detail = `${subject} ${namesake.info.index} is called ${JSON.stringify(name)}, too, and the sound server knows the default only by name`;
   return refuseBecauseOf({ kind, index: namesake.info.index }, 'same-name', detail);
+}
+
+/**
+ * The sound server moves the streams of the present default to the new one. It may leave some there, but does
+ * not report which ones. A passthrough stream sets its sink to 100 %, so a sink with a limit is refused while
+ * there is such a stream.
+ */
+function limitRefusal(state: SoundState, { info }: KnownRecord<SinkInfo>): PlanRefusal | undefined {
+  const limit = state.limits.ofSink(info) ?? 1;
+  const present = state.defaultSink()?.info;
+  if (limit >= 1 || present === undefined || present.index === info.index) return undefined;
+  const stream = passthroughOn(state.sinkInputs, present.index);
+  if (stream === undefined) return undefined;
+  const detail = `${JSON.stringify(stream.name)} may follow to the output; it is played ${howPlayed(stream.info)}, which sets the output to 100 %, above its volume_limit`;
+  return refuseBecauseOf({ kind: 'sink-input', index: stream.info.index }, 'no-volume', detail);
 }

@@ -173,6 +173,26 @@ describe('with PulseAudio', {
     await until('the stream is published', () => recorder.client('Film'));
     assert.equal(await run({ do: 'move', client: 'Film', output: 'kitchen' }), 'no-volume');
   });
+
+  test('an output with a limit does not become the default while a passthrough stream would follow to it', async (t) => {
+    const sound = await startPulseAudio({ sinks: SINKS });
+    const { server, recorder, run, refusal, loudestPercent } = await startOn(t, sound, { kitchen: 0.5 });
+    await server.pactl('set-sink-volume', 'kitchen', '30%');
+    const streams = await server.streams();
+    const [film] = await streams.open([{ passthrough: true, props: { 'media.name': 'Film' } }]);
+    await until('the stream is published', () => recorder.client('Film')?.output === 'living');
+
+    for (const move of [false, true])
+      assert.equal(await run({ do: 'default', output: 'kitchen', move }), 'no-volume');
+    const detail =
+      '"Film" may follow to the output; it is played as it is (passthrough), which sets the output to 100 %, above its volume_limit';
+    assert.equal(await refusal({ do: 'default', output: 'kitchen' }), detail);
+    assert.equal(await loudestPercent('kitchen'), 30);
+    assert.equal(await run({ do: 'default', output: 'living' }), 'none', 'it is the default already');
+
+    await film?.remove();
+    assert.equal(await run({ do: 'default', output: 'kitchen' }), 'none');
+  });
 });
 
 for (const { kind, skip, start } of SOUND_SERVERS.filter((server) => server.kind === 'pipewire')) {
