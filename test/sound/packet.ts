@@ -32,6 +32,7 @@ export const COMMAND = {
   getCards: 89,
   setSinkVolume: 36,
   setInputVolume: 37,
+  setSourceVolume: 38,
   setSinkMute: 39,
   setCardProfile: 90,
   setSinkPort: 96,

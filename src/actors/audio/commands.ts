@@ -108,6 +108,14 @@ function planVolume({ kind, record }: CommandTarget, desired: number | undefined
   return setPlan({ command: REQUESTS[kind].volume, args }, kind, info.index);
 }
 
+/** Returns the raw volumes from which a step begins. */
+function stepStart({ requestedVolumes, sources }: SoundState, target: CommandTarget): readonly number[] {
+  const { kind, record } = target;
+  // The volume of a stream has no coarse steps.
+  if (kind === 'sink-input') return record.info.volume;
+  return (kind === 'sink' ? requestedVolumes : sources.requestedVolumes).stepStart(record.info);
+}
+
 /** Plans the command `volume`, or a step up or down (`delta`). */
 function planVolumeOrStep(
   state: SoundState,
@@ -119,8 +127,7 @@ function planVolumeOrStep(
   const isSink = target.kind === 'sink';
   const limit = volumeLimit(state, target);
   if (command.do === 'delta') {
-    const start = isSink ? state.stepStartVolumes(target.record.info) : target.record.info.volume;
-    return planVolume(target, volumeAfterStep(command.delta, start, limit));
+    return planVolume(target, volumeAfterStep(command.delta, stepStart(state, target), limit));
   }
   // The volume of a stream is not refused, but ends at the limit (docs/http-api.md, "Volume and balance").
   if (isSink && limit !== undefined && command.volume > limit)

@@ -155,7 +155,9 @@ export class Executor {
     if (setting.command === 'SET_DEFAULT_SOURCE') return this.#awaitDefaultInput(setting.args.name, latestMs);
     // With this, a later step can begin at the requested volume, although the mixer has rounded it.
     if (setting.command === 'SET_SINK_VOLUME')
-      state.putRequestedVolume(setting.args.index, loudestOf(setting.args.volume));
+      state.putRequestedVolume('sink', setting.args.index, loudestOf(setting.args.volume));
+    if (setting.command === 'SET_SOURCE_VOLUME')
+      state.putRequestedVolume('source', setting.args.index, loudestOf(setting.args.volume));
     return DONE;
   }
 

@@ -4,6 +4,7 @@ import type { SourceInfo } from '../../protocol/pulse/records.js';
 import { type ChannelParts, rememberChannelParts } from '../../protocol/pulse/volume.js';
 import { isAwake } from './device-states.js';
 import { findById, type KnownRecord, removeUnlisted } from './known-records.js';
+import { RequestedVolumes } from './requested-volumes.js';
 
 /**
  * At most this many sources are kept. Further sources are left out. Such a source is kept if there is room
@@ -19,6 +20,7 @@ export class Sources {
   readonly #leftOut = new Set<number>();
   /** The indices of the sources that have been awake in this life of the server, or that cannot be woken. */
   readonly #notToWake = new Set<number>();
+  readonly requestedVolumes = new RequestedVolumes();
   /** Called when a record may differ from what was published. */
   readonly #onChange: () => void;
 
@@ -43,8 +45,10 @@ export class Sources {
     const { index, monitorOfSink, volume } = info;
     if (monitorOfSink !== undefined) return;
     const atIndex = this.#sourceByIndex.get(index);
-    // If the name differs, another source was at this index. Its balance is not taken over.
+    // If the name differs, another source was at this index. Its balance and requested volume are not taken
+    // over.
     const before = atIndex?.info.name === info.name ? atIndex : undefined;
+    if (before === undefined) this.requestedVolumes.delete(index);
     if (atIndex === undefined && this.#sourceByIndex.size >= SOURCES_MAX_RECORDS) this.#leftOut.add(index);
     else {
       this.#sourceByIndex.set(index, { info, balance: rememberChannelParts(before?.balance, volume) });
@@ -61,6 +65,7 @@ export class Sources {
   }
 
   remove(index: number): void {
+    this.requestedVolumes.delete(index);
     this.#notToWake.delete(index);
     const wasLeftOut = this.#leftOut.delete(index);
     const wasKept = this.#sourceByIndex.delete(index);
@@ -96,6 +101,7 @@ export class Sources {
   clear(): void {
     this.#sourceByIndex.clear();
     this.#notToWake.clear();
+    this.requestedVolumes.clear();
     this.#leftOut.clear();
   }
 }

@@ -4,7 +4,7 @@
 import type { SoundServerKind } from '../../protocol/actor/schemas.js';
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
 import type { ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
-import { type ChannelParts, loudestOf, rememberChannelParts } from '../../protocol/pulse/volume.js';
+import { type ChannelParts, rememberChannelParts } from '../../protocol/pulse/volume.js';
 import { UniqueNames } from '../unique-names.js';
 import { Cards } from './cards.js';
 import { addOnce, type ChangedRecords, noChanges } from './changed-records.js';
@@ -14,6 +14,7 @@ import { VolumeLimits } from './limits.js';
 import { isStandIn, playsForGroup } from './marks.js';
 import { isFilter } from './masters.js';
 import { preferredName } from './names.js';
+import { RequestedVolumes } from './requested-volumes.js';
 import { kindOfServer } from './server-kind.js';
 import { Sources } from './sources.js';
 import { NO_WISHES, type WishSettings } from './wishes.js';
@@ -37,11 +38,8 @@ export class SoundState {
   readonly sources = new Sources(() => {
     this.#changed.mayInputsHaveChanged = true;
   });
-  /**
-   * The volume that a command last set, by the index of the sink. `reported` is what the server reported
-   * after it, which differs if the mixer has coarser steps.
-   */
-  readonly #requestedVolumes = new Map<number, { readonly raw: number; readonly reported: number }>();
+  /** Those of the sinks; `sources` has those of the sources. */
+  readonly requestedVolumes = new RequestedVolumes();
   /** The indices of the sinks that have been awake in this life of the server, or that cannot be woken. */
   readonly #notToWake = new Set<number>();
   #names = new UniqueNames();
@@ -69,7 +67,7 @@ export class SoundState {
     this.#sinkInputs.clear();
     this.cards.clear();
     this.sources.clear();
-    this.#requestedVolumes.clear();
+    this.requestedVolumes.clear();
     this.#notToWake.clear();
     this.#names = new UniqueNames();
   }
@@ -155,7 +153,7 @@ export class SoundState {
   #removeSink(index: number): void {
     if (!this.#sinks.delete(index)) return;
     this.#notToWake.delete(index);
-    this.#requestedVolumes.delete(index);
+    this.requestedVolumes.delete(index);
     addOnce(this.#changed.sinks, index);
     this.#changed.haveServerOrSinksChanged = true;
     this.#changed.haveSinksComeOrGone = true;
@@ -183,21 +181,12 @@ export class SoundState {
     for (const info of present) this.putSinkInput(info);
   }
 
-  /** To be called when the sink has been read again after a command set its volume to `raw`. */
-  putRequestedVolume(index: number, raw: number): void {
-    const sink = this.#sinks.get(index)?.info;
-    if (sink !== undefined) this.#requestedVolumes.set(index, { raw, reported: loudestOf(sink.volume) });
-  }
-
-  /**
-   * Returns the raw volumes from which a step begins. If the sink's volume has not changed since the last
-   * command, this is the one volume that the command set. If steps began at the reported volume, small steps
-   * would never move a mixer with coarser steps.
-   */
-  stepStartVolumes({ index, volume }: SinkInfo): readonly number[] {
-    const requested = this.#requestedVolumes.get(index);
-    const isUnchanged = requested?.reported === loudestOf(volume);
-    return requested !== undefined && isUnchanged ? [requested.raw] : volume;
+  /** To be called when the device has been read again after a command set its volume to `raw`. */
+  putRequestedVolume(kind: 'sink' | 'source', index: number, raw: number): void {
+    const isSink = kind === 'sink';
+    const device = isSink ? this.#sinks.get(index) : this.sources.get(index);
+    const { requestedVolumes } = isSink ? this : this.sources;
+    if (device !== undefined) requestedVolumes.put(device.info, raw);
   }
 
   /**

@@ -14,7 +14,7 @@ import { SOUND_SERVERS } from '../../sound/servers.js';
 import { until } from '../../until.js';
 import { faultOf, Recorder } from '../recorder.js';
 import { startBackend, startOnScriptedServer } from './backed.js';
-import { COMMAND, ERROR, event, ordinaryExcept } from './scripted-server.js';
+import { COMMAND, ERROR, event, type Handler, ordinaryExcept } from './scripted-server.js';
 import { serverInfo, sourceInfo } from './sound-records.js';
 
 const MIKE: AudioTarget = { kind: 'input', ref: 'mike' };
@@ -189,4 +189,39 @@ test('a monitor that changes is not read', async (t) => {
   server.responder.send(Buffer.concat([monitorEvent, streamEvent]));
   await until('the stream is read', () => server.count(COMMAND.getInput) > 0);
   assert.equal(server.count(COMMAND.getSource), 0);
+});
+
+test('an input whose mixer has coarse steps moves by small deltas, and shows what the mixer does', async (t) => {
+  /** 3 % of full volume. */
+  const MIXER_STEP_RAW = 1966;
+  let rounded = 10 * MIXER_STEP_RAW;
+  const mike: Handler = ({ tag }, { reply }) =>
+    reply(tag, source({ index: 7, name: 'mike', volumes: volumes(rounded, 0) }));
+  const handler = ordinaryExcept({
+    [COMMAND.getSources]: mike,
+    [COMMAND.getSource]: mike,
+    [COMMAND.setSourceVolume]: ({ tag, fields }, { reply }) => {
+      // The letter v and the number of channels are before the volume of the first channel.
+      const raw = fields.readUInt32BE(fields.indexOf('v') + 2);
+      rounded = Math.round(raw / MIXER_STEP_RAW) * MIXER_STEP_RAW;
+      return reply(tag);
+    },
+  });
+  const { backend, recorder } = await startOnScriptedServer(t, handler);
+  const reported = [];
+  for (const delta of [0.01, 0.01, 0.01, 0.01, 0.01, -0.01, -0.01, -0.01]) {
+    await backend.handle({ do: 'delta', target: MIKE, delta });
+    reported.push(recorder.input('mike')?.volume);
+  }
+  assert.deepEqual(reported, [0.3, 0.33, 0.33, 0.33, 0.36, 0.33, 0.33, 0.33]);
+});
+
+test('a step of an input does not begin at the volume that a command has set on another input of its index', () => {
+  const state = new SoundState();
+  state.sources.put(sourceInfo(4, 'mike'));
+  state.putRequestedVolume('source', 4, 0x8000);
+  state.sources.put(sourceInfo(4, 'line'));
+  const plan = planCommand(state, { do: 'delta', target: { kind: 'input', ref: 'line' }, delta: -0.1 });
+  const args = plan.kind === 'set' && 'volume' in plan.setting.args ? plan.setting.args : undefined;
+  assert.equal(args?.volume[0], Math.round(0.9 * 0x10000));
 });

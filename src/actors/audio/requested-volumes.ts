@@ -1,0 +1,43 @@
+// Remembers the volumes that commands have set on sinks or sources, so that small steps add up on a mixer
+// with coarser steps. Pure.
+
+import { loudestOf } from '../../protocol/pulse/volume.js';
+
+interface DeviceVolume {
+  readonly index: number;
+  /** The raw volumes of the channels. */
+  readonly volume: readonly number[];
+}
+
+/** For the devices of one kind. */
+export class RequestedVolumes {
+  /**
+   * The volume that a command last set, by the index of the device. `reported` is what the server reported
+   * after it, which differs if the mixer has coarser steps.
+   */
+  readonly #byIndex = new Map<number, { readonly raw: number; readonly reported: number }>();
+
+  /** `device` is the device as it was read after a command set its volume to `raw`. */
+  put({ index, volume }: DeviceVolume, raw: number): void {
+    this.#byIndex.set(index, { raw, reported: loudestOf(volume) });
+  }
+
+  /**
+   * Returns the raw volumes from which a step begins. If the device's volume has not changed since the last
+   * command, this is the one volume that the command set. If steps began at the reported volume, small steps
+   * would never move a mixer with coarser steps.
+   */
+  stepStart({ index, volume }: DeviceVolume): readonly number[] {
+    const requested = this.#byIndex.get(index);
+    const isUnchanged = requested?.reported === loudestOf(volume);
+    return requested !== undefined && isUnchanged ? [requested.raw] : volume;
+  }
+
+  delete(index: number): void {
+    this.#byIndex.delete(index);
+  }
+
+  clear(): void {
+    this.#byIndex.clear();
+  }
+}
