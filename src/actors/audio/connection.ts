@@ -57,7 +57,7 @@ export class SoundConnection implements CommandConnection {
     const { openLink, state, clock, timing, publishLevel } = context;
     this.#context = context;
     this.state = state;
-    this.#reading = new Reading(state, {
+    this.#reading = new Reading(state, clock, {
       onReply: this.#publishChanges,
       onFailed: (command, error) => this.closeAfterFailure(command, error),
     });

@@ -1,6 +1,7 @@
 // Reads the sound server's records over one connection, and decides when they may be published. refetch.ts
 // decides what is to be read after an event.
 
+import { type Clock, Timers } from '../../host/clock.js';
 import type { RequestName } from '../../protocol/pulse/commands.js';
 import type { RequestError } from '../../protocol/pulse/outcome.js';
 import type { SubscriptionEvent } from '../../protocol/pulse/subscription.js';
@@ -18,6 +19,13 @@ import {
   Refetch,
 } from './refetch.js';
 import type { RecordKind, SoundState } from './state.js';
+
+/**
+ * The time after an event in which PipeWire links the streams anew. Then their list is read once more.
+ * PipeWire sends no event of a stream that is linked anew while it is not running
+ * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
+ */
+const RELINK_MS = 500;
 
 interface ReadingEvents {
   /** Called after each reply and each removal. `isConsistent` is true if the state may be published. */
@@ -50,12 +58,14 @@ export class Reading {
   readonly #unpublishedWaiters: ReadWaiter[] = [];
   /** True while a card switches its profile. An event of a card then means that sinks come or go. */
   isSwitching = false;
+  readonly #timers: Timers<'relink'>;
   /** Undefined before the subscription is confirmed, and after the end. */
   #link: Link | undefined;
   #hasEnded = false;
 
-  constructor(state: SoundState, events: ReadingEvents) {
+  constructor(state: SoundState, clock: Clock, events: ReadingEvents) {
     this.#state = state;
+    this.#timers = new Timers(clock);
     this.#events = events;
   }
 
@@ -68,6 +78,7 @@ export class Reading {
   /** To be called when the connection has ended. Resolves all calls of `readAgain`. */
   end(): void {
     this.#hasEnded = true;
+    this.#timers.cancelAll();
     this.#link = undefined;
     this.#waiters.end();
     this.#resolveUnpublished();
@@ -90,18 +101,27 @@ export class Reading {
 
   /** To be followed by `requestDue` after the last event of a burst. */
   readonly onEvent = ({ facility, type, index }: SubscriptionEvent): void => {
+    const hasSinkComeOrGone = facility === 'sink' && type !== 'change';
+    if (facility === 'server' || hasSinkComeOrGone) this.#readStreamsAfterRelink();
     if (facility === 'server') this.#refetchByKind.server.markList();
     if (!isRecordKind(facility)) return;
     // A monitor changes whenever its sink does. It is never in the state, so it is not read. Any other source
     // is read, because PipeWire may have announced it before it was ready to be read.
     if (facility === 'source' && type === 'change' && this.#isMonitor(index)) return;
     const isForSwitch = facility === 'card' && this.isSwitching;
-    const hasSinkComeOrGone = facility === 'sink' && type !== 'change';
     if (isForSwitch || hasSinkComeOrGone) this.#isJointReadDue = true;
     if (index === undefined) this.#refetchByKind[facility].markList();
     else if (type === 'remove') this.#onRemoved(facility, index);
     else this.#refetchByKind[facility].onChanged(index);
   };
+
+  #readStreamsAfterRelink(): void {
+    if (this.#state.kind !== 'pipewire') return;
+    this.#timers.set('relink', RELINK_MS, () => {
+      this.#refetchByKind['sink-input'].markList();
+      this.requestDue();
+    });
+  }
 
   /** Keeps a record from being read until `readAgain` or `release`, because a command changes it. */
   hold({ kind, index }: ReadRequest): void {
@@ -213,6 +233,9 @@ export class Reading {
 
   #isMonitor(source: number | undefined): boolean {
     if (source === undefined) return false;
+    // PipeWire shows a device of the class Audio/Duplex as a sink and as an input, both with one index. The
+    // sink names this index as its monitor, too.
+    if (this.#state.sources.get(source) !== undefined) return false;
     for (const { info } of this.#state.sinks.values()) if (info.monitorSource === source) return true;
     return false;
   }

@@ -191,6 +191,19 @@ test('a monitor that changes is not read', async (t) => {
   assert.equal(server.count(COMMAND.getSource), 0);
 });
 
+test('an input that an output names as its monitor is read when it changes', async (t) => {
+  // The only sink of the server names the source 0 as its monitor. PipeWire has such devices, which are an
+  // output and an input with one index.
+  const duplex = (raw: number) => source({ index: 0, name: 'duplex', volumes: volumes(raw, raw) });
+  const { server, recorder } = await startOnScriptedServer(
+    t,
+    ordinaryExcept({ [COMMAND.getSources]: duplex(0x10000), [COMMAND.getSource]: duplex(0x8000) }),
+  );
+  assert.equal(recorder.input('duplex')?.volume, 1);
+  server.responder.send(event('sourceChange', 0));
+  await until('the change is published', () => recorder.input('duplex')?.volume === 0.5);
+});
+
 test('an input whose mixer has coarse steps moves by small deltas, and shows what the mixer does', async (t) => {
   /** 3 % of full volume. */
   const MIXER_STEP_RAW = 1966;

@@ -196,6 +196,18 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal(listed?.sink, living?.index);
     });
 
+    test('a paused stream that follows the default output is published with its new output within seconds', async (t) => {
+      const { server, recorder } = await startNode(t);
+      const streams = await server.streams();
+      await streams.open([{ corked: true, props: { 'media.name': 'Paused' } }]);
+      await until('the stream is published', () => recorder.client('Paused')?.output === 'living');
+      await server.pactl('set-default-sink', 'kitchen');
+      // Without an event the stream would be read again only after 60 s.
+      const SECONDS_MS = 30_000;
+      const hasMoved = () => recorder.client('Paused')?.output === 'kitchen';
+      await until('the stream has its new output', hasMoved, SECONDS_MS);
+    });
+
     test('names and balance are kept while a server hangs and after it continues', async (t) => {
       // The backend reads everything every 100 ms. A reading without a reply ends the connection after 1 s.
       const { server, recorder, run } = await startNode(t, {
