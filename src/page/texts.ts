@@ -27,29 +27,20 @@ export interface LanguageChoice {
 }
 
 /**
- * `preferred` are language tags, the most preferred first. English is the last choice. A tag that the browser
- * itself refuses does not count, such as `en-US@posix`.
+ * `preferred` are language tags, the most preferred first. English is the last choice. Chromium may add the
+ * system's modifier to a tag, which its own formats refuse: `en-US@posix`.
  */
 export function chooseLanguage(preferred: readonly string[]): LanguageChoice {
-  for (const formatTag of preferred) {
+  for (const tag of preferred) {
+    const formatTag = tag.replace(/@.*/, '');
     const language = formatTag.toLowerCase().split('-')[0] ?? '';
-    if (isAvailable(language) && isAccepted(formatTag)) return { language, formatTag };
+    if (isAvailable(language)) return { language, formatTag };
   }
   return { language: 'en', formatTag: 'en' };
 }
 
 function isAvailable(language: string): language is Language {
   return language === 'en' || Object.hasOwn(LOADERS, language);
-}
-
-/** False for a tag with which a format of dates and times cannot be made. */
-function isAccepted(tag: string): boolean {
-  try {
-    Intl.getCanonicalLocales(tag);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Replaces all placeholders in one pass, so that a value may contain `{name}` itself. */

@@ -33,9 +33,7 @@ const LANGUAGES: readonly (readonly [preferred: readonly string[], choice: Langu
   [['en-GB', 'de'], { language: 'en', formatTag: 'en-GB' }],
   [['sv'], { language: 'en', formatTag: 'en' }],
   [[], { language: 'en', formatTag: 'en' }],
-  // Chromium names such a tag if `LC_ALL` is `en_US@posix`. `Intl` refuses it.
-  [['en-US@posix', 'de'], { language: 'de', formatTag: 'de' }],
-  [['en-US@posix'], { language: 'en', formatTag: 'en' }],
+  [['en-US@posix', 'de'], { language: 'en', formatTag: 'en-US' }],
   [['toString', 'constructor'], { language: 'en', formatTag: 'en' }],
 ];
 for (const [preferred, choice] of LANGUAGES)
