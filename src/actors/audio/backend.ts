@@ -237,6 +237,7 @@ export class AudioBackend implements Actor<AudioCommand> {
         publish: this.#node,
         run: (command) => connection.executor.run(command),
         ask: (command, args) => connection.ask(command, args),
+        readAgain: (read) => connection.readAgain(read),
       });
       const onStop = () => connection.close({ kind: 'stopped' });
       this.#stop.signal.addEventListener('abort', onStop);

@@ -9,10 +9,9 @@ import { type Fault, failure } from '../../protocol/actor/faults.js';
 import type { Failure } from '../../protocol/actor/result.js';
 import type { ModuleInfo } from '../../protocol/pulse/records.js';
 import type { Publisher } from '../runtime.js';
-import { CONNECTION_ENDED } from './executor.js';
+import { CONNECTION_ENDED, type CommandConnection } from './executor.js';
 import { KeeperSchedule } from './keeper-schedule.js';
 import {
-  isPlainName,
   isSamePair,
   type ListenPair,
   type ListenStep,
@@ -21,7 +20,7 @@ import {
   listenSteps,
   loopbackArgument,
   loopbacksIn,
-  type ObservedDevice,
+  nameRefusal,
   type ObservedLoopbacks,
   pairIndices,
 } from './listen-modules.js';
@@ -41,6 +40,7 @@ export interface ListenContext {
   readonly clock: Clock;
   readonly log: Publisher['log'];
   readonly ask: Ask;
+  readonly readAgain: CommandConnection['readAgain'];
   /** Sets the remark for /health; undefined for none. */
   readonly setRemark: (text: string | undefined) => void;
 }
@@ -135,7 +135,7 @@ export class ListenKeeper {
       if (problem !== undefined) return this.#unloadLater(pair, problem);
     }
     pairs.add(pair, pairIndices(pair, observed));
-    return DONE;
+    return this.#answerWhenPublished();
   }
 
   /** Undefined if the two names and the number of pairs allow a loopback for the pair. */
@@ -170,6 +170,14 @@ export class ListenKeeper {
       const problem = await this.#unload(module);
       if (problem !== undefined) return this.#unloadLater(pair, problem);
     }
+    return this.#answerWhenPublished();
+  }
+
+  /** The record of an input follows from the streams, so they are read again before the answer. */
+  async #answerWhenPublished(): Promise<Answer> {
+    // The work that begins later takes back an earlier remark about the pair.
+    this.#schedule.onChange();
+    await this.#context.readAgain({ kind: 'sink-input' });
     // A loopback whose unloading the end of the connection has interrupted may still be there.
     return this.#schedule.hasEnded ? CONNECTION_ENDED : DONE;
   }
@@ -273,16 +281,4 @@ function noSuchInput(ref: string): Answer {
 
 function noSuchOutput(ref: string): Answer {
   return failure('no-such-output', `There is no output ${JSON.stringify(ref)}`);
-}
-
-/**
- * Undefined if a loopback can be made with this name. Two devices of one name are refused, because a
- * loopback finds its devices by name.
- */
-function nameRefusal(name: string, devices: readonly ObservedDevice[]): Failure<Fault> | undefined {
-  const quoted = JSON.stringify(name);
-  if (!isPlainName(name))
-    return failure('refused', `The sound server cannot be given the name ${quoted} for a loopback`);
-  if (devices.filter((device) => device.name === name).length <= 1) return undefined;
-  return failure('same-name', `Another one is called ${quoted}, too, and a loopback is made by name`);
 }

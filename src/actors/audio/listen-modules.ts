@@ -1,6 +1,8 @@
 // Decides which loopbacks the sound server must load and unload for the desired listening
 // (docs/http-api.md, "Listening"). Pure: listen-keeper.ts carries the steps out.
 
+import { type Fault, failure } from '../../protocol/actor/faults.js';
+import type { Failure } from '../../protocol/actor/result.js';
 import type { ModuleInfo, SinkInputInfo, SourceOutputInfo } from '../../protocol/pulse/records.js';
 import { LISTEN_MARK } from './marks.js';
 import { withoutQuotes } from './sound-modules.js';
@@ -66,9 +68,16 @@ const OWN_ARGUMENT = new RegExp(
 );
 const DESCRIPTION_MAX_CHARACTERS = 64;
 
-/** True if the name can be written into the argument of a module. */
-export function isPlainName(name: string): boolean {
-  return PLAIN_NAME.test(name);
+/**
+ * Undefined if a loopback can be made with this name. Two devices of one name are refused, because a
+ * loopback finds its devices by name.
+ */
+export function nameRefusal(name: string, devices: readonly ObservedDevice[]): Failure<Fault> | undefined {
+  const quoted = JSON.stringify(name);
+  if (!PLAIN_NAME.test(name))
+    return failure('refused', `The sound server cannot be given the name ${quoted} for a loopback`);
+  if (devices.filter((device) => device.name === name).length <= 1) return undefined;
+  return failure('same-name', `Another one is called ${quoted}, too, and a loopback is made by name`);
 }
 
 /** `description` is the input's name for people. The two streams of the loopback get it as their name. */

@@ -6,7 +6,7 @@ import { type Clock, within } from '../../host/clock.js';
 import type { Answer, ListenCommand } from '../../protocol/actor/commands.js';
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import type { Publisher } from '../runtime.js';
-import { NO_ANSWER } from './executor.js';
+import { type CommandConnection, NO_ANSWER } from './executor.js';
 import type { GroupKeeper } from './group-keeper.js';
 import type { KnownOutputs } from './known-outputs.js';
 import type { ListenKeeper } from './listen-keeper.js';
@@ -31,6 +31,7 @@ export interface UpkeepContext {
   readonly publish: Pick<Publisher, 'status' | 'log'>;
   readonly run: (command: SoundCommand) => Promise<Answer>;
   readonly ask: Ask;
+  readonly readAgain: CommandConnection['readAgain'];
 }
 
 export class Upkeep {
@@ -132,7 +133,7 @@ export class Upkeep {
   }
 
   async #loadListenKeeper(): Promise<ListenKeeper> {
-    const { state, settings, listenPairs: pairs, clock, ask } = this.#context;
+    const { state, settings, listenPairs: pairs, clock, ask, readAgain } = this.#context;
     const { ListenKeeper } = await import('./listen-keeper.js');
     const keeper = new ListenKeeper({
       state,
@@ -141,6 +142,7 @@ export class Upkeep {
       clock,
       log: this.#log,
       ask,
+      readAgain,
       setRemark: (text) => this.#setRemark('listening', text),
     });
     // If the connection has ended during the import, the keeper must know that before a waiting command uses

@@ -57,6 +57,7 @@ test('the loopback of a configured input is requested later if the server did no
     clock,
     log: () => undefined,
     ask: (async (command: RequestName) => answerTo(command)) as unknown as Ask,
+    readAgain: async () => undefined,
     setRemark: (text) => void remarks.push(text),
   });
   const pass = async (ms: number): Promise<void> => {
@@ -95,7 +96,8 @@ function startKeeper(listen: AudioSettings['listen'], connectedSink: number, loa
   for (const source of sources) state.sources.put(source);
 
   const modules: ModuleInfo[] = [];
-  const server = { refusesToUnload: true, modules, sinks, loads: 0 };
+  const remarks: (string | undefined)[] = [];
+  const server = { refusesToLoad: false, refusesToUnload: true, modules, sinks, loads: 0 };
   const load = (argument: string): ModuleInfo => {
     const index = FIRST_MODULE_INDEX + modules.length;
     const module = { index, name: LOOPBACK_MODULE, argument, used: undefined, props: {} };
@@ -117,6 +119,7 @@ function startKeeper(listen: AudioSettings['listen'], connectedSink: number, loa
     if (command === 'GET_MODULE_INFO') return modules[position];
     if (command === 'UNLOAD_MODULE') return server.refusesToUnload ? undefined : modules.splice(position, 1);
     assert.equal(command, 'LOAD_MODULE');
+    if (server.refusesToLoad) return undefined;
     return load('argument' in args ? String(args.argument) : '');
   };
   const ask = async (command: RequestName, args: Parameters<typeof answerTo>[1]) => {
@@ -130,13 +133,14 @@ function startKeeper(listen: AudioSettings['listen'], connectedSink: number, loa
     clock,
     log: () => undefined,
     ask: ask as unknown as Ask,
-    setRemark: () => undefined,
+    readAgain: async () => undefined,
+    setRemark: (text: string | undefined) => void remarks.push(text),
   };
   const pass = async (ms: number): Promise<void> => {
     clock.advance(ms);
     await setImmediate();
   };
-  return { keeper: new ListenKeeper(context), server, pass, context };
+  return { keeper: new ListenKeeper(context), server, pass, context, remarks };
 }
 
 test('a loopback that has connected to another output and could not be unloaded is unloaded later', async () => {
@@ -256,3 +260,23 @@ test('a command to listen is refused while an earlier loopback of the pair canno
   assert.equal(server.modules.length, 1);
   keeper.end();
 });
+
+for (const { title, command } of [
+  { title: 'stopped the pair', command: (keeper: ListenKeeper) => keeper.stop('mike', 'living') },
+  { title: 'begun the pair', command: (keeper: ListenKeeper) => keeper.listen('mike', 'living') },
+]) {
+  test(`the remark that an input cannot be heard goes after a client has ${title}`, async () => {
+    const { keeper, server, pass, remarks } = startKeeper({ mike: 'living' }, LIVING_INDEX);
+    server.refusesToLoad = true;
+    keeper.onChange();
+    await pass(1_000);
+    for (let tries = 1; tries < 5; tries += 1) await pass(5_000);
+    assert.match(String(remarks.at(-1)), /cannot be heard/);
+
+    server.refusesToLoad = false;
+    assert.ok((await command(keeper)).ok);
+    await pass(1_000);
+    assert.equal(remarks.at(-1), undefined);
+    keeper.end();
+  });
+}
