@@ -65,10 +65,10 @@ export class UpgradeUnits implements FollowerOwner {
   /** Counts the calls of `up`, `down` and `stop`, so that results from before the last call are ignored. */
   #epoch = 0;
   /**
-   * The last known invocation of the upgrade unit; '' for none. It stays when systemd unloads the unit. A
-   * quick unit may be unloaded before systemd answers the start.
+   * The last known invocation of each unit that has run, by the unit's configured name. It stays when systemd
+   * unloads the unit. A quick unit may be unloaded before systemd answers the start.
    */
-  #lastInvocation = '';
+  readonly #lastInvocations = new Map<string, string>();
   /** The facts of a check that seems to have failed, while its unit is read again. */
   #doubtfulFailure: RunFacts | undefined;
 
@@ -99,10 +99,14 @@ export class UpgradeUnits implements FollowerOwner {
     return read.ok ? this.#facts : undefined;
   }
 
-  /** Starts the check unit, or restarts it if it has exited (RemainAfterExit=). */
+  /**
+   * Starts the check unit, or restarts it if it has exited (RemainAfterExit=). Resolves as `startUpgrade`
+   * does, but at once if the unit is at work already, because the start then brings no new invocation.
+   */
   async startCheck(): Promise<StartResult> {
     const { checkUnit } = this.#parts.settings;
-    return checkUnit === undefined ? NO_UNIT : this.#start(checkUnit);
+    if (checkUnit === undefined) return NO_UNIT;
+    return isAtWork(this.#factsOf(checkUnit)) ? this.#start(checkUnit) : this.#startAndAwaitRun(checkUnit);
   }
 
   /**
@@ -111,32 +115,35 @@ export class UpgradeUnits implements FollowerOwner {
    */
   async startUpgrade(): Promise<StartResult> {
     const { upgradeUnit } = this.#parts.settings;
-    if (upgradeUnit === undefined) return NO_UNIT;
+    return upgradeUnit === undefined ? NO_UNIT : this.#startAndAwaitRun(upgradeUnit);
+  }
+
+  async #startAndAwaitRun(unit: string): Promise<StartResult> {
     const endMs = this.#parts.clock.monotonic() + START_MAX_MS;
-    const invocationBefore = this.#lastInvocation;
-    const started = await this.#start(upgradeUnit);
+    const invocationBefore = this.#lastInvocations.get(unit);
+    const started = await this.#start(unit);
     if (!started.ok) return started;
     // Only a new invocation proves that the unit has run. The job's result is "done" even if a condition of
     // the unit is not met (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
     const hasRun = () => {
-      // The facts get a new invocation before `#lastInvocation` does, but lose it when the unit is unloaded.
-      const { invocation } = this.#facts;
+      // The facts get a new invocation before `#lastInvocations` does, but lose it when the unit is unloaded.
+      const { invocation } = this.#factsOf(unit);
       const isNewInvocation = invocation !== '' && invocation !== invocationBefore;
-      return isNewInvocation || this.#lastInvocation !== invocationBefore;
+      return isNewInvocation || this.#lastInvocations.get(unit) !== invocationBefore;
     };
     const { waits } = this.#follower;
     if (!hasRun()) {
       const leftMs = Math.max(endMs - this.#parts.clock.monotonic(), 0);
       await Promise.race([
         waits.until(leftMs, () => hasRun() || undefined),
-        waits.forJob(started.value.job, upgradeUnit, leftMs),
+        waits.forJob(started.value.job, unit, leftMs),
       ]);
     }
     const jobResult = waits.jobResult(started.value.job);
     if (jobResult === undefined) return started;
     return hasRun()
       ? success({ ...started.value, jobResult })
-      : didNotRun(upgradeUnit, jobResult, this.#facts);
+      : didNotRun(unit, jobResult, this.#factsOf(unit));
   }
 
   up(): void {
@@ -153,10 +160,9 @@ export class UpgradeUnits implements FollowerOwner {
     if (!this.#isUp) return;
     const { settings, keeper } = this.#parts;
     for (const { name, facts } of units) {
+      this.#noteInvocation(name, facts);
       if (name === settings.checkUnit) this.#checkChanged(name, facts);
-      if (name !== settings.upgradeUnit) continue;
-      this.#noteInvocation(facts);
-      keeper.applyInput({ kind: 'facts', facts });
+      if (name === settings.upgradeUnit) keeper.applyInput({ kind: 'facts', facts });
     }
   }
 
@@ -190,8 +196,12 @@ export class UpgradeUnits implements FollowerOwner {
       this.#parts.keeper.applyInput({ kind: 'job-ended', job, result });
   }
 
-  #noteInvocation({ invocation }: RunFacts): void {
-    if (invocation !== '') this.#lastInvocation = invocation;
+  #noteInvocation(unit: string, { invocation }: RunFacts): void {
+    if (invocation !== '') this.#lastInvocations.set(unit, invocation);
+  }
+
+  #factsOf(unit: string): RunFacts {
+    return this.#follower.table.unit(unit)?.facts ?? NOTHING_RAN;
   }
 
   get #upgradeUnit(): FollowedUnit | undefined {
@@ -221,7 +231,7 @@ export class UpgradeUnits implements FollowerOwner {
     // Each start of systemd has another time. A reload or a re-execution of systemd does not change the time.
     const { UserspaceTimestampMonotonic: startedUs } = readProperties(MANAGER_PROPERTIES, manager.value);
     const circumstances = { boot: this.#parts.bootId, manager: String(startedUs ?? ''), unit: unit ?? '' };
-    this.#noteInvocation(this.#facts);
+    for (const { name, facts } of this.#follower.table.units()) this.#noteInvocation(name, facts);
     if (unit !== undefined) this.#parts.keeper.applyReading(this.#facts, circumstances, wasStopped);
     this.#parts.publisher.up(this.#parts.keeper.run);
   }
@@ -238,8 +248,7 @@ export class UpgradeUnits implements FollowerOwner {
 
   /** Starts the unit. StartUnit has no effect on a unit that has exited, so such a unit is restarted. */
   async #start(unit: string): Promise<StartResult> {
-    const facts = this.#follower.table.unit(unit)?.facts ?? NOTHING_RAN;
-    const method = isExited(facts) ? 'restartUnit' : 'startUnit';
+    const method = isExited(this.#factsOf(unit)) ? 'restartUnit' : 'startUnit';
     const outcome = await this.#follower.bus.call(SYSTEMD_METHODS[method], [unit, JOB_MODE]);
     if (!outcome.ok) return busFault(outcome.error, `The start of ${unit} failed`);
     return success({ job: outcome.value });

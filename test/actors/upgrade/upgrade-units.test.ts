@@ -29,6 +29,7 @@ class CheckRecorder extends Recorder {
     if (collection === 'upgrade.check') this.checkStates.push(JSON.parse(json).state);
   }
 }
+const NEXT_INVOCATION = Uint8Array.of(3);
 
 async function startUnits(t: TestContext) {
   const clock = new ManualClock();
@@ -62,7 +63,7 @@ async function startUnits(t: TestContext) {
   await settle();
   states.length = 0;
   recorder.checkStates.length = 0;
-  return { manager, units, states, recorder };
+  return { manager, units, states, recorder, clock };
 }
 
 test('a run is not forgotten if systemd unloads the unit before answering the start', async (t) => {
@@ -79,27 +80,65 @@ test('a run is not forgotten if systemd unloads the unit before answering the st
   assert.deepEqual([...new Set(states)], ['running', 'idle']);
 });
 
-test('a start is refused if a condition of the unit is not met, even if the unit has run before', async (t) => {
-  const { manager, units } = await startUnits(t);
-  manager.sendChange(UNIT, { ...AT_REST, InvocationID: INVOCATION });
-  manager.sendUnitRemoved(UNIT);
-  manager.effects.set('StartUnit', () => {
-    manager.sendChange(UNIT, { ...AT_REST, ConditionResult: false });
-    manager.sendJobRemoved(JOB_PATH, UNIT, 'done');
+const STARTS = [
+  { title: 'an upgrade', unit: UNIT, start: (units: UpgradeUnits) => units.startUpgrade() },
+  { title: 'a check', unit: CHECK_UNIT, start: (units: UpgradeUnits) => units.startCheck() },
+];
+
+for (const { title, unit, start } of STARTS) {
+  test(`${title} is refused if a condition of its unit is not met, even if the unit has run before`, async (t) => {
+    const { manager, units } = await startUnits(t);
+    manager.sendChange(unit, { ...AT_REST, InvocationID: INVOCATION });
+    manager.sendUnitRemoved(unit);
+    manager.effects.set('StartUnit', () => {
+      manager.sendChange(unit, { ...AT_REST, ConditionResult: false });
+      manager.sendJobRemoved(JOB_PATH, unit, 'done');
+    });
+
+    const answer = await start(units);
+    assert.ok(!answer.ok);
+    assert.match(answer.error.detail, /a condition of the unit is not met/);
   });
 
-  const answer = await units.startUpgrade();
-  assert.ok(!answer.ok);
-  assert.match(answer.error.detail, /a condition of the unit is not met/);
+  test(`${title} is refused if a unit that its unit requires has failed`, async (t) => {
+    const { manager, units } = await startUnits(t);
+    manager.effects.set('StartUnit', () => manager.sendJobRemoved(JOB_PATH, unit, 'dependency'));
+
+    const answer = await start(units);
+    assert.ok(!answer.ok);
+    assert.match(answer.error.detail, /the job's result is dependency/);
+  });
+
+  test(`${title} is accepted while its unit is still queued after eight seconds`, async (t) => {
+    const { manager, units, clock } = await startUnits(t);
+    const answer = start(units);
+    await settle();
+    assert.equal(manager.takeCallCount('StartUnit'), 1);
+    clock.advance(8_000);
+    assert.deepEqual(await answer, { ok: true, value: { job: JOB_PATH } });
+  });
+}
+
+test('a check is accepted at once while its unit is at work, although the start brings no new invocation', async (t) => {
+  const { manager, units } = await startUnits(t);
+  manager.sendChange(CHECK_UNIT, { ActiveState: 'activating', SubState: 'start', InvocationID: INVOCATION });
+  manager.effects.set('StartUnit', () => manager.sendJobRemoved(JOB_PATH, CHECK_UNIT, 'done'));
+  assert.ok((await units.startCheck()).ok);
 });
 
 test('a check unit that has exited, but has stayed active, is restarted, because StartUnit has no effect on it', async (t) => {
   const { manager, units } = await startUnits(t);
+  const exited = { ActiveState: 'active', SubState: 'exited' };
+  manager.effects.set('StartUnit', () =>
+    manager.sendChange(CHECK_UNIT, { ...exited, InvocationID: INVOCATION }),
+  );
+  manager.effects.set('RestartUnit', () =>
+    manager.sendChange(CHECK_UNIT, { ...exited, InvocationID: NEXT_INVOCATION }),
+  );
   const answer = { ok: true, value: { job: JOB_PATH } };
   assert.deepEqual(await units.startCheck(), answer);
   assert.equal(manager.takeCallCount('StartUnit'), 1);
 
-  manager.sendChange(CHECK_UNIT, { ActiveState: 'active', SubState: 'exited', InvocationID: INVOCATION });
   assert.deepEqual(await units.startCheck(), answer);
   assert.deepEqual(manager.calls, ['RestartUnit']);
 });
