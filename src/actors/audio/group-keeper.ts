@@ -5,6 +5,7 @@ import type { Clock } from '../../host/clock.js';
 import { SharedWork } from '../../host/turns.js';
 import type { ModuleInfo } from '../../protocol/pulse/records.js';
 import type { Publisher } from '../runtime.js';
+import type { CommandConnection } from './executor.js';
 import {
   type GroupStep,
   type Groups,
@@ -17,12 +18,18 @@ import { GROUP_PREFIX } from './marks.js';
 import { type Ask, loadModule, unloadModule } from './sound-modules.js';
 import type { SoundState } from './state.js';
 
+/** How long the server may have no default, or streams without an output, after a stand-in has gone. */
+const SETTLE_MAX_MS = 2_000;
+/** The pause between two readings of the default and the streams. */
+const PAUSE_MS = 50;
+
 interface GroupContext {
   readonly state: SoundState;
   readonly groups: Groups;
   readonly clock: Clock;
   readonly log: Publisher['log'];
   readonly ask: Ask;
+  readonly readAgain: CommandConnection['readAgain'];
   /** Sets the remark for /health; undefined for none. */
   readonly setRemark: (text: string | undefined) => void;
 }
@@ -47,6 +54,7 @@ export class GroupKeeper {
   /** To be called when the connection has ended. */
   end(): void {
     this.#schedule.end();
+    this.#context.state.hasStandIns = false;
   }
 
   async #keepGroups(): Promise<void> {
@@ -67,6 +75,7 @@ export class GroupKeeper {
       if (this.#schedule.hasEnded) return;
       if (problem !== undefined) problems.push(problem);
     }
+    await this.#forgetStandIns();
     setRemark([...groupRemarks(groups, observed), ...problems].join('; ') || undefined);
     if (problems.length > 0) this.#schedule.onRefusal();
   }
@@ -87,7 +96,8 @@ export class GroupKeeper {
   }
 
   async #make({ group, module, standIns }: Extract<GroupStep, { do: 'make' }>): Promise<string | undefined> {
-    const { ask, log } = this.#context;
+    const { ask, log, state } = this.#context;
+    if (standIns.length > 0) state.hasStandIns = true;
     const loadedStandIns: ModuleInfo[] = [];
     for (const standIn of standIns) {
       const loaded = await loadModule(ask, standIn);
@@ -101,6 +111,29 @@ export class GroupKeeper {
     const why = made.error;
     log('warn', 'a group could not be made', { ...fields, why });
     return `The group ${JSON.stringify(group)} could not be made: ${why}`;
+  }
+
+  /**
+   * To be called when the stand-ins are unloaded. If one of them has become the server's default, PipeWire
+   * sets another default, and moves the streams to it, only some time later.
+   */
+  async #forgetStandIns(): Promise<void> {
+    const { state, clock, readAgain } = this.#context;
+    if (!state.hasStandIns) return;
+    const latestMs = clock.monotonic() + SETTLE_MAX_MS;
+    while (state.hasStandIns) {
+      await Promise.all([readAgain({ kind: 'server' }), readAgain({ kind: 'sink-input' })]);
+      const hasDefault = state.findSink(state.server?.defaultSink ?? '') !== undefined;
+      const areStreamsMoved = [...state.sinkInputs.values()].every(
+        ({ info }) => !state.mayPlayToStandIn(info),
+      );
+      const isOver = this.#schedule.hasEnded || clock.monotonic() >= latestMs;
+      if (!isOver && !(hasDefault && areStreamsMoved))
+        await new Promise<void>((resolve) => clock.after(PAUSE_MS, resolve));
+      else state.hasStandIns = false;
+    }
+    // Streams that play to no output were not published meanwhile.
+    await readAgain({ kind: 'sink-input' });
   }
 
   /** The indices of the streams that play to a group. */

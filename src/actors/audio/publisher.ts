@@ -108,6 +108,7 @@ export class SoundPublisher {
       const client = state.client(id);
       if (client === undefined) continue;
       const { info, name } = client;
+      if (state.mayPlayToStandIn(info)) continue;
       const output = info.sink === undefined ? undefined : state.sinks.get(info.sink)?.info.name;
       this.#put('audio.clients', id, name, clientRecord(info, { kind, name, output }, this.#propertyCache));
     }

@@ -47,6 +47,13 @@ export class SoundState {
   /** `pulseaudio` until the server's info has been read. */
   kind: SoundServerKind = 'pulseaudio';
   readonly limits: VolumeLimits;
+  /**
+   * True from before group-keeper.ts loads a stand-in until it is gone and the server has a default again.
+   * Records do not show stand-ins.
+   */
+  hasStandIns = false;
+  /** The name of the last default sink that was known before the server's info was last read. */
+  #defaultBefore: string | undefined;
   /** Called with each reading of a sink. A fade sets this callback for the time of a step. */
   onSinkRead: ((info: SinkInfo) => void) | undefined;
 
@@ -69,10 +76,12 @@ export class SoundState {
     this.sources.clear();
     this.requestedVolumes.clear();
     this.#notToWake.clear();
+    this.#defaultBefore = undefined;
     this.#names = new UniqueNames();
   }
 
   putServer(info: ServerInfo): void {
+    this.#defaultBefore = this.defaultSink()?.info.name ?? this.#defaultBefore;
     this.server = info;
     this.kind = kindOfServer(info);
     this.#changed.haveServerOrSinksChanged = true;
@@ -191,10 +200,19 @@ export class SoundState {
 
   /**
    * Undefined if the server's default is no known sink, but for instance a placeholder (`@DEFAULT_SINK@`,
-   * `@NONE@`).
+   * `@NONE@`). A stand-in may become the server's default, and PipeWire may have no default when it goes. So
+   * the sink from before counts meanwhile.
    */
   defaultSink(): KnownRecord<SinkInfo> | undefined {
-    return this.#sinkNamed(this.server?.defaultSink);
+    const sink = this.#sinkNamed(this.server?.defaultSink);
+    return sink === undefined && this.hasStandIns ? this.#sinkNamed(this.#defaultBefore) : sink;
+  }
+
+  /**
+   * True while the stream may play to a stand-in, or on PipeWire to nothing, until the server moves it away.
+   */
+  mayPlayToStandIn({ sink }: SinkInputInfo): boolean {
+    return this.hasStandIns && (sink === undefined || !this.#sinks.has(sink));
   }
 
   /** Finds a sink by id, else by exact name. */

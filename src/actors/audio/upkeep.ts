@@ -120,7 +120,7 @@ export class Upkeep {
   }
 
   async #loadGroupKeeper(): Promise<GroupKeeper> {
-    const { state, settings, clock, ask } = this.#context;
+    const { state, settings, clock, ask, readAgain } = this.#context;
     const { GroupKeeper } = await import('./group-keeper.js');
     return new GroupKeeper({
       state,
@@ -128,6 +128,7 @@ export class Upkeep {
       clock,
       log: this.#log,
       ask,
+      readAgain,
       setRemark: (text) => this.#setRemark('groups', text),
     });
   }

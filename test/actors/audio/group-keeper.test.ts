@@ -67,7 +67,8 @@ function startKeeper(script: ServerScript = {}) {
   const ask = (async (command: RequestName, args: object) => answerTo(command, args)) as unknown as Ask;
   const remark = (text: string | undefined): void => void remarks.push(text);
   const log = () => undefined;
-  const keeper = new GroupKeeper({ state, groups: GROUPS, clock, log, ask, setRemark: remark });
+  const readAgain = async () => undefined;
+  const keeper = new GroupKeeper({ state, groups: GROUPS, clock, log, ask, readAgain, setRemark: remark });
   /** Lets time pass, and returns the requests since the last call. */
   const pass = async (ms: number): Promise<readonly string[]> => {
     clock.advance(ms);

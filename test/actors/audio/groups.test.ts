@@ -146,6 +146,46 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal((await listGroupModules(server)).length, 1);
     });
 
+    test('the default output and the outputs of clients stay while a group is made whose missing output is the configured default', async (t) => {
+      const server = await start({ sinks: [{ name: 'attic' }, ...OUTPUTS.map((name) => ({ name }))] });
+      t.after(() => server.stop());
+      await server.pactl('set-default-sink', 'attic');
+      const playing = await server.play({ name: 'News' });
+      await server.removeSink('attic');
+      await until('the stream plays elsewhere', async () => {
+        const [living, kitchen] = await server.sinks();
+        const stream = (await server.sinkInputs()).find(({ index }) => index === playing.id);
+        return [living?.index, kitchen?.index].includes(stream?.sink ?? -1);
+      });
+
+      const { recorder } = startDaemon(t, server, { all: { outputs: [...OUTPUTS, 'attic'] } });
+      const records: string[] = [];
+      const put = recorder.put.bind(recorder);
+      recorder.put = (collection, key, json) => {
+        if (collection === 'audio.server' || collection === 'audio.clients') records.push(json);
+        put(collection, key, json);
+      };
+      await until('the group is published', () => recorder.output('tonearm.all'));
+      await until('the stand-in is gone', async () =>
+        (await server.sinks()).every(({ name }) => name !== 'attic'),
+      );
+      // This change comes after those that the stand-in has caused.
+      await server.pactl('set-sink-volume', 'kitchen', '50%');
+      await until('a later change is published', () => recorder.output('kitchen')?.volume === 0.5);
+
+      const parsed: readonly { default_sink?: string; name?: string; output?: string }[] = records.map(
+        (json) => JSON.parse(json),
+      );
+      assert.deepEqual(
+        parsed.filter(({ default_sink }) => default_sink === ''),
+        [],
+      );
+      assert.deepEqual(
+        parsed.filter(({ name, output }) => name !== undefined && output === undefined),
+        [],
+      );
+    });
+
     test('/health reports a group that plays to no output', async (t) => {
       const { server, recorder } = await startWithSinks(t, ['attic']);
       await until('the remark is published', () => recorder.state === `up: ${PLAYS_NOWHERE}`);
