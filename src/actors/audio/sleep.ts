@@ -27,6 +27,10 @@ const LATE_MAX_MS = 10 * MINUTE_MS;
 const BACKENDS_START_MS = 5_000;
 /** The longest sleep that a command may begin. If the plan in the file has a later end, it is dropped. */
 const SLEEP_MAX_MS = 720 * MINUTE_MS;
+/** While a sleep runs, its date is compared with the clock this often. */
+const CLOCK_CHECK_MS = 30_000;
+/** A smaller difference is no sign that the clock was set, because a time server corrects it slowly. */
+const CLOCK_SET_MIN_MS = 1_000;
 /** The backend's stop waits at most this long until the volume is put back. */
 const LEAVE_MAX_MS = 300;
 /**
@@ -42,15 +46,15 @@ interface SleepContext extends Omit<FadeContext, 'turns'> {
 }
 
 interface Plan {
-  /** When the fade begins, in milliseconds since the epoch. */
-  readonly untilMs: number;
+  /** When the fade begins, in milliseconds since the epoch. It follows the clock when this is set. */
+  untilMs: number;
   readonly fadeS: number;
 }
 
 export class Sleep {
   readonly #context: SleepContext;
   readonly #fadeContext: FadeContext;
-  readonly #timers: Timers<'end' | 'faded'>;
+  readonly #timers: Timers<'end' | 'faded' | 'clock'>;
   /** The file is written in the order of the calls, so that it has the newest plan in the end. */
   readonly #turns = new Turns();
   #plan: Plan | undefined;
@@ -93,7 +97,7 @@ export class Sleep {
     const plan = { untilMs: this.#context.clock.date() + delayMs, fadeS };
     // The sleep begins before the volume is put back, because a later command must find it.
     this.#begin(plan, delayMs);
-    await Promise.all([aborted, this.#write(`${JSON.stringify(planFields(plan))}\n`)]);
+    await Promise.all([aborted, this.#writePlan(plan)]);
     return DONE;
   }
 
@@ -116,7 +120,27 @@ export class Sleep {
   #begin(plan: Plan, delayMs: number): void {
     this.#plan = plan;
     this.#publish();
-    this.#timers.set('end', delayMs, () => void this.#end(plan));
+    this.#timers.set('end', delayMs, () => {
+      this.#timers.cancel('clock');
+      void this.#end(plan);
+    });
+    this.#checkClockLater(plan, this.#context.clock.monotonic() + delayMs);
+  }
+
+  /**
+   * The end of a sleep is measured on the monotonic clock. If the date is set meanwhile, as by NTP soon after
+   * the boot, the date of the end is corrected. Otherwise the next process could take the sleep for over.
+   */
+  #checkClockLater(plan: Plan, endMs: number): void {
+    const { clock } = this.#context;
+    this.#timers.set('clock', CLOCK_CHECK_MS, () => {
+      this.#checkClockLater(plan, endMs);
+      const untilMs = clock.date() + endMs - clock.monotonic();
+      if (Math.abs(untilMs - plan.untilMs) < CLOCK_SET_MIN_MS) return;
+      plan.untilMs = untilMs;
+      this.#publish();
+      void this.#writePlan(plan);
+    });
   }
 
   async #end(plan: Plan): Promise<void> {
@@ -186,6 +210,10 @@ export class Sleep {
     const record: SleepRecord =
       plan === undefined ? { active: false } : { active: true, ...planFields(plan) };
     this.#context.node.put('audio.sleep', '', JSON.stringify(record));
+  }
+
+  #writePlan(plan: Plan): Promise<void> {
+    return this.#write(`${JSON.stringify(planFields(plan))}\n`);
   }
 
   /** If `text` is undefined, the file is removed. */

@@ -3,7 +3,7 @@
 // servers.
 
 import assert from 'node:assert/strict';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
@@ -15,6 +15,7 @@ import type { SleepRecord } from '../../../src/protocol/actor/schemas.js';
 import { Deferred } from '../../deferred.js';
 import { ManualClock } from '../../manual-clock.js';
 import { temporaryFolder } from '../../temporary-folder.js';
+import { until } from '../../until.js';
 import { Recorder } from '../recorder.js';
 import { serverInfo, sinkInfo, sinkInputInfo } from './sound-records.js';
 
@@ -218,4 +219,34 @@ test('a sleep in the file that would last longer than 12 hours is dropped, and t
   await sleep.recall();
   assert.deepEqual(recorder.newest('audio.sleep'), { active: false });
   assert.deepEqual(recorder.logs, ['info: a sleep of an earlier process is dropped, because it is too long']);
+});
+
+test('a sleep keeps its end when the clock is set, and the next process goes on with it', async (t) => {
+  const clock = new ManualClock();
+  const path = join(temporaryFolder(t), 'sleep.json');
+  const run = async () => REFUSED;
+  const startSleep = () => {
+    const recorder = new Recorder();
+    const sleep = new Sleep({ path, state: new SoundState(), clock, node: recorder, run });
+    return { sleep, record: () => recorder.newest<SleepRecord>('audio.sleep') };
+  };
+  const { sleep, record } = startSleep();
+  await sleep.start(30);
+  const endMs = clock.monotonic() + 30 * 60_000;
+  const untilOfEnd = () => new Date(clock.date() + endMs - clock.monotonic()).toISOString();
+
+  clock.shiftDate(500);
+  const untilBefore = record()?.until;
+  clock.advance(30_000);
+  assert.equal(record()?.until, untilBefore, 'a small correction of the clock changes nothing');
+
+  clock.shiftDate(3_600_000);
+  clock.advance(30_000);
+  assert.equal(record()?.until, untilOfEnd());
+  await until('the file has the corrected date', () => readFileSync(path, 'utf8').includes(untilOfEnd()));
+
+  await sleep.leave();
+  const next = startSleep();
+  await next.sleep.recall();
+  assert.deepEqual(next.record(), { active: true, until: untilOfEnd(), fade: 20 });
 });
