@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { planCommand } from '../../../src/actors/audio/commands.js';
+import { SUSPENDED } from '../../../src/actors/audio/device-states.js';
 import { SoundPublisher } from '../../../src/actors/audio/publisher.js';
 import { SOURCES_MAX_RECORDS } from '../../../src/actors/audio/sources.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
@@ -17,6 +18,8 @@ import { startBackend, startOnScriptedServer } from './backed.js';
 import { COMMAND, ERROR, event, type Handler, ordinaryExcept } from './scripted-server.js';
 import { serverInfo, sourceInfo } from './sound-records.js';
 
+/** The number of this state in the records of sources. */
+const RUNNING = 0;
 const MIKE: AudioTarget = { kind: 'input', ref: 'mike' };
 
 for (const { kind, skip, start } of SOUND_SERVERS) {
@@ -103,6 +106,21 @@ test('an input that was left out, and is read when there is room again, is not l
   sources.remove(0);
   sources.put(sourceInfo(SOURCES_MAX_RECORDS, `mike-${SOURCES_MAX_RECORDS}`));
   assert.equal(sources.leftOutCount, 0);
+});
+
+test('an input with the index of one that has gone without an event may be woken', () => {
+  const { sources } = new SoundState();
+  const mikes = Array.from({ length: SOURCES_MAX_RECORDS }, (_, index) => sourceInfo(index, `mike-${index}`));
+  const leftOut = { ...sourceInfo(SOURCES_MAX_RECORDS, 'left-out'), state: RUNNING };
+  sources.replace([...mikes, leftOut], new Set());
+  sources.replace(mikes.slice(1), new Set());
+  sources.put({ ...sourceInfo(SOURCES_MAX_RECORDS, 'asleep'), state: SUSPENDED });
+  assert.ok(sources.mayWake(SOURCES_MAX_RECORDS), 'the index was that of an input that was left out');
+
+  sources.put({ ...sourceInfo(1, 'mike-1'), state: RUNNING });
+  assert.ok(!sources.mayWake(1));
+  sources.put({ ...sourceInfo(1, 'another'), state: SUSPENDED });
+  assert.ok(sources.mayWake(1), 'the index was that of an input that was kept');
 });
 
 test('inputs beyond the limit have no record, and the log reports this once', () => {
