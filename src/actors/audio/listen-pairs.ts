@@ -5,6 +5,7 @@ import type { AudioSettings } from '../../protocol/actor/settings.js';
 import {
   isSamePair,
   type ListenPair,
+  type Loopback,
   loopbacksIn,
   type ObservedLoopbacks,
   pairIndices,
@@ -91,8 +92,9 @@ export class ListenPairs {
    * until both are back.
    */
   observe(observed: ObservedLoopbacks): void {
-    const found = loopbacksIn(observed).map(({ pair }) => pair);
-    if (!this.hasAdopted) this.#adopt(found, observed);
+    const loopbacks = loopbacksIn(observed);
+    const found = loopbacks.map(({ pair }) => pair);
+    if (!this.hasAdopted) this.#adopt(loopbacks, observed);
     const pairsToEnd: ListenPair[] = [];
     for (const desiredPair of this.#desiredPairs) {
       const { pair, indices: indicesBefore } = desiredPair;
@@ -108,15 +110,19 @@ export class ListenPairs {
   }
 
   /**
-   * Takes over the pairs of commands whose input and output are there, while `PAIRS_MAX` allows it. Ends the
-   * other pairs that are not desired, mostly those of an earlier configuration.
+   * Takes over the pairs of commands that are heard, while `PAIRS_MAX` allows it. Ends the other pairs that
+   * are not desired, mostly those of an earlier configuration. PipeWire 1.4 keeps a loopback whose output has
+   * gone. So a loopback that is not connected to its input and output shows that one of them has gone
+   * meanwhile, even if it is back.
    */
-  #adopt(found: readonly ListenPair[], observed: ObservedLoopbacks): void {
+  #adopt(loopbacks: readonly Loopback[], observed: ObservedLoopbacks): void {
     this.hasAdopted = true;
-    for (const pair of found) {
-      const indices = pairIndices(pair, observed);
-      if (pair.origin === 'command' && indices !== undefined && !this.isFull) this.add(pair, indices);
+    for (const { pair, ends } of loopbacks) {
+      const isConnected = ends === 'right';
+      if (pair.origin === 'command' && isConnected && !this.isFull)
+        this.add(pair, pairIndices(pair, observed));
     }
+    const found = loopbacks.map(({ pair }) => pair);
     const isDesired = (pair: ListenPair): boolean =>
       this.desired.some((desired) => isSamePair(desired, pair));
     this.#ended = found.filter((pair) => !isDesired(pair));

@@ -80,6 +80,8 @@ test('the loopback of a configured input is requested later if the server did no
 
 const LIVING_INDEX = 0;
 const KITCHEN_INDEX = 1;
+/** No sink has this index. */
+const MISSING_INDEX = 99;
 const FIRST_MODULE_INDEX = 7;
 
 /**
@@ -248,6 +250,24 @@ test('while a loopback with an earlier latency cannot be unloaded, no second loo
   assert.match(String(server.modules[0]?.argument), new RegExp(`latency_msec=${LATENCY_MS} `));
   keeper.end();
 });
+
+for (const { title, connectedSink } of [
+  { title: 'to no output', connectedSink: MISSING_INDEX },
+  { title: 'to another output', connectedSink: KITCHEN_INDEX },
+]) {
+  test(`a client's loopback that an earlier daemon has left, and that is connected ${title}, is only unloaded`, async () => {
+    const pair = { input: 'mike', output: 'living', origin: 'command' } as const;
+    const loadedArgument = loopbackArgument(pair, 'mike', LATENCY_MS);
+    const { keeper, server, pass } = startKeeper({}, connectedSink, loadedArgument);
+    server.refusesToUnload = false;
+    const loadsBefore = server.loads;
+
+    keeper.onChange();
+    await pass(1_000);
+    assert.deepEqual([server.modules.length, server.loads], [0, loadsBefore]);
+    keeper.end();
+  });
+}
 
 test('a command to listen is refused while an earlier loopback of the pair cannot be unloaded', async () => {
   // The loopback is made for `living` but plays at the kitchen, so the command must unload it first.

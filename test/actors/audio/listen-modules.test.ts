@@ -175,6 +175,8 @@ test('a restart of the daemon keeps all pairs of commands that there is room for
   pairs.observe({
     ...observedLoopbacks(...outputs.map((output) => ({ pair: pair('mike', output) }))),
     sinks: outputs.map((name, index) => ({ index, name })),
+    // The modules have the same indices as the sinks.
+    sinkInputs: outputs.map((_, index) => ({ ownerModule: index, sink: index })),
   });
   assert.deepEqual(
     pairs.desired.map(({ output }) => output),
