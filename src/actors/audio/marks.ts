@@ -26,10 +26,7 @@ export function isStandIn({ props }: Pick<SinkInfo, 'props'>): boolean {
 }
 
 /** True for a stream of the server itself, such as that of a filter or a loopback. */
-export function isPlayedByModule({
-  client,
-  ownerModule,
-}: Pick<SinkInputInfo, 'client' | 'ownerModule'>): boolean {
+function isPlayedByModule({ client, ownerModule }: Pick<SinkInputInfo, 'client' | 'ownerModule'>): boolean {
   return client === undefined && ownerModule !== undefined;
 }
 

@@ -14,7 +14,7 @@ import { carryOutPlayerCommand, isTrackCommand, type PlayerCommand } from './com
 import { CoverReader, type FetchCover } from './cover.js';
 import { ignoredBy } from './ignored.js';
 import { Player } from './player.js';
-import { silence, silenceAll } from './silence.js';
+import { playersToSilence, silence, silenceAll } from './silence.js';
 
 const PLAYERS_MAX = 32;
 /** More names than players are kept, so that a player that was left out is added when another one goes. */
@@ -162,15 +162,10 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     return answer;
   };
 
-  /**
-   * Silences all other players whose published records say that they play. If several players begin at once,
-   * their records are published one after the other, so only the last player plays on.
-   */
-  #silenceOthers(playerThatBegan: Player): void {
+  #silenceOthers(playerThatBegan: Player, begunAtMs: number): void {
     if (!this.#isExclusive) return;
-    for (const other of this.#playersByOwner.values())
-      if (other !== playerThatBegan && other.published.isPlaying)
-        void this.#silenceOther(other, playerThatBegan);
+    for (const other of playersToSilence(this.#playersByOwner.values(), playerThatBegan, begunAtMs))
+      void this.#silenceOther(other, playerThatBegan);
   }
 
   async #silenceOther(other: Player, playerThatBegan: Player): Promise<void> {
@@ -276,7 +271,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     };
     const listener = {
       onUnreadable: (reason: string) => this.#logUnreadable(name, reason),
-      onPlayingBegun: (player: Player) => this.#silenceOthers(player),
+      onPlayingBegun: (player: Player, begunAtMs: number) => this.#silenceOthers(player, begunAtMs),
     };
     this.#playersByOwner.set(owner, new Player(connection, this.#bus, this.#clock, this.#publish, listener));
   }

@@ -1,5 +1,6 @@
-// Decides when it is certain that one player has begun to play. A reading that says so may be older than a
-// signal that has come meanwhile, so a reading that is due then must confirm it.
+// Decides when it is certain that one player has begun to play, and which of two players has begun later. A
+// reading that says that a player plays may be older than a signal that has come meanwhile, so a reading that
+// is due then must confirm it.
 
 import type { RepeatedReading } from './repeated-reading.js';
 
@@ -8,21 +9,36 @@ type Readings = Pick<RepeatedReading, 'begun' | 'isSettledSince'>;
 export class Beginning {
   /** How many readings had begun when the player began to play; undefined if it has not begun. */
   #begunBefore: number | undefined;
+  /** When the player was first published as playing; a monotonic time. */
+  #publishedAtMs: number | undefined;
 
   /** To be called when the player seems to have begun to play. */
   note({ begun }: Readings): void {
     this.#begunBefore = begun;
+    this.#publishedAtMs = undefined;
   }
 
   /** To be called when the player does not play, or when another one has begun after it. */
   withdraw(): void {
     this.#begunBefore = undefined;
+    this.#publishedAtMs = undefined;
   }
 
-  /** True once for each beginning that is certain. */
-  takeCertain(readings: Readings): boolean {
-    if (this.#begunBefore === undefined || !readings.isSettledSince(this.#begunBefore)) return false;
-    this.#begunBefore = undefined;
-    return true;
+  /**
+   * To be called when the player is published as playing, at the monotonic time `nowMs`. Returns the time of
+   * the first such call, once for each beginning that is certain; else undefined.
+   */
+  takeCertain(readings: Readings, nowMs: number): number | undefined {
+    if (this.#begunBefore === undefined) return undefined;
+    this.#publishedAtMs ??= nowMs;
+    if (!readings.isSettledSince(this.#begunBefore)) return undefined;
+    const publishedAtMs = this.#publishedAtMs;
+    this.withdraw();
+    return publishedAtMs;
+  }
+
+  /** True if the player seems to have begun after this monotonic time. */
+  isAfter(timeMs: number): boolean {
+    return this.#publishedAtMs !== undefined && this.#publishedAtMs > timeMs;
   }
 }

@@ -62,8 +62,11 @@ interface PlayerConnection {
 interface PlayerListener {
   /** Called for the second and each later failed reading, if the player is present but has no record. */
   readonly onUnreadable: (reason: string) => void;
-  /** Called when the player has certainly begun to play, and its record has been published. */
-  readonly onPlayingBegun: (player: Player) => void;
+  /**
+   * Called when the player has certainly begun to play, and its record has been published, at first at the
+   * monotonic time `begunAtMs`.
+   */
+  readonly onPlayingBegun: (player: Player, begunAtMs: number) => void;
 }
 
 export class Player {
@@ -157,7 +160,8 @@ export class Player {
       currentPosition: () => this.#positionRecord(),
     });
     if (!this.isPlaying) this.beginning.withdraw();
-    if (this.beginning.takeCertain(this.readings)) this.#listener.onPlayingBegun(this);
+    const begunAtMs = this.beginning.takeCertain(this.readings, this.#clock.monotonic());
+    if (begunAtMs !== undefined) this.#listener.onPlayingBegun(this, begunAtMs);
     if (this.isPlaying && !this.#timers.has('clock')) this.#checkClockLater();
   }
 

@@ -9,6 +9,20 @@ import type { Player } from './player.js';
 type RunCommand = (player: Player, command: SilencingCommand) => Promise<Answer>;
 type SilencingCommand = Extract<PlayersCommand, { readonly do: 'pause' | 'stop' }>;
 
+/**
+ * The players that make room for `playerThatBegan`: all others whose published records say that they play. If
+ * several players begin at once, only the one that is published last plays on. So a player that was published
+ * after the monotonic time `begunAtMs` makes no room, although it may not be certain yet that it plays.
+ */
+export function playersToSilence(
+  players: Iterable<Player>,
+  playerThatBegan: Player,
+  begunAtMs: number,
+): readonly Player[] {
+  const others = [...players].filter((player) => player !== playerThatBegan && player.published.isPlaying);
+  return others.filter(({ beginning }) => !beginning.isAfter(begunAtMs));
+}
+
 /** Pauses the player. A player that cannot pause, such as a radio, is stopped. */
 export function silence(player: Player, run: RunCommand): Promise<Answer> {
   const { can_pause: canPause } = capabilitiesOf(player.facts);
