@@ -3,13 +3,15 @@
 // connection or a backend comes up.
 
 import type { EventName, NodeEvent } from './events.js';
+import { FetchedBackends } from './fetched-backends.js';
 import { NodeClock } from './node-clock.js';
+import type { NodeState, Slice } from './node-state.js';
 import type { AbortSignalType } from './platform.js';
 import { abortedProblem, ownProblem, type ProblemError } from './problem.js';
 import type { Backend, UpgradeRecord } from './records.js';
 import type { Tonearm } from './routes.js';
 import { safely } from './safely.js';
-import { isMark, KNOWN_EVENTS, type NodeState, type Slice, Store } from './store.js';
+import { isMark, KNOWN_EVENTS, Store } from './store.js';
 import { ReconnectingStream } from './stream.js';
 
 const LEVEL = 'audio.level';
@@ -93,8 +95,7 @@ class LiveNode implements Live {
   #hasLevels: boolean;
   #hasReceivedBye = false;
   readonly #clock = new NodeClock();
-  /** The backends of the last publication; empty since the last snapshot has begun. */
-  #earlierBackends: NodeState['backends'] = new Map();
+  readonly #fetched = new FetchedBackends();
 
   constructor(node: Tonearm, options: ConnectOptions) {
     this.node = node;
@@ -176,8 +177,8 @@ class LiveNode implements Live {
     // A snapshot begins. Its marks fill `backends` again. A clock may have been set since the last snapshot.
     if (isMark(event) && this.#isWhole) {
       this.#isWhole = false;
-      this.#earlierBackends = new Map();
-      this.#store.set({ backends: this.#earlierBackends });
+      this.#fetched.forget();
+      this.#store.set({ backends: new Map() });
       this.#clock.forget();
     }
     this.#store.apply(event);
@@ -186,6 +187,7 @@ class LiveNode implements Live {
       this.#store.forgetDisabled();
     }
     if (event.type === 'server.info') this.#onServerInfo(event.data);
+    this.#fetched.note(event);
     if (event.type === 'player.added' || event.type === 'player.updated')
       this.#clock.noteEvent(event.data.emitted_at);
     safely(() => this.#options.onEvent?.(event));
@@ -196,6 +198,8 @@ class LiveNode implements Live {
     this.#clock.hasCaughtUp = word === 'love';
     if (word !== 'connected') return;
     this.#dropPartialSnapshot();
+    // While the connection was lost, a backend may have gone and come up again.
+    if (this.#store.state.connection.status === 'lost') this.#fetched.forget();
     this.#setConnection('live');
     void this.#fetchServer();
   }
@@ -263,17 +267,13 @@ class LiveNode implements Live {
   }
 
   /**
-   * Fetches what the stream lacks of a backend when the backend has come up, or has had a mark. Another event
-   * of a backend that is up must cause no request: a request to `power` starts a thread, and the start and
-   * the end of this thread are such events. If the options have `types` and no `backend`, nothing is fetched.
+   * Fetches what the stream lacks of a backend. If the options have `types` and no `backend`, nothing is
+   * fetched.
    */
   #fetchUnstreamed(): void {
-    const before = this.#earlierBackends;
-    const { backends, connection } = this.state;
-    this.#earlierBackends = backends;
-    if (connection.status === 'closed') return;
+    if (this.state.connection.status !== 'live') return;
     const mustFetch = (name: Backend): boolean =>
-      backends.get(name)?.state === 'up' && before.get(name)?.state !== 'up' && this.#isRequested(name);
+      this.#isRequested(name) && this.#fetched.takeDue(name, this.state);
     if (mustFetch('power')) void this.#fetchSlice('power', () => this.node.power());
     if (mustFetch('upgrade')) {
       const { upgrade } = this.#store.state;

@@ -1,115 +1,8 @@
 // Decides how each event changes the known state of a node (docs/events.md, "Events"). Pure.
 
 import type { EventData, EventName, NodeEvent } from './events.js';
+import { emptySlices, type NodeState, type OwnSlices, type RecordSlices, SLICES } from './node-state.js';
 import type * as records from './records.js';
-
-export interface BackendInfo {
-  readonly state: records.BackendState;
-  /** Why the backend is not up; if it is up, which part of it does not work. */
-  readonly detail?: string;
-}
-
-/**
- * `connecting`: not connected yet. `live`: the stream is open, and its events keep the state current.
- * `lost`: the state is as it was last, but without levels, and the client reconnects by itself. `closed`:
- * `close` was called.
- */
-export interface Connection {
-  readonly status: 'connecting' | 'live' | 'lost' | 'closed';
-  /** Milliseconds since the epoch, by this device's clock. */
-  readonly since: number;
-  /** The reason why the connection was lost, or why the last attempt failed. */
-  readonly problem?: records.ProblemRecord;
-}
-
-/** If `truncated` is true, `GET` of the tracklist has more tracks. */
-export type StreamedTracklist = Omit<EventData['player.tracklist.updated'], 'bus_name'>;
-
-/**
- * Values are never modified but replaced: if a value is the same object as before, nothing in it has changed.
- */
-export interface NodeState {
-  readonly connection: Connection;
-  /**
-   * The enabled backends, and the node's bridges. While one of them is not `up`, its outputs, inputs, cards,
-   * clients, players, tracklists and nodes are gone. Its other values stay as they were last.
-   */
-  readonly backends: ReadonlyMap<records.ChildName, BackendInfo>;
-  /** By id. */
-  readonly outputs: ReadonlyMap<number, records.OutputRecord>;
-  readonly defaultOutput: records.OutputRecord | undefined;
-  /** By id. */
-  readonly inputs: ReadonlyMap<number, records.InputRecord>;
-  /** By id. */
-  readonly cards: ReadonlyMap<number, records.CardRecord>;
-  /** By id. */
-  readonly clients: ReadonlyMap<number, records.ClientRecord>;
-  /** The sleep timer: whether and when the music ends. Undefined until the node has sent it. */
-  readonly sleep: records.SleepRecord | undefined;
-  /** By bus name. */
-  readonly players: ReadonlyMap<string, records.PlayerRecord>;
-  /** By bus name. Players without a tracklist are missing here. */
-  readonly tracklists: ReadonlyMap<string, StreamedTracklist>;
-  /** The nodes on the network, by name; empty if the node does not look for them. */
-  readonly nodes: ReadonlyMap<string, records.NodeRecord>;
-  /** By `scope/name`. */
-  readonly units: ReadonlyMap<string, records.ServiceRecord>;
-  /** The known parts: status, run, check and `can_*`; undefined while none is known. */
-  readonly upgrade: Partial<records.UpgradeRecord> | undefined;
-  /** The adapter and its known devices. While the backend is not up, this is the last known value. */
-  readonly bluetooth: records.BluetoothRecord | undefined;
-  /**
-   * By address. These devices were found, or changed, during the present or the last scan. Known devices can
-   * be among them.
-   */
-  readonly discovered: ReadonlyMap<string, records.DeviceRecord>;
-  /**
-   * The allowed actions. They are fetched at each snapshot and start of the backend: no event reports them.
-   */
-  readonly power: records.PowerRecord | undefined;
-  readonly server: records.ServerRecord | undefined;
-  /**
-   * Peaks per channel, 0..1, by output id; empty unless `levels` is on. An output that is missing here has no
-   * known level now.
-   */
-  readonly levels: ReadonlyMap<number, readonly number[]>;
-  /**
-   * Peaks per channel by input id. Only inputs that a program captures, or that are heard at an output, have
-   * a level.
-   */
-  readonly inputLevels: ReadonlyMap<number, readonly number[]>;
-}
-
-export type Slice = keyof NodeState;
-
-/** All slices except `defaultOutput`, which follows from `outputs`. */
-type OwnSlices = Omit<NodeState, 'defaultOutput'>;
-
-/** The slices that become empty when a stream begins with a snapshot. */
-type RecordSlices = Omit<OwnSlices, 'connection' | 'server'>;
-
-function emptySlices(): RecordSlices {
-  return {
-    backends: new Map(),
-    outputs: new Map(),
-    inputs: new Map(),
-    cards: new Map(),
-    clients: new Map(),
-    sleep: undefined,
-    players: new Map(),
-    tracklists: new Map(),
-    nodes: new Map(),
-    units: new Map(),
-    upgrade: undefined,
-    bluetooth: undefined,
-    discovered: new Map(),
-    power: undefined,
-    levels: new Map(),
-    inputLevels: new Map(),
-  };
-}
-
-type SliceNames = readonly (keyof RecordSlices)[];
 
 const MARK_DETAIL = 'snapshot';
 
@@ -117,22 +10,6 @@ const MARK_DETAIL = 'snapshot';
 export function isMark(event: NodeEvent): event is Extract<NodeEvent, { readonly type: 'backend.updated' }> {
   return event.type === 'backend.updated' && event.data.detail === MARK_DETAIL;
 }
-
-/**
- * The slices of each backend: first those that its mark empties, because the client may have missed the
- * removal of a record, then the others. The snapshot itself replaces `sleep`, `upgrade` and `bluetooth`. No
- * snapshot contains `power`, `levels`, `inputLevels` or `discovered`. `LiveNode` (connect.ts) empties
- * `backends` when a snapshot begins.
- */
-const SLICES: readonly (readonly [records.ChildName, emptiedByMark: SliceNames, others?: SliceNames])[] = [
-  ['audio', ['outputs', 'inputs', 'cards', 'clients'], ['sleep', 'levels', 'inputLevels']],
-  ['systemd', ['units']],
-  ['players', ['players', 'tracklists']],
-  ['discovery', ['nodes']],
-  ['power', [], ['power']],
-  ['upgrade', [], ['upgrade']],
-  ['bluetooth', [], ['bluetooth', 'discovered']],
-];
 
 const idOf = ({ id }: { readonly id: number }): number => id;
 const busNameOf = ({ bus_name }: { readonly bus_name: string }): string => bus_name;
@@ -247,7 +124,7 @@ export class Store {
       // stream that was too slow may get a later snapshot. Each mark of that snapshot empties only the
       // slices of its backend.
       if (this.#awaitsFirstMark) this.set(emptySlices());
-      else for (const [name, emptied] of SLICES) if (name === event.data.backend) this.#empty(emptied);
+      else this.#empty(SLICES[event.data.backend]?.emptiedByMark);
       this.#awaitsFirstMark = false;
     }
     if (Object.hasOwn(RULES, type)) this.set((RULES[type] as Rule)(this.#state, data));
@@ -258,11 +135,11 @@ export class Store {
    * snapshot, because these are no longer enabled.
    */
   forgetDisabled(): void {
-    for (const [name, emptied, others = []] of SLICES)
-      if (!this.#state.backends.has(name)) this.#empty([...emptied, ...others]);
+    for (const [name, { emptiedByMark = [], others = [] }] of Object.entries(SLICES))
+      if (!this.#state.backends.has(name as records.ChildName)) this.#empty([...emptiedByMark, ...others]);
   }
 
-  #empty(slices: SliceNames): void {
+  #empty(slices: readonly (keyof RecordSlices)[] = []): void {
     const empty = emptySlices();
     this.set(Object.fromEntries(slices.map((slice) => [slice, empty[slice]])));
   }

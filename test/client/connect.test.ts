@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { type ConnectOptions, connect, type Live } from '../../src/client/connect.js';
+import type { NodeState, Slice } from '../../src/client/node-state.js';
 import { tonearm } from '../../src/client/routes.js';
-import type { NodeState, Slice } from '../../src/client/store.js';
 import { type RequestedStream, type ScriptedNode, scriptedNode, settle } from './scripted-node.js';
 
 /** Longer than any time that the client waits. */
@@ -140,6 +140,26 @@ describe('the client connects', () => {
     await client.event('b-2', 'backend.updated', { backend: 'power', state: 'up', ...resting });
     assert.equal(requestCount(), 3);
   });
+});
+
+test('the client fetches the power actions again if the backend has gone and come within one read, or unnoticed', async (t) => {
+  const client = await openLiveClient(t);
+  const requestCount = () => client.requests.filter((path) => path === '/power/').length;
+  const power = (state: string) =>
+    `id: b-1\nevent: backend.updated\ndata: ${JSON.stringify({ backend: 'power', state })}\n\n`;
+  await client.stream().send(power('up'));
+  assert.equal(requestCount(), 1);
+
+  await client.stream().send(power('connecting') + power('up'));
+  assert.equal(requestCount(), 2);
+
+  await client.stream().end();
+  await client.tick(RETRY_MS);
+  assert.equal(requestCount(), 2, 'nothing is requested while the connection is lost');
+  await sendHello(client.stream());
+  assert.equal(requestCount(), 3);
+  await client.stream().send(power('up'));
+  assert.equal(requestCount(), 3);
 });
 
 describe('a snapshot in the midst of a stream', () => {

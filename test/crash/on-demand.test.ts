@@ -90,12 +90,13 @@ test('a live client lets the thread of the power backend end, and starts no othe
       await stream.event(`b-${sentCount}`, 'backend.updated', { backend, state, detail });
     }
   };
+  await stream.send('event: server.info\ndata: "connected"\n\n');
   await sendHealths();
   await until('the client has the answer', () => live.state.power !== undefined);
   await sendHealths();
   await idleUntilResting(supervised);
   await sendHealths();
-  assert.deepEqual(node.requests, ['/power/']);
+  assert.deepEqual(node.requests, ['/server', '/power/']);
   assert.equal(isResting(supervised), true);
 });
 
