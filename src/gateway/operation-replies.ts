@@ -62,9 +62,7 @@ type ReplyOrPromise = HttpReply | Promise<HttpReply>;
 
 export class OperationReplies {
   readonly #parts: ReplyParts;
-  /**
-   * When the configuration has changed last; at first the time of the start. Milliseconds since the epoch.
-   */
+  /** When the configuration was last read; at first the time of the start. Milliseconds since the epoch. */
   #configuredAt: number;
   readonly #startedMonotonicMs: number;
   /**
@@ -77,6 +75,8 @@ export class OperationReplies {
   readonly #serverResponses = new Map<boolean, CachedResponse>();
   /** By `mayChange`. */
   #openapiResponses = new Map<boolean, CachedResponse>();
+  /** Those of earlier configurations. An equal text keeps its tag and time. */
+  readonly #earlierOpenapiResponses = new Map<boolean, CachedResponse>();
 
   constructor(parts: ReplyParts) {
     this.#parts = parts;
@@ -84,9 +84,11 @@ export class OperationReplies {
     this.#startedMonotonicMs = parts.clock.monotonic();
   }
 
-  /** To be called when the configuration has changed, because then other routes may exist. */
+  /** To be called when the configuration was read again, because then other routes may exist. */
   onReconfigured(): void {
     this.#configuredAt = this.#parts.clock.date();
+    for (const [mayChange, response] of this.#openapiResponses)
+      this.#earlierOpenapiResponses.set(mayChange, response);
     this.#openapiResponses = new Map();
   }
 
@@ -179,7 +181,9 @@ export class OperationReplies {
     // If the configuration changes while the text is made, the text goes into the old map, which is not used
     // any more.
     const cached = this.#openapiResponses;
-    const response = cached.get(mayChange) ?? responses.make(await openapiText(mayChange), changedAt);
+    const earlier = this.#earlierOpenapiResponses.get(mayChange);
+    const response =
+      cached.get(mayChange) ?? responses.makeIfChanged(earlier, await openapiText(mayChange), changedAt);
     cached.set(mayChange, response);
     return replyFor(response, ifNoneMatch);
   }

@@ -73,6 +73,10 @@ test('the answers of /openapi.json and /server have the time of the reload that 
   assert.equal(await updatedAt('/openapi.json'), reloadedAt);
   // Nobody has requested this record before the reload.
   assert.equal(await updatedAt('/server'), reloadedAt);
+
+  // A reload that changes nothing in a document leaves its time.
+  under.gateway.reconfigure({ ...SETTINGS, systemd, bind }, []);
+  assert.equal(await updatedAt('/openapi.json'), reloadedAt);
 });
 
 test('a closed gateway ignores new settings', async () => {

@@ -139,6 +139,9 @@ export class Executor {
     if (plan.kind === 'nothing') return DONE;
     if (plan.kind === 'fault') return failed(plan.fault);
     const { setting, changed, balance } = plan;
+    // The step of a fade would hide a volume that somebody has just set. A reading right before it shows this
+    // volume, and fade.ts sets it again.
+    if (command.do === 'fade') void this.#connection.readAgain(changed);
     const result = await this.#connection.send(setting, changed, latestMs - this.#clock.monotonic());
     if (!result.ok) {
       const isMissing = result.error.kind === 'server' && result.error.name === 'NOENTITY';
@@ -148,6 +151,8 @@ export class Executor {
     }
     if (balance !== undefined) state.putBalance(changed, balance);
     await this.#readAgain(changed, latestMs);
+    // The last reading is then the one before the step, so the fade must not take it for the step's volume.
+    if (command.do === 'fade' && this.#connection.hasEnded) return CONNECTION_ENDED;
     if (setting.command === 'SET_DEFAULT_SINK')
       await this.#awaitDefault('defaultSink', setting.args.name, latestMs);
     const movesStreams = command.do === 'default' && 'output' in command && command.move === true;

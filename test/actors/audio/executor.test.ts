@@ -78,6 +78,31 @@ describe('the time limit of a command starts when it arrives', DEADLINE, () => {
   });
 });
 
+test('the output of a fade is read right before each step and after it', async () => {
+  const steps: string[] = [];
+  const connection = connectionWith({
+    wakeIfAsleep: () => false,
+    send: async ({ command }) => {
+      steps.push(command);
+      return { ok: true, value: undefined };
+    },
+    readAgain: async ({ kind, index }) => void steps.push(`read ${kind} ${index}`),
+  });
+  const executor = new Executor(connection, TIMING, systemClock);
+  assert.deepEqual(await executor.run({ do: 'fade', output: '0', volume: 0.3 }), OK);
+  assert.deepEqual(steps, ['read sink 0', 'SET_SINK_VOLUME', 'read sink 0']);
+});
+
+test('a step of a fade has failed if the connection ends before its volume is read', async () => {
+  const connection = connectionWith({ hasEnded: true, wakeIfAsleep: () => false });
+  const answer = await new Executor(connection, TIMING, systemClock).run({
+    do: 'fade',
+    output: '0',
+    volume: 0.3,
+  });
+  assert.equal(faultOf(answer), 'unavailable');
+});
+
 test('commands for a sleeping output let others pass, are sent in their order, and are for the same output after a change of the default output', async () => {
   const state = stateWithSound();
   state.putSink(sinkInfo(1, 'kitchen'));
