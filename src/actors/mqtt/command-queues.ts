@@ -1,5 +1,6 @@
 // Decides when a command is carried out, and when a newer command replaces one that waits. Pure.
 
+import { isDeepStrictEqual } from 'node:util';
 import type { BridgeRequest } from '../../protocol/actor/messages.js';
 import type { BrokerMessage } from './broker.js';
 
@@ -20,10 +21,8 @@ export interface QueuedRequest {
    * Absent if each request counts.
    */
   readonly setting?: string;
-  /** The request makes this choice, such as the default output, on which later requests act. */
-  readonly chooses?: string | undefined;
-  /** The request acts on this choice. For instance, it sets the volume of the default output. */
-  readonly actsOn?: string | undefined;
+  /** The request chooses what later requests of its queue act on, such as the default output. */
+  readonly isChoice?: boolean;
 }
 
 /** Where a command came from, and where its refusal goes. */
@@ -48,6 +47,7 @@ export class CommandQueues {
 
   /** False if the request is dropped, because too many wait already. */
   add(request: WaitingRequest): boolean {
+    if (this.#replaceRepeated(request)) return true;
     this.#dropReplaced(request);
     this.#waiting.push(request);
     this.#runWaiting();
@@ -59,14 +59,30 @@ export class CommandQueues {
   }
 
   /**
-   * A newer request goes to the end, so it passes the requests that came after the older one. It replaces
-   * nothing if it would pass one that acts on its choice, or makes the choice that it acts on: a volume would
-   * be set at another output.
+   * If the last waiting choice of the queue is the same, the newer one takes its place, so that the newer
+   * sender gets a refusal. Without this, a flood of `{"output": ..., "volume": ...}` would fill the queue,
+   * because no choice is passed. False if there is no such choice.
+   */
+  #replaceRepeated(newer: WaitingRequest): boolean {
+    if (newer.isChoice !== true) return false;
+    const isChoiceOfQueue = ({ isChoice, queue }: QueuedRequest) =>
+      isChoice === true && queue === newer.queue;
+    const index = this.#waiting.findLastIndex(isChoiceOfQueue);
+    if (!isDeepStrictEqual(this.#waiting[index]?.request, newer.request)) return false;
+    this.#waiting[index] = newer;
+    return true;
+  }
+
+  /**
+   * A newer request goes to the end, so it passes the requests that came after the older one. A choice passes
+   * no request of its queue, and none passes a choice: a volume would be set at another output.
    */
   #dropReplaced(newer: QueuedRequest): void {
     if (newer.setting === undefined) return;
     const index = this.#waiting.findLastIndex((older) => older.setting === newer.setting);
-    const isBlocked = this.#waiting.slice(index + 1).some((between) => areDependent(between, newer));
+    const isBlocked = this.#waiting
+      .slice(index + 1)
+      .some(({ queue, isChoice }) => queue === newer.queue && (isChoice || newer.isChoice));
     if (index >= 0 && !isBlocked) this.#waiting.splice(index, 1);
   }
 
@@ -82,10 +98,4 @@ export class CommandQueues {
       });
     }
   }
-}
-
-function areDependent(one: QueuedRequest, other: QueuedRequest): boolean {
-  const actsOnOther = one.actsOn !== undefined && one.actsOn === other.chooses;
-  const otherActsOnIt = other.actsOn !== undefined && other.actsOn === one.chooses;
-  return actsOnOther || otherActsOnIt;
 }

@@ -251,26 +251,16 @@ function isNamedThing(parameter: string): parameter is NamedKind {
  */
 const SETTINGS_OF_NODE: readonly string[] = ['default', 'default input'];
 
-/** The commands to this topic act on the default output. */
-const DEFAULT_OUTPUT_TOPIC = 'audio/server/set';
-
-/**
- * The topic whose other commands act on what the setting chooses: on the new default output, or on the volume
- * and the mute of the new port. Undefined if no other command depends on the setting.
- */
-function topicOfChoice(topic: string, setting: string | undefined): string | undefined {
-  if (setting === 'default') return DEFAULT_OUTPUT_TOPIC;
-  return setting === 'port' ? topic : undefined;
-}
+/** Settings that choose on what later commands act. */
+const CHOICES: readonly string[] = ['default', 'port', 'profile'];
 
 /** `setting`: what the request sets at the topic; undefined if it replaces no other request. */
 function queuedRequest(topic: string, request: BridgeRequest, setting: string | undefined): QueuedRequest {
   // The audio backend runs commands one after another, and their order across outputs matters: first a new
   // default, then its volume.
   const queue = topic.startsWith('audio/') ? 'audio' : topic;
-  const chooses = topicOfChoice(topic, setting);
-  const actsOn = chooses === undefined ? topic : undefined;
-  if (setting === undefined) return { request, queue, actsOn };
+  if (setting === undefined) return { request, queue };
   const isOfNode = SETTINGS_OF_NODE.includes(setting);
-  return { request, queue, setting: isOfNode ? setting : `${topic} ${setting}`, chooses, actsOn };
+  const isChoice = CHOICES.includes(setting);
+  return { request, queue, setting: isOfNode ? setting : `${topic} ${setting}`, isChoice };
 }

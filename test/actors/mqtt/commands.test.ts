@@ -218,7 +218,7 @@ const RUNNING_MAX = 16;
 /** Commands that wait, in all queues. */
 const WAITING_MAX = 256;
 
-type Queueing = Partial<Pick<WaitingRequest, 'queue' | 'setting'>>;
+type Queueing = Partial<Omit<WaitingRequest, 'request'>>;
 
 /** A request that has a name. By default it has the same queue as the others, and no setting. */
 function waitingRequest(name: string, queueing: Queueing = {}): WaitingRequest {
@@ -298,7 +298,7 @@ test('a volume of the default output is set at the output that was the default w
   ]);
 });
 
-test('a step or a mute of the default output, and a volume of a port, stay after the choice that they act on', async () => {
+test('a step or a mute of the default output, and a volume of a port or a profile, stay after the choice that they act on', async () => {
   const defaults = await requestsInOrder(
     ['audio/outputs/B', { default: true }],
     ['audio/server', { delta: 0.1 }],
@@ -322,21 +322,69 @@ test('a step or a mute of the default output, and a volume of a port, stay after
     'setOutputVolume x {"volume":0.2}',
     'setOutputPort x {"port":"hdmi"}',
   ]);
+  // The output may be the default one.
+  const portsOfDefault = await requestsInOrder(
+    ['audio/outputs/x', { port: 'line' }],
+    ['audio/server', { volume: 0.2 }],
+    ['audio/outputs/x', { port: 'hdmi' }],
+  );
+  assert.deepEqual(portsOfDefault, [
+    'setOutputPort x {"port":"line"}',
+    'setServerVolume {"volume":0.2}',
+    'setOutputPort x {"port":"hdmi"}',
+  ]);
+  const profiles = await requestsInOrder(
+    ['audio/cards/x', { profile: 'hdmi' }],
+    ['audio/server', { volume: 0.3 }],
+    ['audio/cards/x', { profile: 'analog' }],
+  );
+  assert.deepEqual(profiles, [
+    'setCardProfile x {"profile":"hdmi"}',
+    'setServerVolume {"volume":0.3}',
+    'setCardProfile x {"profile":"analog"}',
+  ]);
 });
 
-test('a default output replaces a waiting one if only commands to other outputs are between them', async () => {
+test('a flood of commands with `output` and `volume` ends with the last volume, and is carried out as two requests', async () => {
+  const volumes = Array.from({ length: 300 }, (_, index) => index / 1000);
+  const requests = await requestsInOrder(
+    ...volumes.map((volume) => ['audio/server', { output: 'kitchen', volume }] as const),
+  );
+  assert.deepEqual(requests, ['setDefaultOutput kitchen', 'setServerVolume {"volume":0.299}']);
+});
+
+test('a choice is left out only if it is the same as the last one that waits, and its newest sender counts', async () => {
+  const { add, begun, finish } = manualQueues((request) => `${nameOf(request)} of ${request.source.topic}`);
+  assert.ok(add(waitingRequest('under way')));
+  const choices = [
+    ['a', 'first'],
+    ['b', 'second'],
+    ['a', 'third'],
+    ['a', 'fourth'],
+  ] as const;
+  for (const [name, topic] of choices)
+    assert.ok(add(waitingRequest(name, { isChoice: true, source: { topic } })));
+  await finish(1 + choices.length);
+  assert.deepEqual(begun.slice(1), ['a of first', 'b of second', 'a of fourth']);
+});
+
+test('a setting replaces a waiting one if no choice is between them, and a choice replaces one after which nothing came', async () => {
   const requests = await requestsInOrder(
     ['audio/server', { output: 'B' }],
-    ['audio/outputs/x', { volume: 0.2 }],
     ['audio/server', { output: 'C' }],
-    ['audio/outputs/x', { volume: 0.3 }],
+    ['audio/outputs/x', { volume: 0.2 }],
     ['audio/server', { volume: 0.4 }],
+    ['audio/outputs/x', { volume: 0.3 }],
     ['audio/server', { volume: 0.5 }],
+    ['audio/server', { output: 'D' }],
+    ['audio/outputs/x', { volume: 0.6 }],
   );
   assert.deepEqual(requests, [
     'setDefaultOutput C',
     'setOutputVolume x {"volume":0.3}',
     'setServerVolume {"volume":0.5}',
+    'setDefaultOutput D',
+    'setOutputVolume x {"volume":0.6}',
   ]);
 });
 
