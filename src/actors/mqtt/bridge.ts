@@ -153,7 +153,8 @@ export class MqttBridge implements BridgeActor {
       const isPasswordSuspect = passwordOddities !== undefined && CONNECTION_REFUSED.test(reason);
       return failedFor(isPasswordSuspect ? `${reason} (${passwordOddities})` : reason);
     }
-    this.#topics.beginConnection(probed.value.retained, probed.value.otherDeviceOwner);
+    const { retained, otherDeviceOwner, isLeftover } = probed.value;
+    this.#topics.beginConnection(retained, otherDeviceOwner, isLeftover);
     if (this.#isStopped) return failedFor('the service ends');
     return this.#serve(this.#topics, address.value, clientId);
   }

@@ -36,6 +36,8 @@ export interface RetainedState {
   readonly retained: ReadonlyMap<string, string>;
   /** The branch of another living node. This node publishes the device that has our identifier. */
   readonly otherDeviceOwner: string | undefined;
+  /** The branch was claimed, but nobody has answered. */
+  readonly isLeftover: boolean;
 }
 
 /** Why the branch may not be served now. */
@@ -54,6 +56,8 @@ interface Claim {
   /** The identifier that the broker retains at the branch's topic `node`; '' if there is none. */
   readonly node: string;
   readonly isAlive: boolean;
+  /** See `RetainedState.isLeftover`. */
+  readonly isLeftover: boolean;
 }
 
 interface ExpectedMessage {
@@ -96,15 +100,16 @@ class Probe {
     if (!(await this.#connection.ready)) return ENDED;
     const claim = await this.#readClaim(topic, [`${topic}/#`, deviceTopic]);
     if (!claim.ok) return claim;
-    const { node, isAlive } = claim.value;
+    const { node, isAlive, isLeftover } = claim.value;
     if (isAlive) return failed({ kind: 'occupied', reason: ownerText(node, identifier) });
     const retained = this.#retained;
     const deviceBranch = branchOfDevice(retained.get(deviceTopic) ?? '');
     if (deviceBranch === undefined || deviceBranch === topic)
-      return success({ retained, otherDeviceOwner: undefined });
+      return success({ retained, otherDeviceOwner: undefined, isLeftover });
     const servedByClone = await this.#isServedByClone(deviceBranch);
     if (!servedByClone.ok) return servedByClone;
-    return success({ retained, otherDeviceOwner: servedByClone.value ? deviceBranch : undefined });
+    const otherDeviceOwner = servedByClone.value ? deviceBranch : undefined;
+    return success({ retained, otherDeviceOwner, isLeftover });
   }
 
   /**
@@ -161,13 +166,14 @@ class Probe {
     if (!(await this.#untilQuiet())) return ENDED;
     const node = this.#retained.get(`${branch}/node`) ?? '';
     const isClaimed = node !== '' && this.#retained.get(status) === ONLINE;
-    if (!isClaimed) return success({ node, isAlive: false });
+    if (!isClaimed) return success({ node, isAlive: false, isLeftover: false });
     // The claim may be left over from a node that lost its power, from a broker that lost its connections, or
     // from our own earlier connection. Only an answer shows that the owner lives.
     if (!question.ok && question.error.kind === 'refused') return refused(who, question.error.reason);
     const answer = await this.#waitFor(answerArrival);
     if (this.#isTooMuch || answer === 'ended') return ENDED;
-    return success({ node, isAlive: answer === 'arrived' });
+    const isAlive = answer === 'arrived';
+    return success({ node, isAlive, isLeftover: !isAlive });
   }
 
   /** Resolves when this message comes as a new one, not as a retained one. */

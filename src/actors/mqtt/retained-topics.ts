@@ -111,13 +111,17 @@ export class RetainedTopics {
     return [...this.#refused].map(([topic, reason]) => ({ topic, reason }));
   }
 
-  /** To be called after each probe, with what it has read. */
-  beginConnection(retained: ReadonlyMap<string, string>, otherDeviceOwner?: string): void {
+  /** To be called after each probe, with what it has read (`RetainedState` of probe.ts). */
+  beginConnection(
+    retained: ReadonlyMap<string, string>,
+    otherDeviceOwner?: string,
+    isLeftover = false,
+  ): void {
     this.#retained = new Map(retained);
     this.#toRepublish.clear();
-    // Another node may have asked whether this one lives while this one did not serve the branch yet. The
-    // status is its answer.
-    this.republish(this.statusTopic);
+    // Another node may have asked who owns this branch while this node still waited for an answer itself. The
+    // status is the answer to that node.
+    if (isLeftover) this.republish(this.statusTopic);
     this.#refused.clear();
     this.#device.received(retained.get(this.deviceTopic) ?? '', otherDeviceOwner);
   }

@@ -36,11 +36,23 @@ test('topics that are out of date at the start of a connection are published, an
 
   const publications = nextPublications(node);
   assert.ok(publications.includes('audio/outputs/kitchen={"id":2,"n'));
+  assert.ok(!publications.some((line) => line.startsWith('status')));
   assert.deepEqual(
     publications.filter((line) => line.endsWith('=')),
     ['audio/outputs/gone=', 'players/gone='],
     'the other topics stay: each may be a command, or belong to another program',
   );
+});
+
+test('the status is published at the start of a connection if nobody has answered who owns the branch', () => {
+  const node = publishedNode();
+  const { statusTopic, nodeTopic, identifier } = node.topics;
+  const retained = new Map([
+    [nodeTopic, identifier],
+    [statusTopic, 'online'],
+  ]);
+  node.topics.beginConnection(retained, undefined, true);
+  assert.ok(nextPublications(node).includes('status=online'));
 });
 
 test('the topics of a backend that is not up stay retained', () => {
