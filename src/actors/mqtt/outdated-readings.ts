@@ -36,7 +36,7 @@ export function topicsToReadAgain(before: DeviceMessage, after: DeviceMessage): 
   return new Set(readings.map(({ topic }) => topic));
 }
 
-/** Everything before the entities. Home Assistant updates all of them if it has changed. */
+/** Everything before the entities. If this part has changed, Home Assistant updates all entities. */
 function headOf(text: string): string {
   return text.slice(0, text.indexOf('"components":'));
 }

@@ -151,7 +151,7 @@ class Probe {
     await this.#connection.subscribe([status], { qos: 1 });
     const questionArrival = this.#arrivalOf(who, this.#topics.identifier);
     const answerArrival = this.#arrivalOf(status, ONLINE);
-    // The connection was ended for this reason, and `finish` says it.
+    // Too much has come, so the connection was cut. `finish` returns the reason.
     if (this.#isTooMuch) return ENDED;
     const question = await this.#connection.publish(who, this.#topics.identifier, false);
     if (!question.ok && question.error.kind === 'ended') return ENDED;
@@ -183,7 +183,10 @@ class Probe {
     });
   }
 
-  /** Resolves when no retained message has come for `QUIET_MS`. False if the connection has ended. */
+  /**
+   * Resolves when no retained message has come for `QUIET_MS`, or after `READ_MAX_MS`. False if the
+   * connection has ended.
+   */
   async #untilQuiet(): Promise<boolean> {
     const endMs = this.#clock.monotonic() + READ_MAX_MS;
     for (;;) {

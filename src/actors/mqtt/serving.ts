@@ -287,8 +287,8 @@ export class Serving {
     // The probe has read this message already, and has found out whether its node is alive.
     const isKnown = isRetained && topics.isRetained(topics.deviceTopic, text);
     if (isKnown) return;
-    const isRoundNeeded = topics.receiveDevice(text);
-    if (!isRoundNeeded) return;
+    const mustReact = topics.receiveDevice(text);
+    if (!mustReact) return;
     this.#watchDeviceOwner();
     this.changed();
   }
