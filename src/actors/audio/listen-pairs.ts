@@ -93,16 +93,19 @@ export class ListenPairs {
    */
   observe(observed: ObservedLoopbacks): void {
     const loopbacks = loopbacksIn(observed);
-    const found = loopbacks.map(({ pair }) => pair);
     if (!this.hasAdopted) this.#adopt(loopbacks, observed);
     const pairsToEnd: ListenPair[] = [];
     for (const desiredPair of this.#desiredPairs) {
       const { pair, indices: indicesBefore } = desiredPair;
       const indices = pairIndices(pair, observed);
       const haveChanged = indicesBefore !== undefined && indices !== indicesBefore;
-      // A loopback is made only while both are there, and PipeWire 1.4 keeps it when one of them goes. So one
-      // has gone even if no indices are known, as after a reconnection.
-      const isLoopbackLeft = indices === undefined && found.some((other) => isSamePair(other, pair));
+      const ownLoopbacks = loopbacks.filter((other) => isSamePair(other.pair, pair));
+      const isConnected = ownLoopbacks.some(({ ends }) => ends === 'right');
+      // A loopback is made only while both are there, and PipeWire 1.4 keeps it when one of them goes. On a
+      // new connection no indices are known. A loopback that is not connected then shows that one has gone
+      // meanwhile, even if it is back.
+      const hasOneGone = indices === undefined || (indicesBefore === undefined && !isConnected);
+      const isLoopbackLeft = ownLoopbacks.length > 0 && hasOneGone;
       desiredPair.indices = indices ?? indicesBefore;
       if ((haveChanged || isLoopbackLeft) && !this.isConfigured(pair)) pairsToEnd.push(pair);
     }

@@ -209,6 +209,15 @@ test('a pair of a command ends if its output goes while the daemon is not connec
   assert.deepEqual(pairs.ended, [MIKE]);
 });
 
+test('a pair of a command ends if its output goes and comes back while the daemon is not connected', () => {
+  const pairs = new ListenPairs({});
+  pairs.observe(observedLoopbacks({ pair: MIKE }));
+  pairs.forgetIndices();
+  pairs.observe(observedLoopbacks({ pair: MIKE, sink: 'nowhere' }));
+  assert.deepEqual(pairs.desired, []);
+  assert.deepEqual(pairs.ended, [MIKE]);
+});
+
 test('a pair of a command ends when its output goes, but not when the sound server restarts', () => {
   const configured = { line: 'living' };
   const pairs = new ListenPairs(configured);
