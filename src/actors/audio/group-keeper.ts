@@ -121,19 +121,20 @@ export class GroupKeeper {
     const { state, clock, readAgain } = this.#context;
     if (!state.hasStandIns) return;
     const latestMs = clock.monotonic() + SETTLE_MAX_MS;
-    while (state.hasStandIns) {
-      await Promise.all([readAgain({ kind: 'server' }), readAgain({ kind: 'sink-input' })]);
+    const readBoth = () => Promise.all([readAgain({ kind: 'server' }), readAgain({ kind: 'sink-input' })]);
+    for (;;) {
+      await readBoth();
       const hasDefault = state.findSink(state.server?.defaultSink ?? '') !== undefined;
       const areStreamsMoved = [...state.sinkInputs.values()].every(
         ({ info }) => !state.mayPlayToStandIn(info),
       );
-      const isOver = this.#schedule.hasEnded || clock.monotonic() >= latestMs;
-      if (!isOver && !(hasDefault && areStreamsMoved))
-        await new Promise<void>((resolve) => clock.after(PAUSE_MS, resolve));
-      else state.hasStandIns = false;
+      const isSettled = hasDefault && areStreamsMoved;
+      if (isSettled || this.#schedule.hasEnded || clock.monotonic() >= latestMs) break;
+      await new Promise<void>((resolve) => clock.after(PAUSE_MS, resolve));
     }
-    // Streams that play to no output were not published meanwhile.
-    await readAgain({ kind: 'sink-input' });
+    state.hasStandIns = false;
+    // A missing default, and streams that play to no output, were not published meanwhile.
+    await readBoth();
   }
 
   /** The indices of the streams that play to a group. */

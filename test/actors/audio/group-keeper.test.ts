@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { GroupKeeper } from '../../../src/actors/audio/group-keeper.js';
 import type { Groups } from '../../../src/actors/audio/group-modules.js';
+import type { ReadKind, ReadRequest } from '../../../src/actors/audio/refetch.js';
 import type { Ask } from '../../../src/actors/audio/sound-modules.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import type { RequestArgs, RequestName } from '../../../src/protocol/pulse/commands.js';
@@ -38,14 +39,16 @@ interface ServerScript {
   readonly refusesToLoad?: boolean;
   /** How often the server refuses to list its modules, before it lists them. */
   readonly listRefusals?: number;
+  /** The name of the default output; the output `living` is always there. */
+  readonly defaultSink?: string;
 }
 
 function startKeeper(script: ServerScript = {}) {
-  const { modules = [], moduleByIndex = modules[0], refusesToLoad = false } = script;
+  const { modules = [], moduleByIndex = modules[0], refusesToLoad = false, defaultSink = 'living' } = script;
   let listRefusalsLeft = script.listRefusals ?? 0;
   const clock = new ManualClock();
   const state = new SoundState();
-  state.putServer(serverInfo());
+  state.putServer(serverInfo({ defaultSink }));
   state.putSink(sinkInfo(0, 'living'));
   const requests: string[] = [];
   const remarks: (string | undefined)[] = [];
@@ -67,7 +70,11 @@ function startKeeper(script: ServerScript = {}) {
   const ask = (async (command: RequestName, args: object) => answerTo(command, args)) as unknown as Ask;
   const remark = (text: string | undefined): void => void remarks.push(text);
   const log = () => undefined;
-  const readAgain = async () => undefined;
+  /** The kinds that the keeper has read again while it had no stand-ins. */
+  const readsWithoutStandIns: ReadKind[] = [];
+  const readAgain = async ({ kind }: ReadRequest): Promise<void> => {
+    if (!state.hasStandIns) readsWithoutStandIns.push(kind);
+  };
   const keeper = new GroupKeeper({ state, groups: GROUPS, clock, log, ask, readAgain, setRemark: remark });
   /** Lets time pass, and returns the requests since the last call. */
   const pass = async (ms: number): Promise<readonly string[]> => {
@@ -75,7 +82,7 @@ function startKeeper(script: ServerScript = {}) {
     await setImmediate();
     return requests.splice(0);
   };
-  return { keeper, clock, remarks, pass };
+  return { keeper, clock, state, remarks, readsWithoutStandIns, pass };
 }
 
 /**
@@ -122,6 +129,19 @@ test('a group is made later if the server did not list its modules at first', as
 
   assert.deepEqual(await pass(5_000), GROUP_REQUESTS);
   assert.equal(remarks.at(-1), undefined);
+});
+
+test('a default that does not come back after a stand-in has gone is read once more after two seconds', async () => {
+  const { keeper, state, readsWithoutStandIns, pass } = startKeeper({ defaultSink: 'kitchen' });
+  keeper.onChange();
+  await pass(1_000);
+  for (let passedMs = 0; passedMs < 2_000; passedMs += 50) {
+    assert.equal(state.hasStandIns, true, `the wait is over after ${passedMs} ms`);
+    await pass(50);
+  }
+  assert.equal(state.hasStandIns, false);
+  assert.deepEqual(readsWithoutStandIns, ['server', 'sink-input']);
+  keeper.end();
 });
 
 test('a module is unloaded unless another module has its index now', async () => {
