@@ -47,8 +47,10 @@ export class Sources {
     const atIndex = this.#sourceByIndex.get(index);
     // If the name differs, another source was at this index. Nothing of it is taken over.
     const before = atIndex?.info.name === info.name ? atIndex : undefined;
-    if (before === undefined) this.requestedVolumes.delete(index);
-    if (before === undefined && atIndex !== undefined) this.#notToWake.delete(index);
+    if (before === undefined) {
+      this.requestedVolumes.delete(index);
+      this.#notToWake.delete(index);
+    }
     if (atIndex === undefined && this.#sourceByIndex.size >= SOURCES_MAX_RECORDS) this.#leftOut.add(index);
     else {
       this.#sourceByIndex.set(index, { info, balance: rememberChannelParts(before?.balance, volume) });
@@ -74,8 +76,7 @@ export class Sources {
 
   /** `removed` has the indices that were removed while `list` was read. These sources are not put back. */
   replace(list: readonly SourceInfo[], removed: ReadonlySet<number>): void {
-    const known = new Map([...this.#sourceByIndex.keys(), ...this.#leftOut].map((index) => [index, index]));
-    const present = removeUnlisted(list, removed, known, (index) => this.remove(index));
+    const present = removeUnlisted(list, removed, this.#sourceByIndex, (index) => this.remove(index));
     this.#leftOut.clear();
     for (const info of present) this.put(info);
   }
