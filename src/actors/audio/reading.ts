@@ -21,7 +21,7 @@ import {
 import type { RecordKind, SoundState } from './state.js';
 
 /**
- * The time after an event in which PipeWire links the streams anew. Then their list is read once more.
+ * PipeWire links streams anew within this time after an event. Then their list is read once more, because
  * PipeWire sends no event of a stream that is linked anew while it is not running
  * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
  */

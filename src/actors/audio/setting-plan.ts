@@ -87,8 +87,8 @@ export function channelVolumes(
 
 /**
  * `channels` are the raw volumes from which the step begins. Returns 0..`limit`, where 1 = 100 %. Undefined
- * for a step of 0. Undefined also for a step up if the volume is at `limit` or above it, because `limit`
- * would lower the volume.
+ * if the step changes nothing: a step of 0, and a step up from `limit` or above, because such a step never
+ * lowers the volume.
  */
 export function volumeAfterStep(delta: number, channels: readonly number[], limit = 1): number | undefined {
   const loudest = loudestOf(channels);
