@@ -148,20 +148,17 @@ export class UnitReader {
     const answer = await this.#bus.call(SYSTEMD_METHODS.getUnitFileState, [name]);
     if (answer.ok) return success({ state: answer.value || undefined, requestNumber });
     const { error } = answer;
-    if (error.kind !== 'dbus' || isAbsence(error) || BUS_ERRORS.includes(error.name)) return answer;
-    // Any other error is about this unit's files: a folder, a link to itself, a line that is too long, or
-    // AccessDenied for a file that systemd itself may not read.
+    if (error.kind !== 'dbus' || isAbsence(error) || error.name === BUS_TIMED_OUT) return answer;
+    // Any other error is about this unit's files: a folder, a link to itself, a line that is too long
+    // (LimitsExceeded), or AccessDenied for a file that systemd itself may not read.
     const isMissing = error.name === SYSTEMD_ERRORS.fileNotFound;
     if (isMissing) return success({ state: undefined, requestNumber });
     return success({ state: undefined, requestNumber, problem: busErrorText(error) });
   }
 }
 
-/** With these errors the bus answers in place of a manager that does not answer in time. */
-const BUS_ERRORS: readonly string[] = [
-  'org.freedesktop.DBus.Error.TimedOut',
-  'org.freedesktop.DBus.Error.LimitsExceeded',
-];
+/** The bus answers so in place of a manager that it could not start in time. */
+const BUS_TIMED_OUT = 'org.freedesktop.DBus.Error.TimedOut';
 
 /**
  * Makes a function that reads some units at a time. Calls for a unit during its reading share the next
