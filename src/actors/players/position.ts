@@ -36,6 +36,10 @@ export class ReckonedPosition {
   #wasEndRead = false;
   /** The last position that a signal has announced; undefined if there was none. */
   #announcedUs: number | undefined;
+  /** The last position of a signal or a reading; undefined if there was none. */
+  #reportedUs: number | undefined;
+  /** True once a reading had another position than the last report, so that the position moves by itself. */
+  #movesUnannounced = false;
 
   /** `readAgain` must cause a reading of the player. The position in it must come to `applyReading`. */
   constructor(clock: Clock, readAgain: () => void) {
@@ -71,6 +75,7 @@ export class ReckonedPosition {
   applyJump(positionUs: number | undefined): void {
     this.#wasEndRead = false;
     this.#announcedUs = positionUs;
+    this.#reportedUs = positionUs;
     this.#jumpTo(positionUs);
   }
 
@@ -100,15 +105,18 @@ export class ReckonedPosition {
    * To be called with each position that was read. It counts as a jump if the reckoned position differs too
    * much from it, or was unreliable.
    *
-   * A phone's player (mpris-proxy) always reports the position that it has announced last. So a reading that
-   * repeats this position is no jump, while the player moves. At the track's end it may be one, because a
-   * player that reports whole seconds may have begun again.
+   * A phone's player (mpris-proxy) always reports the position that it has announced last. So for a player
+   * whose position never moves by itself, a reading that repeats this position is no jump, while the player
+   * plays. At the track's end it may be one, because a player that reports whole seconds may have begun
+   * again.
    */
   applyReading(positionUs: number | undefined): void {
     const now = this.#now();
     const isMoving = this.#motion.rate !== 0;
+    if (this.#reportedUs !== undefined && positionUs !== this.#reportedUs) this.#movesUnannounced = true;
+    this.#reportedUs = positionUs;
     const isRepeated = positionUs !== undefined && positionUs === this.#announcedUs;
-    const isOutdated = isRepeated && isMoving && !this.#wasEndRead;
+    const isOutdated = isRepeated && isMoving && !this.#wasEndRead && !this.#movesUnannounced;
     const hasJumped = !isOutdated && isJump(this.#anchor, this.#motion, positionUs, now);
     if (!this.#isUnreliable && !hasJumped) return;
     if (this.#isUnreliable && isMoving) this.#timers.set('settled', SETTLED_MS, this.#readAgain);

@@ -70,6 +70,23 @@ for (const name of ['Metadata', 'PlaybackStatus']) {
   });
 }
 
+test('a track that begins again without a signal, at the position that was announced last, is shown at its beginning', async (t) => {
+  const Metadata = trackMetadata('One', 60);
+  const { manual, recorder, player, untilAt, moveTo } = await startPlaying(t, { Metadata });
+  // This reading shows that the position of this player moves by itself.
+  moveTo(20);
+  player.announce({ Metadata });
+  await untilAt(20);
+  moveTo(0);
+  player.announceSeek(0);
+  await untilAt(0);
+  const publishedBefore = recorder.positions.length;
+  manual.advance(5_000);
+  player.announce({ Metadata });
+  await until('the new beginning is published', () => recorder.positions.length > publishedBefore);
+  assert.equal(recorder.record('scripted')?.position, 0);
+});
+
 // After `startPlaying`, 12 s of a track of 15 s are left. The backend reads the position a second after the
 // track's end (`END_SLACK_MS` in position.ts).
 test('the position is read once when a track should have ended, and again when the next one should have', async (t) => {
