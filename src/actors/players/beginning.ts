@@ -25,8 +25,9 @@ export class Beginning {
   }
 
   /**
-   * To be called when the player is published as playing, at the monotonic time `nowMs`. Returns the time of
-   * the first such call, once for each beginning that is certain; else undefined.
+   * To be called when the player is published as playing, at the monotonic time `nowMs`. If it is certain
+   * now that the player has begun, returns the time of the first such call, and forgets the beginning. Else
+   * returns undefined.
    */
   takeCertain(readings: Readings, nowMs: number): number | undefined {
     if (this.#begunBefore === undefined) return undefined;

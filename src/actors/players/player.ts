@@ -63,8 +63,8 @@ interface PlayerListener {
   /** Called for the second and each later failed reading, if the player is present but has no record. */
   readonly onUnreadable: (reason: string) => void;
   /**
-   * Called when the player has certainly begun to play, and its record has been published, at first at the
-   * monotonic time `begunAtMs`.
+   * Called when it is certain that the player has begun to play, after its record was published.
+   * `begunAtMs`: when a record first said that it plays; a monotonic time.
    */
   readonly onPlayingBegun: (player: Player, begunAtMs: number) => void;
 }

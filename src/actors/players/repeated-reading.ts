@@ -49,10 +49,13 @@ export class RepeatedReading {
     return this.#begun;
   }
 
-  /** True if a reading that began after these readings has ended, or if no reading is due. */
+  /**
+   * True if a reading that began after these readings has ended, if no reading is due, or if the last one
+   * failed. The next reading of a player that hangs ends only after another deadline.
+   */
   isSettledSince(begunBefore: number): boolean {
-    const ended = this.#isUnderWay ? this.#begun - 1 : this.#begun;
-    return ended > begunBefore || !(this.#isUnderWay || this.#isRequested);
+    if (this.#isUnderWay) return this.#begun - 1 > begunBefore;
+    return this.#begun > begunBefore || !this.#isRequested || this.#failures > 0;
   }
 
   /** Attempts without an answer since the last one with an answer. */

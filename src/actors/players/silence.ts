@@ -3,22 +3,29 @@
 
 import { type Answer, DONE, type PlayersCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
+import type { Beginning } from './beginning.js';
 import { capabilitiesOf } from './facts.js';
 import type { Player } from './player.js';
+import type { PlayerPublisher } from './player-publisher.js';
 
 type RunCommand = (player: Player, command: SilencingCommand) => Promise<Answer>;
 type SilencingCommand = Extract<PlayersCommand, { readonly do: 'pause' | 'stop' }>;
+
+interface PlayerInRoom {
+  readonly published: Pick<PlayerPublisher, 'isPlaying'>;
+  readonly beginning: Pick<Beginning, 'isAfter'>;
+}
 
 /**
  * The players that make room for `playerThatBegan`: all others whose published records say that they play. If
  * several players begin at once, only the one that is published last plays on. So a player that was published
  * after the monotonic time `begunAtMs` makes no room, although it may not be certain yet that it plays.
  */
-export function playersToSilence(
-  players: Iterable<Player>,
-  playerThatBegan: Player,
+export function playersToSilence<P extends PlayerInRoom>(
+  players: Iterable<P>,
+  playerThatBegan: P,
   begunAtMs: number,
-): readonly Player[] {
+): readonly P[] {
   const others = [...players].filter((player) => player !== playerThatBegan && player.published.isPlaying);
   return others.filter(({ beginning }) => !beginning.isAfter(begunAtMs));
 }

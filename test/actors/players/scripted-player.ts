@@ -17,7 +17,9 @@ export type Properties = Readonly<Record<string, Variant>>;
 type Ending = { after(end: () => unknown): void };
 type Reachable = Pick<PrivateBus, 'address'>;
 
-/** A call fails with this error, or hangs: it has no answer until the test calls `answerHung`. */
+/**
+ * A call fails with this error, or hangs: it has no answer until the test calls `answerHung` or `refuseHung`.
+ */
 type Misbehaviour = { readonly error: string } | 'hang';
 
 const ROOT: Properties = {
@@ -119,6 +121,11 @@ export class ScriptedPlayer {
   /** Sends these properties as the answer to each call that hangs. */
   answerHung(properties: Properties): void {
     for (const message of this.#hung.splice(0)) this.#sendProperties(message, properties);
+  }
+
+  /** Answers each call that hangs with this error. */
+  refuseHung(errorName: string): void {
+    for (const message of this.#hung.splice(0)) this.#refuse(message, errorName);
   }
 
   leave(): void {

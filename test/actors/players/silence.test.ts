@@ -151,14 +151,20 @@ test('a player that signals that it plays, and then hangs, silences the others',
   const stoppedClock = new ManualClock();
   const after: Clock['after'] = (ms, callback) =>
     (ms < 30_000 ? systemClock : stoppedClock).after(ms, callback);
-  const { start } = await startBackend(t, undefined, {
+  const { start, recorder } = await startBackend(t, undefined, {
     clock: { ...systemClock, after },
     settings: { exclusive: true },
   });
   const one = await start('one', PLAYING);
   const two = await start('two');
   two.misbehaviours.set('GetAll', 'hang');
+  const callsBefore = two.calls.length;
   two.announce(PLAYING);
+  await recorder.until('two plays', 'two', ({ playback_status: status }) => status === 'Playing');
+  await until('two is being read', () => two.calls.includes(`GetAll ${PLAYER_INTERFACE}`, callsBefore));
+  assert.equal(playbackCalls(one), '');
+  // The reading would fail at its deadline, too. The test does not wait for that.
+  two.refuseHung('org.freedesktop.DBus.Error.NoReply');
   await until('one is paused', () => playbackCalls(one) === 'Pause');
 });
 

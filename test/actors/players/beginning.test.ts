@@ -1,0 +1,53 @@
+// Tests when it is certain that a player has begun to play, and which players make room for it. No player is
+// on a bus.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Beginning } from '../../../src/actors/players/beginning.js';
+import { RepeatedReading } from '../../../src/actors/players/repeated-reading.js';
+import { playersToSilence } from '../../../src/actors/players/silence.js';
+import { ManualClock } from '../../manual-clock.js';
+import { settle } from '../units/scripted-manager.js';
+
+test('a player that began later makes no room, although it is not certain yet that it plays', () => {
+  const first = { published: { isPlaying: true }, beginning: new Beginning() };
+  const later = { published: { isPlaying: true }, beginning: new Beginning() };
+  const readings = { begun: 1, isSettledSince: () => false };
+  later.beginning.note(readings);
+  assert.equal(later.beginning.takeCertain(readings, 20), undefined);
+  assert.deepEqual(playersToSilence([first, later], first, 10), []);
+  assert.deepEqual(playersToSilence([first, later], first, 30), [later]);
+});
+
+/** Readings of a player. The first one is under way. `endReading` ends the one that is under way. */
+function startReadings() {
+  const clock = new ManualClock();
+  const ends: ((isAnswered: boolean) => void)[] = [];
+  const readings = new RepeatedReading(clock, 100, () => new Promise((resolve) => ends.push(resolve)));
+  const endReading = async (isAnswered: boolean): Promise<void> => {
+    ends.pop()?.(isAnswered);
+    await settle();
+  };
+  return { clock, readings, endReading };
+}
+
+test('if a reading under way fails after a signal, the signal is believed without another reading', async () => {
+  const { readings, endReading } = startReadings();
+  const { begun } = readings;
+  readings.request();
+  assert.equal(readings.isSettledSince(begun), false);
+  await endReading(false);
+  assert.equal(readings.isSettledSince(begun), true);
+});
+
+test('if a reading under way is answered after a signal, the signal is believed only after another reading', async () => {
+  const { clock, readings, endReading } = startReadings();
+  const { begun } = readings;
+  readings.request();
+  await endReading(true);
+  assert.equal(readings.isSettledSince(begun), false);
+  clock.advance(100);
+  assert.equal(readings.isSettledSince(begun), false);
+  await endReading(true);
+  assert.equal(readings.isSettledSince(begun), true);
+});
