@@ -108,7 +108,7 @@ export class ReconnectPolicy {
 
   /**
    * To be called when a sound server begins or ceases to serve the adapter's sound, with all devices. A link
-   * that has outlived the sound server's absence by `STEADY_MS` no longer ends because of it.
+   * that has outlived this by `STEADY_MS` no longer ends because of it: no sound server may ever come.
    */
   soundServed(isServed: boolean, devices: readonly BluetoothDevice[]): void {
     this.#isSoundServed = isServed;
@@ -192,7 +192,7 @@ export class ReconnectPolicy {
   }
 
   #loseSound({ path, UUIDs = [] }: BluetoothDevice): void {
-    if (UUIDs.some(isSoundService)) this.#soundlessUntil.set(path, Number.POSITIVE_INFINITY);
+    if (UUIDs.some(isSoundService)) this.#soundlessUntil.set(path, this.#clock.monotonic() + STEADY_MS);
   }
 
   #attemptsFor(path: string): Attempts {

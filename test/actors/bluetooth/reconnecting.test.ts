@@ -119,7 +119,7 @@ for (const reason of ['Local', 'Remote']) {
 }
 
 for (const reason of ['Local', 'Remote']) {
-  test(`a loudspeaker whose connection ended for the reason ${reason} while no sound server ran is connected again`, async (t) => {
+  test(`a loudspeaker whose connection ended for the reason ${reason} soon after a restart of the sound server is connected again`, async (t) => {
     const { bluez, recorder, clock } = await startBackend(t, RECONNECTING, (bluez) => {
       withSpeaker(bluez);
       Object.assign(bluez.adapter(), { UUIDs: [A2DP_SOURCE] });
