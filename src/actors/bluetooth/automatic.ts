@@ -123,7 +123,9 @@ export class AutomaticActions {
   }
 }
 
-/** True if a sound server serves the adapter's sound, or if BlueZ does not say so. */
+/**
+ * True if a sound server serves the adapter's sound. Also true if BlueZ does not name the adapter's services.
+ */
 function isSoundServed({ UUIDs }: BluetoothAdapter): boolean {
   return UUIDs === undefined || UUIDs.some(isSoundServerService);
 }

@@ -75,8 +75,8 @@ export const BLUEZ_ERRORS = {
 } as const;
 
 /**
- * `PowerState` is missing before BlueZ 5.66. `UUIDs` has the services that programs on the node
- * offer, such as the sound server.
+ * `PowerState` is missing before BlueZ 5.66. `UUIDs` are the adapter's services. Programs on the node offer
+ * them, for instance the sound server.
  */
 export const ADAPTER_PROPERTIES = {
   Address: 's',
