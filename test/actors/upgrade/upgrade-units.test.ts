@@ -16,6 +16,7 @@ const CHECK_UNIT = 'check.service';
 /** A `ConditionTimestamp` other than 0 means that systemd has checked the conditions of the unit. */
 const AT_REST = { ActiveState: 'inactive', SubState: 'dead', ConditionResult: true, ConditionTimestamp: 1n };
 const INVOCATION = Uint8Array.of(2);
+const NEXT_INVOCATION = Uint8Array.of(3);
 const CHECK_AT_WORK = { ActiveState: 'activating', SubState: 'start', InvocationID: INVOCATION };
 const CHECK_FAILED = { ActiveState: 'failed', SubState: 'failed', InvocationID: INVOCATION };
 const CHECK_WAITING = { ActiveState: 'activating', SubState: 'auto-restart', InvocationID: INVOCATION };
@@ -29,7 +30,6 @@ class CheckRecorder extends Recorder {
     if (collection === 'upgrade.check') this.checkStates.push(JSON.parse(json).state);
   }
 }
-const NEXT_INVOCATION = Uint8Array.of(3);
 
 async function startUnits(t: TestContext) {
   const clock = new ManualClock();
@@ -121,7 +121,7 @@ for (const { title, unit, start } of STARTS) {
 
 test('a check is accepted at once while its unit is at work, although the start brings no new invocation', async (t) => {
   const { manager, units } = await startUnits(t);
-  manager.sendChange(CHECK_UNIT, { ActiveState: 'activating', SubState: 'start', InvocationID: INVOCATION });
+  manager.sendChange(CHECK_UNIT, CHECK_AT_WORK);
   manager.effects.set('StartUnit', () => manager.sendJobRemoved(JOB_PATH, CHECK_UNIT, 'done'));
   assert.ok((await units.startCheck()).ok);
 });
@@ -155,9 +155,9 @@ test('a check unit that systemd restarts by itself fails only once systemd does 
   assert.deepEqual([recorder.checkStates, failureLines()], [['running'], 0]);
 
   manager.effects.clear();
-  manager.sendChange(CHECK_UNIT, { ...CHECK_AT_WORK, InvocationID: Uint8Array.of(3) });
+  manager.sendChange(CHECK_UNIT, { ...CHECK_AT_WORK, InvocationID: NEXT_INVOCATION });
   manager.setUnit(CHECK_UNIT, CHECK_FAILED);
-  manager.sendChange(CHECK_UNIT, { ...CHECK_FAILED, InvocationID: Uint8Array.of(3) });
+  manager.sendChange(CHECK_UNIT, { ...CHECK_FAILED, InvocationID: NEXT_INVOCATION });
   await settle();
   assert.deepEqual([recorder.checkStates, failureLines()], [['running', 'failed'], 1]);
 });
