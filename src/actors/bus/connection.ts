@@ -58,6 +58,8 @@ interface PrivateParts {
   readonly stream: Socket;
   /** The handlers of replies, by serial. dbus-next deletes a handler only when its reply comes. */
   readonly replies: Record<number, (reply: Message) => void>;
+  /** Has `_nameOwners`: the names that were called or have changed their owner. */
+  readonly fields: { _nameOwners?: unknown };
 }
 
 /**
@@ -69,7 +71,7 @@ const REMEMBERS_NO_NAMES: object = new Proxy({}, { set: () => true });
 const HELLO_SERIAL = 1;
 const BUS_CLOSED = 'the bus closed the connection';
 
-/** Also makes the bus remember no names. @throws if the fields are not as expected */
+/** @throws if the fields are not as expected */
 function privateParts(bus: MessageBus): PrivateParts {
   const fields = bus as unknown as {
     readonly _connection?: { readonly stream?: unknown };
@@ -79,10 +81,8 @@ function privateParts(bus: MessageBus): PrivateParts {
   const stream = fields._connection?.stream;
   const replies = fields._methodReturnHandlers;
   const hasNames = typeof fields._nameOwners === 'object';
-  if (hasNames && stream instanceof Socket && typeof replies?.[HELLO_SERIAL] === 'function') {
-    fields._nameOwners = REMEMBERS_NO_NAMES;
-    return { stream, replies };
-  }
+  if (hasNames && stream instanceof Socket && typeof replies?.[HELLO_SERIAL] === 'function')
+    return { stream, replies, fields };
   // Nobody will use this bus, but without a listener its errors would end the thread.
   bus.on('error', () => undefined);
   throw new Error('this version of dbus-next is not the one that tonearm was made for');
@@ -103,6 +103,7 @@ export async function connectBus(
     // directory that may not exist.
     const bus = sessionBus({ busAddress: `unix:path=${path}`, authMethods: ['EXTERNAL'] });
     const parts = privateParts(bus);
+    parts.fields._nameOwners = REMEMBERS_NO_NAMES;
     skipBadMessages(parts.stream, messageMaxBytes);
     // This call precedes the constructor's `PausableReading`. Otherwise a message that waits during a pause
     // could count as late.
