@@ -110,13 +110,15 @@ function StepButton({ outputId, isUp }: { readonly outputId: number; readonly is
 
 /**
  * Returns the player of the last drawing if it still plays, or else the first player that plays. If none
- * plays, it returns the player of the last drawing, or else the first player.
+ * plays, it returns the player of the last drawing. Without one, it returns the first player that is paused,
+ * because somebody may want to continue it, or else the first player.
  */
 export function useCurrentPlayer(players: readonly PlayerRecord[]): PlayerRecord | undefined {
   const lastName = useRef<string | undefined>(undefined);
   const lastPlayer = players.find(({ bus_name }) => bus_name === lastName.current);
   const stillPlaying = lastPlayer !== undefined && isPlaying(lastPlayer) ? lastPlayer : undefined;
-  const current = stillPlaying ?? players.find(isPlaying) ?? lastPlayer ?? players[0];
+  const paused = players.find(({ playback_status }) => playback_status === 'Paused');
+  const current = stillPlaying ?? players.find(isPlaying) ?? lastPlayer ?? paused ?? players[0];
   lastName.current = current?.bus_name;
   return current;
 }

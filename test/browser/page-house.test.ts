@@ -306,18 +306,24 @@ inOwnNetwork(import.meta.url, () => {
       await card('Attic').getByRole('slider').waitFor();
     });
 
-    test('the button of a room in the menu continues the player that it has paused, and no other', async () => {
+    test('the button of a room in the menu continues the player that it has paused, also if the menu was closed meanwhile', async () => {
       house = new HouseOfNodes('Living room', 'Kitchen');
       const kitchen = house.room('Kitchen');
       const stopped = player('airplay', { playback_status: 'Stopped', metadata: {} });
       kitchen.change(drop('players', 'org.mpris.MediaPlayer2.mpd'), stopped, player('mpd'));
       await page.goto(house.room('Living room').url);
-      await page.locator('.house summary').click();
+      const menu = page.locator('.house summary');
+      await menu.click();
       await page.getByRole('button', { name: 'Pause: Kitchen' }).click();
       const pause = { do: 'pause', player: 'org.mpris.MediaPlayer2.mpd' };
       await until('the player is paused', () => isDeepStrictEqual(commandsOf(kitchen), [pause]));
       kitchen.change(player('mpd', { playback_status: 'Paused' }));
-      await page.getByRole('button', { name: 'Play: Kitchen' }).click();
+      const play = page.getByRole('button', { name: 'Play: Kitchen' });
+      await play.waitFor();
+      await menu.click();
+      await page.locator('.room-menu').waitFor({ state: 'detached' });
+      await menu.click();
+      await play.click();
       await until('a second command has come', () => commandsOf(kitchen).length > 1);
       assert.deepEqual(commandsOf(kitchen), [pause, { ...pause, do: 'play' }]);
     });
