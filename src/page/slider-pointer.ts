@@ -139,7 +139,8 @@ function followGesture(
   listen('pointercancel', () => {
     ended.abort();
     if (!isDrag) return;
-    // The thumb goes back to where it was. A position in a track has not been sent, so none is restored.
+    // `onMove` sets a volume back, which was sent during the drag. A position in a track is sent only by
+    // `onEnd`, so it needs no correction.
     latest.current.onMove(startPosition);
     latest.current.onEnd(undefined);
   });

@@ -177,7 +177,9 @@ function useSteps({ label, value, send, setsOnRelease, min, max, step }: StepsPr
       setStep(steps);
       setPreview(undefined);
     },
-    grab: control.grab,
+    // Such a slider shows its preview during a drag. The control would keep the value from before the drag,
+    // and show it for a while after a drag that ends without a value.
+    grab: setsOnRelease ? () => undefined : control.grab,
     release: (): void => {
       setPreview(undefined);
       control.release();

@@ -175,4 +175,23 @@ describe('on a touch screen', { skip: skipReason({ programs: ['chromium'] }) }, 
       await until('the position of the tap has come', () => sentValues().length > 0);
       assert.ok((sentValues()[0] ?? Number.NaN) < 40_000_000, sentValues().join());
     });
+
+  test('the slider shows the position in the next track as soon as a drag ends that has outlasted its track', async () => {
+    await openTab('Music');
+    const [x, y] = await spotOn(slider(/^Position in/).first(), 0.6);
+    await finger.down([x, y]);
+    await finger.move([x + 60, y]);
+    const metadata = { 'xesam:title': 'Next', 'mpris:length': '200000000' };
+    node.change(player('mpd', { metadata, position: 10_000_000, playback_status: 'Paused' }));
+    await slider('Position in Next').waitFor();
+    await page.evaluate(`
+      const text = document.querySelector('.position .slider-text');
+      globalThis.textAfterDrag = new Promise((resolve) => {
+        new MutationObserver(() => resolve(text.textContent)).observe(text, { subtree: true, childList: true, characterData: true });
+      });
+      undefined;
+    `);
+    await finger.up();
+    assert.equal(await page.evaluate('textAfterDrag'), '0:10-3:10');
+  });
 });
