@@ -11,7 +11,7 @@ import type { PlayerPublisher } from './player-publisher.js';
 type RunCommand = (player: Player, command: SilencingCommand) => Promise<Answer>;
 type SilencingCommand = Extract<PlayersCommand, { readonly do: 'pause' | 'stop' }>;
 
-interface PlayerInRoom {
+interface SilenceCandidate {
   readonly published: Pick<PlayerPublisher, 'isPlaying'>;
   readonly beginning: Pick<Beginning, 'isAfter'>;
 }
@@ -21,7 +21,7 @@ interface PlayerInRoom {
  * several players begin at once, only the one that is published last plays on. So a player that was published
  * after the monotonic time `begunAtMs` makes no room, although it may not be certain yet that it plays.
  */
-export function playersToSilence<P extends PlayerInRoom>(
+export function playersToSilence<P extends SilenceCandidate>(
   players: Iterable<P>,
   playerThatBegan: P,
   begunAtMs: number,
