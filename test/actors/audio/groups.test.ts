@@ -169,9 +169,9 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await until('the stand-in is gone', async () =>
         (await server.sinks()).every(({ name }) => name !== 'attic'),
       );
-      // This change comes after those that the stand-in has caused.
-      await server.pactl('set-sink-volume', 'kitchen', '50%');
-      await until('a later change is published', () => recorder.output('kitchen')?.volume === 0.5);
+      // This output comes after the changes that the stand-in has caused.
+      await server.addSink('cellar');
+      await until('a later output is published', () => recorder.output('cellar'));
 
       const parsed: readonly { default_sink?: string; name?: string; output?: string }[] = records.map(
         (json) => JSON.parse(json),
