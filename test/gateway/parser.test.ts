@@ -39,10 +39,11 @@ describe('a malformed head', { concurrency: true }, () => {
     });
 });
 
+const AMBIGUOUS = isNewerParser ? undefined : 'urn:tonearm:problem:bad-request';
 /** `type` is the type of the answer's problem; the parser itself answers without a problem. */
 const HOSTS: readonly (readonly [what: string, lines: string, status: number, type: string | undefined])[] = [
   ['without `Host`', 'Accept: */*\r\n', 400, undefined],
-  ['with two `Host`', 'Host: 127.0.0.1\r\nHost: 127.0.0.1\r\n', 400, 'urn:tonearm:problem:bad-request'],
+  ['with two `Host`', 'Host: 127.0.0.1\r\nHost: 127.0.0.1\r\n', 400, AMBIGUOUS],
   ['with an empty `Host`', 'Host:\r\n', 403, 'urn:tonearm:problem:foreign-host'],
 ];
 
