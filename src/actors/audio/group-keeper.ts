@@ -125,8 +125,9 @@ export class GroupKeeper {
     for (;;) {
       await readBoth();
       const hasDefault = state.findSink(state.server?.defaultSink ?? '') !== undefined;
-      const areStreamsMoved = [...state.sinkInputs.values()].every(
-        ({ info }) => !state.mayPlayToStandIn(info),
+      const streams = [...state.sinkInputs.values()];
+      const areStreamsMoved = streams.every(
+        ({ info: { sink } }) => sink !== undefined && state.sinks.has(sink),
       );
       const isSettled = hasDefault && areStreamsMoved;
       if (isSettled || this.#schedule.hasEnded || clock.monotonic() >= latestMs) break;

@@ -108,8 +108,9 @@ export class SoundPublisher {
       const client = state.client(id);
       if (client === undefined) continue;
       const { info, name } = client;
-      if (state.mayPlayToStandIn(info)) continue;
       const output = info.sink === undefined ? undefined : state.sinks.get(info.sink)?.info.name;
+      // The stream may play to a stand-in, or on PipeWire to nothing, until the server moves it away.
+      if (output === undefined && state.hasStandIns) continue;
       this.#put('audio.clients', id, name, clientRecord(info, { kind, name, output }, this.#propertyCache));
     }
     this.#logIfFull('streams', state.sinkInputs.size);

@@ -208,13 +208,6 @@ export class SoundState {
     return sink === undefined && this.hasStandIns ? this.#sinkNamed(this.#defaultBefore) : sink;
   }
 
-  /**
-   * True while the stream may play to a stand-in, or on PipeWire to nothing, until the server moves it away.
-   */
-  mayPlayToStandIn({ sink }: SinkInputInfo): boolean {
-    return this.hasStandIns && (sink === undefined || !this.#sinks.has(sink));
-  }
-
   /** Finds a sink by id, else by exact name. */
   findSink(ref: string): KnownRecord<SinkInfo> | undefined {
     return findById(this.#sinks, ref) ?? this.#sinkNamed(ref);
