@@ -3,15 +3,13 @@
 // connection or a backend comes up.
 
 import type { EventName, NodeEvent } from './events.js';
-import { FetchedBackends } from './fetched-backends.js';
 import { NodeClock } from './node-clock.js';
-import type { NodeState, Slice } from './node-state.js';
 import type { AbortSignalType } from './platform.js';
 import { abortedProblem, ownProblem, type ProblemError } from './problem.js';
 import type { Backend, UpgradeRecord } from './records.js';
 import type { Tonearm } from './routes.js';
 import { safely } from './safely.js';
-import { isMark, KNOWN_EVENTS, Store } from './store.js';
+import { emptySlices, isMark, KNOWN_EVENTS, type NodeState, type Slice, Store } from './store.js';
 import { ReconnectingStream } from './stream.js';
 
 const LEVEL = 'audio.level';
@@ -95,7 +93,11 @@ class LiveNode implements Live {
   #hasLevels: boolean;
   #hasReceivedBye = false;
   readonly #clock = new NodeClock();
-  readonly #fetched = new FetchedBackends();
+  /**
+   * The backends of which the client must fetch what the stream lacks, once they are up. An event of a
+   * backend that stays up must cause no request: one to `power` starts a thread, which causes such events.
+   */
+  readonly #due = new Set<string>().add('power').add('upgrade');
 
   constructor(node: Tonearm, options: ConnectOptions) {
     this.node = node;
@@ -116,11 +118,9 @@ class LiveNode implements Live {
       onRead: () => this.#notify(),
       onLost: (problem) => this.#onLost(problem),
     });
-    options.signal?.addEventListener('abort', this.#onAbort);
+    options.signal?.addEventListener('abort', this.close);
     if (options.signal?.aborted) this.close();
   }
-
-  readonly #onAbort = (): void => this.close();
 
   get state(): NodeState {
     return this.#published;
@@ -149,15 +149,15 @@ class LiveNode implements Live {
     return this.#clock.now();
   }
 
-  close(): void {
+  readonly close = (): void => {
     if (this.state.connection.status === 'closed') return;
     this.#stream.close();
-    this.#options.signal?.removeEventListener('abort', this.#onAbort);
+    this.#options.signal?.removeEventListener('abort', this.close);
     this.#dropPartialSnapshot();
     this.#setConnection('closed');
     this.#failReady(abortedProblem('The connection was closed'));
     this.#notify();
-  }
+  };
 
   /**
    * The node sends levels only if `types` names them. But a node that gets `types` or `backend` sends only
@@ -174,20 +174,17 @@ class LiveNode implements Live {
   }
 
   #applyEvent(event: NodeEvent, hasNewId: boolean): void {
-    // A snapshot begins. Its marks fill `backends` again. A clock may have been set since the last snapshot.
+    // A snapshot begins. It has no mark of a backend that is no longer enabled, so all slices are emptied. A
+    // clock may have been set since the last snapshot.
     if (isMark(event) && this.#isWhole) {
-      this.#isWhole = false;
-      this.#fetched.forget();
-      this.#store.set({ backends: new Map() });
+      this.#store.set(emptySlices());
       this.#clock.forget();
     }
     this.#store.apply(event);
-    if (hasNewId && !this.#isWhole) {
-      this.#isWhole = true;
-      this.#store.forgetDisabled();
-    }
+    if (isMark(event) || hasNewId) this.#isWhole = hasNewId;
     if (event.type === 'server.info') this.#onServerInfo(event.data);
-    this.#fetched.note(event);
+    if (event.type === 'backend.updated' && (event.data.state !== 'up' || isMark(event)))
+      this.#due.add(event.data.backend);
     if (event.type === 'player.added' || event.type === 'player.updated')
       this.#clock.noteEvent(event.data.emitted_at);
     safely(() => this.#options.onEvent?.(event));
@@ -198,8 +195,6 @@ class LiveNode implements Live {
     this.#clock.hasCaughtUp = word === 'love';
     if (word !== 'connected') return;
     this.#dropPartialSnapshot();
-    // While the connection was lost, a backend may have gone and come up again.
-    if (this.#store.state.connection.status === 'lost') this.#fetched.forget();
     this.#setConnection('live');
     void this.#fetchServer();
   }
@@ -213,6 +208,7 @@ class LiveNode implements Live {
       this.#hasReceivedBye ? ownProblem('bye') : problem,
     );
     this.#hasReceivedBye = false;
+    this.#due.add('power').add('upgrade');
     this.#notify();
   }
 
@@ -239,17 +235,13 @@ class LiveNode implements Live {
     const { state } = this.#store;
     this.#published = state;
     const changed = (Object.keys(state) as Slice[]).filter((slice) => state[slice] !== before[slice]);
-    if (changed.length > 0) this.#publish(changed);
-    if (this.#isReady()) this.#setReady(state);
-  }
-
-  #publish(changed: readonly Slice[]): void {
     this.#fetchUnstreamed();
-    safely(() => this.#options.onChange?.(this.state, changed));
+    if (changed.length > 0) safely(() => this.#options.onChange?.(this.state, changed));
     // `onChange` and each listener may have published a newer state, for example by `close`.
     for (const slice of changed)
       for (const listener of this.#listeners.get(slice) ?? [])
         safely(() => listener(this.state[slice] as never));
+    if (this.#isReady()) this.#setReady(state);
   }
 
   /** The first snapshot fills `backends`. A node without enabled backends and bridges sends no snapshot. */
@@ -266,24 +258,21 @@ class LiveNode implements Live {
     this.#notify();
   }
 
-  /**
-   * Fetches what the stream lacks of a backend. If the options have `types` and no `backend`, nothing is
-   * fetched.
-   */
   #fetchUnstreamed(): void {
     if (this.state.connection.status !== 'live') return;
-    const mustFetch = (name: Backend): boolean =>
-      this.#isRequested(name) && this.#fetched.takeDue(name, this.state);
-    if (mustFetch('power')) void this.#fetchSlice('power', () => this.node.power());
-    if (mustFetch('upgrade')) {
+    if (this.#takeDue('power')) void this.#fetchSlice('power', () => this.node.power());
+    if (this.#takeDue('upgrade')) {
       const { upgrade } = this.#store.state;
       void this.#fetchSlice('upgrade', async () => this.#mergeUpgrade(upgrade, await this.node.upgrade()));
     }
   }
 
-  #isRequested(backend: Backend): boolean {
+  /** If the options have `types` and no `backend`, nothing is fetched. */
+  #takeDue(name: Backend): boolean {
     const { types, backend: requested } = this.#options;
-    return requested === undefined ? types === undefined : requested.includes(backend);
+    const isRequested = requested?.includes(name) ?? !types;
+    const isUp = this.state.backends.get(name)?.state === 'up';
+    return isRequested && isUp && this.#due.delete(name);
   }
 
   /**

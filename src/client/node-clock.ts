@@ -12,22 +12,24 @@ export class NodeClock {
   /**
    * How far this device's clock is ahead of the node's: an event's time of arrival here, minus its time of
    * sending there. The difference contains the delay of the event, so the smallest difference counts.
+   * Undefined before the first event.
    */
-  #aheadMs = Number.POSITIVE_INFINITY;
+  #aheadMs: number | undefined;
 
   /** Milliseconds since the epoch. Before the first event, this is the time of this device's clock. */
   now(): number {
-    return Date.now() - (Number.isFinite(this.#aheadMs) ? this.#aheadMs : 0);
+    return Date.now() - (this.#aheadMs ?? 0);
   }
 
   /** `sentAtMs`: when the node sent the event, by its own clock. */
   noteEvent(sentAtMs: number): void {
     const aheadMs = Date.now() - sentAtMs;
-    const wasClockSet = this.hasCaughtUp && aheadMs > this.#aheadMs + CLOCK_SET_MS;
-    if (wasClockSet || aheadMs < this.#aheadMs) this.#aheadMs = aheadMs;
+    const smallestMs = this.#aheadMs ?? aheadMs;
+    const wasClockSet = this.hasCaughtUp && aheadMs > smallestMs + CLOCK_SET_MS;
+    if (wasClockSet || aheadMs <= smallestMs) this.#aheadMs = aheadMs;
   }
 
   forget(): void {
-    this.#aheadMs = Number.POSITIVE_INFINITY;
+    this.#aheadMs = undefined;
   }
 }

@@ -39,7 +39,7 @@ export interface Tonearm extends Routes {
 export function tonearm(base: string | { readonly href: string } = '', options: ClientOptions = {}): Tonearm {
   const address = typeof base === 'string' ? base : base.href;
   return functionsAt({
-    base: checkedAddress(address.replace(/[/?#]+$/, '')),
+    base: checkedAddress(address.replace(/\/+$/, '')),
     // A browser's `fetch` throws when it is called as a method of another object.
     fetch: options.fetch ?? ((...args) => globalThis.fetch(...args)),
     timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
@@ -62,12 +62,11 @@ function functionsAt(transport: Transport): Tonearm {
 
 /**
  * Throws for an address with which no request can succeed. `fetch` reads `localhost:8018` as protocol
- * `localhost:`, and refuses an address that contains a user's name. The path of a request cannot follow a
- * query or a fragment.
+ * `localhost:`, and refuses an address that contains a user's name.
  */
 function checkedAddress(base: string): string {
   if (base === '' && 'location' in globalThis) return base;
-  if (!/^https?:\/\/[^/?#][^?#]*$/i.test(base) || new URL(base).username !== '')
+  if (!/^https?:\/\/[^/]/i.test(base) || new URL(base).username !== '')
     throw new TypeError(`${JSON.stringify(base)} is not an address such as http://node.local:8018`);
   return base;
 }

@@ -1,8 +1,113 @@
 // Decides how each event changes the known state of a node (docs/events.md, "Events"). Pure.
 
 import type { EventData, EventName, NodeEvent } from './events.js';
-import { emptySlices, type NodeState, type OwnSlices, type RecordSlices, SLICES } from './node-state.js';
 import type * as records from './records.js';
+
+export interface BackendInfo {
+  readonly state: records.BackendState;
+  /** Why the backend is not up; if it is up, which part of it does not work. */
+  readonly detail?: string;
+}
+
+/**
+ * `connecting`: not connected yet. `live`: the stream is open, and its events keep the state current.
+ * `lost`: the state is as it was last, but without levels, and the client reconnects by itself. `closed`:
+ * `close` was called.
+ */
+export interface Connection {
+  readonly status: 'connecting' | 'live' | 'lost' | 'closed';
+  /** Milliseconds since the epoch, by this device's clock. */
+  readonly since: number;
+  /** The reason why the connection was lost, or why the last attempt failed. */
+  readonly problem?: records.ProblemRecord;
+}
+
+/** If `truncated` is true, `GET` of the tracklist has more tracks. */
+export type StreamedTracklist = Omit<EventData['player.tracklist.updated'], 'bus_name'>;
+
+/**
+ * Values are never modified but replaced: if a value is the same object as before, nothing in it has changed.
+ */
+export interface NodeState {
+  readonly connection: Connection;
+  /**
+   * The enabled backends, and the node's bridges. While one of them is not `up`, its outputs, inputs, cards,
+   * clients, players, tracklists and nodes are gone. Its other values stay as they were last.
+   */
+  readonly backends: ReadonlyMap<records.ChildName, BackendInfo>;
+  /** By id. */
+  readonly outputs: ReadonlyMap<number, records.OutputRecord>;
+  readonly defaultOutput: records.OutputRecord | undefined;
+  /** By id. */
+  readonly inputs: ReadonlyMap<number, records.InputRecord>;
+  /** By id. */
+  readonly cards: ReadonlyMap<number, records.CardRecord>;
+  /** By id. */
+  readonly clients: ReadonlyMap<number, records.ClientRecord>;
+  /** The sleep timer: whether and when the music ends. Undefined until the node has sent it. */
+  readonly sleep: records.SleepRecord | undefined;
+  /** By bus name. */
+  readonly players: ReadonlyMap<string, records.PlayerRecord>;
+  /** By bus name. Players without a tracklist are missing here. */
+  readonly tracklists: ReadonlyMap<string, StreamedTracklist>;
+  /** The nodes on the network, by name; empty if the node does not look for them. */
+  readonly nodes: ReadonlyMap<string, records.NodeRecord>;
+  /** By `scope/name`. */
+  readonly units: ReadonlyMap<string, records.ServiceRecord>;
+  /** The known parts: status, run, check and `can_*`; undefined while none is known. */
+  readonly upgrade: Partial<records.UpgradeRecord> | undefined;
+  /** The adapter and its known devices. While the backend is not up, this is the last known value. */
+  readonly bluetooth: records.BluetoothRecord | undefined;
+  /**
+   * By address. These devices were found, or changed, during the present or the last scan. Known devices can
+   * be among them.
+   */
+  readonly discovered: ReadonlyMap<string, records.DeviceRecord>;
+  /**
+   * The allowed actions. They are fetched at each snapshot and start of the backend: no event reports them.
+   */
+  readonly power: records.PowerRecord | undefined;
+  readonly server: records.ServerRecord | undefined;
+  /**
+   * Peaks per channel, 0..1, by output id; empty unless `levels` is on. An output that is missing here has no
+   * known level now.
+   */
+  readonly levels: ReadonlyMap<number, readonly number[]>;
+  /**
+   * Peaks per channel by input id. Only inputs that a program captures, or that are heard at an output, have
+   * a level.
+   */
+  readonly inputLevels: ReadonlyMap<number, readonly number[]>;
+}
+
+export type Slice = keyof NodeState;
+
+/** All slices except `defaultOutput`, which follows from `outputs`. */
+type OwnSlices = Omit<NodeState, 'defaultOutput'>;
+
+/** The slices that become empty when a stream begins with a snapshot. */
+type RecordSlices = Omit<OwnSlices, 'connection' | 'server'>;
+
+export function emptySlices(): RecordSlices {
+  return {
+    backends: new Map(),
+    outputs: new Map(),
+    inputs: new Map(),
+    cards: new Map(),
+    clients: new Map(),
+    sleep: undefined,
+    players: new Map(),
+    tracklists: new Map(),
+    nodes: new Map(),
+    units: new Map(),
+    upgrade: undefined,
+    bluetooth: undefined,
+    discovered: new Map(),
+    power: undefined,
+    levels: new Map(),
+    inputLevels: new Map(),
+  };
+}
 
 const MARK_DETAIL = 'snapshot';
 
@@ -10,6 +115,18 @@ const MARK_DETAIL = 'snapshot';
 export function isMark(event: NodeEvent): event is Extract<NodeEvent, { readonly type: 'backend.updated' }> {
   return event.type === 'backend.updated' && event.data.detail === MARK_DETAIL;
 }
+
+/**
+ * A backend's mark empties these slices, because the client may have missed the removal of a record. The
+ * snapshot itself replaces `sleep`, `upgrade` and `bluetooth`. No snapshot contains `power`, `levels`,
+ * `inputLevels` or `discovered`. `LiveNode` (connect.ts) empties all slices when a snapshot begins.
+ */
+const EMPTIED_BY_MARK: Readonly<Partial<Record<records.ChildName, readonly (keyof RecordSlices)[]>>> = {
+  audio: ['outputs', 'inputs', 'cards', 'clients'],
+  systemd: ['units'],
+  players: ['players', 'tracklists'],
+  discovery: ['nodes'],
+};
 
 const idOf = ({ id }: { readonly id: number }): number => id;
 const busNameOf = ({ bus_name }: { readonly bus_name: string }): string => bus_name;
@@ -120,29 +237,29 @@ export class Store {
       return;
     }
     if (isMark(event)) {
+      const empty = emptySlices();
+      const emptied = (EMPTIED_BY_MARK[event.data.backend] ?? []).map((slice) => [slice, empty[slice]]);
       // The first mark of a stream empties all slices, because some backends may no longer be enabled. A
       // stream that was too slow may get a later snapshot. Each mark of that snapshot empties only the
       // slices of its backend.
-      if (this.#awaitsFirstMark) this.set(emptySlices());
-      else this.#empty(SLICES[event.data.backend]?.emptiedByMark);
+      this.set(this.#awaitsFirstMark ? empty : Object.fromEntries(emptied));
       this.#awaitsFirstMark = false;
     }
     if (Object.hasOwn(RULES, type)) this.set((RULES[type] as Rule)(this.#state, data));
   }
+}
 
-  /**
-   * Call this when a snapshot has ended. It empties the slices of all backends without a mark in the
-   * snapshot, because these are no longer enabled.
-   */
-  forgetDisabled(): void {
-    for (const [name, { emptiedByMark = [], others = [] }] of Object.entries(SLICES))
-      if (!this.#state.backends.has(name as records.ChildName)) this.#empty([...emptiedByMark, ...others]);
-  }
-
-  #empty(slices: readonly (keyof RecordSlices)[] = []): void {
-    const empty = emptySlices();
-    this.set(Object.fromEntries(slices.map((slice) => [slice, empty[slice]])));
-  }
+/**
+ * A player's position in microseconds; undefined if the player does not report one. `now` is in milliseconds
+ * since the epoch by the node's clock (`Live.nodeTime`), which may be years away from this device's.
+ */
+export function positionOf(player: records.PlayerRecord, now: number): number | undefined {
+  const { position, position_updated_at: updatedAt, playback_status: status, rate = 1, metadata } = player;
+  if (position === undefined || status !== 'Playing') return position;
+  const positionNow = position + (now - Date.parse(updatedAt)) * 1000 * rate;
+  // A length that is missing or 0 limits nothing.
+  const length = Number(metadata?.['mpris:length']) || positionNow;
+  return Math.max(0, Math.min(length, positionNow));
 }
 
 function put<K, R>(records: ReadonlyMap<K, R>, changed: readonly R[], keyOf: (record: R) => K) {

@@ -4,9 +4,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { NodeEvent } from '../../src/client/events.js';
-import { positionOf } from '../../src/client/position.js';
 import type { PlayerRecord } from '../../src/client/records.js';
-import { KNOWN_EVENTS, Store } from '../../src/client/store.js';
+import { KNOWN_EVENTS, positionOf, Store } from '../../src/client/store.js';
 import { EVENTS } from '../../src/protocol/actor/collections.js';
 
 /** The data have only the fields that a test needs, so they do not fit the client's types. */

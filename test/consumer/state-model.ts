@@ -4,9 +4,8 @@
 
 import assert from 'node:assert/strict';
 import type { NodeEvent } from '../../src/client/events.js';
-import type { NodeState } from '../../src/client/node-state.js';
 import type { ParsedEvent } from '../../src/client/parser.js';
-import { KNOWN_EVENTS, Store } from '../../src/client/store.js';
+import { KNOWN_EVENTS, type NodeState, Store } from '../../src/client/store.js';
 
 const sortedObject = (records: ReadonlyMap<unknown, unknown>): object =>
   Object.fromEntries([...records].map(([key, record]) => [String(key), record] as const).sort());

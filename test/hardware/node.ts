@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import type { NodeState } from '../../src/client/node-state.js';
+import type { NodeState } from '../../src/client/store.js';
 import type { CardRecord, InputRecord } from '../../src/protocol/actor/schemas.js';
 import { EventConsumer } from '../consumer/consumer.js';
 import { type Audio, byId, type Client, hasValues, type Output } from '../contract/audio-node.js';

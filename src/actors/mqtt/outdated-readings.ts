@@ -11,7 +11,7 @@ export interface DeviceMessage {
 }
 
 /** A topic that an entity reads. */
-interface Reading {
+interface TopicUse {
   /** For what the entity reads the topic. An entity may read one topic for several purposes. */
   readonly purpose: string;
   readonly topic: string;
@@ -41,10 +41,10 @@ function headOf(text: string): string {
   return text.slice(0, text.indexOf('"components":'));
 }
 
-function outdatedReadings(earlier: Component, component: Component): readonly Reading[] {
+function outdatedReadings(earlier: Component, component: Component): readonly TopicUse[] {
   const earlierReadings = readingsOf(earlier);
   return readingsOf(component).filter(({ purpose, topic, template }) => {
-    const isSameUse = (other: Reading): boolean => other.purpose === purpose && other.topic === topic;
+    const isSameUse = (other: TopicUse): boolean => other.purpose === purpose && other.topic === topic;
     const earlierReading = earlierReadings.find(isSameUse);
     if (earlierReading === undefined) return false;
     // With each update Home Assistant forgets the address of an image
@@ -59,7 +59,7 @@ const PURPOSES = [
   { purpose: 'url', topicMember: 'url_topic', templateMember: 'url_template' },
 ] as const;
 
-function readingsOf(component: Component): readonly Reading[] {
+function readingsOf(component: Component): readonly TopicUse[] {
   const readings = PURPOSES.flatMap(({ purpose, topicMember, templateMember }) => {
     const topic = component[topicMember];
     return typeof topic === 'string' ? [{ purpose, topic, template: component[templateMember] }] : [];
@@ -70,7 +70,7 @@ function readingsOf(component: Component): readonly Reading[] {
 }
 
 /** The retained message may be one that somebody else has written, so its conditions may have any form. */
-function availabilityReading(condition: unknown): readonly Reading[] {
+function availabilityReading(condition: unknown): readonly TopicUse[] {
   if (typeof condition !== 'object' || condition === null || !('topic' in condition)) return [];
   const { topic } = condition;
   const template = 'value_template' in condition ? condition.value_template : undefined;

@@ -2,7 +2,7 @@
 // whenever it ends. Its state is compared with the answers of the routes, as far as its filter permits.
 
 import assert from 'node:assert/strict';
-import type { NodeState } from '../../../src/client/node-state.js';
+import type { NodeState } from '../../../src/client/store.js';
 import { EventConsumer } from '../../consumer/consumer.js';
 import { until } from '../../until.js';
 
