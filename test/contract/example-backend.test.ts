@@ -1,6 +1,6 @@
-// The steps of "Adding a backend" in ARCHITECTURE.md must be enough for a route, an event, a command and a
-// place in the OpenAPI document. The steps of "Adding a bridge" must be enough for a bridge that receives the
-// backend's record, and whose command is carried out.
+// The steps of "Adding a backend" in docs/development/adding.md must be enough for a route, an event, a
+// command and a place in the OpenAPI document. The steps of "Adding a bridge" must be enough for a bridge
+// that receives the backend's record, and whose command is carried out.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -48,14 +48,14 @@ function runNode(folder: string, ...args: readonly string[]): void {
   execFileSync(process.execPath, [...args], { cwd: folder, encoding: 'utf8', stdio: 'pipe' });
 }
 
-/** `documentedFile` is the new file's path as ARCHITECTURE.md has it. */
+/** `documentedFile` is the new file's path as docs/development/adding.md has it. */
 const EXAMPLES = [
   { what: 'backend', edits: EDITS, documentedFile: BACKEND_FILE.replace('bell', 'NAME') },
   { what: 'bridge', edits: BRIDGE_EDITS, documentedFile: BRIDGE_FILE.replace('clapper', 'NAME') },
 ];
 for (const { what, edits, documentedFile } of EXAMPLES) {
   test(`the documentation lists the places in which the example of a ${what} is added`, () => {
-    const page = readFileSync(join(PROJECT, 'ARCHITECTURE.md'), 'utf8');
+    const page = readFileSync(join(PROJECT, 'docs/development/adding.md'), 'utf8');
     const fromHeading = page.split(`\n## Adding a ${what}\n`)[1];
     const section = fromHeading?.split('\n## ')[0] ?? '';
     const listed = [...section.matchAll(/^\| `([^`]+)` \|/gm)].map((row) => row[1]);
