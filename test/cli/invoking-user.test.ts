@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { ENTRY } from '../contract/daemon.js';
@@ -14,17 +14,20 @@ import { skipReason } from '../tools/requirements.js';
 const skip = skipReason({ programs: ['sudo', 'unshare', 'setpriv', 'pulseaudio', 'pactl'], root: true });
 const UID = 4321;
 const RUNTIME = `/run/user/${UID}`;
+const BUILD = '/run/build';
 
 /**
- * The first argument is the test's folder, which is mounted where the user can reach it. The other arguments
- * are the program. The output of each command goes into a file of the folder. `trace` prints the output of
- * pactl to stderr, so it goes into a file of its own.
+ * The first argument is the test's folder, the second one that of the build. Both are mounted where the user
+ * can reach them, because a checkout may lie in root's home. The other arguments are the program. The output
+ * of each command goes into a file of the test's folder. `trace` prints the output of pactl to stderr, so it
+ * goes into a file of its own.
  */
 const SCRIPT = `
 mount -t tmpfs -o mode=755 tmpfs /run
 folder=/run/folder
-install -d "$folder"
+install -d "$folder" ${BUILD}
 mount --bind "$1" "$folder"; shift
+mount --bind "$1" ${BUILD}; shift
 { cat /etc/passwd; echo "dj:*:${UID}:${UID}::$folder/home:/bin/sh"; } > "$folder/passwd"
 mount --bind "$folder/passwd" /etc/passwd
 echo 'dj ALL=(root) NOPASSWD: ALL' > "$folder/sudoers"
@@ -67,13 +70,14 @@ describe('under sudo', { skip }, () => {
       '--mount-proc',
     ];
     // The package's start script sets this variable.
-    const program = ['env', 'UV_USE_IO_URING=0', process.execPath, ENTRY];
+    const program = ['env', 'UV_USE_IO_URING=0', process.execPath, join(BUILD, basename(ENTRY))];
     await promisify(execFile)('unshare', [
       ...unshareOptions,
       'sh',
       '-eu',
       join(folder, 'script'),
       folder,
+      dirname(ENTRY),
       ...program,
     ]);
   });
