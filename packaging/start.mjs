@@ -16,7 +16,8 @@ import { reachableSoundServer } from './sound-address.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const MAIN = join(ROOT, 'dist/main.js');
-const CHECK_DEADLINE_MS = 10_000;
+/** A slow board needs some seconds, and several times as long while it is busy. */
+const CHECK_DEADLINE_MS = 60_000;
 const POLL_MS = 50;
 const SETTLED_DEADLINE_MS = 5000;
 /**

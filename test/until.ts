@@ -7,7 +7,7 @@ const POLL_MS = 25;
  * A long deadline costs nothing where the condition becomes true. A machine on which twenty processes want
  * two cores may need most of these 60 s.
  */
-const DEADLINE_MS = 60_000;
+export const DEADLINE_MS = 60_000;
 /** Characters of a probe's error that are shown. */
 const PRINTED_CHARS = 500;
 

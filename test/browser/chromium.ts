@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { type BrowserContextOptions, chromium } from 'playwright-core';
 import { temporaryFolder } from '../temporary-folder.js';
 import { skipReason } from '../tools/requirements.js';
+import { DEADLINE_MS } from '../until.js';
 import { openDrivenBrowser } from './driver.js';
 import type { Browser } from './webdriver.js';
 
@@ -30,6 +31,7 @@ export async function openChromium(options: BrowserContextOptions = {}) {
   const env = { ...process.env, TMPDIR: profile };
   const program = { executablePath: PROGRAM, args: ARGUMENTS, env };
   const context = await chromium.launchPersistentContext(profile, { ...options, ...program });
+  context.setDefaultTimeout(DEADLINE_MS);
   /** Ends the browser and removes its profile. */
   const close = async (): Promise<void> => {
     await context.close();

@@ -5,7 +5,7 @@ import { beforeEach, describe, test } from 'node:test';
 import { drop, put } from '../gateway/scripted-backends.js';
 import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { commandsAre, nextCommand, node, openPage, page, pageForEach } from './pages.js';
+import { answerChecksAtOnce, commandsAre, nextCommand, node, openPage, page, pageForEach } from './pages.js';
 
 const input = (more: object = {}) =>
   put('audio.inputs', '40', {
@@ -24,6 +24,7 @@ const TURNTABLE = { kind: 'input', ref: '40' };
 
 describe('the section of inputs', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach({ locale: 'en-GB', viewport: { width: 1280, height: 1800 } });
+  answerChecksAtOnce();
   beforeEach(() => openPage());
 
   test('the section of inputs is shown as long as there is an input', async () => {

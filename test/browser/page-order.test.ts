@@ -9,10 +9,21 @@ import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { Finger } from './finger.js';
 import { output, player } from './node-with-page.js';
-import { commandsAre, nextCommand, node, openPage, openTab, PHONE, page, pageForEach } from './pages.js';
+import {
+  answerChecksAtOnce,
+  commandsAre,
+  nextCommand,
+  node,
+  openPage,
+  openTab,
+  PHONE,
+  page,
+  pageForEach,
+} from './pages.js';
 
 describe('a pressed button', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
+  answerChecksAtOnce();
 
   const button = (name: string): Locator => page.getByRole('button', { name, exact: true });
   const tap = async (target: Locator): Promise<void> => {

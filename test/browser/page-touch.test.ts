@@ -8,7 +8,7 @@ import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { Finger, type Spot, spotOn, THUMB_PX } from './finger.js';
 import { ORDINARY, output, player, stream } from './node-with-page.js';
-import { node, openPage, openTab, PHONE, page, pageForEach } from './pages.js';
+import { answerChecksAtOnce, node, openPage, openTab, PHONE, page, pageForEach } from './pages.js';
 
 /** With these records the page is higher than the screen. */
 const FURTHER_AUDIO = Array.from({ length: 8 }, (_, index) => [
@@ -32,6 +32,7 @@ function assertSmallRises(volumes: readonly number[]): void {
 describe('on a touch screen', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   let finger: Finger;
   pageForEach(PHONE);
+  answerChecksAtOnce();
   beforeEach(async () => {
     finger = await Finger.on(page);
     await openPage({ audio: [...ORDINARY.audio, ...FURTHER_AUDIO] });

@@ -8,7 +8,7 @@ import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { Finger, spotOn } from './finger.js';
 import { service } from './node-with-page.js';
-import { commands, node, openTab, PHONE, page, pageForEach } from './pages.js';
+import { answerChecksAtOnce, commands, node, openTab, PHONE, page, pageForEach } from './pages.js';
 
 /** A notice that nobody touches is displayed for 10 s (notices.tsx). */
 const LONGER_THAN_NOTICE_MS = 11_000;
@@ -19,6 +19,7 @@ const STOPPED = { ...MPD, active_state: 'inactive', sub_state: 'dead', running: 
 
 describe('a unit on the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
+  answerChecksAtOnce();
 
   const open = async (more: object): Promise<void> => {
     node.up({ systemd: [service('mpd.service', more)] });

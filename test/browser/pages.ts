@@ -33,6 +33,21 @@ export function pageForEach(options: BrowserContextOptions): void {
   after(() => browser.close());
 }
 
+/** Answers each HEAD request in the browser itself. By these requests the page checks that the node answers. */
+const ANSWER_CHECKS = `{
+  const request = window.fetch;
+  window.fetch = (url, options) =>
+    options?.method === 'HEAD' ? Promise.resolve(new Response()) : request(url, options);
+}`;
+
+/**
+ * Call this behind `pageForEach` if the tests use raw input or compare places. Otherwise the page could
+ * miss an answer on a busy machine. It would then disable its controls and show a banner for a moment.
+ */
+export function answerChecksAtOnce(): void {
+  beforeEach(() => page.addInitScript(ANSWER_CHECKS));
+}
+
 /** Opens the page of a node whose backends are up. Then forgets the commands that the page has sent. */
 export async function openPage(state: Parameters<NodeWithPage['up']>[0] = {}): Promise<void> {
   node.up(state);

@@ -4,10 +4,9 @@
 
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
+import { DEADLINE_MS } from '../until.js';
 import { type DispatchedEvent, EventStreamParser } from './parser.js';
 import { NameModel, StateModel } from './state-model.js';
-
-const UNTIL_MAX_MS = 15_000;
 
 export class EventConsumer {
   /** The events of all connections, in order. */
@@ -52,7 +51,7 @@ export class EventConsumer {
    * when the connection ends. Rejects after `deadlineMs`: the error says that `expected` did not come, and
    * has the last events.
    */
-  until(isFulfilled: (consumer: this) => boolean, expected = 'it', deadlineMs = UNTIL_MAX_MS): Promise<void> {
+  until(isFulfilled: (consumer: this) => boolean, expected = 'it', deadlineMs = DEADLINE_MS): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (): void => {
         clearTimeout(deadline);

@@ -15,7 +15,7 @@ import { freePort } from '../tools/free-port.js';
 import { fullSocket, WITH_BLOCKING_OUTPUT } from '../tools/full-socket.js';
 import { skipReason } from '../tools/requirements.js';
 import { spawned } from '../tools/spawned.js';
-import { until } from '../until.js';
+import { DEADLINE_MS, until } from '../until.js';
 import { Daemon, ENTRY, NO_BACKENDS, SABOTEUR } from './daemon.js';
 
 const home = temporaryFolder({ after });
@@ -30,7 +30,7 @@ function writeHomeFile(name: string, text: string): string {
 }
 
 function runProgram(...args: readonly string[]): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync(process.execPath, [ENTRY, ...args], { env: ENV, encoding: 'utf8', timeout: 20_000 });
+  return spawnSync(process.execPath, [ENTRY, ...args], { env: ENV, encoding: 'utf8', timeout: DEADLINE_MS });
 }
 
 interface StartOptions {
@@ -104,7 +104,7 @@ test('an invalid configuration ends the start, although the thread of audio hang
   cpSync(dirname(ENTRY), dist, { recursive: true });
   writeFileSync(join(dist, 'actors/audio/backend.js'), 'for (;;);');
   const args = [join(dist, 'main.js'), '--allow-root', '--config', badConfig];
-  assert.equal(spawnSync(process.execPath, args, { timeout: 20_000 }).status, 78);
+  assert.equal(spawnSync(process.execPath, args, { timeout: DEADLINE_MS }).status, 78);
 });
 
 /** The key `logLevl` does not exist. For an unknown key there is only a warning. */
@@ -126,7 +126,7 @@ for (const [what, args, lost, status, printed] of [
     const stdout = lost === 'stdout' ? FULL_DISK : 'pipe';
     const stderr = lost === 'stderr' ? FULL_DISK : 'pipe';
     const stdio: StdioOptions = ['ignore', stdout, stderr];
-    const options = { env: ENV, encoding: 'utf8', timeout: 20_000, stdio } as const;
+    const options = { env: ENV, encoding: 'utf8', timeout: DEADLINE_MS, stdio } as const;
     const ended = spawnSync(process.execPath, [ENTRY, ...args], options);
     assert.equal(ended.status, status);
     assert.match(`${ended.stdout ?? ''}${ended.stderr ?? ''}`, printed);

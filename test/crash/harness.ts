@@ -151,7 +151,8 @@ export interface Supervised {
 }
 
 export interface SupervisedOptions extends Partial<SupervisorOptions> {
-  readonly stopWithinMs?: number;
+  /** How long these children may take to stop. All others have `STOP_WITHIN_MS`. */
+  readonly stopWithinMs?: Partial<Record<ChildName, number>>;
   readonly heapLimits?: ResourceLimits;
   /** The fixture whose thread is started before its child needs it. */
   readonly warmUp?: string;
@@ -161,13 +162,7 @@ export interface SupervisedOptions extends Partial<SupervisorOptions> {
 
 export function makeSupervisor(
   fixtures: Fixtures,
-  {
-    stopWithinMs = STOP_WITHIN_MS,
-    heapLimits = HEAP_LIMITS,
-    warmUp,
-    onDemand = [],
-    ...options
-  }: SupervisedOptions = {},
+  { stopWithinMs = {}, heapLimits = HEAP_LIMITS, warmUp, onDemand = [], ...options }: SupervisedOptions = {},
 ): Supervised {
   const recorder = new ReportRecorder();
   const threads = new Threads(heapLimits, options.clock ?? systemClock);
@@ -180,7 +175,7 @@ export function makeSupervisor(
       name: name as ChildName,
       actorFile: `fixtures/${fixture}.js`,
       isEnabled: () => true,
-      stopWithinMs,
+      stopWithinMs: stopWithinMs[name as ChildName] ?? STOP_WITHIN_MS,
       isOnDemand: onDemand.includes(name),
     })),
     restarts: RESTARTS_AT_ONCE,

@@ -22,7 +22,11 @@ test('a child starts when the one before it has sent its first message', async (
 for (const fixture of ['hangs-at-load', 'throws-at-load', 'throws-at-start']) {
   test(`a child that ${fixture.replaceAll('-', ' ')} does not delay the next one`, async (t) => {
     // A child that hangs ignores its stop, too.
-    const { recorder } = startChildren(t, { audio: fixture, systemd: 'obedient' }, { stopWithinMs: 100 });
+    const { recorder } = startChildren(
+      t,
+      { audio: fixture, systemd: 'obedient' },
+      { stopWithinMs: { audio: 100 } },
+    );
     await recorder.untilState('systemd', 'up');
   });
 }

@@ -2,7 +2,7 @@
 // and not through tonearm.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { freePort } from '../tools/free-port.js';
 import { until } from '../until.js';
 import type { Session } from './session.js';
 
@@ -12,6 +12,7 @@ export type Mopidy = Awaited<ReturnType<typeof startMopidy>>;
 
 /** Starts Mopidy with an empty tracklist, as after every boot. Resolves when Mopidy answers. */
 export async function startMopidy(session: Session) {
+  // Mopidy accepts neither a socket nor port 0.
   const port = await freePort();
   mkdirSync(session.path('mopidy'));
   const config = session.path('mopidy', 'mopidy.conf');
@@ -54,16 +55,4 @@ media_dirs = ${session.path('album')}
 enabled = true
 bus_type = session
 `;
-}
-
-/** A free port, which must be known beforehand, because Mopidy accepts neither a socket nor port 0. */
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }

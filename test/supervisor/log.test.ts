@@ -8,6 +8,7 @@ import { CHILD_NAMES } from '../../src/protocol/actor/backends.js';
 import { createLogger, LogOutput, terminalLine } from '../../src/supervisor/log.js';
 import { fullPipe } from '../tools/full-socket.js';
 import { skipReason } from '../tools/requirements.js';
+import { DEADLINE_MS } from '../until.js';
 
 function collectingSink(): { lines: Record<string, unknown>[]; write: (line: string) => void } {
   const lines: Record<string, unknown>[] = [];
@@ -139,7 +140,7 @@ test('a full pipe refuses a line, and does not hold up the writer', {
   const module = new URL('../../src/supervisor/log.js', import.meta.url).href;
   const script = `import { standardOutput } from '${module}'; standardOutput()(Buffer.from('x'));`;
   const stdio: StdioOptions = ['ignore', output, 'pipe'];
-  const options = { stdio, encoding: 'utf8', timeout: 20_000 } as const;
+  const options = { stdio, encoding: 'utf8', timeout: DEADLINE_MS } as const;
   const { stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], options);
   assert.match(stderr, /EAGAIN/);
 });

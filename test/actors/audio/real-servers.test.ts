@@ -211,10 +211,10 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     });
 
     test('names and balance are kept while a server hangs and after it continues', async (t) => {
-      // The backend reads everything every 100 ms. A reading without a reply ends the connection after 1 s.
+      // The backend reads everything every 100 ms. A reading without a reply ends the connection after 5 s.
       const { server, recorder, run } = await startNode(t, {
-        requestMs: 1_000,
-        authMs: 1_000,
+        requestMs: 5_000,
+        authMs: 5_000,
         reconcileMs: 100,
       });
       await server.play({ sink: 'kitchen' });
