@@ -17,6 +17,7 @@ import {
 import type { BackendRecord, Change, ChangeBatch, ServedRecord } from '../../protocol/actor/messages.js';
 import type { UpgradeRecord } from '../../protocol/actor/schemas.js';
 import { UniqueNames } from '../unique-names.js';
+import { clientReference, deviceReference } from './references.js';
 import { playerName, topicLevel } from './topics.js';
 
 /**
@@ -50,8 +51,11 @@ const COLLECTIONS_OF_NAMED_THINGS = {
   card: 'audio.cards',
 } as const satisfies Record<string, Collection>;
 
+/** The kinds of things that have topics or entities of their own under their names. */
+type NamedKind = keyof typeof COLLECTIONS_OF_NAMED_THINGS;
+
 /** The kind of thing that a parameter of a request names. */
-export type NamedKind = keyof typeof COLLECTIONS_OF_NAMED_THINGS;
+export type ReferredKind = NamedKind | 'client';
 
 export interface NamedRecord<T> {
   /** The name in topics and entities. No other record of the collection has it. */
@@ -172,19 +176,11 @@ export class Branch {
     return rows.map(({ publishedName: name, json }) => ({ name, record: JSON.parse(json) as T }));
   }
 
-  /**
-   * The name or id by which a request refers to the thing that is published under `name`. It is the name if
-   * the name can mean no other thing, else the id. A name under which nothing is published stays as it is.
-   */
-  referenceTo(thing: NamedKind, name: string): string {
-    const rowsById = this.#rows.get(COLLECTIONS_OF_NAMED_THINGS[thing]) ?? new Map<string, Row>();
-    const published = [...rowsById].find(([, row]) => row.publishedName === name);
-    if (published === undefined) return name;
-    const [id, { recordName }] = published;
-    const isAlsoAnId = rowsById.has(name);
-    const isShared = [...rowsById.values()].filter((row) => row.recordName === recordName).length > 1;
-    const isUnambiguous = recordName === name && !isAlsoAnId && !isShared;
-    return isUnambiguous ? name : id;
+  /** The name or id by which a request refers to the thing that is published under `name`. */
+  referenceTo(thing: ReferredKind, name: string): string {
+    const noRows: ReadonlyMap<string, Row> = new Map();
+    if (thing === 'client') return clientReference(this.#rows.get('audio.clients') ?? noRows, name);
+    return deviceReference(this.#rows.get(COLLECTIONS_OF_NAMED_THINGS[thing]) ?? noRows, name);
   }
 
   /** The present text of each topic; '' empties a topic. Topics of backends that are not up are left out. */

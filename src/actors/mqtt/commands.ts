@@ -11,7 +11,7 @@ import {
 } from '../../protocol/actor/operations.js';
 import { parametersOf } from '../../protocol/actor/parameters.js';
 import { percentDecodedText } from '../text.js';
-import type { NamedKind } from './branch.js';
+import type { ReferredKind } from './branch.js';
 import type { QueuedRequest } from './command-queues.js';
 import { PLAIN_BODIES, wordIn } from './plain-payloads.js';
 import { boundedJson } from './topics.js';
@@ -226,7 +226,7 @@ function memberRequest(
 /** Replaces each published name by the name or id that a request needs (`Branch.referenceTo`). */
 export function withReferences(
   request: BridgeRequest,
-  referenceTo: (thing: NamedKind, name: string) => string,
+  referenceTo: (thing: ReferredKind, name: string) => string,
 ): BridgeRequest {
   const params = Object.entries(request.params ?? {}).map(([parameter, name]) =>
     isNamedThing(parameter) && name !== undefined
@@ -241,8 +241,8 @@ export function withReferences(
   return { ...withParams, body: { ...body, output: referenceTo('output', output) } };
 }
 
-function isNamedThing(parameter: string): parameter is NamedKind {
-  return parameter === 'output' || parameter === 'input' || parameter === 'card';
+function isNamedThing(parameter: string): parameter is ReferredKind {
+  return ['output', 'input', 'card', 'client'].includes(parameter);
 }
 
 /**

@@ -3,7 +3,7 @@
 
 import type { InterfaceAddresses } from '../../host/own-addresses.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
-import type { Branch, NamedKind } from './branch.js';
+import type { Branch, ReferredKind } from './branch.js';
 import { isCommand } from './commands.js';
 import { DeviceTopic } from './device-topic.js';
 import { branchOfDevice } from './home-assistant.js';
@@ -88,7 +88,7 @@ export class RetainedTopics {
   }
 
   /** See `Branch.referenceTo`. */
-  referenceTo(thing: NamedKind, name: string): string {
+  referenceTo(thing: ReferredKind, name: string): string {
     return this.#branch.referenceTo(thing, name);
   }
 

@@ -164,6 +164,26 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     await spy.untilText(`${topicOfOutputs}/twin %2358`);
   });
 
+  test('commands a client by its name, even if the name is the id of another client', async (t) => {
+    const { node, spy } = await startNode(t);
+    const putClient = (id: number, name: string) => put('audio.clients', `${id}`, { id, name });
+    node.publishRecords(putClient(5, '22'), putClient(22, 'talk'));
+    const clients = `${node.topic}/audio/clients`;
+    await spy.publish(`${clients}/22/set`, { volume: 0.2, output: 'kitchen' });
+    await spy.publish(`${clients}/22/mute/set`, 'ON');
+    await spy.publish(`${clients}/talk/set`, { volume: 0.3 });
+    // No client has this name, so it is an id.
+    await spy.publish(`${clients}/5/set`, { volume: 0.4 });
+    await until('all commands have come', () => node.commands.length === 5);
+    assert.deepEqual(node.commands, [
+      ['setClientVolume 5', { volume: 0.2 }],
+      ['moveClient 5', { output: 'kitchen' }],
+      ['muteClient 5', { muted: true }],
+      ['setClientVolume talk', { volume: 0.3 }],
+      ['setClientVolume 5', { volume: 0.4 }],
+    ]);
+  });
+
   test('publishes events, and the reason why a command was refused', async (t) => {
     const answer: NodeOptions['answer'] = (request) =>
       request.params?.['output'] === 'nosuch'

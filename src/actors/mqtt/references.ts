@@ -1,0 +1,38 @@
+// Decides by which name or id a request refers to a thing, if the topic or the body of a command has the name
+// under which the thing is published. Pure.
+
+interface NamedRow {
+  /** The record's own name. Other records may have it too. */
+  readonly recordName: string;
+  readonly publishedName: string;
+}
+
+/** A reference of digits means the thing with this id, and only then the thing with this name. */
+const DIGITS = /^\d+$/;
+
+/**
+ * For outputs, inputs and cards. It is the name if the name can mean no other thing, else the id. A name
+ * under which nothing is published stays as it is.
+ */
+export function deviceReference(rowsById: ReadonlyMap<string, NamedRow>, name: string): string {
+  const published = [...rowsById].find(([, row]) => row.publishedName === name);
+  if (published === undefined) return name;
+  const [id, { recordName }] = published;
+  const isAlsoAnId = rowsById.has(name);
+  const isShared = [...rowsById.values()].filter((row) => row.recordName === recordName).length > 1;
+  const isUnambiguous = recordName === name && !isAlsoAnId && !isShared;
+  return isUnambiguous ? name : id;
+}
+
+/** No two clients have one name, but the name of a client may be the id of another one. */
+export function clientReference(
+  rowsById: ReadonlyMap<string, { readonly json: string }>,
+  name: string,
+): string {
+  if (!DIGITS.test(name)) return name;
+  for (const [id, { json }] of rowsById) {
+    const record: { readonly name: string } = JSON.parse(json);
+    if (record.name === name) return id;
+  }
+  return name;
+}
