@@ -6,7 +6,7 @@ import type { BrokerMessage } from './broker.js';
 import { CommandQueues, type CommandSource, type WaitingRequest } from './command-queues.js';
 import { requestsOf, withReferences, wordsAt } from './commands.js';
 import type { PassingMessage } from './passing-messages.js';
-import { RETAINED_COMMAND, TOO_MANY_COMMANDS, unknownWord } from './refusals.js';
+import { choiceRefused, RETAINED_COMMAND, TOO_MANY_COMMANDS, unknownWord } from './refusals.js';
 import type { RetainedTopics } from './retained-topics.js';
 import { isPublishable } from './topics.js';
 
@@ -14,7 +14,10 @@ export class CommandHandler {
   readonly #node: Pick<NodeLink, 'ask'>;
   readonly #topics: Pick<RetainedTopics, 'wholeTopic' | 'referenceTo'>;
   readonly #publish: (message: PassingMessage) => void;
-  readonly #queues = new CommandQueues((request) => this.#carryOut(request));
+  readonly #queues = new CommandQueues(
+    (request) => this.#carryOut(request),
+    ({ source }, behind) => this.#refuse(source, choiceRefused(behind)),
+  );
 
   constructor(
     node: Pick<NodeLink, 'ask'>,
@@ -35,20 +38,26 @@ export class CommandHandler {
       this.#refuse(message, RETAINED_COMMAND);
       return;
     }
+    let isChoiceRefused = false;
     for (const parsed of requestsOf(relativeTopic, text)) {
       const request = withReferences(parsed.request, (kind, name) => this.#topics.referenceTo(kind, name));
       if (request.operation === undefined) {
         this.#refuse(message, unknownWord(text, wordsAt(relativeTopic)));
         continue;
       }
-      const isAdded = this.#queues.add({ ...parsed, request, source: message });
-      if (!isAdded) this.#refuse(message, TOO_MANY_COMMANDS);
+      // A request that acts on a refused choice may not replace one that waits.
+      const isAdded = !isChoiceRefused && this.#queues.add({ ...parsed, request, source: message });
+      if (isAdded) continue;
+      this.#refuse(message, TOO_MANY_COMMANDS);
+      isChoiceRefused ||= parsed.isChoice === true;
     }
   }
 
-  async #carryOut({ source, request }: WaitingRequest): Promise<void> {
+  async #carryOut({ source, request }: WaitingRequest): Promise<'accepted' | 'refused'> {
     const reply = await this.#node.ask(request);
-    if (reply.status >= 400) this.#refuse(source, JSON.parse(reply.body));
+    if (reply.status < 400) return 'accepted';
+    this.#refuse(source, JSON.parse(reply.body));
+    return 'refused';
   }
 
   #refuse({ topic, response }: CommandSource, problem: object): void {

@@ -23,6 +23,14 @@ export interface QueuedRequest {
   readonly setting?: string;
   /** The request chooses what later requests of its queue act on, such as the default output. */
   readonly isChoice?: boolean;
+  /** Present if the request acts on what an earlier field of the same message chooses. */
+  readonly behind?: BehindChoice;
+}
+
+/** The field of a message that requests something, and the earlier field that is a choice. */
+export interface BehindChoice {
+  readonly field: string;
+  readonly choice: string;
 }
 
 /** Where a command came from, and where its refusal goes. */
@@ -32,17 +40,27 @@ export interface WaitingRequest extends QueuedRequest {
   readonly source: CommandSource;
 }
 
+type Outcome = 'accepted' | 'refused';
+
 /** One request of each queue runs at a time. A flood of requests ends with the last value of each setting. */
 export class CommandQueues {
-  readonly #carryOut: (request: WaitingRequest) => Promise<void>;
+  readonly #carryOut: (request: WaitingRequest) => Promise<Outcome>;
+  readonly #onDropped: (request: WaitingRequest, behind: BehindChoice) => void;
   /** The requests of all queues, oldest first. */
   readonly #waiting: WaitingRequest[] = [];
   /** The queues that have a running request. */
   readonly #busyQueues = new Set<string>();
 
-  /** `carryOut` runs a request. Its promise resolves when the request is done, and never rejects. */
-  constructor(carryOut: (request: WaitingRequest) => Promise<void>) {
+  /**
+   * `carryOut` runs a request. Its promise resolves when the request is done, and never rejects. `onDropped`
+   * is called with each request that is dropped because its choice was refused.
+   */
+  constructor(
+    carryOut: (request: WaitingRequest) => Promise<Outcome>,
+    onDropped: (request: WaitingRequest, behind: BehindChoice) => void,
+  ) {
     this.#carryOut = carryOut;
+    this.#onDropped = onDropped;
   }
 
   /** False if the request is dropped, because too many wait already. */
@@ -92,10 +110,28 @@ export class CommandQueues {
       if (request === undefined) return;
       this.#waiting.splice(this.#waiting.indexOf(request), 1);
       this.#busyQueues.add(request.queue);
-      void this.#carryOut(request).then(() => {
+      void this.#carryOut(request).then((outcome) => {
         this.#busyQueues.delete(request.queue);
+        if (outcome === 'refused' && request.isChoice === true) this.#dropBehindChoice(request.queue);
         this.#runWaiting();
       });
+    }
+  }
+
+  /**
+   * To be called when a choice was refused. Drops the requests that act on it, because they would change
+   * another output. They wait before the next choice of the queue, because no request passes a choice. Among
+   * them are those of an older message whose choice was the same (`#replaceRepeated`). A choice may itself
+   * act on the refused one, as a default output does on its port.
+   */
+  #dropBehindChoice(queueOfChoice: string): void {
+    const waitingInQueue = this.#waiting.filter(({ queue }) => queue === queueOfChoice);
+    for (const request of waitingInQueue) {
+      const { behind, isChoice } = request;
+      if (behind !== undefined) {
+        this.#waiting.splice(this.#waiting.indexOf(request), 1);
+        this.#onDropped(request, behind);
+      } else if (isChoice === true) return;
     }
   }
 }

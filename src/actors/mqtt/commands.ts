@@ -183,10 +183,16 @@ function memberRequests(matched: MatchedTopic, json: unknown, payload: string): 
   const isEachOperationOnce =
     membersToRun.length === new Set(membersToRun.map(({ operation }) => operation)).size;
   if (areAllKnown && isEachOperationOnce) {
-    return membersToRun.map((member) => {
+    const requests: QueuedRequest[] = [];
+    let choice: string | undefined;
+    for (const member of membersToRun) {
       const request = memberRequest(params, member, values.get(member.name));
-      return queuedRequest(topic, request, member.setting);
-    });
+      const queued = queuedRequest(topic, request, member.setting);
+      const behind = choice === undefined ? undefined : { field: member.name, choice };
+      requests.push(behind === undefined ? queued : { ...queued, behind });
+      if (queued.isChoice === true) choice = member.name;
+    }
+    return requests;
   }
   // An operation that lacks its parameter would be refused for that, and not for its body.
   const refusingMember = [...knownMembers, ...matched.members].find((member) => !isParameter(member));

@@ -3,6 +3,7 @@
 
 import { printable } from '../../printable.js';
 import { clipped } from '../text.js';
+import type { BehindChoice } from './command-queues.js';
 
 /** How much of an unknown payload a refusal quotes. */
 const QUOTED_MAX_CHARACTERS = 64;
@@ -31,3 +32,13 @@ export const TOO_MANY_COMMANDS = {
   status: 503,
   detail: 'No further command can wait: publish it again later',
 };
+
+/** For a field that comes after a refused choice in the same message. */
+export function choiceRefused({ field, choice }: BehindChoice): object {
+  return {
+    type: 'urn:tonearm:problem:choice-refused',
+    title: 'The choice on which it acts was refused',
+    status: 409,
+    detail: `Field ${field} was not carried out, because field ${choice} was refused`,
+  };
+}

@@ -3,10 +3,13 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { CommandHandler } from '../../../src/actors/mqtt/command-handler.js';
 import { CommandQueues, type WaitingRequest } from '../../../src/actors/mqtt/command-queues.js';
 import { COMMAND_FILTERS, isCommand, requestsOf } from '../../../src/actors/mqtt/commands.js';
 import { OPERATION_NAMES, OPERATIONS } from '../../../src/protocol/actor/operations.js';
 import { commanded } from '../../broker/simulated-node.js';
+import { Deferred } from '../../deferred.js';
+import { until } from '../../until.js';
 
 /**
  * A request is its operation, with the values of its parameters, and its body. `none` stands for a request
@@ -231,20 +234,26 @@ const nameOf = ({ request }: WaitingRequest): string => request.params?.['player
 /** Queues whose commands end when the test calls `finish`. `describe`: the text of a request in `begun`. */
 function manualQueues(describe: (request: WaitingRequest) => string = nameOf) {
   const begun: string[] = [];
-  const ends: (() => void)[] = [];
-  const queues = new CommandQueues((request) => {
-    begun.push(describe(request));
-    return new Promise((resolve) => ends.push(resolve));
-  });
+  /** The texts of the dropped requests, each with the topic of its sender. */
+  const dropped: string[] = [];
+  const ends: ((outcome: 'accepted' | 'refused') => void)[] = [];
+  const queues = new CommandQueues(
+    (request) => {
+      begun.push(describe(request));
+      return new Promise((resolve) => ends.push(resolve));
+    },
+    (request, { field, choice }) =>
+      dropped.push(`${describe(request)} of ${request.source.topic}: ${field} behind ${choice}`),
+  );
   /** Ends the oldest `count` commands, one after the other. */
-  const finish = async (count = 1): Promise<void> => {
+  const finish = async (count = 1, outcome: 'accepted' | 'refused' = 'accepted'): Promise<void> => {
     for (let ended = 0; ended < count; ended += 1) {
-      ends.shift()?.();
+      ends.shift()?.(outcome);
       await new Promise((resolve) => setImmediate(resolve));
     }
   };
   const add = (request: WaitingRequest): boolean => queues.add(request);
-  return { add, begun, finish };
+  return { add, begun, dropped, finish };
 }
 
 test('a newer setting replaces a waiting one and goes to the end of the queue; every command without a setting stays', async () => {
@@ -262,22 +271,131 @@ test('a newer setting replaces a waiting one and goes to the end of the queue; e
   assert.deepEqual(begun, ['under way', 'delta', 'd', 'v2', 'delta']);
 });
 
-/** Adds the requests of the payloads while a command is under way. Returns the requests in their order. */
-async function requestsInOrder(...commands: readonly (readonly [topic: string, payload: object])[]) {
-  const textOf = ({ request }: WaitingRequest): string => {
+type ObjectCommand = readonly [topic: string, payload: object];
+
+/** Queues with the requests of the commands, which wait for a command that is under way. */
+function queuesWith(commands: readonly ObjectCommand[]) {
+  const queues = manualQueues(({ request }) => {
     const [what, body] = commanded(request);
     return body === undefined ? what : `${what} ${JSON.stringify(body)}`;
-  };
-  const { add, begun, finish } = manualQueues(textOf);
+  });
   const [underWay] = requestsOf('audio/sleep/set', 'stop');
-  for (const request of [underWay ?? assert.fail(), ...commands.flatMap(requestsOfCommand)])
-    assert.ok(add({ ...request, source: { topic: 't' } }));
+  assert.ok(queues.add({ ...(underWay ?? assert.fail()), source: { topic: '' } }));
+  for (const [index, [topic, payload]] of commands.entries()) {
+    const source = { topic: `command ${index}` };
+    for (const request of requestsOf(`${topic}/set`, JSON.stringify(payload)))
+      assert.ok(queues.add({ ...request, source }));
+  }
+  return queues;
+}
+
+/** Adds the requests of the commands while another one is under way. Returns the requests in their order. */
+async function requestsInOrder(...commands: readonly ObjectCommand[]) {
+  const { begun, finish } = queuesWith(commands);
   await finish(1 + 2 * commands.length);
   return begun.slice(1);
 }
 
-const requestsOfCommand = ([topic, payload]: readonly [topic: string, payload: object]) =>
-  requestsOf(`${topic}/set`, JSON.stringify(payload));
+test('requests that act on a refused choice are dropped, also those of an older command with the same choice', async () => {
+  const server = 'audio/server';
+  const { begun, dropped, finish } = queuesWith([
+    [server, { output: 'B', volume: 0.9 }],
+    ['audio/outputs/B', { default: true }],
+    [server, { output: 'B', muted: false }],
+    [server, { delta: 0.1 }],
+    [server, { output: 'C', volume: 0.2 }],
+  ]);
+  await finish();
+  await finish(1, 'refused');
+  assert.deepEqual(dropped, [
+    'setServerVolume {"volume":0.9} of command 0: volume behind output',
+    'muteServer {"muted":false} of command 2: muted behind output',
+  ]);
+  await finish(3);
+  assert.deepEqual(begun.slice(1), [
+    'setDefaultOutput B',
+    'setServerVolume {"delta":0.1}',
+    'setDefaultOutput C',
+    'setServerVolume {"volume":0.2}',
+  ]);
+});
+
+test('a default output is dropped with its refused port, but not if a later command chooses it, too', async () => {
+  const output = 'audio/outputs/x';
+  const command = [output, { port: 'line', volume: 0.9, default: true }] as const;
+  const alone = queuesWith([command]);
+  await alone.finish();
+  await alone.finish(1, 'refused');
+  assert.deepEqual(alone.dropped, [
+    'setOutputVolume x {"volume":0.9} of command 0: volume behind port',
+    'setDefaultOutput x of command 0: default behind port',
+  ]);
+
+  const repeated = queuesWith([command, [output, { default: true }]]);
+  await repeated.finish();
+  await repeated.finish(1, 'refused');
+  assert.deepEqual(repeated.dropped, ['setOutputVolume x {"volume":0.9} of command 0: volume behind port']);
+  assert.equal(repeated.begun.at(-1), 'setDefaultOutput x');
+});
+
+test('after a refused volume the rest of its command is carried out', async () => {
+  const { begun, dropped, finish } = queuesWith([
+    ['audio/outputs/x', { port: 'line', volume: 4, muted: true }],
+  ]);
+  await finish(2);
+  await finish(1, 'refused');
+  assert.deepEqual([begun.at(-1), dropped], ['muteOutput x {"muted":true}', []]);
+});
+
+/** A handler of commands, whose requests are answered with the status that `statusOf` returns. */
+function handlerOf(statusOf: (text: string) => number | Promise<number>) {
+  const requests: string[] = [];
+  const details: string[] = [];
+  const handler = new CommandHandler(
+    {
+      ask: async (request) => {
+        const text = JSON.stringify(commanded(request));
+        requests.push(text);
+        const status = await statusOf(text);
+        return { status, body: status < 400 ? '' : '{"detail":"There is no such output"}' };
+      },
+    },
+    { wholeTopic: (topic) => topic, referenceTo: (_kind, name) => name },
+    ({ topic, text }) => details.push(`${topic}: ${JSON.parse(text).detail}`),
+  );
+  const handle = (payload: object): void => {
+    const message = { topic: 'T/audio/server/set', text: JSON.stringify(payload), retained: false };
+    handler.handle('audio/server/set', message);
+  };
+  return { handle, requests, details };
+}
+
+test('neither volume nor mute of a command is set if its output is refused, and an error names each', async () => {
+  const { handle, requests, details } = handlerOf((text) => (text.includes('setDefaultOutput') ? 404 : 202));
+  handle({ output: 'nosuch', volume: 0.9, muted: false });
+  handle({ delta: 0.1 });
+  await until('the next command is carried out', () => requests.length === 2);
+  assert.deepEqual(requests, ['["setDefaultOutput nosuch",null]', '["setServerVolume",{"delta":0.1}]']);
+  assert.deepEqual(details, [
+    'error: There is no such output',
+    'error: Field volume was not carried out, because field output was refused',
+    'error: Field muted was not carried out, because field output was refused',
+  ]);
+});
+
+test('if no more commands can wait, the volume of a refused output replaces no volume that waits', async () => {
+  const status = new Deferred<number>();
+  const { handle, requests, details } = handlerOf(() => status.promise);
+  handle({ muted: true });
+  handle({ volume: 0.3 });
+  for (let waiting = 1; waiting < WAITING_MAX; waiting += 1) handle({ delta: 0.1 });
+  handle({ output: 'kitchen', volume: 0.9 });
+  assert.equal(details.length, 2);
+  status.resolve(202);
+  await until('all accepted commands are carried out', () => requests.length === 1 + WAITING_MAX);
+  const volumes = requests.filter((text) => text.includes('"volume"'));
+  assert.deepEqual(volumes, ['["setServerVolume",{"volume":0.3}]']);
+});
 
 test('a volume of the default output is set at the output that was the default when the volume came', async () => {
   const server = 'audio/server';
