@@ -12,6 +12,11 @@ import { type DeviceMessage, topicsToReadAgain } from './outdated-readings.js';
 
 type DeviceSettings = Pick<MqttSettings, 'topic' | 'control' | 'homeAssistant' | 'homeAssistantPrefix'>;
 
+/** The topic of the device message of the node that has this identifier. */
+export function deviceTopicOf(homeAssistantPrefix: string, identifier: string): string {
+  return `${homeAssistantPrefix}/device/tonearm_${identifier}/config`;
+}
+
 export class DeviceTopic {
   readonly topic: string;
   readonly #settings: DeviceSettings;
@@ -36,7 +41,7 @@ export class DeviceTopic {
     this.#identifier = identifier;
     this.#branch = branch;
     this.#interfaces = interfaces;
-    this.topic = `${settings.homeAssistantPrefix}/device/tonearm_${identifier}/config`;
+    this.topic = deviceTopicOf(settings.homeAssistantPrefix, identifier);
   }
 
   /**

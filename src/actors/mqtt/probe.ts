@@ -31,7 +31,7 @@ const READ_MAX_MS = 5_000;
 export interface RetainedState {
   /**
    * The texts of the branch and the device message, by topic. If the message names another branch, `node` and
-   * `status` of that branch are among them.
+   * `status` of that branch are among them. If the branch was another node's, so is its device message.
    */
   readonly retained: ReadonlyMap<string, string>;
   /** The branch of another living node. This node publishes the device that has our identifier. */
@@ -77,10 +77,11 @@ class Probe {
   readonly #connection: BrokerConnection;
   readonly #retained = new Map<string, string>();
   /**
-   * Only these branches and the device's topic are read. A broker may also send topics that were not
+   * Only these branches and the topics of devices are read. A broker may also send topics that were not
    * subscribed to.
    */
   readonly #branches: string[];
+  readonly #deviceTopics: string[];
   #retainedChars = 0;
   #retainedMessages = 0;
   /** True if the broker has sent too much. Then the connection is cut, and `finish` returns the reason. */
@@ -92,6 +93,7 @@ class Probe {
     this.#topics = topics;
     this.#clock = clock;
     this.#branches = [topics.topic];
+    this.#deviceTopics = [topics.deviceTopic];
     this.#connection = dial((message) => this.#receive(message));
   }
 
@@ -102,6 +104,8 @@ class Probe {
     if (!claim.ok) return claim;
     const { node, isAlive, isLeftover } = claim.value;
     if (isAlive) return failed({ kind: 'occupied', reason: ownerText(node, identifier) });
+    const otherDeviceTopic = this.#topics.otherDeviceTopic(node);
+    if (otherDeviceTopic !== undefined && !(await this.#readDevice(otherDeviceTopic))) return ENDED;
     const retained = this.#retained;
     const deviceBranch = branchOfDevice(retained.get(deviceTopic) ?? '');
     if (deviceBranch === undefined || deviceBranch === topic)
@@ -123,6 +127,15 @@ class Probe {
     if (result.error.kind === 'ended')
       return failed({ kind: 'failed', reason: await this.#connection.ended });
     return failed(result.error);
+  }
+
+  /** Reads the device message of the node that had the branch. False if the connection has ended. */
+  async #readDevice(topic: string): Promise<boolean> {
+    this.#deviceTopics.push(topic);
+    const subscription = await this.#connection.subscribe([topic], { qos: 0 });
+    // If the broker refuses the subscription, the message stays.
+    if (!subscription.ok) return subscription.error.kind !== 'ended';
+    return this.#unsubscribeWhenRead([topic]);
   }
 
   /** A clone of this machine is another living node with the identifier of this node. */
@@ -157,13 +170,9 @@ class Probe {
     if (!question.ok && question.error.kind === 'ended') return ENDED;
     // Most brokers keep the order: once our question comes back, all retained messages have come.
     const isQuestionBack = question.ok && (await this.#waitFor(questionArrival)) === 'arrived';
-    if (!isQuestionBack) {
-      // The broker's access list may hide the question. Brokers that keep the order send all retained
-      // messages before their reply to an UNSUBSCRIBE.
-      const reply = await this.#connection.unsubscribe(filters);
-      if (!reply.ok && reply.error.kind === 'ended') return ENDED;
-    }
-    if (!(await this.#untilQuiet())) return ENDED;
+    // The broker's access list may hide the question.
+    const isRead = isQuestionBack ? this.#untilQuiet() : this.#unsubscribeWhenRead(filters);
+    if (!(await isRead)) return ENDED;
     const node = this.#retained.get(`${branch}/node`) ?? '';
     const isClaimed = node !== '' && this.#retained.get(status) === ONLINE;
     if (!isClaimed) return success({ node, isAlive: false, isLeftover: false });
@@ -174,6 +183,16 @@ class Probe {
     if (this.#isTooMuch || answer === 'ended') return ENDED;
     const isAlive = answer === 'arrived';
     return success({ node, isAlive, isLeftover: !isAlive });
+  }
+
+  /**
+   * Resolves when the retained messages of `filters` have been read. Brokers that keep the order send all of
+   * them before their reply to an UNSUBSCRIBE. False if the connection has ended.
+   */
+  async #unsubscribeWhenRead(filters: readonly string[]): Promise<boolean> {
+    const reply = await this.#connection.unsubscribe(filters);
+    if (!reply.ok && reply.error.kind === 'ended') return false;
+    return this.#untilQuiet();
   }
 
   /** Resolves when this message comes as a new one, not as a retained one. */
@@ -207,7 +226,7 @@ class Probe {
 
   #receive({ topic, text, retained }: BrokerMessage): void {
     const isInBranches = this.#branches.some((branch) => topic.startsWith(`${branch}/`));
-    if (!isInBranches && topic !== this.#topics.deviceTopic) return;
+    if (!isInBranches && !this.#deviceTopics.includes(topic)) return;
     if (retained) {
       this.#keepRetained(topic, text);
       return;

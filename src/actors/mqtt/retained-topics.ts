@@ -5,9 +5,10 @@ import type { InterfaceAddresses } from '../../host/own-addresses.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
 import type { Branch, ReferredKind } from './branch.js';
 import { isCommand } from './commands.js';
-import { DeviceTopic } from './device-topic.js';
+import { DeviceTopic, deviceTopicOf } from './device-topic.js';
 import { branchOfDevice } from './home-assistant.js';
 import { isDefaultOutputUnlisted } from './sound-entities.js';
+import { isIdentifier } from './topics.js';
 
 /**
  * A longer topic is not published. MQTT allows 65 535 bytes (MQTT 5, section 1.5.4), and the topic of a
@@ -48,12 +49,18 @@ export class RetainedTopics {
   readonly nodeTopic: string;
   /** The topic of Home Assistant's device message. It is not in the branch. */
   readonly deviceTopic: string;
+  readonly #homeAssistantPrefix: string;
   readonly #branch: Branch;
   readonly #device: DeviceTopic;
   /** The texts that the broker retains, by topic. It has sent or confirmed each of them. */
   #retained = new Map<string, string>();
   /** Topics to be published once more, even if the broker retains the same text. */
   readonly #toRepublish = new Set<string>();
+  /**
+   * The topic of the device message that another node has published for this branch, which it has left. With
+   * this message Home Assistant would have each entity twice.
+   */
+  #formerDeviceTopic: string | undefined;
   /** The broker's reasons, by the topics that it refuses. */
   readonly #refused = new Map<string, string>();
 
@@ -65,6 +72,7 @@ export class RetainedTopics {
   ) {
     this.identifier = identifier;
     this.topic = settings.topic;
+    this.#homeAssistantPrefix = settings.homeAssistantPrefix;
     this.#branch = branch;
     this.#device = new DeviceTopic(settings, identifier, branch, interfaces);
     this.statusTopic = this.wholeTopic('status');
@@ -90,6 +98,15 @@ export class RetainedTopics {
   /** See `Branch.referenceTo`. */
   referenceTo(thing: ReferredKind, name: string): string {
     return this.#branch.referenceTo(thing, name);
+  }
+
+  /**
+   * The topic of the device message of the node that has had this branch before. `owner` is the text of the
+   * topic `node`. Undefined if that is this node's own identifier, or none.
+   */
+  otherDeviceTopic(owner: string): string | undefined {
+    const isOther = owner !== this.identifier && isIdentifier(owner);
+    return isOther ? deviceTopicOf(this.#homeAssistantPrefix, owner) : undefined;
   }
 
   /** True if the broker is not known to retain any topic of the branch. */
@@ -123,6 +140,10 @@ export class RetainedTopics {
     // status is the answer to that node.
     if (isLeftover) this.republish(this.statusTopic);
     this.#refused.clear();
+    const otherDeviceTopic = this.otherDeviceTopic(this.#retainedText(this.nodeTopic)) ?? '';
+    // The other node may have another branch now, to which its device belongs.
+    const isOfBranch = branchOfDevice(this.#retainedText(otherDeviceTopic)) === this.topic;
+    this.#formerDeviceTopic = isOfBranch ? otherDeviceTopic : undefined;
     this.#device.received(retained.get(this.deviceTopic) ?? '', otherDeviceOwner);
   }
 
@@ -224,12 +245,18 @@ export class RetainedTopics {
     return this.#retained.get(topic) ?? '';
   }
 
-  /** The texts that the broker should retain in the branch, by topic, in the order of publication. */
+  /**
+   * The texts that the broker should retain in the branch, and at the former device's topic, by topic and in
+   * the order of publication.
+   */
   #desiredBranch(): ReadonlyMap<string, string> {
     const desired = new Map([
       [this.nodeTopic, this.identifier],
       [this.statusTopic, ONLINE],
     ]);
+    // The claim of the branch comes first: a former owner that lives after all then publishes its device no
+    // more. Home Assistant has to forget this device before it gets the new one with the same names.
+    if (this.#formerDeviceTopic !== undefined) desired.set(this.#formerDeviceTopic, '');
     for (const [relativeTopic, text] of this.#branch.texts())
       desired.set(this.wholeTopic(relativeTopic), text);
     for (const topic of this.#retained.keys()) {

@@ -74,6 +74,7 @@ function hasAtMostLevels(value: unknown, levels: number): boolean {
 const HASH_PURPOSE = 'tonearm: node identifier';
 
 const IDENTIFIER_CHARS = 16;
+const IDENTIFIER = /^[0-9a-f]{16}$/;
 const TOPIC_HASH_CHARS = 6;
 const NAME_MAX_CHARACTERS = 64;
 
@@ -84,6 +85,11 @@ const NAME_MAX_CHARACTERS = 64;
 export function identifierOf(machineId: string, userId: number): string {
   const hash = createHmac('sha256', machineId).update(`${HASH_PURPOSE} ${userId}`);
   return hash.digest('hex').slice(0, IDENTIFIER_CHARS);
+}
+
+/** True if a node may have this identifier. A broker may retain any text at the topic `node`. */
+export function isIdentifier(text: string): boolean {
+  return IDENTIFIER.test(text);
 }
 
 /** The identifier of this machine's user; undefined while the machine has no id. */

@@ -108,6 +108,66 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
     });
   }
 
+  for (const [what, hasEnded] of [
+    ['has ended', true],
+    ['was left by a power cut', false],
+  ] as const) {
+    test(`is taken over from a node that ${what}: its device is removed, but not while it lives`, async (t) => {
+      const prefix = hasEnded ? 'ended' : 'cut';
+      const topic = `house/${prefix}-device`;
+      const spy = await spyOn(t, prefix);
+      const branchSpy = await spyOn(t, topic);
+      const deviceOf = (identifier: string) => `${prefix}/device/tonearm_${identifier}/config`;
+      const former = '00000000000000aa';
+      const present = '00000000000000bb';
+      const settings = { homeAssistantPrefix: prefix };
+      const first = nodeOn(t, topic, former, { settings });
+      await first.up();
+      const device = await spy.untilText(deviceOf(former));
+
+      const second = nodeOn(t, topic, present, { settings, clock: hasEnded ? IMPATIENT : PATIENT });
+      await second.connecting(/another node, 00000000000000aa/);
+      assert.equal((await retained(broker.url, deviceOf(former))).get(deviceOf(former)), device);
+      if (!hasEnded) await second.stop();
+      await first.stop();
+      if (!hasEnded) await branchSpy.publish(`${topic}/status`, 'online', { retain: true });
+      const taker = hasEnded ? second : nodeOn(t, topic, present, { settings, clock: HASTY });
+      await taker.up();
+      await spy.untilText(deviceOf(present));
+      assert.deepEqual(spy.texts(deviceOf(former)), [device, '']);
+      const lastTopics = spy.received.slice(-2).map((message) => message.topic);
+      assert.deepEqual(lastTopics, [deviceOf(former), deviceOf(present)]);
+      assert.deepEqual(
+        [...(await retained(broker.url, `${prefix}/#`)).keys()],
+        [deviceOf(present)],
+        'the broker retains only the device of the present node',
+      );
+      assert.equal(taker.reason, '');
+    });
+  }
+
+  test('is taken over from a node that has another branch now: the device of this other branch stays', async (t) => {
+    const topic = 'house/moved';
+    const former = '00000000000000cc';
+    const device = `moved/device/tonearm_${former}/config`;
+    const spy = await spyOn(t, 'moved');
+    await spy.publish(`${topic}/node`, former, { retain: true });
+    const availability = [{ topic: 'house/elsewhere/status' }];
+    await spy.publish(device, { components: { x: { platform: 'sensor', availability } } }, { retain: true });
+    await nodeOn(t, topic, '00000000000000dd', { settings: { homeAssistantPrefix: 'moved' } }).up();
+    // A node removes the device of another one before it publishes its own.
+    await spy.untilText('moved/device/tonearm_00000000000000dd/config');
+    assert.equal(spy.texts(device).length, 1);
+  });
+
+  test('is taken over if the broker retains a text there that is no identifier', async (t) => {
+    const topic = 'house/nonsense';
+    const spy = await spyOn(t, topic);
+    await spy.publish(`${topic}/node`, '#', { retain: true });
+    await nodeOn(t, topic, '00000000000000ee').up();
+    await spy.untilText(`${topic}/node`, (text) => text === '00000000000000ee');
+  });
+
   test('stays with the first of two nodes that take it over after a power cut', async (t) => {
     const topic = 'house/cut';
     const spy = await spyOn(t, topic);
