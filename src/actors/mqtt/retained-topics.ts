@@ -54,6 +54,8 @@ export class RetainedTopics {
   readonly #device: DeviceTopic;
   /** The texts that the broker retains, by topic. It has sent or confirmed each of them. */
   #retained = new Map<string, string>();
+  /** True if somebody has emptied the device's topic since the present round began. */
+  #isDeviceEmptied = false;
   /** Topics to be published once more, even if the broker retains the same text. */
   readonly #toRepublish = new Set<string>();
   /**
@@ -160,6 +162,7 @@ export class RetainedTopics {
     const otherOwner = branch === this.topic ? undefined : branch;
     const isOwnedHereAsBefore = otherOwner === undefined && this.#device.otherOwner === undefined;
     if (isOwnedHereAsBefore && !isEmptied) return false;
+    this.#isDeviceEmptied = isEmptied;
     this.#retained.set(this.deviceTopic, text);
     this.#device.received(text, otherOwner);
     return true;
@@ -195,6 +198,7 @@ export class RetainedTopics {
    * too large, is emptied, because readers would take its old text for the present state.
    */
   differences(accepts: (topic: string, text: string) => boolean): Differences {
+    this.#isDeviceEmptied = false;
     const publications: Publication[] = [];
     const tooLarge: string[] = [];
     const tooLong: string[] = [];
@@ -230,10 +234,14 @@ export class RetainedTopics {
   acknowledged({ topic, text }: Publication): void {
     // Another node's device message came while ours was under way, so the other node owns the device. If the
     // broker stored ours last, it sends ours back, and this node owns the device again.
-    if (topic === this.deviceTopic && this.#device.otherOwner !== undefined) return;
+    const isDevice = topic === this.deviceTopic;
+    if (isDevice && this.#device.otherOwner !== undefined) return;
+    // The topic was emptied while our message was under way. Either may have been stored last, so the next
+    // round publishes the message again.
+    if (isDevice && this.#isDeviceEmptied) return;
     if (text === '') this.#retained.delete(topic);
     else this.#retained.set(topic, text);
-    if (topic !== this.deviceTopic) return;
+    if (!isDevice) return;
     for (const outdated of this.#device.acknowledged(text)) this.republish(outdated);
   }
 

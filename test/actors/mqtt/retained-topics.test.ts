@@ -156,6 +156,16 @@ test('a device message that was deleted is published again, but not without mqtt
   }
 });
 
+test('a device message that was deleted while it was under way is published once more', () => {
+  const node = publishedNode(true);
+  node.topics.receiveDevice('');
+  const { publications } = node.topics.differences(acceptsAll);
+  node.topics.receiveDevice('');
+  for (const publication of publications) node.topics.acknowledged(publication);
+  assert.deepEqual(publishInRounds(node), ['device: Living room,Kitchen']);
+  assert.deepEqual(publishInRounds(node), []);
+});
+
 test('a device message that was deleted is published again only by the node that owns the device', () => {
   const node = publishedNode(true);
   const clone = new AnnouncedNode({ topic: 'tonearm/clone' });
