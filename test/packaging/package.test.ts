@@ -97,14 +97,21 @@ const OWN_NODES = [
 
 /**
  * The form that `apt install tonearm` takes. All forms provide this name. `suite` is a suite of the apt
- * repository, and `debian` is the machine's Debian. The suite `system-node` has only the plain form.
+ * repository, and `debian` is the machine's Debian. The suite `system-node` has only the plain form. A
+ * second architecture is a foreign one: 64-bit Raspberry Pi OS adds armhf.
  */
-const CHOSEN: readonly (readonly [suite: string, architecture: string, chosen: string, debian: string])[] = [
-  ['trixie', 'amd64', WITH_NODE, 'trixie'],
-  ['trixie', 'arm64', WITH_NODE, 'trixie'],
-  ['trixie', 'armhf', 'tonearm', 'trixie'],
-  ['bookworm', 'amd64', WITH_NODE, 'bookworm'],
-  ['system-node', 'amd64', 'tonearm', 'trixie'],
+const CHOSEN: readonly (readonly [
+  suite: string,
+  architectures: readonly [string, ...string[]],
+  chosen: string,
+  debian: string,
+])[] = [
+  ['trixie', ['amd64'], WITH_NODE, 'trixie'],
+  ['trixie', ['arm64'], WITH_NODE, 'trixie'],
+  ['trixie', ['arm64', 'armhf'], WITH_NODE, 'trixie'],
+  ['trixie', ['armhf'], 'tonearm', 'trixie'],
+  ['bookworm', ['amd64'], WITH_NODE, 'bookworm'],
+  ['system-node', ['amd64'], 'tonearm', 'trixie'],
 ];
 
 const digest = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
@@ -394,11 +401,11 @@ describe('the packages', { skip }, () => {
     });
 
     // The test above has made the apt repository.
-    for (const [suite, architecture, chosen, debian] of CHOSEN) {
-      test(`apt install tonearm takes ${chosen} from ${suite} on ${debian}, ${architecture}`, {
+    for (const [suite, architectures, chosen, debian] of CHOSEN) {
+      test(`apt install tonearm takes ${chosen} from ${suite} on ${debian}, ${architectures.join(' with ')}`, {
         skip: skipReason({ programs: ['apt-ftparchive', 'gpg', 'apt-get'] }),
       }, async () => {
-        const planned = await plannedByApt(join(folder, 'apt'), suite, architecture, debian);
+        const planned = await plannedByApt(join(folder, 'apt'), suite, architectures, debian);
         assert.deepEqual(planned, [chosen]);
       });
     }

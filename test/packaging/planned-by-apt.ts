@@ -1,9 +1,13 @@
 // Asks the real apt what it would install from a repository, and installs nothing. The list of installed
 // packages (apt's status) is the test's own. So apt can plan for another Debian than that of this machine.
 
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { output } from './built-package.js';
+
+// build/test/packaging/planned-by-apt.js -> the project's root
+const INSTALL = fileURLToPath(new URL('../../../docs/install.md', import.meta.url));
 
 /** The versions of dependencies that differ between Debian 12 and 13. */
 const VERSIONS_BY_DEBIAN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -18,33 +22,42 @@ const OTHER_VERSIONS = {
   'dbus-user-session': '1.16.2-2',
 };
 
+/** The line that docs/install.md adds to apt's sources, for the repository in the folder `tree`. */
+function documentedSource(tree: string, suite: string, architecture: string): string {
+  const [, options = ''] = /"deb \[(.*)\] https/.exec(readFileSync(INSTALL, 'utf8')) ?? [];
+  const filledIn = options
+    .replace('$(dpkg --print-architecture)', architecture)
+    .replace('/etc/apt/keyrings', tree);
+  return `deb [${filledIn}] file:${tree} ${suite} main\n`;
+}
+
 /**
  * The names of the packages that `apt install tonearm` would install. `tree` is the folder of the
  * repository, and `suite` is one of its suites. `debian` is the Debian whose packages count as installed.
+ * The first architecture is the machine's own. The others are those whose packages it takes, too
+ * (`dpkg --add-architecture`). The installed packages stand for those of all architectures.
  */
 export async function plannedByApt(
   tree: string,
   suite: string,
-  architecture: string,
+  architectures: readonly [string, ...string[]],
   debian: string,
 ): Promise<readonly string[]> {
+  const [own] = architectures;
   const folder = mkdtempSync(`${tree}-apt-`);
   for (const part of ['lists/partial', 'archives/partial', 'etc'])
     mkdirSync(join(folder, part), { recursive: true });
   const versions = { ...OTHER_VERSIONS, ...VERSIONS_BY_DEBIAN[debian] };
   const status = Object.entries(versions).map(
     ([name, version]) =>
-      `Package: ${name}\nStatus: install ok installed\nVersion: ${version}\nArchitecture: ${architecture}\n` +
-      'Maintainer: nobody <nobody@example.org>\nDescription: installed\n',
+      `Package: ${name}\nStatus: install ok installed\nVersion: ${version}\nArchitecture: ${own}\n` +
+      'Multi-Arch: foreign\nMaintainer: nobody <nobody@example.org>\nDescription: installed\n',
   );
   writeFileSync(join(folder, 'status'), status.join('\n'));
-  writeFileSync(
-    join(folder, 'sources.list'),
-    `deb [signed-by=${tree}/tonearm.asc] file:${tree} ${suite} main\n`,
-  );
+  writeFileSync(join(folder, 'sources.list'), documentedSource(tree, suite, own));
   const settings = {
-    'APT::Architecture': architecture,
-    'APT::Architectures': architecture,
+    'APT::Architecture': own,
+    'APT::Architectures': architectures.join(),
     'APT::Sandbox::User': '',
     'APT::Install-Recommends': 'false',
     'Dir::State': folder,
