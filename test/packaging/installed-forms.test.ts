@@ -33,6 +33,17 @@ const SYSTEM = readFileSync(join(NODE_ROOT, 'etc/os-release'), 'utf8');
 const WITH_NODE = /^VERSION_ID="12"$/m.test(SYSTEM)
   ? { debian: '12', version: `0.1.0-1${FOR_DEBIAN_12}`, major: '22' }
   : { debian: '13', version: '0.1.0-1', major: '24' };
+const INSTALL_WITH_NODE = `dpkg --install /opt/packages/tonearm-with-node_${WITH_NODE.version}_*.deb 2>&1`;
+
+const UNITS = '/home/pi/.config/systemd/user';
+const TIMER = 'tonearm-detect.timer';
+const SUDOERS = '/etc/sudoers.d/tonearm-upgrade';
+
+/** Scripts that the user may have run since the set-up. */
+const CHANGES_OF_TIMER: readonly (readonly [what: string, script: string])[] = [
+  ['has removed the timer', `rm ${UNITS}/${TIMER}`],
+  ['has made the timer one that remembers no run', `sed -i /Persistent/d ${UNITS}/${TIMER}`],
+];
 
 describe('the forms of the package', { skip: whyNoNode() }, () => {
   const booted = new BootedNode();
@@ -45,7 +56,7 @@ describe('the forms of the package', { skip: whyNoNode() }, () => {
     await node().setUpPi();
     const setupBefore = await node().shell(PRINT_SETUP);
     assert.notEqual(await nodeProgramOfService(node()), NODE_OF_PACKAGE);
-    await node().shell(`dpkg --install /opt/packages/tonearm-with-node_${WITH_NODE.version}_*.deb 2>&1`);
+    await node().shell(INSTALL_WITH_NODE);
     assert.equal(await installedForms(node()), 'tonearm-with-node');
     assert.equal(await nodeProgramOfService(node()), NODE_OF_PACKAGE);
     assert.equal(await node().property('UnitFileState'), 'enabled');
@@ -108,10 +119,36 @@ describe('the forms of the package', { skip: whyNoNode() }, () => {
     await node().systemctl('daemon-reload');
   });
 
+  test('a set-up with the example of upgrades prints the line for sudo until exactly this line is there', async () => {
+    const line = /line into \S+: (pi ALL.*)$/m;
+    const [, right = ''] = line.exec(await node().setUpPi('--with-upgrade')) ?? [];
+    // The line of the other form, which allows no upgrade of this one.
+    await node().writeFile(SUDOERS, `${right.replace(/-with-node$/, '')}\n`, '440');
+    assert.equal(line.exec(await node().setUpPi('--with-upgrade'))?.[1], right);
+    await node().writeFile(SUDOERS, `${right}\n`, '440');
+    assert.doesNotMatch(await node().setUpPi('--with-upgrade'), /sudoers/);
+  });
+
   test('purging the form with Node leaves nothing, not even the right to install upgrades', async () => {
-    await node().shell('mkdir -p /etc/sudoers.d; echo "# a right" > /etc/sudoers.d/tonearm-upgrade');
+    await node().writeFile(SUDOERS, '# a right\n');
     await node().apt('purge', 'tonearm-with-node');
     assert.equal(await node().property('ActiveState'), 'inactive');
     assert.equal(await node().shell(FIND_LEFT), '');
   });
+
+  for (const [what, script] of CHANGES_OF_TIMER) {
+    test(`the removal of the package goes on if the user ${what}`, async () => {
+      await node().shell(INSTALL_WITH_NODE);
+      await node().setUpPi('--with-upgrade');
+      await node().shell(script);
+      await node().systemctl('daemon-reload');
+      await node().shell('dpkg --remove tonearm-with-node 2>&1');
+      const left = `find /var/lib/tonearm /usr/lib/tonearm ${CONFIG} /home/pi/.local/share/systemd \
+        ${UNITS}/*.wants -type f -o -type l 2> /dev/null || true`;
+      assert.equal(await node().shell(left), '');
+      assert.notEqual(await node().property('ActiveState', TIMER), 'active');
+      // A timer that was changed stays.
+      await node().shell(`rm -f ${UNITS}/${TIMER}`);
+    });
+  }
 });
