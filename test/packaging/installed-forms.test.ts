@@ -45,6 +45,17 @@ const CHANGES_OF_TIMER: readonly (readonly [what: string, script: string])[] = [
   ['has made the timer one that remembers no run', `sed -i /Persistent/d ${UNITS}/${TIMER}`],
 ];
 
+/**
+ * Makes the files by which the package recognizes a tonearm below /usr/local, and the record of its set-up.
+ * The command of its set-up fails.
+ */
+const INSTALL_BELOW_LOCAL = `
+mkdir -p /usr/local/lib/tonearm /usr/local/sbin /var/lib/tonearm/setup; touch /usr/local/lib/tonearm/installed-files
+printf '#!/bin/sh\nexit 9\n' > /usr/local/sbin/tonearm-setup; chmod 755 /usr/local/sbin/tonearm-setup
+echo linger > /var/lib/tonearm/setup/pi
+`;
+const REMOVE_BELOW_LOCAL = 'rm -r /usr/local/lib/tonearm /usr/local/sbin/tonearm-setup /var/lib/tonearm';
+
 describe('the forms of the package', { skip: whyNoNode() }, () => {
   const booted = new BootedNode();
   const { node } = booted;
@@ -151,4 +162,29 @@ describe('the forms of the package', { skip: whyNoNode() }, () => {
       await node().shell(`rm -f ${UNITS}/${TIMER}`);
     });
   }
+
+  test('a purge of the removed package leaves the record of an installation below /usr/local', async (t) => {
+    await node().shell(INSTALL_BELOW_LOCAL);
+    t.after(() => node().shell(REMOVE_BELOW_LOCAL));
+    await node().writeFile(SUDOERS, '# a right\n');
+    await node().shell('dpkg --purge tonearm-with-node 2>&1');
+    assert.equal(await node().shell('cat /var/lib/tonearm/setup/pi'), 'linger\n');
+    assert.equal(await node().isThere(SUDOERS), false);
+  });
+
+  test('a package beside an installation below /usr/local says so, refuses the set-up, and its removal leaves that installation', async (t) => {
+    await node().shell(INSTALL_BELOW_LOCAL);
+    t.after(() => node().shell(REMOVE_BELOW_LOCAL));
+    const installed = await node().shell(INSTALL_WITH_NODE);
+    const uninstall = '/usr/local/lib/tonearm/install.sh --uninstall';
+    assert.match(
+      installed,
+      new RegExp(`^tonearm: another .*/usr/local hides this package; .*${uninstall}`, 'm'),
+    );
+    const refused = await node().root('/usr/sbin/tonearm-setup', '--user', 'pi');
+    assert.deepEqual([refused.status, refused.stdout], [73, '']);
+    assert.match(refused.stderr, /below \/usr\/local, which hides this one: nothing was changed/);
+    await node().shell('dpkg --purge tonearm-with-node 2>&1');
+    assert.equal(await node().shell('cat /var/lib/tonearm/setup/pi'), 'linger\n');
+  });
 });
