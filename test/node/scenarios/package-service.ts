@@ -121,6 +121,25 @@ export function serviceScenarios(node: () => Node): void {
     assert.equal(stream.ended, false);
   });
 
+  test('a set-up after an edit of the configuration restarts the service, which then answers at the printed address', async (t) => {
+    t.after(async () => {
+      await node().shell(`rm -f ${ADDED_CONFIG}`);
+      await node().restartService();
+    });
+    const setUpWithPort = async (port: number, state: string): Promise<void> => {
+      const output = await node().setUpPi();
+      assert.ok(output.includes(`tonearm-setup: open http://localhost:${port}/`), output);
+      await node().shell(`curl --silent --fail http://localhost:${port}/server`);
+      assert.ok(output.includes(`tonearm-setup: ${state}\n`), output);
+    };
+    await node().writeFile(ADDED_CONFIG, 'api: {port: 8020}\n');
+    await setUpWithPort(8020, 'start tonearm.service');
+    await setUpWithPort(8020, 'tonearm.service is running');
+    await node().shell(`rm ${ADDED_CONFIG}`);
+    await setUpWithPort(8018, 'start tonearm.service');
+    await setUpWithPort(8018, 'tonearm.service is running');
+  });
+
   test('the start of the service is done while it waits for an interface', async (t) => {
     await configure(t, node(), 'bind: late0\n');
     await node().restartService();
