@@ -274,6 +274,13 @@ export function installScenarios(node: () => Node): void {
     await node().setUpPi('--unit', 'mpd.service');
     assert.deepEqual(await unitsOf(node()), ['ssh.service', 'mpd.service']);
   });
+
+  test('for a user without a session --network-audio opens the sound server that is enabled for all users', async () => {
+    // Programs of both sound servers are installed where the node has this machine's root.
+    const ran = await node().setUp('--user', 'bob', '--bind', 'all', '--network-audio', '--dry-run');
+    assert.equal(ran.status, 0, ran.stderr);
+    assert.match(ran.stdout, /would write \/home\/bob\/\.config\/pulse\/default\.pa/);
+  });
 }
 
 const lastLine = (output: string): string | undefined => output.trimEnd().split('\n').at(-1);
