@@ -104,7 +104,7 @@ export class Cursor {
       const item = this.#items.next().value;
       const completeEvent = this.#joiner.completedEvent(item);
       text += completeEvent?.text ?? '';
-      bytes += Buffer.byteLength(completeEvent?.text ?? '');
+      bytes += completeEvent?.bytes ?? 0;
       this.#readUpTo = completeEvent?.upTo ?? this.#readUpTo;
       const haveItemsEnded = item === undefined;
       if (haveItemsEnded) {

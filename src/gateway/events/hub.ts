@@ -20,6 +20,10 @@ import { DATA_MAX_BYTES } from './line-length.js';
 import type { EventQuery } from './query.js';
 import { EventStream, type OpenStream, type TextSink } from './stream.js';
 
+/**
+ * A write has several events only up to this size, because the rest of a refused write stays in user memory.
+ */
+const JOINED_MAX_BYTES = 64 * 1024;
 /** Keep-alives that are due within this time share one wake-up. */
 const KEEP_ALIVE_SLACK_MS = 250;
 
@@ -61,16 +65,20 @@ export class EventHub {
     this.#delivered.after = this.#options.journal.newestSequence;
     if (this.#streams.size === 0) return;
     const readers: EventStream[] = [];
+    const unsent: FramedEvent[] = [];
     for (const entry of entries) {
       const kind = kindOfEntry(entry, this.#delivered.before);
-      if (kind !== undefined)
-        this.#send(
-          this.#joiner.completedEvent({ kind, json: eventDataOf(entry, date), upTo: entry.sequence }),
-        );
-      else if (entry.kind === 'removal') readers.push(...this.#makeStreamsRead(entry));
+      if (kind !== undefined) {
+        const item = { kind, json: eventDataOf(entry, date), upTo: entry.sequence };
+        const event = this.#joiner.completedEvent(item);
+        if (event !== undefined) unsent.push(event);
+      } else if (entry.kind === 'removal') {
+        // `#makeStreamsRead` expects streams that have all changes before this removal.
+        this.#send(unsent.splice(0));
+        readers.push(...this.#makeStreamsRead(entry));
+      }
     }
-    // The joiner still has the last event, because another change could have joined it.
-    this.#send(this.#joiner.completedEvent(undefined));
+    this.#send(unsent);
     // The readers come last, because they read all of `entries` from the journal. An entry that is delivered
     // to them later would come twice.
     for (const stream of readers) stream.onWritable();
@@ -81,19 +89,39 @@ export class EventHub {
    * those that must read it now.
    */
   #makeStreamsRead({ collection, sequence }: JournalEntry): readonly EventStream[] {
-    // `fallBackTo` expects a stream that has all changes before this removal, so these are sent first.
-    this.#send(this.#joiner.completedEvent(undefined));
     const accepting = [...this.#streams].filter(({ filter }) => acceptsCollection(filter, collection));
     // `fallBackTo` is false for a stream that is behind, because it reads the journal anyway.
     return accepting.filter((stream) => stream.fallBackTo(sequence - 1));
   }
 
-  #send(event: FramedEvent | undefined): void {
-    if (event === undefined) return;
-    const { kind, text, upTo } = event;
-    this.#published += 1;
+  /**
+   * Sends `events`, and the event that the joiner has, to the streams that accept them. A client that reads
+   * the removal of a record, but not yet the record that replaces it, would take the record for gone. So each
+   * stream gets its events in one write, or in several if they exceed `JOINED_MAX_BYTES` together.
+   */
+  #send(events: FramedEvent[]): void {
+    // The joiner still has the last event, because another change could have joined it.
+    const lastEvent = this.#joiner.completedEvent(undefined);
+    if (lastEvent !== undefined) events.push(lastEvent);
+    this.#published += events.length;
     const now = this.#options.clock.monotonic();
-    for (const stream of this.#streams) if (stream.filter.has(kind)) stream.deliver(text, upTo, now);
+    for (const stream of this.#streams) {
+      let joined = '';
+      let joinedBytes = 0;
+      let joinedUpTo: number | undefined;
+      for (const { kind, text, bytes, upTo } of events) {
+        if (!stream.filter.has(kind)) continue;
+        if (joined !== '' && joinedBytes + bytes > JOINED_MAX_BYTES) {
+          stream.deliver(joined, joinedUpTo, now);
+          joined = '';
+          joinedBytes = 0;
+        }
+        joined += text;
+        joinedBytes += bytes;
+        joinedUpTo = upTo;
+      }
+      if (joined !== '') stream.deliver(joined, joinedUpTo, now);
+    }
   }
 
   /** A stream that is behind gets only the newest levels, and only when it has caught up. */

@@ -15,6 +15,7 @@ export interface StreamItem {
 /** An event of one or more items. `upTo` is the last item's. */
 export interface FramedEvent extends Pick<StreamItem, 'kind' | 'upTo'> {
   readonly text: string;
+  readonly bytes: number;
 }
 
 export class Joiner {
@@ -53,6 +54,7 @@ export class Joiner {
     if (last === undefined) return undefined;
     const { kind, upTo } = last;
     const id = upTo === undefined ? undefined : `${this.#bootId}-${upTo}`;
-    return { kind, upTo, text: frame(kind.type, kind.isList ? `[${data}]` : data, id) };
+    const text = frame(kind.type, kind.isList ? `[${data}]` : data, id);
+    return { kind, upTo, text, bytes: Buffer.byteLength(text) };
   }
 }

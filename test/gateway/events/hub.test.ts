@@ -289,6 +289,39 @@ test('a client whose id is too old gets the kept removals and actions, then the 
   assert.match(lines.at(-1) ?? '', new RegExp(`^${newestId} backend\\.updated .*snapshot`));
 });
 
+test('all events of one batch come in one write, so that no client reads a removal alone', () => {
+  const node = new NodeUnderTest();
+  const rename = (world: NodeWorld, name: string) => [
+    ...world.drop('audio.clients', '1'),
+    ...world.putClients({ id: 1, name }),
+    ...world.action('power.action'),
+  ];
+  node.publish([node.world.putClients({ id: 1, name: 'old' })]);
+  const whole = node.consumer();
+  const filtered = node.consumer('types=audio.updated,audio.removed');
+  const other = node.consumer('types=service.updated');
+  const writes = () => [whole, filtered, other].map(({ connection }) => connection.writes);
+  assert.deepEqual(writes(), [1, 1, 1]);
+  node.publish([rename(node.world, 'new')]);
+  assert.deepEqual(writes(), [2, 2, 1]);
+  const renamed = ['b-2 audio.removed [{"id":1,"name":"old"}]', 'b-3 audio.updated [{"id":1,"name":"new"}]'];
+  assert.deepEqual(node.received(whole), [...renamed, 'b-4 power.action {"n":1}']);
+  assert.deepEqual(node.received(filtered), renamed);
+});
+
+test('a refused write has several events only up to 64 KiB, and the other events of its batch come later', () => {
+  const node = new NodeUnderTest();
+  const slow = node.consumer('', { capacity: 0 });
+  slow.readAll();
+  const events = 20;
+  // Each of these events has less than 11 KB, so a write of 64 KiB has room for five.
+  const pad = 'é'.repeat(5000);
+  node.publish(Array.from({ length: events }, () => node.world.action('upgrade.progress', { pad })));
+  const { buffered } = slow.connection;
+  assert.ok(buffered > 50_000 && buffered <= 64 * 1024, `${buffered} bytes`);
+  assert.equal(node.received(slow).length, events);
+});
+
 test('a consumer that reads nothing is not closed, has nothing written to it, and delays nobody', () => {
   const node = new NodeUnderTest();
   const stalled = node.consumer('', { capacity: 0 });
