@@ -7,6 +7,7 @@ import type { HttpAnswer } from '../tools/http.js';
 
 export interface OpenApi {
   readonly openapi: string;
+  readonly servers: readonly { readonly url: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, object>> };
 }

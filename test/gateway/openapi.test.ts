@@ -47,6 +47,12 @@ test('the content types have no wildcard, and those of a cover are all that the 
   assert.deepEqual(Object.keys(contentOfCovers).sort(), [...new Set(typesOfCovers)].sort());
 });
 
+test('the server of the document is the folder of the document, also below a path of a proxy', async () => {
+  const { servers } = await document();
+  const addresses = servers.map(({ url }) => new URL(url, 'https://h/kitchen/openapi.json').href);
+  assert.deepEqual(addresses, ['https://h/kitchen/']);
+});
+
 /** The whole document, with a line per path and per schema, so that a diff shows each change of it. */
 const GOLDEN = new URL('../../../test/golden/openapi.json', import.meta.url);
 
