@@ -106,7 +106,8 @@ export class Page {
     if (standing === 'foreign') return problemReply(foreignOrigin(request.header('origin')));
     if (part === 'redirect') return redirectTo('ui', request.query());
     // At `/ui/` the relative addresses in the document would be wrong.
-    if (part === 'document' && request.path.endsWith('/')) return redirectTo('../ui', request.query());
+    const slashCount = part === 'document' ? finalSlashCount(request.path) : 0;
+    if (slashCount > 0) return redirectTo(`${'../'.repeat(slashCount)}ui`, request.query());
     const isDocumentAsFile = part === 'file' && name === DOCUMENT;
     const file = isDocumentAsFile ? undefined : this.#parts.files.get(name);
     if (file === undefined) return problemReply(problem('not-found', 'The page has no such file'));
@@ -151,6 +152,12 @@ export class Page {
     if (isMatch(ifNoneMatch, etag)) return { status: 304, headers };
     return { status: 200, headers: [...headers, ...contentHeaders(name, 'identity')], body };
   }
+}
+
+/** Browsers count each of several slashes as a folder of its own. */
+function finalSlashCount(path: string): number {
+  const segments = path.split('/');
+  return segments.length - 1 - segments.findLastIndex((segment) => segment !== '');
 }
 
 /**

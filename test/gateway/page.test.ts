@@ -35,6 +35,8 @@ describe('the page', () => {
     { prefix: '/kitchen', path: '/' },
     { prefix: '', path: '/ui/' },
     { prefix: '/kitchen', path: '/ui/' },
+    { prefix: '', path: '/ui//' },
+    { prefix: '/kitchen', path: '/ui///' },
   ];
   for (const { prefix, path } of redirects) {
     test(`GET ${path}, for which a browser requests ${prefix}${path}, is permanently redirected to ${prefix}/ui`, async () => {
@@ -49,6 +51,8 @@ describe('the page', () => {
     ['/?view=now', 'ui?view=now'],
     ['/ui/?only=outputs,players', '../ui?only=outputs,players'],
     ['/ui/?name=K%C3%BCche%0d%0aX:%20y', '../ui?name=K%C3%BCche%0d%0aX:%20y'],
+    ['/ui//?view=now', '../../ui?view=now'],
+    ['/%75i/', '../ui'],
     ['/?', 'ui'],
   ] as const) {
     test(`GET ${path} leads to ${location}`, async () => {
