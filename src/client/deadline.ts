@@ -1,18 +1,20 @@
 // Ends a request that takes too long, or whose signal aborts. `AbortSignal.timeout` is too new for the
 // browsers of packaging/browsers.mjs: Safari has it from 16 on, and Chromium from 103 on.
 
+/** The node itself takes at most 10 s. */
+const TIMEOUT_MS = 15_000;
+
 /**
  * `work` gets a signal that aborts after `ms`, or when `callerSignal` aborts. If `work` fails after that, the
  * promise rejects with the signal's reason.
  */
 export async function withDeadline<T>(
-  ms: number,
+  ms = TIMEOUT_MS,
   work: (signal: AbortSignal) => Promise<T>,
   callerSignal?: AbortSignal,
 ): Promise<T> {
   const controller = new AbortController();
-  const timeout = new Error(`No answer within ${ms} ms`);
-  const timer = setTimeout(() => controller.abort(timeout), ms);
+  const timer = setTimeout(() => controller.abort(new Error(`No answer within ${ms} ms`)), ms);
   const onAbort = (): void => controller.abort(callerSignal?.reason);
   callerSignal?.addEventListener('abort', onAbort);
   if (callerSignal?.aborted) onAbort();

@@ -20,8 +20,6 @@ export interface CallOptions extends Pick<ClientOptions, 'timeoutMs' | 'headers'
   readonly signal?: AbortSignalType;
 }
 
-const TIMEOUT_MS = 15_000;
-
 /** The functions of one node. */
 export interface Tonearm extends Routes {
   readonly transport: Transport;
@@ -42,7 +40,7 @@ export function tonearm(base: string | { readonly href: string } = '', options: 
     base: checkedAddress(address.replace(/\/+$/, '')),
     // A browser's `fetch` throws when it is called as a method of another object.
     fetch: options.fetch ?? ((...args) => globalThis.fetch(...args)),
-    timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
+    timeoutMs: options.timeoutMs,
     headers: options.headers ?? {},
   });
 }
@@ -82,12 +80,12 @@ function routeFunction(transport: Transport, name: string, route: string) {
     return method === 'GET' ? jsonOf(response) : undefined;
   };
   // The function is async, so that its promise rejects even for a parameter that cannot be encoded.
-  return async (...args: readonly unknown[]): Promise<unknown> => {
-    const unusedArguments = [...args];
+  return async (...unusedArguments: unknown[]): Promise<unknown> => {
     const path = template.replaceAll('{}', () => encodeURIComponent(String(unusedArguments.shift())));
     const [bodyOrQuery] = unusedArguments;
     if (method !== 'GET') return send(transport, method, path, bodyOrQuery, read);
-    const query = String(new URLSearchParams((bodyOrQuery ?? {}) as Record<string, string>));
+    // JSON leaves out what is undefined.
+    const query = String(new URLSearchParams(JSON.parse(JSON.stringify(bodyOrQuery ?? {}))));
     return send(transport, method, query === '' ? path : `${path}?${query}`, undefined, read);
   };
 }

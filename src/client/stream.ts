@@ -45,15 +45,14 @@ export class ReconnectingStream {
   readonly #closeController = new AbortController();
   #lastEventId = '';
   #retryMs = RETRY_MS;
-  #failures = 0;
+  /** The longest wait before the next attempt; 0 while the stream is open. */
+  #waitMs = RETRY_MS;
   #receivedAtMs = 0;
   #attemptController = new AbortController();
   /** Ends the wait for the next attempt. */
   #endPause: () => void = () => undefined;
   /** True if the next attempt must begin at once, and the end of the current one is no loss. */
   #isRenewing = false;
-  /** True if the current attempt has received data. */
-  #isOpen = false;
 
   constructor(options: EventStreamOptions) {
     this.#options = options;
@@ -66,30 +65,32 @@ export class ReconnectingStream {
    * sends all that the client has missed.
    */
   renew(): void {
+    this.#waitMs = this.#retryMs;
     this.#isRenewing = true;
     this.#attemptController.abort();
     this.#endPause();
   }
 
-  /** Tries at once if the stream is not open. */
+  /** Tries at once if the stream is not open; within `onLost`, only if the stream was open before. */
   retry(): void {
-    this.#failures = 0;
-    if (!this.#isOpen) this.renew();
+    if (this.#waitMs > 0) this.renew();
   }
 
   close(): void {
     this.#closeController.abort();
-    this.#attemptController.abort();
-    this.#endPause();
+    this.renew();
   }
 
   async #run(): Promise<void> {
     while (!this.#isClosed()) {
       const problem = await this.#connect();
-      if (this.#isClosed()) return;
       if (this.#isRenewing) continue;
+      const wasOpen = this.#waitMs === 0;
+      this.#waitMs ||= this.#retryMs;
       this.#options.onLost(problem);
-      await this.#pause();
+      // After a failed attempt there is a pause even if `onLost` has called `retry`, because a program that
+      // calls `retry` at each failure would otherwise cause attempts without an end.
+      if (!this.#isClosed() && !(wasOpen && this.#isRenewing)) await this.#pause();
     }
   }
 
@@ -115,7 +116,6 @@ export class ReconnectingStream {
     } catch (error) {
       return asProblem(attempt.signal.reason ?? error);
     } finally {
-      this.#isOpen = false;
       clearTimeout(watchdog);
       attempt.abort();
     }
@@ -139,8 +139,7 @@ export class ReconnectingStream {
     const reader = response.body.getReader();
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
       markAlive();
-      this.#isOpen = true;
-      this.#failures = 0;
+      this.#waitMs = 0;
       this.#passOn(parser, decoder.decode(piece.value, { stream: true }));
       this.#retryMs = Math.max(RETRY_MIN_MS, parser.retryMs ?? this.#retryMs);
       onRead();
@@ -169,9 +168,8 @@ export class ReconnectingStream {
    * together.
    */
   #pause(): Promise<void> {
-    const longestMs = Math.min(RETRY_MAX_MS, this.#retryMs * 2 ** this.#failures);
-    const ms = longestMs * (1 - Math.random() / 2);
-    this.#failures += 1;
+    const ms = Math.min(RETRY_MAX_MS, this.#waitMs) * (1 - Math.random() / 2);
+    this.#waitMs *= 2;
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
       this.#endPause = () => {
@@ -183,11 +181,13 @@ export class ReconnectingStream {
 
   #watchBrowser(): void {
     const window = globalThis as MaybeBrowser;
-    const { signal } = this.#closeController;
-    window.addEventListener?.('offline', () => this.#attemptController.abort(ownProblem('offline')), {
-      signal,
-    });
-    window.addEventListener?.('online', () => this.#endPause(), { signal });
+    const untilClosed = { signal: this.#closeController.signal };
+    window.addEventListener?.(
+      'offline',
+      () => this.#attemptController.abort(ownProblem('offline')),
+      untilClosed,
+    );
+    window.addEventListener?.('online', () => this.#endPause(), untilClosed);
     const { document } = window;
     const onVisibilityChange = (): void => {
       if (document?.visibilityState !== 'visible') return;
@@ -196,6 +196,6 @@ export class ReconnectingStream {
         this.#attemptController.abort(ownProblem('silent'));
       this.#endPause();
     };
-    document?.addEventListener('visibilitychange', onVisibilityChange, { signal });
+    document?.addEventListener('visibilitychange', onVisibilityChange, untilClosed);
   }
 }

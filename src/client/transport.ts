@@ -6,8 +6,8 @@ export interface Transport {
   /** Without a trailing slash; empty for the page's own origin. */
   readonly base: string;
   readonly fetch: Fetch;
-  /** For a request and its whole response; the node itself takes at most 10 s. */
-  readonly timeoutMs: number;
+  /** For a request and its whole response; if undefined, the default of `withDeadline`. */
+  readonly timeoutMs?: number | undefined;
   /** Sent with each request. */
   readonly headers: Readonly<Record<string, string>>;
   /** When it aborts, each request under way ends. */

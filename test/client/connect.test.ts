@@ -536,6 +536,25 @@ describe('reconnect()', () => {
     assert.deepEqual([client.streams.length, client.streams[1]?.aborted], [3, true]);
   });
 
+  test('tries at once if a listener of the loss calls it, and waits if a listener of a failed attempt does', async (t) => {
+    const client = await openLiveClient(t, {
+      onChange: ({ connection }) => {
+        if (connection.status === 'lost') client.live.reconnect();
+      },
+    });
+    await client.stream().end();
+    assert.equal(client.streams.length, 2);
+
+    await sendHello(client.stream());
+    client.refusals.push(new Response('', { status: 502 }), new Response('', { status: 502 }));
+    await client.stream().end();
+    assert.equal(client.refusals.length, 1, 'there was one attempt, which has failed');
+    await client.tick(RETRY_MS);
+    assert.equal(client.refusals.length, 0);
+    await client.tick(RETRY_MS);
+    assert.equal(client.streams.length, 3);
+  });
+
   test('keeps an open stream', async (t) => {
     const client = await openLiveClient(t);
     client.live.reconnect();
@@ -589,6 +608,19 @@ describe('levels', () => {
     await client.stream().end();
     assert.equal(client.live.state.levels.size, 0);
   });
+});
+
+test('close() within a listener of the loss leaves no wait that would keep a program running', async (t) => {
+  const client = await openLiveClient(t, {
+    onChange: ({ connection }) => {
+      if (connection.status === 'lost') client.live.close();
+    },
+  });
+  // The length of each wait has a random part.
+  const random = t.mock.method(Math, 'random');
+  await client.stream().end();
+  assert.equal(client.live.state.connection.status, 'closed');
+  assert.equal(random.mock.callCount(), 0);
 });
 
 test('close() may be called again and again by `onChange`', async (t) => {

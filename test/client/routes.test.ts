@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
 import type { ProblemError } from '../../src/client/problem.js';
-import { tonearm } from '../../src/client/routes.js';
+import { type Tonearm, tonearm } from '../../src/client/routes.js';
 import { OPERATION_NAMES, OPERATIONS } from '../../src/protocol/actor/operations.js';
 import { allowedValues, parametersOf } from '../../src/protocol/actor/parameters.js';
 import { EXAMPLE_BODIES } from '../gateway/example-bodies.js';
@@ -82,6 +82,12 @@ describe('each function of the client', () => {
     assert.equal(sent.map(({ path }) => path).join(), '/services/user/mpd.service/log?lines=5');
   });
 
+  test('a function that reads a log leaves out a number of lines that is undefined', async () => {
+    const { node, sent } = openClient();
+    await Reflect.apply(node.unitLog, node, ['user', 'mpd.service', { lines: undefined }]);
+    assert.equal(sent.map(({ path }) => path).join(), '/services/user/mpd.service/log');
+  });
+
   test('a function that mutes sends no body if it is called without a body, so that the node toggles the mute', async () => {
     const { node, sent } = openClient();
     await node.muteServer();
@@ -108,6 +114,19 @@ describe('the options of a call', () => {
       ['b', null],
       ['a', null],
     ]);
+  });
+
+  test('leave a request the default time-out if theirs is undefined', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const fetch = (_input: unknown, { signal }: RequestInit = {}): Promise<Response> =>
+      new Promise((_resolve, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason));
+      });
+    const node = tonearm(NODE, { fetch });
+    const patient: Tonearm = Reflect.apply(node.with, node, [{ timeoutMs: undefined }]);
+    const call = patient.outputs();
+    t.mock.timers.tick(15_000);
+    await assert.rejects(call, { code: 'unreachable', message: 'No answer within 15000 ms' });
   });
 
   test('end a request by their signal, and the call rejects with a problem that names the reason', async (t) => {
