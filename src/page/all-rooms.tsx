@@ -22,7 +22,7 @@ interface ChangeableRoom extends RoomVolume {
 
 /** A player that can be paused now. Its room may have no output. */
 interface PausablePlayer {
-  /** That of the room. */
+  /** The label of the player's room. */
   readonly label: string;
   readonly pause: () => Promise<unknown>;
 }

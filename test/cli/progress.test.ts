@@ -111,11 +111,13 @@ test('the progress command tries again after a daemon that ends before it has re
   let received = '';
   const path = await startServer(t, (socket) => {
     connections += 1;
-    if (connections === 1) socket.destroy();
-    else
-      socket.setEncoding('utf8').on('data', (text: string) => {
-        received += text;
-      });
+    if (connections === 1) {
+      socket.destroy();
+      return;
+    }
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      received += text;
+    });
     socket.on('end', () => socket.end());
   });
   assert.deepEqual(await writeProgress('{}', path, LONG_MS), success(undefined));

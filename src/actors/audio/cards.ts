@@ -2,7 +2,7 @@
 
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
 import type { CardInfo } from '../../protocol/pulse/records.js';
-import { findById, removeUnlisted } from './known-records.js';
+import { absentIndices, findById, presentRecords } from './known-records.js';
 
 export class Cards {
   readonly #cards = new Map<number, CardInfo>();
@@ -36,7 +36,8 @@ export class Cards {
    * were removed while the list was read.
    */
   replace(list: readonly CardInfo[], removed: ReadonlySet<number>): void {
-    const present = removeUnlisted(list, removed, this.#cards, (index) => this.remove(index));
+    const present = presentRecords(list, removed);
+    for (const index of absentIndices(this.#cards, present)) this.remove(index);
     for (const info of present) this.put(info);
   }
 

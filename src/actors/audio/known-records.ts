@@ -1,5 +1,4 @@
-// Finds a record by the id that a client has written. Removes records that are not in the server's list.
-// Pure.
+// Finds a record by the id that a client has written, and the records that a list of the server lacks. Pure.
 
 import type { ChannelParts } from '../../protocol/pulse/volume.js';
 
@@ -17,20 +16,19 @@ export function findById<R>(records: ReadonlyMap<number, R>, ref: string): R | u
   return ID.test(ref) ? records.get(Number(ref)) : undefined;
 }
 
-/**
- * `removed` has the indices that were removed while `list` was read, so these records are not present any
- * more. Calls `removeOne` for each known record that is not present. Returns the present records.
- */
-export function removeUnlisted<R extends { readonly index: number }>(
+/** The records of `list` without those that were removed while the list was read. */
+export function presentRecords<R extends { readonly index: number }>(
   list: readonly R[],
   removed: ReadonlySet<number>,
-  known: ReadonlyMap<number, unknown>,
-  removeOne: (index: number) => void,
 ): R[] {
-  const present = list.filter((info) => !removed.has(info.index));
-  const presentIndices = new Set(present.map((info) => info.index));
-  // The keys are copied, because `removeOne` may change the map.
-  const knownIndices = [...known.keys()];
-  for (const index of knownIndices) if (!presentIndices.has(index)) removeOne(index);
-  return present;
+  return list.filter(({ index }) => !removed.has(index));
+}
+
+/** The indices of the known records that are not present any more. */
+export function absentIndices(
+  known: ReadonlyMap<number, unknown>,
+  present: readonly { readonly index: number }[],
+): readonly number[] {
+  const presentIndices = new Set(present.map(({ index }) => index));
+  return [...known.keys()].filter((index) => !presentIndices.has(index));
 }

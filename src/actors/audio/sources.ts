@@ -3,7 +3,7 @@
 import type { SourceInfo } from '../../protocol/pulse/records.js';
 import { type ChannelParts, rememberChannelParts } from '../../protocol/pulse/volume.js';
 import { isAwake } from './device-states.js';
-import { findById, type KnownRecord, removeUnlisted } from './known-records.js';
+import { absentIndices, findById, type KnownRecord, presentRecords } from './known-records.js';
 import { RequestedVolumes } from './requested-volumes.js';
 
 /**
@@ -76,7 +76,8 @@ export class Sources {
 
   /** `removed` has the indices that were removed while `list` was read. These sources are not put back. */
   replace(list: readonly SourceInfo[], removed: ReadonlySet<number>): void {
-    const present = removeUnlisted(list, removed, this.#sourceByIndex, (index) => this.remove(index));
+    const present = presentRecords(list, removed);
+    for (const index of absentIndices(this.#sourceByIndex, present)) this.remove(index);
     this.#leftOut.clear();
     for (const info of present) this.put(info);
   }

@@ -9,7 +9,7 @@ import { UniqueNames } from '../unique-names.js';
 import { Cards } from './cards.js';
 import { addOnce, type ChangedRecords, noChanges } from './changed-records.js';
 import { isAwake } from './device-states.js';
-import { findById, type KnownRecord, removeUnlisted } from './known-records.js';
+import { absentIndices, findById, type KnownRecord, presentRecords } from './known-records.js';
 import { VolumeLimits } from './limits.js';
 import { isStandIn, playsForGroup } from './marks.js';
 import { isFilter } from './masters.js';
@@ -172,7 +172,8 @@ export class SoundState {
 
   /** `removed` has the indices that were removed while `list` was read. These sinks are not put back. */
   replaceSinks(list: readonly SinkInfo[], removed: ReadonlySet<number>): void {
-    const present = removeUnlisted(list, removed, this.#sinks, (index) => this.remove('sink', index));
+    const present = presentRecords(list, removed);
+    for (const index of absentIndices(this.#sinks, present)) this.remove('sink', index);
     for (const info of present) this.putSink(info);
   }
 
@@ -181,9 +182,8 @@ export class SoundState {
    * a number.
    */
   replaceSinkInputs(list: readonly SinkInputInfo[], removed: ReadonlySet<number>): void {
-    const removeOne = (index: number): void => this.remove('sink-input', index);
-    const present = removeUnlisted(list, removed, this.#sinkInputs, removeOne);
-    present.sort((a, b) => a.index - b.index);
+    const present = presentRecords(list, removed).sort((a, b) => a.index - b.index);
+    for (const index of absentIndices(this.#sinkInputs, present)) this.remove('sink-input', index);
     // The streams whose preferred name has changed free their old names first. Otherwise an older stream
     // that now prefers such a name would get it with a number.
     for (const { index, name, props } of present) this.#names.vacate(index, preferredName(name, props));

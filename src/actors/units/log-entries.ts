@@ -13,8 +13,8 @@ const MESSAGE_MAX_UNITS = 4096;
 const INFO_PRIORITY = 6;
 /**
  * Sequences that set colours and move the cursor of a terminal, such as ESC and then `[1;31m`. They begin
- * with any control character (`\p{Cc}`) except line breaks, tabs and carriage returns. A text such as
- * `[download] 5%` may follow a carriage return, which rewrites a line of progress.
+ * with any control character (`\p{Cc}`) except line breaks, tabs and carriage returns. A carriage return
+ * rewrites a line of progress, and a text such as `[download] 5%` behind it is no sequence.
  */
 const ESCAPES = /(?![\n\t\r])\p{Cc}\[[\d;:?]*[@-~]/gu;
 /** All control characters except line breaks and tabs. */

@@ -59,7 +59,7 @@ test('every key, operation and event has a row that drives the built daemon', ()
   const advice = missing.map(
     (name) =>
       `- '${name}': add { drives: ['${name}'], title, run } to test/contract/driven/${placeOf(name)}, where \`run\` ` +
-      'shows its effect in the built daemon, not that it is accepted (a key: also what is without it)',
+      'shows its effect in the built daemon, not that it is accepted; for a key also what happens without the key',
   );
   assert.deepEqual(missing, [], `no row drives\n${advice.join('\n')}`);
 });
