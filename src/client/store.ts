@@ -171,7 +171,9 @@ const RULES: Rules = {
   'upgrade.check': ({ upgrade }, check) => ({ upgrade: { ...upgrade, check } }),
   'upgrade.progress': ({ upgrade }, line) => {
     if (line.event !== 'progress' || upgrade?.run?.state !== 'running') return {};
-    const { percent, step } = line;
+    const { step } = line;
+    // The event is the line of a script, whose percentage may be any number (docs/upgrades.md, "Progress").
+    const percent = Math.min(100, Math.max(0, line.percent));
     return { upgrade: { ...upgrade, run: { ...upgrade.run, percent, step } } };
   },
   'player.added': playerPatch,

@@ -117,6 +117,15 @@ describe('an event', () => {
     assert.deepEqual([...store.state.players.values()], [expected]);
   });
 
+  test('a run has a percentage from 0 to 100, even if a progress line has another number', () => {
+    const percentAfter = (percent: number): number | undefined => {
+      const progress = { event: 'progress', percent, current: 1, step: '' };
+      const store = storeAfter(['upgrade.info', { state: 'running' }], ['upgrade.progress', progress]);
+      return store.state.upgrade?.run?.percent;
+    };
+    assert.deepEqual([-5, 0, 40, 100, 900].map(percentAfter), [0, 0, 40, 100, 100]);
+  });
+
   test('an event of an upgrade changes only its own part of the upgrade, and progress counts only during a run', () => {
     const status = { current: '1', latest: '2', upgrade_available: true };
     const progress = { event: 'progress', percent: 40, current: 2, step: 'Fetching' };

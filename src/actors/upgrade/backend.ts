@@ -107,9 +107,8 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
   #openSocket(path: string, recalled: Promise<void>): ProgressSocket {
     const owner = {
       onLine: async ({ content, text }: ProgressLine, connectedMs: number) => {
-        this.#publisher.publishProgress(text);
         await recalled;
-        await this.#keeper.applyLine(content, connectedMs);
+        await this.#keeper.applyLine(content, connectedMs, () => this.#publisher.publishProgress(text));
       },
       onConnections: (count: number) => this.#keeper.setConnections(count),
       onProblem: (problem: string | undefined) => this.#publisher.noteProblem('progress socket', problem),

@@ -98,10 +98,18 @@ export class RunKeeper {
     if (isTransition) this.#setQuietTimer();
   }
 
-  /** Resolves when the line is applied. `connectedMs`: when the line's connection began, monotonic. */
-  applyLine(content: ProgressEvent, connectedMs: number): Promise<void> {
+  /**
+   * Resolves when the line is applied. `connectedMs`: when the line's connection began, monotonic. `relay`
+   * sends the line to the clients. Clients ignore progress while no run is running, so the line is relayed
+   * after a run has begun, and before a run ends.
+   */
+  applyLine(content: ProgressEvent, connectedMs: number, relay: () => void): Promise<void> {
     const receivedMs = this.#clock.monotonic();
-    return this.#turns.run(() => this.#applyInTurn(content, connectedMs, receivedMs));
+    return this.#turns.run(async () => {
+      if (content.event === 'end') relay();
+      await this.#applyInTurn(content, connectedMs, receivedMs);
+      if (content.event !== 'end') relay();
+    });
   }
 
   /** `count` connections to the progress socket are open. */

@@ -2,7 +2,9 @@
 // reports of parts that fail.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { UpgradeBackend } from '../../../src/actors/upgrade/backend.js';
@@ -105,4 +107,17 @@ test('a part that does not work is named, and the other parts work', async (t) =
   assert.match(recorder.state, /progress socket \/dev\/null\/upgrade\.sock: cannot listen there/);
   writeFileSync(settings.resultFile ?? '', GOOD);
   await until('the status is published', () => JSON.stringify(infoRecord('status')).includes('"latest":"2"'));
+});
+
+test('a progress line is published after its run has begun, and the line that ends the run before the end', async (t) => {
+  const { recorder, settings } = await startBackend(t);
+  const before = recorder.published.length;
+  const script = connect(settings.progressSocket);
+  script.end('{"event":"progress","percent":5,"current":1,"step":"a"}\n{"event":"end","success":true}\n');
+  script.resume();
+  await once(script, 'close');
+  assert.deepEqual(
+    recorder.published.slice(before).filter((line) => line !== 'put upgrade'),
+    ['put upgrade.info run', 'put upgrade.progress', 'put upgrade.progress', 'put upgrade.info run'],
+  );
 });

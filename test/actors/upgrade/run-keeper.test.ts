@@ -22,6 +22,7 @@ const AT_WORK: RunFacts = {
 };
 const AT_REST: RunFacts = { ...NOTHING_RAN, invocation: INVOCATION };
 const UNIT_FAILED: RunFacts = { ...AT_REST, activeState: 'failed', subState: 'failed', result: 'exit-code' };
+const NO_RELAY = (): void => undefined;
 
 type KeeperUnderTest = ReturnType<typeof createKeeper>;
 
@@ -71,7 +72,7 @@ const STEPS: Readonly<Record<string, (tested: KeeperUnderTest, argument: string)
   line: (tested, argument) => {
     const event = LINES[argument] ?? progress(Number(argument));
     const connectedMs = tested.clock.monotonic();
-    void tested.keeper.applyLine(event, connectedMs);
+    void tested.keeper.applyLine(event, connectedMs, NO_RELAY);
     return settle();
   },
   signal: (tested, argument) =>
@@ -139,12 +140,12 @@ test('after the end of a systemd run, a line begins no run if it comes within a 
   const connectedAfterEndMs = clock.monotonic();
 
   clock.advance(999);
-  await keeper.applyLine(progress(5), connectedAfterEndMs);
+  await keeper.applyLine(progress(5), connectedAfterEndMs, NO_RELAY);
   clock.advance(60_000);
-  await keeper.applyLine(progress(5), connectedBeforeEndMs);
+  await keeper.applyLine(progress(5), connectedBeforeEndMs, NO_RELAY);
   assert.equal(keeper.run.state, 'idle');
 
-  void keeper.applyLine(progress(6), connectedAfterEndMs);
+  void keeper.applyLine(progress(6), connectedAfterEndMs, NO_RELAY);
   await answer(AT_REST);
   assert.equal(keeper.run.state, 'running');
 });
