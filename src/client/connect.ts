@@ -61,7 +61,8 @@ export interface Live {
   reconnect(): void;
   /**
    * Milliseconds since the epoch by the node's clock. The time is estimated from the events of its players.
-   * Before the first such event it is the time of this device.
+   * Before the first such event it is that of the stream's answer, in whole seconds; before the answer, and
+   * if a program may not read the answer's `Date`, it is the time of this device.
    */
   nodeTime(): number;
   close(): void;
@@ -113,6 +114,7 @@ class LiveNode implements Live {
     this.#stream = new ReconnectingStream({
       transport: node.transport,
       query: () => this.#query(),
+      onAnswer: (sentAtMs) => this.#clock.noteAnswer(sentAtMs),
       onEvent: ({ type, data }, hasNewId) =>
         this.#applyEvent({ type, data: JSON.parse(data) } as NodeEvent, hasNewId),
       onRead: () => this.#notify(),
@@ -174,8 +176,9 @@ class LiveNode implements Live {
   }
 
   #applyEvent(event: NodeEvent, hasNewId: boolean): void {
-    // A snapshot begins. It has no mark of a backend that is no longer enabled, so all slices are emptied. A
-    // clock may have been set since the last snapshot.
+    // A snapshot begins. All slices are emptied, because the client may have missed the removal of a record,
+    // and because the snapshot has no mark of a backend that is no longer enabled. A clock may have been set
+    // since the last snapshot.
     if (isMark(event) && this.#isWhole) {
       this.#store.set(emptySlices());
       this.#clock.forget();

@@ -1,4 +1,5 @@
-// Estimates the node's time from its events, because its clock may be years away from this device's.
+// Estimates the node's time from its answers and events, because its clock may be years away from this
+// device's.
 
 /** If a new event's delay seems this much longer than the shortest, one of the two clocks was set. */
 const CLOCK_SET_MS = 2000;
@@ -15,10 +16,17 @@ export class NodeClock {
    * Undefined before the first event.
    */
   #aheadMs: number | undefined;
+  /** The same by the header `Date` of the newest stream's answer, which has whole seconds; 0 without it. */
+  #answerAheadMs = 0;
 
-  /** Milliseconds since the epoch. Before the first event, this is the time of this device's clock. */
+  /** Milliseconds since the epoch. Before the first event, only the header shows the node's time. */
   now(): number {
-    return Date.now() - (this.#aheadMs ?? 0);
+    return Date.now() - (this.#aheadMs ?? this.#answerAheadMs);
+  }
+
+  /** `sentAtMs`: when the node sent the answer, by its own clock. NaN if the answer has no time. */
+  noteAnswer(sentAtMs: number): void {
+    this.#answerAheadMs = Date.now() - sentAtMs || 0;
   }
 
   /** `sentAtMs`: when the node sent the event, by its own clock. */
@@ -29,6 +37,7 @@ export class NodeClock {
     if (wasClockSet || aheadMs <= smallestMs) this.#aheadMs = aheadMs;
   }
 
+  /** Forgets the events. The header stays, because the stream has no other. */
   forget(): void {
     this.#aheadMs = undefined;
   }

@@ -85,7 +85,7 @@ export type Slice = keyof NodeState;
 /** All slices except `defaultOutput`, which follows from `outputs`. */
 type OwnSlices = Omit<NodeState, 'defaultOutput'>;
 
-/** The slices that become empty when a stream begins with a snapshot. */
+/** The slices that become empty when a snapshot begins. `LiveNode` (connect.ts) empties them. */
 type RecordSlices = Omit<OwnSlices, 'connection' | 'server'>;
 
 export function emptySlices(): RecordSlices {
@@ -115,18 +115,6 @@ const MARK_DETAIL = 'snapshot';
 export function isMark(event: NodeEvent): event is Extract<NodeEvent, { readonly type: 'backend.updated' }> {
   return event.type === 'backend.updated' && event.data.detail === MARK_DETAIL;
 }
-
-/**
- * A backend's mark empties these slices, because the client may have missed the removal of a record. The
- * snapshot itself replaces `sleep`, `upgrade` and `bluetooth`. No snapshot contains `power`, `levels`,
- * `inputLevels` or `discovered`. `LiveNode` (connect.ts) empties all slices when a snapshot begins.
- */
-const EMPTIED_BY_MARK: Readonly<Partial<Record<records.ChildName, readonly (keyof RecordSlices)[]>>> = {
-  audio: ['outputs', 'inputs', 'cards', 'clients'],
-  systemd: ['units'],
-  players: ['players', 'tracklists'],
-  discovery: ['nodes'],
-};
 
 const idOf = ({ id }: { readonly id: number }): number => id;
 const busNameOf = ({ bus_name }: { readonly bus_name: string }): string => bus_name;
@@ -207,8 +195,6 @@ export const KNOWN_EVENTS = Object.keys(RULES) as readonly (keyof Rules)[];
 
 export class Store {
   #state: NodeState;
-  /** True from the beginning of a stream until its first mark. */
-  #awaitsFirstMark = false;
 
   constructor(since: number) {
     this.#state = {
@@ -232,22 +218,9 @@ export class Store {
   }
 
   /** Ignores event types that this version does not know. */
-  apply(event: NodeEvent): void {
-    const { type, data } = event;
-    if (type === 'server.info') {
-      if (data === 'connected') this.#awaitsFirstMark = true;
-      return;
-    }
-    if (isMark(event)) {
-      const empty = emptySlices();
-      const emptied = (EMPTIED_BY_MARK[event.data.backend] ?? []).map((slice) => [slice, empty[slice]]);
-      // The first mark of a stream empties all slices, because some backends may no longer be enabled. A
-      // stream that was too slow may get a later snapshot. Each mark of that snapshot empties only the
-      // slices of its backend.
-      this.set(this.#awaitsFirstMark ? empty : Object.fromEntries(emptied));
-      this.#awaitsFirstMark = false;
-    }
-    if (Object.hasOwn(RULES, type)) this.set((RULES[type] as Rule)(this.#state, data));
+  apply({ type, data }: NodeEvent): void {
+    if (type !== 'server.info' && Object.hasOwn(RULES, type))
+      this.set((RULES[type] as Rule)(this.#state, data));
   }
 }
 

@@ -24,6 +24,8 @@ export interface EventStreamOptions {
   readonly transport: Pick<Transport, 'base' | 'fetch' | 'headers'>;
   /** Called before each attempt. */
   readonly query: () => URLSearchParams;
+  /** Called when a stream begins, with the header `Date` in milliseconds since the epoch, or with NaN. */
+  readonly onAnswer?: (sentAtMs: number) => void;
   /**
    * `hasNewId` is true if the id differs from the id of the event before. If `onEvent` throws, the stream is
    * opened again without an id.
@@ -134,6 +136,7 @@ export class ReconnectingStream {
     if (!response.ok) throw await problemOf(response);
     const type = response.headers.get('Content-Type') ?? '';
     if (response.body === null || !type.startsWith(EVENT_STREAM)) throw ownProblem('not-the-service', type);
+    this.#options.onAnswer?.(Date.parse(response.headers.get('Date') ?? ''));
     const parser = new EventParser(id);
     const decoder = new TextDecoder();
     const reader = response.body.getReader();

@@ -189,6 +189,16 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await button('Pair a phone').waitFor();
   });
 
+  test("counts down the time of a pairing by the node's clock, also if the node has no player and its clock is an hour slow", async () => {
+    await page.clock.install({ time: Date.now() + 3_600_000 });
+    const pairing_until = new Date(Date.now() + 60_000).toISOString();
+    node.up({ players: [], bluetooth: [bluetooth({ pairing_active: true, pairing_until })] });
+    await page.goto(node.url);
+    const time = page.getByRole('dialog').getByRole('timer');
+    const seconds = Number.parseInt((await time.textContent()) ?? '', 10);
+    assert.ok(seconds > 30 && seconds <= 62, String(seconds));
+  });
+
   test('shows no pairing, and advises nobody to choose Bluetooth, while Bluetooth or the node is away', async () => {
     const pairing_until = new Date(Date.now() + 3_600_000).toISOString();
     node.up({ players: [], audio: [], bluetooth: [bluetooth({ pairing_active: true, pairing_until })] });

@@ -162,7 +162,7 @@ test('the client fetches the power actions again if the backend has gone and com
   assert.equal(requestCount(), 3);
 });
 
-describe('a snapshot in the midst of a stream', () => {
+describe('a snapshot', () => {
   /** Each event fills the slices that are named beside it. */
   const EVENTS: readonly (readonly [
     backend: string,
@@ -195,13 +195,28 @@ describe('a snapshot in the midst of a stream', () => {
     return client;
   }
 
-  test('a whole snapshot leaves only what it contains, because it has no mark of a backend that was disabled', async (t) => {
-    const client = await openFilledClient(t);
-    await client.event('', 'backend.updated', snapshotMark('audio'));
-    assert.deepEqual(filledSlices(client), slices, 'an incomplete snapshot changes nothing');
-    await client.event('b-2', 'audio.output.updated', [record(1)]);
-    assert.deepEqual(filledSlices(client), ['outputs']);
-  });
+  for (const [where, begin] of [
+    ['in the midst of a stream', async () => undefined],
+    [
+      'at the beginning of a stream',
+      async (client: TestedClient) => {
+        client.live.setLevels(true);
+        await settle();
+        await sendHello(client.stream());
+      },
+    ],
+  ] as const) {
+    test(`a whole snapshot ${where} leaves only what it contains, because it has no mark of a backend that was disabled`, async (t) => {
+      const client = await openFilledClient(t);
+      await begin(client);
+      const slicesBefore = filledSlices(client);
+      await client.event('', 'backend.updated', snapshotMark('audio'));
+      assert.deepEqual(filledSlices(client), slicesBefore, 'an incomplete snapshot changes nothing');
+      await client.event('b-2', 'audio.output.updated', [record(2)]);
+      assert.deepEqual(filledSlices(client), ['outputs']);
+      assert.deepEqual(outputIds(client), [2]);
+    });
+  }
 });
 
 describe('the client notifies', () => {
@@ -308,6 +323,22 @@ describe('the client notifies', () => {
     );
     await client.event('', 'backend.updated', snapshotMark('discovery'));
     assert.equal(client.live.nodeTime(), 500_000, 'a later mark of the same snapshot changes nothing');
+  });
+
+  test("the client knows the node's time from the stream's answer until an event of a player comes", async (t) => {
+    const client = await openClient(t);
+    client.streamHeaders.set('Date', new Date(1_000_000).toUTCString());
+    await client.stream().end();
+    await client.tick(RETRY_MS);
+    await client.tick(5000);
+    assert.equal(client.live.nodeTime(), 1_005_000);
+    await sendHello(client.stream());
+    await client.event('', 'backend.updated', snapshotMark('audio'));
+    assert.equal(client.live.nodeTime(), 1_005_000, 'the mark of a snapshot does not change it');
+    await sendPlayerEvent(client, 1_005_300);
+    assert.equal(client.live.nodeTime(), 1_005_300, 'the header has whole seconds');
+    await client.event('', 'backend.updated', snapshotMark('audio'));
+    assert.equal(client.live.nodeTime(), 1_005_000);
   });
 
   for (const [clockChange, deviceChangeMs, nodeChangeMs] of [

@@ -3,8 +3,6 @@
 
 import { setImmediate as turn } from 'node:timers/promises';
 
-const EVENT_STREAM = { 'Content-Type': 'text/event-stream' };
-
 /** One request for `/events`. */
 export interface RequestedStream {
   readonly url: URL;
@@ -25,6 +23,8 @@ export interface ScriptedNode {
   readonly streams: readonly RequestedStream[];
   /** Each of the next requests for a stream gets one of these responses instead of a stream. */
   readonly refusals: Response[];
+  /** The headers of the next streams. */
+  readonly streamHeaders: Headers;
   /** Answers to all other requests, by path. A path without an answer gets 404. */
   readonly answers: Map<string, () => unknown>;
   /** The paths of all other requests, in order. */
@@ -39,6 +39,7 @@ export async function settle(): Promise<void> {
 export function scriptedNode(): ScriptedNode {
   const streams: RequestedStream[] = [];
   const refusals: Response[] = [];
+  const streamHeaders = new Headers({ 'Content-Type': 'text/event-stream' });
   const answers = new Map<string, () => unknown>();
   const requests: string[] = [];
   const fetch = async (input: unknown, init: RequestInit = {}): Promise<Response> => {
@@ -52,9 +53,9 @@ export function scriptedNode(): ScriptedNode {
     if (refusal !== undefined) return refusal;
     const { stream, body } = openStream(url, init);
     streams.push(stream);
-    return new Response(body, { headers: EVENT_STREAM });
+    return new Response(body, { headers: streamHeaders });
   };
-  return { fetch: fetch as typeof globalThis.fetch, streams, refusals, answers, requests };
+  return { fetch: fetch as typeof globalThis.fetch, streams, refusals, streamHeaders, answers, requests };
 }
 
 function openStream(

@@ -167,25 +167,6 @@ describe('an event', () => {
     assert.deepEqual(Object.fromEntries(state.backends), expected);
   });
 
-  test('an event that begins a snapshot leaves nothing from before, also of a backend that is now disabled', () => {
-    const { state } = storeAfter(
-      ['server.info', 'connected'],
-      ['backend.updated', { backend: 'systemd', state: 'up', detail: 'snapshot' }],
-      ['service.updated', { scope: 'user', name: 'a.service' }],
-      ['backend.updated', { backend: 'audio', state: 'up', detail: 'snapshot' }],
-      ['audio.updated', [record(1)]],
-      ['server.info', 'connected'],
-      // The snapshot begins with the first mark after `connected`, and not with this event between them.
-      ['audio.removed', [record(1)]],
-      ['backend.updated', { backend: 'audio', state: 'up', detail: 'snapshot' }],
-      ['audio.updated', [record(2)]],
-      ['backend.updated', { backend: 'power', state: 'up', detail: 'snapshot' }],
-    );
-    assert.deepEqual([...state.backends.keys()], ['audio', 'power']);
-    assert.deepEqual([...state.clients.keys()], [2]);
-    assert.equal(state.units.size, 0);
-  });
-
   const ALL_KINDS = [
     ['audio.updated', [record(1)]],
     ['audio.output.updated', [record(1)]],
@@ -229,19 +210,6 @@ describe('an event', () => {
       'nodes',
     ]);
   });
-
-  for (const [backend, forgotten] of [
-    ['audio', ['outputs', 'inputs', 'cards', 'clients']],
-    ['systemd', ['units']],
-    ['players', ['players', 'tracklists']],
-    ['discovery', ['nodes']],
-    ['power', []],
-  ] as const) {
-    test(`an event that marks a snapshot of ${backend} in the midst of a stream forgets the records of that backend`, () => {
-      const mark = ['backend.updated', { backend, state: 'up', detail: 'snapshot' }] as const;
-      assert.deepEqual(emptySlicesOf(storeAfter(...ALL_KINDS, mark)), forgotten);
-    });
-  }
 
   test('an event of a later version changes nothing, under any name', () => {
     for (const type of ['later.version', 'toString', 'constructor', '__proto__', 'hasOwnProperty']) {

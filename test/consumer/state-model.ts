@@ -5,10 +5,21 @@
 import assert from 'node:assert/strict';
 import type { NodeEvent } from '../../src/client/events.js';
 import type { ParsedEvent } from '../../src/client/parser.js';
-import { KNOWN_EVENTS, type NodeState, Store } from '../../src/client/store.js';
+import { emptySlices, isMark, KNOWN_EVENTS, type NodeState, Store } from '../../src/client/store.js';
 
 const sortedObject = (records: ReadonlyMap<unknown, unknown>): object =>
   Object.fromEntries([...records].map(([key, record]) => [String(key), record] as const).sort());
+
+/**
+ * A mark empties these slices, because the consumer may have missed the removal of a record. The snapshot
+ * itself replaces the other slices of its backend.
+ */
+const EMPTIED_BY_MARK: Readonly<Partial<Record<string, readonly (keyof NodeState)[]>>> = {
+  audio: ['outputs', 'inputs', 'cards', 'clients'],
+  systemd: ['units'],
+  players: ['players', 'tracklists'],
+  discovery: ['nodes'],
+};
 
 export class StateModel {
   /** `power.action` and `upgrade.progress`, as [type, data]. */
@@ -16,6 +27,8 @@ export class StateModel {
   /** How often a backend's part of a snapshot has begun. */
   marks = 0;
   readonly #store = new Store(0);
+  /** True from the beginning of a stream until its first mark. */
+  #awaitsFirstMark = false;
 
   apply({ type, data }: ParsedEvent): void {
     const event = { type, data: JSON.parse(data) } as NodeEvent;
@@ -23,7 +36,16 @@ export class StateModel {
       isPossible(this.known, event),
       `an event that is not possible in this state: ${type} ${data.slice(0, 200)}`,
     );
-    if (event.type === 'backend.updated' && event.data.detail === 'snapshot') this.marks += 1;
+    if (event.type === 'server.info' && event.data === 'connected') this.#awaitsFirstMark = true;
+    if (isMark(event)) {
+      this.marks += 1;
+      const empty = emptySlices();
+      const slices = EMPTIED_BY_MARK[event.data.backend] ?? [];
+      const emptied = Object.entries(empty).filter(([slice]) => slices.some((name) => name === slice));
+      // At a stream's first mark all slices are emptied, because some backends may no longer be enabled.
+      this.#store.set(this.#awaitsFirstMark ? empty : Object.fromEntries(emptied));
+      this.#awaitsFirstMark = false;
+    }
     const isAction = event.type === 'power.action' || event.type === 'upgrade.progress';
     if (isAction) this.actions.push([type, data]);
     // `player.position` has the position at the time of the event. A record has the position at its

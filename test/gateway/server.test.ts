@@ -39,6 +39,8 @@ test('few descriptors allow few streams, which is logged; a stream that ends mak
     const { status, headers } = await under.fetch({ method: 'HEAD', path: '/events' });
     assert.deepEqual([status, headers['content-type']], [200, 'text/event-stream']);
     assert.deepEqual([headers['cache-control'], headers['x-accel-buffering']], ['no-cache', 'no']);
+    // The client knows the node's time from this header, which uWebSockets.js writes.
+    assert.ok(Math.abs(Date.parse(headers['date'] ?? '') - Date.now()) < 60_000, headers['date']);
   }
   const stream = 'GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
   const openStream = async (): Promise<RawConnection> => {

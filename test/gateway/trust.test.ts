@@ -144,7 +144,7 @@ describe('CORS headers', () => {
   const withoutOrigins = trustRules('kitchen', { hosts: [], origins: [], trustsHouse: false });
   const withEveryOrigin = trustRules('kitchen', { hosts: [], origins: ['*'], trustsHouse: false });
   const withOtherNodes = trustRules('kitchen', { hosts: [], origins: [], trustsHouse: true });
-  const exposedNames = 'ETag, X-Cache-Updated-At, Retry-After, Allow, Content-Disposition';
+  const exposedNames = 'ETag, X-Cache-Updated-At, Retry-After, Allow, Content-Disposition, Date';
   const exposed = ['Access-Control-Expose-Headers', exposedNames];
   const vary = ['Vary', 'Origin'];
   const answers: [
