@@ -8,6 +8,7 @@ import { isolated, translate } from './language.js';
 import { Late, LatePart } from './late.js';
 import { type AbsenceReason, absenceReason } from './liveness.js';
 import type { Need } from './needs.js';
+import { problemText } from './notices.js';
 import { Status, type Tone, useTicks } from './parts.js';
 import type { Presence } from './presence.js';
 import type { TextKey } from './texts/english.js';
@@ -71,6 +72,11 @@ export function Header({ name, state, presence, isReduced, needs, onNeed }: Head
   const statusLine: StatusLine =
     reasonTexts === undefined ? STATUS_LINES[status] : { text: reasonTexts.status, tone: 'busy' };
   const isWell = status === 'live' && reason === undefined;
+  const isAbsent = isLost || reason !== undefined;
+  const lostText = isAbsent && translate(reasonTexts?.banner ?? 'lostLong', { node: isolated(name) });
+  // The node may refuse the first stream again and again, such as one with `api.sse.enabled: false`.
+  const refusal = status === 'connecting' && connection.problem && problemText(connection.problem);
+  const banner = lostText || refusal;
   return (
     <header>
       {isReduced ? (
@@ -89,10 +95,10 @@ export function Header({ name, state, presence, isReduced, needs, onNeed }: Head
           {needs.length === 0 || isLost ? null : <NeedLine needs={needs} onNeed={onNeed} />}
         </div>
       )}
-      {isLost || reason !== undefined ? (
+      {banner ? (
         <div class={`banner ${reason === undefined ? 'bad' : ''}`}>
-          <p class="wrap">{translate(reasonTexts?.banner ?? 'lostLong', { node: isolated(name) })}</p>
-          {isLost ? <Button onClick={() => live.reconnect()}>{translate('tryNow')}</Button> : null}
+          <p class="wrap">{banner}</p>
+          {status === 'live' ? null : <Button onClick={() => live.reconnect()}>{translate('tryNow')}</Button>}
         </div>
       ) : null}
       {isOutdated && !isLost ? (

@@ -62,13 +62,18 @@ interface FailureNotice {
   readonly isAtTop: boolean;
 }
 
+/** The problem's own text, which is English. */
+export function problemText({ title, detail }: Pick<ProblemError['problem'], 'title' | 'detail'>): string {
+  return [title, detail].filter(Boolean).join(': ');
+}
+
 function noticeOf(title: string, error: unknown): FailureNotice {
   const problem = error instanceof ProblemError ? error.problem : { title: '', detail: String(error) };
   const reason = error instanceof ProblemError ? reasonFor(error) : undefined;
   return {
     title,
     sentence: reason === undefined ? title : translate('because', { what: title, reason }),
-    detail: [problem.title, problem.detail].filter(Boolean).join(': '),
+    detail: problemText(problem),
     isAtTop: isFocusLow(),
   };
 }

@@ -261,4 +261,20 @@ describe('a page whose node is there', { skip: skipReason({ programs: ['chromium
     assert.match(await style('.choice', 'backgroundImage'), /gradient/);
     assert.match(await style('.slider-look', 'forcedColorAdjust'), /none/);
   });
+
+  test('the page shows why its node refuses the event stream, and tries again when a person presses Try now', async (t) => {
+    const withoutStream = new NodeWithPage({ sse: { enabled: false, maxClients: 64 } });
+    t.after(() => withoutStream.close());
+    let requests = 0;
+    await page.route('**/events?*', (route) => {
+      requests += 1;
+      return route.continue();
+    });
+    await page.goto(withoutStream.up().url);
+    await page.getByText(/api\.sse\.enabled/).waitFor();
+    await page.getByText('Connecting').first().waitFor();
+    const before = requests;
+    await page.getByRole('button', { name: 'Try now' }).click();
+    await until('the page has tried again', () => requests > before);
+  });
 });
