@@ -1,9 +1,9 @@
 // Draws the section of Bluetooth: the adapter, the known devices, and the devices that a scan has found.
 
-import type { BluetoothRecord, DeviceRecord, NodeState } from '../client/client.js';
+import { type BluetoothRecord, type DeviceRecord, type NodeState, ProblemError } from '../client/client.js';
 import { ActionButton, Switch } from './controls.js';
 import { formatPercent, translate } from './language.js';
-import { useNode } from './node.js';
+import { type PageLive, useLive, useNode } from './node.js';
 import { Cards, Empty, ForeignText, useUnfold } from './parts.js';
 
 export function Bluetooth({ bluetooth, discovered }: Pick<NodeState, 'bluetooth' | 'discovered'>) {
@@ -51,8 +51,36 @@ function Adapter({ adapter }: { readonly adapter: BluetoothRecord }) {
   );
 }
 
+/** The node answers after 9 s at the latest, and tries to connect for 16 s more at most. */
+const LATE_CONNECTION_MS = 20_000;
+
+const TOO_LATE = new ProblemError({
+  type: 'urn:tonearm:problem:timeout',
+  title: 'The device was not connected in time',
+  status: 0,
+  detail: '',
+});
+
+/** Resolves when the device is connected. */
+async function connectDevice(live: PageLive, address: string): Promise<void> {
+  await live.node.connectDevice({ address });
+  await new Promise<void>((resolve, reject) => {
+    const check = (): void => {
+      const devices = live.state.bluetooth?.known_devices ?? [];
+      if (devices.some((device) => device.connected && device.address === address)) resolve();
+    };
+    const unsubscribe = live.subscribe('bluetooth', check);
+    setTimeout(() => {
+      unsubscribe();
+      reject(TOO_LATE);
+    }, LATE_CONNECTION_MS);
+    check();
+  });
+}
+
 function Device({ device, adapter }: Readonly<{ device: DeviceRecord; adapter: BluetoothRecord }>) {
   const node = useNode();
+  const live = useLive();
   const { address, name, connected, battery } = device;
   const { known_devices, powered } = adapter;
   const isKnown = known_devices?.includes(device) ?? false;
@@ -73,7 +101,7 @@ function Device({ device, adapter }: Readonly<{ device: DeviceRecord; adapter: B
         <ActionButton
           label={translate(connected ? 'disconnectOf' : 'connectOf', { name })}
           disabled={!powered}
-          send={() => (connected ? node.disconnectDevice({ address }) : node.connectDevice({ address }))}
+          send={() => (connected ? node.disconnectDevice({ address }) : connectDevice(live, address))}
         >
           {translate(connected ? 'disconnect' : 'connect')}
         </ActionButton>

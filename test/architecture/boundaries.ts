@@ -233,6 +233,7 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/client/stream.ts': 'waits between two attempts, and bounds silence',
   'src/client/connect.ts': 'notes since when a connection has its status',
   'src/client/node-clock.ts': "reckons the node's time from this device's",
+  'src/page/bluetooth.tsx': 'bounds the wait for a device that is being connected',
   'src/page/wall.tsx': 'dims a wall that nobody uses, and shows the time',
   'src/page/language.ts': 'bounds the wait for a language',
   'src/page/header.tsx': 'checks whether a node has been away too long',

@@ -255,4 +255,33 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     );
     assert.equal(await page.locator('.notice').count(), 0);
   });
+
+  test('shows that a device is being connected until it is connected, and says so if it is not connected in time', async () => {
+    const speaker = { ...SPEAKER, paired: true, connected: false };
+    const headset = { ...speaker, address: 'AA:BB:CC:DD:EE:03', name: 'Headset' };
+    node.up({ bluetooth: [bluetooth({ known_devices: [speaker, headset] })] });
+    await page.clock.install();
+    await page.goto(node.url);
+    await openTab('Sound');
+    node.backends.answer = { ok: true, value: {} };
+    const isBusy = (name: string) => button(name).and(page.locator('[aria-busy=true]'));
+    await button('Connect Speaker').click();
+    await button('Connect Headset').click();
+    await commandsAre(
+      { do: 'connect', address: speaker.address },
+      { do: 'connect', address: headset.address },
+    );
+    // The page waits for the devices once it has both answers.
+    await page.clock.runFor(10_000);
+    await isBusy('Connect Headset').waitFor();
+    node.change(bluetooth({ known_devices: [{ ...speaker, connected: true }, headset] }));
+    await button('Disconnect Speaker').waitFor();
+    await until('the speaker is connected', async () => (await isBusy('Disconnect Speaker').count()) === 0);
+    await isBusy('Connect Headset').waitFor();
+
+    await page.clock.runFor(11_000);
+    await page.getByText('Connect Headset did not work: there was no answer in time').waitFor();
+    await until('the button is free', async () => (await isBusy('Connect Headset').count()) === 0);
+    assert.equal(await page.locator('.notice').count(), 1);
+  });
 });
