@@ -11,13 +11,18 @@ const FENCE = '```';
 // build/test/contract/documented.js -> the project's root
 export const PROJECT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** The text of the document's only block in this language. */
-export function documentedBlock(document: string, language: string): string {
+/** The texts of the document's blocks in this language. */
+export function documentedBlocks(document: string, language: string): readonly string[] {
   const text = readFileSync(join(PROJECT, document), 'utf8');
   const block = new RegExp(`^${FENCE}${language}\\n([\\s\\S]*?)^${FENCE}$`, 'gm');
-  const blocks = [...text.matchAll(block)];
-  assert.equal(blocks.length, 1, `one block in ${language} in ${document}`);
-  return blocks[0]?.[1] ?? '';
+  return [...text.matchAll(block)].map(([, content = '']) => content);
+}
+
+/** The text of the document's only block in this language. */
+export function documentedBlock(document: string, language: string): string {
+  const [block = '', ...others] = documentedBlocks(document, language);
+  assert.ok(block !== '' && others.length === 0, `one block in ${language} in ${document}`);
+  return block;
 }
 
 /** The text of a file in examples/. */

@@ -16,7 +16,7 @@ import { freePort } from '../tools/free-port.js';
 import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { audioForAll } from './audio-node.js';
-import { documentedBlock } from './documented.js';
+import { documentedBlock, documentedBlocks } from './documented.js';
 
 /**
  * Chromium resolves every name below localhost to this machine. The node answers to this name only because
@@ -25,6 +25,8 @@ import { documentedBlock } from './documented.js';
 const NAME = 'music.localhost';
 const PROXY_PATH = '/kitchen/';
 const PAGE = 'docs/security.md';
+
+const [SERVER = '', LOCATION = ''] = documentedBlocks(PAGE, 'nginx');
 
 interface Proxy {
   readonly programs: readonly string[];
@@ -41,12 +43,8 @@ interface Proxy {
 const PROXIES: Readonly<Record<string, Proxy>> = {
   nginx: {
     programs: ['nginx', 'openssl'],
-    // The regular expression matches everything from ` location / {` to its end, the line `  }`.
-    lines: documentedBlock(PAGE, 'nginx').replace(
-      / location .*? {2}\}\n/s,
-      (location) =>
-        location + location.replace('location /', `location ${PROXY_PATH}`).replace(':8018;', ':8018/;'),
-    ),
+    // The location below a path becomes the last one of the server.
+    lines: SERVER.replace(/\}\n$/, `${LOCATION}}\n`),
     wholeConfig: (lines, port, folder) => {
       const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
       const temporary = folders.map((name) => `${name}_temp_path ${folder}/${name};`).join(' ');
@@ -162,6 +160,16 @@ for (const [name, proxy] of Object.entries(PROXIES)) {
         await until('the sound server has the change', async () =>
           (await sound.sinks()).some((sink) => sink.name === 'living' && sink.mute !== wasMuted),
         );
+        await page.close();
+      });
+
+      test(`at ${path} a name that contains a slash reaches the node as one name`, async () => {
+        const page = await open(path);
+        const answer = await page.evaluate(async () => {
+          const response = await fetch('audio/outputs/a%2Fb/mute', { method: 'POST' });
+          return response.text();
+        });
+        assert.equal(JSON.parse(answer).type, 'urn:tonearm:problem:no-such-output');
         await page.close();
       });
     }
