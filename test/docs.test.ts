@@ -282,7 +282,8 @@ test('the functions of the client in docs are those of the source, with their ro
   const node = tonearm('http://node', {
     fetch: async (url, init) => {
       requests.push(`${init?.method} ${decodeURIComponent(String(url).slice('http://node'.length))}`);
-      return new Response('null');
+      // A command succeeds only with this status.
+      return new Response('null', { status: 202 });
     },
   });
   // These members send no request.

@@ -12,7 +12,7 @@ import type { Transport } from './transport.js';
 const RESPONSE_MAX_BYTES = 16 * 1024 * 1024;
 
 /** Rejects if the body is larger than `RESPONSE_MAX_BYTES`. */
-export async function contentOf(response: Response): Promise<Blob> {
+async function contentOf(response: Response): Promise<Blob> {
   const reader = response.body?.getReader();
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
@@ -27,11 +27,11 @@ export async function contentOf(response: Response): Promise<Blob> {
   return new Blob(pieces, { type: response.headers.get('Content-Type') ?? '' });
 }
 
-export async function jsonOf<T>(response: Response): Promise<T> {
+async function jsonOf<T>(response: Response): Promise<T> {
   return JSON.parse(await (await contentOf(response)).text()) as T;
 }
 
-/** Call this only with a response that is not a success. */
+/** Call this only with a response that is not what the request asks for. */
 export async function problemOf(response: Response): Promise<ProblemError> {
   const type = response.headers.get('Content-Type') ?? '';
   const { status } = response;
@@ -47,20 +47,29 @@ export async function problemOf(response: Response): Promise<ProblemError> {
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-/** `path` is already encoded. If the request fails, the promise rejects with a `ProblemError`. */
-export async function send<T>(
+/**
+ * `path` is already encoded. Resolves with the blob or the record that a `GET` reads, and with undefined for
+ * a command. If the request fails, the promise rejects with a `ProblemError`.
+ */
+export async function send(
   { base, fetch, timeoutMs, headers, signal: callerSignal }: Transport,
   method: string,
   path: string,
   body: unknown,
-  read: (response: Response) => Promise<T>,
-): Promise<T> {
-  const content =
-    body === undefined ? { headers } : { headers: { ...headers, ...JSON_TYPE }, body: JSON.stringify(body) };
-  const request = async (signal: AbortSignal): Promise<T> => {
+  isBlob: boolean,
+): Promise<unknown> {
+  const content = {
+    headers: { ...headers, ...(body !== undefined && JSON_TYPE) },
+    body: JSON.stringify(body),
+  };
+  const request = async (signal: AbortSignal): Promise<unknown> => {
     const response = await fetch(base + path, { method, signal, ...content });
-    if (!response.ok) throw await problemOf(response);
-    return read(response);
+    const isRead = method === 'GET';
+    // The node answers 202 to each command. A proxy may answer with a page of its own, or may redirect the
+    // command: then `fetch` sends a `GET`.
+    if (isRead ? !response.ok : response.status !== 202) throw await problemOf(response);
+    if (isBlob) return contentOf(response);
+    return isRead ? jsonOf(response) : undefined;
   };
   try {
     return await withDeadline(timeoutMs, request, callerSignal);

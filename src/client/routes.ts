@@ -3,7 +3,7 @@
 import { BLOBS, PATHS } from './paths.js';
 import type { AbortSignalType, Fetch } from './platform.js';
 import type { Routes } from './records.js';
-import { contentOf, jsonOf, send } from './request.js';
+import { send } from './request.js';
 import type { Transport } from './transport.js';
 
 export interface ClientOptions {
@@ -75,17 +75,14 @@ function checkedAddress(base: string): string {
  */
 function routeFunction(transport: Transport, name: string, route: string) {
   const [method = '', template = ''] = route.split(' ');
-  const read = async (response: Response): Promise<unknown> => {
-    if (BLOBS.includes(name)) return contentOf(response);
-    return method === 'GET' ? jsonOf(response) : undefined;
-  };
+  const isBlob = BLOBS.includes(name);
   // The function is async, so that its promise rejects even for a parameter that cannot be encoded.
   return async (...unusedArguments: unknown[]): Promise<unknown> => {
     const path = template.replaceAll('{}', () => encodeURIComponent(String(unusedArguments.shift())));
     const [bodyOrQuery] = unusedArguments;
-    if (method !== 'GET') return send(transport, method, path, bodyOrQuery, read);
+    if (method !== 'GET') return send(transport, method, path, bodyOrQuery, isBlob);
     // JSON leaves out what is undefined.
     const query = String(new URLSearchParams(JSON.parse(JSON.stringify(bodyOrQuery ?? {}))));
-    return send(transport, method, query === '' ? path : `${path}?${query}`, undefined, read);
+    return send(transport, method, query === '' ? path : `${path}?${query}`, undefined, isBlob);
   };
 }

@@ -133,9 +133,8 @@ export class ReconnectingStream {
     const headers: Record<string, string> = { ...transport.headers, Accept: EVENT_STREAM };
     if (id !== '') headers['Last-Event-ID'] = id;
     const response = await fetch(`${base}/events?${query}`, { signal, headers });
-    if (!response.ok) throw await problemOf(response);
-    const type = response.headers.get('Content-Type') ?? '';
-    if (response.body === null || !type.startsWith(EVENT_STREAM)) throw ownProblem('not-the-service', type);
+    const isStream = response.headers.get('Content-Type')?.startsWith(EVENT_STREAM);
+    if (response.body === null || !response.ok || !isStream) throw await problemOf(response);
     this.#options.onAnswer?.(Date.parse(response.headers.get('Date') ?? ''));
     const parser = new EventParser(id);
     const decoder = new TextDecoder();

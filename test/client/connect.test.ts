@@ -485,11 +485,10 @@ describe('the connection is lost', () => {
   const PROBLEM = '{"type":"urn:tonearm:problem:too-many-streams","title":"t","status":503,"detail":"d"}';
   const answer = (status: number, type: string, text: string) =>
     new Response(text, { status, headers: { 'Content-Type': type } });
-  /** The status of the problem is 0 if the answer has no status of an error. */
   type Refusal = readonly [what: string, response: Response, code: string, problemStatus: number];
   const refusals: readonly Refusal[] = [
     ['a problem document', answer(503, 'application/problem+json', PROBLEM), 'too-many-streams', 503],
-    ['a page of another program', answer(200, 'text/html', '<html>'), 'not-the-service', 0],
+    ['a page of another program', answer(200, 'text/html', '<html>'), 'not-the-service', 200],
     ['an error of another program', answer(502, 'text/html', ''), 'not-the-service', 502],
   ];
   for (const [what, response, code, problemStatus] of refusals) {

@@ -22,8 +22,11 @@ interface Sent {
   readonly contentType: string | null;
 }
 
+/** The status of the node's answer to a request that succeeds. */
+const statusFor = (method: string): number => (method === 'GET' ? 200 : 202);
+
 /** Opens a client whose requests are recorded in `sent`; `answer` gives the response. */
-function openClient(answer: () => Response = () => new Response('{}')) {
+function openClient(answer?: () => Response) {
   const sent: Sent[] = [];
   const fetch = async (input: unknown, init: RequestInit = {}): Promise<Response> => {
     sent.push({
@@ -32,7 +35,7 @@ function openClient(answer: () => Response = () => new Response('{}')) {
       body: init.body as string | undefined,
       contentType: new Headers(init.headers).get('Content-Type'),
     });
-    return answer();
+    return answer?.() ?? new Response('{}', { status: statusFor(init.method ?? 'GET') });
   };
   return { node: tonearm(NODE, { fetch: fetch as typeof globalThis.fetch }), sent };
 }
@@ -103,7 +106,7 @@ describe('the options of a call', () => {
     const fetch = async (_input: unknown, init: RequestInit = {}): Promise<Response> => {
       const headers = new Headers(init.headers);
       received.push([headers.get('Authorization'), headers.get('X-Extra')]);
-      return new Response('{}');
+      return new Response('{}', { status: statusFor(init.method ?? 'GET') });
     };
     const node = tonearm(NODE, { fetch: fetch as typeof globalThis.fetch, headers: { Authorization: 'a' } });
     await node.with({ headers: { 'X-Extra': 'one' } }).outputs();
@@ -190,6 +193,12 @@ describe('answers', () => {
       await assert.rejects(openClient(answer).node.server(), { name: 'ProblemError', ...expected });
     });
   }
+
+  test('a command rejects if another program answers it with a success', async () => {
+    const { node } = openClient(() => new Response('<h1>Log in</h1>', { statusText: 'OK' }));
+    const expected = { name: 'ProblemError', code: 'not-the-service', status: 200, message: '200 OK' };
+    await assert.rejects(node.pausePlayers(), expected);
+  });
 
   const refused = (port: number) => new Error(`connect ECONNREFUSED 127.0.0.1:${port}`);
   /** `message` is a part of the expected message, in which `; ` joins the messages of several errors. */

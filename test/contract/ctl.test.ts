@@ -130,6 +130,16 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
     for (const stream of streams) await stream.stop();
   });
 
+  test('tonearm ctl does not take the answer to a redirected command for a success', async (t) => {
+    const port = await startServer(t, ({ url = '' }, reply) => {
+      reply.writeHead(301, { Location: `http://localhost:${node.daemon.port}${url}` }).end();
+    });
+    assert.match(await runLine({ port }, 'server'), /^api_sw: tonearm$/m);
+    // After a 301, `fetch` sends a `GET` in place of the `POST`, and the node answers both at this path.
+    const { status, err } = await ctl(['--node', `localhost:${port}`, 'start-sleep', '30']);
+    assert.equal(status, EXIT.notTonearm, err);
+  });
+
   test('tonearm ctl watch continues after a restart of the daemon, and an interrupt ends it', async (t) => {
     const { port } = node.daemon;
     const watch = [process.execPath, ENTRY, 'ctl', '--node', `localhost:${port}`, 'watch', 'audio.output'];
@@ -230,8 +240,10 @@ test('tonearm ctl sends the user and the password of the address to a proxy', as
 
 test('tonearm ctl has a status of its own for the answer of another program', async (t) => {
   const port = await startServer(t, (_, reply) => reply.end('<p>hello</p>'));
-  const { status, err } = await ctl(['--node', `localhost:${port}`, 'server']);
-  assert.equal(status, EXIT.notTonearm, err);
+  for (const line of ['server', 'pause-players']) {
+    const { status, err } = await ctl(['--node', `localhost:${port}`, line]);
+    assert.equal(status, EXIT.notTonearm, err);
+  }
 });
 
 test('tonearm ctl needs no node for help, version and wrong usage', async () => {
