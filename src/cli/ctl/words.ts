@@ -55,14 +55,14 @@ export function placeholder(name: string): string {
 
 /** Each word is the value of the next field, or has the form `field=value`. */
 function readBody(command: CtlCommand, words: readonly string[]): Result<RequestArguments['body'], string> {
-  const isToggle = words.length === 1 && words[0]?.toLowerCase() === TOGGLE_WORD;
-  // Without a body the operation toggles.
-  if (command.toggles && isToggle) return success(undefined);
   const body: Record<string, unknown> = {};
   for (const word of words) {
     const fieldText = fieldFor(command, word, body);
     if (!fieldText.ok) return fieldText;
     const { field, text } = fieldText.value;
+    const isToggle = words.length === 1 && text.toLowerCase() === TOGGLE_WORD;
+    // Without a body the operation toggles.
+    if (command.toggles && isToggle) return success(undefined);
     const value = fieldValue(field, text);
     if (!value.ok) return failed(`${field.name}: ${value.error}`);
     body[field.name] = value.value;
@@ -83,8 +83,16 @@ interface FieldText {
 function fieldFor(command: CtlCommand, word: string, body: object): Result<FieldText, string> {
   const [, name = '', value = ''] = NAMED_WORD.exec(word) ?? [];
   const namedField = command.fields.find((field) => field.name === name);
-  if (namedField !== undefined && Object.hasOwn(body, name)) return failed(`${name} is there twice`);
-  if (namedField !== undefined) return success({ field: namedField, text: value });
+  if (namedField !== undefined) {
+    // `volume=+5%` is a `delta`, as `+5%` alone is.
+    const alternatives = alternativesTo(command, name);
+    const field = [namedField, ...command.fields].find(
+      (candidate) => alternatives.includes(candidate.name) && fitsField(candidate, value),
+    );
+    if (field === undefined) return failed(`${name}: ${quoted(value)} must have no sign`);
+    if (Object.hasOwn(body, field.name)) return failed(`${field.name} is there twice`);
+    return success({ field, text: value });
+  }
   const next = command.fields.find(
     (field) => isFreeField(command, field.name, body) && fitsField(field, word),
   );
@@ -97,9 +105,13 @@ function fieldFor(command: CtlCommand, word: string, body: object): Result<Field
 }
 
 /** True if neither the field nor a field that excludes it has a value yet. */
-function isFreeField({ required }: CtlCommand, name: string, body: object): boolean {
-  const alternatives = required.find((names) => names.includes(name)) ?? [name];
-  return !alternatives.some((alternative) => Object.hasOwn(body, alternative));
+function isFreeField(command: CtlCommand, name: string, body: object): boolean {
+  return !alternativesTo(command, name).some((alternative) => Object.hasOwn(body, alternative));
+}
+
+/** The names of the field and of those that exclude it. */
+function alternativesTo({ required }: CtlCommand, name: string): readonly string[] {
+  return required.find((names) => names.includes(name)) ?? [name];
 }
 
 /**
