@@ -41,7 +41,7 @@ const LOG_ENTRY_COLUMNS: readonly (keyof LogEntryRecord)[] = ['time', 'priority'
 
 /**
  * The columns of a list's table, by operation, or by the member of a record that has the list. For any other
- * list, they are the members of its first record that are neither objects nor lists.
+ * list, they are the members of its first record.
  */
 const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   outputs: OUTPUT_COLUMNS,
@@ -64,13 +64,30 @@ const NO_VALUE = '-';
 
 /** The lines of the answer to an operation. */
 export function plainLines(operation: string, answer: unknown): readonly string[] {
-  if (Array.isArray(answer)) return tableLines(operation, answer as readonly PlainRecord[]);
+  if (Array.isArray(answer)) return listLines(operation, answer as readonly PlainRecord[]);
   return isRecord(answer) ? memberLines(answer, '') : [cell(operation, answer)];
 }
 
+/** The `name` is that of the operation, or of the record's member. */
+function listLines(name: string, records: readonly PlainRecord[]): readonly string[] {
+  if (name === 'commands') return records.flatMap(commandLines);
+  return tableLines(name, name === 'tracks' ? records.map(trackRow) : records);
+}
+
+/** Each line to type on another computer stands alone, so that it can be copied. */
+function commandLines({ for: server, use, lines }: PlainRecord): readonly string[] {
+  const typed: readonly unknown[] = Array.isArray(lines) ? lines : [];
+  return [`${cell('for', server)}, ${cell('use', use)}:`, ...typed.map((line) => GAP + cell('lines', line))];
+}
+
+/** A track without a title has the address of its file, as on the page. */
+function trackRow({ track_id, metadata }: PlainRecord): PlainRecord {
+  const texts = isRecord(metadata) ? metadata : {};
+  return { track_id, title: texts['xesam:title'] || texts['xesam:url'], artist: texts['xesam:artist'] };
+}
+
 function tableLines(name: string, records: readonly PlainRecord[]): readonly string[] {
-  const [first = {}] = records;
-  const columns = columnsOf(name) ?? Object.keys(first).filter((key) => typeof first[key] !== 'object');
+  const columns = columnsOf(name) ?? Object.keys(records[0] ?? {});
   const rows = records.map((record) => columns.map((column) => cell(column, record[column])));
   const table = [columns.map(printable), ...rows];
   const widths = columns.map((_, index) => Math.max(...table.map((row) => width(row[index] ?? ''))));
@@ -89,7 +106,7 @@ function columnsOf(name: string): readonly string[] | undefined {
 
 /**
  * A line for each member. A member of a member is called by both names, with a dot between them. A list of
- * records is a table.
+ * records is a table, with few exceptions.
  */
 function memberLines(record: PlainRecord, prefix: string): readonly string[] {
   return Object.entries(record).flatMap(([key, value]) => {
@@ -97,7 +114,7 @@ function memberLines(record: PlainRecord, prefix: string): readonly string[] {
     if (isRecord(value)) return memberLines(value, `${name}.`);
     const isTable = Array.isArray(value) && value.length > 0 && value.every(isRecord);
     if (!isTable) return [`${printable(name)}: ${cell(key, value)}`];
-    return [`${printable(name)}:`, ...tableLines(key, value).map((line) => GAP + line)];
+    return [`${printable(name)}:`, ...listLines(name, value).map((line) => GAP + line)];
   });
 }
 

@@ -3,11 +3,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { plainLines } from '../../../src/cli/ctl/plain-text.js';
+import type { NetworkRecord, TracklistRecord } from '../../../src/protocol/actor/schemas.js';
 
 /** `extra` is a member of an upgrade. Its keys come from another program, so it may have any content. */
 const EXTRAS: readonly (readonly [extra: object, lines: readonly string[]])[] = [
   [{ packages: [{ name: 'mpd', size: 3 }] }, ['extra.packages:', '  name  size', '  mpd   3']],
   [{ constructor: [{ name: 'mpd' }] }, ['extra.constructor:', '  name', '  mpd']],
+  [
+    { packages: [{ name: 'mpd', needs: ['a', 'b'], of: { size: 3 } }] },
+    ['extra.packages:', '  name  needs  of', '  mpd   a, b   {"size":3}'],
+  ],
+  [{ commands: [{ name: 'mpd' }] }, ['extra.commands:', '  name', '  mpd']],
   [{ packages: [null, { name: 'mpd' }] }, ['extra.packages: -, {"name":"mpd"}']],
   [{ packages: [] }, ['extra.packages: -']],
   // A terminal would obey these control characters.
@@ -17,3 +23,41 @@ const EXTRAS: readonly (readonly [extra: object, lines: readonly string[]])[] = 
 for (const [extra, lines] of EXTRAS)
   test(`the member extra of an upgrade is printed as lines if it is ${JSON.stringify(extra)}`, () =>
     assert.deepEqual(plainLines('upgrade', { extra }), lines));
+
+test('the answer of network has each line to type on a computer as a line, below the kind of the computer', () => {
+  const lines = ['curl -o c http://node/audio/cookie && chmod 600 c', 'PULSE_SERVER=tcp:node:4713 PROGRAM'];
+  const commands: NetworkRecord['commands'] = [
+    { for: 'pulseaudio', use: 'program', lines },
+    { for: 'pipewire', use: 'output', lines: ['pactl load-module module-tunnel-sink'] },
+  ];
+  const network: NetworkRecord = { enabled: true, addresses: ['fd00::1', '10.0.0.2'], commands };
+  assert.deepEqual(plainLines('network', network), [
+    'enabled: yes',
+    'addresses: fd00::1, 10.0.0.2',
+    'commands:',
+    '  pulseaudio, program:',
+    ...lines.map((line) => `    ${line}`),
+    '  pipewire, output:',
+    '    pactl load-module module-tunnel-sink',
+  ]);
+});
+
+test('the answer of tracklist has the title and the artist of each track, or else its address', () => {
+  const song = { 'xesam:title': 'Song', 'xesam:artist': 'Band', 'xesam:album': 'Album' };
+  const tracklist: TracklistRecord = {
+    can_edit_tracks: false,
+    tracks: [
+      { track_id: '/track/1', metadata: song },
+      { track_id: '/track/22', metadata: { 'xesam:url': 'file:///a.ogg' } },
+      { track_id: '/track/3', metadata: {} },
+    ],
+  };
+  assert.deepEqual(plainLines('tracklist', tracklist), [
+    'can_edit_tracks: no',
+    'tracks:',
+    '  track_id   title          artist',
+    '  /track/1   Song           Band',
+    '  /track/22  file:///a.ogg  -',
+    '  /track/3   -              -',
+  ]);
+});
