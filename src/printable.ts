@@ -21,6 +21,17 @@ export function printable(text: string): string {
 }
 
 /**
+ * A user name and password in an address, such as `mqtt://me:secret@broker`. The scheme may be missing, and
+ * the password may have any characters, because the address need not be valid.
+ */
+const USER_INFORMATION = /^([a-z][a-z0-9+.-]*:\/\/)?.*@/is;
+
+/** The address for messages, in which no password may be. */
+export function withoutPassword(address: string): string {
+  return address.replace(USER_INFORMATION, '$1...@');
+}
+
+/**
  * Never empty. A connection to a name with several addresses fails with an AggregateError, whose own message
  * is empty. The reasons are in its `errors`.
  */

@@ -5,6 +5,7 @@ import { hostname, networkInterfaces } from 'node:os';
 import { resolveBind } from '../../gateway/bind.js';
 import { EVERY_ADDRESS, EVERY_IPV4 } from '../../host/own-addresses.js';
 import { homeDirectory } from '../../host/user-directories.js';
+import { withoutPassword } from '../../printable.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 
 export interface NodeAddress {
@@ -30,7 +31,9 @@ export function addressOf(text: string): Result<NodeAddress, string> {
   const host = isIP(address) === 6 ? `[${address}]` : address;
   const url = urlIn(isUrl ? address : `http://${host}`);
   if (url === undefined || !hasNodeAddressOnly(url, isUrl))
-    return failed(`${JSON.stringify(text)} is no address such as kitchen.local, kitchen.local:8018 or a URL`);
+    return failed(
+      `${JSON.stringify(withoutPassword(text))} is no address such as kitchen.local, kitchen.local:8018 or a URL`,
+    );
   const hasPort = /:\d+\/?$/.test(host);
   if (!isUrl && !hasPort) url.port = String(USUAL_PORT);
   const { username, password } = url;

@@ -30,9 +30,9 @@ const OTHER_SECTION_PENALTY = 1;
 
 /**
  * User name and password in a URL, such as `//me:secret@` (RFC 3986, section 3.2.1). They must not get into
- * the log.
+ * the log. A password may have blanks and slashes, although they should be escaped.
  */
-const USER_INFORMATION = /\/\/\S*@/g;
+const USER_INFORMATION = /\/\/.*@/s;
 
 /** The text in quotes on one line, without passwords. */
 export function quoted(text: string): string {

@@ -37,4 +37,18 @@ describe('the address of a node', () => {
     test(`${JSON.stringify(text)} is no address`, () => {
       assert.ok(!addressOf(text).ok);
     });
+
+  for (const text of [
+    'https://me:s3#cret@kitchen.local',
+    'https://me:s3?cret@kitchen.local/node',
+    'me:s3cret@kitchen.local/node',
+    'me:my s3/cret@kitchen.local',
+  ])
+    test(`the error for ${text} does not repeat the password`, () => {
+      const address = addressOf(text);
+      assert.match(
+        address.ok ? '' : address.error,
+        /^"(?:https:\/\/)?\.\.\.@kitchen\.local[/\w]*" is no address/,
+      );
+    });
 });

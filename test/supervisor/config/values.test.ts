@@ -356,9 +356,15 @@ for (const [url, why, quoted = url] of [
   ['mqtt://me:secret@broker', CREDENTIALS, 'mqtt://...@broker'],
   ['mqtt://secret@broker', CREDENTIALS, 'mqtt://...@broker'],
   ['mqtt://me:sec/r@et@broker', 'it has no host', 'mqtt://...@broker'],
+  ['mqtt://me:my secret@broker', CREDENTIALS, 'mqtt://...@broker'],
+  ['me:secret@broker', 'it does not begin with mqtt:// or mqtts://', '...@broker'],
+  ['mqtt:/me:my secret@broker', 'it does not begin with mqtt:// or mqtts://', '...@broker'],
 ] as const) {
   refuses('mqtt.url', `"${url}"`, `"${quoted}" is not the address of a broker: ${why}`);
 }
+const NO_SCHEME = 'it does not begin with http:// or https://';
+refuses('discovery.nodes[0]', '"me:secret@a"', `"...@a" is not the address of a node: ${NO_SCHEME}`);
+refuses('discovery.nodes', '"http://me:my secret@a"', 'must be a list, not the text "http://...@a"');
 // Somebody may have written the password itself there, so the message does not quote it.
 for (const secret of ['secret', '1234'])
   refuses('mqtt.passwordFile', secret, 'must be an absolute path: it must begin with / or ~/');
