@@ -189,6 +189,11 @@ test('tonearm ctl finds the node by the configuration on this machine or by TONE
   writeFileSync(join(config, 'config.yaml'), `api: {port: ${daemon.port}}\n`);
   const found = await ctl(['server']);
   assert.match(found.out, /^api_sw: tonearm$/m, found.err);
+  // The user who runs the command may not be allowed to read the password, and the command does not need it.
+  const broker = 'mqtt: {enabled: true, url: "mqtt://b", passwordFile: ~/none}';
+  writeFileSync(join(config, 'config.yaml'), `api: {port: ${daemon.port}}\n${broker}\n`);
+  const withoutPassword = await ctl(['server']);
+  assert.equal(withoutPassword.status, 0, withoutPassword.err);
   writeFileSync(join(config, 'config.yaml'), `api: {port: ${await freePort()}}\n`);
   const unreachable = await ctl(['server']);
   assert.equal(unreachable.status, EXIT.unreachable);
