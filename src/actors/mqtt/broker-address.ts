@@ -37,7 +37,8 @@ export async function brokerAddress(
   const { url = '', username, passwordFile, caFile } = settings;
   const passwordBytes = await readBytes(passwordFile, 'mqtt.passwordFile', clock, READABLE_BY_OTHERS);
   if (!passwordBytes.ok) return passwordBytes;
-  const certificateFile = url.startsWith('mqtts:') ? (caFile ?? SYSTEM_CERTIFICATES_FILE) : undefined;
+  // A scheme may have capitals (RFC 3986, section 3.1).
+  const certificateFile = /^mqtts:/i.test(url) ? (caFile ?? SYSTEM_CERTIFICATES_FILE) : undefined;
   const certificateBytes = await readBytes(certificateFile, 'mqtt.caFile', clock);
   // A machine without Debian's file still has Node's own list.
   if (!certificateBytes.ok && caFile !== undefined) return certificateBytes;
