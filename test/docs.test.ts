@@ -300,6 +300,17 @@ test('the functions of the client in docs are those of the source, with their ro
   assert.deepEqual([...requests, ...routesWithoutFunction].toSorted(), SERVED.toSorted());
 });
 
+for (const guide of DOCS.filter((document) => document.startsWith('docs/guides/'))) {
+  test(`${guide} says behind each configuration how it takes effect`, () => {
+    const sections = readFileSync(join(ROOT, guide), 'utf8').split(/^#+ /m);
+    const configuration = new RegExp(`^ {4}(?:${Object.keys(KEYS).join('|')}):`, 'm');
+    for (const section of sections) {
+      const [, ...behind] = section.split(configuration);
+      for (const text of behind) assert.match(text, /systemctl --user reload tonearm|tonearm-setup/, section);
+    }
+  });
+}
+
 /** The anchor that GitHub makes for a heading. */
 function anchorOf(title: string): string {
   const plain = title.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
