@@ -399,6 +399,15 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await page.locator('.wall.rests').waitFor({ state: 'detached' });
   });
 
+  test('an icon for the home screen opens the address at which it was made, and each such address has an icon of its own', async () => {
+    const session = await page.context().newCDPSession(page);
+    for (const query of ['', '?view=house', '?view=now']) {
+      await open({}, query);
+      const { manifest } = await session.send('Page.getAppManifest');
+      assert.deepEqual([manifest?.startUrl, manifest?.id], [node.url + query, node.url + query]);
+    }
+  });
+
   test('?only=outputs,players shows these parts alone', async () => {
     await open({}, '?only=outputs,players');
     await page.locator('#now').waitFor();

@@ -51,7 +51,7 @@ test('each compressed form has the bytes of its file', () => {
  */
 function addressesIn(name: string, path: string): readonly string[] {
   const text = FILES.get(name)?.identity.toString() ?? '';
-  const matches = text.matchAll(/(?:src|href|start_url|scope)"?[=:] ?"([^"]*)"/g);
+  const matches = text.matchAll(/(?:src|href|scope)"?[=:] ?"([^"]*)"/g);
   return [...matches].map(([, address = '']) => new URL(address, `http://proxy/kitchen/${path}`).pathname);
 }
 
