@@ -3,10 +3,9 @@
 import { useContext, useRef, useState } from 'preact/hooks';
 import { ActionButton, Toggle } from './controls.js';
 import { formatPercent, translate } from './language.js';
-import { mainOutput, withoutHidden } from './main-volume.js';
 import { mayChange } from './may-change.js';
 import { Reporting } from './notices.js';
-import { canBePaused, isPlaying } from './player-controls.js';
+import { canBePaused } from './player-controls.js';
 import { loudest, type RoomVolume } from './proportion.js';
 import { RoomVolumes } from './room-volumes.js';
 import { Slider } from './slider.js';
@@ -128,12 +127,9 @@ function pausablePlayers(room: NamedRoom): readonly PausablePlayer[] {
 /** Undefined if the volume of the room cannot be changed now. */
 function changeableRoom(room: NamedRoom): ChangeableRoom | undefined {
   const live = changeableLive(room);
-  if (live === undefined) return undefined;
+  const { output } = room;
+  if (live === undefined || output === undefined) return undefined;
   const { node } = live;
-  const state = withoutHidden(live.state);
-  const players = [...state.players.values()];
-  const output = mainOutput(state, players.find(isPlaying));
-  if (output === undefined) return undefined;
   const { id, volume, muted, volume_limit } = output;
   return {
     key: room.key,

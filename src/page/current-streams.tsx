@@ -4,11 +4,11 @@
 import type { NodeState } from '../client/client.js';
 import { translate } from './language.js';
 import { largePlayerButtons } from './large-player-buttons.js';
-import { mainOutput, OutputVolume, soundingStreams } from './main-volume.js';
+import { mainOutput, OutputVolume } from './main-volume.js';
 import { ForeignText } from './parts.js';
 import { PlayingOn } from './playing-on.js';
 import { Receivers } from './receivers.js';
-import { NoCover } from './transport.js';
+import { NoCover, playingTitle, soundingStreams } from './transport.js';
 
 export function CurrentStreams(state: NodeState) {
   const streams = soundingStreams(state.clients);
@@ -24,7 +24,7 @@ export function CurrentStreams(state: NodeState) {
       </div>
       <div class="hero-side">
         <div ref={largePlayerButtons.watch}>
-          <ForeignText class="title">{firstStream?.name ?? translate('nothingPlays')}</ForeignText>
+          <ForeignText class="title">{playingTitle(state)}</ForeignText>
           {firstStream === undefined ? (
             <Receivers state={state} />
           ) : (

@@ -4,9 +4,9 @@ import type { NodeState, OutputRecord, PlayerRecord } from '../client/client.js'
 import { Icon, type IconName } from './icons.js';
 import { translate } from './language.js';
 import { useAreButtonsVisible } from './large-player-buttons.js';
-import { OutputVolume, soundingStreams } from './main-volume.js';
+import { OutputVolume } from './main-volume.js';
 import { ForeignText } from './parts.js';
-import { PlayButton, titleOf } from './transport.js';
+import { PlayButton, playingTitle, titleOf } from './transport.js';
 import type { TabId } from './view.js';
 
 interface FootProps {
@@ -63,14 +63,15 @@ export function Foot({ state, player, output, isNodeAway, tabs, tab, onTab, mark
 }
 
 function SmallPlayer({ state, player }: Pick<FootProps, 'state' | 'player'>) {
-  const [firstStream] = soundingStreams(state.clients);
-  const streamName = firstStream?.name ?? translate('nothingPlays');
-  const name = player === undefined ? streamName : titleOf(player);
-  const label = (what: string): string => translate('labelWithName', { what, name });
   return (
     <div class="row mini">
-      {player === undefined ? null : <PlayButton player={player} label={label} />}
-      <ForeignText class="strong grow">{name}</ForeignText>
+      {player === undefined ? null : (
+        <PlayButton
+          player={player}
+          label={(what) => translate('labelWithName', { what, name: titleOf(player) })}
+        />
+      )}
+      <ForeignText class="strong grow">{playingTitle(state, player)}</ForeignText>
     </div>
   );
 }

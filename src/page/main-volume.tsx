@@ -3,7 +3,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useContext, useRef, useState } from 'preact/hooks';
-import type { ClientRecord, NodeState, OutputRecord, PlayerRecord } from '../client/client.js';
+import type { NodeState, OutputRecord, PlayerRecord } from '../client/client.js';
 import { Toggle } from './controls.js';
 import { Button, type IconName } from './icons.js';
 import { translate } from './language.js';
@@ -12,26 +12,24 @@ import { useNode } from './node.js';
 import { Reporting } from './notices.js';
 import { useLater } from './parts.js';
 import { isPlaying } from './player-controls.js';
-import { playerStreams } from './transport.js';
+import { playerStreams, soundingStreams } from './transport.js';
 import { useVolumeStep, VolumeSlider } from './volume-slider.js';
 
 /** The smallest maximum of a slider. A slider with a volume limit of 0 would have no length. */
 const SLIDER_END_MIN = 0.01;
 
+/** The name of the output that a sound server makes while it has no card. */
+const PLACEHOLDER = 'auto_null';
+
 /**
- * The output of the player's first stream; without a player, that of the first stream that is not paused.
- * Without such a stream it is the default output.
+ * The output of the player's first stream; without one, that of the first stream that is not paused. Without
+ * such a stream it is the default output. Undefined if that output is the placeholder.
  */
 export function mainOutput({ outputs, clients }: NodeState, player?: PlayerRecord): OutputRecord | undefined {
-  const candidates = [...outputs.values()];
-  const [stream] = player === undefined ? soundingStreams(clients) : playerStreams(player, clients);
-  const playing = candidates.find(({ name }) => name === stream?.output);
+  const candidates = [...outputs.values()].filter(({ name }) => name !== PLACEHOLDER);
+  const streams = [...playerStreams(player, clients), ...soundingStreams(clients)];
+  const playing = candidates.find(({ name }) => name === streams[0]?.output);
   return playing ?? candidates.find((output) => output.default);
-}
-
-/** The streams that are not paused. */
-export function soundingStreams(clients: NodeState['clients']): readonly ClientRecord[] {
-  return [...clients.values()].filter(({ corked }) => !corked);
 }
 
 interface OutputProps {
@@ -113,14 +111,21 @@ function StepButton({ outputId, isUp }: { readonly outputId: number; readonly is
  * plays, it returns the player of the last drawing. Without one, it returns the first player that is paused,
  * because somebody may want to continue it, or else the first player.
  */
-export function useCurrentPlayer(players: readonly PlayerRecord[]): PlayerRecord | undefined {
-  const lastName = useRef<string | undefined>(undefined);
-  const lastPlayer = players.find(({ bus_name }) => bus_name === lastName.current);
+export function currentPlayer(
+  players: readonly PlayerRecord[],
+  last: PlayerRecord | undefined,
+): PlayerRecord | undefined {
+  const lastPlayer = newestRecord(players, last);
   const stillPlaying = lastPlayer !== undefined && isPlaying(lastPlayer) ? lastPlayer : undefined;
   const paused = players.find(({ playback_status }) => playback_status === 'Paused');
-  const current = stillPlaying ?? players.find(isPlaying) ?? lastPlayer ?? paused ?? players[0];
-  lastName.current = current?.bus_name;
-  return current;
+  return stillPlaying ?? players.find(isPlaying) ?? lastPlayer ?? paused ?? players[0];
+}
+
+function newestRecord(
+  players: readonly PlayerRecord[],
+  player: PlayerRecord | undefined,
+): PlayerRecord | undefined {
+  return players.find(({ bus_name }) => bus_name === player?.bus_name);
 }
 
 /** The large player does not change for this time after the last touch. */
@@ -131,15 +136,15 @@ const KEPT_AFTER_TOUCH_MS = 4000;
  * moves under a finger. The element around the players needs the `touchListeners`.
  */
 export function useLargePlayer(players: readonly PlayerRecord[]) {
-  const current = useCurrentPlayer(players);
+  const lastCurrent = useRef<PlayerRecord | undefined>(undefined);
+  lastCurrent.current = currentPlayer(players, lastCurrent.current);
   const [recentTouches, setRecentTouches] = useState(0);
   const isInUse = recentTouches > 0;
   useLater(isInUse ? KEPT_AFTER_TOUCH_MS : undefined, () => setRecentTouches(0), [recentTouches]);
-  const lastName = useRef<string | undefined>(undefined);
-  const lastPlayer = players.find(({ bus_name }) => bus_name === lastName.current);
-  const keptPlayer = isInUse ? lastPlayer : undefined;
-  const player = keptPlayer ?? current;
-  lastName.current = player?.bus_name;
+  const lastLarge = useRef<PlayerRecord | undefined>(undefined);
+  const keptPlayer = isInUse ? newestRecord(players, lastLarge.current) : undefined;
+  const player = keptPlayer ?? lastCurrent.current;
+  lastLarge.current = player;
   const noteTouch = (): void => setRecentTouches((count) => count + 1);
   return { player, touchListeners: { onPointerDown: noteTouch, onKeyDown: noteTouch } };
 }
@@ -174,9 +179,6 @@ export function withoutHidden(state: NodeState): NodeState {
   });
   return { ...state, outputs: new Map(outputs), cards: new Map(cards) };
 }
-
-/** The name of the output that a sound server makes while it has no card. */
-const PLACEHOLDER = 'auto_null';
 
 /** True if there is no card, and all outputs are placeholders. Nothing can be heard then. */
 export function hasNoSoundCard({ outputs, cards }: Pick<NodeState, 'outputs' | 'cards'>): boolean {

@@ -32,7 +32,7 @@ const TRACKS = new LatePart(async () => (await import('./tracklist.js')).Tracks)
 interface PlayersProps extends NodeState {
   /** The player that is drawn large. */
   readonly player: PlayerRecord;
-  /** The output to which this player plays, or else the default output. */
+  /** The output that `mainOutput` finds for this player (main-volume.tsx). */
   readonly output: OutputRecord | undefined;
 }
 

@@ -1,29 +1,17 @@
 // Draws one room of the house, with a link to its page. Shows why a room cannot be controlled.
 
-import type { NodeState, PlayerRecord } from '../client/client.js';
+import type { NodeState } from '../client/client.js';
 import { translate } from './language.js';
-import { mainOutput, OutputVolume, soundingStreams, useCurrentPlayer, withoutHidden } from './main-volume.js';
+import { OutputVolume } from './main-volume.js';
 import { ForeignText, stateText } from './parts.js';
 import { hasTrack, isPlaying } from './player-controls.js';
 import { awayBackend } from './sections.js';
-import { artistAndAlbum, Cover, PlayButton, titleOf } from './transport.js';
+import { artistAndAlbum, Cover, PlayButton, playingTitle } from './transport.js';
 import { InRoom, type NamedRoom, STATUS_TEXTS } from './use-house.js';
 
-/**
- * Returns the title of the player's track, also while the player is paused. Without a track, it returns the
- * name of the first stream that is not paused. Without such a stream, the returned text says that nothing
- * plays.
- */
-export function playingTitle({ clients }: NodeState, player: PlayerRecord | undefined): string {
-  if (player !== undefined && hasTrack(player)) return titleOf(player);
-  return soundingStreams(clients)[0]?.name ?? translate('nothingPlays');
-}
-
 export function RoomCard({ room }: { readonly room: NamedRoom }) {
-  const { live, label, status, href } = room;
-  const state = live && withoutHidden(live.state);
-  const players = state?.players.values() ?? [];
-  const player = useCurrentPlayer([...players]);
+  const { live, label, status, href, player, output } = room;
+  const state = live?.state;
   /** Why the room cannot be controlled; undefined if it can. */
   const obstacle = STATUS_TEXTS[status];
   // The state has backends once the node has sent its first events.
@@ -51,19 +39,14 @@ export function RoomCard({ room }: { readonly room: NamedRoom }) {
               />
             )}
           </div>
-          {isKnown ? <RoomVolumeRow state={state} player={player} name={label} /> : null}
+          {isKnown ? <RoomVolumeRow state={state} output={output} name={label} /> : null}
         </fieldset>
       </InRoom>
     </li>
   );
 }
 
-interface PlayingProps {
-  readonly state: NodeState;
-  readonly player: PlayerRecord | undefined;
-}
-
-function Playing({ state, player }: PlayingProps) {
+function Playing({ state, player }: Pick<NamedRoom, 'player'> & { readonly state: NodeState }) {
   const artist = player !== undefined && hasTrack(player) ? artistAndAlbum(player) : '';
   return (
     <>
@@ -73,8 +56,13 @@ function Playing({ state, player }: PlayingProps) {
   );
 }
 
-function RoomVolumeRow({ state, player, name }: PlayingProps & { readonly name: string }) {
-  const output = mainOutput(state, player);
+interface RoomVolumeRowProps extends Pick<NamedRoom, 'output'> {
+  readonly state: NodeState;
+  /** The label of the room. */
+  readonly name: string;
+}
+
+function RoomVolumeRow({ state, output, name }: RoomVolumeRowProps) {
   const awayAudio = awayBackend(state, 'audio');
   // The labels of the volume's controls name the room and not the output.
   if (output !== undefined) return <OutputVolume output={{ ...output, label: name }} />;

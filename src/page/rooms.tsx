@@ -2,9 +2,7 @@
 // rooms only while it is open.
 
 import { translate } from './language.js';
-import { useCurrentPlayer, withoutHidden } from './main-volume.js';
-import { playingTitle } from './room.js';
-import { PlayButton } from './transport.js';
+import { PlayButton, playingTitle } from './transport.js';
 import { InRoom, type NamedRoom, STATUS_TEXTS, useNamedRooms } from './use-house.js';
 
 /** `isAway`: the node that served this page is away. */
@@ -25,13 +23,10 @@ export function RoomMenu({ isAway }: { readonly isAway: boolean }) {
 }
 
 function RoomItem({ room }: { readonly room: NamedRoom }) {
-  const { live, label, status, href, isOwn } = room;
-  const state = live && withoutHidden(live.state);
-  const players = state?.players.values() ?? [];
-  const player = useCurrentPlayer([...players]);
+  const { live, label, status, href, isOwn, player } = room;
   const obstacle = STATUS_TEXTS[status];
   const isLive = status === 'live';
-  const title = state !== undefined && isLive ? playingTitle(state, player) : '';
+  const title = live !== undefined && isLive ? playingTitle(live.state, player) : '';
   return (
     <li class="row">
       <a class="grow" href={href} aria-current={isOwn ? 'page' : undefined}>

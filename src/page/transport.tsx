@@ -23,9 +23,28 @@ export function artistAndAlbum({ metadata = {} }: PlayerRecord): string {
 }
 
 /** The streams of the player's process. */
-export function playerStreams({ pid }: PlayerRecord, clients: NodeState['clients']): readonly ClientRecord[] {
+export function playerStreams(
+  player: PlayerRecord | undefined,
+  clients: NodeState['clients'],
+): readonly ClientRecord[] {
+  const pid = player?.pid;
   const isOfPlayer = ({ props }: ClientRecord) => props?.['application.process.id'] === String(pid);
   return pid === undefined ? [] : [...clients.values()].filter(isOfPlayer);
+}
+
+/** The streams that are not paused. */
+export function soundingStreams(clients: NodeState['clients']): readonly ClientRecord[] {
+  return [...clients.values()].filter(({ corked }) => !corked);
+}
+
+/**
+ * Returns the title of the player's track, also while the player is paused. Without a track, it returns the
+ * name of the first stream that is not paused. Without such a stream, the returned text says that nothing
+ * plays.
+ */
+export function playingTitle({ clients }: NodeState, player?: PlayerRecord): string {
+  if (player !== undefined && hasTrack(player)) return titleOf(player);
+  return soundingStreams(clients)[0]?.name ?? translate('nothingPlays');
 }
 
 /** The text and the icon of each mode of repetition. A press leads to the `next` mode. */

@@ -1,11 +1,12 @@
-// Decides the labels of rooms, and on which node the controls of a room act, for the page of the house and
-// the menu of rooms.
+// Decides the labels of rooms, which player and which output a room is about, and on which node the controls
+// of a room act, for the page of the house and the menu of rooms.
 
 import type { ComponentChildren } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import type { OutputRecord, PlayerRecord } from '../client/client.js';
 import { House, type Room } from './house.js';
 import { translate } from './language.js';
-import { mainOutput, withoutHidden } from './main-volume.js';
+import { currentPlayer, mainOutput, withoutHidden } from './main-volume.js';
 import { MayChangeContext, mayChange } from './may-change.js';
 import { Connected, useLive } from './node.js';
 import { Reporting } from './notices.js';
@@ -16,9 +17,12 @@ import type { TextKey } from './texts/english.js';
 /** Connects the page to the rooms while the component is drawn. `isAway`: this node is away. */
 export function useNamedRooms(isAway: boolean): readonly NamedRoom[] {
   const rooms = useRooms(isAway);
-  /** The label of each room's main output, as it was last known, by the key of the room. */
-  const lastLabels = useRef(new Map<string, string>());
-  return withLabels(rooms, lastLabels.current);
+  const lastRooms = useRef<readonly PlayingRoom[]>([]);
+  lastRooms.current = rooms.map((room) => {
+    const last = lastRooms.current.find(({ key }) => key === room.key);
+    return playingRoom(room, last);
+  });
+  return withLabels(lastRooms.current);
 }
 
 function useRooms(isAway: boolean): readonly Room[] {
@@ -31,16 +35,30 @@ function useRooms(isAway: boolean): readonly Room[] {
   return house.rooms(ownLive, isAway);
 }
 
-export type NamedRoom = Room & { readonly label: string };
+interface PlayingRoom extends Room {
+  readonly player: PlayerRecord | undefined;
+  readonly output: OutputRecord | undefined;
+  /** The label of the output, as it was last known. */
+  readonly lastLabel: string | undefined;
+}
+
+export type NamedRoom = PlayingRoom & { readonly label: string };
+
+/** `last` is the room of the last drawing. */
+function playingRoom(room: Room, last: PlayingRoom | undefined): PlayingRoom {
+  const state = room.live && withoutHidden(room.live.state);
+  const player = state && currentPlayer([...state.players.values()], last?.player);
+  const output = state && mainOutput(state, player);
+  return { ...room, player, output, lastLabel: output?.label ?? last?.lastLabel };
+}
 
 /**
  * A room's label is that of its main output, or the name of its host if there is no output. Until a room's
  * state is known, its label is the name under which its node is announced. If several rooms have the same
  * label, the name of the host is added to each.
  */
-function withLabels(rooms: readonly Room[], lastLabels: Map<string, string>): readonly NamedRoom[] {
-  for (const [key] of lastLabels) if (!rooms.some((room) => room.key === key)) lastLabels.delete(key);
-  const labels = rooms.map((room) => ownLabel(room, lastLabels));
+function withLabels(rooms: readonly PlayingRoom[]): readonly NamedRoom[] {
+  const labels = rooms.map(ownLabel);
   return rooms.map((room, index) => {
     const label = labels[index] ?? room.name;
     const host = room.live?.state.server?.hostname ?? room.name;
@@ -50,14 +68,11 @@ function withLabels(rooms: readonly Room[], lastLabels: Map<string, string>): re
   });
 }
 
-/** Also keeps the label of the output in `lastLabels`. */
-function ownLabel({ key, live, name, status }: Room, lastLabels: Map<string, string>): string {
-  const output = live && mainOutput(withoutHidden(live.state));
-  if (output !== undefined) lastLabels.set(key, output.label);
+function ownLabel({ live, name, status, output, lastLabel }: PlayingRoom): string {
   // The last label is only for a room that is not live. A node that was switched off may have lost its
   // outputs before the connection ended. A node with a new address has no state at first.
-  const lastLabel = status === 'live' ? undefined : lastLabels.get(key);
-  return output?.label ?? lastLabel ?? live?.state.server?.hostname ?? name;
+  const outputLabel = status === 'live' ? output?.label : lastLabel;
+  return outputLabel ?? live?.state.server?.hostname ?? name;
 }
 
 /** Why a room cannot be controlled now; undefined if it can. */

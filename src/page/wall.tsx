@@ -8,7 +8,15 @@ import { OutputVolume } from './main-volume.js';
 import { ForeignText, useTicks } from './parts.js';
 import { hasTrack, isPlaying } from './player-controls.js';
 import { Receivers } from './receivers.js';
-import { artistAndAlbum, Cover, NoCover, PositionBar, TransportButtons, titleOf } from './transport.js';
+import {
+  artistAndAlbum,
+  Cover,
+  NoCover,
+  PositionBar,
+  playingTitle,
+  soundingStreams,
+  TransportButtons,
+} from './transport.js';
 import { useTint } from './use-tint.js';
 
 /** The page is dimmed after this time without input. */
@@ -30,15 +38,17 @@ interface WallProps {
 export function Wall({ state, player, output, name }: WallProps) {
   const isDimmed = useIsDimmed();
   const setPicture = useTint();
-  const artist = player === undefined ? '' : artistAndAlbum(player);
+  const hasNoTrack = player === undefined || !hasTrack(player);
+  const artist = hasNoTrack ? '' : artistAndAlbum(player);
   const next = player === undefined ? undefined : nextTitle(player, state.tracklists);
-  const isSilent = player === undefined || !isPlaying(player);
+  const isSounding = soundingStreams(state.clients).length > 0;
+  const isSilent = !isSounding && (player === undefined || !isPlaying(player));
   return (
     <div class={`wall ${isDimmed ? 'rests' : ''} ${isSilent ? 'silent' : ''}`} id="now" style={useShift()}>
       <div class="wall-ground">{player === undefined ? null : <Cover player={player} />}</div>
       {player === undefined ? (
         <div class="cover" aria-hidden="true">
-          <NoCover showsLastCover />
+          <NoCover showsLastCover={isSilent} />
         </div>
       ) : (
         <Cover player={player} onPicture={setPicture} />
@@ -48,11 +58,9 @@ export function Wall({ state, player, output, name }: WallProps) {
           <bdi>{output?.label ?? name}</bdi>
           <WallClock />
         </p>
-        <ForeignText class="wall-title">
-          {player === undefined ? translate('nothingPlays') : titleOf(player)}
-        </ForeignText>
+        <ForeignText class="wall-title">{playingTitle(state, player)}</ForeignText>
         {artist === '' ? null : <ForeignText>{artist}</ForeignText>}
-        {player === undefined || !hasTrack(player) ? <Receivers state={state} /> : null}
+        {hasNoTrack && isSilent ? <Receivers state={state} /> : null}
         {player === undefined ? null : (
           <>
             <PositionBar player={player} />

@@ -15,7 +15,7 @@ import { type OpenBrowser, openChromium } from './chromium.js';
 import { THUMB_PX } from './finger.js';
 import { addressOf, HouseOfNodes, makeHouse } from './house-of-nodes.js';
 import { AXE_TAGS, findings, misfits } from './looked-at-states.js';
-import { type NodeWithPage, output, player } from './node-with-page.js';
+import { type NodeWithPage, output, player, stream } from './node-with-page.js';
 import { PHONE } from './pages.js';
 
 const ROOMS_MAX = 16;
@@ -170,6 +170,44 @@ inOwnNetwork(import.meta.url, () => {
       const pause = { do: 'pause', player: 'org.mpris.MediaPlayer2.mpd' };
       for (const node of [house.room('Living room'), kitchen])
         await until('the room is paused', () => isDeepStrictEqual(commandsOf(node), [pause]));
+    });
+
+    test('the label of a room, its volume and the volume of all rooms are those of the output of its player', async () => {
+      await openHouse('Living room');
+      const node = house.room('Living room');
+      const ofPlayer = { props: { 'application.process.id': '4711' }, output: 'output-0' };
+      const terrace = output(1, { description: 'Terrace', volume: 0.3 });
+      // The stream of another program is the first one.
+      node.change(terrace, stream(9, { output: 'output-1' }), stream(10, ofPlayer));
+      const sendsToOutput = async (id: number, command: object, act: () => Promise<void>): Promise<void> => {
+        const expected = { ...command, target: { kind: 'output', ref: String(id) } };
+        forgetCommands();
+        await act();
+        await until(`the command is ${JSON.stringify(expected)}`, () =>
+          isDeepStrictEqual(commandsOf(node), [expected]),
+        );
+      };
+      const mute = (label: string) =>
+        card(label)
+          .getByRole('button', { name: `Mute ${label}` })
+          .click();
+      await sendsToOutput(0, { do: 'mute', muted: true }, () => mute('Living room'));
+      await sendsToOutput(0, { do: 'volume', volume: 0 }, () => sliderOfAll().press('Home'));
+
+      // The bridge of a player, such as mpDris2, has another process id than the player itself.
+      node.change(player('mpd', { pid: 1 }), drop('audio.clients', '10'));
+      await sendsToOutput(1, { do: 'mute', muted: true }, () => mute('Terrace'));
+      await sendsToOutput(1, { do: 'volume', volume: 1 }, () => sliderOfAll().press('End'));
+    });
+
+    test('a room without a sound card has neither the name nor the volume of the placeholder', async () => {
+      await openHouse('Living room', 'Kitchen');
+      house
+        .room('Kitchen')
+        .change(output(0, { name: 'auto_null', description: 'Dummy Output', default: true }));
+      // Without an output, the room has the name of its host.
+      await card('kitchen').waitFor();
+      assert.equal(await card('kitchen').getByRole('slider').count(), 0);
     });
 
     test('one volume changes all volumes again after it was set while no room could be changed', async () => {

@@ -184,6 +184,14 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await playerVolume.waitFor();
   });
 
+  test('the one volume is that of the output where another stream sounds if the player has no stream of its own', async () => {
+    // A bridge, such as mpDris2, has another process id than the player that makes the sound.
+    await open({ players: [player('mpd', { pid: 1 })] });
+    await page.locator('.foot').getByText('Kitchen', { exact: true }).waitFor();
+    await page.getByRole('slider', { name: 'Volume on Kitchen' }).press('Home');
+    await commandsAre({ do: 'volume', target: KITCHEN, volume: 0 });
+  });
+
   test("the foot of a phone's page keeps play, title and volume in place while the page scrolls", async () => {
     await open({ systemd: units(20) });
     await openTab('Node');
@@ -397,6 +405,26 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await page.locator('.wall.rests').waitFor();
     await page.mouse.move(50, 50);
     await page.locator('.wall.rests').waitFor({ state: 'detached' });
+  });
+
+  test('?view=now shows a stream that sounds without a player, or while the player has no track', async () => {
+    const phone = { name: 'Phone of a guest', output: 'output-1' };
+    await open({ audio: [output(0), output(1), stream(10, phone)], players: [] }, '?view=now');
+    const title = (text: string) => page.locator('.wall-title').getByText(text, { exact: true });
+    const advice = page.getByText('in Bluetooth');
+    await title('Phone of a guest').waitFor();
+    assert.equal(await page.locator('.wall.silent').count(), 0);
+    assert.equal(await advice.count(), 0);
+
+    node.change(player('mpd', { playback_status: 'Stopped', metadata: {} }));
+    await page.getByRole('button', { name: 'Play', exact: true }).waitFor();
+    await title('Phone of a guest').waitFor();
+    assert.equal(await page.locator('.wall.silent').count(), 0);
+
+    node.change(stream(10, { ...phone, corked: true }));
+    await title('Nothing is playing').waitFor();
+    await page.locator('.wall.silent').waitFor();
+    await advice.waitFor();
   });
 
   test('an icon for the home screen opens the address at which it was made, and each such address has an icon of its own', async () => {
