@@ -60,7 +60,7 @@ export interface NodeState {
   readonly bluetooth: records.BluetoothRecord | undefined;
   /**
    * By address. These devices were found, or changed, during the present or the last scan. Known devices can
-   * be among them.
+   * be among them, but no device that was forgotten since.
    */
   readonly discovered: ReadonlyMap<string, records.DeviceRecord>;
   /**
@@ -118,6 +118,7 @@ export function isMark(event: NodeEvent): event is Extract<NodeEvent, { readonly
 
 const idOf = ({ id }: { readonly id: number }): number => id;
 const busNameOf = ({ bus_name }: { readonly bus_name: string }): string => bus_name;
+const nameOf = ({ name }: { readonly name: string }): string => name;
 const addressOf = ({ address }: { readonly address: string }): string => address;
 const unitKey = ({ scope, name }: records.ServiceRecord): string => `${scope}/${name}`;
 
@@ -133,19 +134,19 @@ type Rules = {
 const RULES: Rules = {
   'service.updated': ({ units }, unit) => ({ units: put(units, [unit], unitKey) }),
   'audio.updated': ({ clients }, changed) => ({ clients: put(clients, changed, idOf) }),
-  'audio.removed': ({ clients }, gone) => ({ clients: drop(clients, gone.map(idOf)) }),
+  'audio.removed': ({ clients }, gone) => ({ clients: drop(clients, gone, idOf) }),
   'audio.output.updated': ({ outputs }, changed) => ({ outputs: put(outputs, changed, idOf) }),
   'audio.output.removed': ({ outputs, levels }, gone) => ({
-    outputs: drop(outputs, gone.map(idOf)),
-    levels: drop(levels, gone.map(idOf)),
+    outputs: drop(outputs, gone, idOf),
+    levels: drop(levels, gone, idOf),
   }),
   'audio.input.updated': ({ inputs }, changed) => ({ inputs: put(inputs, changed, idOf) }),
   'audio.input.removed': ({ inputs, inputLevels }, gone) => ({
-    inputs: drop(inputs, gone.map(idOf)),
-    inputLevels: drop(inputLevels, gone.map(idOf)),
+    inputs: drop(inputs, gone, idOf),
+    inputLevels: drop(inputLevels, gone, idOf),
   }),
   'audio.card.updated': ({ cards }, changed) => ({ cards: put(cards, changed, idOf) }),
-  'audio.card.removed': ({ cards }, gone) => ({ cards: drop(cards, gone.map(idOf)) }),
+  'audio.card.removed': ({ cards }, gone) => ({ cards: drop(cards, gone, idOf) }),
   'audio.sleep': (_state, sleep) => ({ sleep }),
   'audio.level': (_state, { outputs, inputs = [] }) => ({
     levels: peaksById(outputs),
@@ -166,20 +167,24 @@ const RULES: Rules = {
   },
   'player.added': playerPatch,
   'player.updated': playerPatch,
-  'player.removed': ({ players, tracklists }, { bus_name }) => ({
-    players: drop(players, [bus_name]),
-    tracklists: drop(tracklists, [bus_name]),
+  'player.removed': ({ players, tracklists }, gone) => ({
+    players: drop(players, [gone], busNameOf),
+    tracklists: drop(tracklists, [gone], busNameOf),
   }),
   'player.tracklist.updated': ({ tracklists }, { bus_name, ...tracklist }) => ({
     tracklists: new Map(tracklists).set(bus_name, tracklist),
   }),
-  'node.updated': ({ nodes }, node) => ({ nodes: put(nodes, [node], ({ name }) => name) }),
-  'node.removed': ({ nodes }, { name }) => ({ nodes: drop(nodes, [name]) }),
+  'node.updated': ({ nodes }, node) => ({ nodes: put(nodes, [node], nameOf) }),
+  'node.removed': ({ nodes }, gone) => ({ nodes: drop(nodes, [gone], nameOf) }),
   'player.position': ({ players }, positions) => ({ players: withPositions(players, positions) }),
-  // A new scan begins with no discovered devices.
+  // A new scan begins with no discovered devices. A device that was known is removed from them, because the
+  // node may just have forgotten it.
   'bluetooth.updated': ({ bluetooth: before, discovered }, bluetooth) => ({
     bluetooth,
-    discovered: bluetooth.scanning && !before?.scanning ? new Map() : discovered,
+    discovered:
+      bluetooth.scanning && !before?.scanning
+        ? new Map()
+        : drop(discovered, before?.known_devices ?? [], addressOf),
   }),
   'bluetooth.discovered': ({ discovered }, device) => ({ discovered: put(discovered, [device], addressOf) }),
   'backend.updated': ({ backends }, { backend, state, detail }) => ({
@@ -241,9 +246,9 @@ function put<K, R>(records: ReadonlyMap<K, R>, changed: readonly R[], keyOf: (re
   return new Map([...records, ...changed.map((record) => [keyOf(record), record] as const)]);
 }
 
-function drop<K, R>(records: ReadonlyMap<K, R>, keys: readonly K[]): ReadonlyMap<K, R> {
+function drop<K, R, G>(records: ReadonlyMap<K, R>, gone: readonly G[], keyOf: (record: G) => K) {
   const remaining = new Map(records);
-  for (const key of keys) remaining.delete(key);
+  for (const record of gone) remaining.delete(keyOf(record));
   return remaining;
 }
 
@@ -252,7 +257,7 @@ function playerPatch({ players, tracklists }: RecordSlices, { data: player }: Ev
   const hasTracklistEnded = !player.tracklist_supported && tracklists.has(player.bus_name);
   return {
     players: put(players, [player], busNameOf),
-    tracklists: hasTracklistEnded ? drop(tracklists, [player.bus_name]) : tracklists,
+    tracklists: hasTracklistEnded ? drop(tracklists, [player], busNameOf) : tracklists,
   };
 }
 

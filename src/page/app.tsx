@@ -11,7 +11,7 @@ import { MayChangeContext, mayChange } from './may-change.js';
 import { type Need, needsOf } from './needs.js';
 import { Connected, ownNode } from './node.js';
 import { Notices, Reporting, useNotices } from './notices.js';
-import { useLater, useRedraw } from './parts.js';
+import { useHasLasted, useRedraw } from './parts.js';
 import { isPlaying } from './player-controls.js';
 import { Presence } from './presence.js';
 import { awayBackend, Sections, tabsOf } from './sections.js';
@@ -27,14 +27,6 @@ const PAIRING = new LatePart(async () => (await import('./sheets.js')).Pairing);
  * disables them at once.
  */
 const INTERRUPTION_MS = 1500;
-
-/** True once `condition` has been true for `ms`. */
-function useHasLasted(condition: boolean, ms: number): boolean {
-  const [hasLasted, setHasLasted] = useState(false);
-  // After the condition has ended, a timer of 0 ms sets the state back.
-  useLater(condition ? ms : 0, () => setHasLasted(condition), [condition, ms]);
-  return condition && hasLasted;
-}
 
 /** `query` is that of the page's address. */
 export function App({ query }: { readonly query: string }) {

@@ -4,13 +4,19 @@ import { type BluetoothRecord, type DeviceRecord, type NodeState, ProblemError }
 import { ActionButton, Switch } from './controls.js';
 import { formatPercent, translate } from './language.js';
 import { type PageLive, useLive, useNode } from './node.js';
-import { Cards, Empty, ForeignText, useUnfold } from './parts.js';
+import { Cards, Empty, ForeignText, useHasLasted, useUnfold } from './parts.js';
+
+/** BlueZ forgets a device that a scan has found after this time. It can no longer be connected then. */
+const FOUND_DEVICE_MS = 30_000;
 
 export function Bluetooth({ bluetooth, discovered }: Pick<NodeState, 'bluetooth' | 'discovered'>) {
+  const areFoundOutdated = useHasLasted(bluetooth?.scanning !== true, FOUND_DEVICE_MS);
   if (bluetooth === undefined) return null;
   const known = bluetooth.known_devices ?? [];
   const knownAddresses = known.map(({ address }) => address);
-  const found = [...discovered.values()].filter(({ address }) => !knownAddresses.includes(address));
+  const found = areFoundOutdated
+    ? []
+    : [...discovered.values()].filter(({ address }) => !knownAddresses.includes(address));
   return (
     <>
       <Adapter adapter={bluetooth} />

@@ -142,6 +142,14 @@ export function useLater(ms: number | undefined, run: () => void, inputs: readon
   }, inputs);
 }
 
+/** True once `condition` has been true for `ms`. */
+export function useHasLasted(condition: boolean, ms: number): boolean {
+  const [hasLasted, setHasLasted] = useState(false);
+  // After the condition has ended, a timer of 0 ms sets the state back.
+  useLater(condition ? ms : 0, () => setHasLasted(condition), [condition, ms]);
+  return condition && hasLasted;
+}
+
 /**
  * Returns a component that draws `View` again only if a prop has changed. A record that has not changed is
  * the same object.

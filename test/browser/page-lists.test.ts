@@ -284,4 +284,30 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await until('the button is free', async () => (await isBusy('Connect Headset').count()) === 0);
     assert.equal(await page.locator('.notice').count(), 1);
   });
+
+  test('shows a found device for half a minute after the scan, and not again when it was known and is forgotten', async () => {
+    const found = (device: object) => put('bluetooth.discovered', SPEAKER.address, device);
+    await page.clock.install();
+    node.up({ bluetooth: [bluetooth({ scanning: true, known_devices: [] })] });
+    await page.goto(node.url);
+    await openTab('Sound');
+    await button('Stop looking').waitFor();
+    node.change(found(SPEAKER));
+    await button('Disconnect Speaker').waitFor();
+    node.change(bluetooth({ scanning: true, known_devices: [SPEAKER] }));
+    await button('More of Speaker').waitFor();
+    node.change(bluetooth({ scanning: true, known_devices: [] }));
+    await button('Disconnect Speaker').waitFor({ state: 'detached' });
+
+    node.change(found({ ...SPEAKER, connected: false }));
+    await button('Connect Speaker').waitFor();
+    // The page must get an event now and then. Otherwise it would connect again, and forget what was found.
+    for (const step of [1, 2, 3, 4]) {
+      node.change(bluetooth({ known_devices: [], name: `step ${step}` }));
+      await waitForText(`step ${step}`);
+      assert.equal(await button('Connect Speaker').count(), 1);
+      await page.clock.runFor(8000);
+    }
+    await button('Connect Speaker').waitFor({ state: 'detached' });
+  });
 });

@@ -55,6 +55,17 @@ describe('an event', () => {
     assert.deepEqual(store.state.bluetooth, { scanning: true });
   });
 
+  test('an event after which a device is no longer known also removes it from what the scan has found', () => {
+    const store = storeAfter(
+      ['bluetooth.updated', { scanning: true }],
+      ['bluetooth.discovered', { address: 'a' }],
+      ['bluetooth.discovered', { address: 'b' }],
+      ['bluetooth.updated', { scanning: false, known_devices: [{ address: 'a' }] }],
+      ['bluetooth.updated', { scanning: false, known_devices: [] }],
+    );
+    assert.deepEqual([...store.state.discovered.keys()], ['b']);
+  });
+
   test('an event that changes a record keeps the order of the records, and the objects of all other records', () => {
     const store = storeAfter(['audio.output.updated', [record(1), record(2)]]);
     const { outputs, clients } = store.state;
