@@ -5,7 +5,7 @@ import { ActionButton, Toggle } from './controls.js';
 import { formatPercent, translate } from './language.js';
 import { mayChange } from './may-change.js';
 import { Reporting } from './notices.js';
-import { canBePaused } from './player-controls.js';
+import { canBeSilenced } from './player-controls.js';
 import { loudest, type RoomVolume } from './proportion.js';
 import { RoomVolumes } from './room-volumes.js';
 import { Slider } from './slider.js';
@@ -19,9 +19,8 @@ interface ChangeableRoom extends RoomVolume {
   readonly setMuted: (muted: boolean) => Promise<unknown>;
 }
 
-/** A player that can be paused now. Its room may have no output. */
-interface PausablePlayer {
-  /** The label of the player's room. */
+/** A room in which a player can be silenced now. The room may have no output. */
+interface PausableRoom {
   readonly label: string;
   readonly pause: () => Promise<unknown>;
 }
@@ -33,7 +32,7 @@ export function AllRooms({ rooms }: { readonly rooms: readonly NamedRoom[] }) {
   const report = useContext(Reporting);
   const [volumes] = useState(() => new RoomVolumes());
   const changeable = rooms.map(changeableRoom).filter((room) => room !== undefined);
-  const pausable = rooms.flatMap(pausablePlayers);
+  const pausable = rooms.flatMap(pausableRoom);
   /** Reports each failure with the name of its room. The returned promises never reject. */
   const reportAll = (failureTitle: string, sentToRooms: SentToRooms) =>
     sentToRooms.map(([room, sent]) => {
@@ -42,7 +41,7 @@ export function AllRooms({ rooms }: { readonly rooms: readonly NamedRoom[] }) {
     });
   const pauseAll = (): Promise<unknown> => {
     const failureTitle = translate('didNotWork', { what: translate('pause') });
-    const sent = pausable.map((player) => [player, player.pause()] as const);
+    const sent = pausable.map((room) => [room, room.pause()] as const);
     return Promise.all(reportAll(failureTitle, sent));
   };
   const setVolume = (volume: number): Promise<unknown> => {
@@ -117,11 +116,11 @@ function changeableLive({ live, status }: NamedRoom): NamedRoom['live'] {
   return live !== undefined && status === 'live' && mayChange(live.state) ? live : undefined;
 }
 
-function pausablePlayers(room: NamedRoom): readonly PausablePlayer[] {
+/** Empty if no player of the room can be silenced now. */
+function pausableRoom(room: NamedRoom): readonly PausableRoom[] {
   const live = changeableLive(room);
-  if (live === undefined) return [];
-  const players = [...live.state.players.values()].filter(canBePaused);
-  return players.map(({ bus_name }) => ({ label: room.label, pause: () => live.node.pause(bus_name) }));
+  if (live === undefined || ![...live.state.players.values()].some(canBeSilenced)) return [];
+  return [{ label: room.label, pause: () => live.node.pausePlayers() }];
 }
 
 /** Undefined if the volume of the room cannot be changed now. */

@@ -59,9 +59,10 @@ export function isPlaying({ playback_status }: PlayerRecord): boolean {
   return playback_status === 'Playing';
 }
 
-/** True for a player that "Pause all" pauses. */
-export function canBePaused(player: PlayerRecord): boolean {
-  return isPlaying(player) && controlsOf(player).pause === 'usable';
+/** True for a player that "Pause all" pauses, or stops if it cannot pause. */
+export function canBeSilenced(player: PlayerRecord): boolean {
+  const { can_pause, can_control } = player.capabilities;
+  return isPlaying(player) && (can_pause || can_control);
 }
 
 /** A stopped player may have a list, but no track. */

@@ -10,7 +10,7 @@ import { OutputVolume } from './main-volume.js';
 import { IfMayChange } from './may-change.js';
 import { useNode } from './node.js';
 import { Field, ForeignText, useUnfold } from './parts.js';
-import { canBePaused, controlsOf, hasTrack, isPlaying } from './player-controls.js';
+import { canBeSilenced, controlsOf, hasTrack, isPlaying } from './player-controls.js';
 import { PlayingOn } from './playing-on.js';
 import { Receivers } from './receivers.js';
 import { StreamRows } from './streams.js';
@@ -91,13 +91,11 @@ export function Players({ player, output, ...state }: PlayersProps) {
 /** The button is always there, so that it stays in its place when players begin or stop. */
 function PauseAll({ players }: { readonly players: readonly PlayerRecord[] }) {
   const node = useNode();
-  const pausable = players.filter(canBePaused);
-  // A single player is paused with its own button.
-  const isDisabled = pausable.length < 2;
-  const send = () => Promise.all(pausable.map(({ bus_name }) => node.pause(bus_name)));
+  // A single player is silenced with its own button.
+  const isDisabled = players.filter(canBeSilenced).length < 2;
   return (
     <li class="pause-all">
-      <ActionButton icon="pause" disabled={isDisabled} send={send}>
+      <ActionButton icon="pause" disabled={isDisabled} send={() => node.pausePlayers()}>
         {translate('pauseAll')}
       </ActionButton>
     </li>

@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import axe from 'axe-core';
 import type { Locator, Page, Route } from 'playwright-core';
 import type { NodeRecord } from '../../src/protocol/actor/schemas.js';
-import { drop } from '../gateway/scripted-backends.js';
+import { drop, PLAYER } from '../gateway/scripted-backends.js';
 import { inOwnNetwork } from '../tools/own-network.js';
 import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
@@ -155,21 +155,23 @@ inOwnNetwork(import.meta.url, () => {
       forgetCommands();
       await page.getByRole('button', { name: 'Pause all' }).click();
       const isPaused = (name: string) =>
-        commandsOf(house.room(name)).some((command) => command.do === 'pause');
+        commandsOf(house.room(name)).some((command) => command.do === 'pause_all');
       await until('the two that play are paused', () => isPaused('Living room') && isPaused('Kitchen'));
       assert.deepEqual(commandsOf(house.room('Attic')), []);
     });
 
-    test('all rooms are paused, also a room without an output', async () => {
+    test('all rooms are paused, also a room without an output, and one with a player that can only be stopped', async () => {
       await openHouse('Living room', 'Kitchen');
+      const livingRoom = house.room('Living room');
+      livingRoom.change(player('mpd', { capabilities: { ...PLAYER.capabilities, can_pause: false } }));
+      await card('Living room').getByRole('button', { name: 'Pause', disabled: true }).waitFor();
       const kitchen = house.room('Kitchen');
       kitchen.change(drop('audio.outputs', '0'));
       // Without an output, the room has the name of its host.
       await card('Kitchen').waitFor({ state: 'detached' });
       await page.getByRole('button', { name: 'Pause all' }).click();
-      const pause = { do: 'pause', player: 'org.mpris.MediaPlayer2.mpd' };
-      for (const node of [house.room('Living room'), kitchen])
-        await until('the room is paused', () => isDeepStrictEqual(commandsOf(node), [pause]));
+      for (const node of [livingRoom, kitchen])
+        await until('the room is paused', () => isDeepStrictEqual(commandsOf(node), [{ do: 'pause_all' }]));
     });
 
     test('the label of a room, its volume and the volume of all rooms are those of the output of its player', async () => {

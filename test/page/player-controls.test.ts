@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PlayerRecord } from '../../src/client/client.js';
-import { canBePaused, controlsOf, lengthOf, type PlayerControls } from '../../src/page/player-controls.js';
+import { canBeSilenced, controlsOf, lengthOf, type PlayerControls } from '../../src/page/player-controls.js';
 
 /** A player that plays a track of three minutes, and can do everything. */
 const ABLE_PLAYER = {
@@ -118,10 +118,12 @@ const ROWS: readonly Row[] = [
 for (const [title, player, differences] of ROWS)
   test(title, () => assert.deepEqual(controlsOf(player), { ...CONTROLS_OF_ABLE_PLAYER, ...differences }));
 
-test('a player can be paused only while it plays, and if it can pause', () => {
-  assert.equal(canBePaused(ABLE_PLAYER), true);
-  assert.equal(canBePaused(playerWith({}, { playback_status: 'Paused' })), false);
-  assert.equal(canBePaused(playerWith({ can_pause: false })), false);
+test('a player can be silenced only while it plays, and if it can pause or be stopped', () => {
+  assert.equal(canBeSilenced(ABLE_PLAYER), true);
+  assert.equal(canBeSilenced(playerWith({}, { playback_status: 'Paused' })), false);
+  assert.equal(canBeSilenced(playerWith({ can_pause: false })), true);
+  assert.equal(canBeSilenced(playerWith({ can_control: false })), true);
+  assert.equal(canBeSilenced(playerWith({ can_pause: false, can_control: false })), false);
 });
 
 test('a track has its length in microseconds, and 0 if its length is not known', () => {
