@@ -8,6 +8,7 @@ import type { SinkInfo } from '../../protocol/pulse/records.js';
 import { fractionOf, loudestOf } from '../../protocol/pulse/volume.js';
 import type { SoundCommand } from './setting-plan.js';
 import type { SoundState } from './state.js';
+import { hidesVolume } from './wake.js';
 
 const STEP_MS = 250;
 /**
@@ -171,6 +172,7 @@ export class Fade {
     let foreignVolume: number | undefined;
     const { state } = this.#context;
     state.onSinkRead = (info) => {
+      if (hidesVolume(state, info)) return;
       const readVolume = volumeOf(info);
       const isForeign = readVolume < lowest || readVolume > highest;
       if (info.name === this.sinkName && isForeign) foreignVolume = readVolume;
@@ -209,9 +211,12 @@ export class Fade {
     return answer.ok;
   }
 
-  /** The fade is over if somebody else has set the volume. */
+  /**
+   * The fade is over if somebody else has set the volume. A sink that hides its volume shows nothing of the
+   * kind. The next step wakes it, and `#step` checks the volume that is read then.
+   */
   #endIfChanged(sink: SinkInfo | undefined): void {
-    if (sink === undefined) return;
+    if (sink === undefined || hidesVolume(this.#context.state, sink)) return;
     const readVolume = volumeOf(sink);
     if (readVolume === this.#expectedVolume) return;
     const unreadVolume = this.#unreadVolume;

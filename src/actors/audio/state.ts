@@ -100,8 +100,9 @@ export class SoundState {
     // If another sink was at this index, the event of its removal was missed.
     if (!isSameSink) this.#removeSink(info.index);
     this.#sinks.set(info.index, { info, balance: rememberChannelParts(before?.balance, info.volume) });
-    this.onSinkRead?.(info);
+    // A listener may ask `mayWake`, so the answer counts this reading.
     if (isAwake(info.state)) this.#notToWake.add(info.index);
+    this.onSinkRead?.(info);
     addOnce(this.#changed.sinks, info.index);
     // The sink may be the default, whose name and volume are also in the server's record.
     this.#changed.haveServerOrSinksChanged = true;

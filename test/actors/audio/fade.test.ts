@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { planCommand } from '../../../src/actors/audio/commands.js';
+import { SUSPENDED } from '../../../src/actors/audio/device-states.js';
 import { fadeOfDefault } from '../../../src/actors/audio/fade.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import { NO_WISHES, type WishSettings } from '../../../src/actors/audio/wishes.js';
@@ -97,6 +98,46 @@ test('an output that is missing for minutes after its fade gets its volume withi
   readVolumes(0, 0);
   await pass(1_000);
   assert.deepEqual(setVolumes, [0, VOLUME_BEFORE]);
+  assert.equal(fade.isOver, true);
+});
+
+/**
+ * Fades an output of PipeWire that goes then, and comes back asleep. `wakeVolume` is the volume that it has
+ * as soon as the next step has woken it, 1 = 100 %.
+ */
+async function returnAsleep(wakeVolume: number) {
+  // PipeWire 1.4 reports 100 % for a sink that has not been awake (wake.ts).
+  const readAsleep = (): void =>
+    state.putSink(sinkInfo(0, 'living', { volume: [RAW_FULL, RAW_FULL], state: SUSPENDED }));
+  const wake = (step: number): void => {
+    if (step !== 2) return;
+    readAsleep();
+    readVolumes(wakeVolume * RAW_FULL, wakeVolume * RAW_FULL);
+  };
+  const { fade, state, setVolumes, readVolumes, pass } = startFade(VOLUME_BEFORE, NO_WISHES, wake);
+  state.kind = 'pipewire';
+  const faded = fade.fadeOut(STEP_MS);
+  await pass(STEP_MS);
+  await faded;
+
+  void fade.putBackWhenSilent();
+  state.remove('sink-input', 1);
+  state.remove('sink', 0);
+  await pass(2_000);
+  readAsleep();
+  await pass(3_000);
+  return { fade, setVolumes };
+}
+
+test('an output that comes back asleep gets its volume, although PipeWire reports 100 % meanwhile', async () => {
+  const { fade, setVolumes } = await returnAsleep(0);
+  assert.deepEqual(setVolumes, [0, VOLUME_BEFORE]);
+  assert.equal(fade.isOver, true);
+});
+
+test('if somebody has set the volume of an output that comes back asleep, it keeps this volume', async () => {
+  const { fade, setVolumes } = await returnAsleep(FOREIGN_VOLUME);
+  assert.deepEqual(setVolumes, [0, VOLUME_BEFORE, FOREIGN_VOLUME]);
   assert.equal(fade.isOver, true);
 });
 

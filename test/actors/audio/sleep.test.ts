@@ -57,6 +57,21 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal((await waitForVolume(0.5)).balance, -0.5);
     });
 
+    // PulseAudio stores no volumes in these tests. WirePlumber does, and restores the silence.
+    if (kind === 'pipewire')
+      test('an output that goes after the fade gets its volume when it is there again', async (t) => {
+        const { server, backend, stream, volume, waitForVolume, sleep } = await startPlaying(t);
+        await backend.handle({ do: 'sleep', minutes: SOON_MINUTES, fade: 1 });
+        await waitForVolume(0);
+        await until('the sleep is over', () => sleep()?.active === false);
+
+        await server.removeSink('living');
+        await until('the output is gone', () => volume() === undefined);
+        await stream.stop();
+        await server.addSink('living');
+        await waitForVolume(0.5);
+      });
+
     test('a volume that somebody sets ends the fade, but the players are still paused at the end', async (t) => {
       const { server, backend, stream, recorder, volume, waitForVolume, isPaused } = await startPlaying(t);
       await backend.handle({ do: 'sleep', minutes: SOON_MINUTES, fade: 3 });
