@@ -28,8 +28,12 @@ const OPENING_FILE = {
 const TRACES = `find /home/pi/.config ${CONFIG} -type f | grep -v "/pulse/[^d]" | sort | xargs sha256sum; ss -Hltn`;
 /** The arguments with which the package is built. */
 const PACKAGE = ['--compress', 'none', '--version', '0.1.0-1'];
-/** Matches the line of the set-up that a computer runs to play at the address 10.9.1.1 of the node. */
-const TUNNEL_LINE = /pactl load-module module-tunnel-sink server=tcp:10\.9\.1\.1:4713 /;
+/** The output on a computer that plays at the address 10.9.1.1 of the node. */
+const TUNNEL_SINK = 'tonearm-node_10-9-1-1';
+/** Matches the line of the set-up that a computer runs to get this output. */
+const TUNNEL_LINE = new RegExp(
+  `pactl load-module module-tunnel-sink server=tcp:10\\.9\\.1\\.1:4713 (cookie=\\S+/${TUNNEL_SINK}\\.cookie )?sink_name=${TUNNEL_SINK} `,
+);
 const PLAYER = 'pacat --client-name=Radio --stream-name=News /dev/zero';
 
 /** A machine beside the node, at 10.9.NUMBER.2. */
@@ -182,7 +186,7 @@ for (const kind of SOUND_SERVERS) {
       test(`the node is an output of a computer with ${computerKind}, and at a restart of the node's sound server this output is lost only if the computer has PipeWire 0.3`, async () => {
         const lines = await linesFor(computerKind, 'output');
         await computer().userShell(lines.join('\n'));
-        const script = 'export HOME=/home/pi; exec pacat --device=tonearm-node /dev/zero';
+        const script = `export HOME=/home/pi; exec pacat --device=${TUNNEL_SINK} /dev/zero`;
         const player = computer().spawnUser('sh', '-euc', script);
         const tunnel = `${name} (pi)`;
         const client = await clientNamed(node(), tunnel);
@@ -203,7 +207,7 @@ for (const kind of SOUND_SERVERS) {
           const sinks = async () => (await computer().user('pactl', 'list', 'short', 'sinks')).stdout;
           await until(
             'the computer has no such output any more',
-            async () => !(await sinks()).includes('tonearm-node'),
+            async () => !(await sinks()).includes(TUNNEL_SINK),
           );
         } else await clientNamed(node(), tunnel);
         await until('the node is connected', () => node().read('/audio/server'));

@@ -9,7 +9,7 @@ type ComputerCommand = NetworkRecord['commands'][number];
 /** The node, as the computer reaches it. */
 export interface NodeToReach {
   readonly address: string;
-  /** Letters, digits, and `.`, `_`, `-`. */
+  /** The sound server reports it, so it may have any characters, or none. */
   readonly hostname: string;
   /** The user who runs the sound server. */
   readonly user: string;
@@ -20,15 +20,17 @@ export interface NodeToReach {
 /** The pause after which a tunnel tries again to reach a node that is away. PipeWire 0.3.65 does not try. */
 const RECONNECT_MS = 5_000;
 
+const PULSE_FOLDER = '~/.config/pulse';
 /**
  * A tunnel of PipeWire takes its cookie only from this file. The commands may overwrite the file, because
  * PipeWire asks its own clients for no cookie.
  */
-const PIPEWIRE_COOKIE_FILE = '~/.config/pulse/cookie';
+const PIPEWIRE_COOKIE_FILE = `${PULSE_FOLDER}/cookie`;
 
 export function computerCommands(openPort: OpenPort, node: NodeToReach): ComputerCommand[] {
   const needsCookie = openPort.cookie === 'required';
-  const cookieFile = `~/.config/pulse/${node.hostname}.cookie`;
+  const name = nameOnComputer(node);
+  const cookieFile = `${PULSE_FOLDER}/${name}.cookie`;
   const cookieLinesFor = (file: string): readonly string[] => (needsCookie ? [cookieLine(node, file)] : []);
   const protocol = isIPv6(node.address) ? 'tcp6' : 'tcp';
   const server = `${protocol}:${inUrl(node.address)}:${openPort.port}`;
@@ -37,7 +39,7 @@ export function computerCommands(openPort: OpenPort, node: NodeToReach): Compute
   const tunnel = `pactl load-module module-tunnel-sink server=${server}`;
   // Some shells do not expand `~` in an argument such as `cookie=~/…`, but all of them expand `$HOME` there.
   const cookieArgument = needsCookie ? `cookie=${cookieFile.replace('~', '$HOME')} ` : '';
-  const sinkArguments = `sink_name=${node.hostname} reconnect_interval_ms=${RECONNECT_MS}`;
+  const sinkArguments = `sink_name=${name} reconnect_interval_ms=${RECONNECT_MS}`;
   const programLines = [...cookieLinesFor(cookieFile), program];
   return [
     { for: 'pulseaudio', use: 'program', lines: programLines },
@@ -55,12 +57,25 @@ export function computerCommands(openPort: OpenPort, node: NodeToReach): Compute
   ];
 }
 
+/**
+ * The name of the node's cookie and output on the computer. Nodes may have the same hostname, so the name has
+ * the address, too. It has no blank, quote or slash, and no `_` but the one before the address, so that two
+ * nodes cannot share it. tonearm-setup makes the same name.
+ */
+function nameOnComputer({ hostname, address }: NodeToReach): string {
+  return `${onlyPlain(hostname) || 'node'}_${onlyPlain(address)}`;
+}
+
+function onlyPlain(text: string): string {
+  return text.replace(/[^A-Za-z0-9]/g, '-');
+}
+
 /** Returns the line that copies the cookie to a file that only the user of the computer may read. */
 function cookieLine({ address, user, cookiePort }: NodeToReach, file: string): string {
   const host = inUrl(address);
   const copyCommand =
     cookiePort === undefined
-      ? `scp ${user}@${host}:.config/pulse/cookie ${file}`
+      ? `mkdir -p ${PULSE_FOLDER} && scp ${user}@${host}:.config/pulse/cookie ${file}`
       : `curl -f --create-dirs -o ${file} http://${host}:${cookiePort}/audio/cookie`;
   return `${copyCommand} && chmod 600 ${file}`;
 }

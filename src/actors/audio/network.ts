@@ -39,10 +39,8 @@ export async function networkAnswer(
   if (published === undefined) return answer({ enabled: false, addresses: [], commands: [] });
   const { openPort, addresses } = published;
   const [address] = addresses;
-  // The commands name a sink and a file after the host, so the name may have no blank, quote or slash.
-  const plainHostname = (server?.host ?? '').replace(/[^\w.-]/g, '_') || 'node';
   const node = {
-    hostname: plainHostname,
+    hostname: server?.host ?? '',
     user: server?.user ?? '',
     cookiePort: settings.serveCookie ? settings.apiPort : undefined,
   };

@@ -24,7 +24,21 @@ test('the guide has the command lines for each kind of computer, and no others',
 test('if HTTP serves no cookie, the lines copy it from the node; IPv6 addresses are in brackets', () => {
   const node = { ...NODE, address: 'fd00::5', cookiePort: undefined };
   const [first, second] = linesOf({ ...OPEN_PORT, cookie: 'required' }, node);
-  const file = '~/.config/pulse/NODE.cookie';
-  assert.equal(first, `scp pi@[fd00::5]:.config/pulse/cookie ${file} && chmod 600 ${file}`);
+  const folder = '~/.config/pulse';
+  const file = `${folder}/NODE_fd00--5.cookie`;
+  const copy = `mkdir -p ${folder} && scp pi@[fd00::5]:.config/pulse/cookie ${file}`;
+  assert.equal(first, `${copy} && chmod 600 ${file}`);
   assert.match(second ?? '', /^PULSE_SERVER=tcp6:\[fd00::5\]:4713 /);
+});
+
+test('nodes with the same hostname share neither the file of the cookie nor the name of the output', () => {
+  const namesOf = (hostname: string, address: string) => {
+    const lines = linesOf({ ...OPEN_PORT, cookie: 'required' }, { ...NODE, hostname, address });
+    const names = lines.join('\n').matchAll(/(?<=sink_name=|pulse\/)[^\s/]+_[^\s/]+?(?=\.cookie|\s)/g);
+    return new Set([...names].map(([name]) => name));
+  };
+  assert.deepEqual(namesOf('raspberrypi', '192.168.1.20'), new Set(['raspberrypi_192-168-1-20']));
+  assert.deepEqual(namesOf('raspberrypi', '192.168.1.21'), new Set(['raspberrypi_192-168-1-21']));
+  assert.deepEqual(namesOf("bob's_pi.lan", 'fd00::1:2'), new Set(['bob-s-pi-lan_fd00--1-2']));
+  assert.deepEqual(namesOf('', '10.0.0.5'), new Set(['node_10-0-0-5']));
 });
