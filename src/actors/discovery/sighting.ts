@@ -34,6 +34,7 @@ export const USELESS_NETWORKS = [
 /** A service that one resolver has found, on one interface and by one protocol. */
 export interface Sighting {
   readonly name: string;
+  /** In lower case, as in a URL, because capitals do not distinguish host names (RFC 4343). */
   readonly host: string;
   /** Undefined for an address that is of no use to others. */
   readonly address: string | undefined;
@@ -68,7 +69,7 @@ export function parseSighting(
   const isUseful = isIP(address) !== 0 && !isInNetworks(USELESS_NETWORKS, address);
   return {
     name,
-    host,
+    host: host.toLowerCase(),
     port,
     api,
     isLocal,

@@ -28,8 +28,8 @@ function createKnownNodes({ isTrusting = true } = {}) {
   };
 }
 
-function sightingWith(name: string, address: string, port = 8018): Sighting {
-  const service = { name, host: `${name}.local`, address, port };
+function sightingWith(name: string, address: string, port = 8018, host = `${name}.local`): Sighting {
+  const service = { name, host, address, port };
   const isLocal = false;
   return parseSighting(service, [Buffer.from('api=tonearm')], isLocal) ?? assert.fail(name);
 }
@@ -76,6 +76,14 @@ test('a node that was found and is also configured, by a name or an address, is 
       [undefined, undefined],
     ],
   );
+});
+
+test('a found node whose host name has capitals is listed once if it is also configured', () => {
+  const { nodes, list } = createKnownNodes();
+  nodes.setSightings([sightingWith('Kitchen', '192.168.1.7', 8018, 'Kitchen.local')]);
+  nodes.setConfigured([configuredNode('http://Kitchen.local:8018')]);
+  const listed = list().map(({ name, host, configured }) => [name, host, configured]);
+  assert.deepEqual(listed, [['Kitchen', 'kitchen.local', true]]);
 });
 
 test('a configured node with another port or another address than the found node is another node', () => {

@@ -63,6 +63,15 @@ test('addresses of another host, and those that no other machine can reach, are 
   ]);
 });
 
+test('the addresses of a host are listed together, also if its name has capitals only once', () => {
+  const addresses = [
+    { address: '192.0.2.7', host: 'Attic.local' },
+    { address: '192.0.2.8', host: 'attic.local' },
+  ];
+  const sightings = addresses.flatMap((changes) => sightedAs(['api=tonearm'], changes) ?? []);
+  assert.deepEqual(announcedNode(sightings, undefined)?.addresses, ['192.0.2.7', '192.0.2.8']);
+});
+
 test('a node is this node only if its service is local and has the name of this node', () => {
   const sighting = sightedAs(['api=tonearm']) ?? assert.fail('the service is a node');
   const local: Sighting = { ...sighting, isLocal: true };
