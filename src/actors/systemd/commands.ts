@@ -8,7 +8,7 @@ import { failed } from '../../protocol/actor/result.js';
 import { JOB_MODE, SYSTEMD_ERRORS, SYSTEMD_METHODS } from '../../protocol/dbus/systemd.js';
 import type { Bus } from '../bus/bus.js';
 import { type BusError, type BusResult, busFault } from '../bus/fault.js';
-import { type FollowedUnit, isAtRest, type UnitFacts } from '../units/facts.js';
+import { type FollowedUnit, isAtRest, isResetBeforeStart, type UnitFacts } from '../units/facts.js';
 import type { UnitFollower } from '../units/follower.js';
 
 /**
@@ -90,6 +90,10 @@ export async function commandUnit(
   const hasLostAlias = linkChange === 'disable' && before?.id !== factsNow()?.id;
   // A lost alias does not name the unit any more, so the job gets the unit's primary name.
   const target = hasLostAlias ? primaryName : name;
+  const unitBefore = table.unit(name);
+  // If the reset fails, the start itself shows what is wrong.
+  if (goal === 'started' && unitBefore !== undefined && isResetBeforeStart(unitBefore))
+    await bus.call(SYSTEMD_METHODS.resetFailedUnit, [target], { deadlineMs: leftMs() });
   const call = await bus.call(SYSTEMD_METHODS[job], [target, JOB_MODE], { deadlineMs: leftMs() });
   if (!call.ok) {
     const isDone = isGoneAlready(plan, before, call.error);

@@ -118,6 +118,15 @@ export interface FollowedUnit {
   readonly isKnown: boolean;
 }
 
+/**
+ * True if a start should be preceded by a reset (`reset-failed`). systemd refuses to start a unit that was
+ * started too often (StartLimitBurst=), until much time has passed or the unit is reset. After a reset
+ * systemd may unload the unit. So a unit without a lasting file is not reset: it could not be loaded again.
+ */
+export function isResetBeforeStart({ facts, file }: FollowedUnit): boolean {
+  return facts.activeState === 'failed' && file.state !== undefined && file.state !== 'transient';
+}
+
 interface FollowedUnitEntry {
   unit: FollowedUnit;
   path: string;

@@ -15,7 +15,7 @@ import {
 } from '../../protocol/dbus/systemd.js';
 import { Bus, type BusOptions, type BusOwner } from '../bus/bus.js';
 import { busErrorText, busFault } from '../bus/fault.js';
-import { type FollowedUnit, NOTHING_RAN, type RunFacts } from '../units/facts.js';
+import { type FollowedUnit, isResetBeforeStart, NOTHING_RAN, type RunFacts } from '../units/facts.js';
 import { type FollowerOwner, UnitFollower } from '../units/follower.js';
 import type { UpgradePublisher } from './publisher.js';
 import { isAtWork, isExited } from './run.js';
@@ -106,7 +106,9 @@ export class UpgradeUnits implements FollowerOwner {
   async startCheck(): Promise<StartResult> {
     const { checkUnit } = this.#parts.settings;
     if (checkUnit === undefined) return NO_UNIT;
-    return isAtWork(this.#factsOf(checkUnit)) ? this.#start(checkUnit) : this.#startAndAwaitRun(checkUnit);
+    return isAtWork(this.#factsOf(checkUnit))
+      ? this.#start(checkUnit, START_MAX_MS)
+      : this.#startAndAwaitRun(checkUnit);
   }
 
   /**
@@ -120,8 +122,14 @@ export class UpgradeUnits implements FollowerOwner {
 
   async #startAndAwaitRun(unit: string): Promise<StartResult> {
     const endMs = this.#parts.clock.monotonic() + START_MAX_MS;
+    const leftMs = (): number => Math.max(endMs - this.#parts.clock.monotonic(), 0);
     const invocationBefore = this.#lastInvocations.get(unit);
-    const started = await this.#start(unit);
+    const { waits, bus, table } = this.#follower;
+    const unitBefore = table.unit(unit);
+    // If the reset fails, the start itself shows what is wrong.
+    if (unitBefore !== undefined && isResetBeforeStart(unitBefore))
+      await bus.call(SYSTEMD_METHODS.resetFailedUnit, [unit], { deadlineMs: leftMs() });
+    const started = await this.#start(unit, leftMs());
     if (!started.ok) return started;
     // Only a new invocation proves that the unit has run. The job's result is "done" even if a condition of
     // the unit is not met (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
@@ -131,12 +139,10 @@ export class UpgradeUnits implements FollowerOwner {
       const isNewInvocation = invocation !== '' && invocation !== invocationBefore;
       return isNewInvocation || this.#lastInvocations.get(unit) !== invocationBefore;
     };
-    const { waits } = this.#follower;
     if (!hasRun()) {
-      const leftMs = Math.max(endMs - this.#parts.clock.monotonic(), 0);
       await Promise.race([
-        waits.until(leftMs, () => hasRun() || undefined),
-        waits.forJob(started.value.job, unit, leftMs),
+        waits.until(leftMs(), () => hasRun() || undefined),
+        waits.forJob(started.value.job, unit, leftMs()),
       ]);
     }
     const jobResult = waits.jobResult(started.value.job);
@@ -247,9 +253,9 @@ export class UpgradeUnits implements FollowerOwner {
   }
 
   /** Starts the unit. StartUnit has no effect on a unit that has exited, so such a unit is restarted. */
-  async #start(unit: string): Promise<StartResult> {
+  async #start(unit: string, deadlineMs: number): Promise<StartResult> {
     const method = isExited(this.#factsOf(unit)) ? 'restartUnit' : 'startUnit';
-    const outcome = await this.#follower.bus.call(SYSTEMD_METHODS[method], [unit, JOB_MODE]);
+    const outcome = await this.#follower.bus.call(SYSTEMD_METHODS[method], [unit, JOB_MODE], { deadlineMs });
     if (!outcome.ok) return busFault(outcome.error, `The start of ${unit} failed`);
     return success({ job: outcome.value });
   }

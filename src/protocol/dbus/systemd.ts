@@ -36,6 +36,8 @@ export const SYSTEMD_METHODS = {
   stopUnit: managerMethod('StopUnit', ['ss', 'o'], 'units'),
   /** Name, mode -> path of the job. */
   restartUnit: managerMethod('RestartUnit', ['ss', 'o'], 'units'),
+  /** Name. The unit's failure and its count of starts are forgotten. */
+  resetFailedUnit: managerMethod('ResetFailedUnit', ['s', ''], 'units'),
   /** Names, runtime, force -> whether a file has an [Install] section, changes (kind, link, target). */
   enableUnitFiles: managerMethod('EnableUnitFiles', ['asbb', 'ba(sss)'], 'units'),
   /** Names, runtime -> changes. */

@@ -7,6 +7,7 @@ import type { Bus } from '../../../src/actors/bus/bus.js';
 import { answerAfterJob, commandUnit } from '../../../src/actors/systemd/commands.js';
 import { type UnitFacts, unknownUnit } from '../../../src/actors/units/facts.js';
 import { UnitFollower } from '../../../src/actors/units/follower.js';
+import type { UnitVerb } from '../../../src/protocol/actor/commands.js';
 import { ManualClock } from '../../manual-clock.js';
 import { faultOf } from '../recorder.js';
 import { JOB_PATH, ScriptedManager, settle } from '../units/scripted-manager.js';
@@ -82,6 +83,38 @@ for (const [what, name, stateAfterJob] of ANSWERED_AT_ONCE) {
     assert.deepEqual(answers, ['ok']);
   });
 }
+
+const FAILED = { ActiveState: 'failed', SubState: 'failed' };
+
+/** Commands an enabled unit in this state, and resolves with the methods that are called for the command. */
+async function callsFor(t: TestContext, verb: UnitVerb, state: typeof FAILED, fileState = 'enabled') {
+  const clock = new ManualClock();
+  const { manager, follower } = await followUnits(t, clock, ['x.service'], (scripted) => {
+    scripted.setUnit('x.service', state);
+    scripted.files.set('x.service', fileState);
+    scripted.refusals.set('ResetFailedUnit', { ok: false, error: { kind: 'timeout' } });
+  });
+  manager.calls.length = 0;
+  const answer = commandUnit(follower, clock, verb, 'x.service');
+  await settle();
+  manager.sendJobRemoved(JOB_PATH, 'x.service', 'done');
+  await answer;
+  return manager.calls.filter((method) => /UnitFiles|FailedUnit|(Start|Stop|Restart)Unit/.test(method));
+}
+
+test('a failed unit is reset before a start, a restart and an enabling, even if the reset is not answered', async (t) => {
+  assert.deepEqual(await callsFor(t, 'start', FAILED), ['ResetFailedUnit', 'StartUnit']);
+  assert.deepEqual(await callsFor(t, 'restart', FAILED), ['ResetFailedUnit', 'RestartUnit']);
+  const callsToEnable = await callsFor(t, 'enable', FAILED);
+  assert.deepEqual(callsToEnable, ['EnableUnitFiles', 'ResetFailedUnit', 'StartUnit']);
+});
+
+test('a unit is not reset before a stop, if it has not failed, or if systemd could not load it again', async (t) => {
+  assert.deepEqual(await callsFor(t, 'stop', FAILED), ['StopUnit']);
+  const stopped = { ActiveState: 'inactive', SubState: 'dead' };
+  assert.deepEqual(await callsFor(t, 'start', stopped), ['StartUnit']);
+  assert.deepEqual(await callsFor(t, 'start', FAILED, 'transient'), ['StartUnit']);
+});
 
 test('disable stops the real unit of an alias, even if the alias was made after the last reading', async (t) => {
   const clock = new ManualClock();

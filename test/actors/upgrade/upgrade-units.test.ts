@@ -58,7 +58,10 @@ async function startUnits(t: TestContext) {
   // The scripted manager replaces the user's bus.
   const units = new UpgradeUnits(dependencies, manager.busOf as never);
   t.after(() => units.stop());
-  for (const unit of [UNIT, CHECK_UNIT]) manager.setUnit(unit, AT_REST);
+  for (const unit of [UNIT, CHECK_UNIT]) {
+    manager.setUnit(unit, AT_REST);
+    manager.files.set(unit, 'static');
+  }
   await manager.up();
   await settle();
   states.length = 0;
@@ -107,6 +110,16 @@ for (const { title, unit, start } of STARTS) {
     const answer = await start(units);
     assert.ok(!answer.ok);
     assert.match(answer.error.detail, /the job's result is dependency/);
+  });
+
+  test(`${title} resets its unit before the start if the unit has failed`, async (t) => {
+    const { manager, units } = await startUnits(t);
+    manager.sendChange(unit, { ActiveState: 'failed', SubState: 'failed', InvocationID: INVOCATION });
+    await settle();
+    manager.calls.length = 0;
+    manager.effects.set('StartUnit', () => manager.sendChange(unit, { InvocationID: NEXT_INVOCATION }));
+    assert.ok((await start(units)).ok);
+    assert.deepEqual(manager.calls, ['ResetFailedUnit', 'StartUnit']);
   });
 
   test(`${title} is accepted while its unit is still queued after eight seconds`, async (t) => {

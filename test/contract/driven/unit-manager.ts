@@ -101,6 +101,7 @@ export class UnitManager {
     return {
       Subscribe: emptyAnswer,
       Reload: emptyAnswer,
+      ResetFailedUnit: emptyAnswer,
       GetAll: ({ path }) => ['a{sv}', this.#propertiesAt(path)],
       GetUnitFileState: (call) => {
         const unit = this.#units.find(({ name }) => name === nameIn(call));

@@ -19,6 +19,7 @@ export const UNITS: Readonly<Record<string, string>> = {
   'lingering.service': '[Service]\nExecStart=/nowhere/at-all\nExecStopPost=sleep infinity\n',
   'lingering-again.service': `[Service]\nRestart=on-failure\nRestartSec=1h\nExecStart=false\nExecStopPost=sleep infinity\n`,
   'crashing.service': '[Service]\nRestart=always\nRestartSec=100ms\nExecStart=false\n',
+  'limited.service': `[Unit]\nStartLimitBurst=2\nStartLimitIntervalSec=600\n[Service]\nRestart=on-failure\nRestartSec=100ms\nExecStart=sh -c "test -e %t/mended && exec sleep infinity"\n`,
   // The script runs `trap` before it reports its start. So the unit ignores SIGTERM once it counts as
   // started.
   'deaf.service': `[Service]\nType=notify\nNotifyAccess=all\nTimeoutStopSec=500ms\nExecStart=sh -c "trap '' TERM; systemd-notify --ready; while :; do sleep 0.1; done"\n`,

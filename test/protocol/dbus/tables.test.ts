@@ -93,6 +93,7 @@ test('the methods that change units or power are marked with this effect, and al
       'startUnit: units',
       'stopUnit: units',
       'restartUnit: units',
+      'resetFailedUnit: units',
       'enableUnitFiles: units',
       'disableUnitFiles: units',
       'reload: units',
