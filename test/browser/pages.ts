@@ -33,7 +33,7 @@ export function pageForEach(options: BrowserContextOptions): void {
   after(() => browser.close());
 }
 
-/** Answers each HEAD request in the browser itself. By these requests the page checks that the node answers. */
+/** Answers each HEAD request in the browser. By these requests the page checks that the node answers. */
 const ANSWER_CHECKS = `{
   const request = window.fetch;
   window.fetch = (url, options) =>

@@ -18,8 +18,8 @@ const AIOHTTP = '/usr/lib/python3/dist-packages/aiohttp/__init__.py';
 /**
  * Opens connections, leaves each idle for a different time up to 14 s, and then sends one POST on each.
  * aiohttp itself closes the connection after 15 s. Prints the time that the header `Keep-Alive` announces,
- * and of each POST how many seconds after the request for `/server` it was sent, and its outcome: a status, or
- * the name of an error.
+ * and of each POST how many seconds after the request for `/server` it was sent, and its outcome: a status,
+ * or the name of an error.
  */
 const CLIENT = `
 import aiohttp, asyncio, json, sys
