@@ -87,9 +87,9 @@ export async function commandUnit(
     if (!read.ok) return refusal(read.error);
   }
   const primaryName = before?.id ?? name;
-  const hasLostAlias = linkChange === 'disable' && before?.id !== factsNow()?.id;
-  // A lost alias does not name the unit any more, so the job gets the unit's primary name.
-  const target = hasLostAlias ? primaryName : name;
+  // If disabling has removed the alias, the name stands for another unit now, or for none.
+  const wasAliasRemoved = linkChange === 'disable' && before?.id !== factsNow()?.id;
+  const target = wasAliasRemoved ? primaryName : name;
   const unitBefore = table.unit(name);
   // If the reset fails, the start itself shows what is wrong.
   if (goal === 'started' && unitBefore !== undefined && isResetBeforeStart(unitBefore))
@@ -102,9 +102,9 @@ export async function commandUnit(
   const end = await waits.forJob(call.value, target, leftMs());
   if (end === undefined) return DONE;
   if (end.kind === 'away') return refusal({ kind: 'closed' });
-  // All signals that the job causes came before its end. But a lost alias gets no signals of its former unit,
-  // so it is read.
-  if (hasLostAlias) await refresh();
+  // The signals of the job have brought the new facts of the unit, but not those of a name whose alias was
+  // removed. So this name is read.
+  if (wasAliasRemoved) await refresh();
   const unit = table.unit(name);
   const hasBegun =
     unit !== undefined && isRunningService(unit) && unit.facts.invocation !== before?.invocation;
@@ -145,8 +145,8 @@ function isGoneAlready({ linkChange }: CommandPlan, before: UnitFacts | undefine
 }
 
 /**
- * Why a job whose result is `done` or unknown has not reached its goal; undefined if it has. The result is
- * `done`, too, if a condition is not met, or if a program cannot be executed
+ * Returns why the unit is not as the job should have left it; undefined if it is. The job's result does not
+ * decide this: it is `done`, too, if a condition is not met, or if a program cannot be executed
  * (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
  */
 function unmetGoal(
