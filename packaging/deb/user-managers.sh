@@ -3,6 +3,8 @@ user_managers() {
   for runtime in /run/user/*; do
     [ -S "$runtime/systemd/private" ] || continue
     uid=${runtime##*/}
+    # The service of a user who has a tonearm at home is not that of the package.
+    [ ! -e "$(getent passwd "$uid" | cut -d: -f6)/.local/lib/tonearm/installed-files" ] || continue
     # A manager that does not answer must not stop the package manager. One that is ending is none any more.
     said=$(timeout 60 setpriv --reuid "$uid" --regid "$(id -g "$uid")" --init-groups --reset-env \
       env "XDG_RUNTIME_DIR=$runtime" systemctl --user "$@" 2>&1) || ! systemctl is-active --quiet "user@$uid.service" ||

@@ -88,7 +88,7 @@ must_run_here() {
 # Of two installations the unit of one would hide that of the other.
 must_be_alone() {
   [ ! -e /usr/lib/tonearm/main.js ] ||
-    die 73 'the package of tonearm is installed: nothing was changed. Set that one up with tonearm-setup, or remove it first'
+    die 73 'the package of tonearm is installed: nothing was changed. Remove the package first; or to use it, remove what is below /usr/local, and run /usr/sbin/tonearm-setup'
   [ "$own" = no ] || [ ! -e /usr/local/lib/tonearm ] ||
     die 73 "tonearm is installed below /usr/local: nothing was changed. Root sets it up for you: tonearm-setup --user $(id -un)"
   for place in $(outside | cut -d' ' -f2); do
