@@ -22,13 +22,14 @@ export function printable(text: string): string {
 
 /**
  * A user name and password in an address, such as `mqtt://me:secret@broker`. The scheme may be missing, and
- * the password may have any characters, because the address need not be valid.
+ * the password may have any characters, because the address need not be valid. A text without a colon has no
+ * password: the name of a unit may be `player@.service`.
  */
-const USER_INFORMATION = /^([a-z][a-z0-9+.-]*:\/\/)?.*@/is;
+const USER_INFORMATION = /^(?=.*:.*@)([a-z][a-z0-9+.-]*:\/\/)?.*@/is;
 
-/** The address for messages, in which no password may be. */
-export function withoutPassword(address: string): string {
-  return address.replace(USER_INFORMATION, '$1...@');
+/** The text for messages, in which no password may be. */
+export function withoutPassword(text: string): string {
+  return text.replace(USER_INFORMATION, '$1...@');
 }
 
 /**

@@ -68,8 +68,8 @@ export async function addressHere(): Promise<Result<NodeAddress, readonly string
   const { env } = process;
   const uid = process.getuid?.() ?? 0;
   // The daemon alone needs the secrets, and this user may not read them.
-  const machine = { env, home: homeDirectory(), hostname: hostname(), uid };
-  const loaded = await loadSettings({ ...machine, checksSecrets: false });
+  const secretFault = (): undefined => undefined;
+  const loaded = await loadSettings({ env, home: homeDirectory(), hostname: hostname(), uid, secretFault });
   if (!loaded.ok) return failed(loaded.error.problems);
   const { bind, api } = loaded.value.settings;
   return success({ base: `http://${hostHere(bind)}:${api.port}`, headers: {} });

@@ -105,8 +105,8 @@ function columnsOf(name: string): readonly string[] | undefined {
 }
 
 /**
- * A line for each member. A member of a member is called by both names, with a dot between them. A list of
- * records is a table, with few exceptions.
+ * A line for each member. A member of a member is called by both names, with a dot between them. `listLines`
+ * prints a list of records.
  */
 function memberLines(record: PlainRecord, prefix: string): readonly string[] {
   return Object.entries(record).flatMap(([key, value]) => {

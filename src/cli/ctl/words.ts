@@ -91,6 +91,8 @@ function fieldFor(command: CtlCommand, word: string, body: object): Result<Field
     );
     if (field === undefined) return failed(`${name}: ${quoted(value)} must have no sign`);
     if (Object.hasOwn(body, field.name)) return failed(`${field.name} is there twice`);
+    if (!isFreeField(command, field.name, body))
+      return failed(`only one of ${alternatives.join(' and ')} is possible`);
     return success({ field, text: value });
   }
   const next = command.fields.find(

@@ -2,7 +2,7 @@
 // place, and which known key is nearest to an unknown key. Pure.
 
 import { editDistance } from '../../edit-distance.js';
-import { printable } from '../../printable.js';
+import { printable, withoutPassword } from '../../printable.js';
 
 /** Line and column count from 1, the column in UTF-16 units. */
 export interface Location {
@@ -28,15 +28,9 @@ const QUOTED_MAX_CHARACTERS = 60;
 /** A key in another section counts this many edits more: people mistype a key more often than its section. */
 const OTHER_SECTION_PENALTY = 1;
 
-/**
- * User name and password in a URL, such as `//me:secret@` (RFC 3986, section 3.2.1). They must not get into
- * the log. A password may have blanks and slashes, although they should be escaped.
- */
-const USER_INFORMATION = /\/\/.*@/s;
-
 /** The text in quotes on one line, without passwords. */
 export function quoted(text: string): string {
-  const masked = text.replace(USER_INFORMATION, '//...@');
+  const masked = withoutPassword(text);
   const cut = masked.length > QUOTED_MAX_CHARACTERS ? `${masked.slice(0, QUOTED_MAX_CHARACTERS)}...` : masked;
   return printable(JSON.stringify(cut));
 }

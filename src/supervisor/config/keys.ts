@@ -59,7 +59,7 @@ export const KEYS = {
   logLevel: key('info', readers.oneOfWords(['fatal', 'error', 'warn', 'info', 'debug', 'trace'])),
   api: {
     port: key(8018, readers.integer(1, 65535)),
-    cors: { origins: key([], readers.listOf(readers.checkedText('an origin', texts.corsOrigin, 'address'))) },
+    cors: { origins: key([], readers.listOf(readers.checkedText('an origin', texts.corsOrigin))) },
     hosts: key([], readers.listOf(readers.checkedText('a host name', texts.hostName))),
     sse: { enabled: key(true, readers.flag), maxClients: key(256, readers.integer(1, 10000)) },
     ui: { enabled: key(true, readers.flag), volumeStep: key(5, readers.integer(1, 10)) },
@@ -117,14 +117,14 @@ export const KEYS = {
       [],
       readers.shortListOfDifferentTexts(
         NODES_MAX,
-        readers.checkedText('the address of a node', texts.nodeUrl, 'address'),
+        readers.checkedText('the address of a node', texts.nodeUrl),
       ),
     ),
     trust: key(true, readers.flag),
   },
   mqtt: {
     enabled: key(false, readers.flag),
-    url: optionalKey(readers.checkedText('the address of a broker', texts.brokerUrl, 'address')),
+    url: optionalKey(readers.checkedText('the address of a broker', texts.brokerUrl)),
     username: optionalKey(readers.checkedText('a user name', texts.userName)),
     passwordFile: optionalKey(readers.checkedText('an absolute path', texts.filePath, 'secret')),
     caFile: optionalKey(filePath),

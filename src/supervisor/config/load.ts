@@ -26,8 +26,6 @@ export interface LoadRequest extends Environment {
   readonly configPath?: string | undefined;
   /** By default `/etc/tonearm/config.yaml`. */
   readonly systemConfig?: string;
-  /** If false, files that contain secrets may be absent or unreadable. By default true. */
-  readonly checksSecrets?: boolean;
 }
 
 export type LoadResult = Result<LoadedConfiguration, WrongConfiguration>;
@@ -42,7 +40,7 @@ type ConfigFileResult = Result<ConfigFile, string>;
 
 /** If a file is wrong or cannot be read, the result has failed. Rejects only by a fault of ours. */
 export async function loadSettings(request: LoadRequest): Promise<LoadResult> {
-  const { configPath, systemConfig = SYSTEM_CONFIG, checksSecrets = true } = request;
+  const { configPath, systemConfig = SYSTEM_CONFIG } = request;
   const directory = configDirectory(request);
   const mainFile =
     configPath === undefined
@@ -58,8 +56,7 @@ export async function loadSettings(request: LoadRequest): Promise<LoadResult> {
     else problems.push(result.error);
   }
   if (problems.length > 0) return failed({ problems, warnings: [] });
-  const environment = checksSecrets ? { ...request, secretFault } : request;
-  const resolved = await resolve(files, environment);
+  const resolved = await resolve(files, { secretFault, ...request });
   return resolved.ok ? success({ ...resolved.value, source: path }) : resolved;
 }
 

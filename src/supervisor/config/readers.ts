@@ -1,7 +1,6 @@
 // Decides which values of a configuration file are valid, and what they become in the settings. There is a
 // reader for each kind of value. Pure.
 
-import { withoutPassword } from '../../printable.js';
 import type { ControlChoice, OutputChoice } from '../../protocol/actor/settings.js';
 import { type ConfigEntry, describe, type Findings, quoted } from './findings.js';
 import { outputLabel, type TextCheck } from './texts.js';
@@ -96,25 +95,20 @@ export function oneOfWords<const W extends string>(words: readonly W[]): ValueRe
 }
 
 /**
- * `kind` is a noun with its article. Somebody may have written a password into the text by mistake. So
- * messages do not show a `secret` text, and of an `address` not what stands before an `@`.
+ * `kind` is a noun with its article. Messages do not show a `secret` text, because somebody may have written
+ * a password there by mistake.
  */
-export function checkedText(
-  kind: string,
-  check: TextCheck,
-  passwordPlace?: 'secret' | 'address',
-): ValueReader<string> {
+export function checkedText(kind: string, check: TextCheck, secret?: 'secret'): ValueReader<string> {
   return (entry, context) => {
     const { valueAt, key, content } = entry;
     // A secret value of any type is checked as a text, because `reportExpected` would display a number. The
     // errors of `check` do not quote the text.
-    const isSecret = passwordPlace === 'secret';
+    const isSecret = secret !== undefined;
     if (typeof content !== 'string' && !isSecret) return reportExpected(kind, entry, context);
     const text = String(content);
     const checked = check(text, context.home);
     if (checked.ok) return checked.value;
-    const quotedText = quoted(passwordPlace === 'address' ? withoutPassword(text) : text);
-    const fault = isSecret ? `must be ${kind}` : `${quotedText} is not ${kind}`;
+    const fault = isSecret ? `must be ${kind}` : `${quoted(text)} is not ${kind}`;
     context.findings.addProblem(valueAt, key, `${fault}: ${checked.error}`);
     return undefined;
   };

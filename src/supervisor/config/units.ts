@@ -17,11 +17,7 @@ const listedUnit: ValueReader<UnitEntry> = (entry, context) => {
     return name === undefined ? undefined : { name };
   }
   if (!content.has('name')) context.findings.addProblem(valueAt, keyPath(key, 'name'), 'is required');
-  const fields = readFields<UnitEntry>(
-    { name: unit, url: checkedText('a URL', url, 'address') },
-    content,
-    context,
-  );
+  const fields = readFields<UnitEntry>({ name: unit, url: checkedText('a URL', url) }, content, context);
   return fields.name === undefined ? undefined : { ...fields, name: fields.name };
 };
 

@@ -130,6 +130,8 @@ const REFUSED: readonly (readonly [line: string, message: RegExp])[] = [
   ['output-volume kitchen loudness=1', /"loudness=1" is too much: it takes the fields volume, delta/],
   ['output-volume kitchen volume=1 volume=1', /volume is there twice/],
   ['output-volume kitchen volume=+5% volume=+5%', /delta is there twice/],
+  ['output-volume kitchen volume=40% volume=+5%', /only one of volume and delta is possible/],
+  ['output-volume kitchen volume=40% delta=5%', /only one of volume and delta is possible/],
   ['player-volume mpv volume=+5%', /player-volume: volume: "\+5%" must have no sign/],
   ['player-volume mpv +5%', /"\+5%" is too much/],
   ['mute-output kitchen perhaps', /muted: "perhaps" is neither on nor off/],

@@ -364,6 +364,7 @@ for (const [url, why, quoted = url] of [
 }
 const NO_SCHEME = 'it does not begin with http:// or https://';
 refuses('discovery.nodes[0]', '"me:secret@a"', `"...@a" is not the address of a node: ${NO_SCHEME}`);
+refuses('discovery.nodes', '"me:secret@a"', 'must be a list, not the text "...@a"');
 refuses('discovery.nodes', '"http://me:my secret@a"', 'must be a list, not the text "http://...@a"');
 // Somebody may have written the password itself there, so the message does not quote it.
 for (const secret of ['secret', '1234'])
