@@ -188,8 +188,7 @@ function memberRequests(matched: MatchedTopic, json: unknown, payload: string): 
     for (const member of membersToRun) {
       const request = memberRequest(params, member, values.get(member.name));
       const queued = queuedRequest(topic, request, member.setting);
-      const behind = choice === undefined ? undefined : { field: member.name, choice };
-      requests.push(behind === undefined ? queued : { ...queued, behind });
+      requests.push(choice === undefined ? queued : { ...queued, behind: { field: member.name, choice } });
       if (queued.isChoice === true) choice = member.name;
     }
     return requests;
@@ -235,7 +234,7 @@ export function withReferences(
   referenceTo: (thing: ReferredKind, name: string) => string,
 ): BridgeRequest {
   const params = Object.entries(request.params ?? {}).map(([parameter, name]) =>
-    isNamedThing(parameter) && name !== undefined
+    isReferredKind(parameter) && name !== undefined
       ? [parameter, referenceTo(parameter, name)]
       : [parameter, name],
   );
@@ -247,7 +246,7 @@ export function withReferences(
   return { ...withParams, body: { ...body, output: referenceTo('output', output) } };
 }
 
-function isNamedThing(parameter: string): parameter is ReferredKind {
+function isReferredKind(parameter: string): parameter is ReferredKind {
   return ['output', 'input', 'card', 'client'].includes(parameter);
 }
 

@@ -25,15 +25,15 @@ interface TopicUse {
 export function topicsToReadAgain(before: DeviceMessage, after: DeviceMessage): ReadonlySet<string> {
   const isHeadSame = headOf(before.text) === headOf(after.text);
   const areEarlierUnknown = before.text !== '' && before.entities.size === 0;
-  const readings = [...after.entities].flatMap(([key, component]) => {
-    if (areEarlierUnknown) return readingsOf(component);
+  const uses = [...after.entities].flatMap(([key, component]) => {
+    if (areEarlierUnknown) return usesOf(component);
     const earlier = before.entities.get(key);
     // Home Assistant subscribes for a new entity, and gets the retained texts.
     if (earlier?.platform !== component.platform) return [];
     const isSame = isHeadSame && JSON.stringify(earlier) === JSON.stringify(component);
-    return isSame ? [] : outdatedReadings(earlier, component);
+    return isSame ? [] : outdatedUses(earlier, component);
   });
-  return new Set(readings.map(({ topic }) => topic));
+  return new Set(uses.map(({ topic }) => topic));
 }
 
 /** Everything before the entities. If this part has changed, Home Assistant updates all entities. */
@@ -41,15 +41,15 @@ function headOf(text: string): string {
   return text.slice(0, text.indexOf('"components":'));
 }
 
-function outdatedReadings(earlier: Component, component: Component): readonly TopicUse[] {
-  const earlierReadings = readingsOf(earlier);
-  return readingsOf(component).filter(({ purpose, topic, template }) => {
+function outdatedUses(earlier: Component, component: Component): readonly TopicUse[] {
+  const earlierUses = usesOf(earlier);
+  return usesOf(component).filter(({ purpose, topic, template }) => {
     const isSameUse = (other: TopicUse): boolean => other.purpose === purpose && other.topic === topic;
-    const earlierReading = earlierReadings.find(isSameUse);
-    if (earlierReading === undefined) return false;
+    const earlierUse = earlierUses.find(isSameUse);
+    if (earlierUse === undefined) return false;
     // With each update Home Assistant forgets the address of an image
     // (docs/development/what-we-learnt.md).
-    return purpose === 'url' || earlierReading.template !== template;
+    return purpose === 'url' || earlierUse.template !== template;
   });
 }
 
@@ -59,7 +59,7 @@ const PURPOSES = [
   { purpose: 'url', topicMember: 'url_topic', templateMember: 'url_template' },
 ] as const;
 
-function readingsOf(component: Component): readonly TopicUse[] {
+function usesOf(component: Component): readonly TopicUse[] {
   const readings = PURPOSES.flatMap(({ purpose, topicMember, templateMember }) => {
     const topic = component[topicMember];
     return typeof topic === 'string' ? [{ purpose, topic, template: component[templateMember] }] : [];

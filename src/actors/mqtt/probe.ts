@@ -171,8 +171,8 @@ class Probe {
     // Most brokers keep the order: once our question comes back, all retained messages have come.
     const isQuestionBack = question.ok && (await this.#waitFor(questionArrival)) === 'arrived';
     // The broker's access list may hide the question.
-    const isRead = isQuestionBack ? this.#untilQuiet() : this.#unsubscribeWhenRead(filters);
-    if (!(await isRead)) return ENDED;
+    const reading = isQuestionBack ? this.#untilQuiet() : this.#unsubscribeWhenRead(filters);
+    if (!(await reading)) return ENDED;
     const node = this.#retained.get(`${branch}/node`) ?? '';
     const isClaimed = node !== '' && this.#retained.get(status) === ONLINE;
     if (!isClaimed) return success({ node, isAlive: false, isLeftover: false });

@@ -7,12 +7,12 @@ interface NamedRow {
   readonly publishedName: string;
 }
 
-/** A reference of digits means the thing with this id, and only then the thing with this name. */
+/** Digits mean the thing with this id. Only if there is none, they mean the thing with this name. */
 const DIGITS = /^\d+$/;
 
 /**
- * For outputs, inputs and cards. It is the name if the name can mean no other thing, else the id. A name
- * under which nothing is published stays as it is.
+ * The reference to an output, input or card: its name if the name can mean no other thing, else its id. A
+ * name under which nothing is published stays as it is.
  */
 export function deviceReference(rowsById: ReadonlyMap<string, NamedRow>, name: string): string {
   const published = [...rowsById].find(([, row]) => row.publishedName === name);

@@ -104,11 +104,12 @@ export class RetainedTopics {
 
   /**
    * The topic of the device message of the node that has had this branch before. `owner` is the text of the
-   * topic `node`. Undefined if that is this node's own identifier, or none.
+   * topic `node`. After the claim that is this node's own identifier, so the topic is remembered: its message
+   * may still be there. Undefined if no other node is known.
    */
   otherDeviceTopic(owner: string): string | undefined {
     const isOther = owner !== this.identifier && isIdentifier(owner);
-    return isOther ? deviceTopicOf(this.#homeAssistantPrefix, owner) : undefined;
+    return isOther ? deviceTopicOf(this.#homeAssistantPrefix, owner) : this.#formerDeviceTopic;
   }
 
   /** True if the broker is not known to retain any topic of the branch. */

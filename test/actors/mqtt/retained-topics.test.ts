@@ -55,6 +55,27 @@ test('the status is published at the start of a connection if nobody has answere
   assert.ok(nextPublications(node).includes('status=online'));
 });
 
+test('the device message of a former node is emptied at the next connection if the broker still retains it', () => {
+  const node = new AnnouncedNode();
+  const { topics } = node;
+  const former = '00000000000000aa';
+  const formerDevice = topics.otherDeviceTopic(former) ?? assert.fail('there is no topic');
+  const device = [formerDevice, node.text()] as const;
+  const isFormerEmptied = (): boolean =>
+    topics.differences(acceptsAll).publications.some(({ topic }) => topic === formerDevice);
+  topics.beginConnection(new Map([[topics.nodeTopic, former], device]));
+  assert.ok(isFormerEmptied());
+
+  // The branch is claimed, but the connection ends before the other topic is emptied.
+  assert.equal(topics.otherDeviceTopic(topics.identifier), formerDevice);
+  topics.beginConnection(new Map([[topics.nodeTopic, topics.identifier], device]));
+  assert.ok(isFormerEmptied());
+
+  topics.beginConnection(new Map([[topics.nodeTopic, topics.identifier]]));
+  assert.equal(topics.otherDeviceTopic(topics.identifier), undefined);
+  assert.ok(!isFormerEmptied());
+});
+
 test('the topics of a backend that is not up stay retained', () => {
   const node = publishedNode().publishRecords(health('audio', 'connecting'), drop('audio.outputs', '1'));
   const topics = nextPublications(node).map((line) => line.split('=')[0]);
