@@ -58,9 +58,9 @@ export function computerCommands(openPort: OpenPort, node: NodeToReach): Compute
 }
 
 /**
- * The name of the node's cookie and output on the computer. Nodes may have the same hostname, so the name has
- * the address, too. It has no blank, quote or slash, and no `_` but the one before the address, so that two
- * nodes cannot share it. tonearm-setup makes the same name.
+ * The name of the node's cookie and output on the computer. Machines may have the same hostname, so the name
+ * has the address, too. It has letters, digits and `-`, and one `_`, which is before the address. Two users
+ * of one machine share the name. tonearm-setup makes the same name.
  */
 function nameOnComputer({ hostname, address }: NodeToReach): string {
   return `${onlyPlain(hostname) || 'node'}_${onlyPlain(address)}`;

@@ -8,7 +8,7 @@ import { failed } from '../../protocol/actor/result.js';
 import { JOB_MODE, SYSTEMD_ERRORS, SYSTEMD_METHODS } from '../../protocol/dbus/systemd.js';
 import type { Bus } from '../bus/bus.js';
 import { type BusError, type BusResult, busFault } from '../bus/fault.js';
-import { type FollowedUnit, isAtRest, isResetBeforeStart, type UnitFacts } from '../units/facts.js';
+import { type FollowedUnit, isAtRest, mustResetBeforeStart, type UnitFacts } from '../units/facts.js';
 import type { UnitFollower } from '../units/follower.js';
 
 /**
@@ -90,9 +90,8 @@ export async function commandUnit(
   // If disabling has removed the alias, the name stands for another unit now, or for none.
   const wasAliasRemoved = linkChange === 'disable' && before?.id !== factsNow()?.id;
   const target = wasAliasRemoved ? primaryName : name;
-  const unitBefore = table.unit(name);
   // If the reset fails, the start itself shows what is wrong.
-  if (goal === 'started' && unitBefore !== undefined && isResetBeforeStart(unitBefore))
+  if (goal === 'started' && mustResetBeforeStart(table.unit(name)))
     await bus.call(SYSTEMD_METHODS.resetFailedUnit, [target], { deadlineMs: leftMs() });
   const call = await bus.call(SYSTEMD_METHODS[job], [target, JOB_MODE], { deadlineMs: leftMs() });
   if (!call.ok) {

@@ -119,12 +119,13 @@ export interface FollowedUnit {
 }
 
 /**
- * True if a start should be preceded by a reset (`reset-failed`). systemd refuses to start a unit that was
+ * True if the unit must be reset (`reset-failed`) before its start. systemd refuses to start a unit that was
  * started too often (StartLimitBurst=), until much time has passed or the unit is reset. After a reset
  * systemd may unload the unit. So a unit without a lasting file is not reset: it could not be loaded again.
  */
-export function isResetBeforeStart({ facts, file }: FollowedUnit): boolean {
-  return facts.activeState === 'failed' && file.state !== undefined && file.state !== 'transient';
+export function mustResetBeforeStart(unit: FollowedUnit | undefined): boolean {
+  if (unit?.facts.activeState !== 'failed') return false;
+  return unit.file.state !== undefined && unit.file.state !== 'transient';
 }
 
 interface FollowedUnitEntry {

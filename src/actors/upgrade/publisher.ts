@@ -183,6 +183,8 @@ export function nextCheck(before: LastCheck | undefined, facts: RunFacts, nowMs:
   if (isAtWork(facts)) return { state: 'running', invocation };
   // At a start systemd first sends the new invocation with the old state. The next signal decides.
   if (before !== undefined && job !== '') return before;
+  // A reset is no run. The start of a failed unit resets it, and may be refused afterwards.
+  if (wasReset && before?.invocation === invocation && before.state !== 'running') return before;
   // If the invocation has changed, a whole check has run since the last facts.
   const hasEnded = before !== undefined && (before.state === 'running' || before.invocation !== invocation);
   const finishedMs = hasEnded ? nowMs : before?.finishedMs;

@@ -15,7 +15,7 @@ import {
 } from '../../protocol/dbus/systemd.js';
 import { Bus, type BusOptions, type BusOwner } from '../bus/bus.js';
 import { busErrorText, busFault } from '../bus/fault.js';
-import { type FollowedUnit, isResetBeforeStart, NOTHING_RAN, type RunFacts } from '../units/facts.js';
+import { type FollowedUnit, mustResetBeforeStart, NOTHING_RAN, type RunFacts } from '../units/facts.js';
 import { type FollowerOwner, UnitFollower } from '../units/follower.js';
 import type { UpgradePublisher } from './publisher.js';
 import { isAtWork, isExited } from './run.js';
@@ -125,9 +125,8 @@ export class UpgradeUnits implements FollowerOwner {
     const leftMs = (): number => Math.max(endMs - this.#parts.clock.monotonic(), 0);
     const invocationBefore = this.#lastInvocations.get(unit);
     const { waits, bus, table } = this.#follower;
-    const unitBefore = table.unit(unit);
     // If the reset fails, the start itself shows what is wrong.
-    if (unitBefore !== undefined && isResetBeforeStart(unitBefore))
+    if (mustResetBeforeStart(table.unit(unit)))
       await bus.call(SYSTEMD_METHODS.resetFailedUnit, [unit], { deadlineMs: leftMs() });
     const started = await this.#start(unit, leftMs());
     if (!started.ok) return started;

@@ -76,8 +76,8 @@ export class EventStream implements OpenStream {
   }
 
   /**
-   * Writes an event at the monotonic time `now`. A stream that is behind reads it from the journal later.
-   * `upTo` is the sequence number that the client reaches with the event.
+   * Writes the text of one or more events at the monotonic time `now`. A stream that is behind reads them
+   * from the journal later. `upTo` is the sequence number that the client reaches with the last of them.
    */
   deliver(text: string, upTo: number | undefined, now: number): void {
     if (this.#state !== 'flowing') return;

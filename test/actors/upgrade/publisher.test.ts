@@ -123,7 +123,11 @@ const LAST_CHECKS: readonly (readonly [
   ['it has run so quickly that its work was never read', [{}, DONE], { state: 'idle', finished_at: NOW }],
   ['it had run before the first reading of its unit', [DONE], { state: 'idle' }],
   ['it failed', [WORKING, FAILED], { state: 'failed', finished_at: NOW, detail: 'its result is exit-code' }],
-  ['it failed, and the failure was reset in systemd', [FAILED, FORGOTTEN], { state: 'idle' }],
+  [
+    'it failed, and the failure was reset in systemd, which is no run',
+    [FAILED, FORGOTTEN],
+    { state: 'failed', detail: 'its result is exit-code' },
+  ],
   ['it begins, and is not at work yet', [{}, { invocation: 'a', job: '/job/1' }], { state: 'idle' }],
   [
     'it begins after a failure, and is not at work yet',
