@@ -17,10 +17,12 @@ import { StreamRows } from './streams.js';
 import {
   artistAndAlbum,
   Cover,
+  isSounding,
   LoopButton,
   PlayButton,
   PositionBar,
   playerStreams,
+  playingTitle,
   TransportButtons,
   titleOf,
 } from './transport.js';
@@ -52,13 +54,14 @@ export function Players({ player, output, ...state }: PlayersProps) {
         <Cover player={player} onPicture={setPicture} />
         <div class="hero-side">
           <div>
-            <ForeignText class="title">{titleOf(player)}</ForeignText>
-            <ForeignText class="maker">{artistAndAlbum(player)}</ForeignText>
+            <ForeignText class="title">{playingTitle(state, player)}</ForeignText>
             {hasTrack(player) ? (
-              <ForeignText class="quiet">{player.identity}</ForeignText>
-            ) : (
-              <Receivers state={state} />
-            )}
+              <>
+                <ForeignText class="maker">{artistAndAlbum(player)}</ForeignText>
+                <ForeignText class="quiet">{player.identity}</ForeignText>
+              </>
+            ) : null}
+            {hasTrack(player) || isSounding(state) ? null : <Receivers state={state} />}
           </div>
           <PositionBar player={player} />
           <div ref={largePlayerButtons.watch}>

@@ -32,9 +32,19 @@ export function playerStreams(
   return pid === undefined ? [] : [...clients.values()].filter(isOfPlayer);
 }
 
-/** The streams that are not paused. */
+/** True for the stream by which an input is heard at an output. It runs also while the input is silent. */
+const isOfInput = ({ input }: ClientRecord): boolean => input !== undefined;
+
+/** The streams that are not paused. The streams of inputs are the last ones. */
 export function soundingStreams(clients: NodeState['clients']): readonly ClientRecord[] {
-  return [...clients.values()].filter(({ corked }) => !corked);
+  const streams = [...clients.values()].filter(({ corked }) => !corked);
+  return streams.sort((a, b) => Number(isOfInput(a)) - Number(isOfInput(b)));
+}
+
+/** True if a stream is not paused. The streams of inputs do not count. */
+export function isSounding({ clients }: NodeState): boolean {
+  const [first] = soundingStreams(clients);
+  return first !== undefined && !isOfInput(first);
 }
 
 /**

@@ -11,10 +11,10 @@ import { Receivers } from './receivers.js';
 import {
   artistAndAlbum,
   Cover,
+  isSounding,
   NoCover,
   PositionBar,
   playingTitle,
-  soundingStreams,
   TransportButtons,
 } from './transport.js';
 import { useTint } from './use-tint.js';
@@ -41,17 +41,18 @@ export function Wall({ state, player, output, name }: WallProps) {
   const hasNoTrack = player === undefined || !hasTrack(player);
   const artist = hasNoTrack ? '' : artistAndAlbum(player);
   const next = player === undefined ? undefined : nextTitle(player, state.tracklists);
-  const isSounding = soundingStreams(state.clients).length > 0;
-  const isSilent = !isSounding && (player === undefined || !isPlaying(player));
+  const isSilent = !isSounding(state) && (player === undefined || !isPlaying(player));
+  // The last cover of a player without a track does not belong to what else sounds.
+  const coverOf = hasNoTrack && !isSilent ? undefined : player;
   return (
     <div class={`wall ${isDimmed ? 'rests' : ''} ${isSilent ? 'silent' : ''}`} id="now" style={useShift()}>
-      <div class="wall-ground">{player === undefined ? null : <Cover player={player} />}</div>
-      {player === undefined ? (
+      <div class="wall-ground">{coverOf === undefined ? null : <Cover player={coverOf} />}</div>
+      {coverOf === undefined ? (
         <div class="cover" aria-hidden="true">
           <NoCover showsLastCover={isSilent} />
         </div>
       ) : (
-        <Cover player={player} onPicture={setPicture} />
+        <Cover player={coverOf} onPicture={setPicture} />
       )}
       <div class="wall-side">
         <p class="wall-room">

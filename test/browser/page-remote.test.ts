@@ -36,6 +36,9 @@ function streamOfPlayer(outputName: string): Change {
   return stream(10, { output: outputName, props: { 'application.process.id': '4711' } });
 }
 
+const STOPPED = player('mpd', { playback_status: 'Stopped', metadata: {} });
+const COVER = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>';
+
 /** Hides the page, as a browser does when another tab is in front. */
 const HIDE = `Object.defineProperty(document, 'hidden', { value: true, configurable: true });
   document.dispatchEvent(new Event('visibilitychange'))`;
@@ -416,14 +419,38 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     assert.equal(await page.locator('.wall.silent').count(), 0);
     assert.equal(await advice.count(), 0);
 
-    node.change(player('mpd', { playback_status: 'Stopped', metadata: {} }));
+    await page.route('**/cover*', (route) => route.fulfill({ contentType: 'image/svg+xml', body: COVER }));
+    const covers = page.locator('.wall img');
+    node.change(player('mpd', { metadata: { 'xesam:title': 'Song', 'mpris:artUrl': 'file:///cover' } }));
+    await title('Song').waitFor();
+    await until('the cover is drawn', async () => (await covers.count()) === 2);
+    node.change(STOPPED);
     await page.getByRole('button', { name: 'Play', exact: true }).waitFor();
     await title('Phone of a guest').waitFor();
     assert.equal(await page.locator('.wall.silent').count(), 0);
+    assert.equal(await covers.count(), 0, 'the last cover is not that of the stream');
 
     node.change(stream(10, { ...phone, corked: true }));
     await title('Nothing is playing').waitFor();
     await page.locator('.wall.silent').waitFor();
+    await advice.waitFor();
+
+    // The stream of an input runs also while the input is silent.
+    node.change(stream(9, { name: 'Record player', input: 'turntable' }));
+    await title('Record player').waitFor();
+    assert.equal(await page.locator('.wall.silent').count(), 1);
+  });
+
+  test('the large card of a player without a track names the stream that sounds, and gives no advice then', async () => {
+    const phone = { name: 'Phone of a guest', output: 'output-1' };
+    await open({ audio: [output(0), output(1), stream(10, phone)], players: [STOPPED] });
+    const title = (text: string) => page.locator('.player .title').getByText(text, { exact: true });
+    const advice = page.getByText('in Bluetooth');
+    await title('Phone of a guest').waitFor();
+    assert.equal(await advice.count(), 0);
+
+    node.change(stream(10, { ...phone, corked: true }));
+    await title('Nothing is playing').waitFor();
     await advice.waitFor();
   });
 
