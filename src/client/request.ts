@@ -67,7 +67,10 @@ export async function send(
     const isRead = method === 'GET';
     // The node answers 202 to each command. A proxy may answer with a page of its own, or may redirect the
     // command: then `fetch` sends a `GET`.
-    if (isRead ? !response.ok : response.status !== 202) throw await problemOf(response);
+    // A blob of the node is never a text.
+    const isText = response.headers.get('Content-Type')?.startsWith('text/');
+    if ((isRead ? !response.ok : response.status !== 202) || (isBlob && isText))
+      throw await problemOf(response);
     if (isBlob) return contentOf(response);
     return isRead ? jsonOf(response) : undefined;
   };

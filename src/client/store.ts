@@ -246,18 +246,18 @@ function put<K, R>(records: ReadonlyMap<K, R>, changed: readonly R[], keyOf: (re
   return new Map([...records, ...changed.map((record) => [keyOf(record), record] as const)]);
 }
 
+/** Returns the same map if it has none of the records. */
 function drop<K, R, G>(records: ReadonlyMap<K, R>, gone: readonly G[], keyOf: (record: G) => K) {
   const remaining = new Map(records);
   for (const record of gone) remaining.delete(keyOf(record));
-  return remaining;
+  return remaining.size < records.size ? remaining : records;
 }
 
 /** No event reports that a tracklist has ended. Only the player's record shows it. */
 function playerPatch({ players, tracklists }: RecordSlices, { data: player }: EventData['player.added']) {
-  const hasTracklistEnded = !player.tracklist_supported && tracklists.has(player.bus_name);
   return {
     players: put(players, [player], busNameOf),
-    tracklists: hasTracklistEnded ? drop(tracklists, [player], busNameOf) : tracklists,
+    tracklists: player.tracklist_supported ? tracklists : drop(tracklists, [player], busNameOf),
   };
 }
 

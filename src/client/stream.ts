@@ -73,21 +73,25 @@ export class ReconnectingStream {
     this.#endPause();
   }
 
-  /** Tries at once if the stream is not open; within `onLost`, only if the stream was open before. */
+  /** Tries at once if the stream is not open; within `onLost`, only if the stream was open for a while. */
   retry(): void {
     if (this.#waitMs > 0) this.renew();
   }
 
   close(): void {
     this.#closeController.abort();
+    // This ends the attempt or the wait. No other attempt follows, because the stream is closed.
     this.renew();
   }
 
   async #run(): Promise<void> {
     while (!this.#isClosed()) {
+      const beganMs = Date.now();
       const problem = await this.#connect();
       if (this.#isRenewing) continue;
-      const wasOpen = this.#waitMs === 0;
+      // A stream that ends soon after its attempt began counts as a failed attempt. Some proxies end each
+      // stream at once.
+      const wasOpen = this.#waitMs === 0 && Date.now() - beganMs > this.#retryMs;
       this.#waitMs ||= this.#retryMs;
       this.#options.onLost(problem);
       // After a failed attempt there is a pause even if `onLost` has called `retry`, because a program that

@@ -566,23 +566,32 @@ describe('reconnect()', () => {
     assert.deepEqual([client.streams.length, client.streams[1]?.aborted], [3, true]);
   });
 
-  test('tries at once if a listener of the loss calls it, and waits if a listener of a failed attempt does', async (t) => {
+  test('tries at once if a listener of the loss calls it, and waits if a listener of a failed attempt or of a short stream does', async (t) => {
     const client = await openLiveClient(t, {
       onChange: ({ connection }) => {
         if (connection.status === 'lost') client.live.reconnect();
       },
     });
+    await client.tick(RETRY_MS + 1);
     await client.stream().end();
     assert.equal(client.streams.length, 2);
 
     await sendHello(client.stream());
     client.refusals.push(new Response('', { status: 502 }), new Response('', { status: 502 }));
+    await client.tick(RETRY_MS + 1);
     await client.stream().end();
     assert.equal(client.refusals.length, 1, 'there was one attempt, which has failed');
     await client.tick(RETRY_MS);
     assert.equal(client.refusals.length, 0);
     await client.tick(RETRY_MS);
     assert.equal(client.streams.length, 3);
+
+    await sendHello(client.stream());
+    await client.tick(RETRY_MS);
+    await client.stream().end();
+    assert.equal(client.streams.length, 3, 'a short stream is a failed attempt');
+    await client.tick(RETRY_MS);
+    assert.equal(client.streams.length, 4);
   });
 
   test('keeps an open stream', async (t) => {

@@ -35,7 +35,7 @@ function openClient(answer?: () => Response) {
       body: init.body as string | undefined,
       contentType: new Headers(init.headers).get('Content-Type'),
     });
-    return answer?.() ?? new Response('{}', { status: statusFor(init.method ?? 'GET') });
+    return answer?.() ?? Response.json({}, { status: statusFor(init.method ?? 'GET') });
   };
   return { node: tonearm(NODE, { fetch: fetch as typeof globalThis.fetch }), sent };
 }
@@ -198,6 +198,14 @@ describe('answers', () => {
     const { node } = openClient(() => new Response('<h1>Log in</h1>', { statusText: 'OK' }));
     const expected = { name: 'ProblemError', code: 'not-the-service', status: 200, message: '200 OK' };
     await assert.rejects(node.pausePlayers(), expected);
+  });
+
+  test('a request for bytes rejects if another program answers it with a page', async () => {
+    const page = () => new Response('<h1>Log in</h1>', { statusText: 'OK' });
+    const { node } = openClient(page);
+    const expected = { name: 'ProblemError', code: 'not-the-service', status: 200, message: '200 OK' };
+    await assert.rejects(node.cookie(), expected);
+    await assert.rejects(node.cover('mpd'), expected);
   });
 
   const refused = (port: number) => new Error(`connect ECONNREFUSED 127.0.0.1:${port}`);

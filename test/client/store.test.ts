@@ -66,6 +66,23 @@ describe('an event', () => {
     assert.deepEqual([...store.state.discovered.keys()], ['b']);
   });
 
+  test('an event keeps the object of each slice in which it changes nothing', () => {
+    const store = storeAfter(
+      ['audio.output.updated', [record(1), record(2)]],
+      ['audio.level', { outputs: [{ id: 2, peak: [0.5] }] }],
+      ['bluetooth.updated', { scanning: true }],
+      ['bluetooth.discovered', { address: 'a' }],
+      ['bluetooth.updated', { scanning: false, known_devices: [{ address: 'b' }] }],
+    );
+    const { levels, discovered, tracklists } = store.state;
+    store.apply(eventOf('bluetooth.updated', { scanning: false, known_devices: [] }));
+    store.apply(eventOf('audio.output.removed', [record(1)]));
+    store.apply(eventOf('player.updated', { data: player(1) }));
+    assert.equal(store.state.discovered, discovered);
+    assert.equal(store.state.levels, levels);
+    assert.equal(store.state.tracklists, tracklists);
+  });
+
   test('an event that changes a record keeps the order of the records, and the objects of all other records', () => {
     const store = storeAfter(['audio.output.updated', [record(1), record(2)]]);
     const { outputs, clients } = store.state;
