@@ -1,5 +1,6 @@
 // Draws the section of Bluetooth: the adapter, the known devices, and the devices that a scan has found.
 
+import { useState } from 'preact/hooks';
 import { type BluetoothRecord, type DeviceRecord, type NodeState, ProblemError } from '../client/client.js';
 import { ActionButton, Switch } from './controls.js';
 import { formatPercent, translate } from './language.js';
@@ -10,7 +11,15 @@ import { Cards, Empty, ForeignText, useHasLasted, useUnfold } from './parts.js';
 const FOUND_DEVICE_MS = 30_000;
 
 export function Bluetooth({ bluetooth, discovered }: Pick<NodeState, 'bluetooth' | 'discovered'>) {
-  const areFoundOutdated = useHasLasted(bluetooth?.scanning !== true, FOUND_DEVICE_MS);
+  const live = useLive();
+  const [attempts, setAttempts] = useState(0);
+  const isLongAfterScan = useHasLasted(bluetooth?.scanning !== true, FOUND_DEVICE_MS);
+  // While a device is being connected, it stays, with its busy button.
+  const areFoundOutdated = isLongAfterScan && attempts === 0;
+  const connect = (address: string): Promise<void> => {
+    setAttempts((count) => count + 1);
+    return connectDevice(live, address).finally(() => setAttempts((count) => count - 1));
+  };
   if (bluetooth === undefined) return null;
   const known = bluetooth.known_devices ?? [];
   const knownAddresses = known.map(({ address }) => address);
@@ -24,7 +33,7 @@ export function Bluetooth({ bluetooth, discovered }: Pick<NodeState, 'bluetooth'
       {known.length + found.length === 0 ? null : (
         <Cards>
           {[...known, ...found].map((device) => (
-            <Device key={device.address} device={device} adapter={bluetooth} />
+            <Device key={device.address} device={device} adapter={bluetooth} onConnect={connect} />
           ))}
         </Cards>
       )}
@@ -84,9 +93,14 @@ async function connectDevice(live: PageLive, address: string): Promise<void> {
   });
 }
 
-function Device({ device, adapter }: Readonly<{ device: DeviceRecord; adapter: BluetoothRecord }>) {
+interface DeviceProps {
+  readonly device: DeviceRecord;
+  readonly adapter: BluetoothRecord;
+  readonly onConnect: (address: string) => Promise<void>;
+}
+
+function Device({ device, adapter, onConnect }: DeviceProps) {
   const node = useNode();
-  const live = useLive();
   const { address, name, connected, battery } = device;
   const { known_devices, powered } = adapter;
   const isKnown = known_devices?.includes(device) ?? false;
@@ -107,7 +121,7 @@ function Device({ device, adapter }: Readonly<{ device: DeviceRecord; adapter: B
         <ActionButton
           label={translate(connected ? 'disconnectOf' : 'connectOf', { name })}
           disabled={!powered}
-          send={() => (connected ? node.disconnectDevice({ address }) : connectDevice(live, address))}
+          send={() => (connected ? node.disconnectDevice({ address }) : onConnect(address))}
         >
           {translate(connected ? 'disconnect' : 'connect')}
         </ActionButton>
