@@ -95,10 +95,10 @@ class LiveNode implements Live {
   #hasReceivedBye = false;
   readonly #clock = new NodeClock();
   /**
-   * The backends of which the client must fetch what the stream lacks, once they are up. An event of a
-   * backend that stays up must cause no request: one to `power` starts a thread, which causes such events.
+   * The backends whose unstreamed records must be fetched as soon as the backend is up. A backend that stays
+   * up does not become due: a request to `power` starts a thread, whose start and end are events of `power`.
    */
-  readonly #due = new Set<string>().add('power').add('upgrade');
+  readonly #due = new Set<string>(['power', 'upgrade']);
 
   constructor(node: Tonearm, options: ConnectOptions) {
     this.node = node;

@@ -72,11 +72,14 @@ export function Header({ name, state, presence, isReduced, needs, onNeed }: Head
   const statusLine: StatusLine =
     reasonTexts === undefined ? STATUS_LINES[status] : { text: reasonTexts.status, tone: 'busy' };
   const isWell = status === 'live' && reason === undefined;
-  const isAbsent = isLost || reason !== undefined;
-  const lostText = isAbsent && translate(reasonTexts?.banner ?? 'lostLong', { node: isolated(name) });
-  // The node may refuse the first stream again and again, such as one with `api.sse.enabled: false`.
-  const refusal = status === 'connecting' && connection.problem && problemText(connection.problem);
-  const banner = lostText || refusal;
+  const absenceText =
+    isLost || reason !== undefined
+      ? translate(reasonTexts?.banner ?? 'lostLong', { node: isolated(name) })
+      : undefined;
+  // A node may refuse each stream from the first on. One with `api.sse.enabled: false` does.
+  const { problem } = connection;
+  const refusalText = status === 'connecting' && problem ? problemText(problem) : undefined;
+  const banner = absenceText ?? refusalText;
   return (
     <header>
       {isReduced ? (

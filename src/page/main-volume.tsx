@@ -23,7 +23,7 @@ const PLACEHOLDER = 'auto_null';
 
 /**
  * The output of the player's first stream; without one, that of the first stream that is not paused. Without
- * such a stream it is the default output. Undefined if that output is the placeholder.
+ * such a stream it is the default output. It is never the placeholder.
  */
 export function mainOutput({ outputs, clients }: NodeState, player?: PlayerRecord): OutputRecord | undefined {
   const candidates = [...outputs.values()].filter(({ name }) => name !== PLACEHOLDER);

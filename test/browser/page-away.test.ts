@@ -32,6 +32,12 @@ const ROWS: readonly Row[] = [
   ['an upgrade', (node) => node.change(...upgrade({}, RUNNING)), 'Upgrading', 'is being upgraded'],
 ];
 
+/**
+ * The page then waits for many minutes before it tries by itself (`#pause` in src/client/stream.ts). So only a
+ * press on Try now can cause an attempt.
+ */
+const LONG_WAITS = 'Math.random = () => -1000';
+
 function powerAction(action: 'reboot' | 'poweroff'): Change {
   return put('power.action', '', { action });
 }
@@ -102,11 +108,11 @@ describe('a page whose node goes away', { skip: skipReason({ programs: ['chromiu
   });
 
   test('a page tries to reach its node at once when a person presses Try now', async () => {
+    await page.evaluate(LONG_WAITS);
     await proxy.close();
     await page.getByText('Connection lost').waitFor();
     // The page would notice the node's return by HEAD requests (src/page/presence.ts), so the test aborts
-    // them. Without the button, the page would now wait for the next attempt of the stream
-    // (src/client/stream.ts).
+    // them.
     await page.route('**/server', (route) =>
       route.request().method() === 'HEAD' ? route.abort() : route.continue(),
     );
@@ -265,6 +271,7 @@ describe('a page whose node is there', { skip: skipReason({ programs: ['chromium
   test('the page shows why its node refuses the event stream, and tries again when a person presses Try now', async (t) => {
     const withoutStream = new NodeWithPage({ sse: { enabled: false, maxClients: 64 } });
     t.after(() => withoutStream.close());
+    await page.addInitScript(LONG_WAITS);
     let requests = 0;
     await page.route('**/events?*', (route) => {
       requests += 1;

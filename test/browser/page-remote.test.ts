@@ -11,6 +11,7 @@ import { until } from '../until.js';
 import { Finger, spotOn } from './finger.js';
 import { NodeWithPage, output, player, service, stream } from './node-with-page.js';
 import {
+  answerChecksAtOnce,
   commands,
   commandsAre,
   DESK,
@@ -49,6 +50,7 @@ const units = (count: number) =>
 
 describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
+  answerChecksAtOnce();
 
   const open = async (state: Parameters<NodeWithPage['up']>[0] = {}, query = ''): Promise<void> => {
     node.up({ audio: IN_THE_KITCHEN, ...state });
