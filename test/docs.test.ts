@@ -283,7 +283,7 @@ test('the functions of the client in docs are those of the source, with their ro
     fetch: async (url, init) => {
       requests.push(`${init?.method} ${decodeURIComponent(String(url).slice('http://node'.length))}`);
       // A command succeeds only with this status.
-      return new Response('null', { status: 202 });
+      return Response.json(null, { status: 202 });
     },
   });
   // These members send no request.

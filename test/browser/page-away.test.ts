@@ -33,8 +33,8 @@ const ROWS: readonly Row[] = [
 ];
 
 /**
- * The page then waits for many minutes before it tries by itself (`#pause` in src/client/stream.ts). So only a
- * press on Try now can cause an attempt.
+ * The page then waits for many minutes before it tries by itself (`#pause` in src/client/stream.ts). So only
+ * a press on Try now can cause an attempt.
  */
 const LONG_WAITS = 'Math.random = () => -1000';
 

@@ -179,7 +179,7 @@ inOwnNetwork(import.meta.url, () => {
       const node = house.room('Living room');
       const ofPlayer = { props: { 'application.process.id': '4711' }, output: 'output-0' };
       const terrace = output(1, { description: 'Terrace', volume: 0.3 });
-      // An input is heard at output 0. Its stream is the first one, and that of another program is the second.
+      // An input is heard at output 0. Its stream is the first one, and that of another program the second.
       const ofInput = stream(8, { output: 'output-0', input: 'turntable' });
       node.change(terrace, ofInput, stream(9, { output: 'output-1' }), stream(10, ofPlayer));
       const sendsToOutput = async (id: number, command: object, act: () => Promise<void>): Promise<void> => {

@@ -286,8 +286,8 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   });
 
   /**
-   * Each step has 4 s of the page's clock. The page must get an event now and then. Otherwise it would connect
-   * again, and forget what was found.
+   * Each step has 4 s of the page's clock. The page must get an event now and then. Otherwise it would
+   * connect again, and forget what was found.
    */
   const runStepsAfterScan = async (first: number, last: number): Promise<void> => {
     for (let step = first; step <= last; step += 1) {
