@@ -39,7 +39,7 @@ describe('the last cover', { skip: skipReason({ programs: ['chromium'] }) }, () 
       page.on('console', (message) => {
         if (message.type() === 'error') errors.push(message.text());
       });
-      node.up({ players: [player('mpd', { metadata: WITH_COVER })] });
+      node.up({ audio: [output(0)], players: [player('mpd', { metadata: WITH_COVER })] });
       await page.goto(node.url + query);
       await until('the cover is kept', isKept);
 

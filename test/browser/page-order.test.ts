@@ -107,7 +107,7 @@ describe('a pressed button', { skip: skipReason({ programs: ['chromium'] }) }, (
       can_seek: true,
       can_control: true,
     };
-    await openPage({ players: [player('mopidy', { ...stopped, capabilities })] });
+    await openPage({ audio: [output(0)], players: [player('mopidy', { ...stopped, capabilities })] });
     await page.locator('.player').getByText('Nothing is playing').waitFor();
     for (const name of ['Previous', 'Next']) assert.equal(await button(name).isDisabled(), true, name);
     // A grey Play still sends its command, because the player may have got tracks meanwhile.
