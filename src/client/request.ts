@@ -65,10 +65,10 @@ export async function send(
   const request = async (signal: AbortSignal): Promise<unknown> => {
     const response = await fetch(base + path, { method, signal, ...content });
     const isRead = method === 'GET';
-    // The node answers 202 to each command. A proxy may answer with a page of its own, or may redirect the
-    // command: then `fetch` sends a `GET`.
     // A blob of the node is never a text.
     const isText = response.headers.get('Content-Type')?.startsWith('text/');
+    // The node answers 202 to each command. A proxy may answer with a page of its own, or may redirect the
+    // command: then `fetch` sends a `GET`.
     if ((isRead ? !response.ok : response.status !== 202) || (isBlob && isText))
       throw await problemOf(response);
     if (isBlob) return contentOf(response);
