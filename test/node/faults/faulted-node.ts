@@ -200,6 +200,12 @@ systemctl start avahi-daemon.service ${units}`);
     return pid;
   }
 
+  /** The last lines of the daemon, and of systemd about it. They say why the daemon has ended. */
+  lastLogLines(): Promise<string> {
+    const unit = 'tonearm.service';
+    return this.node.shell(`journalctl --no-pager --lines 60 _SYSTEMD_USER_UNIT=${unit} + USER_UNIT=${unit}`);
+  }
+
   /**
    * Starts the witness. It is a program of PipeWire's own, and listens for changes of the default output, as
    * the daemon does. When a restart of PipeWire ends the witness, systemd starts it again. PulseAudio needs

@@ -134,10 +134,11 @@ export class Series {
       await this.#allKnowTheTruth();
     }
 
+    if (fault.mayGo !== 'all' && (await this.#pid()) !== pid)
+      assert.fail(`the daemon has ended:\n${await this.#faultedNode.lastLogLines()}`);
     this.#answersWereFine(fault);
     if ((await this.#pid()) !== this.#usageBefore?.pid) this.#usageBefore = await this.#usage();
     if (fault.mayGo !== 'all') {
-      assert.equal(await this.#pid(), pid, 'the daemon has ended');
       this.#nobodyElseWentAway(mayGo, eventsBefore);
       await this.#onlyExpectedThreadsDied(fault, restarts);
     }
