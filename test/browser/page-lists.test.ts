@@ -286,8 +286,8 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   });
 
   /**
-   * Each step has 4 s of the page's clock. The page must get an event now and then. Otherwise it would
-   * connect again, and forget what was found.
+   * Each step has 4 s of the page's clock, which also goes on by itself. The page must get an event now and
+   * then. Otherwise it would connect again, and forget what was found.
    */
   const runStepsAfterScan = async (first: number, last: number): Promise<void> => {
     for (let step = first; step <= last; step += 1) {
@@ -313,9 +313,9 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
 
     node.change(found({ ...SPEAKER, connected: false }));
     await button('Connect Speaker').waitFor();
-    await runStepsAfterScan(1, 7);
+    await runStepsAfterScan(1, 5);
     assert.equal(await button('Connect Speaker').count(), 1);
-    await runStepsAfterScan(8, 8);
+    await runStepsAfterScan(6, 8);
     await button('Connect Speaker').waitFor({ state: 'detached' });
   });
 
@@ -327,13 +327,13 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await button('Stop looking').waitFor();
     node.change(put('bluetooth.discovered', SPEAKER.address, { ...SPEAKER, connected: false }));
     await button('Connect Speaker').waitFor();
-    await runStepsAfterScan(1, 7);
+    await runStepsAfterScan(1, 5);
     node.backends.answer = { ok: true, value: {} };
     await button('Connect Speaker').click();
     await commandsAre({ do: 'connect', address: SPEAKER.address });
-    await runStepsAfterScan(8, 10);
+    await runStepsAfterScan(6, 8);
     await button('Connect Speaker').and(page.locator('[aria-busy=true]')).waitFor();
-    await runStepsAfterScan(11, 14);
+    await runStepsAfterScan(9, 12);
     await page.getByText('Connect Speaker did not work: there was no answer in time').waitFor();
     await button('Connect Speaker').waitFor({ state: 'detached' });
   });
