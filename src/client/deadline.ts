@@ -1,7 +1,7 @@
 // Ends a request that takes too long, or whose signal aborts. `AbortSignal.timeout` is too new for the
 // browsers of packaging/browsers.mjs: Safari has it from 16 on, and Chromium from 103 on.
 
-/** The node itself takes at most 10 s. */
+/** The time-out if there is no other. The node itself takes at most 10 s. */
 const TIMEOUT_MS = 15_000;
 
 /**

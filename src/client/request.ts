@@ -59,7 +59,7 @@ export async function send(
   isBlob: boolean,
 ): Promise<unknown> {
   const content = {
-    headers: { ...headers, ...(body !== undefined && JSON_TYPE) },
+    headers: { ...headers, ...(body === undefined ? {} : JSON_TYPE) },
     body: JSON.stringify(body),
   };
   const request = async (signal: AbortSignal): Promise<unknown> => {

@@ -1,4 +1,5 @@
-// Decides how each event changes the known state of a node (docs/events.md, "Events"). Pure.
+// Defines what the client knows of a node. Decides how each event changes it (docs/events.md, "Events"), and
+// where a player is in its track. Pure.
 
 import type { EventData, EventName, NodeEvent } from './events.js';
 import type * as records from './records.js';

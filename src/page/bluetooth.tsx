@@ -89,17 +89,18 @@ async function connectDevice(live: PageLive, address: string): Promise<void> {
       unsubscribe();
       reject(TOO_LATE);
     }, LATE_CONNECTION_MS);
+    // The page's `subscribe` reports only later changes (shared-live.ts).
     check();
   });
 }
 
-interface DeviceProps {
+interface BluetoothDeviceProps {
   readonly device: DeviceRecord;
   readonly adapter: BluetoothRecord;
   readonly onConnect: (address: string) => Promise<void>;
 }
 
-function Device({ device, adapter, onConnect }: DeviceProps) {
+function Device({ device, adapter, onConnect }: BluetoothDeviceProps) {
   const node = useNode();
   const { address, name, connected, battery } = device;
   const { known_devices, powered } = adapter;

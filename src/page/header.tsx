@@ -8,7 +8,7 @@ import { isolated, translate } from './language.js';
 import { Late, LatePart } from './late.js';
 import { type AbsenceReason, absenceReason } from './liveness.js';
 import type { Need } from './needs.js';
-import { problemText } from './notices.js';
+import { titleAndDetail } from './notices.js';
 import { Status, type Tone, useTicks } from './parts.js';
 import type { Presence } from './presence.js';
 import type { TextKey } from './texts/english.js';
@@ -78,7 +78,7 @@ export function Header({ name, state, presence, isReduced, needs, onNeed }: Head
       : undefined;
   // A node may refuse each stream from the first on. One with `api.sse.enabled: false` does.
   const { problem } = connection;
-  const refusalText = status === 'connecting' && problem ? problemText(problem) : undefined;
+  const refusalText = status === 'connecting' && problem ? titleAndDetail(problem) : undefined;
   const banner = absenceText ?? refusalText;
   return (
     <header>

@@ -63,7 +63,7 @@ interface FailureNotice {
 }
 
 /** The problem's own text, which is English. */
-export function problemText({ title, detail }: Pick<ProblemError['problem'], 'title' | 'detail'>): string {
+export function titleAndDetail({ title, detail }: Pick<ProblemError['problem'], 'title' | 'detail'>): string {
   return [title, detail].filter(Boolean).join(': ');
 }
 
@@ -73,7 +73,7 @@ function noticeOf(title: string, error: unknown): FailureNotice {
   return {
     title,
     sentence: reason === undefined ? title : translate('because', { what: title, reason }),
-    detail: problemText(problem),
+    detail: titleAndDetail(problem),
     isAtTop: isFocusLow(),
   };
 }

@@ -1,6 +1,7 @@
 // Decides whether a command from the broker is carried out by the gateway or refused. Each refusal is
 // published at the node's own topic for errors, and at the response topic that the command names.
 
+import { failed, type Result, success } from '../../protocol/actor/result.js';
 import type { NodeLink } from '../runtime.js';
 import type { BrokerMessage } from './broker.js';
 import { CommandQueues, type CommandSource, type WaitingRequest } from './command-queues.js';
@@ -53,11 +54,12 @@ export class CommandHandler {
     }
   }
 
-  async #carryOut({ source, request }: WaitingRequest): Promise<'accepted' | 'refused'> {
+  async #carryOut({ source, request }: WaitingRequest): Promise<Result<undefined, object>> {
     const reply = await this.#node.ask(request);
-    if (reply.status < 400) return 'accepted';
-    this.#refuse(source, JSON.parse(reply.body));
-    return 'refused';
+    if (reply.status < 400) return success(undefined);
+    const problem: object = JSON.parse(reply.body);
+    this.#refuse(source, problem);
+    return failed(problem);
   }
 
   #refuse({ topic, response }: CommandSource, problem: object): void {

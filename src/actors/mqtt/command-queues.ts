@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { BridgeRequest } from '../../protocol/actor/messages.js';
+import type { Result } from '../../protocol/actor/result.js';
 import type { BrokerMessage } from './broker.js';
 
 /** Requests that wait in all queues together. People and home automations send fewer at a time. */
@@ -40,11 +41,9 @@ export interface WaitingRequest extends QueuedRequest {
   readonly source: CommandSource;
 }
 
-type Outcome = 'accepted' | 'refused';
-
 /** One request of each queue runs at a time. A flood of requests ends with the last value of each setting. */
 export class CommandQueues {
-  readonly #carryOut: (request: WaitingRequest) => Promise<Outcome>;
+  readonly #carryOut: (request: WaitingRequest) => Promise<Result<undefined, object>>;
   readonly #onDropped: (request: WaitingRequest, behind: BehindChoice) => void;
   /** The requests of all queues, oldest first. */
   readonly #waiting: WaitingRequest[] = [];
@@ -52,11 +51,12 @@ export class CommandQueues {
   readonly #busyQueues = new Set<string>();
 
   /**
-   * `carryOut` runs a request. Its promise resolves when the request is done, and never rejects. `onDropped`
-   * is called with each request that is dropped because its choice was refused.
+   * `carryOut` runs a request. Its promise resolves when the request is done, and never rejects. The error is
+   * a problem document. `onDropped` is called with each request that is dropped because its choice was
+   * refused.
    */
   constructor(
-    carryOut: (request: WaitingRequest) => Promise<Outcome>,
+    carryOut: (request: WaitingRequest) => Promise<Result<undefined, object>>,
     onDropped: (request: WaitingRequest, behind: BehindChoice) => void,
   ) {
     this.#carryOut = carryOut;
@@ -110,9 +110,9 @@ export class CommandQueues {
       if (request === undefined) return;
       this.#waiting.splice(this.#waiting.indexOf(request), 1);
       this.#busyQueues.add(request.queue);
-      void this.#carryOut(request).then((outcome) => {
+      void this.#carryOut(request).then(({ ok }) => {
         this.#busyQueues.delete(request.queue);
-        if (outcome === 'refused' && request.isChoice === true) this.#dropBehindChoice(request.queue);
+        if (!ok && request.isChoice === true) this.#dropBehindChoice(request.queue);
         this.#runWaiting();
       });
     }

@@ -60,17 +60,17 @@ const PURPOSES = [
 ] as const;
 
 function usesOf(component: Component): readonly TopicUse[] {
-  const readings = PURPOSES.flatMap(({ purpose, topicMember, templateMember }) => {
+  const uses = PURPOSES.flatMap(({ purpose, topicMember, templateMember }) => {
     const topic = component[topicMember];
     return typeof topic === 'string' ? [{ purpose, topic, template: component[templateMember] }] : [];
   });
   const { availability } = component;
   const conditions: readonly unknown[] = Array.isArray(availability) ? availability : [];
-  return [...readings, ...conditions.flatMap(availabilityReading)];
+  return [...uses, ...conditions.flatMap(availabilityUse)];
 }
 
 /** The retained message may be one that somebody else has written, so its conditions may have any form. */
-function availabilityReading(condition: unknown): readonly TopicUse[] {
+function availabilityUse(condition: unknown): readonly TopicUse[] {
   if (typeof condition !== 'object' || condition === null || !('topic' in condition)) return [];
   const { topic } = condition;
   const template = 'value_template' in condition ? condition.value_template : undefined;

@@ -63,7 +63,16 @@ function startFade(
       await setImmediate();
     }
   };
-  return { fade, state, setVolumes, readVolumes, pass };
+  /** Fades the output, which then goes together with its stream. */
+  const fadeUntilGone = async (): Promise<void> => {
+    const faded = fade.fadeOut(STEP_MS);
+    await pass(STEP_MS);
+    await faded;
+    void fade.putBackWhenSilent();
+    state.remove('sink-input', 1);
+    state.remove('sink', 0);
+  };
+  return { fade, state, setVolumes, readVolumes, pass, fadeUntilGone };
 }
 
 test('an output far above its volume limit fades from the limit, and gets the limit afterwards', async () => {
@@ -84,14 +93,8 @@ test('an output far above its volume limit fades from the limit, and gets the li
 });
 
 test('an output that is missing for minutes after its fade gets its volume within a second of its return', async () => {
-  const { fade, state, setVolumes, readVolumes, pass } = startFade(VOLUME_BEFORE);
-  const faded = fade.fadeOut(STEP_MS);
-  await pass(STEP_MS);
-  await faded;
-
-  void fade.putBackWhenSilent();
-  state.remove('sink-input', 1);
-  state.remove('sink', 0);
+  const { fade, setVolumes, readVolumes, pass, fadeUntilGone } = startFade(VOLUME_BEFORE);
+  await fadeUntilGone();
   await pass(120_000);
   assert.deepEqual(setVolumes, [0]);
 
@@ -114,15 +117,10 @@ async function returnAsleep(wakeVolume: number) {
     readAsleep();
     readVolumes(wakeVolume * RAW_FULL, wakeVolume * RAW_FULL);
   };
-  const { fade, state, setVolumes, readVolumes, pass } = startFade(VOLUME_BEFORE, NO_WISHES, wake);
+  const fading = startFade(VOLUME_BEFORE, NO_WISHES, wake);
+  const { fade, state, setVolumes, readVolumes, pass } = fading;
   state.kind = 'pipewire';
-  const faded = fade.fadeOut(STEP_MS);
-  await pass(STEP_MS);
-  await faded;
-
-  void fade.putBackWhenSilent();
-  state.remove('sink-input', 1);
-  state.remove('sink', 0);
+  await fading.fadeUntilGone();
   await pass(2_000);
   readAsleep();
   await pass(3_000);

@@ -7,6 +7,7 @@ import { CommandHandler } from '../../../src/actors/mqtt/command-handler.js';
 import { CommandQueues, type WaitingRequest } from '../../../src/actors/mqtt/command-queues.js';
 import { COMMAND_FILTERS, isCommand, requestsOf } from '../../../src/actors/mqtt/commands.js';
 import { OPERATION_NAMES, OPERATIONS } from '../../../src/protocol/actor/operations.js';
+import { failed, type Result, success } from '../../../src/protocol/actor/result.js';
 import { commanded } from '../../broker/simulated-node.js';
 import { Deferred } from '../../deferred.js';
 import { until } from '../../until.js';
@@ -236,7 +237,7 @@ function manualQueues(describe: (request: WaitingRequest) => string = nameOf) {
   const begun: string[] = [];
   /** The texts of the dropped requests, each with the topic of its sender. */
   const dropped: string[] = [];
-  const ends: ((outcome: 'accepted' | 'refused') => void)[] = [];
+  const ends: ((outcome: Result<undefined, object>) => void)[] = [];
   const queues = new CommandQueues(
     (request) => {
       begun.push(describe(request));
@@ -248,7 +249,7 @@ function manualQueues(describe: (request: WaitingRequest) => string = nameOf) {
   /** Ends the oldest `count` commands, one after the other. */
   const finish = async (count = 1, outcome: 'accepted' | 'refused' = 'accepted'): Promise<void> => {
     for (let ended = 0; ended < count; ended += 1) {
-      ends.shift()?.(outcome);
+      ends.shift()?.(outcome === 'accepted' ? success(undefined) : failed({}));
       await new Promise((resolve) => setImmediate(resolve));
     }
   };
