@@ -121,21 +121,47 @@ export function serviceScenarios(node: () => Node): void {
     assert.equal(stream.ended, false);
   });
 
+  /** Runs the set-up, which must print this port and what became of the service. */
+  const setUpWithPort = async (port: number, state: string): Promise<void> => {
+    const output = await node().setUpPi();
+    assert.ok(output.includes(`tonearm-setup: open http://localhost:${port}/`), output);
+    await node().shell(`curl --silent --fail http://localhost:${port}/server`);
+    assert.ok(output.includes(`tonearm-setup: ${state}\n`), output);
+  };
+
   test('a set-up after an edit of the configuration restarts the service, which then answers at the printed address', async (t) => {
     t.after(async () => {
       await node().shell(`rm -f ${ADDED_CONFIG}`);
       await node().restartService();
     });
-    const setUpWithPort = async (port: number, state: string): Promise<void> => {
-      const output = await node().setUpPi();
-      assert.ok(output.includes(`tonearm-setup: open http://localhost:${port}/`), output);
-      await node().shell(`curl --silent --fail http://localhost:${port}/server`);
-      assert.ok(output.includes(`tonearm-setup: ${state}\n`), output);
-    };
     await node().writeFile(ADDED_CONFIG, 'api: {port: 8020}\n');
     await setUpWithPort(8020, 'start tonearm.service');
     await setUpWithPort(8020, 'tonearm.service is running');
     await node().shell(`rm ${ADDED_CONFIG}`);
+    await setUpWithPort(8018, 'start tonearm.service');
+    await setUpWithPort(8018, 'tonearm.service is running');
+  });
+
+  test('a set-up after config.yaml was removed restarts the service, because the file may have named another port', async (t) => {
+    const file = `${CONFIG}/config.yaml`;
+    t.after(async () => {
+      await node().userShell(`mv ${file}.kept ${file}`);
+      await node().restartService();
+    });
+    await node().userShell(`cp ${file} ${file}.kept; echo 'api: {port: 8020}' > ${file}`);
+    await setUpWithPort(8020, 'start tonearm.service');
+    await node().userShell(`rm ${file}`);
+    await setUpWithPort(8018, 'start tonearm.service');
+    await setUpWithPort(8018, 'tonearm.service is running');
+  });
+
+  test('a set-up after its own file was edited in place restarts the service', async (t) => {
+    const file = `${CONFIG}/conf.d/50-setup.yaml`;
+    const copy = '/home/pi/50-setup.copy';
+    t.after(() => node().userShell(`cat ${copy} > ${file}; rm ${copy}`));
+    await setUpWithPort(8018, 'tonearm.service is running');
+    // The redirection keeps the file, so the time of its folder stays.
+    await node().userShell(`cp ${file} ${copy}; { grep -v ^bind: ${copy}; echo 'bind: [lo]'; } > ${file}`);
     await setUpWithPort(8018, 'start tonearm.service');
     await setUpWithPort(8018, 'tonearm.service is running');
   });
