@@ -187,4 +187,23 @@ describe('the forms of the package', { skip: whyNoNode() }, () => {
     await node().shell('dpkg --purge tonearm-with-node 2>&1');
     assert.equal(await node().shell('cat /var/lib/tonearm/setup/pi'), 'linger\n');
   });
+
+  test('installing and removing the package leave the service of a user who has a tonearm at home', async (t) => {
+    const own = '/home/pi/.local/lib/tonearm';
+    t.after(async () => {
+      await node().systemctl('stop', 'tonearm.service');
+      await node().userShell(`rm -r ${own} ${UNITS}/tonearm.service`);
+      await node().systemctl('daemon-reload');
+    });
+    // By this file the package recognizes a tonearm at home.
+    await node().userShell(`mkdir -p ${own} ${UNITS}; touch ${own}/installed-files
+      printf '[Service]\nExecStart=sleep infinity\n' > ${UNITS}/tonearm.service`);
+    await node().systemctl('daemon-reload');
+    await node().systemctl('start', 'tonearm.service');
+    const pid = await node().property('MainPID');
+    await node().shell(INSTALL_WITH_NODE);
+    assert.equal(await node().property('MainPID'), pid);
+    await node().shell('dpkg --purge tonearm-with-node 2>&1');
+    assert.equal(await node().property('MainPID'), pid);
+  });
 });
