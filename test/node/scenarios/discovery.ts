@@ -274,9 +274,11 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.nodesAre(await ownNode(), attic);
     await endAttic();
     await daemon.nodesAre(await ownNode());
-    const updates = received.filter(({ data }) => data.includes('attic'));
+    // The stream and the answers have a connection each, so an answer may come before the event.
+    await until('the removal has come', () => received.some(({ type }) => type === 'node.removed'));
+    const ofAttic = received.filter(({ data }) => data.includes('attic'));
     assert.deepEqual(
-      updates.map(({ type, data }) => [type, JSON.parse(data)]),
+      ofAttic.map(({ type, data }) => [type, JSON.parse(data)]),
       [
         ['node.updated', attic],
         ['node.removed', { name: 'attic' }],
