@@ -3,8 +3,9 @@
 import type { Clock } from '../host/clock.js';
 
 /**
- * The clock was set if the start moves by this or more. It always moves a little, because two clocks are read
- * one after the other. For a monitor, a start that moves is a restart.
+ * The date of the start is computed from two clocks, which are read one after the other, so it differs by a
+ * little each time. Such differences are not reported, because a monitoring system takes every other date for
+ * a restart. A difference of this or more means that the clock was set.
  */
 const CLOCK_SET_MIN_MS = 1_000;
 

@@ -31,8 +31,8 @@ interface SliderProps {
   /** True if a mouse wheel changes the value. Otherwise the wheel scrolls the page. */
   readonly hasWheel?: boolean;
   /**
-   * True if the value is set only when the pointer is released, and in one step by a tap. This is for the
-   * position in a track, because the music would jump at each step in between.
+   * True if a drag sets only the value at its end, and a tap sets its value at once instead of approaching it
+   * in steps. This is for the position in a track, because the music would jump at each value in between.
    */
   readonly setsOnRelease?: boolean;
   /** A drag or a tap ends without a value if this changes, for example because the next track has begun. */
@@ -89,7 +89,7 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
       const riseMax = RISE_MAX_PART * maxStep;
       ramp(setsOnRelease ? [target] : stepsOfTap(currentStep, target, riseMax));
     },
-    onEnd: (position) => {
+    onDragEnd: (position) => {
       if (position !== undefined) steps.finish(stepAt(position));
       steps.release();
     },
@@ -115,9 +115,8 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
           value={announcedStep}
           disabled={more.disabled}
           onKeyDown={({ currentTarget: field }) => {
-            // While the slider moves by itself, the announced step may be outdated, but a key must start
-            // from the current step. If the native slider has any other step than the announced one, a key
-            // has set it since the last drawing. Such a step stays.
+            // The announced step may be outdated while the slider moves by itself. A key must start from the
+            // current step then, unless another key has moved the native slider since the last drawing.
             const hasAnnouncedStep = field.valueAsNumber === announcedStep;
             if (isMovingByItself && hasAnnouncedStep) field.valueAsNumber = currentStep;
             stepBeforeKey.current = field.valueAsNumber;
@@ -177,8 +176,8 @@ function useSteps({ label, value, send, setsOnRelease, min, max, step }: StepsPr
       setStep(steps);
       setPreview(undefined);
     },
-    // Such a slider shows its preview during a drag. The control would keep the value from before the drag,
-    // and show it for a while after a drag that ends without a value.
+    // A slider that sets on release shows its preview during a drag, so it does not grab the control. The
+    // control would still show the value from before the drag after a drag that ends without a value.
     grab: setsOnRelease ? () => undefined : control.grab,
     release: (): void => {
       setPreview(undefined);

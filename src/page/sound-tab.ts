@@ -1,5 +1,5 @@
-// Exports what the sound tab has besides the rows of outputs. All of it comes at once, because this one file
-// is loaded late.
+// Exports what the sound tab has besides the rows of outputs. The page loads this file when it first needs a
+// part of it, and so gets all parts with one request.
 
 export { Bluetooth } from './bluetooth.js';
 export { Inputs } from './inputs.js';

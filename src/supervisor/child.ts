@@ -255,7 +255,10 @@ export class Child {
     if (!this.#firstMessage.isReached) this.#firstMessage.reach();
   };
 
-  /** `K` ties the item to the handler of its kind. For a plain union the compiler would refuse the call. */
+  /**
+   * `K` ties the item to the handler of its kind. For a plain union the compiler would refuse the call. It
+   * sees that `item.kind` is `K` only if the type says so itself, beside `Extract`.
+   */
   #handle<K extends OtherItem['kind']>(
     item: Extract<OtherItem, { readonly kind: K }> & { readonly kind: K },
   ): void {

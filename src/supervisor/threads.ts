@@ -13,7 +13,10 @@ export interface Death {
   readonly stack?: string;
 }
 
-/** The task of the thread has resolved. After a requested stop this is no fault of the actor. */
+/**
+ * The task of the thread has resolved. This is how a stop ends, and only without a stop it is reported as a
+ * fault, with this reason.
+ */
 export const RETURNED: Death = { reason: 'returned without being asked to' };
 
 const REASON_MAX_CHARACTERS = 200;
@@ -24,14 +27,15 @@ const REASON_MAX_CHARACTERS = 200;
 const EXIT_MESSAGE = /^worker exited with code: (-?\d+)$/;
 
 /**
- * With a limit of the old generation, a leak ends only its thread, and not a whole node of 512 MB. Without a
- * leak 64 MB are never needed: an idle actor's isolate takes about 8 MB (bench/FIGURES.md, "Memory at
+ * With a limit of the old generation, a leak ends only its thread, and does not fill the 512 MB of a small
+ * node. Without a leak 64 MB are never needed: an idle actor's isolate takes about 8 MB (bench/FIGURES.md, "Memory at
  * rest"), and a record a few kB. V8 does not count Buffers, so every actor bounds them itself
  * (what-we-learnt.md, "Node and V8").
  *
  * Without a limit, the young generation of a busy thread grows to 32 MB and does not shrink at rest. After a
  * storm (10 s of changes without a pause), it was half of the memory that was still in use. The limit of
- * 3 MB means three semi-spaces of 1 MB. Under the unit's MemoryMax=, V8 chooses this size also by itself. A
+ * 3 MB means three semi-spaces of 1 MB. Below the unit's MemoryMax=, V8 would choose 3 MB by
+ * itself; elsewhere it would not. A
  * storm and a change cost as much CPU with 3 MB as with 16 MB (bench/FIGURES.md, "After a storm").
  */
 export const HEAP_LIMITS: ResourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 3 };
@@ -61,10 +65,9 @@ export interface Thread {
 type Task = ActorTask<unknown>;
 
 /**
- * A pool for one thread, which runs one actor. A pool for all threads would not save memory
- * (docs/development/what-we-learnt.md, "piscina and pino"). If a thread could not be created, piscina 5.3
- * would keep its task in such a pool. It would give the task to the next thread, and throw an exception out
- * of the event loop.
+ * A pool for one thread, which runs one actor. A common pool for all threads would not save memory
+ * (docs/development/what-we-learnt.md, "piscina and pino"). If a thread could not be created, a common pool of
+ * piscina 5.3 would give its task to the next thread, and throw an exception out of the event loop.
  */
 class Pool {
   readonly #pool: Piscina<Task | undefined, void>;

@@ -30,8 +30,9 @@ const SPELLINGS = [PASSWORD, COOKIE_BEGINNING].flatMap((secret) => [
 ]);
 
 /**
- * The secret in the base64 of a longer text, one spelling for each number of bytes before it, modulo 3. The
- * first and the last four characters are left out, because they also depend on the bytes around the secret.
+ * The secret as it looks in the base64 of a longer text. Base64 takes three bytes at a time, so there are
+ * three spellings, which depend on the number of bytes before the secret. The first and the last four
+ * characters are left out, because they also depend on the bytes around the secret.
  */
 function base64Spellings(secret: string): readonly string[] {
   return ['', '~', '~~'].map((before) =>

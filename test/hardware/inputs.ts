@@ -44,7 +44,7 @@ export function inputScenarios(node: () => EmulatedNode): void {
 
   /**
    * On a busy machine the sound server may need longer for a loopback than the daemon waits. Then the answer
-   * says so, and nothing has changed. The request is sent again, as a person would do.
+   * is a 502, and nothing has changed. The request is sent again, as a person would do.
    */
   async function beginListening(): Promise<void> {
     const hasBegun = async (): Promise<boolean> => {
@@ -85,7 +85,7 @@ export function inputScenarios(node: () => EmulatedNode): void {
     assert.equal(listen, undefined);
   });
 
-  test('an input is heard at an output as a stream whose name is the description of the input', async () => {
+  test('an input that is heard at an output is a stream there, which is called like the input', async () => {
     await beginListening();
     const { description } = await node().untilInput(TURNTABLE, { listen: [DUMMY] });
     await node().untilClient(description, DUMMY);

@@ -30,6 +30,7 @@ test('a rate limit of 10 admits ten events in each window of a second, and never
   const maxEvents = 10;
   const limit = new RateLimit(maxEvents);
   for (let nowMs = 0; nowMs < 60_000; nowMs += 100) assert.equal(limit.admit(nowMs), true);
+  // A new window begins with the first event after a second. All ten events of this one come at once.
   assert.equal(limit.admit(60_000, maxEvents), true);
   assert.equal(limit.admit(60_999), false);
   assert.equal(limit.admit(61_000, maxEvents), true);

@@ -88,10 +88,10 @@ export class Sources {
   }
 
   /**
-   * True if the source belongs to no card, and has not been awake in this life of the server. A failed
-   * attempt to wake it makes this false.
+   * True if the source belongs to no card, and has not been awake in this life of the server. False also
+   * after `giveUpWaking`.
    */
-  mayWake(index: number): boolean {
+  hasNotBeenAwake(index: number): boolean {
     const source = this.#sourceByIndex.get(index);
     return source !== undefined && source.info.card === undefined && !this.#notToWake.has(index);
   }

@@ -100,7 +100,7 @@ export class SoundState {
     // If another sink was at this index, the event of its removal was missed.
     if (!isSameSink) this.#removeSink(info.index);
     this.#sinks.set(info.index, { info, balance: rememberChannelParts(before?.balance, info.volume) });
-    // A listener may ask `mayWake`, so the answer counts this reading.
+    // A listener may ask `hasNotBeenAwake`, so the answer counts this reading.
     if (isAwake(info.state)) this.#notToWake.add(info.index);
     this.onSinkRead?.(info);
     addOnce(this.#changed.sinks, info.index);
@@ -226,8 +226,8 @@ export class SoundState {
     return stream !== undefined && playsForGroup(this.#sinks, stream.info) ? undefined : stream;
   }
 
-  /** True if the sink has neither been awake in this life of the server, nor failed to wake. */
-  mayWake(index: number): boolean {
+  /** Counts this life of the server. False also after `giveUpWaking`. */
+  hasNotBeenAwake(index: number): boolean {
     return this.#sinks.has(index) && !this.#notToWake.has(index);
   }
 

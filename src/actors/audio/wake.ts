@@ -31,7 +31,7 @@ const MONO = 0;
  * it from a virtual sink, because PipeWire 1.4.2 gives this flag to its null sinks, too.
  */
 export function hidesVolume(state: SoundState, sink: SinkInfo): boolean {
-  return sink.card === undefined && state.mayWake(sink.index) && state.kind === 'pipewire';
+  return sink.card === undefined && state.hasNotBeenAwake(sink.index) && state.kind === 'pipewire';
 }
 
 /**
@@ -87,7 +87,7 @@ export class Waker {
   #sourceToCapture(kind: DeviceKind, index: number): number | undefined {
     const { kind: serverKind, sinks, sources } = this.#state;
     if (kind === 'source') {
-      const mustWake = serverKind === 'pipewire' && sources.mayWake(index);
+      const mustWake = serverKind === 'pipewire' && sources.hasNotBeenAwake(index);
       return mustWake ? index : undefined;
     }
     const sink = sinks.get(index)?.info;
@@ -115,6 +115,7 @@ export class Waker {
       onEvent: () => undefined,
       onClosed: (reason) => {
         cancel();
+        // The reason is `stopped` if this file has closed the link. `giveUp` has marked its failure before.
         if (reason.kind !== 'stopped') markFailed();
         this.#captures.delete(key);
         this.#onEnded();

@@ -50,8 +50,8 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #isIgnored: (busName: string) => boolean;
   readonly #isExclusive: boolean;
   /**
-   * By bus name. An owner is the unique name of a connection. One connection may own several names, as VLC's
-   * does, but it is one player.
+   * By bus name. An owner is the unique name of a connection. One connection may own several names, but it is
+   * one player.
    */
   readonly #ownersByName = new Map<string, string>();
   /** The process ids. A player is added only after the bus has answered the request for its process id. */
@@ -138,7 +138,8 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       const players = [...this.#playersByOwner.values()].filter(({ isKnown }) => isKnown);
       const losses = this.#losses;
       const answer = await silenceAll(players, this.#runCommand);
-      // After a loss of the bus, all its players count as players that have left, and so as silent.
+      // A player that has left counts as silent. After a loss of the bus all players have left, so the answer
+      // would be a success although nobody knows whether they still play.
       return losses === this.#losses ? answer : failure('unavailable', "The user's bus was lost meanwhile");
     }
     const player = this.#playersByOwner.get(this.#ownersByName.get(command.player) ?? '');
@@ -265,8 +266,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       busName: name,
       owner,
       pid: pid === 'unknown' ? undefined : pid,
-      // While `#changedNames` is set, only `up` adds players, and these players run already. Newer players
-      // may be added while `up` still waits for the first readings.
+      // `#changedNames` is set until `up` has added the players that run already.
       isOlderThanBackend: this.#changedNames !== undefined,
     };
     const listener = {

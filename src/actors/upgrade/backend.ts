@@ -66,10 +66,11 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
       this.#socket.attempted,
     ]);
     // Without an upgrade unit, the keeper gets no reading from systemd, but NOTHING_RAN instead. If the
-    // state file has a run of systemd that is not over, NOTHING_RAN ends this run.
+    // state file has a run that systemd started and that is not over, NOTHING_RAN ends this run.
     if (upgradeUnit === undefined)
       void recalled.then(() => this.#keeper.applyReading(NOTHING_RAN, circumstances));
     const hasUnits = checkUnit !== undefined || upgradeUnit !== undefined;
+    // UpgradeUnits calls `up` itself.
     if (hasUnits)
       this.#units = new UpgradeUnits({
         ...context,
@@ -79,7 +80,6 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
         ready,
         wasStopped: (invocation) => this.#logs.wasStopped(invocation),
       });
-    // With units, UpgradeUnits calls `up`.
     else void ready.then(() => publisher.up(this.#keeper.run));
   }
 

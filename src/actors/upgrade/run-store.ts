@@ -8,8 +8,8 @@ import { jsonObject } from '../text.js';
 import { publishedRun, type RunRecord } from './run.js';
 
 /**
- * How long the answer to a start waits for the run to be on the disk. After the answer, a restart of the
- * daemon should not lose the run.
+ * The answer to a start comes when the run is on the disk, but after this time at the latest. A restart of
+ * the daemon behind the answer should not lose the run.
  */
 const WRITE_MAX_MS = 1_000;
 /**

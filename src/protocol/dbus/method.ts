@@ -26,9 +26,9 @@ export interface Method<Args = never, Result = unknown, E extends Effect = Effec
 }
 
 /**
- * A function that makes the rows of one interface. From `('GetState', ['', 'i'], 'none')` it makes the row
- * of the method `GetState`. This method has no arguments, replies with an `i`, and changes nothing. If
- * `path` is undefined, each call names its own object.
+ * Returns a function that makes the rows of one interface. For the arguments `'GetState', ['', 'i'], 'none'`,
+ * the returned function makes the row of the method `GetState`, which has no arguments, replies with an `i`,
+ * and changes nothing. Without a `path`, each call names its own object.
  */
 export function methodsOf(destination: string, path: string | undefined, iface: string) {
   return <I extends Signature, O extends Signature, E extends Effect>(
@@ -58,7 +58,7 @@ export function signalRow<S extends Signature>(
 }
 
 /**
- * A received signal, or a call to us. `sender` is a unique name, or BUS_NAME (daemon.ts) for the bus itself.
+ * A received signal. A received call of one of our methods has the same form. `sender` is a unique name, or BUS_NAME (daemon.ts) for the bus itself.
  * A variant in `values` has no signature.
  */
 export interface Signal {

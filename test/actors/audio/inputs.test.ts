@@ -115,12 +115,12 @@ test('an input with the index of one that has gone without an event may be woken
   sources.replace([...mikes, leftOut], new Set());
   sources.replace(mikes.slice(1), new Set());
   sources.put({ ...sourceInfo(SOURCES_MAX_RECORDS, 'asleep'), state: SUSPENDED });
-  assert.ok(sources.mayWake(SOURCES_MAX_RECORDS), 'the index was that of an input that was left out');
+  assert.ok(sources.hasNotBeenAwake(SOURCES_MAX_RECORDS), 'the index was that of an input that was left out');
 
   sources.put({ ...sourceInfo(1, 'mike-1'), state: RUNNING });
-  assert.ok(!sources.mayWake(1));
+  assert.ok(!sources.hasNotBeenAwake(1));
   sources.put({ ...sourceInfo(1, 'another'), state: SUSPENDED });
-  assert.ok(sources.mayWake(1), 'the index was that of an input that was kept');
+  assert.ok(sources.hasNotBeenAwake(1), 'the index was that of an input that was kept');
 });
 
 test('inputs beyond the limit have no record, and the log reports this once', () => {

@@ -43,10 +43,10 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
 
     test('a source is read and set, and a monitor names its sink', async (t) => {
       const { mixer, index, read } = await startWithMicrophone(t);
-      const [living] = await mixer.ask('GET_SINK_INFO_LIST', {});
+      const [sink] = await mixer.ask('GET_SINK_INFO_LIST', {});
       const sources = await mixer.ask('GET_SOURCE_INFO_LIST', {});
-      const monitor = sources.find((source) => source.index === living?.monitorSource);
-      assert.deepEqual([monitor?.monitorOfSink, monitor?.monitorOfSinkName], [living?.index, living?.name]);
+      const monitor = sources.find((source) => source.index === sink?.monitorSource);
+      assert.deepEqual([monitor?.monitorOfSink, monitor?.monitorOfSinkName], [sink?.index, sink?.name]);
 
       const before = await read();
       assert.deepEqual([before.monitorOfSink, before.ports], [undefined, []]);

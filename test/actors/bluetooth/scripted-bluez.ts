@@ -84,7 +84,7 @@ export class ScriptedBluez {
   readonly objects = new Map<string, Record<string, Facts>>();
   /** All calls, in order: the name of the method; for `Set` also the property and its value. */
   readonly calls: string[] = [];
-  /** Which calls fail or hang, by the name that `calls` has for them, or by the method. */
+  /** Calls that fail or hang. A key is an element of `calls`, or only the name of a method. */
   readonly misbehaviours = new Map<string, Misbehaviour>();
   /** Functions that run before a call has its effect and its answer, by the name of the method. */
   readonly onCall = new Map<string, (path: string) => Promise<void> | void>();

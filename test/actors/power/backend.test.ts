@@ -190,8 +190,8 @@ test('only the first of several requests at once is carried out, and a refused r
 });
 
 const NO_REPLY = { error: `${ERRORS}.NoReply` };
-const REBOOTS = { begins: 'reboot.target' };
-const POWERS_OFF = { begins: 'poweroff.target' };
+const REBOOTS = { shutdownUnit: 'reboot.target' };
+const POWERS_OFF = { shutdownUnit: 'poweroff.target' };
 
 /**
  * In each row systemd begins to start a unit while the order to power off has no answer yet. In some rows

@@ -25,8 +25,8 @@ export interface LogindScript {
   readonly can?: string | Failure;
   /** The answer to ListInhibitors; by default there are no locks. */
   readonly locks?: readonly LockRow[] | Failure;
-  /** At an order to reboot or power off, systemd begins to start this unit, before logind answers. */
-  readonly begins?: string;
+  /** The unit that systemd starts after an order to reboot or power off, still before logind answers. */
+  readonly shutdownUnit?: string;
   /** The answer to Reboot and PowerOff. */
   readonly order?: 'accepted' | Failure;
 }
@@ -66,8 +66,10 @@ function shutdownSignals(unit: string): Buffer {
 export function scriptedLogind(t: TestContext, script: () => LogindScript) {
   const call: Script['call'] = (socket, received) => {
     const answer = answerBytes(received, script());
-    const { begins } = script();
-    if (begins !== undefined && ORDER.test(received.text)) socket.write(shutdownSignals(begins));
+    const { shutdownUnit } = script();
+    const begins = shutdownUnit !== undefined && ORDER.test(received.text);
+    if (begins) socket.write(shutdownSignals(shutdownUnit));
+    // A call whose answer is `silent` gets no answer.
     if (Buffer.isBuffer(answer)) socket.write(answer);
     else if ('error' in answer) socket.write(errorReply(received.serial, answer.error, answer.text));
     // The signals must still arrive: end() sends what was written before, and destroy() would drop it.

@@ -1,5 +1,5 @@
-// Drives a built daemon for the rows of the table. It records which requests succeeded and which events came
-// since the current row began, so that row.ts can check what the row has driven.
+// Drives a built daemon for the rows (row.ts), each of which is a test. It records which requests succeeded
+// and which events came since the current row began, so that row.ts can check what the row has driven.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -69,6 +69,7 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
         await node.house.untilEvent('player.added', (data) => data.includes('"Scripted"'));
       });
       await node.house.untilEvent('player.removed', (data) => data.includes('MediaPlayer2.one'));
+      // The configuration of `bare` (house.ts) has players.enabled: false.
       assert.equal(await node.bare.statusOf('/players'), 404);
     },
   },
@@ -121,6 +122,7 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
   {
     drives: ['key players.exclusive'],
     title: 'with players.exclusive a player that begins to play pauses the others',
+    // The configuration of `plain` (house.ts) has players.exclusive: true.
     run: async ({ plain, userBus, ending }) => {
       const players = await Promise.all(
         ['first', 'second'].map((name) => ScriptedPlayer.start(ending, userBus, name)),
