@@ -97,7 +97,7 @@ test('an answer is sent together with what its command has published', DEADLINE,
 });
 
 test(
-  'after all commands are answered, a change is sent at once, and does not wait for the end of its turn',
+  'after all commands are answered, a change is sent at the end of its synchronous step, not of its turn',
   DEADLINE,
   async (t) => {
     const { batches, port, publish, untilSent } = startActor(t, {});

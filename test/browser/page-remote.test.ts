@@ -75,10 +75,10 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   const assertSleepIn = async (secondsAtBegin: number, beganMs: number): Promise<void> => {
     const { minutes } = (await nextCommand()) as { readonly minutes: number };
     const secondsNow = secondsAtBegin - (Date.now() - beganMs) / 1_000;
-    // The test accepts one second too much, and one second too little.
-    const latestMinutes = (secondsAtBegin + 1) / 60;
-    const earliestMinutes = (secondsNow - 1) / 60;
-    assert.ok(minutes > earliestMinutes && minutes < latestMinutes, String(minutes));
+    // The page has reckoned between the begin and now. The node's clock adds up to a second.
+    const mostMinutes = (secondsAtBegin + 1) / 60;
+    const leastMinutes = (secondsNow - 1) / 60;
+    assert.ok(minutes > leastMinutes && minutes < mostMinutes, String(minutes));
   };
 
   test('a level is measured while the page is visible, and is 0 while the node is away', async () => {
@@ -189,7 +189,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await playerVolume.waitFor();
   });
 
-  test('the one volume is that of the output where another stream sounds if the player has no stream of its own', async () => {
+  test('for a player without a stream of its own, the volume beside it is that of the output that sounds', async () => {
     // A bridge, such as mpDris2, has another process id than the player that makes the sound.
     await open({ players: [player('mpd', { pid: 1 })] });
     await page.locator('.foot').getByText('Kitchen', { exact: true }).waitFor();
@@ -273,7 +273,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await sheet.getByRole('button', { name: 'Let it play on' }).tap();
     await commandsAre({ do: 'sleep/stop' });
     await sheet.getByRole('button', { name: 'Close' }).tap();
-    // A closed sheet stays within `.moon`, the element of the button, until the page is drawn again.
+    // The sheet is an element within `.moon`, so the text of `.moon` is that of the button only without it.
     await page.locator('.sheet').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'The music ends in 30 min', pressed: true }).waitFor();
     assert.equal(await page.locator('.moon').textContent(), '30 min');
@@ -314,6 +314,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await open({ players: [player('mpd', withTitle('Second')), player('vlc', withTitle('First'))] });
     await page.setViewportSize(DESK.viewport);
     const position = (title: string) => page.getByRole('slider', { name: `Position in ${title}` });
+    // The large player is one that plays: now the other one.
     node.change(player('mpd', { ...withTitle('Second'), playback_status: 'Paused' }));
     await page.mouse.move(...(await spotOn(position('First'), 0.3)));
     await page.mouse.down();
@@ -425,12 +426,13 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     const covers = page.locator('.wall img');
     node.change(player('mpd', { metadata: { 'xesam:title': 'Song', 'mpris:artUrl': 'file:///cover' } }));
     await title('Song').waitFor();
+    // The wall draws the cover twice: as a picture, and blurred behind everything.
     await until('the cover is drawn', async () => (await covers.count()) === 2);
     node.change(STOPPED);
     await page.getByRole('button', { name: 'Play', exact: true }).waitFor();
     await title('Phone of a guest').waitFor();
     assert.equal(await page.locator('.wall.silent').count(), 0);
-    assert.equal(await covers.count(), 0, 'the last cover is not that of the stream');
+    assert.equal(await covers.count(), 0, 'a stream has no cover');
 
     node.change(stream(10, { ...phone, corked: true }));
     await title('Nothing is playing').waitFor();

@@ -57,7 +57,7 @@ const HISTORIES: readonly Row[] = [
     '2-0="x" 4-0="y" 5+0="z"',
   ],
   [
-    'a second removal of a record with the same text replaces the first',
+    'a record that comes and goes twice with the same text has only its second removal',
     [[CLIENT, removal('0')], [progress(1)], [CLIENT, removal('0')]],
     '3!=1 5-0="x"',
   ],
@@ -67,7 +67,7 @@ const HISTORIES: readonly Row[] = [
     '1!=1 2!=1 3!=2',
   ],
   [
-    'the removal of a player is kept, also if the player comes back with the same text',
+    'a player that goes, and comes back in a later batch with the same text, keeps its removal',
     [[MPV], [drop('players', 'mpv')], [MPV]],
     '2-mpv=1 3+mpv=1',
   ],
@@ -91,10 +91,10 @@ for (const [name, batches, expected] of HISTORIES) {
   });
 }
 
-test('a batch has the newest text of each record, in order', () => {
+test('the entries of one batch have the newest text of each record, in order', () => {
   const underTest = new JournalUnderTest();
-  const batch = underTest.apply(client('1', 'a'), client('2', 'b'), progress(1), client('1', 'c'));
-  assert.equal(batch, '2+2="b" 3!=1 4+1="c"');
+  const entries = underTest.apply(client('1', 'a'), client('2', 'b'), progress(1), client('1', 'c'));
+  assert.equal(entries, '2+2="b" 3!=1 4+1="c"');
 });
 
 test('a record keeps the sequence number of its first entry, however it changes', () => {
@@ -118,9 +118,12 @@ test('a reading of the journal includes the changes that are applied meanwhile',
   assert.deepEqual(keys, ['2', '1', '3', 'end']);
 });
 
-test('a backend that goes down loses the records whose removal has an event, and keeps the others', () => {
+test('a backend that goes down loses its records that have an event for a removal, and keeps the others', () => {
   const { journal } = new JournalUnderTest();
-  journal.apply([client('1', 'a'), put('audio.outputs', '3', 'x'), put('audio.server', '', 's')], CHANGED_AT);
+  // There are events for the removal of an output and of a stream, but none for that of a server or a unit.
+  const unit = put('systemd.services', 'a', 1);
+  const server = put('audio.server', '', 's');
+  journal.apply([client('1', 'a'), put('audio.outputs', '3', 'x'), server, unit], CHANGED_AT);
   assert.deepEqual(journal.dropsWhenAway('audio'), [drop('audio.outputs', '3'), removal('1')]);
   assert.deepEqual(journal.dropsWhenAway('systemd'), []);
 });
@@ -149,6 +152,7 @@ for (const [name, changesOf, kept] of KEPT) {
 
     const entries = [...journal.entriesAfter(0)];
     assert.equal(entries.length, kept);
+    // A round with a record and its removal takes two numbers, but keeps only the removal.
     const sequencesPerRound = changesOf(0).length;
     const lastForgotten = journal.newestSequence - kept * sequencesPerRound;
     const isRelevant = () => true;
@@ -159,7 +163,7 @@ for (const [name, changesOf, kept] of KEPT) {
   });
 }
 
-test('a removal without an event is returned once, and a reader that missed it cannot continue', () => {
+test('the journal does not keep a removal without an event, and a reader that missed it cannot continue', () => {
   const underTest = new JournalUnderTest();
   underTest.apply(put('systemd.services', 'a', 1), put('systemd.services', 'b', 2));
   assert.equal(underTest.apply(drop('systemd.services', 'a')), '3-a=1');

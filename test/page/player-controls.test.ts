@@ -47,6 +47,7 @@ const CONTROLS_OF_ABLE_PLAYER: PlayerControls = {
   play: 'usable',
   pause: 'usable',
   next: 'usable',
+  // A player that can pause has its stop among the rarely used controls.
   stop: 'absent',
   seldomStop: 'usable',
   shuffle: 'usable',
@@ -86,6 +87,8 @@ const ROWS: readonly Row[] = [
     playerWith({ can_play: false }),
     { play: 'doubtful' },
   ],
+  // MPRIS has a property of its own for previous, pause, next and the position, so `can_control` decides only
+  // the others.
   [
     'a player that cannot be controlled has disabled controls, apart from previous, pause, next and position',
     playerWith({ can_control: false }),
@@ -122,6 +125,7 @@ test('a player can be silenced only while it plays, and if it can pause or be st
   assert.equal(canBeSilenced(ABLE_PLAYER), true);
   assert.equal(canBeSilenced(playerWith({}, { playback_status: 'Paused' })), false);
   assert.equal(canBeSilenced(playerWith({ can_pause: false })), true);
+  // Pause does not need `can_control`, but stop does.
   assert.equal(canBeSilenced(playerWith({ can_control: false })), true);
   assert.equal(canBeSilenced(playerWith({ can_pause: false, can_control: false })), false);
 });

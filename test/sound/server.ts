@@ -67,7 +67,8 @@ export class SoundServer {
   readonly #log = join(this.directory, 'log');
   /** The processes of the server, in the order in which they were started. */
   #programs: Program[] = [];
-  readonly #players = new Set<Program>();
+  /** The processes of pacat, which play or capture. */
+  readonly #pacats = new Set<Program>();
   readonly #clients = new Set<StreamClient>();
 
   private constructor(recipe: Recipe, sinks: readonly SinkSpec[]) {
@@ -151,7 +152,7 @@ export class SoundServer {
       ...Object.entries(options.props ?? {}).map(([key, value]) => `--property=${key}=${value}`),
     ];
     const player = startProgram('pacat', flags, { env: this.env, log: this.#log, stdin: samples });
-    this.#players.add(player);
+    this.#pacats.add(player);
     const streamOfPlayer = async (): Promise<Listed | undefined> =>
       (await this.sinkInputs()).find((each) => each.properties['application.process.id'] === `${player.pid}`);
     const { index: id } = await until('the stream of pacat is listed', async () => {
@@ -161,7 +162,7 @@ export class SoundServer {
     /** Ends the player and waits until the stream is gone. */
     const stop = async (): Promise<void> => {
       await player.end();
-      this.#players.delete(player);
+      this.#pacats.delete(player);
       await until('the stream of pacat is gone', async () => (await streamOfPlayer()) === undefined);
     };
     return { id, pid: player.pid, stop };
@@ -174,7 +175,7 @@ export class SoundServer {
   async capture(source: string) {
     const flags = ['--record', '--raw', `--device=${source}`, '/dev/null'];
     const program = startProgram('pacat', flags, { env: this.env, log: this.#log });
-    this.#players.add(program);
+    this.#pacats.add(program);
     await until(`${source} is captured`, async () => {
       if (!program.alive()) throw new Hopeless(`pacat has ended\n${this.#logTail()}`);
       const captures = await list(this.env, 'source-outputs');
@@ -183,7 +184,7 @@ export class SoundServer {
     /** Ends the program. */
     const stop = async (): Promise<void> => {
       await program.end();
-      this.#players.delete(program);
+      this.#pacats.delete(program);
     };
     return { stop };
   }
@@ -255,8 +256,8 @@ export class SoundServer {
   async #end(): Promise<void> {
     await Promise.all([...this.#clients].map((client) => client.close()));
     this.#clients.clear();
-    await Promise.all([...this.#players].map((player) => player.end('SIGKILL')));
-    this.#players.clear();
+    await Promise.all([...this.#pacats].map((player) => player.end('SIGKILL')));
+    this.#pacats.clear();
     for (const program of this.#programs.toReversed()) await program.end();
     this.#programs = [];
   }

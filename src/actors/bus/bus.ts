@@ -153,7 +153,10 @@ export class Bus<E extends Effect> {
    */
   readonly isRunning = (name: string): boolean => this.#watches.hasOwner(name);
 
-  /** Ends a subscription. If its sender is a unique name, no signal of this sender is passed on any more. */
+  /**
+   * Ends a subscription. If it was for the signals of one connection, such as `:1.42`, no signal of this
+   * connection is passed on any more.
+   */
   unwatch(match: Match): Promise<BusResult<undefined>> {
     return this.#watches.unwatch(match);
   }
@@ -212,7 +215,7 @@ export class Bus<E extends Effect> {
     // A connection that was lost since the greeting has already scheduled the next attempt.
     if (!connection.isOpen) return;
     this.#connection = connection;
-    // The owner must know of the loss of each connection that it has begun to use.
+    // The owner gets `down` once for each connection that it has used, also for the same reason as before.
     this.#reportedReason = undefined;
     try {
       await this.#owner.up();

@@ -123,13 +123,13 @@ function uriRefusalOf({ facts, busName }: Player, uri: string): CommandFailure |
   const ownScheme = /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1]?.toLowerCase();
   const isSupported = schemes.some((scheme) => scheme.toLowerCase() === ownScheme);
   if (isSupported) return undefined;
-  const accepted = schemes.join(', ') || 'addresses whose scheme it names, and it names none';
-  return failure('bad-value', `uri: ${busName} accepts only ${accepted}`);
+  if (schemes.length === 0) return failure('bad-value', `uri: ${busName} accepts no addresses`);
+  return failure('bad-value', `uri: ${busName} accepts only ${schemes.join(', ')}`);
 }
 
 /**
- * The id of the track that the command names, or the last segment of this id. Undefined for an `add` that
- * names no track: the new track then becomes the last one.
+ * The client's text for a track: the id of the track, or the last segment of this id. Undefined for an `add`
+ * without it: the new track then becomes the last one.
  */
 function trackReferenceIn(command: TrackCommand): string | undefined {
   return command.do === 'add' ? command.after_track : command.track;
@@ -206,7 +206,8 @@ async function callTracklist(
   const methods = playerMethods(owner);
   const reference = trackReferenceIn(command);
   const knownId = reference === undefined ? tracklist.newestReading?.lastId : tracklist.idOf(reference);
-  // `refusalOf` has tested that the list and the track are known, so the default is never used.
+  // `refusalOf` has tested that the list and the track are known. The last id of an empty list is NO_TRACK. So
+  // the default is only for the compiler.
   const id = knownId ?? NO_TRACK;
   if (command.do === 'goto') return bus.call(methods.goTo, [id]);
   if (command.do === 'remove') return bus.call(methods.removeTrack, [id]);

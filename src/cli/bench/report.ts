@@ -54,7 +54,7 @@ export function quantile(values: readonly number[], part: number): number {
 
 /** For a measurement, in which further digits are noise. */
 const threeDigits = (value: number): number => Number(value.toPrecision(3));
-/** For an estimate, in which further digits are noise. It is whole and never negative. */
+/** For an estimate, in which further digits are noise. It is whole and never negative; NaN stays NaN. */
 const twoDigits = (value: number): number => Math.max(0, Math.floor(Number(value.toPrecision(2))));
 
 export type Report = ReturnType<typeof makeReport>;

@@ -39,7 +39,9 @@ export interface CtlCommand {
   readonly parameters: readonly CommandParameter[];
   /** A word such as `0.4` is the value of the next field that it fits; `volume=0.4` names its field. */
   readonly fields: readonly CommandField[];
-  /** Lists of names. In each list, one of the named fields must have a value. */
+  /**
+   * What must have a value. `[['id'], ['name']]`: both fields. `[['volume', 'delta']]`: one of the two.
+   */
   readonly required: readonly (readonly string[])[];
   /** True if a call without a field toggles what the field would set, such as a mute. */
   readonly toggles: boolean;
@@ -85,7 +87,7 @@ function commandName(operation: OperationName): string {
 }
 
 function fieldOf([name, schema]: readonly [string, BodySchema]): CommandField {
-  // Only a field for an id or a name has `anyOf`. It is a text here, because the node takes both as a text.
+  // A field with `anyOf` takes an id or a name. It is a text here, because the node takes both as a text.
   const type = schema.anyOf === undefined ? (schema.type ?? 'string') : 'string';
   const { minimum, maximum, description } = schema;
   return { name, type: type as CommandField['type'], values: schema.enum, minimum, maximum, description };

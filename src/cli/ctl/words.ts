@@ -84,7 +84,8 @@ function fieldFor(command: CtlCommand, word: string, body: object): Result<Field
   const [, name = '', value = ''] = NAMED_WORD.exec(word) ?? [];
   const namedField = command.fields.find((field) => field.name === name);
   if (namedField !== undefined) {
-    // `volume=+5%` is a `delta`, as `+5%` alone is.
+    // `volume=+5%` is a `delta`, as `+5%` alone is. So the named field comes first, and then those that exclude
+    // it, until the value fits.
     const alternatives = alternativesTo(command, name);
     const field = [namedField, ...command.fields].find(
       (candidate) => alternatives.includes(candidate.name) && fitsField(candidate, value),
@@ -95,10 +96,12 @@ function fieldFor(command: CtlCommand, word: string, body: object): Result<Field
       return failed(`only one of ${alternatives.join(' and ')} is possible`);
     return success({ field, text: value });
   }
+  // The word names no field of this command.
   const next = command.fields.find(
     (field) => isFreeField(command, field.name, body) && fitsField(field, word),
   );
-  // A text may contain an equals sign, so the whole word may be the value of a text field.
+  // `name` is empty for a word without an equals sign. A text may contain one, so the whole word may be the
+  // value of a text field.
   if (next !== undefined && (name === '' || next.type === 'string'))
     return success({ field: next, text: word });
   const names = command.fields.map((field) => field.name);

@@ -8,7 +8,8 @@ export const HEADER_BYTES = 20;
 /** The channel of commands. Any other channel is the index of a stream, and has its audio data. */
 export const CONTROL_CHANNEL = 0xffffffff;
 /**
- * After a longer payload, PulseAudio, PipeWire and libpulse end the connection. 200 sink inputs have 0.3 MB.
+ * After a longer payload, PulseAudio, PipeWire and libpulse end the connection. Real payloads are much shorter:
+ * a list of 200 sink inputs has 0.3 MB.
  */
 export const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
 /**

@@ -42,13 +42,16 @@ const TYPE_TAG_NAMES: ReadonlyMap<number, string> = new Map(
   Object.entries(TYPE_TAG).map(([name, byte]) => [byte, name]),
 );
 
-/** The name of the byte where a type tag is expected, for error messages and for trace/values.ts. */
+/** Names the byte that stands in the place of a type tag, for error messages and for trace/values.ts. */
 export function describeTypeTag(byte: number | undefined): string {
   if (byte === undefined) return 'the end of the frame';
   return TYPE_TAG_NAMES.get(byte) ?? `byte 0x${byte.toString(16).padStart(2, '0')}`;
 }
 
-/** The index that means "no object". It is also the tag of the server's messages that answer no request. */
+/**
+ * The index that means "no object". A reply has the number of its request (frame.ts); the server's messages
+ * that answer no request have this number.
+ */
 export const NONE = 0xffffffff;
 
 /** The other side has broken the protocol, or a value does not fit it. Caught where frames are handled. */
