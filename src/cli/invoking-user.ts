@@ -1,5 +1,5 @@
-// Decides for which user root runs a command by sudo, run0 or pkexec. Commands act for this user, because
-// tonearm and the sound server are this user's.
+// Finds the user who has become root by sudo, run0 or pkexec to run a command. The command acts for this user,
+// because tonearm and the sound server are this user's.
 
 import { spawnSync } from 'node:child_process';
 import { userInfo } from 'node:os';
@@ -33,10 +33,11 @@ const INVOKER_VARIABLES = ['SUDO_UID', 'PKEXEC_UID'] as const;
 export function invokingUser({ env, uid }: Caller): number | undefined {
   // Without variables, this is the directory that logind makes for the user of this process.
   const defaultDirectory = runtimeDirectory({}, uid);
-  const mayBeInvoked = uid === 0 && runtimeDirectory(env, uid) === defaultDirectory;
+  // Another directory was set for this command on purpose, so the command uses what it finds there as root.
+  const isPlainRoot = uid === 0 && runtimeDirectory(env, uid) === defaultDirectory;
   // The id is that of a user other than root, such as `1000`.
   const invoker = INVOKER_VARIABLES.map((name) => env[name] ?? '').find((id) => /^[1-9]\d*$/.test(id));
-  return mayBeInvoked && invoker !== undefined ? Number(invoker) : undefined;
+  return isPlainRoot && invoker !== undefined ? Number(invoker) : undefined;
 }
 
 /**

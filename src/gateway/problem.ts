@@ -55,7 +55,7 @@ const GATEWAY_FAILED = problem('gateway-failed', 'The log of the service gives t
 
 /**
  * The problem for an error that a request has thrown. Without a free descriptor, a part that is loaded late
- * cannot be loaded. This passes, so the client may try again.
+ * cannot be loaded. The client may try again, because descriptors become free.
  */
 export function problemOfError(error: unknown): Problem {
   const isOutOfFiles =

@@ -55,7 +55,7 @@ export function useControl<T>(
   };
 }
 
-/** Makes the title of a failure to change the value of the control with this `label`. */
+/** Returns a function that makes the title of a failure: the control with this `label` could not be set. */
 export function couldNotSet(label: string): () => string {
   return () => translate('couldNotSet', { name: label });
 }

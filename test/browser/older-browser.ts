@@ -1,6 +1,6 @@
 // Removes from a page in Chromium what at least one browser of packaging/browsers.mjs lacks, according to
-// MDN's data. It also removes what pages without https lack. The test's page comes from loopback, so it
-// would have that without https, too.
+// MDN's data. It also removes what browsers give only to pages with https. They give it to the pages of the
+// tests, too, because these come from loopback.
 
 import type { Page } from 'playwright-core';
 
@@ -25,9 +25,9 @@ const MISSING = [
 ].flatMap((line) => line.split(' '));
 
 /**
- * Removes the features of `MISSING` and `others` from the documents that the page loads from now on. This
- * function also removes the methods of iterators, such as `map`, newer methods of typed arrays, and
- * `for await` over a ReadableStream.
+ * Removes features from the documents that the page loads from now on: those of `MISSING` and `others`, all
+ * methods of iterators (`map` and others), newer methods of typed arrays, and `for await` over a
+ * ReadableStream.
  */
 export async function makeOlder(page: Page, others: readonly string[] = []): Promise<void> {
   await page.addInitScript(`{

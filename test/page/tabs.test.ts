@@ -133,14 +133,14 @@ test('one of the other tabs takes over when the holder has crashed, but not whil
   assert.deepEqual(holders(two, three), [true, false]);
 });
 
-test('a visible tab takes the stream from a hidden tab, but a hidden tab never takes it from a visible tab', () => {
+test('a visible tab takes the stream from a hidden tab, and one of several hidden tabs keeps it', () => {
   const one = openTab();
   const two = openTab();
   const three = openTab();
   one.setHidden(true);
   mock.timers.tick(OBJECTION_MS);
   assert.deepEqual(holders(one, two, three), [false, true, false]);
-  // Now all three tabs are hidden. Their titles still name the track, so one tab must keep the stream.
+  // All three tabs are hidden now. Their titles still name the track, so one tab must keep the stream.
   for (const tab of [three, two]) tab.setHidden(true);
   mock.timers.tick(OBJECTION_MS);
   assert.deepEqual(holders(one, two, three).filter(Boolean).length, 1, 'one hidden tab keeps the stream');

@@ -46,7 +46,7 @@ interface SleepContext extends Omit<FadeContext, 'turns'> {
 }
 
 interface Plan {
-  /** When the fade begins, in milliseconds since the epoch. It follows the clock when this is set. */
+  /** When the fade begins, in milliseconds since the epoch. It is corrected if the node's date is set. */
   untilMs: number;
   readonly fadeS: number;
 }
@@ -153,11 +153,12 @@ export class Sleep {
     if (fade !== undefined) {
       this.#isFading = true;
       const fadeMs = plan.fadeS * 1000;
-      // A fade is over early if somebody sets the volume. Even then the players are paused after `fadeMs`.
+      // A fade is over early if somebody sets the volume. Even then the players are paused after `fadeMs`. If
+      // `#abort` cancels this timer, nothing below is reached.
       const fadeTime = new Promise<void>((resolve) => this.#timers.set('faded', fadeMs, resolve));
       if (fadeMs > 0) await Promise.all([fade.fadeOut(fadeMs), fadeTime]);
     }
-    // A client may have stopped or replaced this sleep during the fade.
+    // The timer may have fired before a client stopped or replaced this sleep.
     if (this.#plan !== plan) return;
     this.#isFading = false;
     await this.#pausePlayers();

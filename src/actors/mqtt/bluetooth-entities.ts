@@ -59,7 +59,7 @@ interface AdapterState {
   readonly key: string;
   readonly name: string;
   readonly topic: string;
-  /** True while the state is on. */
+  /** A template's expression that is true while the state is on. */
   readonly expression: string;
   readonly onWord: string;
   readonly offWord: string;
@@ -86,9 +86,9 @@ interface DisplayedDevice {
 
 function knownDevices(record: BluetoothRecord): readonly DisplayedDevice[] {
   const devices = record.known_devices ?? [];
-  // `name` is the address here, because several devices may have the same name.
+  // A label is the device's name. If devices share a name, their addresses are added.
   const labels = distinctLabels(
-    devices.map((device) => ({ name: device.address, label: device.name, addition: device.address })),
+    devices.map(({ address, name }) => ({ name: address, label: name, addition: address })),
   );
   return devices.map(({ address }) => ({ address, label: labels.get(address) ?? address }));
 }

@@ -1,5 +1,5 @@
-// Decides by which name or id a request refers to a thing, if the topic or the body of a command has the name
-// under which the thing is published. Pure.
+// An MQTT command names a thing as it is published. Decides by which name or id the request for this command
+// names the thing. Pure.
 
 interface NamedRow {
   /** The record's own name. Other records may have it too. */

@@ -67,12 +67,12 @@ export class ServicePublisher {
   readonly #watched: readonly WatchedUnit[];
   /** The newest record of each unit; undefined for a unit that is unknown or hidden. */
   readonly #records = new Map<WatchedUnit, ServiceRecord | undefined>();
-  /** See `absenceOf`. */
+  /** Per scope the reason why its manager is away; '' before the first attempt has ended, undefined if reached. */
   readonly #absences: Map<UnitScope, string | undefined>;
   /** The last logged problem with each unit's files, by unit key, so that it is logged only once. */
   readonly #loggedProblems = new Map<string, string | undefined>();
-  /** `up`, or the detail of the last published status. */
-  #publishedStatus = '';
+  /** `up`, or the detail of the last published status; undefined before the first. */
+  #publishedStatus: string | undefined;
 
   constructor(publish: Publisher, clock: Clock, watched: readonly WatchedUnit[]) {
     this.#publish = publish;
@@ -83,10 +83,7 @@ export class ServicePublisher {
     if (watched.length === 0) this.#publishStatus();
   }
 
-  /**
-   * The reason why the scope's manager is away. It is '' until the first attempt to reach the manager has
-   * ended, and undefined while the manager is reached.
-   */
+  /** The value of `#absences` for this scope. */
   absenceOf(scope: UnitScope): string | undefined {
     return this.#absences.get(scope);
   }
@@ -134,12 +131,12 @@ export class ServicePublisher {
     const detail = absences.map(([scope, reason]) => `${scope} scope: ${reason}`).join('; ');
     const isUp = [...this.#absences.values()].every((reason) => reason === undefined);
     const status = isUp ? 'up' : detail;
-    // The status is '' while first attempts are under way and none has failed. It is not published, because
-    // `#publishedStatus` is '' at first.
-    if (status === this.#publishedStatus) return;
+    // While the first attempt for a scope is under way, there is no reason yet. So nothing is published.
+    if (status === '' || status === this.#publishedStatus) return;
     this.#publishedStatus = status;
     // At `up` clients must find each unit as it is now, even if its changes are still being gathered.
     if (isUp) for (const unit of this.#watched) this.publishNow(unit);
-    this.#publish.status(isUp ? 'up' : 'connecting', detail || undefined);
+    if (isUp) this.#publish.status('up');
+    else this.#publish.status('connecting', detail);
   }
 }

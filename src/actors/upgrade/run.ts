@@ -62,7 +62,7 @@ export type RunInput =
       /** The result of the start job if it has ended already. */
       readonly jobResult?: string;
     }
-  /** A signal brought the unit's properties, or they were read before a line was applied. */
+  /** A signal brought the unit's properties, or they were read before a progress line was applied. */
   | { readonly kind: 'facts'; readonly facts: RunFacts }
   /** The unit was read after signals may have been missed. */
   | {
@@ -76,7 +76,7 @@ export type RunInput =
   /** The unit was read because the run was doubtful. */
   | { readonly kind: 'facts-after-doubt'; readonly facts: RunFacts }
   | { readonly kind: 'job-ended'; readonly job: string; readonly result: string }
-  /** A valid line. `isLeftover`: it may belong to a systemd run that is over, so it begins no run. */
+  /** A valid progress line. `isLeftover`: it may belong to a systemd run that is over, so it begins no run. */
   | { readonly kind: 'line'; readonly content: ProgressEvent; readonly isLeftover: boolean }
   /** No connection was open for QUIET_MS, or the node was restarted since a socket run began. */
   | { readonly kind: 'abandoned' };
@@ -229,7 +229,8 @@ function afterGap(run: Run, input: RunInput & { readonly kind: 'facts-after-gap'
   const { facts, isSameManagerAndUnit, wasStopped = false } = input;
   if (!isRunning(run, 'systemd')) return afterFacts(run, facts, nowMs);
   const withFacts: Run = { ...run, facts, job: facts.job, isDoubtful: false };
-  // The missed signals may have brought the run's first invocation, or that of another try (Restart=).
+  // The missed signals may have brought the run's first invocation, or that of another try (Restart=). Only
+  // with one of these two, `continuedRun` cannot end the run.
   const mayTakeInvocation = isSameManagerAndUnit && (run.invocation === undefined || facts.restarts > 0);
   const next = mayTakeInvocation ? continuedRun(withFacts, nowMs) : withFacts;
   const mayBeItsInvocation = next.invocation === undefined || next.invocation === facts.invocation;

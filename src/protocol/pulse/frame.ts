@@ -13,9 +13,9 @@ export const CONTROL_CHANNEL = 0xffffffff;
  */
 export const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
 /**
- * A frame that comes in pieces gets a buffer of at least this size when its header is complete. A shorter
- * frame gets a buffer of its own length. The buffer of a longer frame doubles as bytes arrive, because a
- * header may announce more bytes than ever come.
+ * A frame that comes in pieces gets a buffer when its header is complete: of the frame's length up to this
+ * size, else of this size. The buffer of a longer frame doubles as bytes arrive, because a header may announce
+ * more bytes than ever come.
  */
 const STAGING_MIN_BYTES = 4096;
 

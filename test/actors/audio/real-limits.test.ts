@@ -1,5 +1,5 @@
-// Tests volume limits, passthrough, and outputs that share a name on real sound servers. These servers
-// change volumes by themselves, for example under flat volumes and for a passthrough stream.
+// Tests on real sound servers: volume limits, passthrough, and outputs that share a name. These servers change
+// volumes by themselves, for example under flat volumes and for a passthrough stream.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -196,7 +196,7 @@ describe('with PulseAudio', {
 });
 
 for (const { kind, skip, start } of SOUND_SERVERS.filter((server) => server.kind === 'pipewire')) {
-  test(`with ${kind} each of two outputs of one name accepts commands by its id, except the command that makes it the default`, {
+  test(`with ${kind} two outputs with the same name are commanded by id, but neither can become the default`, {
     skip,
   }, async (t) => {
     const { server, recorder, run } = await startOn(t, await start({ sinks: SINKS }));

@@ -85,9 +85,9 @@ test('metadata is bounded per value and per player', () => {
 
   const { texts } = metadataOf(withValue('v'.repeat(5_000)));
   const units = Object.entries(texts).flat().join('').length;
-  // One more entry would not fit. An entry, which is a key and its value, is shorter than two values.
-  const fewestUnits = TEXTS_MAX_UNITS - 2 * VALUE_MAX_UNITS;
-  assert.ok(units <= TEXTS_MAX_UNITS && units > fewestUnits, `${units} units`);
+  // The room that is left is smaller than one more entry, and so than two values.
+  const unitsLeft = TEXTS_MAX_UNITS - units;
+  assert.ok(unitsLeft >= 0 && unitsLeft < 2 * VALUE_MAX_UNITS, `${unitsLeft} units are left`);
   assert.ok(Object.values(texts).every((text) => text.length === VALUE_MAX_UNITS));
 
   assert.equal(Object.keys(metadataOf(withValue('v')).texts).length, ENTRIES_MAX);

@@ -115,6 +115,20 @@ test('if a scope is down, the backend reports once that it is down, with the rea
   assert.deepEqual(takePublished(), ['connecting: system scope: gone too; user scope: gone']);
 });
 
+test('a scope that is reached while the first attempt for the other one goes on leaves no empty reason', () => {
+  const { services, takePublished, change } = setUp();
+  services.setAbsence('user', 'gone');
+  assert.deepEqual(takePublished(), ['connecting: user scope: gone']);
+
+  change(USER_UNIT, 'U1');
+  services.setAbsence('user', undefined);
+  assert.deepEqual(takePublished(), []);
+
+  change(SYSTEM_UNIT, 'S1');
+  services.setAbsence('system', undefined);
+  assert.deepEqual(takePublished(), ['system/s=S1', 'user/u=U1', 'up']);
+});
+
 test('while a scope is down, the other scope is published; when the scope returns, all records are published again', () => {
   const { services, clock, takePublished, change } = setUpScopes();
   services.setAbsence('system', 'gone');
