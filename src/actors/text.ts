@@ -53,7 +53,7 @@ export function withoutPrototype<T>(entries: Iterable<readonly [key: string, val
 }
 
 /**
- * The first items whose JSON has at most `maxBytes` together, and after them only the items that are needed.
+ * Keeps items until their JSON has `maxBytes` together. Of the items after that, only the needed ones are kept.
  */
 export function firstWithin<T>(items: readonly T[], maxBytes: number, isNeeded: (item: T) => boolean): T[] {
   let bytesSoFar = 0;

@@ -1,5 +1,5 @@
-// Decides whether Avahi has given this host a name. The hostname does not say so: Avahi calls the second
-// `raspberrypi` of a network `raspberrypi-2.local`.
+// Decides whether a name is one that Avahi has given to this host. Such a name may differ from the hostname:
+// Avahi calls the second `raspberrypi` of a network `raspberrypi-2.local`.
 
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -57,8 +57,8 @@ export class AvahiNames {
   }
 
   /**
-   * Asks Avahi for all names, over its socket for lines of text, because this socket needs no bus.
-   * Concurrent calls share one answer. Never rejects.
+   * Asks Avahi for all names. It uses Avahi's socket for lines of text, which needs no bus. Concurrent calls
+   * share one answer. Never rejects.
    */
   ask(): Promise<void> {
     this.#pendingAnswer ??= this.#requestNames().finally(() => {

@@ -53,7 +53,7 @@ export interface HandlerParts {
   readonly log: Log;
 }
 
-/** Settles when the request is answered; undefined if it is answered or has become a stream already. */
+/** A promise that settles when the request is answered. Undefined for a request that needs no wait. */
 type Handled = void | Promise<void>;
 
 const STREAM_HEADERS: HeaderPairs = [
@@ -255,9 +255,9 @@ function refuseAndClose(exchange: Exchange, found: Problem): void {
 }
 
 /**
- * It is unclear where an ambiguous request ends, so the bytes after it must not be read as a request. The
- * answer waits until the packet is parsed: if another request follows in it, uWebSockets.js closes the
- * connection without an answer (docs/development/what-we-learnt.md, "uWebSockets.js").
+ * It is unclear where an ambiguous request ends, so no bytes after it may be answered as a request. The answer
+ * waits until the whole packet is parsed. If the packet has another request, uWebSockets.js closes the
+ * connection instead, without any answer (docs/development/what-we-learnt.md, "uWebSockets.js").
  */
 async function refuseAmbiguous(exchange: Exchange, found: Problem): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));

@@ -72,7 +72,10 @@ export function bluetoothOf(node: () => EmulatedNode) {
   };
 }
 
-/** WirePlumber sets two volumes to 40 %. Behind them, noise has a peak of 0.006, and silence has 0. */
+/**
+ * WirePlumber sets two volumes on the way of the sound to 40 %. After both, the noise has a peak of 0.006.
+ * Silence has 0.
+ */
 const AUDIBLE = 0.001;
 /** A sound that has not arrived after this time does not arrive any more. */
 const SOUND_MAX_MS = 60_000;

@@ -37,8 +37,8 @@ async function endProgram(child: ChildProcess, signal: NodeJS.Signals): Promise<
 }
 
 /**
- * @throws {Error} if setpriv cannot be started. A program that does not exist ends at once, and is not
- * `alive`.
+ * @throws {Error} if setpriv cannot be started. If setpriv finds no such program, it ends at once, so `alive`
+ * returns false.
  */
 export function startProgram(command: string, args: readonly string[], options: ProgramOptions) {
   const output = openSync(options.log, 'a', 0o600);

@@ -8,13 +8,14 @@ import type { BluetoothRecords } from './records.js';
 
 /** One change in BlueZ causes several signals within this time, and becomes one event. */
 const GATHER_MS = 50;
-/** The pause between two events of the adapter and its known devices: at most four a second. */
+/** The pause between two events of the adapter and its known devices, so that there are at most four a second. */
 const PAUSE_MS = 250;
-/** The pause between two events of a scan: at most ten a second. */
+/** The pause between two events of a scan, so that there are at most ten a second. */
 const DISCOVERED_PAUSE_MS = 100;
 /**
- * The longest wait for a published change. BlueZ announces a change within milliseconds of its reply, but a
- * connection up to 330 ms after its reply. The event follows at most PAUSE_MS after the announcement.
+ * The longest wait for a published change. BlueZ announces a change within milliseconds of its reply to the
+ * call. Only a connection is announced up to 330 ms after the reply. The event follows at most PAUSE_MS after
+ * the announcement.
  */
 const PUBLISHED_MAX_MS = 1_000;
 
@@ -56,9 +57,8 @@ export class BluetoothPublisher {
   /** The addresses of published devices whose change in a scan is still to be published as discovered. */
   readonly #foundAgain = new Set<string>();
   /**
-   * True if the next publication must make an event, even if the adapter's record has not changed. An
-   * unchanged record is then published as `bluetooth.outcome`, which also makes the event
-   * `bluetooth.updated`.
+   * True if the next publication must make the event `bluetooth.updated`, even if the adapter's record has not
+   * changed. An unchanged record is then published as `bluetooth.outcome`, which makes this event.
    */
   #isOutcomeDue = false;
   readonly #waiters = new Set<Waiter>();
@@ -79,8 +79,8 @@ export class BluetoothPublisher {
   }
 
   /**
-   * Resolves when records are published for which `isReached` returns true, when the adapter is gone, or
-   * after PUBLISHED_MAX_MS.
+   * Resolves when records are published for which `isReached` returns true, when the backend is no longer up
+   * (`forget`), or after PUBLISHED_MAX_MS.
    */
   async untilPublished(isReached: (records: BluetoothRecords) => boolean): Promise<void> {
     let stopWaiting = (): void => undefined;

@@ -1,6 +1,6 @@
 // Decides from which origins another node's page is trusted here (docs/http-api.md, "The house"). Only
 // private addresses and names below `.local` are trusted, so that no announcement gives trust to a site of
-// the web. An announcement gives little to a machine of this network, because the machine can speak to the
+// the web. A machine of this network wins nothing by an announcement, because it can send requests to the
 // node anyway. Pure.
 
 import { isIP, isIPv6 } from 'node:net';
@@ -26,7 +26,7 @@ export function trustedOrigins({ api, host, addresses, port }: NodeRecord): read
   const scheme = port === HTTPS_PORT ? 'https' : 'http';
   const urlHosts = hosts.map((name) => (isIPv6(name) ? `[${name}]` : name));
   const urls = urlHosts.map((urlHost) => `${scheme}://${urlHost}:${port}`);
-  // A host name that begins like an encoded international name (`xn--`), but is none, makes no valid URL.
+  // A host name that begins with `xn--`, but is no encoded international name, makes no valid URL.
   return urls.flatMap((url) => (URL.canParse(url) ? new URL(url).origin : []));
 }
 

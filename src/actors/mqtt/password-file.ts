@@ -4,11 +4,10 @@
 const LAST_LINE_END = /\r?\n$/;
 const BYTE_ORDER_MARK = '\ufeff';
 
-/**
- * Matches ` secret` and `secret `, and also ` secret` behind a byte order mark. `\s` alone would also match
- * line ends and the byte order mark.
- */
-const BLANK_AT_AN_END = /^\ufeff?(?![\r\n\ufeff])\s|(?![\r\n\ufeff])\s$/;
+/** A blank that is no line end and no byte order mark, which `\s` would match, too. */
+const BLANK = /(?![\r\n\ufeff])\s/.source;
+/** Matches ` secret` and `secret `, and also ` secret` behind a byte order mark. */
+const BLANK_AT_AN_END = new RegExp(`^\\ufeff?${BLANK}|${BLANK}$`);
 
 interface Oddity {
   readonly text: string;
@@ -37,7 +36,7 @@ export function odditiesOf(bytes: Uint8Array): readonly string[] {
   if (isUtf16) return ['it is written in UTF-16'];
   const password = passwordIn(bytes);
   const oddities = ODDITIES.filter(({ isIn }) => isIn(password)).map(({ text }) => text);
-  // The decoder replaces bytes that are not UTF-8, so the encoded text has other bytes.
+  // The decoder replaces bytes that are not UTF-8. If the text is encoded again, it has other bytes then.
   const decoded = Buffer.from(bytes).toString();
   const isUtf8 = Buffer.from(decoded).equals(bytes);
   return isUtf8 ? oddities : [...oddities, 'it is not written in UTF-8'];

@@ -18,8 +18,8 @@ interface SilenceCandidate {
 
 /**
  * The players that make room for `playerThatBegan`: all others whose published records say that they play. If
- * several players begin at once, only the one that is published last plays on. So a player that was published
- * after the monotonic time `begunAtMs` makes no room, although it may not be certain yet that it plays.
+ * several players begin at once, only the one that began last plays on. So a player that was published as
+ * playing after the monotonic time `begunAtMs` makes no room.
  */
 export function playersToSilence<P extends SilenceCandidate>(
   players: Iterable<P>,

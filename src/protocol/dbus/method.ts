@@ -7,6 +7,7 @@ import type { MethodReply, Signature, Values } from './signatures.js';
  */
 export type Effect = 'none' | 'units' | 'power' | 'players' | 'announcements' | 'bluetooth';
 
+/** `Method` alone is the type of any row, because a function whose argument is `never` can be any function. */
 export interface Method<Args = never, Result = unknown, E extends Effect = Effect> {
   readonly destination: string;
   /** The object. Absent if each call names its own. */

@@ -1,6 +1,6 @@
 // A scripted sound server for everything that a real one cannot be made to do: hang, send nonsense, answer
-// out of order, have ports, refuse. It writes each byte without the code of src/protocol, because that code
-// is under test, too.
+// out of order, have ports, refuse. It writes each byte without src/protocol, because that is under test, too.
+// The writers are those of test/protocol.
 
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -63,7 +63,7 @@ const responderFor = (sockets: readonly (Socket | undefined)[]) => ({
   hangUp: (client = -1) => void sockets.at(client)?.end(),
 });
 
-/** A server that restarts has another cookie. */
+/** By default all servers have the same cookie. A test gives another one for a server that has restarted. */
 const SERVER = { packageName: 'pulseaudio', cookie: 1, defaultSink: 'living' };
 
 /**

@@ -42,7 +42,7 @@ test('a wait that begins after its job has ended gets the result, if the job is 
   assert.equal(waits.awaitedJobs().length, 1, 'the wait for an older job gets no result');
 });
 
-test('after a reading, an earlier wait ends if its unit was read and no longer has the job; all other waits go on', async () => {
+test('a reading of the units ends each earlier wait whose unit has no longer the job, and no other wait', async () => {
   const { waits, wait } = setUp();
   const waitForGoneJob = wait('/job/1', 'a');
   void wait('/job/2', 'b');
@@ -50,6 +50,7 @@ test('after a reading, an earlier wait ends if its unit was read and no longer h
   const awaitedBeforeReading = waits.awaitedJobs();
   void wait('/job/4', 'a');
 
+  // The unit `a` was read and has no job. The unit `unlisted` was not read.
   const jobsOfUnits: Readonly<Record<string, string>> = { a: '', b: '/job/2' };
   waits.endMissed(awaitedBeforeReading, (unit) => jobsOfUnits[unit]);
 

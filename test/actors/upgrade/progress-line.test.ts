@@ -21,6 +21,7 @@ test('valid lines are relayed unchanged, whatever their size and their other fie
     `{"event":"begin","total":1,"deep":${'['.repeat(30_000)}${']'.repeat(30_000)}}`,
     paddedLine(LINE_MAX_BYTES - EMPTY_PAD_BYTES),
     '{"event":"begin","total":1,"__proto__":{"event":"end"}}',
+    // JSON allows a whole number of any size and sign.
     `{"event":"begin","total":-1${'0'.repeat(400)}}`,
     '{"event":"progress","percent":-5,"current":900719925474099267,"step":"a"}',
   ]) {
