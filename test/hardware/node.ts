@@ -68,10 +68,13 @@ export class EmulatedNode {
     return EventConsumer.open(`http://127.0.0.1:${this.machine.port}${path}`);
   }
 
-  /** Resolves when the event stream is open again after an end of the daemon. */
+  /** Resolves when the event stream is open again after an end of the daemon, and its snapshot has begun. */
   async untilListening(): Promise<void> {
+    const marksBefore = this.stream.model.marks;
     const isOpen = (): Promise<boolean> => this.stream.reconnect().then(() => true);
     await until('the event stream', isOpen, SLOW_MS);
+    // Until its first mark, the model has the records of the daemon that has ended.
+    await this.until('the snapshot has begun', () => this.stream.model.marks > marksBefore);
   }
 
   async close(): Promise<void> {

@@ -60,6 +60,6 @@ export function setUpScenarios(node: () => EmulatedNode): void {
     await node().machine.root(RESTART_USER);
     await node().untilListening();
     await node().untilOutput(DUMMY);
-    assert.equal(await audioDetail(), '');
+    await until('/health gives no reason', async () => (await audioDetail()) === '', SLOW_MS);
   });
 }

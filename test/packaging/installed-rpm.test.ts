@@ -9,6 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { BootedNode, CONFIG, whyNoNode } from '../node/node.js';
 import { FIND_LEFT } from '../node/scenarios/package-remove.js';
 import { temporaryFolder } from '../temporary-folder.js';
+import { until } from '../until.js';
 import { buildRpm, output } from './built-package.js';
 
 const ON_NODE = '/opt/rpm';
@@ -84,7 +85,10 @@ describe('the RPM package', { skip: whyNoNode('rpmbuild') }, () => {
     const exe = await node().shell(`readlink /proc/${await node().property('MainPID')}/exe`);
     assert.equal(exe, '/usr/lib/tonearm/node\n');
     assert.equal((await node().ask('GET', '/server')).status, 200);
-    assert.equal((await node().ask('POST', '/audio/server/mute')).status, 202);
+    await until(
+      'the sound server carries out a command',
+      async () => (await node().ask('POST', '/audio/server/mute')).status === 202,
+    );
     // The RPM package has no example of upgrades.
     const refused = await node().setUp('--user', 'pi', '--with-upgrade');
     assert.equal(refused.status, WRONG_USAGE);

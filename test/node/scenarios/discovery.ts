@@ -249,7 +249,10 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.end();
     const endNeighbour = await daemon.startNeighbour(SERVICE_NAME);
     await daemon.begin('[lo, lan0]');
-    assert.equal((await daemon.untilFoundAt('lan0 IPv4'))?.name, `${SERVICE_NAME} #2`);
+    await until('the found name has a number', async () => {
+      assert.equal((await daemon.untilFoundAt('lan0 IPv4'))?.name, `${SERVICE_NAME} #2`);
+      return true;
+    });
     await daemon.untilUp('discovery', new RegExp(`^announced as ${SERVICE_NAME} #2 on lan0$`));
     await endNeighbour();
   });

@@ -118,7 +118,10 @@ export function serviceScenarios(node: () => Node): void {
     assert.equal((await node().ask('POST', '/audio/server/mute')).status, 403);
     assert.equal(await node().property('MainPID'), pid);
     assert.equal(await node().property('ActiveState'), 'active');
-    assert.equal(stream.ended, false);
+    // A new event shows that the stream is still open.
+    await node().writeFile(ADDED_CONFIG, 'bind: all\nbluetooth: {enabled: true}\n');
+    assert.equal((await reload()).status, 0);
+    await stream.until(({ model }) => model.known.backends.has('bluetooth'), 'the event of the new backend');
   });
 
   /** Runs the set-up, which must print this port and what became of the service. */

@@ -106,7 +106,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
 
   /**
    * Fails unless a start is answered by a 502 with this reason, sends no event, and leaves the run as it
-   * was.
+   * was. Ends the daemon.
    */
   const mustNotRun = async (why: RegExp) => {
     const before = (await daemon.readUpgrade()).run;
@@ -115,6 +115,9 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     assert.equal(reply.status, 502, reply.text);
     assert.match(JSON.parse(reply.text).detail, why);
     assert.deepEqual((await daemon.readUpgrade()).run, before);
+    // An event may come after the answers. `bye` is the last event of the stream.
+    await daemon.systemctl('stop', 'tonearm.service');
+    await until('the stream has ended', () => received.at(-1)?.data === '"bye"');
     assert.deepEqual(states(received), []);
     daemon.stopListening();
   };
