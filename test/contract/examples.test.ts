@@ -13,7 +13,7 @@ import { temporaryFolder } from '../temporary-folder.js';
 import { skipReason } from '../tools/requirements.js';
 import { spawned } from '../tools/spawned.js';
 import { until } from '../until.js';
-import { type Output, startAudio } from './audio-node.js';
+import { hasValues, type Output, startAudio } from './audio-node.js';
 import { exampleFile, PROJECT } from './documented.js';
 
 const MPV = 'org.mpris.MediaPlayer2.mpv';
@@ -47,6 +47,11 @@ describe('examples/alarm.sh', { skip: skipReason(playersAnd('curl')) }, () => {
     const outputs = await node.daemon.read<readonly Output[]>('/audio/outputs');
     const living = outputs.find(({ name }) => name === 'living');
     assert.deepEqual([living?.volume, living?.muted], [0.4, false]);
+    const isRaised = (output: object): boolean => hasValues(output, { name: 'living', volume: 0.4 });
+    await node.stream.until(
+      ({ model }) => [...model.known.outputs.values()].some(isRaised),
+      'the last volume',
+    );
     const updates = node.stream.events
       .slice(eventCountBefore)
       .filter(({ type }) => type === 'audio.output.updated');

@@ -163,6 +163,7 @@ describe('mpv', { skip }, () => {
     });
     assert.ok(typeof position === 'number' && Number.isInteger(position));
     assert.match(position_updated_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/);
+    await node.stream.until(({ model }) => model.known.players.has(MPV), 'mpv on the stream');
     const added = node.stream.dataOf('player.added') as { data: PlayerRecord; emitted_at: number }[];
     const events = added.map(({ data, emitted_at }) => `${data.bus_name} ${typeof emitted_at}`);
     assert.deepEqual(events, [`${MPV} number`]);
@@ -178,9 +179,12 @@ describe('mpv', { skip }, () => {
   });
 
   test('mpv has the same pid as its stream of sound', async () => {
-    const clients = await node.daemon.read<{ props?: Record<string, string> }[]>('/audio/clients');
-    const pids = clients.map(({ props }) => props?.['application.process.id']);
-    assert.deepEqual(pids, [String((await node.player(MPV)).pid)]);
+    await until('the only stream of sound has the pid of mpv', async () => {
+      const clients = await node.daemon.read<{ props?: Record<string, string> }[]>('/audio/clients');
+      const pids = clients.map(({ props }) => props?.['application.process.id']);
+      assert.deepEqual(pids, [String((await node.player(MPV)).pid)]);
+      return true;
+    });
   });
 
   test('the record of mpv has the new position after a jump that tonearm did not command', async () => {
@@ -272,6 +276,7 @@ describe('cmus', { skip }, () => {
     assert.equal(metadata?.['mpris:length'], String(firstTrack.seconds * SECOND_US));
     assert.ok(typeof position === 'number');
     assert.ok(Date.parse(position_updated_at) > 0);
+    await node.stream.until(({ model }) => model.known.players.has(CMUS), 'cmus on the stream');
     const added = node.stream.dataOf('player.added') as { data: PlayerRecord }[];
     assert.equal(
       added.map(({ data }) => data.bus_name).join(),

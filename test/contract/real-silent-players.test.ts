@@ -128,6 +128,7 @@ describe('MPD with mpDris2, beside playerctld', { skip: skipMpd }, () => {
   test('MPD is removed when it leaves the bus, although playerctld still reports that it plays', async () => {
     await mpd.bridge.end();
     await until('no player is listed', async () => (await node.players()).length === 0);
+    await node.stream.until(({ model }) => model.known.players.size === 0, 'the removal');
     const added = node.stream.dataOf('player.added') as { readonly data: { readonly bus_name: string } }[];
     // playerctld has never been listed as a player.
     assert.deepEqual([...new Set(added.map(({ data }) => data.bus_name))], [MPD]);

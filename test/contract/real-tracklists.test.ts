@@ -97,9 +97,15 @@ describe('the tracklist of VLC', { skip: skipReason(NEEDS) }, () => {
     const areDifferent = texts.every((text, index) => text !== texts[index - 1]);
     assert.ok(areDifferent, texts.join());
     const countBefore = texts.length;
-    // This command changes the player, but not its tracklist.
+    // These commands change the player, but not its tracklist.
     await node.change(VLC, 'pause');
     await node.player(VLC, 'paused', ({ playback_status }) => playback_status === 'Paused');
+    // This change comes on the stream after all events of the pause.
+    await node.change(VLC, 'loop', { loop: 'Track' });
+    await node.stream.until(
+      ({ model }) => model.known.players.get(VLC)?.loop_status === 'Track',
+      'the repetition of the track',
+    );
     assert.equal(sent().length, countBefore);
     const path = '/players/vlc/tracklist';
     const { headers } = await node.daemon.get(path);

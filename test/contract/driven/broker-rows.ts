@@ -83,6 +83,7 @@ export async function startBrokerNode(t: Ending): Promise<BrokerNode> {
   ];
   const [house, plain] = drivers;
   assert.ok(house && plain);
+  for (const { daemon } of drivers) await daemon.untilBackend('systemd', 'up');
   return { house, plain, drivers, spy, units, log: broker.log };
 }
 
@@ -106,20 +107,23 @@ export const BROKER_ROWS: readonly Row<BrokerNode>[] = [
   {
     drives: ['key mqtt.control'],
     title: 'mqtt.control decides whether commands are carried out',
-    run: async ({ spy, units }) => {
-      await spy.untilText('house/cellar/status', (text) => text === 'online');
+    run: async ({ plain, spy, units }) => {
+      for (const branch of ['house/attic', 'house/cellar'])
+        await spy.untilText(`${branch}/status`, (text) => text === 'online');
+      await spy.publish(`house/attic/${COMMAND_TOPIC}`, 'start');
+      await until('the unit is started', () => units.calls.includes('StartUnit player.service replace'));
+      await spy.untilText('house/attic/services/user/player.service', (text) =>
+        text.includes('"running":true'),
+      );
       await spy.publish(`house/cellar/${COMMAND_TOPIC}`, 'stop');
       // The node answers `who` with its status. `stop` was sent before, so it has reached the node then.
       const countAnswers = () => spy.texts('house/cellar/status').length;
       const before = countAnswers();
       await spy.publish('house/cellar/who', '');
       await until('the node has answered', () => countAnswers() > before);
+      // If `stop` were carried out, its call would come before that of this command.
+      await plain.post('/services/user/player.service/restart');
       assert.ok(!units.calls.some((call) => call.startsWith('StopUnit')));
-      await spy.publish(`house/attic/${COMMAND_TOPIC}`, 'start');
-      await until('the unit is started', () => units.calls.includes('StartUnit player.service replace'));
-      await spy.untilText('house/attic/services/user/player.service', (text) =>
-        text.includes('"running":true'),
-      );
     },
   },
   {

@@ -11,7 +11,7 @@ const readMicrophone = async ({ house }: House): Promise<InputRecord> =>
   (await house.read<readonly InputRecord[]>('/audio/inputs')).find(({ name }) => name === 'mike') ??
   assert.fail('there is no microphone');
 
-/** Runs `use` while there is an input of this name. */
+/** Runs `use` while there is an input of this name. Resolves when the event of its end has come. */
 async function withInput(node: House, input: string, use: () => Promise<void>): Promise<void> {
   const module = (await node.sound.pactl('load-module', 'module-null-source', `source_name=${input}`)).trim();
   try {
@@ -22,6 +22,8 @@ async function withInput(node: House, input: string, use: () => Promise<void>): 
   } finally {
     await node.sound.pactl('unload-module', module);
   }
+  // The next row may wait for the end of an input of its own, and could take this event for it.
+  await node.house.untilEvent('audio.input.removed', (data) => data.includes(`"${input}"`));
 }
 
 /** Matches a text if none of its lines has `part`. `[\s\S]` also matches the end of a line. */

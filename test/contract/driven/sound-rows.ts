@@ -27,7 +27,7 @@ const readOutput = async ({ house }: House, name: string): Promise<OutputRecord>
 export const untilPactl = ({ sound }: House, fits: RegExp, ...args: readonly string[]): Promise<boolean> =>
   until(`pactl ${args.join(' ')} prints ${fits}`, async () => fits.test(await sound.pactl(...args)));
 
-/** Runs `act` while a stream called News plays to `living`. */
+/** Runs `act` while a stream called News plays to `living`. Resolves when the event of its end has come. */
 async function withStream(node: House, act: (id: number) => Promise<void>): Promise<void> {
   const playing = await node.sound.play({ app: 'radio', name: 'News', sink: 'living', samples: node.tone });
   try {
@@ -38,6 +38,10 @@ async function withStream(node: House, act: (id: number) => Promise<void>): Prom
   } finally {
     await playing.stop();
   }
+  // The next row may wait for the end of a stream of its own, and could take this event for it.
+  await node.house.untilEvent('audio.removed', (data) =>
+    (JSON.parse(data) as readonly ClientRecord[]).some(({ id }) => id === playing.id),
+  );
 }
 
 export const SOUND_ROWS: readonly Row<House>[] = [
