@@ -260,11 +260,12 @@ for (const { what, UUIDs, afterMs, isTrusted } of PAIRING_CASES) {
     await until('the phone is known', () => recorder.firstKnown);
     clock.advance(afterMs);
     await until('pairing mode is over', () => recorder.record?.pairing_active === false && !bluez.agent);
+    await until('nobody can find the node', () => bluez.adapter()['Discoverable'] === false);
 
     const changes = bluez.calls.filter((call) => /^Set (Trusted|Discoverable=false)/.test(call));
     const endOfMode = 'Set Discoverable=false';
     assert.deepEqual(changes, isTrusted ? ['Set Trusted=true', endOfMode] : [endOfMode]);
-    assert.equal(recorder.firstKnown?.trusted, isTrusted);
+    await until('the record shows the trust', () => recorder.firstKnown?.trusted === isTrusted);
   });
 }
 

@@ -59,9 +59,11 @@ test('an error of the peer is returned, not thrown', async (t) => {
 });
 
 test('watched signals arrive, others do not', async (t) => {
-  const { busctl, owner, link } = await startConnectedBus(t);
+  const { busctl, owner, link, askNameOwner } = await startConnectedBus(t);
   // Each busctl connects to the bus, and the bus then sends the signal NameOwnerChanged.
   await busctl('status');
+  // When this call is answered, all signals that the bus has sent us before have arrived.
+  assert.equal((await askNameOwner()).ok, true);
   assert.deepEqual(owner.signals, []);
 
   const watched = await link.watch({ sender: BUS_NAME, member: 'NameOwnerChanged' });

@@ -247,8 +247,16 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
       () => spy.texts(`${node.topic}/error`).length === 2,
     );
     assert.deepEqual(node.commands, [['powerOff', undefined]]);
-    const answers = received.filter((message) => message.topic.startsWith('answers/'));
-    assert.equal(answers.length, 1, 'only the refused command with a response topic is answered');
+    // The answer to this command comes after all other answers.
+    await send('REBOOT', 'answers/last');
+    const answeredTopics = () =>
+      received.map((message) => message.topic).filter((name) => name.startsWith('answers/'));
+    await until('the last answer has come', () => answeredTopics().includes('answers/last'));
+    assert.deepEqual(
+      answeredTopics(),
+      ['answers/me', 'answers/last'],
+      'only refused commands with a response topic are answered',
+    );
   });
 
   test('reads again and again the state that no event announces', async (t) => {

@@ -94,7 +94,12 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     await node.connecting(
       /(Not authorized|Bad User Name).* \(mqtt.passwordFile: .*: it begins with a byte order mark\)$/i,
     );
-    await until('the bridge has tried again', () => occurrencesIn(broker.log(), 'not authorised') >= 2);
+    // The broker logs a refusal before the bridge has read it. The bridge tries a third time only when it has
+    // read the second refusal.
+    await until(
+      'the bridge has tried a third time',
+      () => occurrencesIn(broker.log(), 'not authorised') >= 3,
+    );
     assert.equal(node.statuses.length, 1, 'the reason is reported once for all attempts');
     const lines = node.logged.filter((line) => line.includes('byte order mark'));
     assert.equal(lines.length, 1, 'the log has the reason once');
@@ -108,8 +113,12 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     const node = simulatedNode(t, { url: broker.url });
     await node.connecting(/the broker refuses tonearm\/living\/\S+: .*Not authorized/);
     const statusCount = node.statuses.length;
-    // Each attempt makes two connections: one for the probe, and one that serves the branch (bridge.ts).
-    await until('the bridge has tried again', () => occurrencesIn(broker.log(), 'New client connected') >= 4);
+    // Each attempt makes two connections: one for the probe, and one that serves the branch (bridge.ts). The
+    // third attempt makes the fifth connection when the second attempt has ended.
+    await until(
+      'the bridge has tried a third time',
+      () => occurrencesIn(broker.log(), 'New client connected') >= 5,
+    );
     assert.equal(node.statuses.length, statusCount, 'the bridge has not been up in between');
   });
 
