@@ -62,19 +62,21 @@ describe('on a touch screen', { skip: skipReason({ programs: ['chromium'] }) }, 
         await finger.move([x + sidewaysPx, y - 200], 12);
         await finger.up();
         await until('the page has scrolled', async () => (await scrolledPx()) > before + 50);
-        assert.deepEqual(sentValues(), []);
         await page.evaluate('scrollTo(0, 0)');
       }
     }
     await openTab('Sound');
     assert.equal(await volume().inputValue(), '42');
+    // The scrolls have sent nothing, so the only value is that of the key.
+    await volume().press('Home');
+    await until('the volume has come', () => sentValues().includes(0));
+    assert.deepEqual(sentValues(), [0]);
   });
 
   test('a finger that moves sideways changes the volume, wherever on the slider it began', async () => {
     const [x, y] = await spotOn(volume(), 0.8);
     await finger.down([x, y]);
     await finger.move([x + 6, y]);
-    assert.deepEqual(sentValues(), [], 'a finger that has hardly moved may still scroll');
     await finger.move([x - 30, y]);
     await finger.up();
     // The page displays a value only in its next frame. So the test reads the displayed volume and the sent
@@ -84,6 +86,8 @@ describe('on a touch screen', { skip: skipReason({ programs: ['chromium'] }) }, 
       return percent < 42 && sentValues().at(-1) === percent / 100;
     });
     assert.ok((sentValues().at(-1) ?? 0) > 0.15, sentValues().join());
+    // A finger that has hardly moved may still scroll, so its movement to the right has sent nothing.
+    assert.ok((sentValues()[0] ?? 1) < START_VOLUME, sentValues().join());
   });
 
   test('a finger that moves over 40 % of a slider changes the volume by 40 %', async () => {

@@ -49,8 +49,10 @@ describe('a unit on the page', { skip: skipReason({ programs: ['chromium'] }) },
     node.backends.answer = { ok: true, value: {} };
     await button('Stop').click();
     await sentVerbsAre('start,stop');
+    const startResponse = page.waitForResponse('**/mpd.service/start');
     startAnswer.resolve({ ok: false, error: { fault: 'refused', detail: 'The job ended canceled' } });
     await stateIs('Stopping');
+    await (await startResponse).finished();
     publish(STOPPED);
     await stateIs('Stopped');
     assert.equal(await page.locator('.notice').count(), 0);
