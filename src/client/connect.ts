@@ -60,9 +60,9 @@ export interface Live {
   /** If the connection is lost, the next attempt begins now. */
   reconnect(): void;
   /**
-   * Milliseconds since the epoch by the node's clock. The time is estimated from the events of its players.
-   * Before the first such event it is that of the stream's answer, in whole seconds; before the answer, and
-   * if a program may not read the answer's `Date`, it is the time of this device.
+   * Milliseconds since the epoch by the node's clock, as the events of its players show it. Until such an event
+   * comes, the header `Date` of the stream's answer is used, which has whole seconds. Without this header, it is
+   * the time of this device.
    */
   nodeTime(): number;
   close(): void;
@@ -96,7 +96,8 @@ class LiveNode implements Live {
   readonly #clock = new NodeClock();
   /**
    * The backends whose unstreamed records must be fetched as soon as the backend is up. A backend that stays
-   * up does not become due: a request to `power` starts a thread, whose start and end are events of `power`.
+   * up does not become due. Otherwise a request to `power` would cause the next one for ever, because it starts
+   * a thread whose start and end are events of `power`.
    */
   readonly #due = new Set<string>(['power', 'upgrade']);
 
@@ -184,6 +185,7 @@ class LiveNode implements Live {
       this.#clock.forget();
     }
     this.#store.apply(event);
+    // A mark begins a snapshot, and the first event with a new id ends it.
     if (isMark(event) || hasNewId) this.#isWhole = hasNewId;
     if (event.type === 'server.info') this.#onServerInfo(event.data);
     if (event.type === 'backend.updated' && (event.data.state !== 'up' || isMark(event)))

@@ -108,7 +108,7 @@ export class Connections<C extends BoundedConnection> {
     const otherCount = this.#open.length - localCount;
     const isLocal = ({ name }: Peer): boolean => name === LOOPBACK_PEER;
     const isAboveBound = (peer: Peer): boolean => !isLocal(peer) && peer.openCount > perPeer;
-    for (const peer of this.#peers.values()) if (isAboveBound(peer)) return isAboveBound;
+    if ([...this.#peers.values()].some(isAboveBound)) return isAboveBound;
     if (localCount > maxPerSide) return isLocal;
     if (otherCount > maxPerSide) return (peer) => !isLocal(peer);
     return this.#open.length > connections ? () => true : undefined;

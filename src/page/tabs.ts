@@ -164,6 +164,7 @@ export class Tabs<U> {
       return;
     }
     const isBetterHolder = this.#holder === undefined || ranksBefore(sender, this.#holder);
+    // The sender ranks before this tab. A holder then becomes its follower.
     if (!isFollower || isFromHolder || isBetterHolder) this.#follow(sender);
   }
 

@@ -118,7 +118,7 @@ describe('the client connects', () => {
     }
   });
 
-  test('the client fetches the power actions again after a restart of the backend or a mark, and not when only the detail changes', async (t) => {
+  test('the client fetches the power actions again after a mark and after a restart of power, but not for a new detail', async (t) => {
     const client = await openLiveClient(t);
     const sendPower = (event: object) =>
       client.event('b-1', 'backend.updated', { backend: 'power', state: 'up', ...event });
@@ -130,7 +130,7 @@ describe('the client connects', () => {
       ['its thread ends', resting, 1],
       ['its thread dies', { state: 'restarting' }, 1],
       ['its thread is replaced', {}, 2],
-      ['a snapshot ends with its mark', { detail: 'snapshot' }, 2],
+      ['a snapshot begins with a mark', { detail: 'snapshot' }, 2],
     ] as const) {
       await sendPower(event);
       assert.equal(requestCount(), expectedCount, what);
@@ -206,7 +206,8 @@ describe('a snapshot', () => {
       },
     ],
   ] as const) {
-    test(`a whole snapshot ${where} leaves only what it contains, because it has no mark of a backend that was disabled`, async (t) => {
+    // A snapshot has no mark of a backend that was disabled meanwhile.
+    test(`a whole snapshot ${where} replaces all slices, also those of which it has no mark`, async (t) => {
       const client = await openFilledClient(t);
       await begin(client);
       const slicesBefore = filledSlices(client);
@@ -277,7 +278,7 @@ describe('the client notifies', () => {
       [0],
     );
     await client.event('b-1', 'audio.updated', [record(1)]);
-    assert.equal(received.length, 1, 'this event changes the clients, which are another slice');
+    assert.equal(received.length, 1, 'this event is about sink inputs, which are another slice');
     await client.event('b-2', 'audio.output.updated', [record(1)]);
     assert.deepEqual([...(received[1] ?? [])], [[1, record(1)]]);
     // A subscriber that comes later gets the newest state at once.
@@ -338,7 +339,7 @@ describe('the client notifies', () => {
     await sendPlayerEvent(client, 1_005_300);
     assert.equal(client.live.nodeTime(), 1_005_300, 'the header has whole seconds');
     await client.event('', 'backend.updated', snapshotMark('audio'));
-    assert.equal(client.live.nodeTime(), 1_005_000);
+    assert.equal(client.live.nodeTime(), 1_005_000, 'after a new mark the header counts again');
   });
 
   for (const [clockChange, deviceChangeMs, nodeChangeMs] of [
@@ -566,12 +567,13 @@ describe('reconnect()', () => {
     assert.deepEqual([client.streams.length, client.streams[1]?.aborted], [3, true]);
   });
 
-  test('tries at once if a listener of the loss calls it, and waits if a listener of a failed attempt or of a short stream does', async (t) => {
+  test('that a listener calls tries at once after a long stream, and waits after a short stream and a failed attempt', async (t) => {
     const client = await openLiveClient(t, {
       onChange: ({ connection }) => {
         if (connection.status === 'lost') client.live.reconnect();
       },
     });
+    // A stream that has lasted longer than RETRY_MS is a long one.
     await client.tick(RETRY_MS + 1);
     await client.stream().end();
     assert.equal(client.streams.length, 2);
@@ -589,7 +591,7 @@ describe('reconnect()', () => {
     await sendHello(client.stream());
     await client.tick(RETRY_MS);
     await client.stream().end();
-    assert.equal(client.streams.length, 3, 'a short stream is a failed attempt');
+    assert.equal(client.streams.length, 3, 'a short stream counts as a failed attempt');
     await client.tick(RETRY_MS);
     assert.equal(client.streams.length, 4);
   });

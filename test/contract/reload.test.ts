@@ -96,7 +96,7 @@ describe('the configuration of a daemon that runs', {
       return {
         host: await statusOf('/server', { headers: { Host: 'music.example.org' } }),
         origin: (await get('/server', { headers: origin })).headers['access-control-allow-origin'],
-        // There is no such operation: 404, but 403 without control.
+        // No such operation exists, so the status is 404, and 403 with `control: false`.
         post: await statusOf('/audio/server/nothing', { method: 'POST' }),
         page: await statusOf('/ui'),
         control: server.control,
@@ -148,7 +148,7 @@ describe('the configuration of a daemon that runs', {
     await assert.rejects(
       send(otherPort, { path: '/server' }),
       /ECONNREFUSED/,
-      `the daemon still listens at ${port}`,
+      `the daemon still listens only at ${port}`,
     );
     // The keys are again as at the start.
     assert.doesNotMatch(await reload(AUDIO_ONLY), /takes effect/);

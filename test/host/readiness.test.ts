@@ -1,5 +1,5 @@
-// Tests when the start counts as done, and the unit's script packaging/deb/wait-listening, which waits until
-// then.
+// Tests the moment from which the start counts as done, and the script that waits for it in the unit
+// (packaging/deb/wait-listening).
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

@@ -61,8 +61,7 @@ export class BootedHouse {
     const node = this.node(room);
     await this.label(room, room);
     await this.plugIn(room, ADDRESSES[room]);
-    // If the node had this machine's name server, Avahi would send it requests for all names except those
-    // below `.local`.
+    // Without a name server, Avahi sends no requests from the node to the server of this machine.
     await node.shell('rm -f /etc/resolv.conf; systemctl --quiet enable --now avahi-daemon.service');
     await node.unpackPlain();
     await node.setUpPi('--bind', 'lo', '--bind', CABLE, '--discovery');
@@ -93,7 +92,7 @@ export class BootedHouse {
     return outputs.find(({ name }) => name === 'speakers') ?? assert.fail(`${room} has no output`);
   }
 
-  /** Waits until the room's output has a state. `state` describes this state if the wait is in vain. */
+  /** Waits until `hasState` is true of the room's output. `state` describes what was awaited in vain. */
   async outputIs(room: Room, state: string, hasState: (output: OutputRecord) => boolean): Promise<void> {
     await until(`${room}: ${state}`, async () => hasState(await this.output(room)));
   }

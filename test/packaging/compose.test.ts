@@ -1,5 +1,5 @@
-// Checks which folders and files of the node the container gets by the compose file. image.test.ts tests the
-// image.
+// Checks the compose file: it gives the container certain folders and files of the node. image.test.ts tests
+// the image.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -129,7 +129,8 @@ function planVolumeOrStep(
   if (command.do === 'delta') {
     return planVolume(target, volumeAfterStep(command.delta, stepStart(state, target), limit));
   }
-  // The volume of a stream is not refused, but ends at the limit (docs/http-api.md, "Volume and balance").
+  // For an output, a volume above the limit is refused. For a stream it ends at the limit
+  // (docs/http-api.md, "Volume and balance").
   if (isSink && limit !== undefined && command.volume > limit)
     return refuse('bad-value', `Field volume must be at most ${limit}, the output's volume_limit`);
   const highest = Math.min(limit ?? 1, 1);
@@ -244,8 +245,8 @@ export function deviceChangedBy(
 }
 
 /**
- * Returns the command for the sink with the index `sink`, which is the sink that the command changes now. A
- * command to the default output then keeps this sink, even if the default output changes.
+ * Returns the same command, but for the sink with the index `sink`. A command to the default output is for this
+ * sink now, and stays so even if the default output changes.
  */
 export function withFixedSink(command: SoundCommand, sink: number): SoundCommand {
   return 'target' in command ? { ...command, target: { kind: 'output', ref: String(sink) } } : command;

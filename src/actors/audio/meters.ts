@@ -22,7 +22,7 @@ import type { OpenLink } from './wake.js';
 /** The most devices that are measured at a time, outputs before inputs. Further devices have no level. */
 const METERS_MAX_DEVICES = 32;
 /**
- * The pause after a level has been sent, by the place of this level after a time without changes:
+ * The pause after a level has been sent. The first level after a time without changes is `first`:
  * - `first`: The first level often mixes old and new sound, so the second level comes soon.
  * - `second`: The pause is longer, so that the first two pauses take 100 ms on average. docs/events.md,
  *   "Levels", allows 10 levels in a second.
@@ -267,6 +267,8 @@ export class Meters {
     this.#levels = currentLevels(this.#state, this.#captures.capturedSources, this.#levels);
     const level = levelText(this.#levels);
     const place = this.#nextPlace;
+    // An unchanged second level says nothing yet: old and new sound may be mixed in it. Any other unchanged
+    // level ends the row.
     if (level !== this.#sentLevel) {
       this.#sentLevel = level;
       this.#publish(level);

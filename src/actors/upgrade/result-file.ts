@@ -73,7 +73,10 @@ const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/gs;
  * order of keys. JSON.parse would change numbers, and would put a key such as "1" first.
  */
 function markTokens(json: string): string {
-  return json.replace(TOKEN, (token) => (token.startsWith('"') ? `"$${token.slice(1)}` : `"#${token}"`));
+  return json.replace(TOKEN, (token) => {
+    const isString = token.startsWith('"');
+    return isString ? token.replace('"', () => '"$') : `"#${token}"`;
+  });
 }
 
 /** The original JSON of a value that was parsed from the text of `markTokens`. */

@@ -50,6 +50,7 @@ export const byIndex: Writable<number> = {
   },
 };
 
+/** A text that is always there. On the wire it looks like an optional text. */
 export const text = writableKind('text', (writer, value: string) => writer.optionalText(value));
 export const optionalText = readableKind('optionalText');
 export const excerpt = readableKind('excerpt');
@@ -75,7 +76,7 @@ export const s64: Readable<number | string> = {
   },
 };
 
-/** Encodings that are offered in place of the sample spec. One byte before them is their count. */
+/** Encodings that are offered in place of the sample spec. Before them comes their number, in one byte. */
 export const formats: Writable<readonly Format[]> = {
   write: (writer, values) => {
     writer.u8(values.length);
@@ -146,7 +147,7 @@ export function record<const F extends FieldTable>(fields: F): Readable<RecordOf
   };
 }
 
-/** A list without a count keeps at most so many values. A sink of PulseAudio 16 has room for 256 streams. */
+/** The most values that are kept of a list without a count. A sink of PulseAudio 16 has room for 256 streams. */
 export const RECORDS_MAX = 512;
 
 /** A list without a count, which goes to the end of the frame. Values beyond RECORDS_MAX are dropped. */

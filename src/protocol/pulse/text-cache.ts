@@ -21,8 +21,8 @@ const GOLDEN_FACTOR = 0x9e3779b1;
 /** This factor, like the one above, is a prime of xxHash. */
 const PRIME_FACTOR = 0x85ebca77;
 /**
- * A product is shifted to the right by this number. Its highest bits stay, because only these depend on all
- * bits of its factors.
+ * A product is shifted to the right by this number, so that its highest bits stay. Only these depend on all
+ * bits of the factors.
  */
 const SLOT_SHIFT = 32 - Math.log2(TEXT_SLOTS);
 
@@ -33,8 +33,8 @@ const SLOT_SHIFT = 32 - Math.log2(TEXT_SLOTS);
 const OBJECT_PLACES = 512;
 /**
  * The cache keeps two lists of an object: one of its own properties, and one of the properties of a format.
- * If a record has more lists, as the record of a card with ports has, only the last list of each kind is
- * kept.
+ * The record of a card with ports has more lists. They take the places of these two in turn, so only the last
+ * ones are kept.
  */
 export const LISTS_PER_OBJECT = 2;
 const PLACE_MASK = OBJECT_PLACES * LISTS_PER_OBJECT - 1;

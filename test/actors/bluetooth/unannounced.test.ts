@@ -40,7 +40,7 @@ test('the record has the new end of a pairing mode that is begun again', async (
   assert.equal(recorder.record?.pairing_until, end);
 });
 
-test('pairing mode that can be neither begun again nor ended in BlueZ is published as over', async (t) => {
+test('pairing mode is published as over when BlueZ refuses to begin it again and then also to end it', async (t) => {
   const { bluez, recorder, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
   refuseToHideAdapter(bluez);
