@@ -1,11 +1,20 @@
-// Lays out what is packed: builds tonearm once, lays its files out for each architecture in a folder that is
-// removed afterwards, and refuses files that may never be shipped. Debian packages, RPM packages and
-// tarballs are made from these folders.
+// Lays out what is packed: builds tonearm once or takes an earlier build, lays its files out for each
+// architecture in a folder that is removed afterwards, and refuses files that may never be shipped. Debian
+// packages, RPM packages and tarballs are made from these folders.
 
 import { spawnSync } from 'node:child_process';
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { ROOT, run } from './command.mjs';
 import { ARCHITECTURES, ownArchitecture } from './deb/architectures.mjs';
 import { layOut } from './deb/tree.mjs';
@@ -14,6 +23,7 @@ import { fetchedNode } from './fetched-node.mjs';
 /** The options that the scripts for RPM packages and for tarballs share. */
 export const PACKING_OPTIONS = {
   arch: { type: 'string' },
+  dist: { type: 'string' },
   out: { type: 'string', default: ROOT },
   version: { type: 'string' },
   fast: { type: 'boolean', default: false },
@@ -71,13 +81,30 @@ function ownNodeOf(form, architecture, report) {
   return files;
 }
 
-/** Calls `pack(architecture, tree)` for each architecture; `form` is a row of forms.mjs. */
-export function laidOut({ form, architectures, version, epochS, report }, pack) {
+/**
+ * Answers with the folder of the bundles: the earlier build `dist` if it is given, else a new one in `work`.
+ */
+function builtFolder(dist, work, report) {
+  if (dist === undefined) {
+    const fresh = join(work, 'dist');
+    report('building');
+    run(process.execPath, ['packaging/build.mjs', '--dist-only', '--dist-dir', fresh]);
+    return fresh;
+  }
+  const folder = resolve(dist);
+  if (!existsSync(join(folder, 'main.js')))
+    throw new Error(`--dist: ${folder} has no build: main.js is missing`);
+  return folder;
+}
+
+/**
+ * Calls `pack(architecture, tree)` for each architecture. `form` is a row of forms.mjs; `dist` is the folder
+ * of an earlier build, or undefined.
+ */
+export function laidOut({ form, architectures, version, epochS, dist: earlier, report }, pack) {
   const work = mkdtempSync(join(tmpdir(), 'tonearm-package-'));
   try {
-    const dist = join(work, 'dist');
-    report('building');
-    run(process.execPath, ['packaging/build.mjs', '--dist-only', '--dist-dir', dist]);
+    const dist = builtFolder(earlier, work, report);
     for (const architecture of architectures) {
       const tree = join(work, architecture);
       mkdirSync(tree);

@@ -23,6 +23,7 @@ Builds the Debian package of tonearm for this machine's architecture.
                   machine's C library
   --arch ARCH     amd64, arm64 or armhf, or all of them, each in a folder of
                   that name
+  --dist DIR      pack the build in DIR (see npm run build) rather than a new one
   --out DIR       the folder for the package; the checkout unless given
   --version V     the package's version
   --compress HOW  xz (the smallest, and the default), gzip or none
@@ -31,6 +32,7 @@ Builds the Debian package of tonearm for this machine's architecture.
 
 const OPTIONS = {
   arch: { type: 'string' },
+  dist: { type: 'string' },
   out: { type: 'string', default: ROOT },
   version: { type: 'string' },
   'with-node': { type: 'boolean', default: false },
@@ -107,7 +109,8 @@ function main(values, _, report) {
   const plainVersion = values.version ?? `${ownVersion()}-1`;
   const version = `${plainVersion}${form.versionSuffix}`;
   const architectures = architecturesFor(values.arch, form);
-  laidOut({ form, architectures, version, epochS, report }, (architecture, tree) => {
+  const { dist } = values;
+  laidOut({ form, architectures, version, epochS, dist, report }, (architecture, tree) => {
     const out = folderOf(architecture, values);
     pack({ form, architecture, version, epochS, tree, out, compress: values.compress, report });
   });

@@ -1,6 +1,6 @@
 // `npm run release -- VERSION`: makes a folder with all that is published of a version: Debian and RPM
 // packages, tarballs, npm packages, images, their checksums, and the tree of an apt repository. It publishes
-// nothing itself. Each part is built by the script that also builds that part alone.
+// nothing itself. Each part is made by the script that also makes that part alone.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -69,8 +69,9 @@ function refusal(version) {
 }
 
 /** Makes the Debian packages of all forms, for all their architectures, in one folder. */
-function debianPackages(version, { compress }, out) {
-  const common = ['--arch', 'all', '--out', out, '--version', `${version}-1`, '--compress', compress];
+function debianPackages(version, { compress }, dist, out) {
+  const which = ['--arch', 'all', '--version', `${version}-1`];
+  const common = [...which, '--dist', dist, '--out', out, '--compress', compress];
   part('package.mjs', ...common);
   for (const debian of [12, 13]) part('package.mjs', ...common, '--with-node', '--debian', String(debian));
   for (const architecture of Object.keys(ARCHITECTURES)) {
@@ -81,33 +82,43 @@ function debianPackages(version, { compress }, out) {
 }
 
 /** Makes what brings its own Node and needs no apt: tarballs for any Linux with systemd, and RPMs. */
-function withoutApt(version, { compress, 'no-rpm': hasNoRpm }, out) {
+function withoutApt(version, { compress, 'no-rpm': hasNoRpm }, dist, out) {
   const speed = compress === 'none' ? ['--fast'] : [];
-  const args = ['--arch', 'all', '--out', out, '--version', version, ...speed];
+  const args = ['--arch', 'all', '--dist', dist, '--out', out, '--version', version, ...speed];
   part('tarball.mjs', ...args);
   if (!hasNoRpm) part('rpm.mjs', ...args);
 }
 
 /**
- * Makes both npm packages, apart from the checkout's own builds. Unlike those builds, a published package
- * runs on every architecture.
+ * Makes both npm packages of the builds in `stage`. A published package runs on every architecture, so the
+ * natives of all architectures are added to the build.
  */
-function npmPackages(out) {
-  const stage = mkdtempSync(join(tmpdir(), 'tonearm-npm-'));
+function npmPackages(stage, out) {
+  for (const { file, place } of Object.values(ARCHITECTURES).flatMap(({ node }) => nativeFiles(ROOT, node)))
+    cpSync(file, join(stage, 'dist', place));
+  const { files } = JSON.parse(read('package.json'));
+  const copied = ['package.json', ...files.filter((path) => !/^(?:dist|!)/.test(path))];
+  for (const path of copied) {
+    mkdirSync(dirname(join(stage, path)), { recursive: true });
+    cpSync(join(ROOT, path), join(stage, path), { recursive: true });
+  }
+  const pack = ['pack', '--silent', '--ignore-scripts', '--pack-destination', out, '.', './dist-client'];
+  run('npm', pack, { cwd: stage });
+}
+
+/** Builds once, apart from the checkout's own builds, and makes all packages of this build. */
+function allPackages(version, options, out, report) {
+  const stage = mkdtempSync(join(tmpdir(), 'tonearm-release-'));
+  const dist = join(stage, 'dist');
   try {
-    const dist = join(stage, 'dist');
-    const client = join(stage, 'dist-client');
-    part('build.mjs', '--dist-only', '--dist-dir', dist, '--client-dir', client);
-    for (const { file, place } of Object.values(ARCHITECTURES).flatMap(({ node }) => nativeFiles(ROOT, node)))
-      cpSync(file, join(dist, place));
-    const { files } = JSON.parse(read('package.json'));
-    const copied = ['package.json', ...files.filter((path) => !/^(?:dist|!)/.test(path))];
-    for (const path of copied) {
-      mkdirSync(dirname(join(stage, path)), { recursive: true });
-      cpSync(join(ROOT, path), join(stage, path), { recursive: true });
-    }
-    const pack = ['pack', '--silent', '--ignore-scripts', '--pack-destination', out, '.', './dist-client'];
-    run('npm', pack, { cwd: stage });
+    report('building');
+    part('build.mjs', '--dist-only', '--dist-dir', dist, '--client-dir', join(stage, 'dist-client'));
+    report('making the Debian packages');
+    debianPackages(version, options, dist, out);
+    report('making the tarballs and RPM packages');
+    withoutApt(version, options, dist, out);
+    report('making the npm packages');
+    npmPackages(stage, out);
   } finally {
     rmSync(stage, { recursive: true, force: true });
   }
@@ -142,14 +153,9 @@ function main(options, [version, ...more], report) {
   const out = resolve(options.out ?? join(ROOT, 'release', version));
   mkdirSync(dirname(out), { recursive: true });
   mkdirSync(out);
-  report('building the Debian packages');
-  debianPackages(version, options, out);
-  report('building the tarballs and RPM packages');
-  withoutApt(version, options, out);
-  report('building the npm packages');
-  npmPackages(out);
+  allPackages(version, options, out, report);
   if (!options['no-image']) {
-    report('building the images');
+    report('making the images');
     images(version, out);
   }
   checksums(out);

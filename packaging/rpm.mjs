@@ -26,6 +26,7 @@ architecture.
 
   --arch ARCH     amd64 or arm64, or all of them; in the file's name they are
                   x86_64 and aarch64
+  --dist DIR      pack the build in DIR (see npm run build) rather than a new one
   --out DIR       the folder for the package; the checkout unless given
   --version V     the version
   --fast          compress it fast rather than well
@@ -118,12 +119,12 @@ function pack(architecture, tree, { version, epochS, out, fast, report }) {
   console.log(`${file}: ${(statSync(file).size / MIB).toFixed(1)} MiB`);
 }
 
-function main({ arch, out, version = ownVersion(), fast }, _, report) {
+function main({ arch, dist, out, version = ownVersion(), fast }, _, report) {
   const epochS = buildTimeS();
   const folder = resolve(out);
   mkdirSync(folder, { recursive: true });
   const architectures = architecturesFor(arch, RPM);
-  laidOut({ form: RPM, architectures, version, epochS, report }, (architecture, tree) =>
+  laidOut({ form: RPM, architectures, version, epochS, dist, report }, (architecture, tree) =>
     pack(architecture, tree, { version, epochS, out: folder, fast, report }),
   );
 }

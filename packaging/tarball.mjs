@@ -18,6 +18,7 @@ machine's architecture.
 
   --arch ARCH     amd64 or arm64, or all of them; in the file's name they are x64
                   and arm64, as Node calls them
+  --dist DIR      pack the build in DIR (see npm run build) rather than a new one
   --out DIR       the folder for the tarball; the checkout unless given
   --version V     the version
   --fast          compress it fast rather than well
@@ -41,20 +42,20 @@ function pack(tree, { name, epochS, out, fast, report }) {
   console.log(`${file}.gz: ${(statSync(`${file}.gz`).size / MIB).toFixed(1)} MiB`);
 }
 
-function main({ arch, out, version = ownVersion(), fast, tree }, _, report) {
+function main({ arch, dist, out, version = ownVersion(), fast, tree }, _, report) {
   const epochS = buildTimeS();
   if (tree !== undefined) {
     if (arch !== undefined) throw new WrongUsage('--tree is for this machine: it takes no --arch');
     const architectures = architecturesFor(ownArchitecture(), PORTABLE.plain);
     return laidOut(
-      { form: PORTABLE.plain, architectures, version, epochS, report },
+      { form: PORTABLE.plain, architectures, version, epochS, dist, report },
       (_architecture, folder) => cpSync(folder, resolve(tree), { recursive: true }),
     );
   }
   const form = PORTABLE.withNode;
   mkdirSync(resolve(out), { recursive: true });
   return laidOut(
-    { form, architectures: architecturesFor(arch, form), version, epochS, report },
+    { form, architectures: architecturesFor(arch, form), version, epochS, dist, report },
     (architecture, folder) => {
       const name = `tonearm-${version}-linux-${ARCHITECTURES[architecture].node}`;
       pack(folder, { name, epochS, out: resolve(out), fast, report });

@@ -11,6 +11,7 @@ import { LATE_PART_PROGRAMS, loadsItsLateParts } from '../contract/late-parts.js
 import { temporaryFolder } from '../temporary-folder.js';
 import { skipReason } from '../tools/requirements.js';
 import {
+  buildAndPackage,
   buildPackage,
   buildRelease,
   extracted,
@@ -318,7 +319,7 @@ describe('the packages', { skip }, () => {
     const umask = process.umask(0o077);
     t.after(() => process.umask(umask));
     const secondFolder = temporaryFolder(t);
-    await buildPackage('--arch', 'armhf', '--compress', 'none', '--out', secondFolder);
+    await buildAndPackage('--arch', 'armhf', '--compress', 'none', '--out', secondFolder);
     assert.equal(digest(packageIn(secondFolder, 'tonearm', 'armhf')), digest(packageOf('armhf')));
   });
 
@@ -330,8 +331,9 @@ describe('the packages', { skip }, () => {
     );
   }
 
-  test('an unknown architecture is refused', async () => {
+  test('an unknown architecture and a folder without a build are refused', async (t) => {
     await assert.rejects(buildPackage('--arch', 'sparc'), /--arch must be one of amd64, arm64, armhf, all/);
+    await assert.rejects(buildAndPackage('--dist', temporaryFolder(t)), /--dist: \S+ has no build/);
   });
 
   test('the builder prints its usage, also after a wrong option', async () => {

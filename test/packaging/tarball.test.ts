@@ -1,5 +1,5 @@
-// Checks the tarballs as files: what they contain, and what they leave out. A second build must give the
-// same bytes, and the daemon of a tarball must run.
+// Checks the tarballs as files: what they contain, and what they leave out. Packing a second time must give
+// the same bytes, and the daemon of a tarball must run.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -85,7 +85,7 @@ describe('the tarballs', { skip: skipReason({ programs: ['tar', 'gzip', 'npm'] }
     );
   });
 
-  test('the same sources and time give the same bytes, also with another umask', async (t) => {
+  test('the same build and time give the same bytes, also with another umask', async (t) => {
     const umask = process.umask(0o077);
     t.after(() => process.umask(umask));
     const secondFolder = temporaryFolder(t);
