@@ -83,11 +83,8 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     const unit = follower?.table.unit(name);
     if (unit === undefined || this.#isHidden(unit)) return noSuchUnit(command);
     const absence = this.#services.absenceOf(scope);
-    if (absence !== undefined) {
-      // The absence is '' until the first attempt to connect has ended.
-      const reason = absence || 'not connected yet';
-      return failure('unavailable', `Not connected to the ${scope}'s systemd: ${reason}`);
-    }
+    if (absence !== undefined)
+      return failure('unavailable', `Not connected to the ${scope}'s systemd: ${absence}`);
     // A log is read even if its unit no longer exists, because the log may still be there.
     if (command.do === 'log') return this.#logs.read({ scope, unit: unit.facts.id, lines: command.lines });
     // All other commands are for units of the user, which have a follower. This check is for the compiler.

@@ -60,6 +60,8 @@ export function serviceRecord(
   };
 }
 
+const NOT_CONNECTED_YET = 'not connected yet';
+
 export class ServicePublisher {
   readonly #publish: Publisher;
   /** A timer for each unit key, while the changes of the unit are gathered. */
@@ -67,7 +69,7 @@ export class ServicePublisher {
   readonly #watched: readonly WatchedUnit[];
   /** The newest record of each unit; undefined for a unit that is unknown or hidden. */
   readonly #records = new Map<WatchedUnit, ServiceRecord | undefined>();
-  /** Per scope the reason why its manager is away; '' before the first attempt has ended, undefined if reached. */
+  /** See `absenceOf`. */
   readonly #absences: Map<UnitScope, string | undefined>;
   /** The last logged problem with each unit's files, by unit key, so that it is logged only once. */
   readonly #loggedProblems = new Map<string, string | undefined>();
@@ -78,12 +80,15 @@ export class ServicePublisher {
     this.#publish = publish;
     this.#timers = new Timers(clock);
     this.#watched = watched;
-    this.#absences = new Map(watched.map(({ scope }) => [scope, '']));
+    this.#absences = new Map(watched.map(({ scope }) => [scope, NOT_CONNECTED_YET]));
     // Without units nobody calls `setAbsence`, and the backend is up at once.
     if (watched.length === 0) this.#publishStatus();
   }
 
-  /** The value of `#absences` for this scope. */
+  /**
+   * The reason why the scope's manager is away; undefined while the manager is reached. Until the first
+   * attempt to reach it has ended, the reason is NOT_CONNECTED_YET.
+   */
   absenceOf(scope: UnitScope): string | undefined {
     return this.#absences.get(scope);
   }
@@ -127,12 +132,14 @@ export class ServicePublisher {
   }
 
   #publishStatus(): void {
-    const absences = [...this.#absences].filter(([, reason]) => reason);
+    const absences = [...this.#absences].filter(([, reason]) => reason !== undefined);
+    const hasFailed = absences.some(([, reason]) => reason !== NOT_CONNECTED_YET);
     const detail = absences.map(([scope, reason]) => `${scope} scope: ${reason}`).join('; ');
-    const isUp = [...this.#absences.values()].every((reason) => reason === undefined);
+    const isUp = absences.length === 0;
     const status = isUp ? 'up' : detail;
-    // While the first attempt for a scope is under way, there is no reason yet. So nothing is published.
-    if (status === '' || status === this.#publishedStatus) return;
+    // Before the first status, a scope whose first attempt is under way is no reason to publish one.
+    if (this.#publishedStatus === undefined && !isUp && !hasFailed) return;
+    if (status === this.#publishedStatus) return;
     this.#publishedStatus = status;
     // At `up` clients must find each unit as it is now, even if its changes are still being gathered.
     if (isUp) for (const unit of this.#watched) this.publishNow(unit);

@@ -115,14 +115,14 @@ test('if a scope is down, the backend reports once that it is down, with the rea
   assert.deepEqual(takePublished(), ['connecting: system scope: gone too; user scope: gone']);
 });
 
-test('a scope that is reached while the first attempt for the other one goes on leaves no empty reason', () => {
+test('a scope that is reached while the first attempt for the other one goes on is away no more', () => {
   const { services, takePublished, change } = setUp();
   services.setAbsence('user', 'gone');
-  assert.deepEqual(takePublished(), ['connecting: user scope: gone']);
+  assert.deepEqual(takePublished(), ['connecting: system scope: not connected yet; user scope: gone']);
 
   change(USER_UNIT, 'U1');
   services.setAbsence('user', undefined);
-  assert.deepEqual(takePublished(), []);
+  assert.deepEqual(takePublished(), ['connecting: system scope: not connected yet']);
 
   change(SYSTEM_UNIT, 'S1');
   services.setAbsence('system', undefined);
