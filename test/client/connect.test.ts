@@ -567,7 +567,7 @@ describe('reconnect()', () => {
     assert.deepEqual([client.streams.length, client.streams[1]?.aborted], [3, true]);
   });
 
-  test('that a listener calls tries at once after a long stream, and waits after a short stream and a failed attempt', async (t) => {
+  test('tries at once if a listener calls it after a long stream, and waits after a short stream or a failed attempt', async (t) => {
     const client = await openLiveClient(t, {
       onChange: ({ connection }) => {
         if (connection.status === 'lost') client.live.reconnect();

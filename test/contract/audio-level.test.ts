@@ -4,6 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import type { EventData } from '../../src/client/client.js';
 import type { EventConsumer } from '../consumer/consumer.js';
 import type { Playing, SoundServer } from '../sound/server.js';
 import { toneFile } from '../sound/tone.js';
@@ -88,11 +89,19 @@ onEachSoundServer('the level of an output', (node) => {
     await untilLevel(stream, living.id, 0, 0);
     await untilCaptureCount(sound, 1);
 
+    const eventCountBefore = stream.events.length;
     const silence = await sound.play({ sink: 'living' });
     await untilCaptureCount(sound, 2);
     await playing.stop();
     await untilLevel(stream, kitchen.id, 0, 0);
     await untilLevel(stream, living.id, 0, 0);
+    // While the tone played to the kitchen, its level was not that of the silent stream.
+    const levelsOfLiving = stream.events
+      .slice(eventCountBefore)
+      .filter(({ type }) => type === 'audio.level')
+      .flatMap(({ data }) => (JSON.parse(data) as EventData['audio.level']).outputs)
+      .filter(({ id }) => id === living.id);
+    assert.ok(levelsOfLiving.every(({ peak }) => peak.every((value) => isNear(value, 0))));
     await untilCaptureCount(sound, 1);
     await silence.stop();
     await untilCaptureCount(sound, 0);

@@ -45,7 +45,8 @@ test('a child that ignores the stop is killed and reported, and the others stop 
 
 test('when two children ignore the stop, and all have little time, the last child still stops cleanly', async (t) => {
   const fixtures: Fixtures = { audio: 'obedient', systemd: 'ignores-stop', power: 'ignores-stop' };
-  // The last child has so much time that it stops within its half also on a busy machine.
+  // Children stop in the reverse order, so `audio` is the last one. It has half of this time (see below),
+  // which is enough also on a busy machine.
   const stopWithinMs = { audio: 60_000, systemd: 1_000, power: 1_000 };
   const { supervisor, recorder } = await childrenUp(t, fixtures, { stopWithinMs });
 
@@ -71,7 +72,7 @@ test('a stop that fails is logged and does not count as late, and a peer lost du
   assert.deepEqual(recorder.statesOf('audio'), ['connecting', 'up']);
 });
 
-/** The waits of the restart policy with which a child has this state after its first death. */
+/** By state: the waits of a restart policy that gives a child this state after its first death. */
 const WAITS_MS_OF_STATE = { restarting: [3_600_000], failed: [] };
 for (const [state, waitsMs] of Object.entries(WAITS_MS_OF_STATE)) {
   test(`a child that is ${state} stops at once and is not started again`, async (t) => {

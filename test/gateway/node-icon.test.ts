@@ -27,7 +27,9 @@ interface Manifest {
 
 const manifestFor = (node: string): Manifest => JSON.parse(fileFor(node, '.webmanifest').toString());
 
-/** JSON must escape some of these characters, and `String.replace` takes `$&` for the text that it replaces. */
+/**
+ * JSON must escape some of these characters, and `String.replace` takes `$&` for the text that it replaces.
+ */
 const AWKWARD_NAME = 'a "quoted" \\ name $&';
 
 describe('the files of the page that are made for a node', () => {

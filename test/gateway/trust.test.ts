@@ -47,7 +47,7 @@ describe('Host', () => {
   for (const header of [...words(REFUSED), ...EMPTY_OR_WITH_SPACES])
     test(`the host ${JSON.stringify(header)} is refused`, () => assert.ok(!isTrustedHost(header, rules)));
 
-  test('a full hostname is also known by its first label, alone and below the suffixes of a home', () => {
+  test('the first label of a full hostname is trusted, too, also with a suffix of a home such as .local', () => {
     const rulesOfFullName = trustRules('kitchen.example.org', { hosts: [], origins: [], trustsHouse: false });
     for (const ownName of ['kitchen.example.org', 'kitchen.local', 'kitchen.lan', 'kitchen'])
       assert.ok(isTrustedHost(ownName, rulesOfFullName), ownName);

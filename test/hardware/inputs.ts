@@ -85,7 +85,7 @@ export function inputScenarios(node: () => EmulatedNode): void {
     assert.equal(listen, undefined);
   });
 
-  test('an input that is heard at an output is a stream there, which is called like the input', async () => {
+  test('an input that is heard at an output is a stream there, whose name is the description of the input', async () => {
     await beginListening();
     const { description } = await node().untilInput(TURNTABLE, { listen: [DUMMY] });
     await node().untilClient(description, DUMMY);

@@ -9,8 +9,8 @@ import { COMMAND, PROTOCOL_VERSION, packet, split } from './packet.js';
 const ANSWER_DEADLINE_MS = 30_000;
 /**
  * The number of streams that are created at once on a connection. With 150 at once on a busy machine,
- * PipeWire 0.3.65 left some requests without an answer in 10 of 72 tries. After that it mostly answered nothing
- * more on this connection. With 8 at once it answered all requests in 80 tries.
+ * PipeWire 0.3.65 left some requests without an answer in 10 of 72 tries. After that it mostly answered
+ * nothing more on this connection. With 8 at once it answered all requests in 80 tries.
  */
 const CREATIONS_AT_ONCE = 8;
 const COOKIE_BYTES = 256;
@@ -144,7 +144,8 @@ function creationFields(options: StreamOptions, group: number): wire.Bytes[] {
     wire.bool(false), // relative volume
     wire.bool(options.passthrough ?? false),
     // The number of formats, and then the formats. Without any the server takes the sample specification.
-    ...(options.ac3 ? [wire.u8(1), ac3] : [wire.u8(0)]),
+    wire.u8(options.ac3 ? 1 : 0),
+    options.ac3 ? ac3 : [],
   ];
 }
 

@@ -1,5 +1,5 @@
-// Tests on real sound servers: volume limits, passthrough, and outputs that share a name. These servers change
-// volumes by themselves, for example under flat volumes and for a passthrough stream.
+// Tests on real sound servers: volume limits, passthrough, and outputs that share a name. These servers
+// change volumes by themselves, for example under flat volumes and for a passthrough stream.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';

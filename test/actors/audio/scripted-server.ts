@@ -1,6 +1,6 @@
 // A scripted sound server for everything that a real one cannot be made to do: hang, send nonsense, answer
-// out of order, have ports, refuse. It writes each byte without src/protocol, because that is under test, too.
-// The writers are those of test/protocol.
+// out of order, have ports, refuse. It writes each byte without src/protocol, because that is under test,
+// too. The writers are those of test/protocol.
 
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';

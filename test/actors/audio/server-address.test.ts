@@ -93,6 +93,7 @@ describe('a server that PULSE_SERVER names excludes all others', () => {
     ['unix:/a/b', sockets('/a/b')],
     ['/a/b', sockets('/a/b')],
     ['{m1}unix:/a/b', sockets('/a/b')],
+    // `{m2}` means another machine, so this address is not for this one.
     ['{m2}tcp:h /a', sockets('/a')],
     [
       '{m1}/a  unix:/b tcp:host:4713 /a',
@@ -175,7 +176,8 @@ describe('client.conf', () => {
       { '.pulse/client.conf': 'default-server = /a', [CONF]: 'default-server = /b' },
       ['/a'],
     ],
-    ['is missing beside its folder', { [`${CONF}.d/10.conf`]: 'default-server = /b' }],
+    // Without a client.conf the files of its folder are not read.
+    ['does not exist, although its folder does', { [`${CONF}.d/10.conf`]: 'default-server = /b' }],
     ['does not mention a server', { [CONF]: 'autospawn = no\n' }],
   ];
   /** The sockets of a user whose home is also the runtime directory. */

@@ -112,7 +112,7 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
     ['has ended', true],
     ['was left by a power cut', false],
   ] as const) {
-    test(`is taken over from a node that ${what}; only then the device of that node is removed`, async (t) => {
+    test(`is taken over from a node that ${what}, and the device of that node is removed only then`, async (t) => {
       const prefix = hasEnded ? 'ended' : 'cut';
       const topic = `house/${prefix}-device`;
       const spy = await spyOn(t, prefix);

@@ -42,7 +42,7 @@ test('a wait that begins after its job has ended gets the result, if the job is 
   assert.equal(waits.awaitedJobs().length, 1, 'the wait for an older job gets no result');
 });
 
-test('a reading of the units ends each earlier wait whose unit has no longer the job, and no other wait', async () => {
+test('a reading of the units ends each earlier wait whose unit no longer has the job, and no other wait', async () => {
   const { waits, wait } = setUp();
   const waitForGoneJob = wait('/job/1', 'a');
   void wait('/job/2', 'b');

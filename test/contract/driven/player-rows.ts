@@ -69,7 +69,7 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
         await node.house.untilEvent('player.added', (data) => data.includes('"Scripted"'));
       });
       await node.house.untilEvent('player.removed', (data) => data.includes('MediaPlayer2.one'));
-      // The configuration of `bare` (house.ts) has players.enabled: false.
+      // The configuration of `bare` (house.ts) does not have this key, whose default is false.
       assert.equal(await node.bare.statusOf('/players'), 404);
     },
   },

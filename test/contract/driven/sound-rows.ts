@@ -40,7 +40,9 @@ async function withStream(node: House, act: (id: number) => Promise<void>): Prom
   }
   // The next row may wait for the end of a stream of its own, and could take this event for it.
   await node.house.untilEvent('audio.removed', (data) =>
-    (JSON.parse(data) as readonly ClientRecord[]).some(({ id }) => id === playing.id),
+    (JSON.parse(data) as readonly ClientRecord[]).some(
+      ({ id, name }) => id === playing.id && name === 'News',
+    ),
   );
 }
 
@@ -223,13 +225,12 @@ export const SOUND_ROWS: readonly Row<House>[] = [
   {
     drives: ['operation moveClient', 'event audio.removed'],
     title: 'a stream of sound is moved, and its end is an event',
-    run: async (node) => {
-      await withStream(node, async (id) => {
+    // `withStream` waits for the event of the end.
+    run: (node) =>
+      withStream(node, async (id) => {
         await node.house.post(`/audio/clients/${id}/output`, { output: 'kitchen' });
         await node.house.untilEvent('audio.updated', (data) => data.includes('"output":"kitchen"'));
-      });
-      await node.house.untilEvent('audio.removed', (data) => data.includes('"News"'));
-    },
+      }),
   },
   {
     drives: ['event audio.level'],

@@ -24,8 +24,8 @@ export function systemdScenarios(node: () => Node): void {
 
   /**
    * True if the crash loop is over. `failed` alone does not show that, because the unit is also `failed`
-   * between two starts. systemd counts the restart that it refuses, too. By default this is the fifth restart,
-   * and so the sixth start.
+   * between two starts. systemd counts the restart that it refuses, too. By default this is the fifth
+   * restart, and so the sixth start.
    */
   const isLoopOver = async (unit: string, restarts = 5): Promise<boolean> => {
     const properties = await daemon.systemctl('show', '-p', 'SubState,NRestarts', unit);
@@ -149,7 +149,7 @@ export function systemdScenarios(node: () => Node): void {
     await daemon.waitFor(unit, (service) => service.active_state === 'failed');
     // A changed unit file would prove nothing, because `daemon-reload` forgets the starts (systemd 252).
     await daemon.shell('touch "/run/user/$(id -u)/mended"');
-    // systemd alone refuses the start. tonearm resets the unit's count of starts before.
+    // systemd itself refuses the start. Before each start, tonearm resets the unit's count of starts.
     await assert.rejects(() => daemon.systemctl('start', unit));
     assert.deepEqual(await daemon.post(unit, 'start'), [202, '']);
     assert.equal((await daemon.service(unit)).running, true);
