@@ -53,7 +53,8 @@ export function withoutPrototype<T>(entries: Iterable<readonly [key: string, val
 }
 
 /**
- * Keeps items until their JSON has `maxBytes` together. Of the items after that, only the needed ones are kept.
+ * Keeps the first items, as long as their JSON has at most `maxBytes` together. Of the later items, only the
+ * needed ones are kept.
  */
 export function firstWithin<T>(items: readonly T[], maxBytes: number, isNeeded: (item: T) => boolean): T[] {
   let bytesSoFar = 0;

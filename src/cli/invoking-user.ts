@@ -1,5 +1,5 @@
-// Finds the user who has become root by sudo, run0 or pkexec to run a command. The command acts for this user,
-// because tonearm and the sound server are this user's.
+// Finds the user who has become root by sudo, run0 or pkexec to run a command. The command acts for this
+// user, because tonearm and the sound server are this user's.
 
 import { spawnSync } from 'node:child_process';
 import { userInfo } from 'node:os';

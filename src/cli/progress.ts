@@ -167,8 +167,8 @@ function attempt(line: string, socket: string, withinMs: number): Promise<Writte
     const timer = setTimeout(() => fail(new Error('tonearm did not read the line in time')), withinMs);
     const connection = connect({ path: socket });
     connection.once('error', fail);
-    // The daemon closes its end when it has read ours completely. Node reports this only if the socket is
-    // read (`resume`).
+    // The daemon closes the connection when it has read the whole line. Node reports this only if the socket
+    // is read (`resume`). After an error `close` comes, too, but the promise has its result then.
     connection.once('close', () => end(success(undefined)));
     connection.resume();
     connection.end(`${line}\n`);

@@ -60,9 +60,9 @@ export interface Live {
   /** If the connection is lost, the next attempt begins now. */
   reconnect(): void;
   /**
-   * Milliseconds since the epoch by the node's clock, as the events of its players show it. Until such an event
-   * comes, the header `Date` of the stream's answer is used, which has whole seconds. Without this header, it is
-   * the time of this device.
+   * Milliseconds since the epoch by the node's clock, as the events of its players show it. Until such an
+   * event comes, the header `Date` of the stream's answer is used, which has whole seconds. Before that
+   * answer, or if a program cannot read its `Date`, the time is that of this device.
    */
   nodeTime(): number;
   close(): void;
@@ -96,8 +96,8 @@ class LiveNode implements Live {
   readonly #clock = new NodeClock();
   /**
    * The backends whose unstreamed records must be fetched as soon as the backend is up. A backend that stays
-   * up does not become due. Otherwise a request to `power` would cause the next one for ever, because it starts
-   * a thread whose start and end are events of `power`.
+   * up does not become due. Otherwise a request to `power` would cause the next one for ever, because it
+   * starts a thread whose start and end are events of `power`.
    */
   readonly #due = new Set<string>(['power', 'upgrade']);
 

@@ -53,7 +53,7 @@ export interface HandlerParts {
   readonly log: Log;
 }
 
-/** A promise that settles when the request is answered. Undefined for a request that needs no wait. */
+/** Settles when the request is answered. Undefined if it is answered already, or has become a stream. */
 type Handled = void | Promise<void>;
 
 const STREAM_HEADERS: HeaderPairs = [
@@ -255,8 +255,8 @@ function refuseAndClose(exchange: Exchange, found: Problem): void {
 }
 
 /**
- * It is unclear where an ambiguous request ends, so no bytes after it may be answered as a request. The answer
- * waits until the whole packet is parsed. If the packet has another request, uWebSockets.js closes the
+ * It is unclear where an ambiguous request ends, so no bytes after it may be answered as a request. The
+ * answer waits until the whole packet is parsed. If the packet has another request, uWebSockets.js closes the
  * connection instead, without any answer (docs/development/what-we-learnt.md, "uWebSockets.js").
  */
 async function refuseAmbiguous(exchange: Exchange, found: Problem): Promise<void> {

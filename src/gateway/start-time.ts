@@ -4,8 +4,8 @@ import type { Clock } from '../host/clock.js';
 
 /**
  * The date of the start is computed from two clocks, which are read one after the other, so it differs by a
- * little each time. Such differences are not reported, because a monitoring system takes every other date for
- * a restart. A difference of this or more means that the clock was set.
+ * little each time. Such differences are not reported, because a monitoring system takes any different date
+ * for a restart. A difference of this or more means that the clock was set.
  */
 const CLOCK_SET_MIN_MS = 1_000;
 

@@ -25,15 +25,15 @@ export function RoomMenu({ isAway }: { readonly isAway: boolean }) {
 function RoomItem({ room }: { readonly room: NamedRoom }) {
   const { live, label, status, href, isOwn, player } = room;
   const obstacle = STATUS_TEXTS[status];
-  const isReachable = status === 'live';
-  const title = live !== undefined && isReachable ? playingTitle(live.state, player) : '';
+  const isConnected = status === 'live';
+  const title = live !== undefined && isConnected ? playingTitle(live.state, player) : '';
   return (
     <li class="row">
       <a class="grow" href={href} aria-current={isOwn ? 'page' : undefined}>
         <bdi class="clip">{label}</bdi>
         <span class="quiet clip">{obstacle === undefined ? title : translate(obstacle)}</span>
       </a>
-      {player === undefined || !isReachable ? null : (
+      {player === undefined || !isConnected ? null : (
         <InRoom room={room}>
           <PlayButton player={player} label={(what) => translate('labelWithName', { what, name: label })} />
         </InRoom>

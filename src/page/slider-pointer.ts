@@ -16,7 +16,7 @@ interface PointerOptions {
   readonly subjectId: string | undefined;
   readonly onGrab: () => void;
   readonly onMove: (position: number) => void;
-  /** Called when a pointer is lifted where it came down. No drag has begun then. */
+  /** Called when a finger or a pen is lifted where it came down. A mouse makes no taps, only drags. */
   readonly onTap: (position: number) => void;
   /**
    * Called at the end of a drag. `position` is undefined if the browser has cancelled the drag, or if the

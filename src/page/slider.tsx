@@ -176,8 +176,8 @@ function useSteps({ label, value, send, setsOnRelease, min, max, step }: StepsPr
       setStep(steps);
       setPreview(undefined);
     },
-    // A slider that sets on release shows its preview during a drag, so it does not grab the control. The
-    // control would still show the value from before the drag after a drag that ends without a value.
+    // A slider that sets on release shows its preview during a drag, so it does not grab the control. If it
+    // did, the control would show the value from before the drag for a while after a drag without a value.
     grab: setsOnRelease ? () => undefined : control.grab,
     release: (): void => {
       setPreview(undefined);

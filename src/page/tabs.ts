@@ -164,7 +164,7 @@ export class Tabs<U> {
       return;
     }
     const isBetterHolder = this.#holder === undefined || ranksBefore(sender, this.#holder);
-    // The sender ranks before this tab. A holder then becomes its follower.
+    // The sender ranks before this tab, so a holder or candidate becomes its follower.
     if (!isFollower || isFromHolder || isBetterHolder) this.#follow(sender);
   }
 

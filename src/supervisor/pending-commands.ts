@@ -1,4 +1,4 @@
-// Decides how many commands of one child may be without an answer, how long each may take, and which of them
+// Keeps the commands of one child that have no answer yet. Decides how many there may be, and which of them
 // must still be posted to the thread.
 
 import { type Clock, within } from '../host/clock.js';

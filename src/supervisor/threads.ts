@@ -14,8 +14,8 @@ export interface Death {
 }
 
 /**
- * The task of the thread has resolved. This is how a stop ends, and only without a stop it is reported as a
- * fault, with this reason.
+ * The task of the thread has resolved, as after a stop. Without a stop this counts as a death, with this
+ * reason.
  */
 export const RETURNED: Death = { reason: 'returned without being asked to' };
 
@@ -28,14 +28,13 @@ const EXIT_MESSAGE = /^worker exited with code: (-?\d+)$/;
 
 /**
  * With a limit of the old generation, a leak ends only its thread, and does not fill the 512 MB of a small
- * node. Without a leak 64 MB are never needed: an idle actor's isolate takes about 8 MB (bench/FIGURES.md, "Memory at
- * rest"), and a record a few kB. V8 does not count Buffers, so every actor bounds them itself
+ * node. Without a leak 64 MB are never needed: an idle actor's isolate takes about 8 MB (bench/FIGURES.md,
+ * "Memory at rest"), and a record a few kB. V8 does not count Buffers, so every actor bounds them itself
  * (what-we-learnt.md, "Node and V8").
  *
  * Without a limit, the young generation of a busy thread grows to 32 MB and does not shrink at rest. After a
- * storm (10 s of changes without a pause), it was half of the memory that was still in use. The limit of
- * 3 MB means three semi-spaces of 1 MB. Below the unit's MemoryMax=, V8 would choose 3 MB by
- * itself; elsewhere it would not. A
+ * storm (10 s of changes without a pause), it was half of the memory that was still in use. The limit of 3 MB
+ * means three semi-spaces of 1 MB. In the unit, V8 would choose this size by itself, because of MemoryMax=. A
  * storm and a change cost as much CPU with 3 MB as with 16 MB (bench/FIGURES.md, "After a storm").
  */
 export const HEAP_LIMITS: ResourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 3 };
@@ -66,8 +65,8 @@ type Task = ActorTask<unknown>;
 
 /**
  * A pool for one thread, which runs one actor. A common pool for all threads would not save memory
- * (docs/development/what-we-learnt.md, "piscina and pino"). If a thread could not be created, a common pool of
- * piscina 5.3 would give its task to the next thread, and throw an exception out of the event loop.
+ * (docs/development/what-we-learnt.md, "piscina and pino"). If a thread could not be created, a common pool
+ * of piscina 5.3 would give its task to the next thread, and throw an exception out of the event loop.
  */
 class Pool {
   readonly #pool: Piscina<Task | undefined, void>;

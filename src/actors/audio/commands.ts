@@ -245,8 +245,8 @@ export function deviceChangedBy(
 }
 
 /**
- * Returns the same command, but for the sink with the index `sink`. A command to the default output is for this
- * sink now, and stays so even if the default output changes.
+ * Returns the same command, but for the sink with the index `sink`. A command to the default output is for
+ * this sink now, and stays so even if the default output changes.
  */
 export function withFixedSink(command: SoundCommand, sink: number): SoundCommand {
   return 'target' in command ? { ...command, target: { kind: 'output', ref: String(sink) } } : command;

@@ -22,8 +22,8 @@ const RECONNECT_MS = 5_000;
 
 const PULSE_FOLDER = '~/.config/pulse';
 /**
- * On a computer with PipeWire, a tunnel takes the node's cookie only from this file. The commands may overwrite
- * the computer's own cookie there, because nobody needs it: PipeWire asks its clients for none.
+ * On a computer with PipeWire, a tunnel takes the node's cookie only from this file. The commands may
+ * overwrite the computer's own cookie there, because nobody needs it: PipeWire asks its clients for none.
  */
 const PIPEWIRE_COOKIE_FILE = `${PULSE_FOLDER}/cookie`;
 
@@ -59,8 +59,8 @@ export function computerCommands(openPort: OpenPort, node: NodeToReach): Compute
 
 /**
  * The name of the node's cookie and output on the computer. Machines may have the same hostname, so the name
- * has the address, too. It has letters, digits and `-`, and one `_`, which is before the address. The nodes of
- * two users on one machine have the same name. tonearm-setup makes the same name.
+ * has the address, too. It has letters, digits and `-`, and one `_`, which is before the address. The nodes
+ * of two users on one machine have the same name. tonearm-setup makes the same name.
  */
 function nameOnComputer({ hostname, address }: NodeToReach): string {
   return `${onlyPlain(hostname) || 'node'}_${onlyPlain(address)}`;

@@ -11,7 +11,9 @@ const PAUSE_MAX_MS = 5_000;
 const RETRY_MS = 5_000;
 /** After this many refusals, `RETRY_MS` brings no further try until outputs or inputs change again. */
 const REFUSALS_MAX = 5;
-/** The pause between `onReading`, which is only for loopbacks, and a further try after `REFUSALS_MAX`. */
+/**
+ * The pause between `onReading` and a further try after `REFUSALS_MAX`. Only listen-keeper.ts has this try.
+ */
 const LATE_RETRY_MS = 60_000;
 
 export class KeeperSchedule {

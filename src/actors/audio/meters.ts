@@ -267,14 +267,13 @@ export class Meters {
     this.#levels = currentLevels(this.#state, this.#captures.capturedSources, this.#levels);
     const level = levelText(this.#levels);
     const place = this.#nextPlace;
-    // An unchanged second level says nothing yet: old and new sound may be mixed in it. Any other unchanged
-    // level ends the row.
     if (level !== this.#sentLevel) {
       this.#sentLevel = level;
       this.#publish(level);
       this.#nextPlace = place === 'first' ? 'second' : 'later';
       this.#startPause(PAUSES_MS[place]);
     } else if (place === 'second') {
+      // This pause completes the 100 ms after the first level.
       this.#nextPlace = 'later';
       this.#startPause(UNCHANGED_SECOND_MS);
     } else this.#nextPlace = 'first';

@@ -226,7 +226,7 @@ export class SoundState {
     return stream !== undefined && playsForGroup(this.#sinks, stream.info) ? undefined : stream;
   }
 
-  /** Counts this life of the server. False also after `giveUpWaking`. */
+  /** True if the sink has not been awake in this life of the server. False after `giveUpWaking`. */
   hasNotBeenAwake(index: number): boolean {
     return this.#sinks.has(index) && !this.#notToWake.has(index);
   }

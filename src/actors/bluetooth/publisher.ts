@@ -8,7 +8,9 @@ import type { BluetoothRecords } from './records.js';
 
 /** One change in BlueZ causes several signals within this time, and becomes one event. */
 const GATHER_MS = 50;
-/** The pause between two events of the adapter and its known devices, so that there are at most four a second. */
+/**
+ * The pause between two events of the adapter and its known devices, so that there are at most four a second.
+ */
 const PAUSE_MS = 250;
 /** The pause between two events of a scan, so that there are at most ten a second. */
 const DISCOVERED_PAUSE_MS = 100;
@@ -57,8 +59,8 @@ export class BluetoothPublisher {
   /** The addresses of published devices whose change in a scan is still to be published as discovered. */
   readonly #foundAgain = new Set<string>();
   /**
-   * True if the next publication must make the event `bluetooth.updated`, even if the adapter's record has not
-   * changed. An unchanged record is then published as `bluetooth.outcome`, which makes this event.
+   * True if the next publication must make the event `bluetooth.updated`, even if the adapter's record has
+   * not changed. An unchanged record is then published as `bluetooth.outcome`, which makes this event.
    */
   #isOutcomeDue = false;
   readonly #waiters = new Set<Waiter>();

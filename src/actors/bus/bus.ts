@@ -215,7 +215,7 @@ export class Bus<E extends Effect> {
     // A connection that was lost since the greeting has already scheduled the next attempt.
     if (!connection.isOpen) return;
     this.#connection = connection;
-    // The owner gets `down` once for each connection that it has used, also for the same reason as before.
+    // The loss of a connection that the owner has used is reported even if the last reason was the same.
     this.#reportedReason = undefined;
     try {
       await this.#owner.up();

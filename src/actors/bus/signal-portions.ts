@@ -47,8 +47,8 @@ export class SignalPortions<Signal> {
     const wasFull = this.isFull;
     const portion = this.#waitingSignals.splice(0, PORTION_SIGNALS);
     this.#leftInTurn = PORTION_SIGNALS - portion.length;
-    // The signals of this portion count for this turn. Another turn must begin the count anew, even if no more
-    // signals wait.
+    // The signals of this portion count for this turn. Another turn must begin the count anew, even if no
+    // more signals wait.
     this.#nextTurn = portion.length > 0 ? setImmediate(() => this.#passPortionOn()) : undefined;
     for (const { signal, bytes } of portion) {
       this.#waitingBytes -= bytes;

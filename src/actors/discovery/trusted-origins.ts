@@ -1,7 +1,7 @@
 // Decides from which origins another node's page is trusted here (docs/http-api.md, "The house"). Only
 // private addresses and names below `.local` are trusted, so that no announcement gives trust to a site of
-// the web. A machine of this network wins nothing by an announcement, because it can send requests to the
-// node anyway. Pure.
+// the web. A machine of this network gains little by an announcement, because it can send requests to
+// the node anyway. Pure.
 
 import { isIP, isIPv6 } from 'node:net';
 import type { NodeRecord } from '../../protocol/actor/schemas.js';

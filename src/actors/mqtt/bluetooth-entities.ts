@@ -86,7 +86,7 @@ interface DisplayedDevice {
 
 function knownDevices(record: BluetoothRecord): readonly DisplayedDevice[] {
   const devices = record.known_devices ?? [];
-  // A label is the device's name. If devices share a name, their addresses are added.
+  // `distinctLabels` finds an entry by its `name`, so this is the address, which no two devices share.
   const labels = distinctLabels(
     devices.map(({ address, name }) => ({ name: address, label: name, addition: address })),
   );

@@ -23,7 +23,9 @@ export class PassingMessages {
     if (this.#waiting.length > WAITING_MAX) this.#waiting.shift();
   }
 
-  /** The oldest message that the broker accepts. Older ones are too large for the broker, and are dropped. */
+  /**
+   * The oldest message that the broker accepts. Older ones, which are too large for the broker, are dropped.
+   */
   takeNext(
     accepts: (topic: string, text: string, correlation?: Uint8Array) => boolean,
   ): PassingMessage | undefined {

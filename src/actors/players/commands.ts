@@ -123,8 +123,9 @@ function uriRefusalOf({ facts, busName }: Player, uri: string): CommandFailure |
   const ownScheme = /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1]?.toLowerCase();
   const isSupported = schemes.some((scheme) => scheme.toLowerCase() === ownScheme);
   if (isSupported) return undefined;
-  if (schemes.length === 0) return failure('bad-value', `uri: ${busName} accepts no addresses`);
-  return failure('bad-value', `uri: ${busName} accepts only ${schemes.join(', ')}`);
+  const accepted = schemes.join(', ');
+  const detail = accepted === '' ? 'names no schemes that it accepts' : `accepts only ${accepted}`;
+  return failure('bad-value', `uri: ${busName} ${detail}`);
 }
 
 /**
@@ -206,8 +207,8 @@ async function callTracklist(
   const methods = playerMethods(owner);
   const reference = trackReferenceIn(command);
   const knownId = reference === undefined ? tracklist.newestReading?.lastId : tracklist.idOf(reference);
-  // `refusalOf` has tested that the list and the track are known. The last id of an empty list is NO_TRACK. So
-  // the default is only for the compiler.
+  // `refusalOf` has tested that the list and the track are known. The last id of an empty list is NO_TRACK.
+  // So the default is only for the compiler.
   const id = knownId ?? NO_TRACK;
   if (command.do === 'goto') return bus.call(methods.goTo, [id]);
   if (command.do === 'remove') return bus.call(methods.removeTrack, [id]);

@@ -38,7 +38,7 @@ export class ReckonedPosition {
   #announcedUs: number | undefined;
   /** The last position of a signal or a reading; undefined if there was none. */
   #reportedUs: number | undefined;
-  /** True once a reading had another position than the last report. Only a position that moves does that. */
+  /** True once a reading had another position than the last report. The position has then moved by itself. */
   #movesUnannounced = false;
 
   /** `readAgain` must cause a reading of the player. The position in it must come to `applyReading`. */
@@ -105,10 +105,9 @@ export class ReckonedPosition {
    * To be called with each position that was read. It counts as a jump if the reckoned position differs too
    * much from it, or was unreliable.
    *
-   * A phone's player (mpris-proxy) always reports the position that it has announced last. So while
-   * a player plays whose position never moves by itself, the announced position is no jump when it is read
-   * again. At the track's end it may be one, because a player that reports whole seconds may have begun
-   * again.
+   * A phone's player (mpris-proxy) always reports the position that it has announced last. So if a player
+   * plays, and its position never moves by itself, a reading that repeats the announced position is no jump.
+   * At the track's end it may be one, because a player that reports whole seconds may have begun again.
    */
   applyReading(positionUs: number | undefined): void {
     const now = this.#now();

@@ -19,7 +19,7 @@ interface SilenceCandidate {
 /**
  * The players that make room for `playerThatBegan`: all others whose published records say that they play. If
  * several players begin at once, only the one that began last plays on. So a player that was published as
- * playing after the monotonic time `begunAtMs` makes no room.
+ * playing after the monotonic time `begunAtMs` makes no room, even while it is not certain that it plays.
  */
 export function playersToSilence<P extends SilenceCandidate>(
   players: Iterable<P>,

@@ -9,7 +9,7 @@ import { publishedRun, type RunRecord } from './run.js';
 
 /**
  * The answer to a start comes when the run is on the disk, but after this time at the latest. A restart of
- * the daemon behind the answer should not lose the run.
+ * the daemon after the answer should not lose the run.
  */
 const WRITE_MAX_MS = 1_000;
 /**

@@ -76,7 +76,9 @@ export type RunInput =
   /** The unit was read because the run was doubtful. */
   | { readonly kind: 'facts-after-doubt'; readonly facts: RunFacts }
   | { readonly kind: 'job-ended'; readonly job: string; readonly result: string }
-  /** A valid progress line. `isLeftover`: it may belong to a systemd run that is over, so it begins no run. */
+  /**
+   * A valid progress line. `isLeftover`: it may belong to a systemd run that is over, so it begins no run.
+   */
   | { readonly kind: 'line'; readonly content: ProgressEvent; readonly isLeftover: boolean }
   /** No connection was open for QUIET_MS, or the node was restarted since a socket run began. */
   | { readonly kind: 'abandoned' };
@@ -229,8 +231,8 @@ function afterGap(run: Run, input: RunInput & { readonly kind: 'facts-after-gap'
   const { facts, isSameManagerAndUnit, wasStopped = false } = input;
   if (!isRunning(run, 'systemd')) return afterFacts(run, facts, nowMs);
   const withFacts: Run = { ...run, facts, job: facts.job, isDoubtful: false };
-  // The missed signals may have brought the run's first invocation, or that of another try (Restart=). Only
-  // with one of these two, `continuedRun` cannot end the run.
+  // The missed signals may have brought the run's first invocation, or that of another try (Restart=). In
+  // any other case `continuedRun` could end the run, which is decided below.
   const mayTakeInvocation = isSameManagerAndUnit && (run.invocation === undefined || facts.restarts > 0);
   const next = mayTakeInvocation ? continuedRun(withFacts, nowMs) : withFacts;
   const mayBeItsInvocation = next.invocation === undefined || next.invocation === facts.invocation;

@@ -40,7 +40,8 @@ export interface CtlCommand {
   /** A word such as `0.4` is the value of the next field that it fits; `volume=0.4` names its field. */
   readonly fields: readonly CommandField[];
   /**
-   * What must have a value. `[['id'], ['name']]`: both fields. `[['volume', 'delta']]`: one of the two.
+   * Each list names fields of which one must have a value. `[['id'], ['name']]` requires both fields, and
+   * `[['volume', 'delta']]` one of the two.
    */
   readonly required: readonly (readonly string[])[];
   /** True if a call without a field toggles what the field would set, such as a mute. */

@@ -84,8 +84,8 @@ function fieldFor(command: CtlCommand, word: string, body: object): Result<Field
   const [, name = '', value = ''] = NAMED_WORD.exec(word) ?? [];
   const namedField = command.fields.find((field) => field.name === name);
   if (namedField !== undefined) {
-    // `volume=+5%` is a `delta`, as `+5%` alone is. So the named field comes first, and then those that exclude
-    // it, until the value fits.
+    // `volume=+5%` is a `delta`, as `+5%` alone is. So the named field comes first, and then those that
+    // exclude it, until the value fits.
     const alternatives = alternativesTo(command, name);
     const field = [namedField, ...command.fields].find(
       (candidate) => alternatives.includes(candidate.name) && fitsField(candidate, value),

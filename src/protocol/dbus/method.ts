@@ -7,7 +7,9 @@ import type { MethodReply, Signature, Values } from './signatures.js';
  */
 export type Effect = 'none' | 'units' | 'power' | 'players' | 'announcements' | 'bluetooth';
 
-/** `Method` alone is the type of any row, because a function whose argument is `never` can be any function. */
+/**
+ * `Method` alone is the type of any row, because a function whose argument is `never` can be any function.
+ */
 export interface Method<Args = never, Result = unknown, E extends Effect = Effect> {
   readonly destination: string;
   /** The object. Absent if each call names its own. */
@@ -59,8 +61,8 @@ export function signalRow<S extends Signature>(
 }
 
 /**
- * A received signal. A received call of one of our methods has the same form. `sender` is a unique name, or BUS_NAME (daemon.ts) for the bus itself.
- * A variant in `values` has no signature.
+ * A received signal. A received call of one of our methods has the same form. `sender` is a unique name, or
+ * BUS_NAME (daemon.ts) for the bus itself. A variant in `values` has no signature.
  */
 export interface Signal {
   readonly sender: string;

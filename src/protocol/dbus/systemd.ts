@@ -38,9 +38,11 @@ export const SYSTEMD_METHODS = {
   restartUnit: managerMethod('RestartUnit', ['ss', 'o'], 'units'),
   /** Name. The unit's failure and its count of starts are forgotten. */
   resetFailedUnit: managerMethod('ResetFailedUnit', ['s', ''], 'units'),
-  /** Names, runtime, force -> whether a file has an [Install] section; a list of (kind, link, target). */
+  /**
+   * Names, runtime, force -> whether a file has an [Install] section; the changes, each (kind, link, target).
+   */
   enableUnitFiles: managerMethod('EnableUnitFiles', ['asbb', 'ba(sss)'], 'units'),
-  /** Names, runtime -> a list of (kind, link, target). */
+  /** Names, runtime -> the changes, each (kind, link, target). */
   disableUnitFiles: managerMethod('DisableUnitFiles', ['asb', 'a(sss)'], 'units'),
   reload: managerMethod('Reload', ['', ''], 'units'),
   /** Called on a unit's path. */

@@ -76,7 +76,7 @@ export const s64: Readable<number | string> = {
   },
 };
 
-/** Encodings that are offered in place of the sample spec. Before them comes their number, in one byte. */
+/** Encodings that are offered in place of the sample spec. Their count comes first, in one byte. */
 export const formats: Writable<readonly Format[]> = {
   write: (writer, values) => {
     writer.u8(values.length);
@@ -147,7 +147,9 @@ export function record<const F extends FieldTable>(fields: F): Readable<RecordOf
   };
 }
 
-/** The most values that are kept of a list without a count. A sink of PulseAudio 16 has room for 256 streams. */
+/**
+ * The most values that are kept of a list without a count. A sink of PulseAudio 16 has room for 256 streams.
+ */
 export const RECORDS_MAX = 512;
 
 /** A list without a count, which goes to the end of the frame. Values beyond RECORDS_MAX are dropped. */

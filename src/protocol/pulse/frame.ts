@@ -8,14 +8,14 @@ export const HEADER_BYTES = 20;
 /** The channel of commands. Any other channel is the index of a stream, and has its audio data. */
 export const CONTROL_CHANNEL = 0xffffffff;
 /**
- * After a longer payload, PulseAudio, PipeWire and libpulse end the connection. Real payloads are much shorter:
- * a list of 200 sink inputs has 0.3 MB.
+ * After a longer payload, PulseAudio, PipeWire and libpulse end the connection. Real payloads are much
+ * shorter: a list of 200 sink inputs has 0.3 MB.
  */
 export const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
 /**
- * A frame that comes in pieces gets a buffer when its header is complete: of the frame's length up to this
- * size, else of this size. The buffer of a longer frame doubles as bytes arrive, because a header may announce
- * more bytes than ever come.
+ * A frame that comes in pieces gets a buffer when its header is complete. A shorter frame than this gets a
+ * buffer of its own length. A longer frame gets a buffer of at least this size, which doubles as bytes
+ * arrive, because a header may announce more bytes than ever come.
  */
 const STAGING_MIN_BYTES = 4096;
 

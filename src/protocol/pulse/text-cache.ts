@@ -33,8 +33,8 @@ const SLOT_SHIFT = 32 - Math.log2(TEXT_SLOTS);
 const OBJECT_PLACES = 512;
 /**
  * The cache keeps two lists of an object: one of its own properties, and one of the properties of a format.
- * The record of a card with ports has more lists. They take the places of these two in turn, so only the last
- * ones are kept.
+ * The record of a card with ports has several lists of properties. They share one place, so only the last one
+ * is kept.
  */
 export const LISTS_PER_OBJECT = 2;
 const PLACE_MASK = OBJECT_PLACES * LISTS_PER_OBJECT - 1;

@@ -49,8 +49,8 @@ export function describeTypeTag(byte: number | undefined): string {
 }
 
 /**
- * The index that means "no object". A reply has the number of its request (frame.ts); the server's messages
- * that answer no request have this number.
+ * The index that means "no object". A reply has the tag of its request (session.ts). This is also the tag of
+ * the server's messages that answer no request.
  */
 export const NONE = 0xffffffff;
 
