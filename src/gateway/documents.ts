@@ -2,7 +2,7 @@
 // which are not parsed. It is cached until one of them changes, or the backend comes up again.
 
 import type { Clock } from '../host/clock.js';
-import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
+import { type BackendHealth, type ChildName, stateWithReason } from '../protocol/actor/backends.js';
 import type { Collection } from '../protocol/actor/collections.js';
 import { RESOURCES, type Resource, type ResourceSpec } from '../protocol/actor/collections.js';
 import { failed, type Result, success } from '../protocol/actor/result.js';
@@ -95,9 +95,8 @@ export class Documents {
     const health = this.#health.get(spec.backend);
     const response = health?.state === 'up' ? this.#cachedOrMade(resource, spec) : undefined;
     if (response !== undefined) return success(response);
-    const reason = health?.detail === undefined ? '' : `: ${health.detail}`;
-    const state = health?.state ?? 'not enabled';
-    return failed(problem('unavailable', `Backend ${spec.backend} is ${state}${reason}`));
+    const state = health === undefined ? 'not enabled' : stateWithReason(health.state, health.detail);
+    return failed(problem('unavailable', `Backend ${spec.backend} is ${state}`));
   }
 
   tracklist(player: string): Result<CachedResponse, Problem> {

@@ -3,7 +3,7 @@
 
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../host/clock.js';
-import type { ChildName } from '../protocol/actor/backends.js';
+import { type ChildName, stateWithReason } from '../protocol/actor/backends.js';
 import { COLLECTION_NAMES, type Collection, LEVEL_BACKEND } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
@@ -201,8 +201,7 @@ export class Child {
     const { last } = this.#health;
     // A child without a report has not been started yet.
     const state = last === undefined ? 'connecting' : (this.#stopState ?? last.state);
-    const reason = last?.detail === undefined ? '' : `: ${last.detail}`;
-    return failure('unavailable', `The ${this.name} backend is ${state}${reason}`);
+    return failure('unavailable', `The ${this.name} backend is ${stateWithReason(state, last?.detail)}`);
   }
 
   #threadEnded(incarnation: Incarnation, death: Death): void {

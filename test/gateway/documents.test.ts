@@ -52,8 +52,10 @@ const unit = (key: string, value: string, rank: number) => put('systemd.services
 test('records of a backend that is not up are not read, and the problem gives the reason', () => {
   const under = new DocumentsUnderTest();
   under.apply(client('1', 'a'));
-  // The quotation mark shows that no reason follows.
-  assert.match(JSON.stringify(under.documents.responseTo('audio.clients')), /Backend audio is connecting"/);
+  assert.match(
+    JSON.stringify(under.documents.responseTo('audio.clients')),
+    /Backend audio is connecting: it has not reported yet"/,
+  );
   under.setHealth('audio', 'up');
   assert.equal(under.text('audio.clients'), '["a"]');
   under.setHealth('audio', 'failed', 'no luck');

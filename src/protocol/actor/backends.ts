@@ -59,3 +59,12 @@ export interface BackendHealth {
   readonly restarts: number;
   readonly detail?: string;
 }
+
+/**
+ * The words of a refusal: `failed: no luck` for a state with a reason. A child that is connecting without a
+ * reason has only been started.
+ */
+export function stateWithReason(state: string, reason: string | undefined): string {
+  if (reason !== undefined) return `${state}: ${reason}`;
+  return state === 'connecting' ? 'connecting: it has not reported yet' : state;
+}
