@@ -23,7 +23,7 @@ export interface NodeInfo {
 export function readNodeInfo(): NodeInfo {
   // The files are in the order of os-release(5). The first one that has a name counts.
   const names = ['/etc/os-release', '/usr/lib/os-release'].map((file) => prettyName(textIfThere(file)));
-  // uWebSockets.js has binaries for some architectures. Only `x64` of these has another name in Go.
+  // Go calls all architectures on which tonearm runs as Node does, except `x64`.
   const goArchitecture = arch() === 'x64' ? 'amd64' : arch();
   return {
     get hostname() {

@@ -129,6 +129,7 @@ function useLateRemoval(remove: () => Promise<unknown>, name: string) {
       const failureTitle = translate('didNotWork', { what: translate('removeTrack', { name }) });
       void report(failureTitle, remove()).then((isDone) => {
         setWithoutAnswer(false);
+        // After a success the line stays removed until the tracklist comes without the track.
         if (!isDone) setUnderWay(false);
       });
     };

@@ -37,8 +37,8 @@ export class HouseOfNodes {
 
   /** Adds a node with a player and one output, which has the name of the room. */
   open(name: string, address: string): NodeWithPage {
-    const builtPage = undefined;
-    const node = new NodeWithPage({}, builtPage, address);
+    const defaultPage = undefined;
+    const node = new NodeWithPage({}, defaultPage, address);
     node.hostname = name.toLowerCase();
     node.up({
       audio: [output(0, { description: name, default: true, volume: 0.4 })],
@@ -73,7 +73,9 @@ export class HouseOfNodes {
     await Promise.all([...this.rooms.values()].map((node) => node.close()));
   }
 
-  /** Gives the node another name, for people and on the network. */
+  /**
+   * Gives the node another hostname, output and announced name. Its address for the network (`host`) stays.
+   */
   rename(name: string, newName: string): void {
     const node = this.room(name);
     const record = this.#records.get(name);

@@ -52,14 +52,14 @@ describe('the section of inputs', { skip: skipReason({ programs: ['chromium'] })
       { do: 'listen', input: '40', output: 'output-0' },
       { do: 'stop-listen', input: '40', output: 'output-1' },
     );
-    // The scripted node carries out no command, so the test publishes once more that the input is heard in
-    // the kitchen.
+    // The scripted node carries out no command. By this record the page learns that the input is not heard in
+    // the living room.
     node.change(input({ listen: ['output-1'] }));
     await choice.selectOption('Nowhere');
     assert.deepEqual(await nextCommand(), { do: 'stop-listen', input: '40', output: 'output-1' });
   });
 
-  test('the section of inputs makes an input the default, and has the socket and balance of an input under More', async () => {
+  test('an input is made the default by its button, and its socket and balance are changed behind its button More', async () => {
     const ports = [
       { name: 'line', description: 'Line in', available: 'yes' },
       { name: 'phono', description: 'Phono', available: 'unknown' },

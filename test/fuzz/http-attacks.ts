@@ -46,6 +46,7 @@ const BODIES = [
 const QUERIES = `   ?${'q'.repeat(2000)} ? ?a=b ?% ?types=%00 #x ?a=%0d%0aX:%20y`.split(' ');
 const METHODS = ['PUT', 'HEAD', 'OPTIONS', 'get', 'X'.repeat(50), ''];
 const VERSIONS = ['HTTP/1.0', 'HTTP/2.0', 'HTTP/1.1 x', 'http/1.1', ''];
+/** The space before `X: folded` continues the header before it, as in old versions of HTTP. */
 const HEADERS = [
   ...'Accept: */* | Origin: null | Origin: http://127.0.0.1 | Sec-Fetch-Site: cross-site'.split(' | '),
   ...'If-None-Match: * | If-None-Match: W/" | Expect: 100-continue | Connection: close'.split(' | '),
@@ -61,6 +62,7 @@ const TOO_MANY_HEADERS = 150;
 
 function pathOf(route: Route, random: SeededRandom): string {
   const path = route.path.replace(/\{\w+\}/g, () => random.pick(SEGMENTS));
+  // The path begins with a slash already, so this makes two.
   const spelling = random.chance(0.1) ? `/${path}/` : path;
   return spelling + random.pick(QUERIES);
 }

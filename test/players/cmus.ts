@@ -18,8 +18,9 @@ export type Cmus = Awaited<ReturnType<typeof startCmus>>;
  */
 export async function startCmus({ env, path, run, files }: Session) {
   const socket = path('cmus.socket');
-  const args = ['--quiet', '--flush', '--command', `exec cmus --listen ${socket}`, '/dev/null'];
-  const terminal = run('script', args, { TERM: 'xterm' });
+  // cmus needs a terminal, which the program `script` makes.
+  const scriptArguments = ['--quiet', '--flush', '--command', `exec cmus --listen ${socket}`, '/dev/null'];
+  const terminal = run('script', scriptArguments, { TERM: 'xterm' });
   const remote = async (...words: readonly string[]): Promise<string> =>
     (await execute('cmus-remote', ['--server', socket, ...words], { env, timeout: DEADLINE_MS })).stdout;
   /** The line of `cmus-remote -Q` that begins with `name`, without `name`; undefined where there is none. */

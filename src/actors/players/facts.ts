@@ -57,6 +57,7 @@ export function withPlayerProperties(facts: PlayerFacts, record: PropertyRecord)
 /** The position in microseconds; undefined if the player reports none. A negative position becomes 0. */
 export function positionIn(record: PropertyRecord): number | undefined {
   const { Position } = readProperties(PLAYER_PROPERTIES, record);
+  // A number beyond 2^53 is a bigint. No track is so long.
   return typeof Position === 'number' ? Math.max(0, Position) : undefined;
 }
 

@@ -9,7 +9,9 @@ import { EVENT_TYPES } from './commands.js';
 
 /** The levels cost the node CPU time, so they are sent only to users who name them. */
 const LEVELS = 'audio.level';
-/** The node sends this event when the stream begins, after each silence, and when the daemon ends. */
+/**
+ * The node sends this event when the stream begins, after some time without events, and when the daemon ends.
+ */
 const GREETING = 'server.info';
 
 export interface WatchOptions {
@@ -26,8 +28,8 @@ export interface WatchOptions {
 }
 
 /**
- * The event types that words name. `audio` stands for all types that begin with `audio.`, except the levels.
- * A comma separates words, too. The error is the first word that names no type.
+ * The event types that the words stand for. `audio` stands for all types that begin with `audio.`, except the
+ * levels. A comma separates words, too. The error is the first word that names no type.
  */
 export function eventTypes(words: readonly string[]): Result<readonly string[], string> {
   const names = words.flatMap((word) => word.split(',')).filter((word) => word !== '');

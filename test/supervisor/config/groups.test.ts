@@ -23,6 +23,7 @@ const REFUSED: readonly (readonly [groups: string, problem: string])[] = [
   ['{a: [x]}', '1:26: pulseaudio.groups.a: must be a map of label and outputs, not a list'],
   ['{a: {label: A}}', '1:26: pulseaudio.groups.a.outputs: is required'],
   ['{a: {outputs: []}}', '1:36: pulseaudio.groups.a.outputs: must not be an empty list'],
+  // A key without a value counts as an empty list.
   ['{a: {outputs: }}', '1:36: pulseaudio.groups.a.outputs: must not be an empty list'],
   ['{a: {outputs: x}}', '1:36: pulseaudio.groups.a.outputs: must be a list, not the text "x"'],
   ['{a: {outputs: [x, y, x]}}', '1:43: pulseaudio.groups.a.outputs[2]: x is listed twice, first on line 1'],
