@@ -25,6 +25,13 @@ const LATE_MAX_MS = 10 * MINUTE_MS;
  * come up first.
  */
 const BACKENDS_START_MS = 5_000;
+/**
+ * The players may come up later than this backend. While they are away or do not answer, they are asked again
+ * after this pause.
+ */
+const PAUSE_AGAIN_MS = 5_000;
+/** Players that could not be paused until then are given up. */
+const PAUSE_TRIES_MAX_MS = 2 * MINUTE_MS;
 /** The longest sleep that a command may begin. If the plan in the file has a later end, it is dropped. */
 const SLEEP_MAX_MS = 720 * MINUTE_MS;
 /** While a sleep runs, its date is compared with the clock this often. */
@@ -54,13 +61,17 @@ interface Plan {
 export class Sleep {
   readonly #context: SleepContext;
   readonly #fadeContext: FadeContext;
-  readonly #timers: Timers<'end' | 'faded' | 'clock'>;
+  readonly #timers: Timers<'end' | 'faded' | 'pause' | 'clock'>;
   /** The file is written in the order of the calls, so that it has the newest plan in the end. */
   readonly #turns = new Turns();
   #plan: Plan | undefined;
   #fade: Fade | undefined;
   /** Fades of earlier sleeps that still wait for silence, or for their outputs. The oldest is first. */
   #waitingFades: readonly Fade[] = [];
+  /**
+   * True from the beginning of the fade until the players are paused. If the sleep is stopped or replaced
+   * until then, the volume is put back at once.
+   */
   #isFading = false;
 
   constructor(context: SleepContext) {
@@ -160,22 +171,33 @@ export class Sleep {
     }
     // The timer may have fired before a client stopped or replaced this sleep.
     if (this.#plan !== plan) return;
+    await this.#pausePlayers(plan);
+    // A client may have stopped or replaced this sleep meanwhile. Then `#abort` has put the volume back.
+    if (this.#plan !== plan) return;
     this.#isFading = false;
-    await this.#pausePlayers();
     if (fade !== undefined) {
       this.#keepWaiting(fade);
       void fade.putBackWhenSilent();
     }
-    // A client may have begun another sleep meanwhile.
-    if (this.#plan === plan) await this.#clear();
+    await this.#clear();
   }
 
-  async #pausePlayers(): Promise<void> {
-    const { node } = this.#context;
-    const { status, body } = await node.ask({ operation: 'pausePlayers' });
-    // 404 means that the players are not enabled. Then there is nothing to pause.
-    if (status < 400 || status === 404) return;
-    node.log('warn', 'not all players could be paused for the sleep', { reason: body });
+  /** The file keeps the plan meanwhile, so that the next thread or process begins again. */
+  async #pausePlayers(plan: Plan): Promise<void> {
+    const { node, clock } = this.#context;
+    const latestMs = clock.monotonic() + PAUSE_TRIES_MAX_MS;
+    for (;;) {
+      const { status, body } = await node.ask({ operation: 'pausePlayers' });
+      // 404 means that the players are not enabled. Then there is nothing to pause.
+      if (this.#plan !== plan || status < 400 || status === 404) return;
+      const arePlayersAway = status === 503 || status === 504;
+      if (!arePlayersAway || clock.monotonic() >= latestMs) {
+        node.log('warn', 'not all players could be paused for the sleep', { reason: body });
+        return;
+      }
+      // If `#abort` cancels this timer, nothing below is reached.
+      await new Promise<void>((resolve) => this.#timers.set('pause', PAUSE_AGAIN_MS, resolve));
+    }
   }
 
   /**

@@ -8,9 +8,11 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { NO_ANSWER } from '../../../src/actors/audio/executor.js';
+import type { SoundCommand } from '../../../src/actors/audio/setting-plan.js';
 import { Sleep } from '../../../src/actors/audio/sleep.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import type { Answer } from '../../../src/protocol/actor/commands.js';
+import type { BridgeRequest } from '../../../src/protocol/actor/messages.js';
 import type { SleepRecord } from '../../../src/protocol/actor/schemas.js';
 import { Deferred } from '../../deferred.js';
 import { ManualClock } from '../../manual-clock.js';
@@ -249,4 +251,113 @@ test('a sleep keeps its end when the clock is set, and the next process goes on 
   const next = startSleep();
   await next.sleep.recall();
   assert.deepEqual(next.record(), { active: true, until: untilOfEnd(), fade: 20 });
+});
+
+/** The pause before the players are asked again, and the time after which they are given up (sleep.ts). */
+const PAUSE_AGAIN_MS = 5_000;
+const PAUSE_TRIES_MAX_MS = 120_000;
+
+/** A node whose players answer a pause with `status`. */
+class NodeWithPlayers extends Recorder {
+  pauseStatus = 503;
+  override async ask(request: BridgeRequest) {
+    await super.ask(request);
+    return { status: this.pauseStatus, body: 'not up' };
+  }
+}
+
+/** Recalls a sleep that ended during the restart, and returns after its end, when players were asked once. */
+async function endAfterRestart(t: TestContext) {
+  const clock = new ManualClock();
+  const node = new NodeWithPlayers();
+  const path = join(temporaryFolder(t), 'sleep.json');
+  writeFileSync(path, JSON.stringify({ until: new Date(clock.date() - 1_000).toISOString(), fade: 1 }));
+  const state = new SoundState();
+  state.server = serverInfo({ defaultSink: 'living' });
+  state.putSink(sinkInfo(0, 'living', { volume: [0.5 * RAW_FULL, 0.5 * RAW_FULL] }));
+  state.putSinkInput(sinkInputInfo(1, 'music', { sink: 0, corked: false }));
+  const volumes: number[] = [];
+  const run = async (command: SoundCommand): Promise<Answer> => {
+    assert.ok(command.do === 'fade');
+    volumes.push(command.volume);
+    state.putSink(sinkInfo(0, 'living', { volume: [command.volume * RAW_FULL, command.volume * RAW_FULL] }));
+    return { ok: true, value: {} };
+  };
+  const sleep = new Sleep({ path, state, clock, node, run });
+  t.after(() => sleep.leave());
+  const pass = async (ms: number): Promise<void> => {
+    clock.advance(ms);
+    for (let turn = 0; turn < 4; turn += 1) await setImmediate();
+  };
+  await sleep.recall();
+  // The sleep ends 5 s after the start, and fades for a second.
+  await pass(5_000);
+  await pass(1_000);
+  assert.deepEqual(node.requested, ['pausePlayers']);
+  return {
+    node,
+    sleep,
+    path,
+    pass,
+    volumes,
+    isActive: () => node.newest<SleepRecord>('audio.sleep')?.active,
+  };
+}
+
+for (const status of [503, 504]) {
+  test(`players that answer ${status} at the end of a sleep are asked again until they are paused`, async (t) => {
+    const { node, path, pass, isActive } = await endAfterRestart(t);
+    node.pauseStatus = status;
+    await pass(PAUSE_AGAIN_MS);
+    await pass(PAUSE_AGAIN_MS);
+    assert.equal(node.requested.length, 3);
+    assert.ok(existsSync(path) && isActive(), 'another restart goes on with the sleep');
+
+    node.pauseStatus = 202;
+    await pass(PAUSE_AGAIN_MS);
+    await until('the sleep is over', () => isActive() === false);
+    await pass(PAUSE_TRIES_MAX_MS);
+    assert.equal(node.requested.length, 4);
+    assert.ok(!existsSync(path));
+    assert.deepEqual(node.logs, []);
+  });
+}
+
+test('players that are away for minutes after a sleep are given up, and the log says so', async (t) => {
+  const { node, pass, isActive } = await endAfterRestart(t);
+  for (let passedMs = 0; passedMs <= PAUSE_TRIES_MAX_MS; passedMs += PAUSE_AGAIN_MS)
+    await pass(PAUSE_AGAIN_MS);
+  await until('the sleep is over', () => isActive() === false);
+  assert.equal(node.requested.length, 1 + PAUSE_TRIES_MAX_MS / PAUSE_AGAIN_MS);
+  assert.deepEqual(node.logs, ['warn: not all players could be paused for the sleep']);
+});
+
+test('players that refuse to pause for a sleep are not asked again', async (t) => {
+  const { node, pass, isActive } = await endAfterRestart(t);
+  node.pauseStatus = 502;
+  await pass(PAUSE_AGAIN_MS);
+  await until('the sleep is over', () => isActive() === false);
+  await pass(PAUSE_TRIES_MAX_MS);
+  assert.equal(node.requested.length, 2);
+});
+
+for (const [what, command] of [
+  ['stopped', (sleep: Sleep) => sleep.stop()],
+  ['replaced', (sleep: Sleep) => sleep.start(30)],
+] as const) {
+  test(`a sleep that is ${what} while its players are away pauses nobody, and puts the volume back`, async (t) => {
+    const { node, sleep, pass, volumes } = await endAfterRestart(t);
+    await command(sleep);
+    assert.deepEqual(volumes, [0, 0.5]);
+    await pass(PAUSE_TRIES_MAX_MS);
+    assert.equal(node.requested.length, 1);
+  });
+}
+
+test('a restart while the players are away keeps the file of the sleep', async (t) => {
+  const { node, sleep, path, pass } = await endAfterRestart(t);
+  await sleep.leave();
+  await pass(PAUSE_TRIES_MAX_MS);
+  assert.equal(node.requested.length, 1);
+  assert.ok(existsSync(path));
 });
