@@ -9,8 +9,9 @@ export const TIMING = {
   // The part of `commandMs` that must be left when a command is sent. A server that works answers within
   // milliseconds.
   commandLeastMs: 1_000,
-  // Waking takes 40 to 250 ms on a busy machine. An output that takes longer counts as unable to wake.
-  wakeMs: 3_000,
+  // Waking takes 40 to 250 ms on a busy machine, and several seconds on a board with a slow core. An output
+  // that takes longer counts as unable to wake. Then `commandMs` leaves 2 s for the command itself.
+  wakeMs: 7_000,
   // After a switch of a card's profile, the command waits at most this long for the new outputs. PipeWire
   // makes them within 0.3 s. If a profile makes fewer outputs than the server has announced, the command
   // waits the whole time.

@@ -4,11 +4,16 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import { Executor } from '../../../src/actors/audio/executor.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
-import type { Timing } from '../../../src/actors/audio/timing.js';
-import { hidesVolume } from '../../../src/actors/audio/wake.js';
+import { TIMING, type Timing } from '../../../src/actors/audio/timing.js';
+import { hidesVolume, type OpenLink, Waker } from '../../../src/actors/audio/wake.js';
+import type { Link } from '../../../src/actors/dial.js';
 import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
+import type { ClosedReason } from '../../../src/protocol/pulse/outcome.js';
 import type { SinkInfo } from '../../../src/protocol/pulse/records.js';
+import { fractionOf, loudestOf, RAW_NORM } from '../../../src/protocol/pulse/volume.js';
+import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
 import { DEADLINE, startOnScriptedServer } from './backed.js';
@@ -88,6 +93,52 @@ describe('a command for a volume waits', () => {
       assert.equal(hidesVolume(state, asleep), true);
     });
   }
+});
+
+describe('a step on a sleeping output, with the times of the daemon', () => {
+  /** Steps from the hidden 100 %, while the output has 40 %. It wakes after `wakesAfterMs`. */
+  async function stepOnSleepingOutput(wakesAfterMs: number) {
+    const clock = new ManualClock();
+    const state = new SoundState();
+    state.putServer(serverInfo({ packageName: PIPEWIRE, cookie: 1 }));
+    state.putSink(sinkInfo(0, 'living', { state: SUSPENDED, volume: [RAW_NORM, RAW_NORM] }));
+    // The capture ends when it is closed, as a link does.
+    const open: OpenLink = ({ onClosed }) =>
+      ({ close: (reason: ClosedReason) => onClosed(reason) }) as unknown as Link;
+    const waker = new Waker(open, state, clock, TIMING.wakeMs, () => executor.proceed());
+    const volumes: number[] = [];
+    const executor = new Executor(
+      {
+        state,
+        hasEnded: false,
+        send: async (setting) => {
+          assert.ok(setting.command === 'SET_SINK_VOLUME');
+          volumes.push(fractionOf(loudestOf(setting.args.volume)));
+          return { ok: true, value: undefined };
+        },
+        readAgain: async () => undefined,
+        wakeIfAsleep: (kind, index) => waker.wakeIfAsleep(kind, index),
+        closeAfterFailure: () => undefined,
+      },
+      TIMING,
+      clock,
+    );
+    clock.after(wakesAfterMs, () => {
+      state.putSink(sinkInfo(0, 'living', { state: IDLE, volume: [0.4 * RAW_NORM, 0.4 * RAW_NORM] }));
+      waker.onRead();
+    });
+    const answer = executor.run({ do: 'delta', target: { kind: 'output', ref: 'living' }, delta: -0.1 });
+    clock.advance(TIMING.commandMs);
+    return { answer: await answer, volumes };
+  }
+
+  test('begins at the true volume, even if waking takes almost 7 s', async () =>
+    assert.deepEqual(await stepOnSleepingOutput(6_900), { answer: OK, volumes: [0.3] }));
+
+  test('is sent in time, even if the output does not wake', async () => {
+    const neverMs = 10 * TIMING.commandMs;
+    assert.deepEqual(await stepOnSleepingOutput(neverMs), { answer: OK, volumes: [0.9] });
+  });
 });
 
 const NAMES = ['living', 'kitchen', 'hall'];
