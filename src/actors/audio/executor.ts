@@ -24,10 +24,14 @@ export interface CommandTiming {
 }
 
 /**
- * After each of these pauses, a reading checks whether an output or input has become the default. Together
- * they last 1 s.
+ * How long a command waits until its output or input has become the default. On a board with a slow core,
+ * PipeWire may need seconds.
  */
-const DEFAULT_PAUSES_MS: readonly number[] = [15, 25, 40, 80, 120, 160, 240, 320];
+const DEFAULT_MAX_MS = 5_000;
+/** The first pause before a reading that checks this. Each later pause is longer, up to the longest one. */
+const DEFAULT_FIRST_PAUSE_MS = 15;
+const DEFAULT_PAUSE_GROWTH = 1.5;
+const DEFAULT_PAUSE_MAX_MS = 500;
 
 export const NO_ANSWER = failure('timeout', 'The sound server did not answer');
 export const CONNECTION_ENDED = failure('unavailable', 'The connection to the sound server has ended');
@@ -153,8 +157,9 @@ export class Executor {
     await this.#readAgain(changed, latestMs);
     // The last reading is then the one before the step, so the fade must not take it for the step's volume.
     if (command.do === 'fade' && this.#connection.hasEnded) return CONNECTION_ENDED;
+    // The last part of the time is left for the streams that are moved then.
     if (setting.command === 'SET_DEFAULT_SINK')
-      await this.#awaitDefault('defaultSink', setting.args.name, latestMs);
+      await this.#awaitDefault('defaultSink', setting.args.name, latestMs - this.#timing.commandLeastMs);
     const movesStreams = command.do === 'default' && 'output' in command && command.move === true;
     if (movesStreams) return this.#moveStreams(command.output, latestMs);
     if (setting.command === 'SET_DEFAULT_SOURCE') return this.#awaitDefaultInput(setting.args.name, latestMs);
@@ -206,14 +211,17 @@ export class Executor {
     latestMs: number,
   ): Promise<boolean> {
     const { state } = this.#connection;
-    for (const pauseMs of DEFAULT_PAUSES_MS) {
+    const endMs = Math.min(latestMs, this.#clock.monotonic() + DEFAULT_MAX_MS);
+    let pauseMs = DEFAULT_FIRST_PAUSE_MS;
+    for (;;) {
       if (state.server?.[field] === name) return true;
-      const leftMs = latestMs - this.#clock.monotonic();
+      const leftMs = endMs - this.#clock.monotonic();
       if (leftMs <= 0 || this.#connection.hasEnded) return false;
-      await new Promise<void>((resolve) => this.#clock.after(Math.min(pauseMs, leftMs), resolve));
+      const waitMs = Math.min(pauseMs, leftMs);
+      await new Promise<void>((resolve) => this.#clock.after(waitMs, resolve));
       await this.#readAgain({ kind: 'server' }, latestMs);
+      pauseMs = Math.min(pauseMs * DEFAULT_PAUSE_GROWTH, DEFAULT_PAUSE_MAX_MS);
     }
-    return state.server?.[field] === name;
   }
 
   /**

@@ -2,12 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { type CommandConnection, type CommandTiming, Executor } from '../../../src/actors/audio/executor.js';
 import type { ReadRequest } from '../../../src/actors/audio/refetch.js';
 import type { SoundCommand } from '../../../src/actors/audio/setting-plan.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import { streamMoves } from '../../../src/actors/audio/stream-moves.js';
 import { systemClock } from '../../../src/host/clock.js';
+import type { Answer } from '../../../src/protocol/actor/commands.js';
 import type { FaultCode } from '../../../src/protocol/actor/faults.js';
 import type { ClosedReason, RequestError } from '../../../src/protocol/pulse/outcome.js';
 import { ManualClock } from '../../manual-clock.js';
@@ -242,23 +244,25 @@ test('a command that would be refused is decided again after the record has been
 });
 
 describe('the answer to a command that sets a default waits for the default', DEADLINE, () => {
-  /** One reading follows the command at once, and one follows each pause (DEFAULT_PAUSES_MS). */
-  const READINGS_MAX = 9;
+  /** How long the default is waited for (DEFAULT_MAX_MS). */
+  const WAIT_MAX_MS = 5_000;
+  /** About ten readings in the first second, and two in each later one. More would burden a slow board. */
+  const READINGS_MAX = 20;
+  const NEVER_MS = 60_000;
 
-  /** The server reports the new defaults `kitchen` and `line` from this reading on. */
-  function setUp(newFrom: number) {
+  /** The server has the new defaults `kitchen` and `line` from this time on. */
+  function setUp(newAfterMs: number) {
+    const clock = new ManualClock();
     const state = stateWithSound();
     state.putSink(sinkInfo(1, 'kitchen'));
     state.putSinkInput(sinkInputInfo(8, 'Show'));
     state.sources.put(sourceInfo(3, 'line'));
-    let readings = 0;
     /** The readings of the server's info, and the requests. */
     const steps: string[] = [];
     const readAgain: CommandConnection['readAgain'] = async ({ kind }) => {
       if (kind !== 'server') return;
-      readings += 1;
       steps.push('read');
-      if (readings === newFrom)
+      if (clock.monotonic() >= newAfterMs)
         state.putServer(serverInfo({ defaultSink: 'kitchen', defaultSource: 'line' }));
     };
     const send: CommandConnection['send'] = async ({ command }) => {
@@ -266,25 +270,52 @@ describe('the answer to a command that sets a default waits for the default', DE
       return { ok: true, value: undefined };
     };
     const connection = connectionWith({ state, send, readAgain, wakeIfAsleep: () => false });
-    return { steps, executor: new Executor(connection, TIMING, systemClock) };
+    const executor = new Executor(connection, TIMING, clock);
+    /** Lets the time pass until the command is answered. */
+    const run = async (command: SoundCommand): Promise<Answer> => {
+      const answered = executor.run(command);
+      let isAnswered = false;
+      void answered.then(() => {
+        isAnswered = true;
+      });
+      for (;;) {
+        await setImmediate();
+        if (isAnswered || clock.monotonic() >= TIMING.commandMs) return answered;
+        clock.advance(5);
+      }
+    };
+    const readings = () => steps.filter((step) => step === 'read').length;
+    return { clock, steps, run, readings };
   }
 
   test('a default output that the server sets after its reply is waited for before the streams are moved', async () => {
-    const { steps, executor } = setUp(3);
-    assert.deepEqual(await executor.run({ do: 'default', output: 'kitchen', move: true }), OK);
+    const { steps, run } = setUp(20);
+    assert.deepEqual(await run({ do: 'default', output: 'kitchen', move: true }), OK);
     const moves = ['MOVE_SINK_INPUT', 'MOVE_SINK_INPUT', 'MOVE_SINK_INPUT'];
     assert.deepEqual(steps, ['SET_DEFAULT_SINK', 'read', 'read', 'read'].concat(moves));
   });
 
   test('a default output that the server never sets is no failure', async () => {
-    const { steps, executor } = setUp(READINGS_MAX + 1);
-    assert.deepEqual(await executor.run({ do: 'default', output: 'kitchen' }), OK);
-    assert.equal(steps.filter((step) => step === 'read').length, READINGS_MAX);
+    const { clock, run, readings } = setUp(NEVER_MS);
+    assert.deepEqual(await run({ do: 'default', output: 'kitchen' }), OK);
+    assert.equal(clock.monotonic(), WAIT_MAX_MS);
+    assert.ok(readings() <= READINGS_MAX, `${readings()} readings`);
+  });
+
+  test('a default output that the server sets after seconds is waited for', async () => {
+    const { clock, run } = setUp(4_000);
+    assert.deepEqual(await run({ do: 'default', output: 'kitchen' }), OK);
+    assert.ok(clock.monotonic() >= 4_000);
   });
 
   test('a default input succeeds even if only the last reading shows it', async () => {
-    const { executor } = setUp(READINGS_MAX);
-    assert.deepEqual(await executor.run({ do: 'default', input: 'line' }), OK);
+    const { run } = setUp(WAIT_MAX_MS);
+    assert.deepEqual(await run({ do: 'default', input: 'line' }), OK);
+  });
+
+  test('a default input that the server never sets is refused', async () => {
+    const { run } = setUp(NEVER_MS);
+    assert.equal(faultOf(await run({ do: 'default', input: 'line' })), 'refused');
   });
 
   test('a default input is not called refused if the connection ends during the wait', async () => {
