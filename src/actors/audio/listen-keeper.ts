@@ -28,10 +28,11 @@ import { type ListenPairs, PAIRS_MAX } from './listen-pairs.js';
 import { type Ask, isSameModule, loadModule, unloadModule } from './sound-modules.js';
 import type { SoundState } from './state.js';
 
-/** How long a new loopback may take to connect to its input and output. */
-const CONNECT_MAX_MS = 2_000;
-/** The pause between two readings that check whether the loopback has connected. */
-const PAUSE_MS = 50;
+/** How long a new loopback may take to connect. `commandMs` of timing.ts leaves 2 s for the rest. */
+const CONNECT_MAX_MS = 7_000;
+/** The pauses between the readings that check this grow, because each reading has five whole lists. */
+const PAUSE_MIN_MS = 50;
+const PAUSE_MAX_MS = 500;
 
 export interface ListenContext {
   readonly state: SoundState;
@@ -245,15 +246,15 @@ export class ListenKeeper {
   async #awaitConnected(module: ModuleInfo): Promise<string | undefined> {
     const { clock } = this.#context;
     const latestMs = clock.monotonic() + CONNECT_MAX_MS;
-    for (;;) {
+    for (let pauseMs = PAUSE_MIN_MS; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MAX_MS)) {
       const observed = await this.#observe();
       if (observed === undefined) return 'the sound server does not list its streams';
       const loopback = loopbacksIn(observed).find((other) => isSameModule(other.module, module));
       if (loopback === undefined) return 'the sound server has removed its loopback';
       if (loopback.ends === 'right') return undefined;
       if (loopback.ends === 'wrong') return 'the sound server has taken another input or output';
-      if (clock.monotonic() > latestMs) return 'the loopback is connected to nothing';
-      await new Promise<void>((resolve) => clock.after(PAUSE_MS, resolve));
+      if (clock.monotonic() + pauseMs > latestMs) return 'the loopback is connected to nothing';
+      await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
     }
   }
 

@@ -85,9 +85,9 @@ const MISSING_INDEX = 99;
 const FIRST_MODULE_INDEX = 7;
 
 /**
- * A keeper on a sound server that connects all loopbacks to the sink with the index `connectedSink`. The
- * server refuses to unload modules until the test changes `refusesToUnload`. `loadedArgument` is the
- * argument of a loopback that is there at first.
+ * A keeper on a sound server that connects all loopbacks to the sink with the index `connectedSink`, which
+ * the test may change. The server refuses to unload modules until the test changes `refusesToUnload`.
+ * `loadedArgument` is the argument of a loopback that is there at first.
  */
 function startKeeper(listen: AudioSettings['listen'], connectedSink: number, loadedArgument?: string) {
   const clock = new ManualClock();
@@ -99,7 +99,15 @@ function startKeeper(listen: AudioSettings['listen'], connectedSink: number, loa
 
   const modules: ModuleInfo[] = [];
   const remarks: (string | undefined)[] = [];
-  const server = { refusesToLoad: false, refusesToUnload: true, modules, sinks, loads: 0 };
+  const server = {
+    refusesToLoad: false,
+    refusesToUnload: true,
+    modules,
+    sinks,
+    connectedSink,
+    loads: 0,
+    lists: 0,
+  };
   const load = (argument: string): ModuleInfo => {
     const index = FIRST_MODULE_INDEX + modules.length;
     const module = { index, name: LOOPBACK_MODULE, argument, used: undefined, props: {} };
@@ -110,11 +118,12 @@ function startKeeper(listen: AudioSettings['listen'], connectedSink: number, loa
   if (loadedArgument !== undefined) load(loadedArgument);
   /** Returns the value of the answer. Undefined stands for a refusal. */
   const answerTo = (command: RequestName, args: Partial<RequestArgs<'LOAD_MODULE' | 'UNLOAD_MODULE'>>) => {
+    if (command.endsWith('_LIST')) server.lists += 1;
     if (command === 'GET_SINK_INFO_LIST') return server.sinks;
     if (command === 'GET_SOURCE_INFO_LIST') return sources;
     if (command === 'GET_MODULE_INFO_LIST') return [...modules];
     if (command === 'GET_SINK_INPUT_INFO_LIST')
-      return modules.map(({ index }) => ({ ownerModule: index, sink: connectedSink }));
+      return modules.map(({ index }) => ({ ownerModule: index, sink: server.connectedSink }));
     if (command === 'GET_SOURCE_OUTPUT_INFO_LIST')
       return modules.map(({ index }) => ({ ownerModule: index, source: MIKE_INDEX }));
     const position = modules.findIndex(({ index }) => 'index' in args && index === args.index);
@@ -144,6 +153,44 @@ function startKeeper(listen: AudioSettings['listen'], connectedSink: number, loa
   };
   return { keeper: new ListenKeeper(context), server, pass, context, remarks };
 }
+
+/** How long a loopback may take to connect (listen-keeper.ts). */
+const CONNECT_MAX_MS = 7_000;
+
+/** Sends the command to listen, and lets the time pass. The loopback connects after `connectsAfterMs`. */
+async function listenToSlowLoopback(connectsAfterMs: number) {
+  const { keeper, server, pass, context } = startKeeper({}, MISSING_INDEX);
+  server.refusesToUnload = false;
+  const { clock } = context;
+  let answeredAfterMs: number | undefined;
+  const answered = keeper.listen('mike', 'living').finally(() => {
+    answeredAfterMs = clock.monotonic();
+  });
+  await setImmediate();
+  clock.after(connectsAfterMs, () => {
+    server.connectedSink = LIVING_INDEX;
+  });
+  while (answeredAfterMs === undefined && clock.monotonic() < TIMING.commandMs) await pass(10);
+  const answer = await answered;
+  keeper.end();
+  return { answer, answeredAfterMs, server };
+}
+
+test('an input is heard by a loopback that takes seconds to connect, and the server lists little meanwhile', async () => {
+  const { answer, server } = await listenToSlowLoopback(6_000);
+  assert.ok(answer.ok);
+  assert.equal(server.modules.length, 1);
+  // Each reading has five lists. There are few in the first second, and two in each later one.
+  assert.ok(server.lists < 5 * 20, `${server.lists} lists`);
+});
+
+test('an input whose loopback does not connect is refused in time, and the loopback is unloaded', async () => {
+  const { answer, answeredAfterMs, server } = await listenToSlowLoopback(10 * CONNECT_MAX_MS);
+  assert.ok(!answer.ok && answer.error.fault === 'refused');
+  assert.match(answer.error.detail, /connected to nothing/);
+  assert.ok(answeredAfterMs !== undefined && answeredAfterMs <= CONNECT_MAX_MS, `${answeredAfterMs} ms`);
+  assert.equal(server.modules.length, 0);
+});
 
 test('a loopback that has connected to another output and could not be unloaded is unloaded later', async () => {
   const { keeper, server, pass } = startKeeper({}, KITCHEN_INDEX);
