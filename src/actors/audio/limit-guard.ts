@@ -1,6 +1,6 @@
 // Finds sinks that the sound server may have set above their volume limit. It may do so after a command, and
-// when a Bluetooth output is new. At other times, volumes above the limit are left alone. Pure:
-// limit-keeper.ts sends the commands.
+// when an output of Bluetooth or of a new profile appears. At other times, volumes above the limit are left
+// alone. Pure: limit-keeper.ts sends the commands.
 
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import { rootOf } from './masters.js';
@@ -10,6 +10,13 @@ import type { SoundState } from './state.js';
 
 /** How long after a command the server may still restore a volume. WirePlumber does so within 0.1 s. */
 const RESTORING_MS = 1_000;
+/** The same after a switch of a port or a profile, and for each output of the new profile. */
+const SWITCH_RESTORING_MS = 5_000;
+/**
+ * How long after the command the outputs of a new profile may appear. On a board with a slow core, PipeWire
+ * makes them seconds after its reply.
+ */
+const NEW_OUTPUTS_MS = 30_000;
 
 /**
  * The sinks of one watch are set back at most this often. With a coarse mixer, for example, they may never
@@ -18,8 +25,8 @@ const RESTORING_MS = 1_000;
 const TRIES_MAX = 8;
 
 /**
- * There are at most this many watches, one for each recent command or new Bluetooth output. A further one
- * replaces an older one.
+ * There are at most this many watches, one for each recent command, or new output of Bluetooth or of a new
+ * profile. A further one replaces an older one.
  */
 const WATCHES_MAX = 32;
 
@@ -45,7 +52,7 @@ interface LimitWatch {
 /**
  * The server stores a volume for each port and profile, and may restore it after a command. It may also
  * raise a sink to which a stream is moved (docs/http-api.md, "Volume and balance"). So the sinks of recent
- * commands are checked, and those of Bluetooth devices that have just appeared.
+ * commands are checked, and those of Bluetooth devices and new profiles that have just appeared.
  */
 export class LimitGuard {
   readonly #state: SoundState;
@@ -53,6 +60,8 @@ export class LimitGuard {
   #watches: LimitWatch[] = [];
   /** Sinks that were there at the last check; undefined before the first check. */
   #sinksBefore: ReadonlySet<number> | undefined;
+  /** The indices of cards with a new profile, and until when their new outputs are watched. */
+  readonly #switchedCards = new Map<number, number>();
   /** Sinks that are being set back now. */
   readonly #beingSetBack = new Set<number>();
 
@@ -75,7 +84,10 @@ export class LimitGuard {
     const exemptSinks = new Set(sinksAbove.map(({ index }) => index));
     const watch = this.#addWatch(sinks, exemptSinks, Number.POSITIVE_INFINITY);
     return (hasSucceeded) => {
-      watch.untilMs = hasSucceeded ? this.#now() + RESTORING_MS : 0;
+      const now = this.#now();
+      const restoringMs = isNewVolume ? SWITCH_RESTORING_MS : RESTORING_MS;
+      watch.untilMs = hasSucceeded ? now + restoringMs : 0;
+      if (hasSucceeded && 'card' in sinks) this.#switchedCards.set(sinks.card, now + NEW_OUTPUTS_MS);
     };
   }
 
@@ -84,7 +96,7 @@ export class LimitGuard {
    * for each of them.
    */
   takeSinks(): readonly SinkInfo[] {
-    this.#watchNewBluetoothSinks();
+    this.#watchNewSinks();
     if (this.#watches.length === 0) return [];
     const now = this.#now();
     this.#watches = this.#watches.filter(({ untilMs }) => untilMs >= now);
@@ -107,17 +119,23 @@ export class LimitGuard {
   }
 
   /**
-   * Watches new outputs of Bluetooth devices, because the server restores their stored volume. Such an
-   * output may appear by itself, or by a command of another backend, for which nobody calls `watch`.
+   * Watches new outputs of Bluetooth devices and of new profiles, because the server restores their stored
+   * volume. That of a Bluetooth device may appear by itself, or by a command of another backend, for which
+   * nobody calls `watch`.
    */
-  #watchNewBluetoothSinks(): void {
+  #watchNewSinks(): void {
     const { sinks } = this.#state;
     const before = this.#sinksBefore;
     this.#sinksBefore = new Set(sinks.keys());
     if (before === undefined) return;
+    const now = this.#now();
+    for (const [card, untilMs] of this.#switchedCards) if (untilMs < now) this.#switchedCards.delete(card);
     for (const [index, { info }] of sinks) {
-      if (before.has(index) || !isOfBluetooth(info)) continue;
-      this.#addWatch({ root: rootOf(this.#state, info).index }, new Set(), this.#now() + RESTORING_MS);
+      if (before.has(index)) continue;
+      const root = { root: rootOf(this.#state, info).index };
+      const isOfNewProfile = info.card !== undefined && this.#switchedCards.has(info.card);
+      if (isOfNewProfile) this.#addWatch(root, new Set(), now + SWITCH_RESTORING_MS);
+      else if (isOfBluetooth(info)) this.#addWatch(root, new Set(), now + RESTORING_MS);
     }
   }
 

@@ -165,8 +165,12 @@ describe('an output whose volume is above its limit after a command', () => {
   /** The indices of the sinks to set back now. */
   const takeIndices = (guard: LimitGuard): number[] => guard.takeSinks().map(({ index }) => index);
 
-  for (const setting of [PORT, PROFILE, MOVE]) {
-    test(`is set back after ${setting.command}, with one request at a time, until one second after the command`, () => {
+  for (const [setting, seconds] of [
+    [PORT, 5],
+    [PROFILE, 5],
+    [MOVE, 1],
+  ] as const) {
+    test(`is set back after ${setting.command}, with one request at a time, until ${seconds} s after the command`, () => {
       const state = stateWithFilters();
       let now = 0;
       const guard = new LimitGuard(state, () => now);
@@ -178,11 +182,11 @@ describe('an output whose volume is above its limit after a command', () => {
       guard.settle(CARD);
       reportEnd(SUCCEEDED);
 
-      now = 1_000;
+      now = seconds * 1_000;
       assert.deepEqual(takeIndices(guard), [CARD], 'the server has restored the volume once more');
       guard.settle(CARD);
 
-      now = 1_001;
+      now = seconds * 1_000 + 1;
       assert.deepEqual(takeIndices(guard), [], 'later the volume counts as set by others');
     });
   }
@@ -256,6 +260,45 @@ const BLUETOOTH: Readonly<Record<string, Partial<SinkInfo>>> = {
   'by the property of PipeWire': { props: { 'api.bluez5.address': 'AA:BB:CC:DD:EE:FF' } },
   'by its name': { name: 'bluez_sink.AA_BB_CC_DD_EE_FF.a2dp_sink' },
 };
+
+describe('an output that appears after a switch of a profile, and whose volume then rises above its limit', () => {
+  const NEW = 30;
+  const OTHER_CARD = 8;
+
+  /** The output appears `appearedAfterMs` after the reply to the switch, and its volume rises later. */
+  function indicesToSetBack(
+    appearedAfterMs: number,
+    raisedAfterMs: number,
+    card = SOUND_CARD,
+    hasSucceeded = true,
+  ): readonly number[] {
+    let now = 0;
+    const state = new SoundState({ volumeLimit: 0.5, outputs: {} });
+    const guard = new LimitGuard(state, () => now);
+    guard.takeSinks();
+    guard.watch({ command: 'SET_CARD_PROFILE', args: { index: SOUND_CARD, profile: 'hdmi' } })(hasSucceeded);
+    now = appearedAfterMs;
+    state.putSink(sinkInfo(NEW, 'new', { volume: HALF, card }));
+    assert.deepEqual(guard.takeSinks(), []);
+    now += raisedAfterMs;
+    state.putSink(sinkInfo(NEW, 'new', { volume: FULL, card }));
+    return guard.takeSinks().map(({ index }) => index);
+  }
+
+  test('is set back if it appeared within 30 s, and rises within 5 s after that', () => {
+    assert.deepEqual(indicesToSetBack(4_500, 5_000), [NEW]);
+    assert.deepEqual(indicesToSetBack(30_000, 5_000), [NEW]);
+  });
+
+  test('is not set back if it rises later: others have set it then', () =>
+    assert.deepEqual(indicesToSetBack(4_500, 5_001), []));
+
+  test('is not set back if it appeared later, belongs to another card, or the switch has failed', () => {
+    assert.deepEqual(indicesToSetBack(30_001, 500), []);
+    assert.deepEqual(indicesToSetBack(4_500, 1_000, OTHER_CARD), []);
+    assert.deepEqual(indicesToSetBack(4_500, 1_000, SOUND_CARD, false), []);
+  });
+});
 
 describe('an output that appears, and whose volume then rises above its limit', () => {
   const NEW = 1;
