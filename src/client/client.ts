@@ -1,7 +1,8 @@
 // The public exports of `tonearm-client`. Only names, no code.
 
-export { type ConnectOptions, connect, type Live } from './connect.js';
+export { connect } from './connect.js';
 export type { EventData, EventName, NodeEvent, UpgradeCheck, UpgradeProgress } from './events.js';
+export type { ConnectOptions, Live } from './live.js';
 export type { AbortSignalType as Signal, Binary, Fetch } from './platform.js';
 export { type OwnCode, type ProblemCode, ProblemError } from './problem.js';
 export type * from './records.js';

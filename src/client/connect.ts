@@ -2,71 +2,19 @@
 // changed. The stream lacks `server`, `power`, and the `can_*` of `upgrade`. So these are fetched when a
 // connection or a backend comes up.
 
-import type { EventName, NodeEvent } from './events.js';
+import type { NodeEvent } from './events.js';
+import type { ConnectOptions, Live } from './live.js';
 import { NodeClock } from './node-clock.js';
-import type { AbortSignalType } from './platform.js';
 import { abortedProblem, ownProblem, type ProblemError } from './problem.js';
-import type { Backend, UpgradeRecord } from './records.js';
+import type { Backend } from './records.js';
 import type { Tonearm } from './routes.js';
 import { safely } from './safely.js';
 import { emptySlices, isMark, KNOWN_EVENTS, type NodeState, type Slice, Store } from './store.js';
 import { ReconnectingStream } from './stream.js';
 
 const LEVEL = 'audio.level';
-
-export interface ConnectOptions {
-  /**
-   * Only these events are sent, besides `server.info` and the marks of snapshots. With `backend`, an event
-   * is sent if either list selects it.
-   */
-  readonly types?: readonly EventName[];
-  /**
-   * Only events of these backends are sent, besides `server.info` and the marks of snapshots. With `types`,
-   * an event is sent if either list selects it.
-   */
-  readonly backend?: readonly Backend[];
-  /** These events are not sent, even if `types` or `backend` names them. */
-  readonly exclude?: readonly EventName[];
-  /** If true, peaks arrive up to ten times a second. The default is false: peaks cost the node CPU time. */
-  readonly levels?: boolean;
-  /** Called once after each group of changes that arrived together. */
-  readonly onChange?: (state: NodeState, changed: readonly Slice[]) => void;
-  /**
-   * Called for each event, also if it changes no state (`power.action`). `state` does not contain the event's
-   * change yet.
-   */
-  readonly onEvent?: (event: NodeEvent) => void;
-  /** Closes the connection when it aborts. */
-  readonly signal?: AbortSignalType;
-}
-
-export interface Live {
-  readonly node: Tonearm;
-  /** The latest consistent state. A snapshot appears in it only when the snapshot is complete. */
-  readonly state: NodeState;
-  /**
-   * Resolves with the first whole state: the records of all backends, and the server. If the request for the
-   * server has failed, `server` is undefined. The promise waits while the node cannot be reached. It rejects
-   * with the code `aborted` if the connection is closed before.
-   */
-  readonly ready: Promise<NodeState>;
-  /**
-   * Calls `listener` at once with the slice's value, and then at each change. Until `ready` resolves, the
-   * value may be empty. Call the returned function to unsubscribe.
-   */
-  subscribe<S extends Slice>(slice: S, listener: (value: NodeState[S]) => void): () => void;
-  /** Turns the peaks of outputs and inputs on or off. */
-  setLevels(isOn: boolean): void;
-  /** If the connection is lost, the next attempt begins now. */
-  reconnect(): void;
-  /**
-   * Milliseconds since the epoch by the node's clock, as the events of its players show it. Until such an
-   * event comes, the header `Date` of the stream's answer is used, which has whole seconds. Before that
-   * answer, or if a program cannot read its `Date`, the time is that of this device.
-   */
-  nodeTime(): number;
-  close(): void;
-}
+/** The wait before power and upgrade are requested again if one of them was answered with 503 or 504. */
+const RETRY_MS = 5000;
 
 /** Returns at once and reconnects until `close`. The `options` cannot be changed later. */
 export function connect(node: Tonearm, options: ConnectOptions = {}): Live {
@@ -100,6 +48,8 @@ class LiveNode implements Live {
    * starts a thread whose start and end are events of `power`.
    */
   readonly #due = new Set<string>(['power', 'upgrade']);
+  /** Runs while power and upgrade wait to be requested again. */
+  #retryTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(node: Tonearm, options: ConnectOptions) {
     this.node = node;
@@ -155,6 +105,7 @@ class LiveNode implements Live {
   readonly close = (): void => {
     if (this.state.connection.status === 'closed') return;
     this.#stream.close();
+    clearTimeout(this.#retryTimer);
     this.#options.signal?.removeEventListener('abort', this.close);
     this.#dropPartialSnapshot();
     this.#setConnection('closed');
@@ -201,7 +152,7 @@ class LiveNode implements Live {
     if (word !== 'connected') return;
     this.#dropPartialSnapshot();
     this.#setConnection('live');
-    void this.#fetchServer();
+    void this.#fetchSlice('server', () => this.node.server());
   }
 
   #onLost(problem: ProblemError): void {
@@ -257,19 +208,10 @@ class LiveNode implements Live {
     return backends.size > 0 || !sendsSnapshot;
   }
 
-  async #fetchServer(): Promise<void> {
-    await this.#fetchSlice('server', () => this.node.server());
-    this.#isServerRequestOver = true;
-    this.#notify();
-  }
-
   #fetchUnstreamed(): void {
     if (this.state.connection.status !== 'live') return;
     if (this.#takeDue('power')) void this.#fetchSlice('power', () => this.node.power());
-    if (this.#takeDue('upgrade')) {
-      const { upgrade } = this.#store.state;
-      void this.#fetchSlice('upgrade', async () => this.#mergeUpgrade(upgrade, await this.node.upgrade()));
-    }
+    if (this.#takeDue('upgrade')) void this.#fetchSlice('upgrade', () => this.#readUpgrade());
   }
 
   /** If the options have `types` and no `backend`, nothing is fetched. */
@@ -284,7 +226,9 @@ class LiveNode implements Live {
    * If the stream has changed the upgrade since the request, the response may be older. It then adds only
    * the `can_*`, and `check` if that is not known.
    */
-  #mergeUpgrade(upgradeAtRequest: NodeState['upgrade'], record: UpgradeRecord): NodeState['upgrade'] {
+  async #readUpgrade(): Promise<NodeState['upgrade']> {
+    const { upgrade: upgradeAtRequest } = this.#store.state;
+    const record = await this.node.upgrade();
     const { upgrade } = this.#store.state;
     const { can_check, can_upgrade, check } = record;
     return upgrade === upgradeAtRequest
@@ -292,13 +236,26 @@ class LiveNode implements Live {
       : { ...(check && { check }), ...upgrade, can_check, can_upgrade };
   }
 
-  /** If the request fails, the slice keeps its value. */
+  /**
+   * If the request fails, the slice keeps its value. A backend that is up answers with 503 or 504 while its
+   * thread loads for longer than a request may take. Then both backends become due again after a wait.
+   */
   async #fetchSlice<S extends 'server' | 'power' | 'upgrade'>(
     slice: S,
     request: () => Promise<NodeState[S]>,
   ): Promise<void> {
-    const value = await request().catch(() => this.#store.state[slice]);
+    const value = await request().catch((problem: ProblemError) => {
+      if (problem.status >= 503 && this.state.connection.status === 'live') {
+        clearTimeout(this.#retryTimer);
+        this.#retryTimer = setTimeout(() => {
+          this.#due.add('power').add('upgrade');
+          this.#notify();
+        }, RETRY_MS);
+      }
+      return this.#store.state[slice];
+    });
     if (this.state.connection.status === 'closed') return;
+    if (slice === 'server') this.#isServerRequestOver = true;
     this.#store.set({ [slice]: value });
     this.#notify();
   }

@@ -231,7 +231,8 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/cli/bench/probe.ts': 'measures how long things take',
   'src/client/deadline.ts': 'ends a request that takes too long',
   'src/client/stream.ts': 'waits between two attempts, and bounds silence',
-  'src/client/connect.ts': 'notes since when a connection has its status',
+  'src/client/connect.ts':
+    'notes since when a connection has its status, and waits before it requests a record again',
   'src/client/node-clock.ts': "reckons the node's time from this device's",
   'src/page/bluetooth.tsx': 'bounds the wait for a device that is being connected',
   'src/page/wall.tsx': 'dims a wall that nobody uses, and shows the time',

@@ -3,7 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { type ConnectOptions, connect, type Live } from '../../src/client/connect.js';
+import { connect } from '../../src/client/connect.js';
+import type { ConnectOptions, Live } from '../../src/client/live.js';
 import { tonearm } from '../../src/client/routes.js';
 import type { NodeState, Slice } from '../../src/client/store.js';
 import { type RequestedStream, type ScriptedNode, scriptedNode, settle } from './scripted-node.js';
@@ -14,6 +15,9 @@ const LONG_MS = 60_000;
 const SILENCE_MS = 15_000;
 /** `retry` of the streams. After a first loss the client waits between half of this and all of it. */
 const RETRY_MS = 3000;
+
+/** The pause before power and upgrade are fetched again. */
+const PAUSE_MS = 5000;
 
 interface TestedClient extends ScriptedNode {
   readonly live: Live;
@@ -140,6 +144,59 @@ describe('the client connects', () => {
     await client.event('b-2', 'backend.updated', { backend: 'power', state: 'up', ...resting });
     assert.equal(requestCount(), 3);
   });
+});
+
+for (const [status, title] of [
+  [503, 'the client fetches the power actions again after a pause if their backend still loads'],
+  [504, 'the client fetches the power actions again after a pause if they took too long'],
+  [403, 'the client does not fetch the power actions again if it may not read them'],
+  [404, 'the client does not fetch the power actions again if there are none'],
+] as const) {
+  test(title, async (t) => {
+    const client = await openLiveClient(t);
+    const requestCount = () => client.requests.filter((path) => path === '/power/').length;
+    const refusal = () => new Response('', { status });
+    client.answers.set('/power/', refusal);
+    await client.event('b-1', 'backend.updated', { backend: 'power', state: 'up' });
+    await client.event('b-2', 'audio.output.updated', [record(1)]);
+    await client.event('b-3', 'audio.output.updated', [record(2)]);
+    assert.equal(requestCount(), 1, 'other events cause no request');
+    await client.tick(PAUSE_MS - 1);
+    assert.equal(requestCount(), 1);
+    await client.tick(1);
+    assert.equal(requestCount(), status >= 503 ? 2 : 1);
+    if (status < 503) return;
+
+    client.answers.set('/power/', () => ({ can_reboot: 'yes' }));
+    await client.tick(PAUSE_MS);
+    assert.deepEqual(client.live.state.power, { can_reboot: 'yes' });
+    assert.equal(requestCount(), 3);
+    await client.event('b-4', 'audio.output.updated', [record(3)]);
+    await client.tick(PAUSE_MS);
+    assert.equal(requestCount(), 3, 'nothing is requested again after an answer');
+  });
+}
+
+test('a client that was closed before or after the refusal does not fetch the power actions again', async (t) => {
+  for (const isClosedBefore of [true, false]) {
+    await t.test(isClosedBefore ? 'before' : 'after', async (t) => {
+      const client = await openLiveClient(t);
+      let refuse = (_response: Response): void => undefined;
+      const refused = new Promise<Response>((resolve) => {
+        refuse = resolve;
+      });
+      client.answers.set('/power/', () => refused);
+      await client.event('b-1', 'backend.updated', { backend: 'power', state: 'up' });
+      const timeouts = t.mock.method(globalThis, 'setTimeout');
+      if (isClosedBefore) client.live.close();
+      refuse(new Response('', { status: 503 }));
+      await settle();
+      assert.equal(timeouts.mock.callCount(), isClosedBefore ? 0 : 1);
+      client.live.close();
+      await client.tick(LONG_MS);
+      assert.deepEqual(client.requests, ['/server', '/power/']);
+    });
+  }
 });
 
 test('the client fetches the power actions again if the backend has gone and come within one read, or unnoticed', async (t) => {

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type ConnectOptions, connect } from '../../src/client/connect.js';
+import { connect } from '../../src/client/connect.js';
+import type { ConnectOptions } from '../../src/client/live.js';
 import { ProblemError } from '../../src/client/problem.js';
 import { tonearm } from '../../src/client/routes.js';
 import { scriptedNode, settle } from './scripted-node.js';

@@ -25,7 +25,10 @@ export interface ScriptedNode {
   readonly refusals: Response[];
   /** The headers of the next streams. */
   readonly streamHeaders: Headers;
-  /** Answers to all other requests, by path. A path without an answer gets 404. */
+  /**
+   * Answers to all other requests, by path: the record, or the whole response. A path without an answer gets
+   * 404.
+   */
   readonly answers: Map<string, () => unknown>;
   /** The paths of all other requests, in order. */
   readonly requests: string[];
@@ -47,7 +50,8 @@ export function scriptedNode(): ScriptedNode {
     if (url.pathname !== '/events') {
       requests.push(url.pathname);
       const answer = answers.get(url.pathname);
-      return answer === undefined ? new Response('', { status: 404 }) : Response.json(await answer());
+      const content = answer === undefined ? new Response('', { status: 404 }) : await answer();
+      return content instanceof Response ? content : Response.json(content);
     }
     const refusal = refusals.shift();
     if (refusal !== undefined) return refusal;

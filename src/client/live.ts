@@ -1,0 +1,61 @@
+// The options of `connect` (connect.ts), and the live connection that it returns. Types only.
+
+import type { EventName, NodeEvent } from './events.js';
+import type { AbortSignalType } from './platform.js';
+import type { Backend } from './records.js';
+import type { Tonearm } from './routes.js';
+import type { NodeState, Slice } from './store.js';
+
+export interface ConnectOptions {
+  /**
+   * Only these events are sent, besides `server.info` and the marks of snapshots. With `backend`, an event
+   * is sent if either list selects it.
+   */
+  readonly types?: readonly EventName[];
+  /**
+   * Only events of these backends are sent, besides `server.info` and the marks of snapshots. With `types`,
+   * an event is sent if either list selects it.
+   */
+  readonly backend?: readonly Backend[];
+  /** These events are not sent, even if `types` or `backend` names them. */
+  readonly exclude?: readonly EventName[];
+  /** If true, peaks arrive up to ten times a second. The default is false: peaks cost the node CPU time. */
+  readonly levels?: boolean;
+  /** Called once after each group of changes that arrived together. */
+  readonly onChange?: (state: NodeState, changed: readonly Slice[]) => void;
+  /**
+   * Called for each event, also if it changes no state (`power.action`). `state` does not contain the event's
+   * change yet.
+   */
+  readonly onEvent?: (event: NodeEvent) => void;
+  /** Closes the connection when it aborts. */
+  readonly signal?: AbortSignalType;
+}
+
+export interface Live {
+  readonly node: Tonearm;
+  /** The latest consistent state. A snapshot appears in it only when the snapshot is complete. */
+  readonly state: NodeState;
+  /**
+   * Resolves with the first whole state: the records of all backends, and the server. If the request for the
+   * server has failed, `server` is undefined. The promise waits while the node cannot be reached. It rejects
+   * with the code `aborted` if the connection is closed before.
+   */
+  readonly ready: Promise<NodeState>;
+  /**
+   * Calls `listener` at once with the slice's value, and then at each change. Until `ready` resolves, the
+   * value may be empty. Call the returned function to unsubscribe.
+   */
+  subscribe<S extends Slice>(slice: S, listener: (value: NodeState[S]) => void): () => void;
+  /** Turns the peaks of outputs and inputs on or off. */
+  setLevels(isOn: boolean): void;
+  /** If the connection is lost, the next attempt begins now. */
+  reconnect(): void;
+  /**
+   * Milliseconds since the epoch by the node's clock, as the events of its players show it. Until such an
+   * event comes, the header `Date` of the stream's answer is used, which has whole seconds. Before that
+   * answer, or if a program cannot read its `Date`, the time is that of this device.
+   */
+  nodeTime(): number;
+  close(): void;
+}
