@@ -199,9 +199,10 @@ export class Child {
 
   #unavailable(): Answer {
     const { last } = this.#health;
-    // A child without a report has not been started yet.
+    // A child without a report has not been started yet. A report's detail is no reason for a later stop.
     const state = last === undefined ? 'connecting' : (this.#stopState ?? last.state);
-    return failure('unavailable', `The ${this.name} backend is ${stateWithReason(state, last?.detail)}`);
+    const reason = this.#stopState === undefined ? last?.detail : undefined;
+    return failure('unavailable', `The ${this.name} backend is ${stateWithReason(state, reason)}`);
   }
 
   #threadEnded(incarnation: Incarnation, death: Death): void {

@@ -145,7 +145,10 @@ test('the command that starts a thread gets a fault when the thread dies at its 
 test('a child on demand stops cleanly with a thread and without one', async (t) => {
   const resting = startRestingChild(t);
   await resting.supervisor.stop();
-  assert.equal((await askThreadNumber(resting)).ok, false, 'no thread starts after the stop');
+  assert.deepEqual(await askThreadNumber(resting), {
+    ok: false,
+    error: { fault: 'unavailable', detail: 'The power backend is stopped' },
+  });
 
   const awake = startRestingChild(t);
   await askThreadNumber(awake);
