@@ -95,7 +95,7 @@ export class Documents {
     const health = this.#health.get(spec.backend);
     const response = health?.state === 'up' ? this.#cachedOrMade(resource, spec) : undefined;
     if (response !== undefined) return success(response);
-    const state = health === undefined ? 'not enabled' : stateWithReason(health.state, health.detail);
+    const state = health === undefined ? 'not enabled' : stateWithReason(health.state, reasonOf(health));
     return failed(problem('unavailable', `Backend ${spec.backend} is ${state}`));
   }
 
@@ -140,4 +140,9 @@ export class Documents {
       })
       .map(({ json }) => json);
   }
+}
+
+/** Why the response of a backend cannot be made. */
+function reasonOf({ state, detail }: BackendHealth): string | undefined {
+  return state === 'up' ? 'it has not reported this yet' : detail;
 }
