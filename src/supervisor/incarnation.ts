@@ -15,11 +15,10 @@ import {
 import type { Death, Thread, Threads } from './threads.js';
 
 export interface HeartbeatPolicy {
-  /**
-   * The time between two beats. A thread gets its first ping only at this age, because loading its modules
-   * may block its loop.
-   */
+  /** The time between two beats. No thread gets its first ping before this age. */
   readonly everyMs: number;
+  /** A thread that has sent no message gets its first ping only at this age, because it may still load. */
+  readonly loadMs: number;
   readonly pongWithinMs: number;
   /** An idle thread is pinged only once in this many beats. */
   readonly idleBeats: number;
@@ -27,9 +26,15 @@ export interface HeartbeatPolicy {
 
 /**
  * Idle threads are pinged ten times less often, because a ping wakes the thread, and its pong wakes the main
- * thread.
+ * thread. Loading blocks the thread's loop, and on a board with a slow core, a slow memory card and other
+ * programs that start it may take longer than half a minute. A thread that was killed would load once more.
  */
-export const HEARTBEAT: HeartbeatPolicy = { everyMs: 30_000, pongWithinMs: 10_000, idleBeats: 10 };
+export const HEARTBEAT: HeartbeatPolicy = {
+  everyMs: 30_000,
+  loadMs: 5 * 60_000,
+  pongWithinMs: 10_000,
+  idleBeats: 10,
+};
 
 /**
  * A thread counts as idle if the utilization of its event loop, 0..1, is below this value. A thread that
@@ -88,6 +93,7 @@ export class Incarnation {
   #lastReport: ThreadReport | undefined;
   #isReportRequested = false;
   #beatsSincePing = 0;
+  #hasSentMessage = false;
   #isKilled = false;
 
   constructor({ threads, actorFile, settings, clock, onBatch, onEnded }: IncarnationOptions) {
@@ -115,6 +121,7 @@ export class Incarnation {
    */
   readonly #receive = (items: FromActor): void => {
     if (this.#isKilled) return;
+    this.#hasSentMessage = true;
     const now = this.#clock.monotonic();
     if (!this.#itemRate.admit(now, items.length)) this.kill('flooded the main thread with messages');
     else if (this.#storm.length === 0 && now - this.#deliveredAt >= STORM_MS) {
@@ -150,7 +157,7 @@ export class Incarnation {
    * or too young, or has not answered the last ping. An idle thread is pinged once in `idleBeats` beats.
    */
   ping(now: number, policy: HeartbeatPolicy): boolean {
-    const isTooYoung = now - this.#startedAt < policy.everyMs;
+    const isTooYoung = now - this.#startedAt < (this.#hasSentMessage ? policy.everyMs : policy.loadMs);
     if (this.#isKilled || isTooYoung || this.#openPing !== undefined) return false;
     this.#beatsSincePing += 1;
     const utilization = this.#thread.utilization();

@@ -37,7 +37,7 @@ const DEADLINE_MS = 60_000;
  * pong. Here the wait is shorter, too, but not below 5 s. A healthy thread may be silent for seconds while
  * it starts on a busy machine.
  */
-export const QUICK_HEARTBEAT = { everyMs: 20, pongWithinMs: 5000, idleBeats: 3 };
+export const QUICK_HEARTBEAT = { everyMs: 20, loadMs: 20, pongWithinMs: 5000, idleBeats: 3 };
 
 /**
  * Only a child that ignores its stop takes this long. In the product the limit of a child is 1 s at most

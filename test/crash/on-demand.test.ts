@@ -12,7 +12,8 @@ import { faultOf, type Supervised, type SupervisedOptions, startChildren } from 
 
 const IDLE_MS = 60_000;
 /** The first ping is due later than any test advances its clock. */
-const NO_HEARTBEAT = { everyMs: 1_000_000_000, pongWithinMs: 1_000_000_000, idleBeats: 1 };
+const NEVER_MS = 1_000_000_000;
+const NO_HEARTBEAT = { everyMs: NEVER_MS, loadMs: NEVER_MS, pongWithinMs: NEVER_MS, idleBeats: 1 };
 /** The detail in the health of a child that has no thread. */
 const RESTING_DETAIL = 'started on demand';
 const THREAD_ENDED = /^thread ended: /;

@@ -12,8 +12,13 @@ import { deathOf } from '../../src/supervisor/threads.js';
 import { ManualClock } from '../manual-clock.js';
 import { until } from '../until.js';
 
-test('a thread is pinged every 30 s, and when it is idle every 5 minutes', () =>
-  assert.deepEqual(HEARTBEAT, { everyMs: 30_000, pongWithinMs: 10_000, idleBeats: 10 }));
+test('a thread is pinged every 30 s, and when it is idle or may still load every 5 minutes', () =>
+  assert.deepEqual(HEARTBEAT, {
+    everyMs: 30_000,
+    loadMs: 300_000,
+    pongWithinMs: 10_000,
+    idleBeats: 10,
+  }));
 
 const SILENCES: readonly (readonly [
   utilization: number | undefined,
@@ -50,6 +55,7 @@ for (const [utilization, beats, isPinged] of PING_ROWS) {
 /** A thread whose messages the test posts. */
 function threadUnderTest(t: TestContext) {
   const delivered: string[][] = [];
+  const clock = new ManualClock();
   let actorPort: MessagePort | undefined;
   const incarnation = new Incarnation({
     threads: {
@@ -61,7 +67,7 @@ function threadUnderTest(t: TestContext) {
     },
     actorFile: '',
     settings: {},
-    clock: new ManualClock(),
+    clock,
     onBatch: (items) => delivered.push(texts(items)),
     onEnded: () => undefined,
   });
@@ -69,7 +75,7 @@ function threadUnderTest(t: TestContext) {
   const post = (...batches: FromActor[]): void => {
     for (const batch of batches) actorPort?.postMessage(batch);
   };
-  return { incarnation, delivered, post };
+  return { incarnation, delivered, post, clock };
 }
 
 /** The JSON text of a put, or the kind of any other item. */
@@ -103,6 +109,23 @@ for (const [isKilled, title] of [
     });
     assert.deepEqual(lastItems.flatMap(texts), isKilled ? [] : ['b', 'c', 'd']);
     assert.deepEqual(delivered, [['a']]);
+  });
+}
+
+for (const [hasSentMessage, firstPingMs, title] of [
+  [false, 300_000, 'a thread that has sent no message may load for 5 minutes before its first ping'],
+  [true, 30_000, 'a thread that has sent a message gets its first ping after 30 s'],
+] as const) {
+  test(title, { timeout: 60_000 }, async (t) => {
+    const { incarnation, delivered, post, clock } = threadUnderTest(t);
+    if (hasSentMessage) {
+      post(batchOf('a'));
+      await until('the message has arrived', () => delivered.length > 0);
+    }
+    const startedMs = clock.monotonic();
+    assert.equal(incarnation.ping(startedMs + firstPingMs - 1, HEARTBEAT), false);
+    assert.equal(incarnation.ping(startedMs + firstPingMs, HEARTBEAT), true);
+    incarnation.close();
   });
 }
 
