@@ -23,7 +23,9 @@ function writeScript(name: string, text: string): string {
 
 const ENTRY = `{"__REALTIME_TIMESTAMP":"1790000000000000","PRIORITY":"4","MESSAGE":"hello"}`;
 /** The deadline of a reading (unit-logs.ts). */
-const READING_MAX_MS = 5_000;
+const READING_MAX_MS = 9_000;
+/** The deadline of the question whether a run was stopped. */
+const STOP_READING_MAX_MS = 15_000;
 const NO_FILES = 'No journal files were opened due to insufficient permissions.';
 
 const answerText = (answer: Answer): string =>
@@ -118,7 +120,9 @@ test('a reading whose journalctl hangs ends with `timeout`, but takes one of fou
   await waitUntilStarted(4);
   assert.match(answerText(await logs.read(query)), /^unavailable: 4 logs/);
 
-  clock.advance(READING_MAX_MS);
+  clock.advance(READING_MAX_MS - 1);
+  assert.equal(clock.timers, 4, 'all readings still have time');
+  clock.advance(1);
   for (const answer of await Promise.all(hanging)) assert.match(answerText(answer), /^timeout: /);
 
   await until('there is room for another journalctl', async () => {
@@ -129,4 +133,16 @@ test('a reading whose journalctl hangs ends with `timeout`, but takes one of fou
 
   await logs.stop();
   assert.deepEqual(remainingChildren(), []);
+});
+
+test('a run whose journal cannot be read within 15 s does not count as stopped', async () => {
+  const clock = new ManualClock();
+  const logs = new UnitLogs(clock, writeScript('hangs-for-stop', 'exec sleep 1000'));
+  const wasStopped = logs.wasStopped('0123');
+  await until('journalctl has a deadline', () => clock.timers === 1);
+  clock.advance(STOP_READING_MAX_MS - 1);
+  assert.equal(clock.timers, 1, 'the reading still has time');
+  clock.advance(1);
+  assert.equal(await wasStopped, false);
+  await logs.stop();
 });
