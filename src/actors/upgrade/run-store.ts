@@ -3,7 +3,7 @@
 
 import { type Clock, Timers, within } from '../../host/clock.js';
 import { SharedWork } from '../../host/turns.js';
-import { codeOf, readInTime, readSmallFile, writeWhole } from '../small-file.js';
+import { codeOf, readSmallFile, writeWhole } from '../small-file.js';
 import { jsonObject } from '../text.js';
 import { publishedRun, type RunRecord } from './run.js';
 
@@ -17,6 +17,11 @@ const WRITE_MAX_MS = 1_000;
  * would believe the old text after a restart.
  */
 const RETRY_PAUSE_MS = 10_000;
+/**
+ * If a reading takes longer, the run is forgotten. The daemon's start waits for 20 s at most for the first
+ * report of this backend (host/readiness.ts).
+ */
+const READ_MAX_MS = 15_000;
 /** A state file has some hundred bytes. A larger file than this is not from this program. */
 const STATE_MAX_BYTES = 64 * 1024;
 
@@ -57,7 +62,11 @@ export class RunStore {
 
   /** Undefined if no run was saved, or if the file cannot be read. */
   async recall(): Promise<SavedRun | undefined> {
-    const file = await readInTime(this.#clock, readSmallFile(this.#path, STATE_MAX_BYTES));
+    const file = await within(this.#clock, READ_MAX_MS, readSmallFile(this.#path, STATE_MAX_BYTES));
+    if (file === undefined) {
+      this.#onProblem(`it is ignored: it cannot be read within ${READ_MAX_MS / 1000} s`);
+      return undefined;
+    }
     if (!file.ok) {
       if (!file.error.isMissing) this.#onProblem(`it is ignored: ${file.error.problem}`);
       return undefined;
