@@ -13,8 +13,8 @@ import { emptySlices, isMark, KNOWN_EVENTS, type NodeState, type Slice, Store } 
 import { ReconnectingStream } from './stream.js';
 
 const LEVEL = 'audio.level';
-/** The wait before power and upgrade are requested again if one of them was answered with 503 or 504. */
-const RETRY_MS = 5000;
+/** The wait before power and upgrade are requested once more if one of them was answered with 503 or 504. */
+const RETRY_MS = 10_000;
 
 /** Returns at once and reconnects until `close`. The `options` cannot be changed later. */
 export function connect(node: Tonearm, options: ConnectOptions = {}): Live {
@@ -48,7 +48,7 @@ class LiveNode implements Live {
    * starts a thread whose start and end are events of `power`.
    */
   readonly #due = new Set<string>(['power', 'upgrade']);
-  /** Runs while power and upgrade wait to be requested again. */
+  /** Set by the first 503 or 504 of a connection. There is only one retry, because the reason may stay. */
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(node: Tonearm, options: ConnectOptions) {
@@ -150,6 +150,7 @@ class LiveNode implements Live {
     this.#hasReceivedBye = word === 'bye';
     this.#clock.hasCaughtUp = word === 'love';
     if (word !== 'connected') return;
+    this.#retryTimer = undefined;
     this.#dropPartialSnapshot();
     this.#setConnection('live');
     void this.#fetchSlice('server', () => this.node.server());
@@ -238,7 +239,7 @@ class LiveNode implements Live {
 
   /**
    * If the request fails, the slice keeps its value. A backend that is up answers with 503 or 504 while its
-   * thread loads for longer than a request may take. Then both backends become due again after a wait.
+   * thread loads for longer than a request may take. Then both backends become due once more after a wait.
    */
   async #fetchSlice<S extends 'server' | 'power' | 'upgrade'>(
     slice: S,
@@ -246,8 +247,7 @@ class LiveNode implements Live {
   ): Promise<void> {
     const value = await request().catch((problem: ProblemError) => {
       if (problem.status >= 503 && this.state.connection.status === 'live') {
-        clearTimeout(this.#retryTimer);
-        this.#retryTimer = setTimeout(() => {
+        this.#retryTimer ??= setTimeout(() => {
           this.#due.add('power').add('upgrade');
           this.#notify();
         }, RETRY_MS);
@@ -255,7 +255,7 @@ class LiveNode implements Live {
       return this.#store.state[slice];
     });
     if (this.state.connection.status === 'closed') return;
-    if (slice === 'server') this.#isServerRequestOver = true;
+    this.#isServerRequestOver ||= slice === 'server';
     this.#store.set({ [slice]: value });
     this.#notify();
   }

@@ -22,7 +22,7 @@ interface PointerOptions {
    * Called at the end of a drag. `position` is undefined if the browser has cancelled the drag, or if the
    * slider was disabled meanwhile, or is about another subject.
    */
-  readonly onDragEnd: (position: number | undefined) => void;
+  readonly onEnd: (position: number | undefined) => void;
 }
 
 /** The width of most thumbs: the first `--thumb` in page.css. */
@@ -116,7 +116,7 @@ function followGesture(
         // The slider may have been disabled since the pointer went down, or be about another track.
         if (field.matches(':disabled') || latest.current.subjectId !== subjectId) {
           ended.abort();
-          if (isDrag) latest.current.onDragEnd(undefined);
+          if (isDrag) latest.current.onEnd(undefined);
         } else handle(event);
       },
       ended,
@@ -134,16 +134,16 @@ function followGesture(
     ended.abort();
     // For a finger the browser sends `mousedown` only after the gesture, so the focus is taken here.
     latest.current.takeFocus();
-    if (isDrag) latest.current.onDragEnd(positionAt(x));
+    if (isDrag) latest.current.onEnd(positionAt(x));
     else latest.current.onTap(positionAt(x));
   });
   listen('pointercancel', () => {
     ended.abort();
     if (!isDrag) return;
     // `onMove` sets a volume back, which was sent during the drag. A position in a track is sent only by
-    // `onDragEnd`, so it needs no correction.
+    // `onEnd`, so it needs no correction.
     latest.current.onMove(startPosition);
-    latest.current.onDragEnd(undefined);
+    latest.current.onEnd(undefined);
   });
 }
 

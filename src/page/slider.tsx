@@ -89,7 +89,7 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
       const riseMax = RISE_MAX_PART * maxStep;
       ramp(setsOnRelease ? [target] : stepsOfTap(currentStep, target, riseMax));
     },
-    onDragEnd: (position) => {
+    onEnd: (position) => {
       if (position !== undefined) steps.finish(stepAt(position));
       steps.release();
     },

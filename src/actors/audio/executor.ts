@@ -27,7 +27,7 @@ export interface CommandTiming {
  * How long a command waits until its output or input has become the default. On a board with a slow core,
  * PipeWire may need seconds.
  */
-const DEFAULT_MAX_MS = 5_000;
+const DEFAULT_MAX_MS = 3_000;
 /** The first pause before a reading that checks this. Each later pause is longer, up to the longest one. */
 const DEFAULT_FIRST_PAUSE_MS = 15;
 const DEFAULT_PAUSE_GROWTH = 1.5;
@@ -157,9 +157,9 @@ export class Executor {
     await this.#readAgain(changed, latestMs);
     // The last reading is then the one before the step, so the fade must not take it for the step's volume.
     if (command.do === 'fade' && this.#connection.hasEnded) return CONNECTION_ENDED;
-    // The last part of the time is left for the streams that are moved then.
+    // Some time is left for the streams that are moved then, and `#isInTime` takes off a part of it.
     if (setting.command === 'SET_DEFAULT_SINK')
-      await this.#awaitDefault('defaultSink', setting.args.name, latestMs - this.#timing.commandLeastMs);
+      await this.#awaitDefault('defaultSink', setting.args.name, latestMs - 2 * this.#timing.commandLeastMs);
     const movesStreams = command.do === 'default' && 'output' in command && command.move === true;
     if (movesStreams) return this.#moveStreams(command.output, latestMs);
     if (setting.command === 'SET_DEFAULT_SOURCE') return this.#awaitDefaultInput(setting.args.name, latestMs);

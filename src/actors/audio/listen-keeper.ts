@@ -28,8 +28,11 @@ import { type ListenPairs, PAIRS_MAX } from './listen-pairs.js';
 import { type Ask, isSameModule, loadModule, unloadModule } from './sound-modules.js';
 import type { SoundState } from './state.js';
 
-/** How long a new loopback may take to connect. `commandMs` of timing.ts leaves 2 s for the rest. */
-const CONNECT_MAX_MS = 7_000;
+/**
+ * How long a new loopback may take to connect. Another request may wait for it, and has `commandMs`
+ * (timing.ts).
+ */
+const CONNECT_MAX_MS = 5_000;
 /** The pauses between the readings that check this grow, because each reading has five whole lists. */
 const PAUSE_MIN_MS = 50;
 const PAUSE_MAX_MS = 500;

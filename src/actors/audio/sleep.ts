@@ -30,8 +30,11 @@ const BACKENDS_START_MS = 5_000;
  * after this pause.
  */
 const PAUSE_AGAIN_MS = 5_000;
-/** Players that could not be paused until then are given up. */
-const PAUSE_TRIES_MAX_MS = 2 * MINUTE_MS;
+/**
+ * Players that could not be paused until then are given up. If only one player does not answer, the others
+ * are paused again each time, so this is short.
+ */
+const PAUSE_TRIES_MAX_MS = 30_000;
 /** The longest sleep that a command may begin. If the plan in the file has a later end, it is dropped. */
 const SLEEP_MAX_MS = 720 * MINUTE_MS;
 /** While a sleep runs, its date is compared with the clock this often. */

@@ -19,8 +19,6 @@ import { logText } from './log-entries.js';
 const READINGS_MAX = 4;
 /** On a memory card, journalctl takes seconds. A command has 10 s (supervisor.ts). */
 const READING_MAX_MS = 9_000;
-/** No client waits for this reading, but the start of the daemon waits for 20 s (host/readiness.ts). */
-const STOP_READING_MAX_MS = 15_000;
 const OUTPUT_MAX_BYTES = 1 << 20;
 /** How much of journalctl's error output an answer repeats. */
 const ERRORS_MAX_UNITS = 1024;
@@ -69,7 +67,7 @@ export class UnitLogs {
   }
 
   async read(query: LogQuery): Promise<Answer> {
-    const end = await this.#run(logArguments(query), READING_MAX_MS);
+    const end = await this.#run(logArguments(query));
     return end.ok ? answerTo(end.value, this.#journalFolders[query.scope]) : end;
   }
 
@@ -86,8 +84,7 @@ export class UnitLogs {
       'JOB_TYPE=start',
       'JOB_TYPE=stop',
     ];
-    const options = ['--output=json', '--output-fields=JOB_TYPE', '--no-pager'];
-    const end = await this.#run([...options, ...matches], STOP_READING_MAX_MS);
+    const end = await this.#run(['--output=json', '--output-fields=JOB_TYPE', '--no-pager', ...matches]);
     if (!end.ok) return false;
     const { stdout } = end.value;
     const hasStopJob = /"JOB_TYPE" *: *"stop"/.test(stdout);
@@ -96,7 +93,7 @@ export class UnitLogs {
   }
 
   /** Fails if too many readings are under way, or if the program has not ended in time and was killed. */
-  async #run(args: readonly string[], maxMs: number): Promise<Result<JournalctlEnd, Fault>> {
+  async #run(args: readonly string[]): Promise<Result<JournalctlEnd, Fault>> {
     // The module is loaded only when a log is read, because it takes 2 MB.
     const { execFile } = await import('node:child_process');
     const { size } = this.#runningReadings;
@@ -111,12 +108,12 @@ export class UnitLogs {
       .catch((error: JournalctlEnd) => error)
       .finally(() => this.#runningReadings.delete(child));
     this.#runningReadings.set(child, reading);
-    const end = await within(this.#clock, maxMs, reading);
+    const end = await within(this.#clock, READING_MAX_MS, reading);
     if (end !== undefined) return success(end);
     child.kill('SIGKILL');
     return failed({
       fault: 'timeout',
-      detail: `journalctl has not answered within ${maxMs / 1000} s`,
+      detail: `journalctl has not answered within ${READING_MAX_MS / 1000} s`,
     });
   }
 

@@ -155,7 +155,7 @@ function startKeeper(listen: AudioSettings['listen'], connectedSink: number, loa
 }
 
 /** How long a loopback may take to connect (listen-keeper.ts). */
-const CONNECT_MAX_MS = 7_000;
+const CONNECT_MAX_MS = 5_000;
 
 /** Sends the command to listen, and lets the time pass. The loopback connects after `connectsAfterMs`. */
 async function listenToSlowLoopback(connectsAfterMs: number) {
@@ -177,7 +177,7 @@ async function listenToSlowLoopback(connectsAfterMs: number) {
 }
 
 test('an input is heard by a loopback that takes seconds to connect, and the server lists little meanwhile', async () => {
-  const { answer, server } = await listenToSlowLoopback(6_000);
+  const { answer, server } = await listenToSlowLoopback(4_000);
   assert.ok(answer.ok);
   assert.equal(server.modules.length, 1);
   // Each reading has five lists. There are few in the first second, and two in each later one.

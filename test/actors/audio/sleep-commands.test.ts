@@ -255,7 +255,7 @@ test('a sleep keeps its end when the clock is set, and the next process goes on 
 
 /** The pause before the players are asked again, and the time after which they are given up (sleep.ts). */
 const PAUSE_AGAIN_MS = 5_000;
-const PAUSE_TRIES_MAX_MS = 120_000;
+const PAUSE_TRIES_MAX_MS = 30_000;
 
 /** A node whose players answer a pause with `status`. */
 class NodeWithPlayers extends Recorder {

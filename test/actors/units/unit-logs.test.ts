@@ -24,8 +24,6 @@ function writeScript(name: string, text: string): string {
 const ENTRY = `{"__REALTIME_TIMESTAMP":"1790000000000000","PRIORITY":"4","MESSAGE":"hello"}`;
 /** The deadline of a reading (unit-logs.ts). */
 const READING_MAX_MS = 9_000;
-/** The deadline of the question whether a run was stopped. */
-const STOP_READING_MAX_MS = 15_000;
 const NO_FILES = 'No journal files were opened due to insufficient permissions.';
 
 const answerText = (answer: Answer): string =>
@@ -140,7 +138,7 @@ test('a run whose journal cannot be read within 15 s does not count as stopped',
   const logs = new UnitLogs(clock, writeScript('hangs-for-stop', 'exec sleep 1000'));
   const wasStopped = logs.wasStopped('0123');
   await until('journalctl has a deadline', () => clock.timers === 1);
-  clock.advance(STOP_READING_MAX_MS - 1);
+  clock.advance(READING_MAX_MS - 1);
   assert.equal(clock.timers, 1, 'the reading still has time');
   clock.advance(1);
   assert.equal(await wasStopped, false);
