@@ -156,10 +156,12 @@ export class SoundPublisher {
     const { sources } = state;
     for (const id of [...this.#publishedRecords['audio.inputs'].keys()])
       this.#dropIfGoneOrRenamed('audio.inputs', id, sources.get(id)?.info.name);
+    // Where several inputs have the name, the first one is the default, as of outputs.
+    const defaultInput = sources.all.find(({ info }) => info.name === defaultSource);
     for (const source of sources.all) {
       const { index, name, card } = source.info;
       const surroundings = {
-        isDefault: name === defaultSource,
+        isDefault: source === defaultInput,
         card: state.cards.nameOf(card),
         listen: listenOutputsOf(state, name),
       };

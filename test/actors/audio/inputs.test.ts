@@ -150,6 +150,23 @@ test('inputs beyond the limit have no record, and the log reports this once', ()
   );
 });
 
+test('only the first of two inputs with one name is the default', () => {
+  const recorder = new Recorder();
+  const publisher = new SoundPublisher(recorder);
+  const state = new SoundState();
+  state.putServer(serverInfo({ defaultSource: 'twin' }));
+  state.sources.put(sourceInfo(91, 'twin'));
+  state.sources.put(sourceInfo(98, 'twin'));
+  publisher.update(state);
+  const defaults = recorder
+    .all<InputRecord>('audio.inputs')
+    .map(({ id, default: isDefault }) => [id, isDefault]);
+  assert.deepEqual(defaults, [
+    [91, true],
+    [98, false],
+  ]);
+});
+
 test('the port of an input is switched, and a name that is none of its ports is refused', () => {
   const state = new SoundState();
   const description = text(null);
