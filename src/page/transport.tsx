@@ -141,13 +141,6 @@ export function TransportButtons({ player, label, isWithoutPlay = false }: Butto
 
 const US_PER_S = 1_000_000;
 const TICK_MS = 500;
-/**
- * An object path of D-Bus, such as `/org/mpris/MediaPlayer2/Track/3`. The node and players accept only such
- * a track id, but some players report others. Without an id, the node sets the position of the current
- * track.
- */
-const TRACK_ID_PATTERN = /^\/(?:[A-Za-z0-9_]+(?:\/[A-Za-z0-9_]+)*)?$/;
-
 /** Without the length of the track there is no slider, but only the position. */
 export function PositionBar({ player }: { readonly player: PlayerRecord }) {
   const node = useNode();
@@ -158,7 +151,6 @@ export function PositionBar({ player }: { readonly player: PlayerRecord }) {
   const position = positionOf(player, live.nodeTime());
   const length = lengthOf(player);
   const id = metadata?.['mpris:trackid'] ?? '';
-  const trackMember = TRACK_ID_PATTERN.test(id) ? { track_id: id } : {};
   const control = controlsOf(player).position;
   // The last step of the slider may be beyond the end of the track.
   const clamped = (us: number): number => Math.min(us, length);
@@ -181,7 +173,7 @@ export function PositionBar({ player }: { readonly player: PlayerRecord }) {
       }
       ends={(us) => [clockText(clamped(us)), `-${clockText(length - clamped(us))}`]}
       disabled={control === 'disabled'}
-      send={(us) => node.setPosition(bus_name, { position: clamped(us), ...trackMember })}
+      send={(us) => node.setPosition(bus_name, { position: clamped(us), track_id: id })}
     />
   );
 }

@@ -47,8 +47,8 @@ describe('the gateway refuses by itself', () => {
     ['a position before the beginning', post('/players/x/position', '{"position":-1}'), 400, 'bad-body'],
     ['no position', post('/players/x/position', '{"track_id":"/1"}'), 400, 'bad-body'],
     [
-      'a track id that is no path',
-      post('/players/x/position', '{"position":1,"track_id":"1"}'),
+      'a track id that is too long',
+      post('/players/x/position', JSON.stringify({ position: 1, track_id: 'x'.repeat(4097) })),
       400,
       'bad-body',
     ],

@@ -152,7 +152,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #runCommand = async (player: Player, command: PlayerCommand): Promise<Answer> => {
     const { commandsUnderWay } = player;
     if (commandsUnderWay >= COMMANDS_UNDER_WAY_MAX)
-      return failure('timeout', `${commandsUnderWay} commands wait for ${command.player} already`);
+      return failure('unavailable', `${commandsUnderWay} commands wait for ${command.player} already`);
     player.commandsUnderWay += 1;
     const answer = await carryOutPlayerCommand(this.#bus, player, command).finally(() => {
       player.commandsUnderWay -= 1;

@@ -13,6 +13,7 @@ import { capabilitiesOf, NOTHING_KNOWN, withPlayerProperties } from './facts.js'
 import type { Metadata } from './metadata.js';
 import type { Player } from './player.js';
 import { CALL_OPTIONS, isWithoutReply } from './properties.js';
+import type { TracklistReading } from './tracklist.js';
 
 /** A command to one player. */
 export type PlayerCommand = Exclude<PlayersCommand, { readonly do: 'cover' | 'pause_all' }>;
@@ -86,34 +87,40 @@ function neededCapability({ isPlaying }: Player, command: PlayerCommand): keyof 
   return isPause ? 'can_pause' : (NEEDED_CAPABILITIES[command.do] ?? 'can_control');
 }
 
+/** Existing clients send `/` if the player's record has no id of a track. */
+const IDS_OF_NO_TRACK = ['/', NO_TRACK];
+
 /**
  * A player ignores a position beyond the end of its track, and any position for another track than the
  * current one (MPRIS, `SetPosition`). Such a command would have no effect, so it is refused.
  */
 function positionRefusalOf(
   { trackId, texts, lengthUs }: Metadata,
-  { position: requestedUs, track_id: requestedId }: PositionCommand,
+  { position: requestedUs, track_id: requestedId = '' }: PositionCommand,
 ): CommandFailure | undefined {
   // The record may have an id that is no valid track id (metadata.ts). A client may send it back, so it
   // counts as the current id.
   const currentId = trackId ?? texts['mpris:trackid'] ?? NO_TRACK;
-  if (requestedId !== undefined && requestedId !== currentId)
+  const hasUsableId = trackId !== undefined;
+  const namesCurrent = requestedId === currentId || (!hasUsableId && IDS_OF_NO_TRACK.includes(requestedId));
+  if (requestedId !== '' && !namesCurrent)
     return failure('other-track', `track_id: the current track is not ${requestedId} but ${currentId}`);
-  // Without `trackId` the command becomes a seek, which `setPosition` limits to the track's end.
-  const isBeyondEnd = trackId !== undefined && lengthUs !== undefined && requestedUs > lengthUs;
+  // Without a usable id the command becomes a seek, which `setPosition` limits to the track's end.
+  const isBeyondEnd = hasUsableId && lengthUs !== undefined && requestedUs > lengthUs;
   if (!isBeyondEnd) return undefined;
   return failure('bad-value', `position: the track ends at ${lengthUs} microseconds`);
 }
 
 function trackRefusalOf(player: Player, command: TrackCommand): CommandFailure | undefined {
-  const { tracklist, busName } = player;
-  const { newestReading } = tracklist;
+  const { busName } = player;
+  const { newestReading } = player.tracklist;
   if (newestReading === undefined) return failure('no-tracklist', `${busName} has no tracklist`);
   if (command.do !== 'goto' && !newestReading.canEdit)
     return failure('not-able', `${busName} does not allow this: can_edit_tracks is false`);
-  const reference = trackReferenceIn(command);
-  if (reference !== undefined && tracklist.idOf(reference) === undefined)
-    return failure('no-such-track', `The tracklist of ${busName} has no track ${JSON.stringify(reference)}`);
+  if (trackIdIn(newestReading, command) === undefined) {
+    const reference = JSON.stringify(trackReferenceIn(command));
+    return failure('no-such-track', `The tracklist of ${busName} has no track ${reference}`);
+  }
   return command.do === 'add' ? uriRefusalOf(player, command.uri) : undefined;
 }
 
@@ -128,12 +135,28 @@ function uriRefusalOf({ facts, busName }: Player, uri: string): CommandFailure |
   return failure('bad-value', `uri: ${busName} ${detail}`);
 }
 
+/** The client's text for a track: the id of the track, or the last segment of this id. Empty for no track. */
+function trackReferenceIn(command: TrackCommand): string {
+  return command.do === 'add' ? (command.after_track ?? '') : command.track;
+}
+
 /**
- * The client's text for a track: the id of the track, or the last segment of this id. Undefined for an `add`
- * without it: the new track then becomes the last one.
+ * The id that the player gets with the command: of the track that it plays or removes, or after which it adds
+ * one. Undefined if the list has no such track.
  */
-function trackReferenceIn(command: TrackCommand): string | undefined {
-  return command.do === 'add' ? command.after_track : command.track;
+function trackIdIn({ allIds }: TracklistReading, command: TrackCommand): string | undefined {
+  const reference = trackReferenceIn(command);
+  const id =
+    allIds.find((each) => each === reference) ?? allIds.find((each) => lastSegmentOf(each) === reference);
+  if (id !== undefined || command.do !== 'add') return id;
+  if (reference === '') return allIds.at(-1) ?? NO_TRACK;
+  // By the specification, a track is added before the first one if it is added after NO_TRACK.
+  const isBeginning = reference === NO_TRACK || reference === lastSegmentOf(NO_TRACK);
+  return isBeginning ? NO_TRACK : undefined;
+}
+
+function lastSegmentOf(id: string): string {
+  return id.slice(id.lastIndexOf('/') + 1);
 }
 
 async function callPlayer(
@@ -205,11 +228,9 @@ async function callTracklist(
   command: TrackCommand,
 ): Promise<BusResult<undefined>> {
   const methods = playerMethods(owner);
-  const reference = trackReferenceIn(command);
-  const knownId = reference === undefined ? tracklist.newestReading?.lastId : tracklist.idOf(reference);
-  // `refusalOf` has tested that the list and the track are known. The last id of an empty list is NO_TRACK.
-  // So the default is only for the compiler.
-  const id = knownId ?? NO_TRACK;
+  const { newestReading } = tracklist;
+  // `refusalOf` has tested that the list and the track are known. So the default is only for the compiler.
+  const id = (newestReading && trackIdIn(newestReading, command)) ?? NO_TRACK;
   if (command.do === 'goto') return bus.call(methods.goTo, [id]);
   if (command.do === 'remove') return bus.call(methods.removeTrack, [id]);
   const isPlayedAtOnce = command.set_as_current ?? false;

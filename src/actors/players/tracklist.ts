@@ -5,12 +5,7 @@ import { success } from '../../protocol/actor/result.js';
 import type { TracklistRecord } from '../../protocol/actor/schemas.js';
 import { PROPERTIES_CHANGED, readProperties } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
-import {
-  NO_TRACK,
-  playerMethods,
-  TRACKLIST_INTERFACE,
-  TRACKLIST_PROPERTIES,
-} from '../../protocol/dbus/mpris.js';
+import { playerMethods, TRACKLIST_INTERFACE, TRACKLIST_PROPERTIES } from '../../protocol/dbus/mpris.js';
 import type { BusCaller } from '../bus/bus.js';
 import type { BusResult } from '../bus/fault.js';
 import { isTrackId, metadataOf } from './metadata.js';
@@ -32,13 +27,12 @@ const END_OF_TRACKLIST_INTERFACE = 'MediaPlayer2.TrackList';
 type TrackMetadata = Readonly<Record<string, unknown>>;
 type Track = TracklistRecord['tracks'][number];
 
-interface TracklistReading {
+export interface TracklistReading {
   /** The record of the tracklist. */
   readonly json: string;
   readonly canEdit: boolean;
-  readonly tracks: readonly Track[];
-  /** The last track of the whole list, even if clients get only a part; NO_TRACK for an empty list. */
-  readonly lastId: string;
+  /** The ids of the whole list, even if clients get only a part. */
+  readonly allIds: readonly string[];
 }
 
 export class Tracklist {
@@ -60,14 +54,6 @@ export class Tracklist {
     this.#methods = playerMethods(owner);
     this.#onChange = onChange;
     this.readings = new RepeatedReading(clock, READ_PAUSE_MS, () => this.#read());
-  }
-
-  /**
-   * `reference`: the id of a track, or the last segment of the id. Undefined if clients get no such track.
-   */
-  idOf(reference: string): string | undefined {
-    const ids = this.newestReading?.tracks.map(({ track_id }) => track_id) ?? [];
-    return ids.find((id) => id === reference) ?? ids.find((id) => lastSegmentOf(id) === reference);
   }
 
   applySignal(signal: Signal): void {
@@ -94,7 +80,7 @@ export class Tracklist {
     if (!result.ok) return false;
     if (this.readings.hasEnded) return true;
     const hasRecordChanged = result.value?.json !== this.newestReading?.json;
-    // The reading is kept even if the record is the same: in a long list, `lastId` may change in the part
+    // The reading is kept even if the record is the same: in a long list, `allIds` may change in the part
     // that clients do not get.
     this.newestReading = result.value;
     if (hasRecordChanged) this.#onChange();
@@ -118,13 +104,8 @@ export class Tracklist {
     if (!described.ok && isWithoutReply(described.error)) return described;
     const tracks = boundedTracks(ids, described.ok ? described.value : []);
     const record: TracklistRecord = { can_edit_tracks: CanEditTracks, tracks };
-    const lastId = allIds.at(-1) ?? NO_TRACK;
-    return success({ json: JSON.stringify(record), canEdit: CanEditTracks, tracks, lastId });
+    return success({ json: JSON.stringify(record), canEdit: CanEditTracks, allIds });
   }
-}
-
-function lastSegmentOf(id: string): string {
-  return id.slice(id.lastIndexOf('/') + 1);
 }
 
 /** The first tracks of the list, up to `LIST_MAX_UNITS`. */

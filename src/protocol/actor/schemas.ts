@@ -362,9 +362,8 @@ const EXACT_INTEGERS = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_S
 const SetVolume = closed({ volume: Type.Number({ minimum: 0, maximum: 1 }) });
 const ChangeVolume = closed({ delta: Type.Number({ minimum: -1, maximum: 1 }) });
 
-/** The length of the name of a port, a profile, an output or a track. */
-const NAME_LENGTH = { minLength: 1, maxLength: NAME_MAX_CHARACTERS } as const;
-const Name = Type.String(NAME_LENGTH);
+/** The name of a port, a profile or an output. */
+const Name = Type.String({ minLength: 1, maxLength: NAME_MAX_CHARACTERS });
 
 /** Request bodies, by the names that the table of operations uses. */
 export const BODIES = {
@@ -385,8 +384,8 @@ export const BODIES = {
   seek: closed({ offset: Type.Integer({ ...EXACT_INTEGERS, description: 'microseconds' }) }),
   position: closed({
     position: Type.Integer({ ...EXACT_INTEGERS, minimum: 0, description: 'microseconds' }),
-    // An object path of D-Bus, such as `/org/mpd/Tracks/1`.
-    track_id: Type.Optional(Type.String({ pattern: '^/(?:[A-Za-z0-9_]+(?:/[A-Za-z0-9_]+)*)?$' })),
+    // Clients send back what the record has, which may be no object path of D-Bus, or "" or "/" for no track.
+    track_id: Type.Optional(Type.String({ maxLength: NAME_MAX_CHARACTERS })),
   }),
   setVolume: SetVolume,
   loop: closed({ loop: LoopStatus }),
@@ -395,7 +394,10 @@ export const BODIES = {
     // Control characters are refused: no address has them, and players differ in what they do with them.
     uri: Type.String({ pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]{1,4096}$' }),
     after_track: Type.Optional(
-      Type.String({ ...NAME_LENGTH, description: "a track's id, or its last segment" }),
+      Type.String({
+        maxLength: NAME_MAX_CHARACTERS,
+        description: "a track's id, or its last segment; NoTrack: before the first track; empty: at the end",
+      }),
     ),
     set_as_current: Type.Optional(Type.Boolean()),
   }),

@@ -11,6 +11,7 @@ import { PlayersBackend } from '../../../src/actors/players/backend.js';
 import { systemClock } from '../../../src/host/clock.js';
 import type { Answer, PlayersCommand } from '../../../src/protocol/actor/commands.js';
 import {
+  NO_TRACK,
   PLAYER_INTERFACE,
   PLAYER_PATH,
   PLAYERCTLD_INTERFACE,
@@ -222,8 +223,13 @@ test('a player that hangs delays neither the start nor other players, and keeps 
   assert.equal(faultOf(await play('other')), 'none');
   assert.ok(other.calls.includes('Play'));
   // The player gets eight commands (`COMMANDS_MAX`), and hangs. The backend refuses the other two commands
-  // at once, also with `timeout`.
-  for (const answer of await Promise.all(answers)) assert.equal(faultOf(answer), 'timeout');
+  // at once.
+  const faults = (await Promise.all(answers)).map(faultOf);
+  assert.deepEqual(
+    faults.slice(0, COMMANDS_MAX),
+    Array.from({ length: COMMANDS_MAX }, () => 'timeout'),
+  );
+  assert.deepEqual(faults.slice(COMMANDS_MAX), ['unavailable', 'unavailable']);
   assert.equal(player.calls.filter((call) => call === 'Play').length, COMMANDS_MAX);
   assert.equal(recorder.record('mute')?.volume, 0.7);
 });
@@ -254,7 +260,7 @@ test('a player whose tracklist hangs is published without it; malformed signals 
   );
 });
 
-test('only the first 500 tracks of a tracklist are known, but a new track is added after the very last one', async (t) => {
+test('clients get the first 500 tracks of a tracklist, but commands find its other tracks, too', async (t) => {
   const { backend, bus, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.connect(t, bus);
   player.properties[ROOT_INTERFACE] = { SupportedUriSchemes: new Variant('as', ['http']) };
@@ -269,8 +275,9 @@ test('only the first 500 tracks of a tracklist are known, but a new track is add
   );
 
   const target = { player: busNameOf('long') };
-  assert.equal(faultOf(await backend.handle({ do: 'goto', ...target, track: '/t/500' })), 'none');
-  assert.equal(faultOf(await backend.handle({ do: 'goto', ...target, track: '/t/501' })), 'no-such-track');
+  for (const track of ['/t/500', '/t/501', '501'])
+    assert.equal(faultOf(await backend.handle({ do: 'goto', ...target, track })), 'none');
+  assert.equal(faultOf(await backend.handle({ do: 'goto', ...target, track: '/t/502' })), 'no-such-track');
   const uri = 'http://radio/';
   assert.equal(faultOf(await backend.handle({ do: 'add', ...target, uri })), 'none');
   assert.ok(player.calls.includes(`AddTrack ${uri} /t/501 false`));
@@ -282,6 +289,33 @@ test('only the first 500 tracks of a tracklist are known, but a new track is add
     await backend.handle({ do: 'add', ...target, uri });
     return player.calls.includes(`AddTrack ${uri} /t/502 false`);
   });
+});
+
+test('a track is added at the end after an empty id, and before the first track after the id of no track', async (t) => {
+  const { backend, bus, recorder } = await startBackend(t);
+  const player = await ScriptedPlayer.connect(t, bus);
+  player.properties[ROOT_INTERFACE] = { SupportedUriSchemes: new Variant('as', ['http']) };
+  player.properties[TRACKLIST_INTERFACE] = {
+    Tracks: new Variant('ao', ['/t/1', '/t/2']),
+    CanEditTracks: new Variant('b', true),
+  };
+  await player.requestName('short');
+  await recorder.until(
+    'the tracklist is read',
+    'short',
+    ({ tracklist_supported: isSupported }) => isSupported,
+  );
+
+  const target = { player: busNameOf('short') };
+  const uri = 'http://radio/';
+  for (const after_track of ['', 'NoTrack', NO_TRACK])
+    assert.equal(faultOf(await backend.handle({ do: 'add', ...target, uri, after_track })), 'none');
+  const added = player.calls.filter((call) => call.startsWith('AddTrack'));
+  const [atEnd, ...before] = added;
+  assert.equal(atEnd, `AddTrack ${uri} /t/2 false`);
+  assert.deepEqual(before, [`AddTrack ${uri} ${NO_TRACK} false`, `AddTrack ${uri} ${NO_TRACK} false`]);
+  // A track cannot be played or removed by the id of no track.
+  assert.equal(faultOf(await backend.handle({ do: 'goto', ...target, track: 'NoTrack' })), 'no-such-track');
 });
 
 test('32 players are published, another player follows when one leaves, and the surplus is logged once', async (t) => {

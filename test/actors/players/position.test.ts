@@ -151,14 +151,18 @@ for (const [what, more] of TRACK_IDS) {
   });
 }
 
-/** `commandedId` has the command's `track_id`, and is empty if the command has none. */
-type UnusableId = readonly [what: string, id: Variant | undefined, commandedId: { track_id?: string }];
-const UNUSABLE_IDS: readonly UnusableId[] = [
-  ['no id', undefined, {}],
-  ['an id that is no path', new Variant('s', 'spotify:track:1'), {}],
-  ['the id for no track', new Variant('o', NO_TRACK), { track_id: NO_TRACK }],
+/** `commandedIds` has the command's `track_id` of each seek; undefined if the command has none. */
+type UnusableId = readonly [
+  what: string,
+  id: Variant | undefined,
+  commandedIds: readonly [string | undefined, string | undefined, string | undefined],
 ];
-for (const [what, id, commandedId] of UNUSABLE_IDS) {
+const UNUSABLE_IDS: readonly UnusableId[] = [
+  ['no id', undefined, [undefined, '/', '']],
+  ['an id that is no path', new Variant('s', 'spotify:track:1'), [undefined, 'spotify:track:1', '/']],
+  ['the id for no track', new Variant('o', NO_TRACK), [undefined, NO_TRACK, '/']],
+];
+for (const [what, id, commandedIds] of UNUSABLE_IDS) {
   test(`the position of a track with ${what} is set by seeking the difference`, async (t) => {
     const { backend, player, moveTo } = await startPlaying(t, {
       Metadata: trackMetadata('One', 60, id === undefined ? {} : { 'mpris:trackid': id }),
@@ -166,9 +170,12 @@ for (const [what, id, commandedId] of UNUSABLE_IDS) {
     moveTo(20);
     // The scripted player stays at 20 s, whatever it is commanded. The last position is beyond the end of
     // the track, so the end is set.
-    for (const seconds of [50, 5, 90]) {
-      const position = seconds * SECOND_US;
-      const answer = await backend.handle({ do: 'position', ...target, position, ...commandedId });
+    for (const [index, seconds] of [50, 5, 90].entries()) {
+      const command = { do: 'position', ...target, position: seconds * SECOND_US } as const;
+      const trackId = commandedIds[index];
+      const answer = await backend.handle(
+        trackId === undefined ? command : { ...command, track_id: trackId },
+      );
       assert.equal(faultOf(answer), 'none');
     }
 
@@ -207,7 +214,9 @@ test('the track is read before its position is set, also if no signal announces 
   );
 
   changeSilently(player, { Metadata: trackMetadata('Two', 60, trackId('/track/2')) });
-  assert.equal(faultOf(await setPosition('/track/1')), 'other-track');
+  // The client knows of no track, or its id is no path, but the current track has an id.
+  for (const id of ['/track/1', '/', 'spotify:track:1'])
+    assert.equal(faultOf(await setPosition(id)), 'other-track', id);
   await recorder.until(
     'the next track is published',
     'scripted',
