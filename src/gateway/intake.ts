@@ -2,7 +2,7 @@
 // that reads after an event finds the change.
 
 import type { Clock } from '../host/clock.js';
-import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
+import { type BackendHealth, type ChildName, healthWithReason } from '../protocol/actor/backends.js';
 import type { BackendListener, BackendRecord, Change, ServedRecord } from '../protocol/actor/messages.js';
 import type { BridgeFeeds } from './bridges.js';
 import type { Documents } from './documents.js';
@@ -76,6 +76,6 @@ export class Intake implements BackendListener {
 }
 
 function healthChange(backend: ChildName, health: BackendHealth): Change {
-  const record: BackendRecord = { backend, ...health };
+  const record: BackendRecord = { backend, ...healthWithReason(health) };
   return { kind: 'put', collection: 'backends', key: backend, json: JSON.stringify(record) };
 }

@@ -3,7 +3,7 @@
 
 import { arch, hostname, release, type } from 'node:os';
 import { textIfThere } from '../host/text-if-there.js';
-import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
+import { type BackendHealth, type ChildName, healthWithReason } from '../protocol/actor/backends.js';
 import type { HealthRecord, ServerRecord } from '../protocol/actor/schemas.js';
 import type { EventHub } from './events/hub.js';
 import type { ListeningState } from './listening.js';
@@ -99,7 +99,8 @@ interface HealthFacts {
 /** `ok` means that every enabled backend and bridge is up. */
 export function healthRecord({ version, uptimeMs, streams, listening, backends }: HealthFacts): HealthRecord {
   const rows = [...backends].map(
-    ([backend, health]) => [backend, { ...health, since: new Date(health.since).toISOString() }] as const,
+    ([backend, health]) =>
+      [backend, { ...healthWithReason(health), since: new Date(health.since).toISOString() }] as const,
   );
   const areAllUp = [...backends.values()].every(({ state }) => state === 'up');
   return {

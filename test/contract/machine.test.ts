@@ -86,14 +86,14 @@ test('every backend works or says why not, although the user database has no ent
   const program = startProgram('setpriv', [...IDENTITY, ...node], { env, log });
   const get = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
   try {
-    const backends = await until('every backend has a state', async () => {
+    const backends = await until('every backend has reported its state', async () => {
       // The backend `power` runs on demand. It counts as up until it is asked for the first time
       // (docs/http-api.md, "Backends that are away").
       const power = await get('/power/');
       const health = (await (await get('/health')).json()) as Health;
       const states = Object.values(health.backends);
-      const areUpOrExplained = states.every(({ state, detail }) => state === 'up' || detail !== undefined);
-      return power.status === 503 && areUpOrExplained && health.backends;
+      const haveReported = states.every(({ detail = '' }) => !detail.endsWith('has not reported yet'));
+      return power.status === 503 && haveReported && health.backends;
     }).catch((cause: unknown) => {
       throw new Error(`the log of the daemon:\n${readFileSync(log, 'utf8')}`, { cause });
     });

@@ -54,7 +54,7 @@ test('records of a backend that is not up are not read, and the problem gives th
   under.apply(client('1', 'a'));
   assert.match(
     JSON.stringify(under.documents.responseTo('audio.clients')),
-    /Backend audio is connecting: it has not reported yet"/,
+    /Backend audio is connecting: it is starting, and has not reported yet"/,
   );
   under.setHealth('audio', 'up');
   assert.equal(under.text('audio.clients'), '["a"]');

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
 import { BACKENDS } from '../../src/protocol/actor/backends.js';
 import { FAULTS, type FaultCode } from '../../src/protocol/actor/faults.js';
+import { EventConsumer } from '../consumer/consumer.js';
 import { ManualClock } from '../manual-clock.js';
 import type { HttpAnswer, HttpRequest } from '../tools/http.js';
 import { until } from '../until.js';
@@ -148,6 +149,30 @@ describe('a refusal of a backend', () => {
       assert.equal(document.detail, detail);
       assert.equal(response.headers['x'], undefined);
     });
+  }
+});
+
+test('a backend that has not reported yet is connecting with this reason, in health and in the event stream', async (t) => {
+  const under = new GatewayUnderTest().closeAtEndOf(t);
+  const detail = 'it is starting, and has not reported yet';
+  const assertReasons = async (): Promise<void> => {
+    const { backends } = (await under.json('/health')) as { backends: Record<string, { detail?: string }> };
+    const details = Object.entries(backends).map(([name, health]) => [name, health.detail]);
+    assert.deepEqual(
+      details,
+      BACKENDS.map((name) => [name, detail]),
+    );
+  };
+  await assertReasons();
+  // The supervisor reports this when it starts the thread.
+  under.gateway.listener.health('audio', { state: 'connecting', since: 0, restarts: 0 });
+  await assertReasons();
+
+  const stream = await EventConsumer.open(`http://127.0.0.1:${under.port}/events?snapshot=1`);
+  t.after(() => stream.close());
+  for (const backend of BACKENDS) {
+    const expected = JSON.stringify({ backend, state: 'connecting', detail });
+    await stream.until(({ events }) => events.some(({ data }) => data === expected));
   }
 });
 

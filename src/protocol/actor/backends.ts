@@ -60,11 +60,19 @@ export interface BackendHealth {
   readonly detail?: string;
 }
 
-/**
- * The words of a refusal: `failed: no luck` for a state with a reason. A child that is connecting without a
- * reason has only been started.
- */
+const NOT_REPORTED = 'it is starting, and has not reported yet';
+
+/** The words of a refusal: `failed: no luck` for a state with a reason. */
 export function stateWithReason(state: string, reason: string | undefined): string {
   if (reason !== undefined) return `${state}: ${reason}`;
-  return state === 'connecting' ? 'connecting: it has not reported yet' : state;
+  return state === 'connecting' ? `connecting: ${NOT_REPORTED}` : state;
+}
+
+/**
+ * The health that clients get. A child that is connecting without a reason has not reported yet. On a slow
+ * board this takes many seconds, so clients get this as the reason.
+ */
+export function healthWithReason(health: BackendHealth): BackendHealth {
+  const lacksReason = health.state === 'connecting' && health.detail === undefined;
+  return lacksReason ? { ...health, detail: NOT_REPORTED } : health;
 }
