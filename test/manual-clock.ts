@@ -2,16 +2,20 @@
 
 import type { Clock } from '../src/host/clock.js';
 
-/** The date at which the clock begins, in ms since 1970; its monotonic time begins at 0. */
+/** The date of the monotonic time 0, in ms since 1970. */
 const EPOCH_MS = 1_000_000_000_000;
 
 /** Each method of `Clock` is bound to this clock, so that it can be passed without the clock. */
 export class ManualClock implements Clock {
-  #now = 0;
+  #now: number;
   #dateShiftMs = 0;
   /** How many timers have fired. */
   fired = 0;
   readonly #timers = new Set<{ readonly dueAt: number; readonly callback: () => void }>();
+
+  constructor(monotonicStartMs = 0) {
+    this.#now = monotonicStartMs;
+  }
 
   readonly date = (): number => EPOCH_MS + this.#now + this.#dateShiftMs;
   readonly monotonic = (): number => this.#now;

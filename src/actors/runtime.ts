@@ -1,6 +1,7 @@
 // Runs an actor in its thread: passes messages to the actor, and sends what it publishes in batches. An error
 // that the actor throws outside of a promise is not caught, and ends the thread.
 
+import { monotonic } from '../host/clock.js';
 import { IdleHeap } from '../host/idle-heap.js';
 import { logWarnings } from '../host/node-warnings.js';
 import { threadReport } from '../host/process-facts.js';
@@ -14,6 +15,7 @@ import {
   type BridgeReply,
   type BridgeRequest,
   type ChangeBatch,
+  type CommandMessage,
   type FromActor,
   type LogFields,
   type Port,
@@ -172,9 +174,7 @@ class BatchPublisher implements BackendLink {
   };
 }
 
-type MessageToActor<C> =
-  | { readonly kind: 'command'; readonly id: number; readonly command: C }
-  | Exclude<ToActor | ToBridge, { readonly kind: 'command' }>;
+type MessageToActor<C> = CommandMessage<C> | Exclude<ToActor | ToBridge, { readonly kind: 'command' }>;
 
 type BackendOrBridge<C> = Pick<Actor<C>, 'stop'> & Partial<Actor<C>>;
 
@@ -196,8 +196,11 @@ async function run<S, C>(
     await new Promise<void>((endWork) => {
       port.listen((message) => {
         const { kind } = message;
-        if (kind === 'command') publishAnswer(publisher, message.id, actor.handle?.(message.command));
-        else if (kind === 'ping') {
+        if (kind === 'command') {
+          // The client of a late command has got 504 already, so the command must not take effect now.
+          if (monotonic() >= message.deadline) publisher.log('debug', 'a command came after its deadline');
+          else publishAnswer(publisher, message.id, actor.handle?.(message.command));
+        } else if (kind === 'ping') {
           publisher.add({ kind: 'pong', id: message.id, thread: threadReport() });
           // Pings also reach an idle thread, so unused memory is given back then (host/idle-heap.ts).
           heap.shrink();

@@ -11,7 +11,8 @@ export interface Clock {
    */
   date(): number;
   /**
-   * Milliseconds since an unspecified moment. Use it for waiting and measuring, because it never goes back.
+   * Milliseconds since an unspecified moment, which is the same in all threads. Use it for waiting and
+   * measuring, because it never goes back.
    */
   monotonic(): number;
   /** Calls `callback` once after `ms` milliseconds; the returned function cancels it. */

@@ -185,7 +185,7 @@ export class Child {
     return answer;
   }
 
-  readonly #post: PostCommand = (id, command) => this.#incarnation?.send({ kind: 'command', id, command });
+  readonly #post: PostCommand = (message) => this.#incarnation?.send(message);
 
   /** To be called when `areLevelsWatched` may have changed. A later thread gets the value at its start. */
   watchLevels(): void {

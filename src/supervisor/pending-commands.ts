@@ -5,15 +5,16 @@ import { type Clock, within } from '../host/clock.js';
 import type { ChildName } from '../protocol/actor/backends.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
+import type { CommandMessage } from '../protocol/actor/messages.js';
 
 /** How many commands may wait for an answer. Further commands are refused. */
 const PENDING_MAX = 256;
 
 /** Posts a command to the thread, which answers with the same id. */
-export type PostCommand = (id: number, command: Command) => void;
+export type PostCommand = (message: CommandMessage<Command>) => void;
 
 interface PendingCommand {
-  readonly command: Command;
+  readonly message: CommandMessage<Command>;
   readonly resolve: (answer: Answer) => void;
   isPosted: boolean;
 }
@@ -38,18 +39,21 @@ export class PendingCommands {
 
   /**
    * Resolves with the answer of the thread, or with a fault at the deadline. Without `post` the command waits
-   * for `postQueued`. If its deadline passes before, it is never posted.
+   * for `postQueued`. If its deadline passes before, it is never posted. A posted one that the thread takes
+   * up after the deadline is dropped there (actors/runtime.ts).
    */
   async add(command: Command, post: PostCommand | undefined): Promise<Answer> {
     if (this.#pending.size >= PENDING_MAX)
       return failure('unavailable', `${PENDING_MAX} commands wait for this backend already`);
     this.#lastId += 1;
     const id = this.#lastId;
+    const deadline = this.#clock.monotonic() + this.#answerWithinMs;
+    const message = { kind: 'command', id, command, deadline } as const;
     const answered = new Promise<Answer>((resolve) => {
-      this.#pending.set(id, { command, resolve, isPosted: post !== undefined });
+      this.#pending.set(id, { message, resolve, isPosted: post !== undefined });
     });
     try {
-      post?.(id, command);
+      post?.(message);
       const answer = await within(this.#clock, this.#answerWithinMs, answered);
       const noAnswer = `The ${this.#child} backend gave no answer within ${this.#answerWithinMs / 1000} s`;
       return answer ?? failure('timeout', noAnswer);
@@ -60,10 +64,10 @@ export class PendingCommands {
 
   /** Posts the commands that were added without `post`, oldest first. */
   postQueued(post: PostCommand): void {
-    for (const [id, pending] of this.#pending) {
+    for (const pending of this.#pending.values()) {
       if (pending.isPosted) continue;
       pending.isPosted = true;
-      post(id, pending.command);
+      post(pending.message);
     }
   }
 

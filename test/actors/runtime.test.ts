@@ -13,6 +13,16 @@ import { until } from '../until.js';
 const DEADLINE = { timeout: 60_000 };
 const DONE: Answer = { ok: true, value: {} };
 
+/** Deadlines on the monotonic clock of the machine. */
+const IN_TIME = Number.POSITIVE_INFINITY;
+const LATE = 0;
+const muteCommand = (id: number, deadline: number): ToActor => ({
+  kind: 'command',
+  id,
+  command: { do: 'mute', target: { kind: 'server' } },
+  deadline,
+});
+
 function startActor(t: TestContext, actor: Partial<Actor<AudioCommand>>) {
   const { port1, port2 } = new MessageChannel();
   const port = typedPort<ToActor, FromActor>(port1);
@@ -90,18 +100,35 @@ test('an answer is sent together with what its command has published', DEADLINE,
       return DONE;
     },
   });
-  port.send({ kind: 'command', id: 7, command: { do: 'mute', target: { kind: 'server' } } });
+  port.send(muteCommand(7, IN_TIME));
   await untilSent('answer');
   const put = [COLLECTION_NAMES.indexOf('audio.kind'), '', '"pulseaudio"', undefined];
   assert.deepEqual(batches, [[put, { kind: 'answer', id: 7, answer: DONE }]]);
 });
 
 test(
+  'a command that is taken up after its deadline is neither carried out nor answered',
+  DEADLINE,
+  async (t) => {
+    const handle = t.mock.fn(async () => DONE);
+    const { port, untilSent } = startActor(t, { handle });
+    port.send(muteCommand(7, LATE));
+    port.send(muteCommand(8, IN_TIME));
+    const sent = await untilSent('answer');
+    assert.equal(handle.mock.callCount(), 1);
+    assert.deepEqual(sent, [
+      { kind: 'log', level: 'debug', message: 'a command came after its deadline' },
+      { kind: 'answer', id: 8, answer: DONE },
+    ]);
+  },
+);
+
+test(
   'after all commands are answered, a change is sent at the end of its synchronous step, not of its turn',
   DEADLINE,
   async (t) => {
     const { batches, port, publish, untilSent } = startActor(t, {});
-    port.send({ kind: 'command', id: 7, command: { do: 'mute', target: { kind: 'server' } } });
+    port.send(muteCommand(7, IN_TIME));
     await untilSent('answer');
 
     publish.drop('audio.outputs', '1');

@@ -222,6 +222,7 @@ export const NOT_IN_MAIN: readonly string[] = ['src/protocol/pulse/', 'src/proto
 export const EDGES: Readonly<Record<string, string>> = {
   'src/main.ts': 'bounds the shutdown',
   'src/host/clock.ts': 'is the clock that the others get',
+  'src/actors/runtime.ts': 'drops a command whose deadline has passed',
   'src/actors/dial.ts': 'drives a session by its deadlines',
   'src/actors/path-watch.ts': 'polls a path whose changes the kernel does not report',
   'src/actors/bus/connection.ts': 'bounds the greeting and each call',

@@ -38,6 +38,19 @@ test('a command without an answer at the deadline is a time-out, and its late an
   assert.notEqual(released.value.text, '"kept"', 'the late answer of `keep` has arrived');
 });
 
+test('a command that a stalled thread takes up after the deadline is not carried out', async (t) => {
+  const { ask, recorder } = await childrenUp(t, { audio: 'obedient' }, { askWithinMs: 100 });
+  const stalled = ask('audio', 'stall');
+  const late = ask('audio', 'publish');
+  assert.equal(faultOf(await stalled), 'timeout');
+  assert.equal(faultOf(await late), 'timeout');
+
+  // The thread takes up its commands in order, so an answer shows that it has taken up the late one.
+  let answer = await ask('audio', 'who');
+  while (!answer.ok) answer = await ask('audio', 'who');
+  assert.ok(!recorder.sequence.includes('put power.action'), recorder.sequence.join());
+});
+
 test('a backend that is not enabled or not started is unavailable', async (t) => {
   const unavailable = {
     ok: false,

@@ -13,6 +13,11 @@ import { faultOf, type Supervised, type SupervisedOptions, startChildren } from 
 const IDLE_MS = 60_000;
 /** The first ping is due later than any test advances its clock. */
 const NEVER_MS = 1_000_000_000;
+/**
+ * The clock is this far ahead of the real one in the threads, so that no thread finds a command late, however
+ * busy the machine is.
+ */
+const AHEAD_MS = 1_000_000_000_000;
 const NO_HEARTBEAT = { everyMs: NEVER_MS, loadMs: NEVER_MS, pongWithinMs: NEVER_MS, idleBeats: 1 };
 /** The detail in the health of a child that has no thread. */
 const RESTING_DETAIL = 'started on demand';
@@ -27,7 +32,7 @@ function startRestingChild(
   t: Parameters<typeof startChildren>[0],
   options: SupervisedOptions = {},
 ): ChildOnDemand {
-  const clock = new ManualClock();
+  const clock = new ManualClock(AHEAD_MS);
   const supervised = startChildren(
     t,
     { power: 'obedient' },

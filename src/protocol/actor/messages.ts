@@ -68,9 +68,17 @@ export type PostedItem = PostedPut | Exclude<ActorItem, Put>;
 /** From the main thread to every actor. */
 export type ToChild = { readonly kind: 'ping'; readonly id: number } | { readonly kind: 'stop' };
 
+export interface CommandMessage<C> {
+  readonly kind: 'command';
+  readonly id: number;
+  readonly command: C;
+  /** The time in ms on the monotonic clock at which the client gets 504, if there is no answer by then. */
+  readonly deadline: number;
+}
+
 /** From the main thread to the actor of backend `B`. */
 export type ToActor<B extends Backend = Backend> =
-  | { readonly kind: 'command'; readonly id: number; readonly command: Command<B> }
+  | CommandMessage<Command<B>>
   /**
    * `isWatched` is true while anybody watches the meters. Another `true` means that there is a new watcher,
    * which has no reading yet.
