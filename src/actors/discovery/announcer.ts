@@ -79,7 +79,7 @@ export class Announcer {
   #hasCollided = false;
   /** The number of collisions since the last `beginAnew`. */
   #collisions = 0;
-  /** True if a round was requested since the last round began. */
+  /** True if a change, and not the timer, has requested a round since the last round began. */
   #isRoundRequested = false;
   readonly #rounds = new SharedWork(async () => {
     this.#isRoundRequested = false;
@@ -175,7 +175,7 @@ export class Announcer {
   async #round(): Promise<StepResult> {
     if (this.#served === undefined || this.#isAvahiRunning === undefined) return DONE;
     if (!this.#isAvahiRunning) return this.#reportWaiting('avahi-daemon is not running');
-    this.#timers.set('round', ROUND_EVERY_MS, () => this.#requestRound());
+    this.#timers.set('round', ROUND_EVERY_MS, () => void this.#rounds.run());
     const { port, addresses } = this.#served;
     const interfaces = this.#interfacesNow();
     if (interfaces === undefined) return DONE;

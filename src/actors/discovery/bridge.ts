@@ -23,8 +23,11 @@ import type { ConfiguredNodes } from './configured-nodes.js';
 import { KnownNodes } from './known-nodes.js';
 import type { NetworkInterface, NetworkInterfaces } from './places.js';
 
-/** avahi-daemon answers at once, unless it hangs. */
-const CALL_DEADLINE_MS = 4_000;
+/**
+ * avahi-daemon answers at once, but on a busy board only after seconds. A call without an answer ends the
+ * connection, and Avahi then withdraws the announcement. So the deadline is long. No client waits for it.
+ */
+const CALL_DEADLINE_MS = 20_000;
 const WATCHED_INTERFACES = [AVAHI_SERVER, AVAHI_ENTRY_GROUP, AVAHI_BROWSER, AVAHI_RESOLVER];
 
 export class Discovery implements BridgeActor, BusOwner {

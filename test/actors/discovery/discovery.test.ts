@@ -9,6 +9,7 @@ import type { NetworkInterfaces } from '../../../src/actors/discovery/places.js'
 import { systemClock } from '../../../src/host/clock.js';
 import { AVAHI_BROWSER, AVAHI_RESOLVER, LOCAL_FLAG, PROTOCOLS } from '../../../src/protocol/dbus/avahi.js';
 import { put } from '../../gateway/scripted-backends.js';
+import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
 import {
   errorReply,
@@ -181,6 +182,65 @@ test('interfaces that cannot be read, because no descriptor is free, are read ag
   assert.deepEqual(recorder.logs, ['warn: the network interfaces cannot be read']);
 });
 
+/** The deadline of a call to avahi-daemon (CALL_DEADLINE_MS in discovery/bridge.ts). */
+const CALL_DEADLINE_MS = 20_000;
+/** Longer than the wait before the bus is dialled again, and shorter than the deadline of its greeting. */
+const RECONNECTED_AFTER_MS = 1_000;
+
+/**
+ * Starts the bridge, and lets avahi-daemon leave open a question that comes after the announcement. Timers
+ * of the process, such as the deadline of a call, fire when the test moves `clock`.
+ */
+async function startSlowAvahi(t: TestContext) {
+  const clock = new ManualClock();
+  t.mock.method(globalThis, 'setTimeout', (callback: () => void, ms: number) => clock.after(ms, callback));
+  t.mock.method(globalThis, 'clearTimeout', (cancel?: () => void) => cancel?.());
+  let isSlow = false;
+  const openQuestions: (() => void)[] = [];
+  const bus = await startAvahi(t, (socket, { serial, text }) => {
+    const staysOpen = isSlow && text.includes('GetState');
+    if (staysOpen) openQuestions.push(() => socket.write(reply(serial, 'i', RUNNING)));
+    return staysOpen;
+  });
+  const { recorder, serve } = startDiscovery(t, bus, EVERY_IPV4);
+  clock.advance(0);
+  const countCalls = (name: string) => bus.received.filter(({ text }) => text.includes(name)).length;
+  await until('the service is announced', () => countCalls('Commit') === 1);
+
+  isSlow = true;
+  serve();
+  await until('a question is open', () => openQuestions.length === 1);
+  const answerLate = (): void => {
+    isSlow = false;
+    for (const answer of openQuestions) answer();
+  };
+  return { bus, clock, recorder, serve, countCalls, answerLate };
+}
+
+test('an announcement stays if avahi-daemon takes almost 20 s for one answer', async (t) => {
+  const { bus, clock, serve, countCalls, answerLate } = await startSlowAvahi(t);
+  clock.advance(CALL_DEADLINE_MS - 1);
+  answerLate();
+  const questions = countCalls('GetState');
+  await until('the round after it has begun', () => countCalls('GetState') > questions);
+  serve();
+  await until('that round has ended', () => countCalls('GetState') > questions + 1);
+  assert.equal(countCalls('Free'), 0, 'nothing is withdrawn');
+  assert.equal(bus.connections(), 1);
+});
+
+test('an avahi-daemon that leaves a call open for 20 s is reported, and called by a new connection', async (t) => {
+  const { bus, clock, recorder, countCalls, answerLate } = await startSlowAvahi(t);
+  clock.advance(CALL_DEADLINE_MS);
+  await until('the bridge waits for Avahi', () => recorder.state.startsWith('connecting'));
+  assert.equal(recorder.state, 'connecting: avahi-daemon: no answer in time');
+
+  answerLate();
+  clock.advance(RECONNECTED_AFTER_MS);
+  await until('the service is announced again', () => countCalls('Commit') === 2);
+  assert.equal(bus.connections(), 2);
+});
+
 const NO_FLAGS = 0;
 const serviceOf = (name: string) => [ETH0_INDEX, PROTOCOLS.IPv4, name, '_http._tcp', 'local'];
 
@@ -214,7 +274,7 @@ test('a service that is no node takes no place in the list; services beyond the 
   await until('the browser is made', () => isCalled('ServiceBrowserNew'));
   for (let service = 1; service <= SERVICES_MAX; service += 1) {
     peer?.write(itemNewSignal(`other ${service}`));
-    // If a call gets no answer for 4 s, the bridge ends the connection. So a busy machine gets only a few
+    // If a call gets no answer for 20 s, the bridge ends the connection. So a busy machine gets only a few
     // services at a time.
     if (service % 16 === 0)
       await until('these services have resolvers', () => isCalled('ServiceResolverNew', `other ${service}`));
