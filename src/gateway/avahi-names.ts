@@ -70,23 +70,26 @@ export class AvahiNames {
   async #requestNames(): Promise<void> {
     const isRunning = existsSync(join(dirname(this.#access.socketPath), PID_FILE));
     const addresses = isRunning ? this.#access.addresses().slice(0, ADDRESSES_MAX) : [];
-    const names = await Promise.all(addresses.map((address) => requestName(address, this.#access)));
-    this.#names = new Set(names.filter((name) => name !== undefined));
+    const answers = await Promise.all(addresses.map((address) => requestAnswer(address, this.#access)));
+    // If Avahi has answered nothing in time, it is slow, and has taken no name away.
+    const isSlow = isRunning && answers.every((answer) => answer === undefined);
+    if (!isSlow) this.#names = new Set(answers.flatMap((answer = '') => nameInAnswer(answer) ?? []));
     this.#answeredAt = this.#access.clock.monotonic();
   }
 }
 
-/** Undefined if Avahi is not there, or does not know the address. */
-function requestName(address: string, { socketPath, clock }: AvahiAccess): Promise<string | undefined> {
+/** Undefined if there is no answer in time; empty if Avahi is not there. */
+function requestAnswer(address: string, { socketPath, clock }: AvahiAccess): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect(socketPath);
     let answer = '';
-    const end = (): void => {
+    const settle = (result: string | undefined): void => {
       cancel();
       socket.destroy();
-      resolve(nameInAnswer(answer));
+      resolve(result);
     };
-    const cancel = clock.after(DEADLINE_MS, end);
+    const end = (): void => settle(answer);
+    const cancel = clock.after(DEADLINE_MS, () => settle(undefined));
     socket.setEncoding('latin1');
     socket.on('error', end);
     socket.on('close', end);

@@ -112,6 +112,21 @@ test('the question to an Avahi that hangs ends at a deadline without a name, and
   assert.equal(absent.has(NAME), false);
 });
 
+test('a name from Avahi stays while the next answer is late, and goes when Avahi answers that it has none', async (t) => {
+  const { avahi, clock, names } = withScriptedAvahi(t);
+  await names.ask();
+  avahi.answer = undefined;
+  const answered = names.ask();
+  await until('Avahi has the second question', () => avahi.questions.length === 2);
+  clock.advance(DEADLINE_MS);
+  await answered;
+  assert.equal(names.has(NAME), true);
+
+  avahi.answer = '-15 Timeout reached\n';
+  await names.ask();
+  assert.equal(names.has(NAME), false);
+});
+
 test('an Avahi that does not run is not called, because systemd would start it', async (t) => {
   const { avahi, names } = withScriptedAvahi(t);
   avahi.stopRunning();
