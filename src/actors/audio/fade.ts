@@ -48,10 +48,29 @@ export interface FadeContext {
   readonly run: (command: SoundCommand) => Promise<Answer>;
 }
 
+/** An output whose volume a fade has not put back yet. All volumes are 1 = 100 %. */
+export interface LoweredOutput {
+  /** The name of its sink. */
+  readonly output: string;
+  /** The volume before the fade. It may be above the volume limit. */
+  readonly before: number;
+  /** The volume that the fade has read last. */
+  readonly last: number;
+}
+
 /** A fade of the default output; undefined if there is none, or nothing plays there. */
 export function fadeOfDefault(context: FadeContext): Fade | undefined {
   const sink = context.state.defaultSink()?.info;
-  return sink !== undefined && isPlayedTo(context.state, sink) ? new Fade(context, sink) : undefined;
+  if (sink === undefined || !isPlayedTo(context.state, sink)) return undefined;
+  const volume = volumeOf(sink);
+  return new Fade(context, { output: sink.name, before: volume, last: volume });
+}
+
+/** A fade of an earlier process, which has lowered the output and has not put its volume back. */
+export function recalledFade(context: FadeContext, lowered: LoweredOutput): Fade {
+  // The earlier process may have ended before it read its last step.
+  const unreadVolume = lowered.last;
+  return new Fade(context, lowered, unreadVolume);
 }
 
 function isPlayedTo({ sinkInputs }: SoundState, { index }: SinkInfo): boolean {
@@ -65,7 +84,7 @@ export class Fade {
   readonly #timers: Timers<'wait'>;
   /** The sink is found by its name, because its index may change with a reconnection. */
   readonly sinkName: string;
-  /** The volume before the fade, 1 = 100 %, like all volumes here. It may be above the volume limit. */
+  /** `LoweredOutput.before`. */
   readonly #volumeBefore: number;
   /**
    * The volume that was read last. It may differ from the requested volume, because mixers round volumes.
@@ -81,12 +100,18 @@ export class Fade {
   isOver = false;
   #isFadingOut = false;
 
-  constructor(context: FadeContext, sink: SinkInfo) {
+  constructor(context: FadeContext, { output, before, last }: LoweredOutput, unreadVolume?: number) {
     this.#context = context;
     this.#timers = new Timers(context.clock);
-    this.sinkName = sink.name;
-    this.#volumeBefore = volumeOf(sink);
-    this.#expectedVolume = this.#volumeBefore;
+    this.sinkName = output;
+    this.#volumeBefore = before;
+    this.#expectedVolume = last;
+    this.#unreadVolume = unreadVolume;
+  }
+
+  /** For `recalledFade` in the next process. */
+  get lowered(): LoweredOutput {
+    return { output: this.sinkName, before: this.#volumeBefore, last: this.#expectedVolume };
   }
 
   /**
@@ -121,6 +146,12 @@ export class Fade {
       const isSet = await this.#step(this.#volumeBefore);
       if (isSet) this.isOver = true;
     });
+  }
+
+  /** Puts the volume back now, unless the output is missing, or something plays to it. */
+  async putBackIfSilent(): Promise<void> {
+    const sink = this.#findSink();
+    if (sink !== undefined && !isPlayedTo(this.#context.state, sink)) await this.putBack();
   }
 
   /**

@@ -1,5 +1,6 @@
 // Decides how and when a sleep ends the music (docs/http-api.md, "Sleep"). A file of the runtime directory
-// has the plan, so that the next thread or process goes on with it.
+// has the plan, and the outputs whose volumes are not put back yet. The next thread or process goes on with
+// them.
 
 import { rm } from 'node:fs/promises';
 import { Timers, within } from '../../host/clock.js';
@@ -9,7 +10,7 @@ import type { SleepRecord } from '../../protocol/actor/schemas.js';
 import type { BackendLink } from '../runtime.js';
 import { codeOf, FILE_WAIT_MAX_MS, readInTime, readSmallFile, writeWhole } from '../small-file.js';
 import { jsonObject } from '../text.js';
-import { type Fade, type FadeContext, fadeOfDefault } from './fade.js';
+import { type Fade, type FadeContext, fadeOfDefault, type LoweredOutput, recalledFade } from './fade.js';
 
 const FILE_MAX_BYTES = 4096;
 /** The length of a fade unless the command has another one. */
@@ -38,7 +39,7 @@ const SLEEP_MAX_MS = 720 * MINUTE_MS;
 const CLOCK_CHECK_MS = 30_000;
 /** A smaller difference is no sign that the clock was set, because a time server corrects it slowly. */
 const CLOCK_SET_MIN_MS = 1_000;
-/** The backend's stop waits at most this long until the volume is put back. */
+/** The backend's stop waits at most this long until volumes are put back. */
 const LEAVE_MAX_MS = 300;
 /**
  * How many outputs may wait until their volumes are put back. An output that is switched off during the
@@ -66,13 +67,18 @@ export class Sleep {
   readonly #turns = new Turns();
   #plan: Plan | undefined;
   #fade: Fade | undefined;
-  /** Fades of earlier sleeps that still wait for silence, or for their outputs. The oldest is first. */
-  #waitingFades: readonly Fade[] = [];
+  /**
+   * The fade that is under way, and fades of earlier sleeps that still wait for silence, or for their
+   * outputs. The oldest is first. Some may be over.
+   */
+  #fades: readonly Fade[] = [];
   /**
    * True from the beginning of the fade until the players are paused. If the sleep is stopped or replaced
    * until then, the volume is put back at once.
    */
   #isFading = false;
+  /** After `leave` the file is for the next thread or process, so this one writes it no more. */
+  #hasLeft = false;
 
   constructor(context: SleepContext) {
     this.#context = context;
@@ -81,13 +87,19 @@ export class Sleep {
   }
 
   /**
-   * Goes on with the sleep that an earlier thread or process has left in the file. To be called once, before
-   * any command.
+   * Goes on with the sleep and the fades that an earlier thread or process has left in the file. To be called
+   * once, before any command.
    */
   async recall(): Promise<void> {
     const { clock, path, node } = this.#context;
     const file = await readInTime(clock, readSmallFile(path, FILE_MAX_BYTES));
-    const plan = file.ok ? planIn(Buffer.from(file.value.bytes).toString()) : undefined;
+    const text = file.ok ? Buffer.from(file.value.bytes).toString() : '';
+    for (const lowered of loweredOutputsIn(text)) {
+      const fade = recalledFade(this.#fadeContext, lowered);
+      this.#keep(fade);
+      void fade.putBackWhenSilent().then(() => this.#save());
+    }
+    const plan = planIn(text);
     if (plan !== undefined) {
       const leftMs = plan.untilMs - clock.date();
       const isTooLate = leftMs <= -LATE_MAX_MS;
@@ -108,24 +120,28 @@ export class Sleep {
     const plan = { untilMs: this.#context.clock.date() + delayMs, fadeS };
     // The sleep begins before the volume is put back, because a later command must find it.
     this.#begin(plan, delayMs);
-    await Promise.all([aborted, this.#writePlan(plan)]);
+    await Promise.all([aborted.then(() => this.#save()), this.#save()]);
     return DONE;
   }
 
   async stop(): Promise<Answer> {
-    await Promise.all([this.#abort(), this.#clear()]);
+    await Promise.all([this.#abort().then(() => this.#save()), this.#clear()]);
     return DONE;
   }
 
   /**
-   * To be called when the backend stops. Puts the volume back if a fade is under way, and keeps the file for
-   * the next thread. An output that still waits for its volume keeps the lowered volume (docs/http-api.md,
-   * "Sleep").
+   * To be called when the backend stops. Puts the volume back if a fade is under way, or if an output is
+   * silent. The next thread or process does so for an output that is missing or still plays, and goes on with
+   * the sleep.
    */
   async leave(): Promise<void> {
-    await within(this.#context.clock, LEAVE_MAX_MS, this.#abort());
-    this.#fade?.end();
-    for (const fade of this.#waitingFades) fade.end();
+    const plan = this.#plan;
+    const putBack = [this.#abort(), ...this.#fades.map((fade) => fade.putBackIfSilent())];
+    await within(this.#context.clock, LEAVE_MAX_MS, Promise.all(putBack));
+    const saved = this.#save(plan);
+    this.#hasLeft = true;
+    for (const fade of this.#fades) fade.end();
+    await saved;
   }
 
   #begin(plan: Plan, delayMs: number): void {
@@ -150,7 +166,7 @@ export class Sleep {
       if (Math.abs(untilMs - plan.untilMs) < CLOCK_SET_MIN_MS) return;
       plan.untilMs = untilMs;
       this.#publish();
-      void this.#writePlan(plan);
+      void this.#save();
     });
   }
 
@@ -158,10 +174,11 @@ export class Sleep {
     // An earlier fade may still have to put the volume of this output back. A second fade would take the
     // lowered volume for the volume before the fade.
     const output = this.#context.state.defaultSink()?.info.name;
-    const isLowered = this.#waitingFades.some(({ isOver, sinkName }) => !isOver && sinkName === output);
+    const isLowered = this.#fades.some(({ isOver, sinkName }) => !isOver && sinkName === output);
     const fade = isLowered ? undefined : fadeOfDefault(this.#fadeContext);
     this.#fade = fade;
     if (fade !== undefined) {
+      this.#keep(fade);
       this.#isFading = true;
       const fadeMs = plan.fadeS * 1000;
       // A fade is over early if somebody sets the volume. Even then the players are paused after `fadeMs`. If
@@ -175,10 +192,7 @@ export class Sleep {
     // A client may have stopped or replaced this sleep meanwhile. Then `#abort` has put the volume back.
     if (this.#plan !== plan) return;
     this.#isFading = false;
-    if (fade !== undefined) {
-      this.#keepWaiting(fade);
-      void fade.putBackWhenSilent();
-    }
+    void fade?.putBackWhenSilent().then(() => this.#save());
     await this.#clear();
   }
 
@@ -216,20 +230,18 @@ export class Sleep {
     if (!this.#isFading || fade === undefined) return;
     this.#isFading = false;
     await fade.putBack();
-    if (fade.isOver) return;
-    this.#keepWaiting(fade);
-    void fade.putBackWhenThere();
+    if (!fade.isOver) void fade.putBackWhenThere().then(() => this.#save());
   }
 
-  #keepWaiting(fade: Fade): void {
-    const waiting = this.#waitingFades.filter(({ isOver }) => !isOver);
+  #keep(fade: Fade): void {
+    const waiting = this.#fades.filter(({ isOver }) => !isOver);
     if (waiting.length === WAITING_MAX_FADES) waiting.shift()?.end();
-    this.#waitingFades = [...waiting, fade];
+    this.#fades = [...waiting, fade];
   }
 
   async #clear(): Promise<void> {
     this.#plan = undefined;
-    await this.#write(undefined);
+    await this.#save();
     this.#publish();
   }
 
@@ -240,15 +252,15 @@ export class Sleep {
     this.#context.node.put('audio.sleep', '', JSON.stringify(record));
   }
 
-  #writePlan(plan: Plan): Promise<void> {
-    return this.#write(`${JSON.stringify(planFields(plan))}\n`);
-  }
-
-  /** If `text` is undefined, the file is removed. */
-  async #write(text: string | undefined): Promise<void> {
+  /** Writes the file, or removes it if there is nothing to go on with. */
+  async #save(plan = this.#plan): Promise<void> {
+    if (this.#hasLeft) return;
     const { clock, path, node } = this.#context;
+    const lowered = this.#fades.filter(({ isOver }) => !isOver).map((fade) => fade.lowered);
+    const isNeeded = plan !== undefined || lowered.length > 0;
+    const fields = plan === undefined ? { lowered } : { ...planFields(plan), lowered };
     const written = this.#turns.run(() =>
-      text === undefined ? rm(path, { force: true }) : writeWhole(path, text),
+      isNeeded ? writeWhole(path, `${JSON.stringify(fields)}\n`) : rm(path, { force: true }),
     );
     const logged = written.catch((error: unknown) =>
       node.log('warn', 'a restart will not know of the sleep', { path, why: codeOf(error) }),
@@ -268,4 +280,15 @@ function planIn(text: string): Plan | undefined {
   const untilMs = Date.parse(String(until));
   if (Number.isNaN(untilMs) || typeof fade !== 'number') return undefined;
   return { untilMs, fadeS: fade };
+}
+
+function loweredOutputsIn(text: string): readonly LoweredOutput[] {
+  const { lowered } = jsonObject(text) ?? {};
+  return Array.isArray(lowered) ? lowered.filter(isLoweredOutput) : [];
+}
+
+/** The file may have been changed by hand. */
+function isLoweredOutput(value: Partial<LoweredOutput> | null): value is LoweredOutput {
+  const { output, before, last } = value ?? {};
+  return typeof output === 'string' && typeof before === 'number' && typeof last === 'number';
 }

@@ -7,7 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { NO_ANSWER } from '../../../src/actors/audio/executor.js';
+import { CONNECTION_ENDED, NO_ANSWER } from '../../../src/actors/audio/executor.js';
 import type { SoundCommand } from '../../../src/actors/audio/setting-plan.js';
 import { Sleep } from '../../../src/actors/audio/sleep.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
@@ -47,21 +47,20 @@ async function startFading(t: TestContext) {
     readiness: Promise.resolve(),
     afterSet: putOutput,
   };
-  const sleep = new Sleep({
-    path,
-    state,
-    clock,
-    node: recorder,
-    run: async (command) => {
-      await server.readiness;
-      assert.ok(command.do === 'fade');
-      if (server.failure !== undefined) return server.failure;
-      appliedVolumes.push(command.volume);
-      server.afterSet(command.volume);
-      return { ok: true, value: {} };
-    },
-  });
-  t.after(() => sleep.leave());
+  const run = async (command: SoundCommand): Promise<Answer> => {
+    await server.readiness;
+    assert.ok(command.do === 'fade');
+    if (server.failure !== undefined) return server.failure;
+    appliedVolumes.push(command.volume);
+    server.afterSet(command.volume);
+    return { ok: true, value: {} };
+  };
+  const newSleep = (): Sleep => {
+    const created = new Sleep({ path, state, clock, node: recorder, run });
+    t.after(() => created.leave());
+    return created;
+  };
+  const sleep = newSleep();
   const pass = async (ms: number): Promise<void> => {
     clock.advance(ms);
     for (let turn = 0; turn < 4; turn += 1) await setImmediate();
@@ -73,7 +72,7 @@ async function startFading(t: TestContext) {
   await pass(60_000);
   await pass(5_000);
   assert.deepEqual(appliedVolumes, [0.25]);
-  return { clock, state, sleep, server, appliedVolumes, putOutput, pass, record, path };
+  return { clock, state, sleep, newSleep, server, appliedVolumes, putOutput, pass, record, path };
 }
 
 test('a sleep that is stopped while an earlier command still puts the volume back stays stopped', async (t) => {
@@ -209,6 +208,78 @@ for (const { title, loseReading } of MISSING_READINGS) {
   });
 }
 
+/** The longest pause between two checks whether the output is silent (fade.ts). */
+const SILENCE_PAUSE_MAX_MS = 30_000;
+
+/** Ends the service after the fade, while a stream still plays to the output, and starts the next one. */
+async function restartAfterFade(t: TestContext, meanwhile: (fading: Fading) => void = () => undefined) {
+  const fading = await startFading(t);
+  const { sleep, newSleep, appliedVolumes, pass, record, path } = fading;
+  await pass(5_000);
+  await until('the sleep is over', () => record()?.active === false);
+  await sleep.leave();
+  assert.deepEqual(appliedVolumes, [0.25, 0]);
+
+  meanwhile(fading);
+  await newSleep().recall();
+  assert.deepEqual(record(), { active: false });
+  await pass(SILENCE_PAUSE_MAX_MS);
+  assert.deepEqual(appliedVolumes, [0.25, 0], 'the output is not silent yet');
+  return { ...fading, hasFile: () => existsSync(path) };
+}
+
+test('an output that still plays when the service ends gets its volume from the next service', async (t) => {
+  const { state, appliedVolumes, pass, hasFile } = await restartAfterFade(t);
+  assert.ok(hasFile());
+  state.remove('sink-input', 1);
+  await pass(SILENCE_PAUSE_MAX_MS);
+  assert.deepEqual(appliedVolumes, [0.25, 0, 0.5]);
+  await until('the file is gone', () => !hasFile());
+});
+
+test('a volume that somebody sets between two services stays', async (t) => {
+  const setVolume = ({ putOutput }: Fading): void => putOutput(0.3);
+  const { state, appliedVolumes, pass, hasFile } = await restartAfterFade(t, setVolume);
+  state.remove('sink-input', 1);
+  await pass(SILENCE_PAUSE_MAX_MS);
+  assert.deepEqual(appliedVolumes, [0.25, 0]);
+  await until('the file is gone', () => !hasFile());
+});
+
+test('an output that is silent when the service ends gets its volume at once', async (t) => {
+  const { state, sleep, appliedVolumes, pass, record, path } = await startFading(t);
+  await pass(5_000);
+  await until('the sleep is over', () => record()?.active === false);
+  state.remove('sink-input', 1);
+  await sleep.leave();
+  assert.deepEqual(appliedVolumes, [0.25, 0, 0.5]);
+  assert.ok(!existsSync(path));
+});
+
+test('an output whose volume is not put back in time at the end of the service gets it from the next one', async (t) => {
+  const { state, sleep, newSleep, server, appliedVolumes, pass, record } = await startFading(t);
+  const ready = new Deferred<void>();
+  server.readiness = ready.promise;
+  const left = sleep.leave();
+  // The end of the service waits 300 ms until the volume is put back (sleep.ts).
+  await pass(300);
+  await left;
+  server.failure = CONNECTION_ENDED;
+  ready.resolve();
+  await pass(0);
+  assert.deepEqual(appliedVolumes, [0.25]);
+
+  server.failure = undefined;
+  await newSleep().recall();
+  assert.equal(record()?.active, true, 'the next service goes on with the sleep');
+  // The sleep ends 5 s after the start, with no second fade.
+  await pass(5_000);
+  await until('the sleep is over', () => record()?.active === false);
+  state.remove('sink-input', 1);
+  await pass(SILENCE_PAUSE_MAX_MS);
+  assert.deepEqual(appliedVolumes, [0.25, 0.5]);
+});
+
 test('a sleep in the file that would last longer than 12 hours is dropped, and the log gives this reason', async (t) => {
   const clock = new ManualClock();
   const recorder = new Recorder();
@@ -326,7 +397,7 @@ for (const status of [503, 504]) {
     await until('the sleep is over', () => isActive() === false);
     await pass(PAUSE_TRIES_MAX_MS);
     assert.equal(node.requested.length, 4);
-    assert.ok(!existsSync(path));
+    assert.doesNotMatch(readFileSync(path, 'utf8'), /until/, 'the file has only the lowered output');
     assert.deepEqual(node.logs, []);
   });
 }

@@ -50,11 +50,27 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await waitForVolume(0);
       await until('the players are paused', isPaused);
       await until('the sleep is over', () => sleep()?.active === false);
-      assert.ok(!existsSync(join(dirname(server.socketPath), 'tonearm/sleep.json')));
       assert.equal(volume(), 0, 'the volume stays 0 while the stream plays');
 
       await stream.stop();
       assert.equal((await waitForVolume(0.5)).balance, -0.5);
+      const file = join(dirname(server.socketPath), 'tonearm/sleep.json');
+      await until('the file is gone', () => !existsSync(file));
+    });
+
+    test('an output that still plays when the service ends gets its volume from the next service', async (t) => {
+      const { server, backend, stream, waitForVolume, sleep } = await startPlaying(t);
+      await backend.handle({ do: 'sleep', minutes: SOON_MINUTES, fade: 1 });
+      await waitForVolume(0);
+      await until('the sleep is over', () => sleep()?.active === false);
+      await backend.stop();
+
+      const { recorder } = startBackend(t, server.socketPath, { home: server.directory });
+      await until('the next service is up', () => recorder.isUp);
+      assert.equal(recorder.output('living')?.volume, 0);
+      await stream.stop();
+      const volume = () => recorder.output('living')?.volume;
+      await until('the volume is put back', () => volume() === 0.5);
     });
 
     // PulseAudio stores no volumes in these tests. WirePlumber does, and restores the silence.
