@@ -255,8 +255,8 @@ export class Gateway {
         bootId: this.#bootId,
         hostname: () => this.#identity.hostname(),
         house: () => ({
-          origins: [...this.#journal.records('nodes.origins')].map(({ key }) => key),
-          changeNumber: this.#journal.lastChange('nodes.origins').changeNumber,
+          origins: [...this.#journal.records('nodes.policy')].map(({ key }) => key),
+          changeNumber: this.#journal.lastChange('nodes.policy').changeNumber,
         }),
       }),
     };

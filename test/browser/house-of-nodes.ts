@@ -7,6 +7,9 @@ import { drop, put } from '../gateway/scripted-backends.js';
 import { ip } from '../tools/own-network.js';
 import { NodeWithPage, output, player } from './node-with-page.js';
 
+/** The nodes of a house are trusted, and their pages may connect to each other. */
+const ORIGIN_COLLECTIONS = ['nodes.origins', 'nodes.policy'] as const;
+
 export const addressOf = (room: number): string => `10.9.0.${room + 1}`;
 
 /** Gives the machine an address for each room. Call it once. */
@@ -124,9 +127,9 @@ export class HouseOfNodes {
     this.#known.set(node, records);
     node.change(
       ...forgottenRecords.map(({ name }) => drop('nodes', name)),
-      ...forgottenOrigins.map((origin) => drop('nodes.origins', origin)),
+      ...ORIGIN_COLLECTIONS.flatMap((name) => forgottenOrigins.map((origin) => drop(name, origin))),
       ...records.map((record) => put('nodes', record.name, record)),
-      ...[...origins].map((origin) => put('nodes.origins', origin, 'a node')),
+      ...ORIGIN_COLLECTIONS.flatMap((name) => [...origins].map((origin) => put(name, origin, 'a node'))),
     );
   }
 }

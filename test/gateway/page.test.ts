@@ -95,13 +95,14 @@ describe('the page', () => {
   });
 });
 
-test('the policy of each document names the nodes whose pages are trusted at that time', async (context) => {
+test('the policy of each document names the nodes that the page may speak to at that time', async (context) => {
   const settings = { ...SETTINGS, discovery: { ...SETTINGS.discovery, enabled: true } };
   const gateway = GatewayUnderTest.up(settings).closeAtEndOf(context);
   const tagOf = async () => (await gateway.fetch({ path: '/ui' })).headers['etag'] ?? '';
   const oldTag = await tagOf();
-  const attic = put('nodes.origins', 'http://10.9.0.7:8018', 'attic');
-  gateway.gateway.listener.changes([attic]);
+  const attic = put('nodes.policy', 'http://10.9.0.7:8018', 'attic');
+  const trusted = put('nodes.origins', 'http://10.9.0.8:8018', 'cellar');
+  gateway.gateway.listener.changes([attic, trusted]);
   const newTag = await tagOf();
   assert.match(
     await policyOf(gateway),
@@ -111,7 +112,7 @@ test('the policy of each document names the nodes whose pages are trusted at tha
   const statusFor = async (tag: string) =>
     (await gateway.fetch({ path: '/ui', headers: { 'If-None-Match': tag } })).status;
   assert.deepEqual([await statusFor(oldTag), await statusFor(newTag)], [200, 304]);
-  gateway.gateway.listener.changes([drop('nodes.origins', attic.key)]);
+  gateway.gateway.listener.changes([drop('nodes.policy', attic.key)]);
   assert.doesNotMatch(await policyOf(gateway), /10\.9\.0\.7/);
 });
 

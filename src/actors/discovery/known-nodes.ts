@@ -1,5 +1,6 @@
-// Publishes each known node once, with the origins whose pages are trusted here. Decides which services on
-// the network and which nodes of the configuration are one node.
+// Publishes each known node once, with the origins whose pages are trusted here, and those to which this
+// node's page may connect. Decides which services on the network and which nodes of the configuration are
+// one node.
 
 import { isIP } from 'node:net';
 import type { Collection } from '../../protocol/actor/collections.js';
@@ -8,7 +9,7 @@ import { isInNetworks } from '../networks.js';
 import type { Publisher } from '../runtime.js';
 import type { ConfiguredNode } from './configured-nodes.js';
 import { announcedNode, type Sighting, USELESS_NETWORKS } from './sighting.js';
-import { HTTPS_PORT, trustedOrigins } from './trusted-origins.js';
+import { configuredOrigins, HTTPS_PORT, trustedOrigins } from './trusted-origins.js';
 
 /**
  * Further nodes of the network are left out until others have gone. Nodes of the configuration do not count.
@@ -64,24 +65,24 @@ export class KnownNodes {
   /** Puts all records each time. The journal makes events only of those that have changed. */
   publish(): void {
     if (!this.#isUp) return;
-    const nodes = this.#nodes();
+    const configured = this.#configured.map((node) => configuredRecord(node, this.#parts.ownPort()));
+    const nodes = this.#nodes(configured);
     this.#replace('nodes', new Map(nodes.map((node) => [node.name, node])));
-    const trusted = this.#parts.isTrusting ? nodes : [];
-    const namesByOrigin = new Map<string, string>();
-    for (const node of trusted)
-      for (const origin of trustedOrigins(node)) namesByOrigin.set(origin, node.name);
-    this.#replace('nodes.origins', namesByOrigin);
+    const ofHouse = namesByOrigin(nodes, trustedOrigins);
+    this.#replace('nodes.origins', this.#parts.isTrusting ? ofHouse : new Map());
+    // A record of `nodes` that is marked as configured may have addresses that a stranger has announced.
+    const ofConfiguration = namesByOrigin(configured, configuredOrigins);
+    this.#replace('nodes.policy', new Map([...ofHouse, ...ofConfiguration]));
   }
 
-  #nodes(): readonly NodeRecord[] {
+  #nodes(configured: readonly NodeRecord[]): readonly NodeRecord[] {
     const names = new Set(this.#sightings.map(({ name }) => name));
     const publishedNames = [...names].slice(0, NODES_MAX);
     let nodes: readonly NodeRecord[] = publishedNames.flatMap((name) => {
       const ofThisName = this.#sightings.filter((sighting) => sighting.name === name);
       return announcedNode(ofThisName, this.#parts.ownName()) ?? [];
     });
-    for (const configured of this.#configured)
-      nodes = withConfigured(nodes, configuredRecord(configured, this.#parts.ownPort()));
+    for (const record of configured) nodes = withConfigured(nodes, record);
     return nodes;
   }
 
@@ -91,6 +92,13 @@ export class KnownNodes {
     for (const [key, record] of records) this.#parts.publish.put(collection, key, JSON.stringify(record));
     this.#publishedKeys.set(collection, [...records.keys()]);
   }
+}
+
+function namesByOrigin(
+  nodes: readonly NodeRecord[],
+  originsOf: (node: NodeRecord) => readonly string[],
+): ReadonlyMap<string, string> {
+  return new Map(nodes.flatMap((node) => originsOf(node).map((origin) => [origin, node.name] as const)));
 }
 
 /** Adds a node of the configuration to the list. If the list has this node already, only marks it. */

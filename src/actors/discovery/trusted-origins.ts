@@ -1,7 +1,7 @@
 // Decides from which origins another node's page is trusted here (docs/http-api.md, "The house"). Only
 // private addresses and names below `.local` are trusted, so that no announcement gives trust to a site of
 // the web. A machine of this network gains little by an announcement, because it can send requests to
-// the node anyway. Pure.
+// the node anyway. This node's page may speak to the same origins, and to those of the configuration. Pure.
 
 import { isIP, isIPv6 } from 'node:net';
 import type { NodeRecord } from '../../protocol/actor/schemas.js';
@@ -17,12 +17,29 @@ const PRIVATE_NETWORKS = [
   'fc00::/7',
   'fe80::/10',
 ];
+/** The host of a valid URL may also have characters that mean something in a policy: `;`, `,`, `*`. */
+const PLAIN_NAME = /^[\w.-]{1,253}$/;
 export const HTTPS_PORT = 443;
 
 /** The origins as browsers send them. None for a node with odio-api, whose page cannot use this node. */
-export function trustedOrigins({ api, host, addresses, port }: NodeRecord): readonly string[] {
+export function trustedOrigins(node: NodeRecord): readonly string[] {
+  return originsAt(node, isPrivateHost);
+}
+
+/**
+ * The origins to which the page may connect because the configuration names the node. None for a node with
+ * odio-api, which the page cannot use.
+ */
+export function configuredOrigins(node: NodeRecord): readonly string[] {
+  return originsAt(node, (host) => isIP(host) !== 0 || PLAIN_NAME.test(host));
+}
+
+function originsAt(
+  { api, host, addresses, port }: NodeRecord,
+  isAccepted: (host: string) => boolean,
+): readonly string[] {
   if (api !== 'tonearm') return [];
-  const hosts = [...new Set([...addresses, host])].filter(isPrivateHost);
+  const hosts = [...new Set([...addresses, host])].filter(isAccepted);
   const scheme = port === HTTPS_PORT ? 'https' : 'http';
   const urlHosts = hosts.map((name) => (isIPv6(name) ? `[${name}]` : name));
   const urls = urlHosts.map((urlHost) => `${scheme}://${urlHost}:${port}`);

@@ -145,6 +145,8 @@ const COLLECTIONS = {
   nodes: { backend: 'discovery', updated: 'node.updated', removed: 'node.removed', shape: 'node' },
   /** Keyed by trusted origin (docs/http-api.md, "The house"): the name of its node. */
   'nodes.origins': { backend: 'discovery', isPart: true },
+  /** Keyed by origin that the page's policy allows (docs/http-api.md, "The page"): the name of its node. */
+  'nodes.policy': { backend: 'discovery', isPart: true },
   /** One record, key ''. */
   bluetooth: { backend: 'bluetooth', updated: 'bluetooth.updated' },
   /**

@@ -113,6 +113,7 @@ const UNNEEDED_BY_MQTT: readonly Collection[] = [
   'players.tracklist',
   'nodes',
   'nodes.origins',
+  'nodes.policy',
   'upgrade.info',
   'upgrade.check',
   'bluetooth.devices',

@@ -25,6 +25,7 @@ function createKnownNodes({ isTrusting = true } = {}) {
     publish,
     list: () => publish.all<NodeRecord>('nodes'),
     origins: () => publish.keys('nodes.origins'),
+    policy: () => publish.keys('nodes.policy'),
   };
 }
 
@@ -145,4 +146,47 @@ test('without trust no origin is published; with trust an origin is dropped toge
   assert.deepEqual(origins(), ['http://attic.local:8018', 'http://192.168.1.9:8018']);
   nodes.setSightings([]);
   assert.deepEqual([list(), origins()], [[], []]);
+});
+
+test('without trust the page may connect to the same nodes as with trust, as long as they are known', () => {
+  const { nodes, origins, policy } = createKnownNodes({ isTrusting: false });
+  nodes.setSightings([sightingWith('attic', '192.168.1.7'), sightingWith('shed', '93.184.215.14')]);
+  nodes.setConfigured([configuredNode('http://10.8.0.3:8018')]);
+  assert.deepEqual(origins(), []);
+  assert.deepEqual(policy(), [
+    'http://192.168.1.7:8018',
+    'http://attic.local:8018',
+    'http://shed.local:8018',
+    'http://10.8.0.3:8018',
+  ]);
+
+  nodes.setSightings([]);
+  assert.deepEqual(policy(), ['http://10.8.0.3:8018']);
+});
+
+test('the page may connect to every host of the configuration, but pages of the web get no trust', () => {
+  const { nodes, origins, policy } = createKnownNodes();
+  nodes.setConfigured([
+    configuredNode('https://kitchen.example.org', '93.184.215.14'),
+    configuredNode('http://100.101.102.103:8018'),
+    configuredNode('http://attic.lan:8018', '192.168.1.7'),
+  ]);
+  assert.deepEqual(origins(), ['http://192.168.1.7:8018']);
+  assert.deepEqual([...policy()].sort(), [
+    'http://100.101.102.103:8018',
+    'http://192.168.1.7:8018',
+    'http://attic.lan:8018',
+    'https://kitchen.example.org',
+  ]);
+});
+
+test('a stranger that announces a configured node lets the page connect to no other public address', () => {
+  const { nodes, list, policy } = createKnownNodes();
+  nodes.setSightings([sightingWith('attic', '192.168.1.7'), sightingWith('attic', '93.184.215.14')]);
+  nodes.setConfigured([configuredNode('http://192.168.1.7:8018')]);
+  assert.deepEqual(
+    list().map(({ addresses, configured }) => [addresses, configured]),
+    [[['192.168.1.7', '93.184.215.14'], true]],
+  );
+  assert.deepEqual(policy(), ['http://192.168.1.7:8018', 'http://attic.local:8018']);
 });

@@ -1,11 +1,12 @@
 // Tests which origins of pages are trusted because of a node (docs/http-api.md, "The house"). The node was
-// announced, perhaps by a stranger, or it is configured.
+// announced, perhaps by a stranger, or it is configured. Tests also to which origins of a configured node
+// the page may connect.
 
 import assert from 'node:assert/strict';
 import { BlockList, isIP } from 'node:net';
 import { test } from 'node:test';
 import { announcedNode, parseSighting } from '../../../src/actors/discovery/sighting.js';
-import { trustedOrigins } from '../../../src/actors/discovery/trusted-origins.js';
+import { configuredOrigins, trustedOrigins } from '../../../src/actors/discovery/trusted-origins.js';
 import type { NodeRecord } from '../../../src/protocol/actor/schemas.js';
 import { SEED, SeededRandom } from '../../seeded-random.js';
 
@@ -50,6 +51,24 @@ const ROWS: readonly (readonly [what: string, node: Partial<NodeRecord>, origins
 for (const [what, node, origins] of ROWS)
   test(`a node with ${what} gives trust to ${origins.join(', ') || 'no origin'}`, () =>
     assert.deepEqual(trustedOrigins({ ...NODE, ...node }), origins));
+
+const CONFIGURED_ROWS: typeof ROWS = [
+  ['a name of the web, with https', { host: 'node.example.org', port: 443 }, ['https://node.example.org']],
+  [
+    'a public address behind its name',
+    { host: 'node.vpn', addresses: ['100.64.0.1'] },
+    ['http://100.64.0.1:8018', 'http://node.vpn:8018'],
+  ],
+  ['an IPv6 address', { host: '2a00:0::1' }, ['http://[2a00::1]:8018']],
+  ['the API odio-api', { api: 'odio-api' }, []],
+  ['a name that stands for many', { host: '*.example.org' }, []],
+  ['a name that would begin another rule of the policy', { host: 'a;sandbox' }, []],
+  ['a name that would begin another policy', { host: 'a,b' }, []],
+  ['a name that no name server has, because it is too long', { host: 'a'.repeat(254) }, []],
+];
+for (const [what, node, origins] of CONFIGURED_ROWS)
+  test(`a configured node with ${what} may be reached by the page at ${origins.join(', ') || 'no origin'}`, () =>
+    assert.deepEqual(configuredOrigins({ ...NODE, ...node }), origins));
 
 const UNTRUSTED_ADDRESSES = [
   '93.184.215.14',
