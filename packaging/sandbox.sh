@@ -20,8 +20,16 @@ wait_for() {
   tries=0
   until "$@" > /dev/null 2>&1; do
     tries=$((tries + 1))
-    if [ $tries -gt 100 ] || ! kill -0 "${pids##* }" 2> /dev/null; then tail -n 20 "$dir/log" >&2; exit 1; fi
-    sleep 0.1
+    if [ $tries -gt 100 ]; then
+      echo "\`$*\` has failed for ten seconds" >&2
+    elif kill -0 "${pids##* }" 2> /dev/null; then
+      sleep 0.1
+      continue
+    elif [ ! -s "$dir/log" ]; then
+      echo "the program for \`$*\` has ended without a message" >&2
+    fi
+    tail -n 20 "$dir/log" >&2
+    exit 1
   done
 }
 output() { echo "module-null-sink sink_name=$1 sink_properties='device.description=\"$2\"'"; }

@@ -5,9 +5,14 @@ user_managers() {
     uid=${runtime##*/}
     # The service of a user who has a tonearm at home is not that of the package.
     [ ! -e "$(getent passwd "$uid" | cut -d: -f6)/.local/lib/tonearm/installed-files" ] || continue
-    # A manager that does not answer must not stop the package manager. One that is ending is none any more.
+    # A manager that does not answer must not stop the package manager.
+    ended=0
     said=$(timeout 60 setpriv --reuid "$uid" --regid "$(id -g "$uid")" --init-groups --reset-env \
-      env "XDG_RUNTIME_DIR=$runtime" systemctl --user "$@" 2>&1) || ! systemctl is-active --quiet "user@$uid.service" ||
-      echo "tonearm: systemctl --user $* failed for user $uid: $said" >&2
+      env "XDG_RUNTIME_DIR=$runtime" systemctl --user "$@" 2>&1) || ended=$?
+    # A manager that is ending is none any more.
+    if [ "$ended" = 0 ] || ! systemctl is-active --quiet "user@$uid.service"; then continue; fi
+    # With this status timeout has ended systemctl, and neither of them prints a reason.
+    [ "$ended" != 124 ] || said="it has not ended within 60 s; try again later: systemctl --user -M $(id -nu "$uid")@ $*"
+    echo "tonearm: systemctl --user $* failed for user $uid: $said" >&2
   done
 }
