@@ -22,6 +22,11 @@ export interface RunFacts {
    * run. Known only while the unit stays loaded.
    */
   readonly wasReset: boolean;
+  /**
+   * True for a service of the type `oneshot`, whose start is done only when its program has ended; true also
+   * if the type is unknown. The start of any other service is done while its program runs.
+   */
+  readonly isOneshot: boolean;
   /** How often systemd has restarted the service by itself since the last start by anybody else. */
   readonly restarts: number;
   /** When the unit last began to run, in ms since the epoch; undefined if unknown. */
@@ -36,6 +41,7 @@ export const NOTHING_RAN: RunFacts = {
   result: 'success',
   isConditionMet: true,
   wasReset: false,
+  isOneshot: true,
   restarts: 0,
 };
 
@@ -77,6 +83,7 @@ export function updatedFacts(facts: UnitFacts, record: PropertyRecord): UnitFact
     result: service.Result ?? facts.result,
     isConditionMet: ConditionResult === undefined ? facts.isConditionMet : isMetNow,
     wasReset: stateChangedUs === undefined ? facts.wasReset : isResetNow,
+    isOneshot: service.Type === undefined ? facts.isOneshot : service.Type === 'oneshot',
     restarts: service.NRestarts ?? facts.restarts,
     ...(hasStarted && { startedMs: Math.floor(Number(startedUs) / 1000) }),
     id: unit.Id ?? facts.id,

@@ -72,11 +72,11 @@ export class UnitLogs {
   }
 
   /**
-   * True if systemd has logged that the unit was stopped during this run, and not that its start was done.
-   * The start of a oneshot unit is done when its script has ended, so a later stop does not count. False
-   * also if the journal cannot be read in time, or has nothing about the run.
+   * True if systemd has logged that the unit was stopped during this run. The start of a oneshot unit is done
+   * when its script has ended, so a later stop does not count. False also if the journal cannot be read in
+   * time, or has nothing about the run.
    */
-  async wasStopped(invocation: string): Promise<boolean> {
+  async wasStopped(invocation: string, isOneshot: boolean): Promise<boolean> {
     // journalctl combines matches of the same field by OR, and matches of different fields by AND.
     const matches = [
       `USER_INVOCATION_ID=${invocation}`,
@@ -89,7 +89,8 @@ export class UnitLogs {
     const { stdout } = end.value;
     const hasStopJob = /"JOB_TYPE" *: *"stop"/.test(stdout);
     const hasStartJob = /"JOB_TYPE" *: *"start"/.test(stdout);
-    return hasStopJob && !hasStartJob;
+    const hadEnded = isOneshot && hasStartJob;
+    return hasStopJob && !hadEnded;
   }
 
   /** Fails if too many readings are under way, or if the program has not ended in time and was killed. */

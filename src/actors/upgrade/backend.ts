@@ -78,7 +78,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
         keeper: this.#keeper,
         publisher,
         ready,
-        wasStopped: (invocation) => this.#logs.wasStopped(invocation),
+        wasStopped: (invocation, isOneshot) => this.#logs.wasStopped(invocation, isOneshot),
       });
     else void ready.then(() => publisher.up(this.#keeper.run));
   }

@@ -39,6 +39,11 @@ export interface Run extends RunRecord {
    * restarts the unit (Restart=).
    */
   readonly badJobResult?: string | undefined;
+  /**
+   * True if somebody has stopped the unit during this run. Of a unit that is no oneshot, neither `startJob`,
+   * which is done as soon as the program runs, nor `Result` shows this.
+   */
+  readonly wasStopped?: boolean;
   /** The path of the unit's queued or running job during a systemd run; '' for none. */
   readonly job: string;
   /**
@@ -202,8 +207,16 @@ function withInvocation(run: Run): Run {
  */
 function withVerdict(run: Run, nowMs: number): Run {
   if (!isRunning(run, 'systemd')) return run;
-  if (isAtWork(run.facts) || run.job) return { ...run, isDoubtful: false };
+  if (isAtWork(run.facts) || run.job) return { ...withStop(run), isDoubtful: false };
   return hasSucceeded(run) ? finishedRun(run, 'succeeded', nowMs) : { ...run, isDoubtful: true };
+}
+
+/** Notes that somebody stops the unit. A unit that ends by itself has no job, or still that of its start. */
+function withStop(run: Run): Run {
+  const { facts, invocation, startJob } = run;
+  const isEnding = facts.activeState === 'deactivating' && facts.invocation === invocation;
+  const hasOtherJob = facts.job !== '' && facts.job !== startJob;
+  return isEnding && hasOtherJob ? { ...run, wasStopped: true } : run;
 }
 
 function afterDoubt(run: Run, facts: RunFacts, nowMs: number): Run {
@@ -211,8 +224,8 @@ function afterDoubt(run: Run, facts: RunFacts, nowMs: number): Run {
   return next.isDoubtful ? finishedRun(next, 'failed', nowMs) : next;
 }
 
-function hasSucceeded({ badJobResult, invocation, facts }: Run): boolean {
-  if (badJobResult !== undefined) return false;
+function hasSucceeded({ badJobResult, wasStopped, invocation, facts }: Run): boolean {
+  if (badJobResult !== undefined || wasStopped) return false;
   // If the run has no invocation, the unit has not run: something prevented its start after the job was
   // queued. The unit's `Result` counts only if it is of the run's invocation.
   if (invocation === undefined || facts.invocation !== invocation) return false;
@@ -238,7 +251,7 @@ function afterGap(run: Run, input: RunInput & { readonly kind: 'facts-after-gap'
   const mayBeItsInvocation = next.invocation === undefined || next.invocation === facts.invocation;
   const isSameRun = isSameManagerAndUnit && mayBeItsInvocation;
   // A unit that works in another invocation, or under another manager, has begun a new run.
-  if (isAtWork(facts)) return isSameRun ? next : begunByUnit(next, nowMs);
+  if (isAtWork(facts)) return isSameRun ? withStop(next) : begunByUnit(next, nowMs);
   // A pending job may still start the unit, so the run goes on.
   if (facts.job !== '' && isSameManagerAndUnit) return next;
   // A run without a known success has failed, also if systemd has unloaded the unit.

@@ -55,7 +55,7 @@ interface UpgradeUnitsParts extends UpgradeContext {
    */
   readonly ready: Promise<unknown>;
   /** True if the unit was stopped during this invocation, according to systemd's journal. */
-  readonly wasStopped: (invocation: string) => Promise<boolean>;
+  readonly wasStopped: (invocation: string, isOneshot: boolean) => Promise<boolean>;
 }
 
 export class UpgradeUnits implements FollowerOwner {
@@ -248,7 +248,8 @@ export class UpgradeUnits implements FollowerOwner {
   async #wasStopped(): Promise<boolean> {
     const { state, origin, invocation } = this.#parts.keeper.run;
     const hasEnded = state === 'running' && origin === 'systemd' && !isAtWork(this.#facts);
-    return hasEnded && invocation !== undefined && this.#parts.wasStopped(invocation);
+    if (!hasEnded || invocation === undefined) return false;
+    return this.#parts.wasStopped(invocation, this.#facts.isOneshot);
   }
 
   /** Starts the unit. StartUnit has no effect on a unit that has exited, so such a unit is restarted. */

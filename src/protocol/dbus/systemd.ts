@@ -97,7 +97,7 @@ export const UNIT_PROPERTIES = {
  * Properties of the interface Service: the result of the last run, and how often `Restart=` has started the
  * service again.
  */
-export const SERVICE_PROPERTIES = { Result: 's', NRestarts: 'u' } as const satisfies PropertyTable;
+export const SERVICE_PROPERTIES = { Result: 's', NRestarts: 'u', Type: 's' } as const satisfies PropertyTable;
 
 /**
  * The path of a unit's object. Letters and digits of the name stay. Any other byte, and a digit at the

@@ -33,6 +33,8 @@ const CHANGES: readonly (readonly [properties: object, change: Partial<RunFacts>
   [{ Job: [0, '/'] }, { job: '' }],
   [{ Result: 'exit-code' }, { result: 'exit-code' }],
   [{ NRestarts: 2 }, { restarts: 2 }],
+  [{ Type: 'simple' }, { isOneshot: false }],
+  [{ Type: 'oneshot' }, {}],
   [{ InactiveExitTimestamp: 5_999n }, { startedMs: 5 }],
   [{ InactiveExitTimestamp: 0n }, {}],
   [{ ...INACTIVE_CHANGED_AT_7, InactiveEnterTimestamp: 5n }, RESET],

@@ -59,19 +59,21 @@ test('the answer says that journalctl cannot be started, if it is missing or not
   assert.match(await readLog(folder), /^refused: journalctl cannot be started: .*EACCES/);
 });
 
-test('a run counts as stopped if systemd has logged its stop, unless systemd has also logged that its start was done', async () => {
+test('a run counts as stopped if systemd has logged its stop, unless the start of a oneshot unit was done before', async () => {
   const logStart = `echo '{"JOB_TYPE":"start"}'`;
   const logStop = `echo '{"JOB_TYPE":"stop"}'`;
   const logNothing = 'true';
-  const rows: readonly (readonly [script: string, wasStopped: boolean])[] = [
-    [logStop, true],
-    [`${logStart}; ${logStop}`, false],
-    [logNothing, false],
-    ['exit 1', false],
+  const rows: readonly (readonly [script: string, isOneshot: boolean, wasStopped: boolean])[] = [
+    [logStop, true, true],
+    [`${logStart}; ${logStop}`, true, false],
+    [`${logStart}; ${logStop}`, false, true],
+    [logStart, false, false],
+    [logNothing, true, false],
+    ['exit 1', true, false],
   ];
-  for (const [index, [script, wasStopped]] of rows.entries()) {
+  for (const [index, [script, isOneshot, wasStopped]] of rows.entries()) {
     const logs = new UnitLogs(systemClock, writeScript(`stopped-${index}`, script));
-    assert.equal(await logs.wasStopped('0123'), wasStopped, script);
+    assert.equal(await logs.wasStopped('0123', isOneshot), wasStopped, `${script}, oneshot: ${isOneshot}`);
   }
 });
 
@@ -136,7 +138,7 @@ test('a reading whose journalctl hangs ends with `timeout`, but takes one of fou
 test('a run whose journal cannot be read within 9 s does not count as stopped', async () => {
   const clock = new ManualClock();
   const logs = new UnitLogs(clock, writeScript('hangs-for-stop', 'exec sleep 1000'));
-  const wasStopped = logs.wasStopped('0123');
+  const wasStopped = logs.wasStopped('0123', true);
   await until('journalctl has a deadline', () => clock.timers === 1);
   clock.advance(READING_MAX_MS - 1);
   assert.equal(clock.timers, 1, 'the reading still has time');

@@ -161,6 +161,7 @@ testRows('a run that was going on when the daemon ended', [
   ['was followed by another that failed', saved, 'read failed B bad', BAD],
   ['was started again by systemd itself', saved, 'read activating B again', 'same'],
   ['was started again by systemd itself, and ended well', saved, 'read active B exited again', WELL],
+  ['is just being stopped, and ends with status 0', saved, 'read deactivating A job2; inactive A', BAD],
   ['is still queued', saved, 'read inactive - job1', 'same'],
   [
     'has failed because its own job has failed',
@@ -218,6 +219,19 @@ testRows('signals and replies of systemd come in any order', [
   ['a condition is false', idle, 'accepted; job1 done', BAD],
   ['a oneshot is not over before its job', idle, `accepted; ${START}; inactive A job1`, GOES],
   ['a service runs on after its start job', idle, `${SERVICE}; active A running`, GOES],
+  ['a service is stopped', idle, `${SERVICE}; deactivating A job2; inactive A job2; job2 done`, BAD],
+  [
+    'a service ends by itself, and stops what it has left',
+    idle,
+    `${SERVICE}; deactivating A; inactive A`,
+    WELL,
+  ],
+  [
+    'a oneshot ends by itself, and stops what it has left',
+    running,
+    'deactivating A job1; inactive A; job1 done',
+    WELL,
+  ],
   ['the invocation is known before the reply', idle, `inactive A job1; ${SERVICE}; failed A bad`, BAD],
   ['a condition is false, and the reply comes last', idle, 'accepted over its end', BAD],
   ['a condition is false after a reset', failed, 'inactive B reset; accepted over B; job1 done', BAD],

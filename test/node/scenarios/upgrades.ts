@@ -104,6 +104,14 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     await daemon.untilRun('failed');
   });
 
+  test('the run of a service that is no oneshot has failed if somebody stops it', async () => {
+    await daemon.beginRun(GATE, 'Type=simple\n');
+    await daemon.untilRun('running');
+    await daemon.systemctl('stop', 'up.service');
+    assert.equal(await daemon.node.property('Result', 'up.service'), 'success');
+    await daemon.untilRun('failed');
+  });
+
   /**
    * Fails unless a start is answered by a 502 with this reason, sends no event, and leaves the run as it
    * was. Ends the daemon.
@@ -179,15 +187,17 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     });
   }
 
-  test('a daemon killed during a run finds that the run was stopped, though its script ended with status 0', async () => {
-    await daemon.beginRun(`trap 'exit 0' TERM; echo ready\n${GATE}`);
-    await daemon.logHas('ready');
-    await daemon.kill();
-    await daemon.systemctl('stop', 'up.service');
-    assert.equal(await daemon.node.property('Result', 'up.service'), 'success');
-    await daemon.up();
-    assert.equal((await daemon.readUpgrade()).run.state, 'failed');
-  });
+  for (const type of ['oneshot', 'simple']) {
+    test(`a daemon killed during a run finds that the run was stopped, though its script ended with status 0: ${type}`, async () => {
+      await daemon.beginRun(`trap 'exit 0' TERM; echo ready\n${GATE}`, `Type=${type}\n`);
+      await daemon.logHas('ready');
+      await daemon.kill();
+      await daemon.systemctl('stop', 'up.service');
+      assert.equal(await daemon.node.property('Result', 'up.service'), 'success');
+      await daemon.up();
+      assert.equal((await daemon.readUpgrade()).run.state, 'failed');
+    });
+  }
 
   test('a daemon killed during a run finds that the run goes on, and later that it ends', async () => {
     await daemon.beginRun(GATE);
