@@ -24,15 +24,20 @@ Writes one line of upgrade progress to a running tonearm.
                  that of the user who runs it
 
 While tonearm cannot be reached, for instance because it restarts, this command
-tries again for one second. The exit status is always 0, so that a script under
-set -e goes on; a problem is one line on stderr.
+tries again for one second, and with end for 15 seconds. The exit status is
+always 0, so that a script under set -e goes on; a problem is one line on stderr.
 `;
 
-/**
- * The daemon reads a line within milliseconds. A script must not wait for a daemon that hangs or is absent.
- */
-const DEADLINE_MS = 1_000;
+/** The daemon reads a line within milliseconds. A script must not wait for a daemon that hangs. */
+const ANSWER_MAX_MS = 1_000;
 const RETRY_AFTER_MS = 50;
+/** A script must not wait long for a daemon that is absent. The next line makes up for one that is lost. */
+const RETRY_MAX_MS = 1_000;
+/**
+ * No line follows `end`, and without it the progress would stay unfinished for ten minutes. The start of the
+ * daemon takes seconds on a slow board.
+ */
+const END_RETRY_MAX_MS = 15_000;
 /** The errors of a connection while the daemon restarts. The daemon has not read the line then. */
 const RESTART_ERRORS: readonly (string | undefined)[] = [
   'ENOENT',
@@ -43,7 +48,13 @@ const RESTART_ERRORS: readonly (string | undefined)[] = [
 ];
 
 export type ProgressRequest =
-  | { readonly do: 'write'; readonly line: string; readonly socket: string }
+  | {
+      readonly do: 'write';
+      readonly line: string;
+      readonly socket: string;
+      /** How long to try again while the daemon is absent. */
+      readonly retryMs: number;
+    }
   | { readonly do: 'help' }
   | WrongUsage;
 
@@ -88,7 +99,8 @@ export function parseProgress(args: readonly string[], caller: Caller): Progress
   if (!line.ok) return wrong(line.error);
   const { socket = defaultSocket(caller) } = options.value;
   if (socket === '') return wrong('--socket needs a value');
-  return { do: 'write', line: JSON.stringify(line.value), socket: String(socket) };
+  const retryMs = word === 'end' ? END_RETRY_MAX_MS : RETRY_MAX_MS;
+  return { do: 'write', line: JSON.stringify(line.value), socket: String(socket), retryMs };
 }
 
 /** The parser is not strict, so that a value, such as the name of a step, may begin with a dash. */
@@ -134,17 +146,16 @@ function beginOrStepLine(
 
 /**
  * Writes the line and waits until the daemon has read it, because the script may end directly afterwards.
- * Tries again while the daemon is absent, because it may be restarting. Resolves within the deadline; never
- * rejects.
+ * Tries again for `retryMs` while the daemon is absent, because it may be restarting. Never rejects.
  */
 export async function writeProgress(
   line: string,
   socket: string,
-  deadlineMs = DEADLINE_MS,
+  retryMs: number,
 ): Promise<Result<undefined, string>> {
-  const endMs = performance.now() + deadlineMs;
+  const endMs = performance.now() + retryMs;
   for (;;) {
-    const written = await attempt(line, socket, endMs - performance.now());
+    const written = await attempt(line, socket, Math.min(endMs - performance.now(), ANSWER_MAX_MS));
     if (written.ok) return written;
     const { error } = written;
     const isLastAttempt = performance.now() + RETRY_AFTER_MS >= endMs;
@@ -183,6 +194,8 @@ export async function runProgress(
   const request = parseProgress(args, caller);
   if (request.do === 'help') return { out: PROGRESS_HELP, err: '' };
   const written =
-    request.do === 'wrong' ? failed(request.message) : await writeProgress(request.line, request.socket);
+    request.do === 'wrong'
+      ? failed(request.message)
+      : await writeProgress(request.line, request.socket, request.retryMs);
   return { out: '', err: written.ok ? '' : `tonearm: progress: ${written.error}\n` };
 }

@@ -14,8 +14,11 @@ const LONG_MS = 20_000;
 const SHORT_MS = 20;
 
 function testWrites(args: string, line: string, socket = SOCKET): void {
-  test(`tonearm progress ${args} writes ${line}`, () =>
-    assert.deepEqual(parseProgress(args.split(' '), DEFAULTS), { do: 'write', line, socket }));
+  test(`tonearm progress ${args} writes ${line}`, () => {
+    const request = parseProgress(args.split(' '), DEFAULTS);
+    assert.ok(request.do === 'write');
+    assert.deepEqual([request.line, request.socket], [line, socket]);
+  });
 }
 
 function testRefused(args: string, message: string): void {
@@ -124,8 +127,18 @@ test('the progress command tries again after a daemon that ends before it has re
   assert.deepEqual([connections, received], [2, '{}\n']);
 });
 
+test('the end of the progress is tried for 15 seconds, because no line follows it, and another line for one second', () => {
+  const retryMsOf = (args: string): number | undefined => {
+    const request = parseProgress(args.split(' '), DEFAULTS);
+    return request.do === 'write' ? request.retryMs : undefined;
+  };
+  assert.equal(retryMsOf('end --failure'), 15_000);
+  assert.equal(retryMsOf('begin --total 3'), 1_000);
+  assert.equal(retryMsOf('step --percent 4 --current 1 --step a'), 1_000);
+});
+
 test('where nobody listens the progress command prints one line and succeeds', async () => {
-  const { out, err } = await runProgress(['end', '--success', '--socket', '/nowhere/s'], DEFAULTS);
+  const { out, err } = await runProgress(['begin', '--total', '1', '--socket', '/nowhere/s'], DEFAULTS);
   assert.equal(out, '');
   assert.match(err, /^tonearm: progress: \/nowhere\/s: [^\n]*ENOENT[^\n]*\n$/);
 });

@@ -116,7 +116,7 @@ const DISK_FULL = /^tonearm: cannot write: the disk is full\n$/;
 
 /** `lost` is the output that goes to the full disk, `printed` the text on the other one. */
 for (const [what, args, lost, status, printed] of [
-  ['tonearm progress still never fails', ['progress', 'end', '--success'], 'stderr', 0, /^$/],
+  ['tonearm progress still never fails', ['progress', 'begin', '--total', '1'], 'stderr', 0, /^$/],
   ['the help of tonearm progress never fails, either', ['progress', '--help'], 'stdout', 0, DISK_FULL],
   ['an answer that is lost is an error', ['--version'], 'stdout', 74, DISK_FULL],
   ['a usage error stays a usage error', ['--frobnicate'], 'stderr', 64, /^$/],
