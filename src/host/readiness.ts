@@ -4,7 +4,7 @@
 import { writeFileSync } from 'node:fs';
 import type { ChildName } from '../protocol/actor/backends.js';
 
-/** The unit waits 60 s for the file. A backend that never reports must not make the start fail. */
+/** The unit waits 300 s for the file. A backend that never reports must not make the start fail. */
 const FIRST_REPORT_MS = 20_000;
 
 interface FirstReports {
