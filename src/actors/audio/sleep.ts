@@ -27,11 +27,14 @@ const LATE_MAX_MS = 10 * MINUTE_MS;
  */
 const BACKENDS_START_MS = 5_000;
 /**
- * The players may come up later than this backend. While they are away, they are asked again after this
- * pause.
+ * The players may come up later than this backend. While they are away or do not answer, they are asked again
+ * after this pause.
  */
 const PAUSE_AGAIN_MS = 5_000;
-/** Players that are still away after this time are given up. */
+/**
+ * Players that could not be paused until then are given up. If only one player does not answer, the others
+ * are paused again each time, so this is short.
+ */
 const PAUSE_TRIES_MAX_MS = 30_000;
 /** The longest sleep that a command may begin. If the plan in the file has a later end, it is dropped. */
 const SLEEP_MAX_MS = 720 * MINUTE_MS;
@@ -201,15 +204,10 @@ export class Sleep {
     const { node, clock } = this.#context;
     const latestMs = clock.monotonic() + PAUSE_TRIES_MAX_MS;
     for (;;) {
-      const { status: statusBefore } = await node.ask({ operation: 'players' });
-      // A client may have stopped or replaced this sleep meanwhile.
-      if (this.#plan !== plan) return;
       const { status, body } = await node.ask({ operation: 'pausePlayers' });
       // 404 means that the players are not enabled. Then there is nothing to pause.
       if (this.#plan !== plan || status < 400 || status === 404) return;
-      // If the backend was up, 504 means that a player hangs, and the others are paused. They are not paused
-      // again, because somebody may have started one of them meanwhile.
-      const arePlayersAway = status === 503 || (status === 504 && statusBefore === 503);
+      const arePlayersAway = status === 503 || status === 504;
       if (!arePlayersAway || clock.monotonic() >= latestMs) {
         node.log('warn', 'not all players could be paused for the sleep', { reason: body });
         return;

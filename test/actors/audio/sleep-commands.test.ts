@@ -328,18 +328,10 @@ test('a sleep keeps its end when the clock is set, and the next process goes on 
 const PAUSE_AGAIN_MS = 5_000;
 const PAUSE_TRIES_MAX_MS = 30_000;
 
-/** A node whose backend of the players is away until a test sets other statuses. */
+/** A node whose players answer a pause with `status`. */
 class NodeWithPlayers extends Recorder {
-  /** The status of `GET /players`. */
-  listStatus = 503;
-  /** Settles when `GET /players` may be answered. */
-  listed: Promise<void> = Promise.resolve();
   pauseStatus = 503;
   override async ask(request: BridgeRequest) {
-    if (request.operation === 'players') {
-      await this.listed;
-      return { status: this.listStatus, body: '' };
-    }
     await super.ask(request);
     return { status: this.pauseStatus, body: 'not up' };
   }
@@ -411,17 +403,6 @@ test('players that are away for minutes after a sleep are given up, and the log 
   assert.deepEqual(node.logs, ['warn: not all players could be paused for the sleep']);
 });
 
-test('players are not paused again if one of them does not answer, and the log says so', async (t) => {
-  const { node, pass, isActive } = await endAfterRestart(t);
-  node.listStatus = 200;
-  node.pauseStatus = 504;
-  await pass(PAUSE_AGAIN_MS);
-  await until('the sleep is over', () => isActive() === false);
-  await pass(PAUSE_TRIES_MAX_MS);
-  assert.equal(node.requested.length, 2);
-  assert.deepEqual(node.logs, ['warn: not all players could be paused for the sleep']);
-});
-
 test('players that refuse to pause for a sleep are not asked again', async (t) => {
   const { node, pass, isActive } = await endAfterRestart(t);
   node.pauseStatus = 502;
@@ -443,17 +424,6 @@ for (const [what, command] of [
     assert.equal(node.requested.length, 1);
   });
 }
-
-test('a sleep that is stopped while the node looks for its players pauses nobody', async (t) => {
-  const { node, sleep, pass } = await endAfterRestart(t);
-  const listed = new Deferred<void>();
-  node.listed = listed.promise;
-  await pass(PAUSE_AGAIN_MS);
-  await sleep.stop();
-  listed.resolve();
-  await pass(PAUSE_TRIES_MAX_MS);
-  assert.equal(node.requested.length, 1);
-});
 
 test('a restart while the players are away keeps the file of the sleep', async (t) => {
   const { node, sleep, path, pass } = await endAfterRestart(t);
