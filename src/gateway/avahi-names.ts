@@ -71,8 +71,8 @@ export class AvahiNames {
     const isRunning = existsSync(join(dirname(this.#access.socketPath), PID_FILE));
     const addresses = isRunning ? this.#access.addresses().slice(0, ADDRESSES_MAX) : [];
     const answers = await Promise.all(addresses.map((address) => requestAnswer(address, this.#access)));
-    // If Avahi has answered nothing in time, it is slow, and has taken no name away.
-    const isSlow = isRunning && answers.every((answer) => answer === undefined);
+    // If Avahi was asked and has answered nothing in time, it is slow, and has taken no name away.
+    const isSlow = answers.length > 0 && answers.every((answer) => answer === undefined);
     if (!isSlow) this.#names = new Set(answers.flatMap((answer = '') => nameInAnswer(answer) ?? []));
     this.#answeredAt = this.#access.clock.monotonic();
   }

@@ -141,6 +141,7 @@ export function TransportButtons({ player, label, isWithoutPlay = false }: Butto
 
 const US_PER_S = 1_000_000;
 const TICK_MS = 500;
+
 /** Without the length of the track there is no slider, but only the position. */
 export function PositionBar({ player }: { readonly player: PlayerRecord }) {
   const node = useNode();

@@ -43,7 +43,7 @@ test("a user's systemd that does not answer is named with what was not done and 
   assert.equal(status, 0, stderr);
   assert.equal(
     stderr,
-    'tonearm: systemctl --user try-restart tonearm.service failed for user 1000: it has not ended within 60 s; try again later: systemctl --user -M pi@ try-restart tonearm.service\n',
+    'tonearm: systemctl --user try-restart tonearm.service failed for user 1000: it has not ended within 60 s, and may still go on; if not, try again after 5 minutes: systemctl --user -M pi@ try-restart tonearm.service\n',
   );
 });
 
@@ -62,7 +62,7 @@ test('a look for an upgrade that has not ended in time is named as the trouble o
 });
 
 test('a private sound server that cannot be reached has a reason, although it has logged nothing', (t) => {
-  const script = `exec sh ${PACKAGING}sandbox.sh "$1"`;
+  const script = `exec sh '${PACKAGING}sandbox.sh' "$1"`;
   const neverStarts = { setpriv: 'exit 1', pactl: 'exit 1' };
   const ended = runShell(t, script, neverStarts, temporaryFolder(t));
   assert.equal(ended.status, 1);

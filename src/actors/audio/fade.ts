@@ -56,6 +56,8 @@ export interface LoweredOutput {
   readonly before: number;
   /** The volume that the fade has read last. */
   readonly last: number;
+  /** The volume of the last step, if it has not been read yet. */
+  readonly unread?: number | undefined;
 }
 
 /** A fade of the default output; undefined if there is none, or nothing plays there. */
@@ -68,9 +70,8 @@ export function fadeOfDefault(context: FadeContext): Fade | undefined {
 
 /** A fade of an earlier process, which has lowered the output and has not put its volume back. */
 export function recalledFade(context: FadeContext, lowered: LoweredOutput): Fade {
-  // The earlier process may have ended before it read its last step.
-  const unreadVolume = lowered.last;
-  return new Fade(context, lowered, unreadVolume);
+  // The server may report the volume that was read last with another rounding now.
+  return new Fade(context, lowered, lowered.unread ?? lowered.last);
 }
 
 function isPlayedTo({ sinkInputs }: SoundState, { index }: SinkInfo): boolean {
@@ -111,7 +112,12 @@ export class Fade {
 
   /** For `recalledFade` in the next process. */
   get lowered(): LoweredOutput {
-    return { output: this.sinkName, before: this.#volumeBefore, last: this.#expectedVolume };
+    return {
+      output: this.sinkName,
+      before: this.#volumeBefore,
+      last: this.#expectedVolume,
+      unread: this.#unreadVolume,
+    };
   }
 
   /**

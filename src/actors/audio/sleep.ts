@@ -139,6 +139,8 @@ export class Sleep {
    */
   async leave(): Promise<void> {
     const plan = this.#plan;
+    // The thread may be ended before the volumes are put back, so the file names the outputs already now.
+    void this.#save(plan);
     const putBack = [this.#abort(), ...this.#fades.map((fade) => fade.putBackIfSilent())];
     await within(this.#context.clock, LEAVE_MAX_MS, Promise.all(putBack));
     const saved = this.#save(plan);
@@ -287,6 +289,7 @@ function loweredOutputsIn(text: string): readonly LoweredOutput[] {
 
 /** The file may have been changed by hand. */
 function isLoweredOutput(value: Partial<LoweredOutput> | null): value is LoweredOutput {
-  const { output, before, last } = value ?? {};
-  return typeof output === 'string' && typeof before === 'number' && typeof last === 'number';
+  const { output, before, last, unread = 0 } = value ?? {};
+  const volumes: readonly unknown[] = [before, last, unread];
+  return typeof output === 'string' && volumes.every((volume) => typeof volume === 'number');
 }

@@ -146,10 +146,10 @@ function trackReferenceIn(command: TrackCommand): string {
  */
 function trackIdIn({ allIds }: TracklistReading, command: TrackCommand): string | undefined {
   const reference = trackReferenceIn(command);
+  if (command.do === 'add' && reference === '') return allIds.at(-1) ?? NO_TRACK;
   const id =
     allIds.find((each) => each === reference) ?? allIds.find((each) => lastSegmentOf(each) === reference);
   if (id !== undefined || command.do !== 'add') return id;
-  if (reference === '') return allIds.at(-1) ?? NO_TRACK;
   // By the specification, a track is added before the first one if it is added after NO_TRACK.
   const isBeginning = reference === NO_TRACK || reference === lastSegmentOf(NO_TRACK);
   return isBeginning ? NO_TRACK : undefined;

@@ -14,6 +14,8 @@ import { RepeatedReading } from './repeated-reading.js';
 
 /** The most tracks of a list that clients get. Further tracks are left out. */
 const TRACKS_MAX = 500;
+/** Commands find this many tracks of a list, and its last one. */
+const IDS_MAX = 20_000;
 /**
  * The most UTF-16 units of all ids, keys and values of one list together. Further tracks are left out. A
  * usual track has 300 units.
@@ -31,7 +33,7 @@ export interface TracklistReading {
   /** The record of the tracklist. */
   readonly json: string;
   readonly canEdit: boolean;
-  /** The ids of the whole list, even if clients get only a part. */
+  /** The ids of the list and not only those that clients get: the first `IDS_MAX`, and the very last one. */
   readonly allIds: readonly string[];
 }
 
@@ -104,7 +106,8 @@ export class Tracklist {
     if (!described.ok && isWithoutReply(described.error)) return described;
     const tracks = boundedTracks(ids, described.ok ? described.value : []);
     const record: TracklistRecord = { can_edit_tracks: CanEditTracks, tracks };
-    return success({ json: JSON.stringify(record), canEdit: CanEditTracks, allIds });
+    const keptIds = allIds.length > IDS_MAX ? [...allIds.slice(0, IDS_MAX), ...allIds.slice(-1)] : allIds;
+    return success({ json: JSON.stringify(record), canEdit: CanEditTracks, allIds: keptIds });
   }
 }
 

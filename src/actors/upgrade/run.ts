@@ -43,7 +43,7 @@ export interface Run extends RunRecord {
    * True if somebody has stopped the unit during this run. Of a unit that is no oneshot, neither `startJob`,
    * which is done as soon as the program runs, nor `Result` shows this.
    */
-  readonly wasStopped?: boolean;
+  readonly wasStopped?: boolean | undefined;
   /** The path of the unit's queued or running job during a systemd run; '' for none. */
   readonly job: string;
   /**
@@ -198,7 +198,7 @@ function withInvocation(run: Run): Run {
   const next = { ...run, invocationBefore: undefined };
   if (run.invocation === undefined) return { ...next, invocation: run.facts.invocation };
   // Only the last try decides the verdict, so a bad result of an earlier job does not count any more.
-  return { ...next, badJobResult: undefined, ...invocationFields(run.facts) };
+  return { ...next, badJobResult: undefined, wasStopped: undefined, ...invocationFields(run.facts) };
 }
 
 /**
@@ -211,7 +211,10 @@ function withVerdict(run: Run, nowMs: number): Run {
   return hasSucceeded(run) ? finishedRun(run, 'succeeded', nowMs) : { ...run, isDoubtful: true };
 }
 
-/** Notes that somebody stops the unit. A unit that ends by itself has no job, or still that of its start. */
+/**
+ * Notes that somebody stops the unit: it is stopping, and has a job that is not that of its start. A unit
+ * that ends by itself has no such job, unless somebody starts or reloads it just then.
+ */
 function withStop(run: Run): Run {
   const { facts, invocation, startJob } = run;
   const isEnding = facts.activeState === 'deactivating' && facts.invocation === invocation;

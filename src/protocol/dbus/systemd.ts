@@ -94,8 +94,8 @@ export const UNIT_PROPERTIES = {
 } as const satisfies PropertyTable;
 
 /**
- * Properties of the interface Service: the result of the last run, and how often `Restart=` has started the
- * service again.
+ * Properties of the interface Service: the result of the last run, how often `Restart=` has started the
+ * service again, and the type (`Type=`), such as `oneshot`.
  */
 export const SERVICE_PROPERTIES = { Result: 's', NRestarts: 'u', Type: 's' } as const satisfies PropertyTable;
 

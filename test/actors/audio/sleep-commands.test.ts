@@ -280,6 +280,29 @@ test('an output whose volume is not put back in time at the end of the service g
   assert.deepEqual(appliedVolumes, [0.25, 0.5]);
 });
 
+test('an output gets its volume from the next service also if the last step was carried out without an answer', async (t) => {
+  const { state, sleep, newSleep, server, appliedVolumes, putOutput, pass, record } = await startFading(t);
+  const ready = new Deferred<void>();
+  server.readiness = ready.promise;
+  // After 7 s of 10 s the step to 0.15 is sent. The connection ends before its answer.
+  await pass(2_000);
+  const left = sleep.leave();
+  await pass(300);
+  await left;
+  server.failure = CONNECTION_ENDED;
+  ready.resolve();
+  await pass(0);
+  putOutput(0.15);
+
+  server.failure = undefined;
+  await newSleep().recall();
+  await pass(5_000);
+  await until('the sleep is over', () => record()?.active === false);
+  state.remove('sink-input', 1);
+  await pass(SILENCE_PAUSE_MAX_MS);
+  assert.deepEqual(appliedVolumes, [0.25, 0.5]);
+});
+
 test('a sleep in the file that would last longer than 12 hours is dropped, and the log gives this reason', async (t) => {
   const clock = new ManualClock();
   const recorder = new Recorder();

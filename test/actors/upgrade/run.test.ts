@@ -221,6 +221,12 @@ testRows('signals and replies of systemd come in any order', [
   ['a service runs on after its start job', idle, `${SERVICE}; active A running`, GOES],
   ['a service is stopped', idle, `${SERVICE}; deactivating A job2; inactive A job2; job2 done`, BAD],
   [
+    'a start is queued while a service waits for its next try, which goes well',
+    running,
+    'job1 done; active A running; deactivating A job2 bad; activating B job2 again; inactive B again',
+    WELL,
+  ],
+  [
     'a service ends by itself, and stops what it has left',
     idle,
     `${SERVICE}; deactivating A; inactive A`,
