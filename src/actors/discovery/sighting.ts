@@ -7,6 +7,9 @@ import { isInNetworks } from '../networks.js';
 import { capped } from '../text.js';
 
 const APIS = ['tonearm', 'odio-api'] as const;
+/** odio-api announces a service of this name, with its version, but with neither `api` nor `path`. */
+const ODIO_NAME = /^odio-api\b/;
+const ODIO_PATH = '/ui';
 const VERSION_MAX_UNITS = 64;
 const PATH_MAX_UNITS = 256;
 /** The characters of a path, a query and a fragment (RFC 3986), as in `/ui?view=now#top`. */
@@ -61,9 +64,10 @@ export function parseSighting(
   isLocal: boolean,
 ): Sighting | undefined {
   const pairs = txtPairs(txt);
-  const api = APIS.find((candidate) => candidate === pairs.get('api'));
+  const isOdioByName = !pairs.has('api') && ODIO_NAME.test(name);
+  const api = isOdioByName ? 'odio-api' : APIS.find((candidate) => candidate === pairs.get('api'));
   if (api === undefined || port === 0 || !LOCAL_HOST.test(host)) return undefined;
-  const path = pairs.get('path') ?? '/';
+  const path = pairs.get('path') ?? (isOdioByName ? ODIO_PATH : '/');
   const isPath = path.length <= PATH_MAX_UNITS && PATH.test(path);
   const version = pairs.get('version') ?? '';
   const isUseful = isIP(address) !== 0 && !isInNetworks(USELESS_NETWORKS, address);

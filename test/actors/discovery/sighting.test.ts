@@ -35,6 +35,13 @@ test('a service is a node only if its TXT record, port and host are right', () =
   for (const host of wrongHosts) assert.equal(sightedAs(['api=tonearm'], { host }), undefined, host);
 });
 
+test('a service called odio-api is a node also without the TXT record api, unless that names something else', () => {
+  const { api, path, version } = sightedAs(['version=0.6.0'], { name: 'odio-api on attic' }) ?? {};
+  assert.deepEqual([api, path, version], ['odio-api', '/ui', '0.6.0']);
+  assert.equal(sightedAs(['version=0.6.0'], { name: 'odio-apis' }), undefined);
+  assert.equal(sightedAs(['api=printer'], { name: 'odio-api' }), undefined);
+});
+
 /** An announced path, and the path that is published. */
 const PATHS: Readonly<Record<string, string>> = {
   '/ui': '/ui',
