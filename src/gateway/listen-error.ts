@@ -18,20 +18,30 @@ const LASTING_ERRORS: Readonly<Record<string, (port: number) => string>> = {
   EACCES: () => 'this user may not listen on a port this low',
 };
 
-/** One line with an address for which waiting does not help, and the reason; undefined if there is none. */
+/**
+ * One line with an address for which waiting does not help, and the reason. Undefined if an entry of `bind`
+ * can be served now or later, because the service then waits only for the others. An entry with several
+ * addresses, such as `lo`, counts as taken if one of them is.
+ */
 export async function listenProblem(
   bind: readonly string[],
   port: number,
   interfaces: InterfaceAddresses,
 ): Promise<string | undefined> {
-  if (canNeverExist(bind, existsSync('/proc/net/if_inet6')))
-    return `cannot listen on ${bind.join(', ')}: this kernel has no IPv6`;
-  for (const { address } of resolveBind(bind, interfaces).present) {
+  const hasIpv6 = existsSync('/proc/net/if_inet6');
+  if (canNeverExist(bind, hasIpv6)) return `cannot listen on ${bind.join(', ')}: this kernel has no IPv6`;
+  const { present, missing } = resolveBind(bind, interfaces);
+  const possibleEntries = new Set(missing.filter((bindEntry) => !canNeverExist([bindEntry], hasIpv6)));
+  for (const { bindEntry } of present) possibleEntries.add(bindEntry);
+  let firstProblem: string | undefined;
+  for (const { address, bindEntry } of present) {
     const code = (await listenError(address, port)) ?? '';
     const reasonFor = LASTING_ERRORS[code];
-    if (reasonFor !== undefined) return `cannot listen on ${address} port ${port}: ${reasonFor(port)}`;
+    if (reasonFor === undefined) continue;
+    possibleEntries.delete(bindEntry);
+    firstProblem ??= `cannot listen on ${address} port ${port}: ${reasonFor(port)}`;
   }
-  return undefined;
+  return possibleEntries.size === 0 ? firstProblem : undefined;
 }
 
 /**

@@ -13,9 +13,10 @@ import { EventConsumer } from '../consumer/consumer.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { freePort } from '../tools/free-port.js';
 import { fullSocket, WITH_BLOCKING_OUTPUT } from '../tools/full-socket.js';
+import { send } from '../tools/http.js';
 import { skipReason } from '../tools/requirements.js';
 import { spawned } from '../tools/spawned.js';
-import { DEADLINE_MS, until } from '../until.js';
+import { DEADLINE_MS, Hopeless, until } from '../until.js';
 import { Daemon, ENTRY, NO_BACKENDS, SABOTEUR } from './daemon.js';
 
 const home = temporaryFolder({ after });
@@ -187,8 +188,27 @@ test('a port in use ends the start with status 69 and one line that names the po
   }
 });
 
-async function startListener() {
-  const server = createServer().listen(0, '127.0.0.1');
+test('a daemon serves one address of bind while another program has the port at the other one, which waits', async (t) => {
+  const taken = '127.0.0.3';
+  const port = await freePort();
+  const occupant = await startListener(taken, port);
+  t.after(occupant.stop);
+  const config = writeHomeFile(
+    `half-${port}.yaml`,
+    `bind: [127.0.0.1, ${taken}]\napi: {port: ${port}}\n${NO_BACKENDS}`,
+  );
+  const { child, out, err } = spawned(t, ENV, [...NODE, '--allow-root', '--config', config]);
+  const { text } = await until('the daemon answers', () => {
+    if (child.exitCode !== null) throw new Hopeless(err());
+    return send(port, { path: '/health' });
+  });
+  const health: { readonly listening: unknown; readonly waiting: unknown } = JSON.parse(text);
+  assert.deepEqual([health.listening, health.waiting], [['127.0.0.1'], [taken]]);
+  await until('the log names the address', () => out().includes(`cannot listen yet on ${taken} port`));
+});
+
+async function startListener(address = '127.0.0.1', wishedPort = 0) {
+  const server = createServer().listen(wishedPort, address);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return { port, pid: process.pid, stop: () => once(server.close(), 'close') };
