@@ -208,14 +208,17 @@ function hasPortZero(text: string): boolean {
 /** MQTT allows 65 535 bytes for a topic. This text only begins topics, so it must be shorter. */
 const TOPIC_MAX_BYTES = 256;
 
-/** The beginning of the node's topics. Topics with `$` belong to the broker (MQTT 5, section 4.7.2). */
+/**
+ * The beginning of the node's topics. Topics with `$` belong to the broker (MQTT 5, section 4.7.2). The first
+ * level may be empty, because many houses begin their topics with a slash.
+ */
 export const mqttTopic = acceptUnless(
   [`it is longer than ${TOPIC_MAX_BYTES} bytes`, isLongerThan(TOPIC_MAX_BYTES)],
   ['it holds a wildcard, + or #', /[+#]/],
   // MQTT 5, section 1.5.4
   ['it holds a control or another character that MQTT forbids', /[\p{Cc}\p{Noncharacter_Code_Point}\p{Cs}]/u],
   ['topics that begin with $ belong to the broker', /^\$/],
-  ['one of its levels is empty', (text) => text.split('/').includes('')],
+  ['one of its levels is empty', /^$|\/$|\/\//],
 );
 
 /** The record of a unit is one event of the stream, so the address in it needs a bound. */

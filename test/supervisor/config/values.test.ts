@@ -372,11 +372,14 @@ for (const secret of ['secret', '1234'])
 accepts('mqtt.passwordFile', '/etc/secret', '/etc/secret');
 
 accepts('mqtt.topic', 'house/küche', 'house/küche');
+accepts('mqtt.topic', '/home/audio', '/home/audio');
 for (const [topic, why] of [
   ['a/+', 'it holds a wildcard, + or #'],
   ['a#', 'it holds a wildcard, + or #'],
   ['', 'one of its levels is empty'],
-  ['/a', 'one of its levels is empty'],
+  ['/', 'one of its levels is empty'],
+  ['//a', 'one of its levels is empty'],
+  ['a//b', 'one of its levels is empty'],
   ['a/', 'one of its levels is empty'],
   ['$SYS/a', 'topics that begin with $ belong to the broker'],
 ] as const) {
