@@ -176,9 +176,19 @@ async function buildForOldNodes(outdir) {
  * The first lines of main.js. Only Nodes from 18 on can read the bundles. `tonearm ctl` is a program of its
  * own, because each call would take a seventh more CPU time for what only the daemon needs (bench/FIGURES.md,
  * "The start").
+ *
+ * A signal may come before main.ts handles it, because loading takes seconds on a slow board. SIGTERM and
+ * SIGINT then end the daemon with status 0. SIGHUP does nothing, because the configuration is read anyway; on
+ * a terminal it ends the daemon, because the terminal was closed. Commands do not handle signals here.
  */
 const GATES = `if (parseInt(process.versions.node, 10) < 18) return require('./old-node.js');
 if (process.argv[2] === 'ctl') return require('./cli/ctl/program.js');
+if (!process.argv.some((word) => /^(progress|bench|trace|--check-config|--help|--version)$/.test(word))) {
+  for (const signal of ['SIGTERM', 'SIGINT']) {
+    process.on(signal, () => process.listenerCount(signal) > 1 || process.exit(0));
+  }
+  if (![0, 1, 2].some(require('node:tty').isatty)) process.on('SIGHUP', () => undefined);
+}
 `;
 
 /**

@@ -6,7 +6,6 @@ import { type StdioOptions, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, cpSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { EventConsumer } from '../consumer/consumer.js';
@@ -146,30 +145,52 @@ test('a start as root is refused in one line: exit 77', { skip: skipReason({ roo
   assert.equal(result.stderr.split('\n').length, 2, 'the refusal is one line');
 });
 
-/**
- * True if the process has its own handler for the signal. In the mask `SigCgt` of proc(5), bit 0 is for
- * signal 1.
- */
-function handlesSignal(pid: number, signal: number): boolean {
-  const caught = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
-  const mask = BigInt(`0x${caught}`);
-  return ((mask >> BigInt(signal - 1)) & 1n) === 1n;
-}
-
 test('a daemon waits while no address of bind exists, logs the missing entries, and ends with status 0', async (context) => {
   const config = writeHomeFile('absent.yaml', `bind: [nowhere7, 192.0.2.1]\n${NO_BACKENDS}`);
-  const { child, out: log } = spawned(context, ENV, [...NODE, '--allow-root', '--config', config]);
+  const { child, ended, out: log } = spawned(context, ENV, [...NODE, '--allow-root', '--config', config]);
   const missingEntries = /waiting for nowhere7 of bind[\s\S]*waiting for 192\.0\.2\.1 of bind/;
   await until(
     'the log names the missing entries',
     () => missingEntries.test(log()) || child.exitCode !== null,
   );
-  // The program installs its handler of SIGHUP last. A handler of SIGTERM would prove nothing, because Node
-  // itself has one from the beginning.
   assert.equal(child.exitCode, null, log());
-  await until('the daemon handles signals', () => handlesSignal(child.pid ?? 0, constants.signals.SIGHUP));
   child.kill();
-  assert.deepEqual(await once(child, 'exit'), [0, null], log());
+  assert.equal(await ended, 0, log());
+  assert.match(log(), /shutting down/);
+});
+
+/**
+ * A copy of the daemon that sends the signal to itself before any of its bundle has run. With `hang` it does
+ * not continue.
+ */
+function entryWithEarly(signal: NodeJS.Signals, hang = ''): string {
+  const dist = join(home, `dist-${signal}${hang.length}`);
+  cpSync(dirname(ENTRY), dist, { recursive: true });
+  const bundle = join(dist, 'main.bundle.js');
+  // The bundle is one function, so this is the brace of its body.
+  const text = readFileSync(bundle, 'utf8').replace('{', `{process.kill(process.pid,'${signal}');${hang}`);
+  writeFileSync(bundle, text);
+  return join(dist, 'main.js');
+}
+
+const HANG = 'return setInterval(()=>{},1e6);';
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  for (const [what, hang] of [
+    ['that then loads', ''],
+    ['that never loads', HANG],
+  ] as const) {
+    test(`${signal} ends a daemon ${what} with status 0, also if it comes before the bundle has run`, async (t) => {
+      const config = writeHomeFile('early.yaml', `api: {port: ${await freePort()}}\n${NO_BACKENDS}`);
+      const command = [process.execPath, entryWithEarly(signal, hang), '--allow-root', '--config', config];
+      const { child, ended, err } = spawned(t, ENV, command);
+      assert.deepEqual([await ended, child.signalCode], [0, null], err());
+    });
+  }
+}
+
+test('SIGHUP does not end a daemon if it comes before the bundle has run', async (t) => {
+  const { endBy } = await startDaemon(t, { command: [process.execPath, entryWithEarly('SIGHUP')] });
+  assert.deepEqual(await endBy('SIGTERM'), [0, null]);
 });
 
 test('a port in use ends the start with status 69 and one line that names the port and its program', async () => {
