@@ -7,6 +7,7 @@ import {
   bestFirst,
   EVERY_ADDRESS,
   EVERY_IPV4,
+  hostOnThisMachine,
   type InterfaceAddresses,
   isLinkLocal,
   reachableAt,
@@ -19,9 +20,6 @@ export interface MachineAddresses {
   /** True if an interface of that name exists, also without an address. */
   hasInterface(name: string): boolean;
 }
-
-/** Addresses that `localhost` reaches. */
-const REACHED_BY_LOCALHOST = ['127.0.0.1', '::1', EVERY_ADDRESS, EVERY_IPV4];
 
 export function thisMachine(): MachineAddresses {
   return {
@@ -51,10 +49,12 @@ export function servedSentences(
     return `${urlOf(best?.info.address ?? '', port)} (${name})`;
   });
   if (urls.length > 0) return [...absent, `open ${urls.join(' or ')}`];
-  const [first] = served;
-  if (first === undefined) return ['nothing is served now', ...absent];
-  const localUrl = urlOf(REACHED_BY_LOCALHOST.includes(first) ? 'localhost' : first, port);
-  return [...absent, `open ${localUrl} on this machine; ${otherMachinesSentence(served, missing)}`];
+  const localHost = hostOnThisMachine(served);
+  if (localHost === undefined) return ['nothing is served now', ...absent];
+  return [
+    ...absent,
+    `open ${urlOf(localHost, port)} on this machine; ${otherMachinesSentence(served, missing)}`,
+  ];
 }
 
 /** The sentence about other machines, none of which can reach the service now. */

@@ -6,6 +6,7 @@ import type { NetworkInterfaceInfo } from 'node:os';
 import {
   EVERY_ADDRESS,
   EVERY_IPV4,
+  hostOnThisMachine,
   type InterfaceAddresses,
   isLinkLocal,
   reachableAt,
@@ -78,7 +79,7 @@ export function canNeverExist(bind: readonly string[], hasIpv6: boolean): boolea
 
 /**
  * The host at which `client` can reach this service: an address on the client's network, else the first one
- * that other machines can reach, else `localhost`. `interfaces` are sorted, the best first.
+ * that other machines can reach, else one for this machine. `interfaces` are sorted, the best first.
  */
 export function hostForClient(
   client: string,
@@ -87,8 +88,8 @@ export function hostForClient(
 ): string {
   const reachable = reachableAt(served, interfaces).map(({ info }) => info);
   const found = reachable.find((info) => isNeighbour(client, info)) ?? reachable[0];
-  if (found === undefined) return 'localhost';
-  return found.family === 'IPv6' ? `[${found.address}]` : found.address;
+  const host = found?.address ?? hostOnThisMachine(served) ?? 'localhost';
+  return host.includes(':') ? `[${host}]` : host;
 }
 
 function isNeighbour(client: string, { address, cidr, family }: NetworkInterfaceInfo): boolean {

@@ -32,6 +32,9 @@ export interface Ranking {
 export const EVERY_ADDRESS = '::';
 export const EVERY_IPV4 = '0.0.0.0';
 
+/** Addresses that `localhost` reaches. */
+const REACHED_BY_LOCALHOST: readonly string[] = ['127.0.0.1', '::1', EVERY_ADDRESS, EVERY_IPV4];
+
 /** The flag of a usable route in the kernel's `route.h`. */
 const RTF_UP = 0x0001;
 /** The flag of a route that refuses what matches it. */
@@ -58,6 +61,15 @@ export function reachableAt(
       .sort((one, other) => familyRank(one) - familyRank(other))
       .map((info) => ({ interfaceName, info })),
   );
+}
+
+/**
+ * The host at which a program on this machine reaches a socket on one of the `served` addresses. Undefined if
+ * there is none that people can open: URLs cannot contain the zone of a link-local address.
+ */
+export function hostOnThisMachine(served: readonly string[]): string | undefined {
+  if (served.some((address) => REACHED_BY_LOCALHOST.includes(address))) return 'localhost';
+  return served.find((address) => !isLinkLocal(address));
 }
 
 function familyRank({ family }: NetworkInterfaceInfo): number {

@@ -127,6 +127,8 @@ const clients: readonly [client: string, listening: string[], host: string, why:
   ['203.0.113.7', ['::'], '10.0.0.2', 'a client from elsewhere'],
   ['127.0.0.1', ['127.0.0.1', '192.168.1.5'], '192.168.1.5', 'a proxy on the node, a browser elsewhere'],
   ['127.0.0.1', ['127.0.0.1', '::1'], 'localhost', 'only loopback is served'],
+  ['127.0.0.1', ['127.0.0.2'], '127.0.0.2', 'localhost is not served'],
+  ['127.0.0.1', ['127.0.0.2', '::1'], 'localhost', 'localhost is among what is served'],
   ['192.168.1.7', [], 'localhost', 'nothing is served'],
 ];
 for (const [client, listening, host, why] of clients) {
