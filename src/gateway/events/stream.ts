@@ -5,6 +5,12 @@ import type { Clock } from '../../host/clock.js';
 import type { Cursor } from './cursor.js';
 import { BYE_EVENT, type Filter } from './frames.js';
 
+/**
+ * uWebSockets.js aborts a response 8 to 12 s after a refused write, unless the client takes something before.
+ * A loop that is late shortens the measured time.
+ */
+const ABORTED_AFTER_MS = 7000;
+
 /** One client's connection. Implemented by `ResponseStream`. */
 export interface TextSink {
   /**
@@ -56,11 +62,14 @@ export class EventStream implements OpenStream {
   /** The newest levels that could not be written. They are written when the cursor has caught up. */
   #unsentLevel: string | undefined;
   #lastEventAt: number;
+  /** The time of the last refused write; that of the stream's beginning before the first one. */
+  #refusedAt: number;
 
   constructor(options: StreamOptions) {
     this.filter = options.filter;
     this.#options = options;
     this.#lastEventAt = options.clock.monotonic();
+    this.#refusedAt = this.#lastEventAt;
   }
 
   /** The time of the next keep-alive, if nothing is sent before. */
@@ -82,7 +91,9 @@ export class EventStream implements OpenStream {
   deliver(text: string, upTo: number | undefined, now: number): void {
     if (this.#state !== 'flowing') return;
     this.#lastEventAt = now;
-    if (!this.#options.sink.write(text)) this.#fallBehind(upTo);
+    if (this.#options.sink.write(text)) return;
+    this.#refusedAt = now;
+    this.#fallBehind(upTo);
   }
 
   /**
@@ -129,12 +140,12 @@ export class EventStream implements OpenStream {
   }
 
   /**
-   * uWebSockets.js aborts a response that makes no progress for 10 s, which looks like a peer that
-   * disconnects. So each stream that is lost while it is behind counts as too slow.
+   * An abort by uWebSockets.js looks like a peer that disconnects. So a stream counts as too slow if it is
+   * lost when the abort is due.
    */
   onGone(): void {
-    const isSlow = this.#state === 'behind';
-    this.#end(isSlow);
+    const refusedForMs = this.#options.clock.monotonic() - this.#refusedAt;
+    this.#end(this.#state === 'behind' && refusedForMs >= ABORTED_AFTER_MS);
   }
 
   /** Writes the cursor's portions until a write is refused. */
@@ -172,7 +183,10 @@ export class EventStream implements OpenStream {
   /** Writes without postponing the keep-alive. The result is that of `#writeEvent`. */
   #writeText(text: string): boolean {
     const isAccepted = this.#options.sink.write(text);
-    if (!isAccepted) this.#fallBehind();
+    if (!isAccepted) {
+      this.#refusedAt = this.#options.clock.monotonic();
+      this.#fallBehind();
+    }
     return isAccepted && this.#isOpen();
   }
 

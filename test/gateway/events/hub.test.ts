@@ -47,7 +47,7 @@ for (const [change, expected] of EVENTS_OF_CHANGES) {
 /** One unrelated removal is a put and a drop, so it takes two ids. */
 const IDS_PER_REMOVAL = 2;
 
-/** How many streams are open, and how many have ended with events still unread. */
+/** How many streams are open, and how many have ended because their client was too slow. */
 function streamCounts({ hub }: NodeUnderTest): object {
   const { open, closedSlow } = hub.stats();
   return { open, closedSlow };
@@ -336,15 +336,27 @@ test('a consumer that reads nothing is not closed, has nothing written to it, an
   assert.equal(node.received(stalled).length, 120);
 });
 
-test('a consumer that leaves with events unread counts as slow, one that has read everything does not', () => {
+test('a consumer that is lost after it has read nothing for ten seconds counts as slow, one that has read everything does not', () => {
   const node = new NodeUnderTest();
   const stalled = node.consumer('', { capacity: 0 });
   const quick = node.consumer();
   const recovered = node.consumer('', { capacity: 0 });
   node.publishProgress(1);
   recovered.readAll();
+  node.clock.advance(10_000);
   for (const { connection } of [stalled, quick, recovered]) connection.breakOff();
   assert.deepEqual(streamCounts(node), { open: 0, closedSlow: 1 });
+});
+
+test('a consumer that leaves with events unread soon after its last reading does not count as slow', () => {
+  const node = new NodeUnderTest();
+  const behindFromStart = node.consumer('', { capacity: 0 });
+  const behindLater = node.consumer('', { capacity: 0 });
+  behindLater.readAll();
+  node.publishProgress(1);
+  node.clock.advance(5_000);
+  for (const { connection } of [behindFromStart, behindLater]) connection.breakOff();
+  assert.deepEqual(streamCounts(node), { open: 0, closedSlow: 0 });
 });
 
 test('the event "love" has the id of events that the filter excludes, so that the id does not expire', () => {
