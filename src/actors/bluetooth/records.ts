@@ -99,40 +99,61 @@ const BLUEZ_OUTPUT_NAME = /^bluez_(?:output|sink)\.((?:[0-9A-F]{2}[:_]){5}[0-9A-
 /** Any text that contains an address, with colons or with underscores. */
 const CONTAINED_ADDRESS = /(?:[0-9A-F]{2}[:_]){5}[0-9A-F]{2}/i;
 
-/** The address of the output's Bluetooth device; undefined if it has none. */
-function outputAddress({
-  name,
-  props,
-}: Pick<OutputRecord, 'name'> & Partial<OutputRecord>): string | undefined {
+/** An output that has a Bluetooth device. */
+interface DeviceOutput {
+  readonly name: string;
+  /** The address of the device. */
+  readonly address: string;
+  /** False if only the output's name contains the address. */
+  readonly hasAddressProperty: boolean;
+}
+
+/** Undefined if the output has no Bluetooth device. */
+function deviceOutput({ name, props }: OutputRecord): DeviceOutput | undefined {
   const candidates = ADDRESS_PROPERTIES.map((key) => props?.[key]);
   const addressInProperties = candidates.find((value) => value !== undefined && WHOLE_ADDRESS.test(value));
   const [, addressInName] = BLUEZ_OUTPUT_NAME.exec(name) ?? [];
-  return (addressInProperties ?? addressInName)?.replaceAll('_', ':').toUpperCase();
+  const address = (addressInProperties ?? addressInName)?.replaceAll('_', ':').toUpperCase();
+  if (address === undefined) return undefined;
+  return { name, address, hasAddressProperty: addressInProperties !== undefined };
+}
+
+/**
+ * Sorts the outputs of one device: those with an address property come first, because a filter may only
+ * have the name of its master in its own name, such as `MASTER.remapped`. The name of the master itself comes
+ * before that of its filter.
+ */
+function byPrecedence(one: DeviceOutput, other: DeviceOutput): number {
+  if (one.hasAddressProperty !== other.hasAddressProperty) return one.hasAddressProperty ? -1 : 1;
+  return one.name < other.name ? -1 : 1;
 }
 
 /** Finds the output that belongs to a device: by the output's properties, then by its name. */
 export class DeviceOutputs {
   /** The outputs that have a Bluetooth device, by the keys of their records. */
-  readonly #outputs = new Map<string, { readonly address: string; readonly name: string }>();
+  readonly #outputs = new Map<string, DeviceOutput>();
 
   /** Returns true if any device may now have another output than before. */
   applyChanges({ isWhole, changes }: ChangeBatch): boolean {
     const before = JSON.stringify([...this.#outputs]);
     if (isWhole) this.#outputs.clear();
     for (const change of changes) {
-      this.#outputs.delete(change.key);
-      if (change.kind === 'drop') continue;
       // A text without any address is not parsed, because most outputs have none, and change often.
-      if (!CONTAINED_ADDRESS.test(change.json)) continue;
-      const output = JSON.parse(change.json) as OutputRecord;
-      const address = outputAddress(output);
-      if (address !== undefined) this.#outputs.set(change.key, { address, name: output.name });
+      const mayHaveDevice = change.kind === 'put' && CONTAINED_ADDRESS.test(change.json);
+      const output = mayHaveDevice ? deviceOutput(JSON.parse(change.json) as OutputRecord) : undefined;
+      if (output === undefined) this.#outputs.delete(change.key);
+      else this.#outputs.set(change.key, output);
     }
     return JSON.stringify([...this.#outputs]) !== before;
   }
 
-  /** Undefined if no output belongs to the device with this address. */
+  /**
+   * Undefined if no output belongs to the device with this address. The order in which outputs came or
+   * changed does not matter.
+   */
   outputName(address: string): string | undefined {
-    return [...this.#outputs.values()].find((output) => output.address === address)?.name;
+    const outputs = [...this.#outputs.values()].filter((output) => output.address === address);
+    const [first] = outputs.toSorted(byPrecedence);
+    return first?.name;
   }
 }

@@ -97,3 +97,28 @@ for (const [how, name, props, isFound] of OUTPUTS) {
     assert.equal(outputs.outputName(ADDRESS), isFound ? name : undefined);
   });
 }
+
+const put = (key: string, name: string, props: Record<string, string> = {}) =>
+  ({ collection: 'audio.outputs', kind: 'put', key, json: JSON.stringify({ name, props }) }) as const;
+
+const MASTER = 'bluez_output.00_00_00_00_00_01.1';
+const FILTER = put('1', `${MASTER}.remapped`);
+const MASTERS: readonly (readonly [what: string, name: string, props: Record<string, string>])[] = [
+  ['has the address in its properties', 'garden', { 'api.bluez5.address': ADDRESS }],
+  ['has the address only in its name', MASTER, {}],
+];
+for (const [what, name, props] of MASTERS) {
+  test(`a device has the output that ${what}, and not its filter, whichever of the two changes last`, () => {
+    const outputs = new DeviceOutputs();
+    const loudspeaker = put('2', name, props);
+    outputs.applyChanges({ isWhole: true, changes: [FILTER, loudspeaker] });
+    assert.equal(outputs.outputName(ADDRESS), name);
+    for (const output of [FILTER, loudspeaker, FILTER]) {
+      const hasChanged = outputs.applyChanges({ isWhole: false, changes: [output] });
+      assert.equal(hasChanged, false, 'no device has another output');
+      assert.equal(outputs.outputName(ADDRESS), name);
+    }
+    outputs.applyChanges({ isWhole: false, changes: [{ ...loudspeaker, kind: 'drop' }] });
+    assert.equal(outputs.outputName(ADDRESS), `${MASTER}.remapped`);
+  });
+}
