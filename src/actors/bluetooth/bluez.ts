@@ -32,12 +32,11 @@ export const CALL_DEADLINE_MS = 8_000;
 const BUSY_PAUSE_MS = 200;
 const BUSY_REPEATS_MAX = 10;
 
-/** The faults for a device that left before the call reached it, or that is busy. */
+/** The fault for a device that left before the call reached it. */
 export const DEVICE_FAULTS: Readonly<Record<string, FaultCode>> = {
   [BLUEZ_ERRORS.doesNotExist]: 'no-such-device',
   [BLUEZ_ERRORS.unknownObject]: 'no-such-device',
   [BLUEZ_ERRORS.unknownMethod]: 'no-such-device',
-  [BLUEZ_ERRORS.inProgress]: 'in-progress',
 };
 
 /**

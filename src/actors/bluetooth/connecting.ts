@@ -37,6 +37,8 @@ interface Attempt {
   readonly abort: (fault: FaultCode, detail: string) => void;
   /** True once a client has requested this connection. */
   isRequested: boolean;
+  /** True once a client was answered before the outcome, which an event then reports. */
+  isOutcomeDue: boolean;
 }
 
 export class Connecting {
@@ -58,26 +60,33 @@ export class Connecting {
     return this.#attempts.get(device)?.isRequested === true;
   }
 
-  /** Resolves with the outcome. After 9 s it resolves with `ok`, and an event reports the outcome later. */
+  /**
+   * Resolves with the outcome, also if several clients request the connection. After 9 s it resolves with
+   * `ok`, and an event reports the outcome later.
+   */
   async connect(device: BluetoothDevice): Promise<Answer> {
-    const { path, Address: address = '' } = device;
-    if (this.isRequestedFor(path)) return failure('in-progress', `${address} is being connected already`);
-    const { clock, publish, onLateOutcome, untilConnected } = this.#parts;
-    const outcome = this.#beginOrJoin(device, { isRequested: true });
-    const publishedOutcome = outcome.then(async (answer) => {
+    const { Address: address = '' } = device;
+    const { clock, untilConnected } = this.#parts;
+    const attempt = this.#beginOrJoin(device, { isRequested: true });
+    const publishedOutcome = attempt.outcome.then(async (answer) => {
       if (answer.ok) await untilConnected(address);
       return answer;
     });
     const answer = await within(clock, ANSWER_WITHIN_MS, publishedOutcome);
     if (answer !== undefined) return answer;
-    void outcome.then((lateAnswer) => {
-      if (!lateAnswer.ok) {
-        const reason = lateAnswer.error.detail;
-        publish.log('warn', 'a device could not be connected', { address, reason });
-      }
-      onLateOutcome();
-    });
+    if (!attempt.isOutcomeDue) void this.#reportOutcome(address, attempt.outcome);
+    attempt.isOutcomeDue = true;
     return DONE;
+  }
+
+  async #reportOutcome(address: string, outcome: Promise<Answer>): Promise<void> {
+    const { publish, onLateOutcome } = this.#parts;
+    const answer = await outcome;
+    if (!answer.ok) {
+      const reason = answer.error.detail;
+      publish.log('warn', 'a device could not be connected', { address, reason });
+    }
+    onLateOutcome();
   }
 
   /**
@@ -85,7 +94,7 @@ export class Connecting {
    * needs. A client that requests the connection meanwhile gets the same outcome.
    */
   reconnect(device: BluetoothDevice): Promise<Answer> {
-    return this.#beginOrJoin(device, { isRequested: false });
+    return this.#beginOrJoin(device, { isRequested: false }).outcome;
   }
 
   /** Ends an attempt, unless a client has requested the connection. */
@@ -111,12 +120,12 @@ export class Connecting {
   }
 
   /** Begins an attempt to connect the device, or joins the present attempt. */
-  #beginOrJoin(device: BluetoothDevice, { isRequested }: Pick<Attempt, 'isRequested'>): Promise<Answer> {
+  #beginOrJoin(device: BluetoothDevice, { isRequested }: Pick<Attempt, 'isRequested'>): Attempt {
     const { path } = device;
     const present = this.#attempts.get(path);
     if (present !== undefined) {
       present.isRequested ||= isRequested;
-      return present.outcome;
+      return present;
     }
     const abortion = new AbortController();
     let abort: Attempt['abort'] = () => undefined;
@@ -132,8 +141,9 @@ export class Connecting {
     const answer = isRequested ? this.#withAgent(connect) : connect();
     const outcome = answer.finally(() => this.#attempts.delete(path));
     void outcome.then(({ ok }) => onProgress(path, ok ? 'succeeded' : 'failed'));
-    this.#attempts.set(path, { outcome, abort, isRequested });
-    return outcome;
+    const attempt = { outcome, abort, isRequested, isOutcomeDue: false };
+    this.#attempts.set(path, attempt);
+    return attempt;
   }
 
   /**

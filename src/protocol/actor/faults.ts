@@ -36,7 +36,7 @@ const ROWS = {
   'run-in-progress': { status: 409, title: 'An upgrade run is in progress', refusedBy: ['upgrade'] },
   blocked: { status: 409, title: 'The Bluetooth adapter is blocked', refusedBy: ['bluetooth'] },
   inhibited: { status: 409, title: 'The action is blocked by an inhibitor', refusedBy: ['power'] },
-  'in-progress': { status: 409, title: 'The action is already under way', refusedBy: ['power', 'bluetooth'] },
+  'in-progress': { status: 409, title: 'The action is already under way', refusedBy: ['power'] },
   refused: { status: 502, title: 'The backend refused the command' },
   unavailable: { status: 503, title: 'The backend is not connected' },
   timeout: { status: 504, title: 'The backend did not answer in time' },

@@ -465,7 +465,7 @@ const FAULTS_OF_ERRORS: readonly (readonly [error: string, fault: string])[] = [
   ['org.bluez.Error.Failed', 'refused'],
   ['org.bluez.Error.NotReady', 'refused'],
   ['org.bluez.Error.AuthenticationFailed', 'refused'],
-  ['org.bluez.Error.InProgress', 'in-progress'],
+  ['org.bluez.Error.InProgress', 'refused'],
   ['org.freedesktop.DBus.Error.UnknownObject', 'no-such-device'],
   ['org.freedesktop.DBus.Error.NoReply', 'unavailable'],
   ['org.bluez.Error.AlreadyConnected', 'none'],
@@ -567,8 +567,8 @@ test('a battery whose charge is unknown is left out of the record', async (t) =>
   await until('the battery is published', () => recorder.firstKnown?.battery === 100);
 });
 
-test('a connection that takes long is accepted before its outcome, and a second request meanwhile is refused; if the connection then fails, there is an event even if no record changes', async (t) => {
-  const { bluez, recorder, backend, clock, sendCommand } = await startBackend(t, {}, withPhone);
+test('two clients that request a slow connection are answered before its outcome; if it then fails, there are an event and one line of the log, even if no record changes', async (t) => {
+  const { bluez, recorder, backend, clock } = await startBackend(t, {}, withPhone);
   const attempt = new Deferred<void>();
   bluez.onCall.set('Connect', async () => {
     await attempt.promise;
@@ -577,13 +577,41 @@ test('a connection that takes long is accepted before its outcome, and a second 
   });
   const connecting = backend.handle({ do: 'connect', address: PHONE });
   await until('BlueZ has got Connect', () => bluez.calls.includes('Connect'));
-  await sendCommand({ do: 'connect', address: PHONE }, 'in-progress');
+  const joining = backend.handle({ do: 'connect', address: PHONE });
   clock.advance(PAST_ANSWER_MS);
-  assert.equal(faultOf(await connecting), 'none');
+  assert.deepEqual([faultOf(await connecting), faultOf(await joining)], ['none', 'none']);
 
   attempt.resolve();
   await until('the failure is published', () => recorder.published.includes('put bluetooth.outcome'));
-  assert.ok(recorder.logs.includes('warn: a device could not be connected'));
+  const failures = recorder.logs.filter((line) => line === 'warn: a device could not be connected');
+  assert.equal(failures.length, 1);
+});
+
+test('several clients that request the same connection get the outcome of one attempt', async (t) => {
+  const { bluez, backend } = await startBackend(t, {}, withPhone);
+  const connect = () => backend.handle({ do: 'connect', address: PHONE }).then(faultOf);
+  bluez.misbehaviours.set('Connect', 'hang');
+  for (const error of ['org.bluez.Error.Failed', undefined]) {
+    const first = connect();
+    await until('BlueZ has got Connect', () => bluez.calls.includes('Connect'));
+    const second = connect();
+    bluez.changeDevice(PHONE, { Connected: error === undefined });
+    bluez.answerHung(error);
+    const fault = error === undefined ? 'none' : 'refused';
+    assert.deepEqual([await first, await second], [fault, fault]);
+    assert.equal(bluez.calls.splice(0).filter((call) => call === 'Connect').length, 1);
+  }
+});
+
+test('the end of a connection, and the removal of a device, that BlueZ refuses are refused', async (t) => {
+  const { bluez, sendCommand } = await startBackend(t, {}, withPhone);
+  for (const [member, verb] of [
+    ['Disconnect', 'disconnect'],
+    ['RemoveDevice', 'forget'],
+  ] as const) {
+    bluez.misbehaviours.set(member, { error: 'org.bluez.Error.InProgress' });
+    await sendCommand({ do: verb, address: PHONE }, 'refused');
+  }
 });
 
 test('a command for a blocked adapter is refused, and the answer names what blocks it', async (t) => {
