@@ -62,6 +62,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
       publish,
       clock,
       onBlocked: (detail) => this.#reportDetail(detail),
+      currentDevice: (path) => this.#objects.device(path),
       onChange: () => this.#update(),
       onLateOutcome: () => {
         this.#publisher.publishOutcome();
@@ -242,8 +243,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#publisher.publishNow();
     this.#publish.status('up', detail);
     this.#publish.log('info', 'using the Bluetooth adapter', { adapter: adapter.path });
-    const mustPowerOn = this.#settings.powerOnStart && !this.#hasBeenUp;
-    void this.#commands.begin(adapter, mustPowerOn);
+    void this.#commands.begin(adapter, this.#settings.powerOnStart && !this.#hasBeenUp);
     this.#hasBeenUp = true;
     this.#automatic.adapterChanged(undefined, adapter);
   }

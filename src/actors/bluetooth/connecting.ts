@@ -9,7 +9,7 @@ import { BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
 import { type BusResult, CLOSED } from '../bus/fault.js';
 import { type BluezParts, bluezRefusal, DEVICE_FAULTS, isError } from './bluez.js';
 import type { BluetoothDevice } from './objects.js';
-import type { Pairing } from './pairing.js';
+import { isOnlyForInput, type Pairing } from './pairing.js';
 import type { AttemptProgress } from './reconnect-policy.js';
 
 /**
@@ -22,12 +22,19 @@ const CONNECT_MAX_MS = 25_000;
 
 export interface ConnectingParts extends BluezParts {
   readonly pairing: Pairing;
+  /** The device with this path as BlueZ knows it now; undefined if BlueZ does not know it. */
+  readonly currentDevice: (path: string) => BluetoothDevice | undefined;
   /** Resolves when the published record shows the device as connected, or after a while. */
   readonly untilConnected: (address: string) => Promise<void>;
   /** Called when an attempt to connect has ended after its client was answered. */
   readonly onLateOutcome: () => void;
   /** Called when an attempt to connect the device with this path has begun or ended. */
   readonly onProgress: (device: string, progress: AttemptProgress) => void;
+}
+
+function refusalOfInput({ Address: address = '' }: BluetoothDevice): Answer {
+  const reason = 'it is for input, such as a keyboard, and this node is for sound only';
+  return failure('refused', `${address} could not be connected: ${reason}`);
 }
 
 /** An attempt to connect a device, from its beginning to its outcome. */
@@ -67,6 +74,7 @@ export class Connecting {
   async connect(device: BluetoothDevice): Promise<Answer> {
     const { Address: address = '' } = device;
     const { clock, untilConnected } = this.#parts;
+    if (device.Paired === true && isOnlyForInput(device)) return refusalOfInput(device);
     const attempt = this.#beginOrJoin(device, { isRequested: true });
     const publishedOutcome = attempt.outcome.then(async (answer) => {
       if (answer.ok) await untilConnected(address);
@@ -163,18 +171,19 @@ export class Connecting {
   async #connect(device: BluetoothDevice, signal: AbortSignal): Promise<Answer> {
     const { path, Address: address = '' } = device;
     const connected = await this.#pairAndConnect(device, signal);
-    if (connected.ok) return DONE;
+    if (connected.ok) return connected.value === 'for input' ? refusalOfInput(device) : DONE;
     // Without this call BlueZ would go on trying to connect. After an abortion, the call could end the
     // connection of a later attempt.
     if (connected.error.kind === 'timeout' && !signal.aborted) this.#disconnect(path);
     return bluezRefusal(connected.error, `${address} could not be connected`, DEVICE_FAULTS);
   }
 
+  /** Forgets a new device that is only for input, and does not connect it. */
   async #pairAndConnect(
-    { path, Paired: isPaired }: BluetoothDevice,
+    { path, Paired: isPaired, Adapter: adapter = '' }: BluetoothDevice,
     signal: AbortSignal,
-  ): Promise<BusResult<undefined>> {
-    const { bluez, clock } = this.#parts;
+  ): Promise<BusResult<'connected' | 'for input'>> {
+    const { bluez, clock, currentDevice } = this.#parts;
     const endMs = clock.monotonic() + CONNECT_MAX_MS;
     /** Both calls share one deadline. */
     const callOptions = () => ({ path, deadlineMs: Math.max(1, endMs - clock.monotonic()) });
@@ -182,10 +191,17 @@ export class Connecting {
     if (isPaired !== true && !signal.aborted) {
       const paired = await bluez(BLUEZ_METHODS.pair, [], callOptions());
       if (!paired.ok && !isError(paired, BLUEZ_ERRORS.alreadyExists)) return paired;
+      // BlueZ has learnt the services of the device before it answers `Pair`.
+      const pairedDevice = currentDevice(path);
+      if (paired.ok && pairedDevice !== undefined && isOnlyForInput(pairedDevice)) {
+        // The attempt does not wait for this call: the removal would abort it, with another fault.
+        void bluez(BLUEZ_METHODS.removeDevice, [path], { path: adapter });
+        return success('for input');
+      }
     }
     if (signal.aborted) return CLOSED;
     const connected = await bluez(BLUEZ_METHODS.connect, [], callOptions());
     const isConnected = connected.ok || isError(connected, BLUEZ_ERRORS.alreadyConnected);
-    return isConnected ? success(undefined) : connected;
+    return isConnected ? success('connected') : connected;
   }
 }

@@ -225,6 +225,14 @@ export class Pairing {
   }
 }
 
+/**
+ * True if BlueZ knows a service for input of the device, and none for sound. If the node connects a device,
+ * BlueZ does not ask the agent about its services.
+ */
+export function isOnlyForInput({ UUIDs = [] }: BluetoothDevice): boolean {
+  return UUIDs.some(isInputService) && !UUIDs.some(isSoundService);
+}
+
 const ACCEPTED: CallVerdict = success(undefined);
 
 function rejection(text: string): CallVerdict {

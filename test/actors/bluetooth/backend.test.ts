@@ -12,6 +12,7 @@ import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
 import { BLUETOOTH_SETTINGS, PAST_ANSWER_MS, startBackend } from './backend-under-test.js';
 import {
+  A2DP_SINK,
   A2DP_SOURCE,
   ADAPTER,
   device,
@@ -460,6 +461,70 @@ test('a new device is paired, trusted and connected; no other device is accepted
   await until('the speaker is trusted', () => recorder.firstKnown?.trusted === true);
   await until('BlueZ has no agent', () => !bluez.agent);
 });
+
+interface RequestedDevice {
+  readonly what: string;
+  readonly isPaired: boolean;
+  readonly services: readonly string[];
+  readonly fault: 'none' | 'refused';
+  /** The calls to BlueZ that pair, connect or remove the device. */
+  readonly calls: readonly string[];
+}
+const REQUESTED_DEVICES: readonly RequestedDevice[] = [
+  {
+    what: 'a new keyboard is refused and forgotten',
+    isPaired: false,
+    services: [HID],
+    fault: 'refused',
+    calls: ['Pair', 'RemoveDevice'],
+  },
+  {
+    what: 'a keyboard that is paired already is refused and stays paired',
+    isPaired: true,
+    services: [HID],
+    fault: 'refused',
+    calls: [],
+  },
+  {
+    what: 'a new sound device that is also a keyboard is connected',
+    isPaired: false,
+    services: [HID, A2DP_SINK],
+    fault: 'none',
+    calls: ['Pair', 'Connect'],
+  },
+  {
+    what: 'a paired sound device that is also a keyboard is connected',
+    isPaired: true,
+    services: [HID, A2DP_SINK],
+    fault: 'none',
+    calls: ['Connect'],
+  },
+  {
+    what: 'a device whose services are unknown is connected',
+    isPaired: false,
+    services: [],
+    fault: 'none',
+    calls: ['Pair', 'Connect'],
+  },
+];
+for (const { what, isPaired, services, fault, calls } of REQUESTED_DEVICES) {
+  test(`a client may connect only devices for sound: ${what}`, async (t) => {
+    const { bluez, recorder, backend } = await startBackend(t);
+    bluez.offeredServices = services;
+    bluez.addDevice(PHONE, isPaired ? { Paired: true, UUIDs: services } : {});
+    await until('the device is published', () => recorder.device(PHONE));
+    const answer = await backend.handle({ do: 'connect', address: PHONE });
+    assert.equal(faultOf(answer), fault);
+    if (!answer.ok) assert.match(answer.error.detail, /keyboard.* for sound only/);
+    const isForgotten = calls.includes('RemoveDevice');
+    await until('the device stays or is forgotten', () => isForgotten === !recorder.device(PHONE));
+    await until('BlueZ has no agent', () => !bluez.agent);
+    assert.deepEqual(
+      bluez.calls.filter((call) => ['Pair', 'Connect', 'RemoveDevice'].includes(call)),
+      calls,
+    );
+  });
+}
 
 const FAULTS_OF_ERRORS: readonly (readonly [error: string, fault: string])[] = [
   ['org.bluez.Error.Failed', 'refused'],

@@ -53,6 +53,7 @@ function startConnecting() {
   const connecting = new Connecting({
     ...parts,
     pairing: new Pairing(parts),
+    currentDevice: () => undefined,
     untilConnected: async () => undefined,
     onLateOutcome: () => undefined,
     onProgress: () => undefined,

@@ -90,6 +90,8 @@ export class ScriptedBluez {
   readonly onCall = new Map<string, (path: string) => Promise<void> | void>();
   /** The registered agent: the bus name of its owner, and its path. */
   agent: { readonly owner: string; readonly path: string } | undefined;
+  /** The services that BlueZ learns of a device when it has paired. */
+  offeredServices: readonly string[] = [A2DP_SOURCE];
   /** Calls that hang, in order. */
   readonly #hung: Message[] = [];
   #bus: MessageBus | undefined;
@@ -262,7 +264,7 @@ export class ScriptedBluez {
       Pair: () => {
         this.change(path, DEVICE_INTERFACE, { Paired: true, Bonded: true });
         // BlueZ learns what a device offers only after it has paired.
-        this.change(path, DEVICE_INTERFACE, { UUIDs: [A2DP_SOURCE] });
+        this.change(path, DEVICE_INTERFACE, { UUIDs: this.offeredServices });
       },
       Connect: () => this.change(path, DEVICE_INTERFACE, { Connected: true }),
       Disconnect: () => this.change(path, DEVICE_INTERFACE, { Connected: false }),
