@@ -11,11 +11,11 @@ import { initialRun, isAtWork, publishedRun, type Run, utcSeconds } from './run.
 /** A part that may fail while the others work. Its problem is in `/health`. */
 export type FalliblePart = 'result file' | 'progress socket' | 'state file';
 
-type UpgradeCollection = Extract<Collection, 'upgrade' | 'upgrade.info' | 'upgrade.check'>;
+type UpgradeCollection = Extract<Collection, 'upgrade' | 'upgrade.info' | 'upgrade.run' | 'upgrade.check'>;
 
 /**
- * The pause between two records that differ only in percent and step. Without it, a script that sends
- * thousands of lines a second would cause as many records.
+ * The pause between two whole records that differ only in percent and step. Without it, a script that sends
+ * thousands of lines a second would cause as many whole records.
  */
 const PROGRESS_PAUSE_MS = 100;
 
@@ -115,8 +115,9 @@ export class UpgradePublisher {
   }
 
   /**
-   * Publishes all records that have changed. If only percent and step have changed, the record waits until
-   * PROGRESS_PAUSE_MS have passed since the last record.
+   * Publishes all records that have changed. If only percent and step have changed, the whole record waits
+   * until PROGRESS_PAUSE_MS have passed since the last one. The run does not wait, because a snapshot must
+   * have the progress of all lines before it.
    */
   #publishChanges(): void {
     if (!this.#isUp) return;
@@ -128,10 +129,11 @@ export class UpgradePublisher {
     const hasRunChanged = this.#putIfChanged('upgrade.info', 'run', JSON.stringify(run));
     const hasCheckChanged =
       check !== undefined && this.#putIfChanged('upgrade.check', '', JSON.stringify(check));
+    const runWithProgress = { ...run, percent, step };
+    this.#putIfChanged('upgrade.run', 'run', JSON.stringify(runWithProgress));
     const isProgressOnly = !(hasStatusChanged || hasRunChanged || hasCheckChanged);
     if (isProgressOnly && this.#timers.has('throttle')) return;
     const abilities = { can_check: checkUnit !== undefined, can_upgrade: upgradeUnit !== undefined };
-    const runWithProgress = { ...run, percent, step };
     const otherMembers = JSON.stringify({ run: runWithProgress, ...abilities, check });
     // JSON texts are joined here, not objects, because members of the result file must keep their spelling.
     const text = `{${this.#statusText.slice(1, -1)},${otherMembers.slice(1, -1)}}`;

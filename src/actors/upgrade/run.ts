@@ -289,7 +289,7 @@ export function isExited({ activeState, subState }: UnitState): boolean {
 
 /**
  * The run as clients get it (docs/http-api.md, "Upgrade run"), but without its progress: the data of the
- * event `upgrade.info`, before it becomes JSON.
+ * event `upgrade.info` outside a snapshot, before it becomes JSON.
  */
 export function publishedRun({ state, origin, startedMs, finishedMs }: RunRecord): object {
   return { state, origin, started_at: utcSeconds(startedMs), finished_at: utcSeconds(finishedMs) };

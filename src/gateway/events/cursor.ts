@@ -196,10 +196,17 @@ export class Cursor {
       if (spec.backend !== backend || spec.keeps !== undefined) continue;
       for (const entry of this.#context.journal.records(collection)) {
         const isLater = entry.firstSequence > newest;
-        const item = isLater ? undefined : this.#itemOf(entry, undefined);
+        const item = isLater ? undefined : this.#itemOf(this.#inSnapshot(entry), undefined);
         if (item !== undefined) yield item;
       }
     }
+  }
+
+  /** The entry with the text that its record has in a snapshot. */
+  #inSnapshot(entry: JournalEntry): JournalEntry {
+    const { inSnapshots } = COLLECTION_SPECS[entry.collection];
+    const record = inSnapshots && this.#context.journal.record(inSnapshots, entry.key);
+    return record === undefined ? entry : { ...entry, json: record.json };
   }
 
   #noteIntroduction(entry: JournalEntry, knownUpTo: number): void {

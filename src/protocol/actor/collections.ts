@@ -78,6 +78,11 @@ export interface CollectionSpec {
    * - `actions`: every text is an action of its own, whatever its key.
    */
   readonly keeps?: 'passing' | 'actions';
+  /**
+   * The collection whose record with the same key is in snapshots, in place of this collection's record. It
+   * has members whose changes make no event of this collection.
+   */
+  readonly inSnapshots?: 'upgrade.run';
 }
 
 /** A row for things of the sound server. One event may carry several of them. */
@@ -118,7 +123,12 @@ const COLLECTIONS = {
    * The parts of `upgrade` whose changes make events, under the keys `status` and `run`. Both make the same
    * type of event: clients take an event with a `state` for a run, and any other event for a whole status.
    */
-  'upgrade.info': { backend: 'upgrade', updated: 'upgrade.info' },
+  'upgrade.info': { backend: 'upgrade', updated: 'upgrade.info', inSnapshots: 'upgrade.run' },
+  /**
+   * One record, key `run`: the run with its progress. Live streams get the progress from `upgrade.progress`,
+   * whose actions are in no snapshot.
+   */
+  'upgrade.run': { backend: 'upgrade' },
   /** One record, key '': the last check. */
   'upgrade.check': { backend: 'upgrade', updated: 'upgrade.check' },
   'upgrade.progress': { backend: 'upgrade', updated: 'upgrade.progress', keeps: 'actions' },

@@ -115,6 +115,7 @@ const UNNEEDED_BY_MQTT: readonly Collection[] = [
   'nodes.origins',
   'nodes.policy',
   'upgrade.info',
+  'upgrade.run',
   'upgrade.check',
   'bluetooth.devices',
   'bluetooth.discovered',

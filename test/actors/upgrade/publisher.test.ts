@@ -41,7 +41,7 @@ function createPublisher(more: Partial<UpgradeSettings> = {}) {
 
 const RUNNING: Run = { ...initialRun(), state: 'running', origin: 'socket', startedMs: 1_000 };
 
-test('the steps of a run are published about ten times a second, and the last step always', () => {
+test('the steps of a run are in the whole record about ten times a second, the last step always, and each in the run for snapshots', () => {
   const { publisher, clock, takePublished } = createPublisher();
   publisher.up(RUNNING);
   takePublished();
@@ -53,9 +53,12 @@ test('the steps of a run are published about ten times a second, and the last st
   clock.advance(200);
 
   const published = takePublished();
-  assert.ok(published.length >= 10 && published.length <= 11, `published ${published.length} times`);
-  assert.ok(published.every((line) => line.startsWith('upgrade  ')));
-  assert.match(published.at(-1) ?? '', /"percent":99.9/);
+  const wholeRecords = published.filter((line) => line.startsWith('upgrade  '));
+  const runs = published.filter((line) => line.startsWith('upgrade.run run '));
+  assert.ok(wholeRecords.length >= 10 && wholeRecords.length <= 11, `${wholeRecords.length} whole records`);
+  assert.equal(runs.length, 1_000);
+  assert.equal(published.length, wholeRecords.length + runs.length);
+  for (const records of [wholeRecords, runs]) assert.match(records.at(-1) ?? '', /"percent":99.9/);
   assert.equal(clock.timers, 0);
 });
 
@@ -69,7 +72,13 @@ test('only changes are published, and everything again after the bus was lost', 
   publisher.up(RUNNING);
   const everything = takePublished();
   const lineStarts = everything.map((line) => line.split(' ').slice(0, 2).join(' '));
-  assert.deepEqual(lineStarts, ['upgrade.info status', 'upgrade.info run', 'upgrade ', 'up ']);
+  assert.deepEqual(lineStarts, [
+    'upgrade.info status',
+    'upgrade.info run',
+    'upgrade.run run',
+    'upgrade ',
+    'up ',
+  ]);
 
   publisher.setRun(RUNNING);
   publisher.setResult(RESULT);

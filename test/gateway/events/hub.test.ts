@@ -229,6 +229,19 @@ for (const [query, id] of SNAPSHOT_FOR) {
   });
 }
 
+test('a snapshot has the run of an upgrade with its progress, and a change of the progress makes no upgrade.info', () => {
+  const node = new NodeUnderTest();
+  const putRun = (percent: number) => node.world.put('upgrade.run', ['run', { state: 'running', percent }]);
+  node.publish([node.world.backend('upgrade', 'up')]);
+  const live = node.consumer();
+  node.publish([node.world.put('upgrade.info', ['run', { state: 'running' }]), putRun(5)]);
+  node.publish([putRun(7)]);
+  assert.deepEqual(node.received(live), ['b-2 upgrade.info {"state":"running"}']);
+  const snapshot = node.received(node.consumer('snapshot=1'));
+  const runs = snapshot.filter((line) => line.includes('upgrade.info'));
+  assert.deepEqual(runs, [' upgrade.info {"state":"running","percent":7}']);
+});
+
 test("a backend's own detail follows its mark in a snapshot, unless the filter excludes it", () => {
   const node = new NodeUnderTest();
   node.publish([node.world.backend('audio', 'up', 'no card'), node.world.putClients({ id: 1 })]);
