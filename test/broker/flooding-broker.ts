@@ -9,6 +9,11 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 /** Packets are small, so this many bytes of them are written together. */
 const WRITE_BYTES = 64 * 1024;
 const COMMANDS_OF_EACH_KIND = 500;
+const LARGE_COMMANDS = 300;
+/** A client accepts packets of 1 MiB (actors/mqtt/broker.ts). */
+const LARGE_PAYLOAD_CHARS = 1_000_000;
+/** Almost as many as a body may have, and a topic. */
+const LONG_CHARS = 60_000;
 const MQTT_5 = { protocolVersion: 5 };
 
 /** The fields of a packet that this broker reads. */
@@ -27,8 +32,10 @@ interface Packets {
 const requireAsMqtt = createRequire(createRequire(import.meta.url).resolve('mqtt'));
 const packets = requireAsMqtt('mqtt-packet') as Packets;
 
+type FloodMessage = readonly [topic: string, payload: string];
+
 /** From the call of `flood` on, the broker sends `messages` to each client again and again. */
-export async function startFloodingBroker(messages: readonly (readonly [topic: string, payload: string])[]) {
+export async function startFloodingBroker(messages: readonly FloodMessage[]) {
   const frames = messages.map(([topic, payload]) =>
     packets.generate({ cmd: 'publish', topic, payload, qos: 0, retain: false, dup: false }, MQTT_5),
   );
@@ -103,7 +110,7 @@ function answerTo({ cmd, qos, messageId, subscriptions = [], unsubscriptions = [
  * Commands to the node of `topic`, many of them to targets that do not exist, and messages that are no
  * commands. Those below `elsewhere` are not even for this node.
  */
-export function commandsOfAllKinds(topic: string): readonly (readonly [topic: string, payload: string])[] {
+export function commandsOfAllKinds(topic: string): readonly FloodMessage[] {
   return Array.from(
     { length: COMMANDS_OF_EACH_KIND },
     (_, index) =>
@@ -118,4 +125,29 @@ export function commandsOfAllKinds(topic: string): readonly (readonly [topic: st
         [`elsewhere/${index}`, 'x'],
       ] as const,
   ).flat();
+}
+
+/**
+ * Commands to the node of `topic`. In each kind of them something else is as large as it may be, and none
+ * replaces another one that waits.
+ */
+export const LARGE_COMMANDS_BY_KIND: Readonly<Record<string, (topic: string) => readonly FloodMessage[]>> = {
+  payload: (topic) => largeCommands(() => [`${topic}/audio/server/set`, 'x'.repeat(LARGE_PAYLOAD_CHARS)]),
+  'plain value': (topic) =>
+    largeCommands((index) => [
+      `${topic}/audio/outputs/output-${index}/volume/set`,
+      'x'.repeat(LARGE_PAYLOAD_CHARS),
+    ]),
+  // Each of the empty lists needs about 40 bytes of memory.
+  'parsed body': (topic) =>
+    largeCommands(() => [`${topic}/audio/server/set`, `{"x":[${'[],'.repeat(LONG_CHARS / 3)}1]}`]),
+  topic: (topic) =>
+    largeCommands((index) => [
+      `${topic}/audio/outputs/${index}${'"🎵'.repeat(LONG_CHARS / 5)}/set`,
+      '{"volume":0.1}',
+    ]),
+};
+
+function largeCommands(commandOf: (index: number) => FloodMessage): readonly FloodMessage[] {
+  return Array.from({ length: LARGE_COMMANDS }, (_, index) => commandOf(index));
 }

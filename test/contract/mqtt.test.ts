@@ -5,7 +5,11 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { commandsOfAllKinds, startFloodingBroker } from '../broker/flooding-broker.js';
+import {
+  commandsOfAllKinds,
+  LARGE_COMMANDS_BY_KIND,
+  startFloodingBroker,
+} from '../broker/flooding-broker.js';
 import { type Broker, startBroker } from '../broker/mosquitto.js';
 import { type Spy, startSpy } from '../broker/spy.js';
 import type { SoundServer } from '../sound/server.js';
@@ -155,3 +159,22 @@ test('requests are answered, streams continue, and memory is bounded during a fl
   const { backends } = await daemon.health();
   assert.deepEqual([backends['mqtt']?.restarts, backends['audio']?.restarts], [0, 0]);
 });
+
+/** More than twice as many as may wait. */
+const LARGE_MESSAGES = 600;
+
+for (const [what, commandsTo] of Object.entries(LARGE_COMMANDS_BY_KIND)) {
+  test(`the bridge stays connected during a flood of commands with a large ${what}`, { skip }, async (t) => {
+    const broker = await startFloodingBroker(commandsTo(TOPIC));
+    t.after(() => broker.stop());
+    const config = `${AUDIO_ONLY}mqtt: {enabled: true, url: "${broker.url}", topic: ${TOPIC}}\n`;
+    const { daemon } = await startAudio(t, { config });
+    await daemon.untilBackend('mqtt', 'up');
+    broker.flood();
+    await until('the flood is sent', () => broker.sent > LARGE_MESSAGES);
+    broker.calm();
+    await daemon.untilBackend('mqtt', 'up');
+    const { restarts } = (await daemon.health()).backends['mqtt'] ?? {};
+    assert.equal(restarts, 0, daemon.log);
+  });
+}

@@ -255,5 +255,7 @@ export class MqttConnection {
 function responseIn(properties: IPublishPacket['properties']): BrokerMessage['response'] {
   const { responseTopic: topic, correlationData: correlation } = properties ?? {};
   if (topic === undefined) return undefined;
-  return correlation === undefined ? { topic } : { topic, correlation };
+  if (correlation === undefined) return { topic };
+  // The package's buffer is a part of a larger one, which would be kept as a whole.
+  return { topic, correlation: new Uint8Array(correlation) };
 }

@@ -7,9 +7,15 @@ import type { BrokerMessage } from './broker.js';
 import { CommandQueues, type CommandSource, type WaitingRequest } from './command-queues.js';
 import { requestsOf, withReferences, wordsAt } from './commands.js';
 import type { PassingMessage } from './passing-messages.js';
-import { choiceRefused, RETAINED_COMMAND, TOO_MANY_COMMANDS, unknownWord } from './refusals.js';
+import {
+  BODY_TOO_LARGE,
+  choiceRefused,
+  RETAINED_COMMAND,
+  TOO_MANY_COMMANDS,
+  unknownWord,
+} from './refusals.js';
 import type { RetainedTopics } from './retained-topics.js';
-import { isPublishable } from './topics.js';
+import { isPublishable, isTooLongForBody } from './topics.js';
 
 export class CommandHandler {
   readonly #node: Pick<NodeLink, 'ask'>;
@@ -32,13 +38,16 @@ export class CommandHandler {
 
   /** `relativeTopic`: the message's topic, relative to the node's topic. */
   handle(relativeTopic: string, message: BrokerMessage): void {
-    const { text, retained } = message;
+    const { topic, text, retained, response } = message;
     // An empty text is no command: it removes a retained command from the broker.
     if (text === '') return;
     if (retained) {
       this.#refuse(message, RETAINED_COMMAND);
       return;
     }
+    // The text is left out, because requests with this source may wait.
+    const source: CommandSource = response === undefined ? { topic } : { topic, response };
+    const size = sizeOf(message);
     let isChoiceRefused = false;
     for (const parsed of requestsOf(relativeTopic, text)) {
       const request = withReferences(parsed.request, (kind, name) => this.#topics.referenceTo(kind, name));
@@ -46,8 +55,13 @@ export class CommandHandler {
         this.#refuse(message, unknownWord(text, wordsAt(relativeTopic)));
         continue;
       }
+      // The gateway refuses such a body, too. Here it is refused at once, so that it does not wait.
+      if (request.invalidBody !== undefined && isTooLongForBody(text)) {
+        this.#refuse(message, BODY_TOO_LARGE);
+        continue;
+      }
       // A request that acts on a refused choice may not replace one that waits.
-      const isAdded = !isChoiceRefused && this.#queues.add({ ...parsed, request, source: message });
+      const isAdded = !isChoiceRefused && this.#queues.add({ ...parsed, request, source, size });
       if (isAdded) continue;
       this.#refuse(message, TOO_MANY_COMMANDS);
       isChoiceRefused ||= parsed.isChoice === true;
@@ -68,4 +82,9 @@ export class CommandHandler {
     // The broker may end the connection for an unfit response topic, such as one with wildcards.
     if (response !== undefined && isPublishable(response.topic)) this.#publish({ ...response, text });
   }
+}
+
+function sizeOf({ topic, text, response }: BrokerMessage): number {
+  const { topic: responseTopic = '', correlation } = response ?? {};
+  return topic.length + text.length + responseTopic.length + (correlation?.byteLength ?? 0);
 }

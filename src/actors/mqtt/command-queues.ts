@@ -8,6 +8,11 @@ import type { BrokerMessage } from './broker.js';
 /** Requests that wait in all queues together. People and home automations send fewer at a time. */
 const WAITING_MAX = 256;
 /**
+ * The sum of the sizes of all waiting requests. A command of a person has some hundred characters, but one
+ * with the longest body, topics and correlation data has 256 Ki. Parsed, it needs up to 20 times the memory.
+ */
+const WAITING_SIZE_MAX = 512 * 1024;
+/**
  * Requests that run at one time. A flood of commands may use any number of queues. Without this bound, other
  * clients of the node would not get their turn.
  */
@@ -39,6 +44,8 @@ export type CommandSource = Pick<BrokerMessage, 'topic' | 'response'>;
 
 export interface WaitingRequest extends QueuedRequest {
   readonly source: CommandSource;
+  /** The characters of the whole message, and the bytes of its correlation data. */
+  readonly size: number;
 }
 
 /** One request of each queue runs at a time. A flood of requests ends with the last value of each setting. */
@@ -65,6 +72,7 @@ export class CommandQueues {
 
   /** False if the request is dropped, because too many wait already. */
   add(request: WaitingRequest): boolean {
+    if (this.#isTooMuch(request)) return false;
     if (this.#replaceRepeated(request)) return true;
     this.#dropReplaced(request);
     this.#waiting.push(request);
@@ -74,6 +82,13 @@ export class CommandQueues {
     // none, and the new request is still the last.
     this.#waiting.pop();
     return false;
+  }
+
+  /** True if the request has to wait, but those that wait already leave too little memory for it. */
+  #isTooMuch({ queue, size }: WaitingRequest): boolean {
+    const mustWait = this.#busyQueues.has(queue) || this.#busyQueues.size === RUNNING_MAX;
+    const waitingSize = this.#waiting.reduce((sum, waiting) => sum + waiting.size, 0);
+    return mustWait && waitingSize + size > WAITING_SIZE_MAX;
   }
 
   /**

@@ -14,7 +14,7 @@ import { percentDecodedText } from '../text.js';
 import type { ReferredKind } from './branch.js';
 import type { QueuedRequest } from './command-queues.js';
 import { PLAIN_BODIES, wordIn } from './plain-payloads.js';
-import { boundedJson } from './topics.js';
+import { boundedJson, isTooLongForBody } from './topics.js';
 
 /** An operation and one of its MQTT names. */
 interface NamedOperation extends MqttName {
@@ -161,10 +161,12 @@ function plainValueRequest(
   const objectTopic = topic.replace(/\/[^/]+\/set$/, '/set');
   const body = PLAIN_BODIES[plainValue.name]?.bodyOf(wordIn(payload));
   if (body === undefined) return queuedRequest(objectTopic, { operation: undefined, params }, undefined);
-  const request = { operation: plainValue.operation, params, body };
+  const { operation } = plainValue;
+  if (isTooLongForBody(payload))
+    return queuedRequest(objectTopic, { operation, params, invalidBody: payload }, undefined);
   // An empty body toggles. Each toggle counts, because its effect depends on the state before it.
   const isToggle = Object.keys(body).length === 0;
-  return queuedRequest(objectTopic, request, isToggle ? undefined : plainValue.setting);
+  return queuedRequest(objectTopic, { operation, params, body }, isToggle ? undefined : plainValue.setting);
 }
 
 /**

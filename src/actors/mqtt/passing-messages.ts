@@ -13,14 +13,22 @@ export interface PassingMessage extends Publication {
 
 /** If more messages wait, the oldest are dropped. */
 const WAITING_MAX = 256;
+/**
+ * The same for the sum of their sizes. A refusal has the topics of the command's sender, and its correlation
+ * data. Each may have 64 KiB.
+ */
+const WAITING_SIZE_MAX = 1024 * 1024;
 
 export class PassingMessages {
   /** Oldest first. */
   readonly #waiting: PassingMessage[] = [];
+  /** The sum of the sizes of the waiting messages. */
+  #waitingSize = 0;
 
   add(message: PassingMessage): void {
     this.#waiting.push(message);
-    if (this.#waiting.length > WAITING_MAX) this.#waiting.shift();
+    this.#waitingSize += sizeOf(message);
+    while (this.#waiting.length > WAITING_MAX || this.#waitingSize > WAITING_SIZE_MAX) this.#takeOldest();
   }
 
   /**
@@ -30,8 +38,19 @@ export class PassingMessages {
     accepts: (topic: string, text: string, correlation?: Uint8Array) => boolean,
   ): PassingMessage | undefined {
     for (;;) {
-      const message = this.#waiting.shift();
+      const message = this.#takeOldest();
       if (message === undefined || accepts(message.topic, message.text, message.correlation)) return message;
     }
   }
+
+  #takeOldest(): PassingMessage | undefined {
+    const message = this.#waiting.shift();
+    if (message !== undefined) this.#waitingSize -= sizeOf(message);
+    return message;
+  }
+}
+
+/** Its characters, and the bytes of its correlation data. */
+function sizeOf({ topic, text, correlation }: PassingMessage): number {
+  return topic.length + text.length + (correlation?.byteLength ?? 0);
 }

@@ -11,7 +11,7 @@ import { branchOfDevice } from './home-assistant.js';
 import { ONLINE, type RetainedTopics } from './retained-topics.js';
 import { ownerText } from './topics.js';
 
-/** A node publishes far less. A branch with more topics or text belongs to no node. */
+/** A node publishes far less. A branch with more topics, or longer topics and texts, belongs to no node. */
 const TOPICS_MAX = 10_000;
 const CHARS_MAX = 16 * 1024 * 1024;
 const TOO_MUCH_REASON = 'the branch holds more than a node publishes';
@@ -237,7 +237,7 @@ class Probe {
 
   #keepRetained(topic: string, text: string): void {
     this.#retainedMessages += 1;
-    this.#retainedChars += text.length;
+    this.#retainedChars += topic.length + text.length;
     this.#isTooMuch ||= this.#retained.size >= TOPICS_MAX || this.#retainedChars > CHARS_MAX;
     if (this.#isTooMuch) this.#connection.cut(TOO_MUCH_REASON);
     else this.#retained.set(topic, text);

@@ -4,6 +4,7 @@
 import { printable } from '../../printable.js';
 import { clipped } from '../text.js';
 import type { BehindChoice } from './command-queues.js';
+import { JSON_MAX_BYTES } from './topics.js';
 
 /** How much of an unknown payload a refusal quotes. */
 const QUOTED_MAX_CHARACTERS = 64;
@@ -25,6 +26,14 @@ export function unknownWord(payload: string, words: readonly string[]): object {
     detail: `The words are ${words.join(', ')}; got ${quoted}`,
   };
 }
+
+/** The gateway refuses such a body in the same words (gateway/body.ts). */
+export const BODY_TOO_LARGE = {
+  type: 'urn:tonearm:problem:body-too-large',
+  title: 'The body is too large',
+  status: 413,
+  detail: `The body is larger than ${JSON_MAX_BYTES} bytes`,
+};
 
 export const TOO_MANY_COMMANDS = {
   type: 'urn:tonearm:problem:too-many-commands',

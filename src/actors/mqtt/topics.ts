@@ -24,7 +24,7 @@ export function isPublishable(topic: string): boolean {
  * Bounds of a text from a broker (docs/home-assistant.md, "Commands"). A body over HTTP has the same bound
  * of bytes, but none of levels (gateway/body.ts).
  */
-const JSON_MAX_BYTES = 65_536;
+export const JSON_MAX_BYTES = 65_536;
 const JSON_LEVELS_MAX = 32;
 
 /** A player's bus name without MPRIS' prefix. All players have the prefix, so topics and routes omit it. */
@@ -47,12 +47,17 @@ function percentEncoded(character: string): string {
   return hexDigits.replace(/../g, '%$&');
 }
 
+/** True if the text has more bytes than a body over HTTP may have. */
+export function isTooLongForBody(text: string): boolean {
+  return Buffer.byteLength(text) > JSON_MAX_BYTES;
+}
+
 /**
  * Undefined if the text is no JSON, or beyond the bounds. A value with thousands of levels could not be
  * turned into JSON again, because `JSON.stringify` would throw.
  */
 export function boundedJson(text: string): unknown {
-  if (Buffer.byteLength(text) > JSON_MAX_BYTES) return undefined;
+  if (isTooLongForBody(text)) return undefined;
   try {
     const value: unknown = JSON.parse(text);
     return hasAtMostLevels(value, JSON_LEVELS_MAX) ? value : undefined;

@@ -6,6 +6,8 @@ import { test } from 'node:test';
 import { CommandHandler } from '../../../src/actors/mqtt/command-handler.js';
 import { CommandQueues, type WaitingRequest } from '../../../src/actors/mqtt/command-queues.js';
 import { COMMAND_FILTERS, isCommand, requestsOf } from '../../../src/actors/mqtt/commands.js';
+import { BODY_TOO_LARGE } from '../../../src/gateway/body.js';
+import { problemReply } from '../../../src/gateway/problem.js';
 import { OPERATION_NAMES, OPERATIONS } from '../../../src/protocol/actor/operations.js';
 import { failed, type Result, success } from '../../../src/protocol/actor/result.js';
 import { commanded } from '../../broker/simulated-node.js';
@@ -227,7 +229,7 @@ type Queueing = Partial<Omit<WaitingRequest, 'request'>>;
 /** A request that has a name. By default it has the same queue as the others, and no setting. */
 function waitingRequest(name: string, queueing: Queueing = {}): WaitingRequest {
   const request = { operation: 'play', params: { player: name } } as const;
-  return { source: { topic: 't' }, request, queue: 'q', ...queueing };
+  return { source: { topic: 't' }, size: 1, request, queue: 'q', ...queueing };
 }
 
 const nameOf = ({ request }: WaitingRequest): string => request.params?.['player'] ?? assert.fail();
@@ -281,11 +283,11 @@ function queuesWith(commands: readonly ObjectCommand[]) {
     return body === undefined ? what : `${what} ${JSON.stringify(body)}`;
   });
   const [underWay] = requestsOf('audio/sleep/set', 'stop');
-  assert.ok(queues.add({ ...(underWay ?? assert.fail()), source: { topic: '' } }));
+  assert.ok(queues.add({ ...(underWay ?? assert.fail()), source: { topic: '' }, size: 1 }));
   for (const [index, [topic, payload]] of commands.entries()) {
     const source = { topic: `command ${index}` };
     for (const request of requestsOf(`${topic}/set`, JSON.stringify(payload)))
-      assert.ok(queues.add({ ...request, source }));
+      assert.ok(queues.add({ ...request, source, size: 1 }));
   }
   return queues;
 }
@@ -351,7 +353,7 @@ test('after a refused volume the rest of its command is carried out', async () =
 /** A handler of commands, whose requests are answered with the status that `statusOf` returns. */
 function handlerOf(statusOf: (text: string) => number | Promise<number>) {
   const requests: string[] = [];
-  const details: string[] = [];
+  const refusals: { readonly topic: string; readonly text: string }[] = [];
   const handler = new CommandHandler(
     {
       ask: async (request) => {
@@ -362,22 +364,29 @@ function handlerOf(statusOf: (text: string) => number | Promise<number>) {
       },
     },
     { wholeTopic: (topic) => topic, referenceTo: (_kind, name) => name },
-    ({ topic, text }) => details.push(`${topic}: ${JSON.parse(text).detail}`),
+    (message) => refusals.push(message),
   );
-  const handle = (payload: object): void => {
-    const message = { topic: 'T/audio/server/set', text: JSON.stringify(payload), retained: false };
-    handler.handle('audio/server/set', message);
+  const handleText = (topic: string, text: string): void =>
+    handler.handle(topic, { topic: `T/${topic}`, text, retained: false });
+  return {
+    handle: (payload: object) => handleText('audio/server/set', JSON.stringify(payload)),
+    handleText,
+    requests,
+    refusals,
+    get details(): readonly string[] {
+      return refusals.map(({ topic, text }) => `${topic}: ${JSON.parse(text).detail}`);
+    },
   };
-  return { handle, requests, details };
 }
 
 test('neither volume nor mute of a command is set if its output is refused, and an error names each', async () => {
-  const { handle, requests, details } = handlerOf((text) => (text.includes('setDefaultOutput') ? 404 : 202));
+  const handler = handlerOf((text) => (text.includes('setDefaultOutput') ? 404 : 202));
+  const { handle, requests } = handler;
   handle({ output: 'nosuch', volume: 0.9, muted: false });
   handle({ delta: 0.1 });
   await until('the next command is carried out', () => requests.length === 2);
   assert.deepEqual(requests, ['["setDefaultOutput nosuch",null]', '["setServerVolume",{"delta":0.1}]']);
-  assert.deepEqual(details, [
+  assert.deepEqual(handler.details, [
     'error: There is no such output',
     'error: Field volume was not carried out, because field output was refused',
     'error: Field muted was not carried out, because field output was refused',
@@ -386,16 +395,59 @@ test('neither volume nor mute of a command is set if its output is refused, and 
 
 test('if no more commands can wait, the volume of a refused output replaces no volume that waits', async () => {
   const status = new Deferred<number>();
-  const { handle, requests, details } = handlerOf(() => status.promise);
+  const { handle, requests, refusals } = handlerOf(() => status.promise);
   handle({ muted: true });
   handle({ volume: 0.3 });
   for (let waiting = 1; waiting < WAITING_MAX; waiting += 1) handle({ delta: 0.1 });
   handle({ output: 'kitchen', volume: 0.9 });
-  assert.equal(details.length, 2);
+  assert.equal(refusals.length, 2);
   status.resolve(202);
   await until('all accepted commands are carried out', () => requests.length === 1 + WAITING_MAX);
   const volumes = requests.filter((text) => text.includes('"volume"'));
   assert.deepEqual(volumes, ['["setServerVolume",{"volume":0.3}]']);
+});
+
+test('a command that is longer than a body may be is refused at once, in the words of the gateway, and does not wait', async () => {
+  const status = new Deferred<number>();
+  const { handle, handleText, requests, refusals } = handlerOf(() => status.promise);
+  handle({ muted: true });
+  const topics = ['audio/server/set', 'audio/outputs/x/set', 'audio/inputs/x/volume/set'];
+  for (const topic of topics) handleText(topic, TOO_LONG);
+  const problem = JSON.parse(String(problemReply(BODY_TOO_LARGE).body));
+  assert.deepEqual(
+    refusals.map(({ text }) => JSON.parse(text)),
+    topics.map((topic) => ({ ...problem, topic: `T/${topic}` })),
+  );
+  handle({ delta: 0.1 });
+  status.resolve(202);
+  await until('the last command is carried out', () => requests.length > 1);
+  assert.deepEqual(requests, ['["muteServer",{"muted":true}]', '["setServerVolume",{"delta":0.1}]']);
+});
+
+/** The bound of the sizes of all waiting commands (command-queues.ts). */
+const WAITING_SIZE_MAX = 512 * 1024;
+
+test('long commands may wait until their sizes reach a bound, and a command that need not wait is accepted then', async () => {
+  const status = new Deferred<number>();
+  const { handle, handleText, requests, refusals } = handlerOf(() => status.promise);
+  const long = `{"delta":${' '.repeat(60_000)}0.1}`;
+  handle({ muted: true });
+  for (let count = 0; count < 20; count += 1) handleText('audio/server/set', long);
+  const waiting = Math.floor(WAITING_SIZE_MAX / `T/audio/server/set${long}`.length);
+  assert.equal(refusals.length, 20 - waiting);
+  assert.match(refusals[0]?.text ?? '', /too-many-commands/);
+  handleText('players/mpv/set', `{"volume":${' '.repeat(60_000)}0.1}`);
+  assert.equal(requests.length, 2);
+  status.resolve(202);
+  await until('all accepted commands are carried out', () => requests.length === 2 + waiting);
+});
+
+test('a setting that is refused, because it is too long to wait, does not remove the one that waits', async () => {
+  const { add, begun, finish } = manualQueues();
+  for (const name of ['under way', 'older']) assert.ok(add(waitingRequest(name, { setting: 'v' })));
+  assert.equal(add(waitingRequest('newer', { setting: 'v', size: WAITING_SIZE_MAX })), false);
+  await finish(2);
+  assert.deepEqual(begun, ['under way', 'older']);
 });
 
 test('a volume of the default output is set at the output that was the default when the volume came', async () => {

@@ -185,6 +185,17 @@ test('a branch with more topics than a node can have is not taken over, even if 
   assert.deepEqual(broker.published, []);
 });
 
+test('a branch whose topics are longer together than those of a node is not taken over', async (t) => {
+  const broker = new ScriptedBroker();
+  // The bound is 16 Mi characters (`CHARS_MAX` in probe.ts).
+  broker.retainedMessages = Array.from({ length: 300 }, (_, index) =>
+    retainedMessage(`${BRANCH}/${'x'.repeat(60_000)}/${index}`),
+  );
+  const node = nodeOn(t, broker);
+  await node.connecting(/the branch holds more than a node publishes/);
+  assert.deepEqual(broker.published, []);
+});
+
 const DEEP_LIST = `${'['.repeat(16_000)}${']'.repeat(16_000)}`;
 
 test('deeply nested JSON, retained or as a command, ends neither the connection nor the bridge', async (t) => {
