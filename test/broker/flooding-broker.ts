@@ -34,8 +34,11 @@ const packets = requireAsMqtt('mqtt-packet') as Packets;
 
 type FloodMessage = readonly [topic: string, payload: string];
 
-/** From the call of `flood` on, the broker sends `messages` to each client again and again. */
-export async function startFloodingBroker(messages: readonly FloodMessage[]) {
+/**
+ * From the call of `flood` on, the broker sends `messages` to each client again and again. `limits`: what the
+ * broker requires of its clients, such as the period of their pings.
+ */
+export async function startFloodingBroker(messages: readonly FloodMessage[], limits: object = {}) {
   const frames = messages.map(([topic, payload]) =>
     packets.generate({ cmd: 'publish', topic, payload, qos: 0, retain: false, dup: false }, MQTT_5),
   );
@@ -56,7 +59,7 @@ export async function startFloodingBroker(messages: readonly FloodMessage[]) {
     sockets.add(socket);
     const parser = packets.parser(MQTT_5);
     parser.on('packet', (packet: Packet) => {
-      const answer = answerTo(packet);
+      const answer = answerTo(packet, limits);
       if (answer !== undefined) socket.write(packets.generate(answer, MQTT_5));
       // A client that subscribes to its commands (`/set`) during the flood has reconnected, because the
       // acknowledgements came too late: they were behind all messages of the flood. The flood goes on.
@@ -94,9 +97,12 @@ export async function startFloodingBroker(messages: readonly FloodMessage[]) {
   return broker;
 }
 
-function answerTo({ cmd, qos, messageId, subscriptions = [], unsubscriptions = [] }: Packet) {
+function answerTo(
+  { cmd, qos, messageId, subscriptions = [], unsubscriptions = [] }: Packet,
+  limits: object,
+): object | undefined {
   const answers: Readonly<Record<string, object>> = {
-    connect: { cmd: 'connack', reasonCode: 0, sessionPresent: false },
+    connect: { cmd: 'connack', reasonCode: 0, sessionPresent: false, properties: limits },
     subscribe: { cmd: 'suback', messageId, granted: subscriptions.map(() => 0) },
     unsubscribe: { cmd: 'unsuback', messageId, granted: unsubscriptions.map(() => 0) },
     pingreq: { cmd: 'pingresp' },

@@ -17,6 +17,7 @@ export interface NodeOptions {
   readonly identifier?: string;
   readonly settings?: Partial<MqttSettings>;
   readonly clock?: Clock;
+  readonly hostname?: () => string;
   readonly answer?: (request: BridgeRequest) => Promise<BridgeReply> | BridgeReply;
   /** Makes the connection to the broker; by default a real one to `url`. */
   readonly dial?: (options: BrokerOptions) => BrokerConnection;
@@ -111,6 +112,7 @@ export function bareNode({
   identifier = '0123456789abcdef',
   settings = {},
   clock = systemClock,
+  hostname = () => SERVER.hostname,
   answer = ordinary,
   dial = (options: BrokerOptions): BrokerConnection => new MqttConnection(options),
 }: NodeOptions) {
@@ -133,6 +135,7 @@ export function bareNode({
     identifier: () => identifier,
     dial,
     interfaces: () => ({}),
+    hostname,
     node: {
       status: (state, detail) => statuses.push({ state, detail }),
       log: (_level, message, fields) => logged.push(`${message} ${JSON.stringify(fields ?? {})}`),

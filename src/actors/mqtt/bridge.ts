@@ -1,17 +1,17 @@
 // Decides when the node connects to an MQTT broker. Each attempt finds out whether this node may serve its
 // branch of topics (probe.ts). If so, it serves the branch until the connection is lost (serving.ts).
 
-import { networkInterfaces, userInfo } from 'node:os';
+import { hostname, networkInterfaces, userInfo } from 'node:os';
 import { backoffMs, type Clock, systemClock, Timers } from '../../host/clock.js';
 import { bestFirst, type InterfaceAddresses } from '../../host/own-addresses.js';
 import { COLLECTION_SPECS } from '../../protocol/actor/collections.js';
 import type { ChangeBatch } from '../../protocol/actor/messages.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
 import { type BridgeActor, bridgeThread, type NodeLink } from '../runtime.js';
-import { clipped } from '../text.js';
 import { Branch, type PolledTopic } from './branch.js';
 import { type BrokerConnection, type BrokerOptions, MqttConnection } from './broker.js';
 import { type BrokerAddress, brokerAddress } from './broker-address.js';
+import { leftOutTexts } from './left-out-texts.js';
 import { probe } from './probe.js';
 import { type LeftOut, OFFLINE, RetainedTopics } from './retained-topics.js';
 import { Serving } from './serving.js';
@@ -38,11 +38,6 @@ const POLL_AGAIN_MS = 30_000;
  */
 const CONNECTION_REFUSED = /^Connection refused/;
 
-/** If more topics are left out for one reason, `/health` and the log name only this many of them. */
-const LEFT_OUT_NAMED_MAX = 3;
-/** The text of these names is cut after this many UTF-16 units. */
-const LEFT_OUT_MAX_UNITS = 512;
-
 export interface BridgeParts {
   readonly settings: MqttSettings;
   readonly node: NodeLink;
@@ -51,6 +46,7 @@ export interface BridgeParts {
   readonly identifier: () => string | undefined;
   readonly dial: (options: BrokerOptions) => BrokerConnection;
   readonly interfaces: () => InterfaceAddresses;
+  readonly hostname: () => string;
 }
 
 interface EndOfAttempt {
@@ -83,6 +79,8 @@ export class MqttBridge implements BridgeActor {
   /** The last reported reason why the node is not connected; '' while the branch is served. */
   #reportedReason = '';
   #loggedPasswordOddities: string | undefined;
+  /** The hostname and the enabled children, on which the answer to `server` depends, at the last check. */
+  #serverFacts = '';
 
   constructor(parts: BridgeParts) {
     this.#parts = parts;
@@ -101,6 +99,7 @@ export class MqttBridge implements BridgeActor {
     }
     this.#serving?.changed();
     if (!wasPowerUp && this.#serving !== undefined) void this.#poll('power');
+    this.#pollServerIfChanged();
     // Nothing may be published before the first batch, which has all records.
     this.#attempts ??= this.#attemptUntilStopped();
   }
@@ -189,7 +188,8 @@ export class MqttBridge implements BridgeActor {
     const { dial, clock } = this.#parts;
     return (onMessage: BrokerOptions['onMessage']): BrokerConnection => {
       const ownWill = will === undefined ? {} : { will };
-      this.#connection = dial({ ...address, clientId, clock, onMessage, ...ownWill });
+      const onPong = (): void => this.#pollServerIfChanged();
+      this.#connection = dial({ ...address, clientId, clock, onMessage, onPong, ...ownWill });
       return this.#connection;
     };
   }
@@ -204,6 +204,13 @@ export class MqttBridge implements BridgeActor {
     this.#topics?.rebuildDeviceLater();
     this.#serving?.retryRefused();
     this.#timers.set('poll', POLL_EVERY_MS, () => this.#pollAll());
+  }
+
+  /** Nothing reports a change of the hostname, so this is called at moments when the thread runs anyway. */
+  #pollServerIfChanged(): void {
+    const facts = [this.#parts.hostname(), ...this.#branch.children].join();
+    if (facts !== this.#serverFacts && this.#serving !== undefined) void this.#poll('server');
+    this.#serverFacts = facts;
   }
 
   /** A polled topic has the same name as the operation that is its source. */
@@ -265,25 +272,10 @@ export default bridgeThread<'mqtt'>(
       clock: systemClock,
       dial: (options) => new MqttConnection(options),
       interfaces: interfacesNow,
+      hostname,
       identifier: () => readIdentifier(userInfo().uid),
     }),
 );
-
-/** One text for each reason, with the topics that are left out for it. */
-function leftOutTexts(leftOut: readonly LeftOut[]): readonly string[] {
-  const topicsByReason = new Map<string, string[]>();
-  for (const { topic, reason } of leftOut) {
-    const topics = topicsByReason.get(reason) ?? [];
-    topics.push(topic);
-    topicsByReason.set(reason, topics);
-  }
-  return [...topicsByReason].map(([reason, topics]) => {
-    const names = clipped(topics.slice(0, LEFT_OUT_NAMED_MAX).join(', '), LEFT_OUT_MAX_UNITS);
-    const unnamed = topics.length - LEFT_OUT_NAMED_MAX;
-    const more = unnamed > 0 ? ` and ${unnamed} more` : '';
-    return `${reason}, so left out: ${names}${more}`;
-  });
-}
 
 /** Empty if the system call fails, for instance without a free file descriptor. The next poll reads again. */
 function interfacesNow(): InterfaceAddresses {

@@ -70,6 +70,8 @@ export interface BrokerOptions extends BrokerAddress {
   /** The broker publishes and retains this message when the connection is lost. */
   readonly will?: { readonly topic: string; readonly text: string };
   readonly onMessage: (message: BrokerMessage) => void;
+  /** Called when the broker has answered a ping, which it gets while nothing else is sent. */
+  readonly onPong: () => void;
   readonly clock: Clock;
 }
 
@@ -98,7 +100,7 @@ export class MqttConnection {
   #isClosed = false;
 
   constructor(options: BrokerOptions) {
-    const { clock, clientId, username, password, will, onMessage } = options;
+    const { clock, clientId, username, password, will, onMessage, onPong } = options;
     this.#clock = clock;
     const clientOptions: IClientOptions = {
       protocolVersion: 5,
@@ -137,8 +139,9 @@ export class MqttConnection {
       const reason = properties?.reasonString ?? reasonNames[reasonCode];
       this.cut(`the broker ended the connection: ${reason || reasonCode}`);
     });
-    this.#client.on('packetreceive', () => {
+    this.#client.on('packetreceive', ({ cmd }) => {
       this.#unfinishedBytes = 0;
+      if (cmd === 'pingresp') onPong();
     });
     this.#client.on('message', (topic, payload, { retain, properties }) => {
       const response = responseIn(properties);

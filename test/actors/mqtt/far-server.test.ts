@@ -62,6 +62,7 @@ inOwnNetwork(import.meta.url, () => {
       clientId: 'far',
       clock: systemClock,
       onMessage: () => undefined,
+      onPong: () => undefined,
     });
     await delayed.letGo();
     const isReady = await connection.ready;

@@ -5,11 +5,27 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ACKNOWLEDGED } from '../../../src/actors/mqtt/acknowledgement.js';
-import type { BrokerConnection, BrokerMessage, BrokerOptions } from '../../../src/actors/mqtt/broker.js';
+import {
+  type BrokerConnection,
+  type BrokerMessage,
+  type BrokerOptions,
+  MqttConnection,
+} from '../../../src/actors/mqtt/broker.js';
 import { QUIET_MS } from '../../../src/actors/mqtt/probe.js';
 import { ROUND_GAP_MS } from '../../../src/actors/mqtt/serving.js';
+import { systemClock } from '../../../src/host/clock.js';
 import { failed } from '../../../src/protocol/actor/result.js';
-import { type NodeOptions, output, put, simulatedNode } from '../../broker/simulated-node.js';
+import { commandsOfAllKinds, startFloodingBroker } from '../../broker/flooding-broker.js';
+import {
+  drop,
+  health,
+  type NodeOptions,
+  ordinary,
+  output,
+  put,
+  SERVER,
+  simulatedNode,
+} from '../../broker/simulated-node.js';
 import { Deferred } from '../../deferred.js';
 import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
@@ -33,9 +49,12 @@ class ScriptedBroker {
   /** Called before a message is acknowledged. */
   onPublished: (topic: string, text: string) => void = () => undefined;
   #deliver: BrokerOptions['onMessage'] = () => undefined;
+  /** Tells the bridge that the broker has answered a ping. */
+  pong: BrokerOptions['onPong'] = () => undefined;
 
-  readonly dial = ({ onMessage }: BrokerOptions): BrokerConnection => {
+  readonly dial = ({ onMessage, onPong }: BrokerOptions): BrokerConnection => {
     this.#deliver = onMessage;
+    this.pong = onPong;
     const ended = new Deferred<string>();
     return {
       ready: Promise.resolve(true),
@@ -282,4 +301,72 @@ test('a refused subscription is requested again every ten minutes, because the a
   clock.advance(600_000);
   await until('the refusal is not named any more', () => !isNamedAfterNextRound());
   assert.equal(broker.filters.filter((filter) => filter === status).length, 2);
+});
+
+/** A node whose record of `GET /server` changes with `server`. */
+async function startChangingNode(t: TestContext) {
+  const broker = new ScriptedBroker();
+  const server = { hostname: SERVER.hostname, bluetooth: false };
+  let published = '';
+  broker.onPublished = (topic, text) => {
+    if (topic === `${BRANCH}/server`) published = text;
+  };
+  const node = await startServing(t, broker, {
+    hostname: () => server.hostname,
+    answer: (request) => {
+      if (request.operation !== 'server') return ordinary(request);
+      const { hostname, bluetooth } = server;
+      const body = { ...SERVER, hostname, backends: { ...SERVER.backends, bluetooth } };
+      return { status: 200, body: JSON.stringify(body) };
+    },
+  });
+  const untilPublished = (what: string, part: string) => until(what, () => published.includes(part));
+  await untilPublished('the record is published', '"bluetooth":false');
+  const requestCount = (): number => node.requests.filter(({ operation }) => operation === 'server').length;
+  return { broker, node, server, untilPublished, requestCount };
+}
+
+test('the topic `server` follows at once when a part is enabled or disabled, and is not read for other changes', async (t) => {
+  const { node, server, untilPublished, requestCount } = await startChangingNode(t);
+  server.bluetooth = true;
+  node.publishRecords(health('bluetooth', 'connecting'));
+  await untilPublished('bluetooth is enabled', '"bluetooth":true');
+  const countBefore = requestCount();
+  node.publishRecords(health('bluetooth', 'up'));
+  node.publishRecords(put('audio.outputs', '2', output(2, 'kitchen', { volume: 0.1 })));
+  assert.equal(requestCount(), countBefore);
+  server.bluetooth = false;
+  node.publishRecords(drop('backends', 'bluetooth'));
+  await untilPublished('bluetooth is disabled', '"bluetooth":false');
+});
+
+test('the topic `server` has a changed hostname after the next change of a record, or the next answer to a ping', async (t) => {
+  const { broker, node, server, untilPublished, requestCount } = await startChangingNode(t);
+  server.hostname = 'kitchen';
+  node.publishRecords(put('audio.outputs', '2', output(2, 'kitchen', { volume: 0.1 })));
+  await untilPublished('the new hostname is published', '"hostname":"kitchen"');
+  server.hostname = 'garden';
+  broker.pong();
+  await untilPublished('the newest hostname is published', '"hostname":"garden"');
+  const countBefore = requestCount();
+  broker.pong();
+  assert.equal(requestCount(), countBefore);
+});
+
+test('a connection reports that the broker has answered a ping', async (t) => {
+  const broker = await startFloodingBroker(commandsOfAllKinds(BRANCH), { serverKeepAlive: 1 });
+  t.after(() => broker.stop());
+  let pongs = 0;
+  const connection = new MqttConnection({
+    url: broker.url,
+    clientId: 'pinging',
+    clock: systemClock,
+    onMessage: () => undefined,
+    onPong: () => {
+      pongs += 1;
+    },
+  });
+  assert.equal(await connection.ready, true);
+  await until('the ping of the first second is answered', () => pongs > 0);
+  await connection.end('the test is over');
 });

@@ -1,0 +1,25 @@
+// Decides how `/health` and the log name the topics that are left out. Pure.
+
+import { clipped } from '../text.js';
+import type { LeftOut } from './retained-topics.js';
+
+/** If more topics are left out for one reason, `/health` and the log name only this many of them. */
+const LEFT_OUT_NAMED_MAX = 3;
+/** The text of these names is cut after this many UTF-16 units. */
+const LEFT_OUT_MAX_UNITS = 512;
+
+/** One text for each reason, with the topics that are left out for it. */
+export function leftOutTexts(leftOut: readonly LeftOut[]): readonly string[] {
+  const topicsByReason = new Map<string, string[]>();
+  for (const { topic, reason } of leftOut) {
+    const topics = topicsByReason.get(reason) ?? [];
+    topics.push(topic);
+    topicsByReason.set(reason, topics);
+  }
+  return [...topicsByReason].map(([reason, topics]) => {
+    const names = clipped(topics.slice(0, LEFT_OUT_NAMED_MAX).join(', '), LEFT_OUT_MAX_UNITS);
+    const unnamed = topics.length - LEFT_OUT_NAMED_MAX;
+    const more = unnamed > 0 ? ` and ${unnamed} more` : '';
+    return `${reason}, so left out: ${names}${more}`;
+  });
+}
