@@ -247,8 +247,11 @@ export class AdapterCommands {
     return bluezRefusal(ended.error, 'Pairing mode could not be ended, and the node may stay visible');
   }
 
+  /** Switches the adapter on first, as pairing mode does. */
   async #scan(path: string): Promise<Answer> {
     const { bluez, settings } = this.#parts;
+    const powered = await this.#switchPower(path, 'on');
+    if (!powered.ok) return powered;
     // An error does not matter: without the filter a scan only finds more devices.
     await bluez(BLUEZ_METHODS.setDiscoveryFilter, [SCAN_FILTER], { path });
     const started = await bluez(BLUEZ_METHODS.startDiscovery, [], { path });

@@ -430,6 +430,9 @@ test('a command is answered when the records show its effect', async (t) => {
   await expectEffect({ do: 'scan' }, () => recorder.record?.scanning);
   await expectEffect({ do: 'scan/stop' }, isOff('scanning'));
   await expectEffect({ do: 'power_down' }, isOff('powered'));
+  // A scan switches the adapter on.
+  await expectEffect({ do: 'scan' }, () => recorder.record?.powered && recorder.record.scanning);
+  await expectEffect({ do: 'power_down' }, isOff('powered'));
   await expectEffect({ do: 'power_up' }, () => recorder.record?.powered);
 
   // Another program undoes the change before it is published. The answer must come all the same.
