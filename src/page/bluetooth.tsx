@@ -58,7 +58,7 @@ function Adapter({ adapter }: { readonly adapter: BluetoothRecord }) {
         <ActionButton send={() => (isPairing ? node.stopPairing() : node.startPairing())}>
           {translate(isPairing ? 'pairingStop' : 'pairingStart')}
         </ActionButton>
-        <ActionButton disabled={!powered} send={() => (scanning ? node.stopScan() : node.startScan())}>
+        <ActionButton send={() => (scanning ? node.stopScan() : node.startScan())}>
           {translate(scanning ? 'scanStop' : 'scanStart')}
         </ActionButton>
       </div>

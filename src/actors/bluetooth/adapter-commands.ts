@@ -41,6 +41,8 @@ export class AdapterCommands {
   readonly #pairing: Pairing;
   readonly #timers: Timers<'pairing' | 'scan'>;
   readonly #turns = new Turns();
+  /** True while a command begins pairing mode or a scan. It may switch the adapter on before. */
+  #isBeginning = false;
 
   constructor(parts: AdapterCommandParts) {
     this.#parts = parts;
@@ -56,7 +58,8 @@ export class AdapterCommands {
 
   /** True while a client's command needs the adapter. A device that comes back by itself does not count. */
   get isBusy(): boolean {
-    return this.#pairing.isActive || this.#timers.has('scan') || this.connecting.isAnyRequested;
+    const { isActive } = this.#pairing;
+    return isActive || this.#isBeginning || this.#timers.has('scan') || this.connecting.isAnyRequested;
   }
 
   /**
@@ -94,7 +97,11 @@ export class AdapterCommands {
     return this.#turns.run(async () => {
       if (clock.monotonic() > latestStart)
         return failure('timeout', 'The commands before this one took too long');
-      return actions[verb]().finally(onChange);
+      this.#isBeginning = verb === 'scan' || verb === 'pairing_mode';
+      return actions[verb]().finally(() => {
+        this.#isBeginning = false;
+        onChange();
+      });
     });
   }
 

@@ -183,7 +183,7 @@ export class Connecting {
     { path, Paired: isPaired, Adapter: adapter = '' }: BluetoothDevice,
     signal: AbortSignal,
   ): Promise<BusResult<'connected' | 'for input'>> {
-    const { bluez, clock, currentDevice } = this.#parts;
+    const { bluez, clock, currentDevice, publish } = this.#parts;
     const endMs = clock.monotonic() + CONNECT_MAX_MS;
     /** Both calls share one deadline. */
     const callOptions = () => ({ path, deadlineMs: Math.max(1, endMs - clock.monotonic()) });
@@ -195,7 +195,9 @@ export class Connecting {
       const pairedDevice = currentDevice(path);
       if (paired.ok && pairedDevice !== undefined && isOnlyForInput(pairedDevice)) {
         // The attempt does not wait for this call: the removal would abort it, with another fault.
-        void bluez(BLUEZ_METHODS.removeDevice, [path], { path: adapter });
+        void bluez(BLUEZ_METHODS.removeDevice, [path], { path: adapter }).then(({ ok: isForgotten }) =>
+          publish.log('info', 'a device that is for input only is not connected', { path, isForgotten }),
+        );
         return success('for input');
       }
     }

@@ -108,6 +108,21 @@ test('a loudspeaker that is lost and does not come back has one line in the log'
   assert.equal(recorder.logs.filter((log) => log === ABSENCE_LINE).length, 1);
 });
 
+/** The first call to BlueZ after the adapter is on. */
+const FIRST_CALLS = { scan: 'SetDiscoveryFilter', pairing_mode: 'RegisterAgent' } as const;
+for (const verb of ['scan', 'pairing_mode'] as const) {
+  test(`no loudspeaker is connected when ${verb} switches the adapter on`, async (t) => {
+    const { bluez, clock, sendCommand } = await startBackend(t, RECONNECTING, (bluez) => {
+      withSpeaker(bluez);
+      Object.assign(bluez.adapter(), { Powered: false });
+    });
+    // An attempt would begin now.
+    bluez.onCall.set(FIRST_CALLS[verb], () => clock.advance(1));
+    await sendCommand({ do: verb });
+    assert.equal(attemptCount(bluez), 0);
+  });
+}
+
 for (const reason of ['Local', 'Remote']) {
   test(`a loudspeaker whose connection ended for the reason ${reason} is left alone`, async (t) => {
     const { bluez, recorder, clock, sendCommand } = await startBackend(t, RECONNECTING, withSpeaker);
