@@ -195,8 +195,8 @@ async function runDaemon(threads: Threads, load: () => Promise<LoadResult>): Pro
   for (const warning of warnings) log('warn', warning);
   const { supervisor, gateway } = assemble(settings, threads, log);
   const { bind, api } = settings;
-  // The addresses are checked before the actors start and the gateway listens. A daemon whose address is in
-  // use must have no side effects, and must not log that it listens.
+  // The addresses are checked before the actors start and the gateway listens. A daemon that can listen
+  // nowhere must have no side effects, and must not log that it listens.
   const problem = await listenProblem(bind, api.port, networkInterfaces());
   if (problem !== undefined) {
     await gateway.close(0);

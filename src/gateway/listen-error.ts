@@ -38,8 +38,10 @@ export async function listenProblem(
     const code = (await listenError(address, port)) ?? '';
     const reasonFor = LASTING_ERRORS[code];
     if (reasonFor === undefined) continue;
-    possibleEntries.delete(bindEntry);
     firstProblem ??= `cannot listen on ${address} port ${port}: ${reasonFor(port)}`;
+    // A port that is not allowed at one address is allowed at none.
+    if (code === 'EACCES') return firstProblem;
+    possibleEntries.delete(bindEntry);
   }
   return possibleEntries.size === 0 ? firstProblem : undefined;
 }
