@@ -82,6 +82,7 @@ export class ResponseStream implements TextSink {
     this.#stream = stream;
     this.#response.onWritable(() => {
       if (this.write(COMMENT)) stream.onWritable();
+      else stream.onProgress();
       return true;
     });
   }

@@ -29,6 +29,8 @@ export interface TextSink {
 export interface OpenStream {
   /** Called after a refused write, when everything has been accepted. The stream may write again. */
   onWritable(): void;
+  /** Called after a refused write, when a part of it has been accepted. */
+  onProgress(): void;
   /** The peer has disconnected; the sink must not be used any more. */
   onGone(): void;
 }
@@ -62,7 +64,10 @@ export class EventStream implements OpenStream {
   /** The newest levels that could not be written. They are written when the cursor has caught up. */
   #unsentLevel: string | undefined;
   #lastEventAt: number;
-  /** The time of the last refused write; that of the stream's beginning before the first one. */
+  /**
+   * The time of the last refused write, or when a part of it was accepted afterwards. Before the first one it
+   * is that of the stream's beginning.
+   */
   #refusedAt: number;
 
   constructor(options: StreamOptions) {
@@ -137,6 +142,10 @@ export class EventStream implements OpenStream {
 
   onWritable(): void {
     if (this.#state !== 'flowing' && this.#isOpen()) this.#catchUp();
+  }
+
+  onProgress(): void {
+    this.#refusedAt = this.#options.clock.monotonic();
   }
 
   /**

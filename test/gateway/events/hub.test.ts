@@ -372,6 +372,17 @@ test('a consumer that leaves with events unread soon after its last reading does
   assert.deepEqual(streamCounts(node), { open: 0, closedSlow: 0 });
 });
 
+test('a consumer that took a part of its bytes a short while ago, and leaves, does not count as slow', () => {
+  const node = new NodeUnderTest();
+  const { connection } = node.consumer('', { capacity: 0 });
+  node.publishProgress(1);
+  node.clock.advance(8_000);
+  connection.stream?.onProgress();
+  node.clock.advance(2_000);
+  connection.breakOff();
+  assert.deepEqual(streamCounts(node), { open: 0, closedSlow: 0 });
+});
+
 test('the event "love" has the id of events that the filter excludes, so that the id does not expire', () => {
   const node = new NodeUnderTest();
   const filtered = node.consumer('types=power.action&keepalive=10');
