@@ -10,8 +10,8 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 const WRITE_BYTES = 64 * 1024;
 const COMMANDS_OF_EACH_KIND = 500;
 const LARGE_COMMANDS = 300;
-/** A client accepts packets of 1 MiB (actors/mqtt/broker.ts). */
-const LARGE_PAYLOAD_CHARS = 1_000_000;
+/** 256 of them, which is the most that wait, are more than the memory of the bridge's thread (64 MB). */
+const LARGE_PAYLOAD_CHARS = 300_000;
 /** Almost as many as a body may have, and a topic. */
 const LONG_CHARS = 60_000;
 const MQTT_5 = { protocolVersion: 5 };

@@ -84,11 +84,13 @@ export class CommandQueues {
     return false;
   }
 
-  /** True if the request has to wait, but those that wait already leave too little memory for it. */
-  #isTooMuch({ queue, size }: WaitingRequest): boolean {
-    const mustWait = this.#busyQueues.has(queue) || this.#busyQueues.size === RUNNING_MAX;
-    const waitingSize = this.#waiting.reduce((sum, waiting) => sum + waiting.size, 0);
-    return mustWait && waitingSize + size > WAITING_SIZE_MAX;
+  /** True if the request has to wait, but the others that wait leave too little memory for it. */
+  #isTooMuch(request: WaitingRequest): boolean {
+    const mustWait = this.#busyQueues.has(request.queue) || this.#busyQueues.size === RUNNING_MAX;
+    const replaced = this.#replacedBy(request);
+    const others = this.#waiting.filter((waiting) => waiting !== replaced);
+    const sizeOfOthers = others.reduce((sum, { size }) => sum + size, 0);
+    return mustWait && sizeOfOthers + request.size > WAITING_SIZE_MAX;
   }
 
   /**
@@ -106,17 +108,23 @@ export class CommandQueues {
     return true;
   }
 
-  /**
-   * A newer request goes to the end, so it passes the requests that came after the older one. A choice passes
-   * no request of its queue, and none passes a choice: a volume would be set at another output.
-   */
   #dropReplaced(newer: QueuedRequest): void {
-    if (newer.setting === undefined) return;
+    const replaced = this.#replacedBy(newer);
+    if (replaced !== undefined) this.#waiting.splice(this.#waiting.indexOf(replaced), 1);
+  }
+
+  /**
+   * The waiting request that the newer one makes needless. The newer one goes to the end, so it passes the
+   * requests that came after the older one. A choice passes no request of its queue, and none passes a
+   * choice: a volume would be set at another output.
+   */
+  #replacedBy(newer: QueuedRequest): WaitingRequest | undefined {
+    if (newer.setting === undefined) return undefined;
     const index = this.#waiting.findLastIndex((older) => older.setting === newer.setting);
     const isBlocked = this.#waiting
       .slice(index + 1)
       .some(({ queue, isChoice }) => queue === newer.queue && (isChoice || newer.isChoice));
-    if (index >= 0 && !isBlocked) this.#waiting.splice(index, 1);
+    return isBlocked ? undefined : this.#waiting[index];
   }
 
   #runWaiting(): void {

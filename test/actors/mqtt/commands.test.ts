@@ -445,9 +445,20 @@ test('long commands may wait until their sizes reach a bound, and a command that
 test('a setting that is refused, because it is too long to wait, does not remove the one that waits', async () => {
   const { add, begun, finish } = manualQueues();
   for (const name of ['under way', 'older']) assert.ok(add(waitingRequest(name, { setting: 'v' })));
-  assert.equal(add(waitingRequest('newer', { setting: 'v', size: WAITING_SIZE_MAX })), false);
+  assert.equal(add(waitingRequest('newer', { setting: 'v', size: WAITING_SIZE_MAX + 1 })), false);
   await finish(2);
   assert.deepEqual(begun, ['under way', 'older']);
+});
+
+test('a setting replaces the one that waits also if no other request may wait any more', async () => {
+  const { add, begun, finish } = manualQueues();
+  assert.ok(add(waitingRequest('under way', { setting: 'v' })));
+  assert.ok(add(waitingRequest('older', { setting: 'v', size: 2 })));
+  assert.ok(add(waitingRequest('large', { size: WAITING_SIZE_MAX - 2 })));
+  assert.equal(add(waitingRequest('another', { size: 1 })), false);
+  assert.ok(add(waitingRequest('newer', { setting: 'v', size: 2 })));
+  await finish(3);
+  assert.deepEqual(begun, ['under way', 'large', 'newer']);
 });
 
 test('a volume of the default output is set at the output that was the default when the volume came', async () => {
