@@ -10,7 +10,7 @@ import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import type { Values } from '../../protocol/dbus/signatures.js';
 import { SYSTEMD_NAME, SYSTEMD_PATH, SYSTEMD_SIGNALS } from '../../protocol/dbus/systemd.js';
 import { Bus, type BusOptions, type BusOwner } from '../bus/bus.js';
-import { type BusError, busFault } from '../bus/fault.js';
+import { type BusError, type BusResult, busFault } from '../bus/fault.js';
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { clipped } from '../text.js';
 
@@ -124,12 +124,19 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   /** A disabled action is not available, whatever logind would answer. */
   async #status(): Promise<Answer> {
     const askLogind = async (action: PowerAction) =>
-      this.#settings.capabilities[action] ? this.#logind.call(ACTIONS[action].question, []) : DISABLED;
+      this.#settings.capabilities[action] ? this.#availability(action) : DISABLED;
     const [reboot, powerOff] = await Promise.all([askLogind('reboot'), askLogind('poweroff')]);
     if (!reboot.ok) return questionFault(reboot.error);
     if (!powerOff.ok) return questionFault(powerOff.error);
     const record = { reboot: reboot.value === 'yes', power_off: powerOff.value === 'yes' };
     return success({ text: JSON.stringify(record) });
+  }
+
+  /** Without polkit logind refuses the question itself. It grants nothing then, which is the answer `no`. */
+  async #availability(action: PowerAction): Promise<BusResult<string>> {
+    const reply = await this.#logind.call(ACTIONS[action].question, []);
+    if (reply.ok || reply.error.kind !== 'dbus') return reply;
+    return reply.error.name === LOGIND_ERRORS.accessDenied ? success('no') : reply;
   }
 
   /**
@@ -139,7 +146,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   async #act(action: PowerAction): Promise<Answer> {
     const row = ACTIONS[action];
     const [availability, inhibitors] = await Promise.all([
-      this.#logind.call(row.question, []),
+      this.#availability(action),
       this.#logind.call(LOGIND_METHODS.listInhibitors, []),
     ]);
     if (!availability.ok) return questionFault(availability.error);
@@ -237,7 +244,7 @@ const ORDER_FAULTS: Readonly<Record<string, FaultCode>> = {
 
 /**
  * The fault if a question to logind failed. Each D-Bus error that is not listed is `unavailable`, because a
- * logind that has no polkit, or cannot start, causes many different errors.
+ * logind that cannot start, or whose polkit is masked, causes many different errors.
  */
 function questionFault(error: BusError): Answer {
   const overrides = { byName: QUESTION_FAULTS, otherwise: 'unavailable' } as const;
