@@ -178,8 +178,9 @@ async function buildForOldNodes(outdir) {
  * "The start").
  *
  * A signal may come before main.ts handles it, because loading takes seconds on a slow board. SIGTERM and
- * SIGINT then end the daemon with status 0. SIGHUP does nothing, because the configuration is read anyway; on
- * a terminal it ends the daemon, because the terminal was closed. Commands do not handle signals here.
+ * SIGINT then end the daemon with status 0, as soon as the bundle is loaded. SIGHUP reloads the configuration
+ * as soon as main.ts can, because it may have been read before the signal. On a terminal SIGHUP ends the
+ * daemon, because the terminal was closed. Commands do not handle signals here.
  */
 const GATES = `if (parseInt(process.versions.node, 10) < 18) return require('./old-node.js');
 if (process.argv[2] === 'ctl') return require('./cli/ctl/program.js');
@@ -187,7 +188,9 @@ if (!process.argv.some((word) => /^(progress|bench|trace|--check-config|--help|-
   for (const signal of ['SIGTERM', 'SIGINT']) {
     process.on(signal, () => process.listenerCount(signal) > 1 || process.exit(0));
   }
-  if (![0, 1, 2].some(require('node:tty').isatty)) process.on('SIGHUP', () => undefined);
+  const hangUp = () =>
+    process.listenerCount('SIGHUP') > 1 || setTimeout(() => process.emit('SIGHUP', 'SIGHUP'), 100).unref();
+  if (![0, 1, 2].some(require('node:tty').isatty)) process.on('SIGHUP', hangUp);
 }
 `;
 
