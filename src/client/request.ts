@@ -67,10 +67,10 @@ export async function send(
     const isRead = method === 'GET';
     // A blob of the node is never a text.
     const isText = response.headers.get('Content-Type')?.startsWith('text/');
-    // The node answers 202 to each command. A proxy may answer with a page of its own, or may redirect the
-    // command: then `fetch` sends a `GET`.
-    if ((isRead ? !response.ok : response.status !== 202) || (isBlob && isText))
-      throw await problemOf(response);
+    // The node answers 202 to each command. A proxy may answer with a page of its own. It may also redirect a
+    // command. Then `fetch` sends a `GET`, whose answer may be 200.
+    const isSuccess = isRead ? response.ok : response.status === 202;
+    if (!isSuccess || (isBlob && isText)) throw await problemOf(response);
     if (isBlob) return contentOf(response);
     return isRead ? jsonOf(response) : undefined;
   };

@@ -19,10 +19,11 @@ const NONE = 0xffffffff;
 const S16LE = 3;
 /** PA_ENCODING_AC3_IEC61937. */
 const AC3 = 2;
+/** Each number stands behind one byte, which is the tag of its type. */
 const TYPE_TAG_BYTES = 1;
-/** Where the numbers of a payload are: its command, its request number (`tag`), and then the fields. */
+/** Where a payload has its command, the number of its request (also called a tag), and then the fields. */
 const COMMAND_OFFSET = 1;
-const TAG_OFFSET = 6;
+const REQUEST_NUMBER_OFFSET = 6;
 const FIELDS_OFFSET = 10;
 
 export interface StreamOptions {
@@ -86,6 +87,7 @@ class SoundConnection {
 
   async close(): Promise<void> {
     if (this.#socket.closed) return;
+    // The process must not end before the socket is closed.
     this.#socket.ref().destroy();
     await once(this.#socket, 'close');
   }
@@ -95,7 +97,7 @@ class SoundConnection {
     this.#received = rest;
     for (const payload of payloads) {
       const command = payload.readUInt32BE(COMMAND_OFFSET);
-      const settle = this.#waiting.get(payload.readUInt32BE(TAG_OFFSET));
+      const settle = this.#waiting.get(payload.readUInt32BE(REQUEST_NUMBER_OFFSET));
       const fields = payload.subarray(FIELDS_OFFSET);
       if (command === COMMAND.reply) settle?.(fields);
       if (command === COMMAND.error) settle?.(new Error(`error ${fields.readUInt32BE(TYPE_TAG_BYTES)}`));

@@ -120,6 +120,7 @@ export class Refetch {
 
   /** To be called when an event says that the record is new or has changed. */
   onChanged(index: number): void {
+    // If the index was removed since the read began, its reply is outdated, and so lacks the change.
     const isChangeInReply = this.#recordsUnderWay.includes(index) && !this.#removed.has(index);
     if (!isChangeInReply) this.markRecord(index);
   }
@@ -210,8 +211,8 @@ export class ReadWaiters {
   }
 
   /**
-   * To be called when a read begins, or when a record is removed. Returns the waiters to resolve at the
-   * reply or the removal. The read of a whole list settles all waiters of its kind.
+   * Returns the waiters of this record, or for a whole list all waiters of its kind. To be called when a read
+   * begins: its reply resolves them. Also to be called when the record is removed, which resolves them.
    */
   take({ kind, index }: ReadRequest): readonly ReadWaiter[] {
     if (this.#waiters.length === 0) return NO_WAITERS;

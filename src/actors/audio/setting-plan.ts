@@ -87,8 +87,7 @@ export function channelVolumes(
 
 /**
  * `channels` are the raw volumes from which the step begins. Returns 0..`limit`, where 1 = 100 %. Undefined
- * if the step changes nothing: a step of 0, and a step up from `limit` or above, because such a step never
- * lowers the volume.
+ * for a step of 0, and for a step up from `limit` or above. The limit would turn the latter into a step down.
  */
 export function volumeAfterStep(delta: number, channels: readonly number[], limit = 1): number | undefined {
   const loudest = loudestOf(channels);

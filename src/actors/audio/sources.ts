@@ -88,8 +88,8 @@ export class Sources {
   }
 
   /**
-   * True if the source belongs to no card, and has not been awake in this life of the server. False also
-   * after `giveUpWaking`.
+   * True if the source belongs to no card, and has not been awake in this life of the server. PipeWire
+   * announces no change of such a source before a command wakes it. False also after `giveUpWaking`.
    */
   hasNotBeenAwake(index: number): boolean {
     const source = this.#sourceByIndex.get(index);
