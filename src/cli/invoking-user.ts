@@ -23,7 +23,7 @@ export interface Caller {
 /** The longest wait for the user database, which may be on the network. */
 const DATABASE_MS = 5_000;
 
-/** sudo and run0 name the user who has become root in the first variable, pkexec in the second. */
+/** The first variable names the user who has become root by sudo or run0, the second by pkexec. */
 const INVOKER_VARIABLES = ['SUDO_UID', 'PKEXEC_UID'] as const;
 
 /**
@@ -33,7 +33,8 @@ const INVOKER_VARIABLES = ['SUDO_UID', 'PKEXEC_UID'] as const;
 export function invokingUser({ env, uid }: Caller): number | undefined {
   // Without variables, this is the directory that logind makes for the user of this process.
   const defaultDirectory = runtimeDirectory({}, uid);
-  // Another directory was set for this command on purpose, so the command uses what it finds there as root.
+  // If the directory is another one, somebody has set it for this command on purpose. Then the command uses
+  // what it finds there as root.
   const isPlainRoot = uid === 0 && runtimeDirectory(env, uid) === defaultDirectory;
   // The id is that of a user other than root, such as `1000`.
   const invoker = INVOKER_VARIABLES.map((name) => env[name] ?? '').find((id) => /^[1-9]\d*$/.test(id));

@@ -54,8 +54,8 @@ export const SHUTTING_DOWN = problem(
 const GATEWAY_FAILED = problem('gateway-failed', 'The log of the service gives the reason');
 
 /**
- * The problem for an error that a request has thrown. Without a free descriptor, a part that is loaded late
- * cannot be loaded. The client may try again, because descriptors become free.
+ * The problem for an error that a request has thrown. A request may load a module, which needs a free file
+ * descriptor. The client may try again, because descriptors become free.
  */
 export function problemOfError(error: unknown): Problem {
   const isOutOfFiles =

@@ -138,6 +138,7 @@ const KEPT_AFTER_TOUCH_MS = 4000;
 export function useLargePlayer(players: readonly PlayerRecord[]) {
   const lastCurrent = useRef<PlayerRecord | undefined>(undefined);
   lastCurrent.current = currentPlayer(players, lastCurrent.current);
+  // It is a count, because each further touch begins the time anew.
   const [recentTouches, setRecentTouches] = useState(0);
   const isInUse = recentTouches > 0;
   useLater(isInUse ? KEPT_AFTER_TOUCH_MS : undefined, () => setRecentTouches(0), [recentTouches]);

@@ -77,7 +77,7 @@ export class HouseOfNodes {
   }
 
   /**
-   * Gives the node another hostname, output and announced name. Its address for the network (`host`) stays.
+   * Gives the node another hostname, output and announced name. The records of other nodes keep its `host`.
    */
   rename(name: string, newName: string): void {
     const node = this.room(name);
@@ -102,8 +102,8 @@ export class HouseOfNodes {
   /** Makes the node `by` forget the node `forgotten`. */
   forget(forgotten: string, by: string): void {
     const node = this.room(by);
-    const forgottenRecord = this.#records.get(forgotten);
-    const records = [...this.#records.values()].filter((record) => record !== forgottenRecord);
+    const known = [...this.#records].filter(([name]) => name !== forgotten);
+    const records = known.map(([name, record]) => ({ ...record, self: name === by }));
     this.#teach(node, records);
   }
 

@@ -105,7 +105,7 @@ describe('the client connects', () => {
     });
   }
 
-  test('once a backend is up, the client fetches the state that is in no event, if it requests events of this backend', async (t) => {
+  test('when a backend comes up whose events the client requests, the client fetches the state that is in no event', async (t) => {
     for (const [options, expected] of [
       [{}, ['/server', '/power/', '/upgrade']],
       [{ backend: ['audio', 'power'] }, ['/server', '/power/']],
@@ -130,7 +130,7 @@ describe('the client connects', () => {
     const resting = { detail: 'started on demand' };
     for (const [what, event, expectedCount] of [
       ['the backend comes up', resting, 1],
-      ['the request starts its thread', {}, 1],
+      ["the client's request of the row before starts its thread", {}, 1],
       ['its thread ends', resting, 1],
       ['its thread dies', { state: 'restarting' }, 1],
       ['its thread is replaced', {}, 2],
@@ -178,7 +178,7 @@ for (const [status, title] of [
     const countBefore = requestCount();
     client.answers.set('/power/', () => ({ can_reboot: 'yes' }));
     await client.tick(PAUSE_MS);
-    assert.equal(requestCount(), countBefore + 1, 'each connection has one more request');
+    assert.equal(requestCount(), countBefore + 1, 'after each connection the client may ask once more');
     assert.deepEqual(client.live.state.power, { can_reboot: 'yes' });
   });
 }
@@ -205,7 +205,7 @@ test('a client that was closed before or after the refusal does not fetch the po
   }
 });
 
-test('the client fetches the power actions again if the backend has gone and come within one read, or unnoticed', async (t) => {
+test('the client fetches the power actions again if the backend has gone and come within one chunk, and after a new connection', async (t) => {
   const client = await openLiveClient(t);
   const requestCount = () => client.requests.filter((path) => path === '/power/').length;
   const power = (state: string) =>
@@ -389,7 +389,7 @@ describe('the client notifies', () => {
     assert.equal(client.live.nodeTime(), 500_000, 'a later mark of the same snapshot changes nothing');
   });
 
-  test("the client knows the node's time from the stream's answer until an event of a player comes", async (t) => {
+  test("the client knows the node's time from the header Date of the stream until an event of a player comes", async (t) => {
     const client = await openClient(t);
     client.streamHeaders.set('Date', new Date(1_000_000).toUTCString());
     await client.stream().end();
@@ -642,6 +642,7 @@ describe('reconnect()', () => {
     assert.equal(client.streams.length, 2);
 
     await sendHello(client.stream());
+    // The next two attempts fail.
     client.refusals.push(new Response('', { status: 502 }), new Response('', { status: 502 }));
     await client.tick(RETRY_MS + 1);
     await client.stream().end();

@@ -21,8 +21,8 @@ test('a request that is refused before its body arrives leaves the connection us
   const head = `Host: 127.0.0.1\r\nOrigin: http://evil.example\r\nContent-Length: 16\r\n\r\n`;
   connection.write(`POST /audio/server/mute HTTP/1.1\r\n${head}{"mut`);
   await connection.until((text) => text.startsWith('HTTP/1.1 403 '));
-  // The second closing brace is the last of the 16 bytes of the body. The next request begins behind it. No
-  // route has its path.
+  // The body ends with the second brace, and the next request begins. It is 404, because `/audio/kind` is no
+  // route.
   connection.write('ed": true}}GET /audio/kind HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
   const received = await connection.until((text) => answerCount(text) === 2);
   assert.match(received, /HTTP\/1\.1 404 /);
@@ -68,8 +68,8 @@ describe('an ambiguous request', () => {
     },
     { what: 'a first header that has no name', headers: `: z\r\n${OWN_HOST}` },
     { what: 'a length that is no number', headers: `${OWN_HOST}Content-Length: x\r\n` },
-    // This request has another header. Without any header, uWebSockets.js would wait for more, and close the
-    // connection after its own time-out.
+    // The next row has `Accept`, because uWebSockets.js waits for more bytes of a request without any header,
+    // and closes the connection after its own time-out.
     { what: 'no host', headers: 'Accept: x\r\n' },
     { what: 'an empty host', headers: 'Host:\r\n', status: 403 },
     {
@@ -94,8 +94,9 @@ describe('an ambiguous request', () => {
   const ambiguous = `${REBOOT_LINE}${OWN_HOST}Transfer-Encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`;
 
   test('a request after an ambiguous one has no effect, whether both arrive together or not', async () => {
-    // The answer to an ambiguous request waits (`refuseAmbiguous` in src/gateway/handler.ts). If the next
-    // request is in the same packet, uWebSockets.js closes the connection without an answer.
+    // The answer to an ambiguous request is sent a moment later (`refuseAmbiguous` in
+    // src/gateway/handler.ts). If the next request is in the same packet, uWebSockets.js closes the
+    // connection before.
     const together = new RawConnection(under.port).write(`${ambiguous}${REBOOT_LINE}${OWN_HOST}\r\n`);
     assert.equal(await together.untilClosed(), '');
 

@@ -28,7 +28,10 @@ import type { OpenLink } from './wake.js';
 /** The longest time that a timer can have. */
 const FOR_EVER_MS = 2 ** 31 - 1;
 
-/** The requests for one command, and the few requests of groups, listening and the network. */
+/**
+ * Besides the requests that read records, this many may be pending. They are those of one command, and the
+ * few of groups, listening and the network.
+ */
 const RESERVE_MAX_REQUESTS = 48;
 /** Each kind of record takes at most `BURST_MAX_RECORDS` requests, or one request for the whole list. */
 const PENDING_MAX_REQUESTS = READ_KINDS.length * BURST_MAX_RECORDS + RESERVE_MAX_REQUESTS;

@@ -51,7 +51,7 @@ test('an unknown command is shown value by value, each under its type', () => {
   ]);
 });
 
-test('a message that is too short names the missing field, and one that is too long has its further values by type', () => {
+test('the missing field of a message that is too short is named, and further values of one that is too long are listed with their types', () => {
   const tooShort = readCommand(GET_SINK_INFO, 1, wire.u32(3));
   assert.deepEqual(tooShort.fields, { index: 3 });
   assert.equal(tooShort.problem, 'name is missing: this is the end of the frame');
@@ -129,6 +129,7 @@ test('a copy of AUTH has no cookie, also if AUTH is malformed, and another comma
     wire.command(AUTH, 0, COOKIE_AS_TEXT, wire.u32(35)),
     wire.command(AUTH, 0, cookieAsBytes, wire.u32(35)),
     wire.command(AUTH, 0, wire.u32(35), cookieWithoutLength),
+    // The number of the request is missing.
     wire.framed([...wire.u32(AUTH), ...COOKIE_AS_TEXT]),
   ]) {
     const kept = trace.withoutCookie(Buffer.from(malformed));
