@@ -12,7 +12,7 @@ user_managers() {
     # A manager that is ending is none any more.
     if [ "$ended" = 0 ] || ! systemctl is-active --quiet "user@$uid.service"; then continue; fi
     # With this status timeout has ended systemctl, and neither of them prints a reason.
-    [ "$ended" != 124 ] || said="it has not ended within 60 s, and may still go on for 5 minutes; after that, this does it again: systemctl --user -M $(id -nu "$uid")@ $*"
+    [ "$ended" != 124 ] || said="it has not ended within 60 s, and may still succeed within 5 minutes; if it does not, do it again then: systemctl --user -M $(id -nu "$uid")@ $*"
     echo "tonearm: systemctl --user $* failed for user $uid: $said" >&2
   done
 }

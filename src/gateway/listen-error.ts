@@ -8,20 +8,13 @@ import { errorText } from '../printable.js';
 import { canNeverExist, resolveBind } from './bind.js';
 import { portHolder } from './port-holder.js';
 
-/**
- * Errors that do not pass by waiting, and their reasons for people. EADDRNOTAVAIL is not among them, because
- * a new address may become usable only after a second.
- */
-const LASTING_ERRORS: Readonly<Record<string, (port: number) => string>> = {
-  EADDRINUSE: (port) =>
-    `the port is taken by ${portHolder(port) ?? 'another program'}; api.port sets another`,
-  EACCES: () => 'this user may not listen on a port this low',
-};
+/** Every machine has this address. */
+const LOCAL_ADDRESS = '127.0.0.1';
 
 /**
- * One line with an address for which waiting does not help, and the reason. Undefined if an entry of `bind`
- * can be served now or later, because the service then waits only for the others. An entry with several
- * addresses, such as `lo`, counts as taken if one of them is.
+ * One line with the reason if waiting does not help. Undefined if an entry of `bind` can be served now or
+ * later, because the service then waits only for the others. An entry with several addresses, such as `lo`,
+ * counts as taken if one of them is. An address that is not ready (EADDRNOTAVAIL) may be so a second later.
  */
 export async function listenProblem(
   bind: readonly string[],
@@ -30,17 +23,17 @@ export async function listenProblem(
 ): Promise<string | undefined> {
   const hasIpv6 = existsSync('/proc/net/if_inet6');
   if (canNeverExist(bind, hasIpv6)) return `cannot listen on ${bind.join(', ')}: this kernel has no IPv6`;
+  // A port below 1024 that is not allowed at one address is allowed at none.
+  if ((await listenError(LOCAL_ADDRESS, port)) === 'EACCES')
+    return `cannot listen on port ${port}: this user may not listen on a port this low`;
   const { present, missing } = resolveBind(bind, interfaces);
   const possibleEntries = new Set(missing.filter((bindEntry) => !canNeverExist([bindEntry], hasIpv6)));
   for (const { bindEntry } of present) possibleEntries.add(bindEntry);
   let firstProblem: string | undefined;
   for (const { address, bindEntry } of present) {
-    const code = (await listenError(address, port)) ?? '';
-    const reasonFor = LASTING_ERRORS[code];
-    if (reasonFor === undefined) continue;
-    firstProblem ??= `cannot listen on ${address} port ${port}: ${reasonFor(port)}`;
-    // A port that is not allowed at one address is allowed at none.
-    if (code === 'EACCES') return firstProblem;
+    if ((await listenError(address, port)) !== 'EADDRINUSE') continue;
+    const holder = portHolder(port) ?? 'another program';
+    firstProblem ??= `cannot listen on ${address} port ${port}: the port is taken by ${holder}; api.port sets another`;
     possibleEntries.delete(bindEntry);
   }
   return possibleEntries.size === 0 ? firstProblem : undefined;

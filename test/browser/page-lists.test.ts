@@ -245,12 +245,14 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await button('Forget My phone').click();
     node.change(bluetooth({ known_devices: [], powered: false }));
     await until('the button is disabled', () => button('Connect Speaker').isDisabled());
+    await button('Look for speakers').click();
     await bluetoothCard().getByRole('switch', { name: 'Bluetooth' }).click();
     await commandsAre(
       { do: 'scan' },
       { do: 'connect', address: SPEAKER.address },
       { do: 'disconnect', address: PAIRED_PHONE.address },
       { do: 'forget', address: PAIRED_PHONE.address },
+      { do: 'scan' },
       { do: 'power_up' },
     );
     assert.equal(await page.locator('.notice').count(), 0);

@@ -188,9 +188,13 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   }
 }
 
-test('SIGHUP does not end a daemon if it comes before the bundle has run', async (t) => {
-  const { endBy } = await startDaemon(t, { command: [process.execPath, entryWithEarly('SIGHUP')] });
-  assert.deepEqual(await endBy('SIGTERM'), [0, null]);
+test('a SIGHUP that comes before the bundle has run lets the daemon read its configuration again', async (t) => {
+  const config = writeHomeFile('early.yaml', `api: {port: ${await freePort()}}\n${NO_BACKENDS}`);
+  const command = [process.execPath, entryWithEarly('SIGHUP'), '--allow-root', '--config', config];
+  const { child, ended, out, err } = spawned(t, ENV, command);
+  await until('the configuration is read again', () => out().includes('the configuration was read again'));
+  child.kill();
+  assert.deepEqual([await ended, child.signalCode], [0, null], err());
 });
 
 test('a port in use ends the start with status 69 and one line that names the port and its program', async () => {

@@ -43,7 +43,7 @@ test("a user's systemd that does not answer is named with what was not done and 
   assert.equal(status, 0, stderr);
   assert.equal(
     stderr,
-    'tonearm: systemctl --user try-restart tonearm.service failed for user 1000: it has not ended within 60 s, and may still go on for 5 minutes; after that, this does it again: systemctl --user -M pi@ try-restart tonearm.service\n',
+    'tonearm: systemctl --user try-restart tonearm.service failed for user 1000: it has not ended within 60 s, and may still succeed within 5 minutes; if it does not, do it again then: systemctl --user -M pi@ try-restart tonearm.service\n',
   );
 });
 

@@ -98,6 +98,7 @@ export class AdapterCommands {
       if (clock.monotonic() > latestStart)
         return failure('timeout', 'The commands before this one took too long');
       this.#isBeginning = verb === 'scan' || verb === 'pairing_mode';
+      if (this.#isBeginning) onChange();
       return actions[verb]().finally(() => {
         this.#isBeginning = false;
         onChange();

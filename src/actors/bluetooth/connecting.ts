@@ -196,7 +196,10 @@ export class Connecting {
       if (paired.ok && pairedDevice !== undefined && isOnlyForInput(pairedDevice)) {
         // The attempt does not wait for this call: the removal would abort it, with another fault.
         void bluez(BLUEZ_METHODS.removeDevice, [path], { path: adapter }).then(({ ok: isForgotten }) =>
-          publish.log('info', 'a device that is for input only is not connected', { path, isForgotten }),
+          publish.log('info', 'a device that is for input only is not connected', {
+            device: path,
+            isForgotten,
+          }),
         );
         return success('for input');
       }

@@ -87,10 +87,11 @@ export class CommandQueues {
   /** True if the request has to wait, but the others that wait leave too little memory for it. */
   #isTooMuch(request: WaitingRequest): boolean {
     const mustWait = this.#busyQueues.has(request.queue) || this.#busyQueues.size === RUNNING_MAX;
+    if (!mustWait) return false;
     const replaced = this.#replacedBy(request);
     const others = this.#waiting.filter((waiting) => waiting !== replaced);
     const sizeOfOthers = others.reduce((sum, { size }) => sum + size, 0);
-    return mustWait && sizeOfOthers + request.size > WAITING_SIZE_MAX;
+    return sizeOfOthers + request.size > WAITING_SIZE_MAX;
   }
 
   /**

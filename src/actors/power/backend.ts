@@ -25,6 +25,8 @@ const IS_INTERACTIVE = false;
 
 /** Stands for logind's answer about an action that the configuration disables. */
 const DISABLED = { ok: true, value: 'no' } as const;
+/** In place of logind's answer, for people. */
+const NO_POLKIT = 'access denied, as without polkit';
 
 type PowerAction = Exclude<PowerCommand['do'], 'status'>;
 
@@ -132,11 +134,11 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     return success({ text: JSON.stringify(record) });
   }
 
-  /** Without polkit logind refuses the question itself. It grants nothing then, which is the answer `no`. */
+  /** Without polkit logind refuses the question itself. It grants nothing then, as with the answer `no`. */
   async #availability(action: PowerAction): Promise<BusResult<string>> {
     const reply = await this.#logind.call(ACTIONS[action].question, []);
     if (reply.ok || reply.error.kind !== 'dbus') return reply;
-    return reply.error.name === LOGIND_ERRORS.accessDenied ? success('no') : reply;
+    return reply.error.name === LOGIND_ERRORS.accessDenied ? success(NO_POLKIT) : reply;
   }
 
   /**

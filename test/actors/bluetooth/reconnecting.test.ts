@@ -112,12 +112,14 @@ test('a loudspeaker that is lost and does not come back has one line in the log'
 const FIRST_CALLS = { scan: 'SetDiscoveryFilter', pairing_mode: 'RegisterAgent' } as const;
 for (const verb of ['scan', 'pairing_mode'] as const) {
   test(`no loudspeaker is connected when ${verb} switches the adapter on`, async (t) => {
-    const { bluez, clock, sendCommand } = await startBackend(t, RECONNECTING, (bluez) => {
+    const { bluez, recorder, sendCommand } = await startBackend(t, RECONNECTING, (bluez) => {
       withSpeaker(bluez);
       Object.assign(bluez.adapter(), { Powered: false });
     });
-    // An attempt would begin now.
-    bluez.onCall.set(FIRST_CALLS[verb], () => clock.advance(1));
+    // An attempt would begin before this is published.
+    bluez.onCall.set(FIRST_CALLS[verb], async () => {
+      await until('the adapter is published as on', () => recorder.record?.powered);
+    });
     await sendCommand({ do: verb });
     assert.equal(attemptCount(bluez), 0);
   });

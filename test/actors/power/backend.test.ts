@@ -135,7 +135,7 @@ const REFUSALS: readonly Refusal[] = [
   ['yes, then that a shutdown is under way', { order: BUSY }, 'in-progress', /busy/],
   ['yes, then that a program has taken a lock', { order: LOCKED }, 'inhibited', /Blocked/],
   ['that systemd is shutting down', { can: SHUTTING_DOWN }, 'in-progress', /Shutting/],
-  ['that polkit is not installed', { can: DENIED }, 'not-granted', /"no"/],
+  ['that polkit is not installed', { can: DENIED }, 'not-granted', /as without polkit/],
   ['yes, but gives no list of locks in time', { locks: NO_ANSWER }, 'timeout', /in time/],
   ['yes, but gives an error instead of the locks', { locks: ODD_ERROR }, 'unavailable', /org\.example\.Odd/],
   ['yes, then does not answer in time', { order: NO_ANSWER }, 'timeout', /The reboot was not accepted/],
