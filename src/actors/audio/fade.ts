@@ -71,7 +71,7 @@ export function fadeOfDefault(context: FadeContext): Fade | undefined {
 /** A fade of an earlier process, which has lowered the output and has not put its volume back. */
 export function recalledFade(context: FadeContext, lowered: LoweredOutput): Fade {
   // The server may report the volume that was read last with another rounding now.
-  return new Fade(context, lowered, lowered.unread ?? lowered.last);
+  return new Fade(context, { ...lowered, unread: lowered.unread ?? lowered.last });
 }
 
 function isPlayedTo({ sinkInputs }: SoundState, { index }: SinkInfo): boolean {
@@ -101,13 +101,13 @@ export class Fade {
   isOver = false;
   #isFadingOut = false;
 
-  constructor(context: FadeContext, { output, before, last }: LoweredOutput, unreadVolume?: number) {
+  constructor(context: FadeContext, { output, before, last, unread }: LoweredOutput) {
     this.#context = context;
     this.#timers = new Timers(context.clock);
     this.sinkName = output;
     this.#volumeBefore = before;
     this.#expectedVolume = last;
-    this.#unreadVolume = unreadVolume;
+    this.#unreadVolume = unread;
   }
 
   /** For `recalledFade` in the next process. */

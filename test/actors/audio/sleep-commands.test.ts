@@ -75,6 +75,34 @@ async function startFading(t: TestContext) {
   return { clock, state, sleep, newSleep, server, appliedVolumes, putOutput, pass, record, path };
 }
 
+type Fading = Awaited<ReturnType<typeof startFading>>;
+
+/** Ends the service `afterMs` later. The sound server answers no command from now on, until the end. */
+async function leaveUnanswered({ sleep, server, pass }: Fading, afterMs: number): Promise<void> {
+  const ready = new Deferred<void>();
+  server.readiness = ready.promise;
+  await pass(afterMs);
+  const left = sleep.leave();
+  // The end of the service waits 300 ms until the volume is put back (sleep.ts).
+  await pass(300);
+  await left;
+  server.failure = CONNECTION_ENDED;
+  ready.resolve();
+  await pass(0);
+  server.failure = undefined;
+}
+
+/** Lets the sleep end in the next service, and then the music. */
+async function recallAndFallSilent({ state, newSleep, pass, record }: Fading): Promise<void> {
+  await newSleep().recall();
+  assert.equal(record()?.active, true, 'the next service goes on with the sleep');
+  // The sleep ends 5 s after the start, with no second fade.
+  await pass(5_000);
+  await until('the sleep is over', () => record()?.active === false);
+  state.remove('sink-input', 1);
+  await pass(SILENCE_PAUSE_MAX_MS);
+}
+
 test('a sleep that is stopped while an earlier command still puts the volume back stays stopped', async (t) => {
   const { sleep, server, record, path } = await startFading(t);
   const ready = new Deferred<void>();
@@ -160,8 +188,6 @@ test('if a step fails, a volume that somebody sets during the step stays', async
   await sleep.stop();
   assert.deepEqual(appliedVolumes, [0.25]);
 });
-
-type Fading = Awaited<ReturnType<typeof startFading>>;
 
 /** Ways in which the volume of a step is not read, although the step was carried out. */
 const MISSING_READINGS: readonly {
@@ -257,50 +283,20 @@ test('an output that is silent when the service ends gets its volume at once', a
 });
 
 test('an output whose volume is not put back in time at the end of the service gets it from the next one', async (t) => {
-  const { state, sleep, newSleep, server, appliedVolumes, pass, record } = await startFading(t);
-  const ready = new Deferred<void>();
-  server.readiness = ready.promise;
-  const left = sleep.leave();
-  // The end of the service waits 300 ms until the volume is put back (sleep.ts).
-  await pass(300);
-  await left;
-  server.failure = CONNECTION_ENDED;
-  ready.resolve();
-  await pass(0);
-  assert.deepEqual(appliedVolumes, [0.25]);
-
-  server.failure = undefined;
-  await newSleep().recall();
-  assert.equal(record()?.active, true, 'the next service goes on with the sleep');
-  // The sleep ends 5 s after the start, with no second fade.
-  await pass(5_000);
-  await until('the sleep is over', () => record()?.active === false);
-  state.remove('sink-input', 1);
-  await pass(SILENCE_PAUSE_MAX_MS);
-  assert.deepEqual(appliedVolumes, [0.25, 0.5]);
+  const fading = await startFading(t);
+  await leaveUnanswered(fading, 0);
+  assert.deepEqual(fading.appliedVolumes, [0.25]);
+  await recallAndFallSilent(fading);
+  assert.deepEqual(fading.appliedVolumes, [0.25, 0.5]);
 });
 
 test('an output gets its volume from the next service also if the last step was carried out without an answer', async (t) => {
-  const { state, sleep, newSleep, server, appliedVolumes, putOutput, pass, record } = await startFading(t);
-  const ready = new Deferred<void>();
-  server.readiness = ready.promise;
-  // After 7 s of 10 s the step to 0.15 is sent. The connection ends before its answer.
-  await pass(2_000);
-  const left = sleep.leave();
-  await pass(300);
-  await left;
-  server.failure = CONNECTION_ENDED;
-  ready.resolve();
-  await pass(0);
-  putOutput(0.15);
-
-  server.failure = undefined;
-  await newSleep().recall();
-  await pass(5_000);
-  await until('the sleep is over', () => record()?.active === false);
-  state.remove('sink-input', 1);
-  await pass(SILENCE_PAUSE_MAX_MS);
-  assert.deepEqual(appliedVolumes, [0.25, 0.5]);
+  const fading = await startFading(t);
+  // After 7 s of 10 s the step to 0.15 is sent.
+  await leaveUnanswered(fading, 2_000);
+  fading.putOutput(0.15);
+  await recallAndFallSilent(fading);
+  assert.deepEqual(fading.appliedVolumes, [0.25, 0.5]);
 });
 
 test('a sleep in the file that would last longer than 12 hours is dropped, and the log gives this reason', async (t) => {
