@@ -144,11 +144,10 @@ function trackReferenceIn(command: TrackCommand): string {
  * The id that the player gets with the command: of the track that it plays or removes, or after which it adds
  * one. Undefined if the list has no such track.
  */
-function trackIdIn({ allIds }: TracklistReading, command: TrackCommand): string | undefined {
+function trackIdIn({ ids }: TracklistReading, command: TrackCommand): string | undefined {
   const reference = trackReferenceIn(command);
-  if (command.do === 'add' && reference === '') return allIds.at(-1) ?? NO_TRACK;
-  const id =
-    allIds.find((each) => each === reference) ?? allIds.find((each) => lastSegmentOf(each) === reference);
+  if (command.do === 'add' && reference === '') return ids.at(-1) ?? NO_TRACK;
+  const id = ids.find((each) => each === reference) ?? ids.find((each) => lastSegmentOf(each) === reference);
   if (id !== undefined || command.do !== 'add') return id;
   // By the specification, a track is added before the first one if it is added after NO_TRACK.
   const isBeginning = reference === NO_TRACK || reference === lastSegmentOf(NO_TRACK);

@@ -34,7 +34,7 @@ export interface TracklistReading {
   readonly json: string;
   readonly canEdit: boolean;
   /** The ids of the list and not only those that clients get: the first `IDS_MAX`, and the very last one. */
-  readonly allIds: readonly string[];
+  readonly ids: readonly string[];
 }
 
 export class Tracklist {
@@ -82,7 +82,7 @@ export class Tracklist {
     if (!result.ok) return false;
     if (this.readings.hasEnded) return true;
     const hasRecordChanged = result.value?.json !== this.newestReading?.json;
-    // The reading is kept even if the record is the same: in a long list, `allIds` may change in the part
+    // The reading is kept even if the record is the same: in a long list, `ids` may change in the part
     // that clients do not get.
     this.newestReading = result.value;
     if (hasRecordChanged) this.#onChange();
@@ -107,7 +107,7 @@ export class Tracklist {
     const tracks = boundedTracks(ids, described.ok ? described.value : []);
     const record: TracklistRecord = { can_edit_tracks: CanEditTracks, tracks };
     const keptIds = allIds.length > IDS_MAX ? [...allIds.slice(0, IDS_MAX), ...allIds.slice(-1)] : allIds;
-    return success({ json: JSON.stringify(record), canEdit: CanEditTracks, allIds: keptIds });
+    return success({ json: JSON.stringify(record), canEdit: CanEditTracks, ids: keptIds });
   }
 }
 

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { Variant } from 'dbus-next';
 import { PlayersBackend } from '../../../src/actors/players/backend.js';
@@ -32,6 +33,8 @@ const test = testsNeeding({ programs: ['dbus-daemon', 'busctl'] });
 
 /** Players that are published. */
 const PLAYERS_MAX = 32;
+/** Tracks that commands find, besides the last one. */
+const TRACKS_OF_COMMANDS_MAX = 20_000;
 /** Commands of one player that may be under way. */
 const COMMANDS_MAX = 8;
 /** The bus's answer to a request for a name that another connection owns: the request is in the queue. */
@@ -260,53 +263,44 @@ test('a player whose tracklist hangs is published without it; malformed signals 
   );
 });
 
-test('clients get the first 500 tracks of a tracklist, but commands find its other tracks, too', async (t) => {
+/** Resolves when the backend has read the tracklist of the player, which is called `listed`. */
+async function startWithTracklist(t: TestContext, tracks: readonly string[]) {
   const { backend, bus, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.connect(t, bus);
   player.properties[ROOT_INTERFACE] = { SupportedUriSchemes: new Variant('as', ['http']) };
-  const tracks = Array.from({ length: 501 }, (_, index) => `/t/${index + 1}`);
-  const tracklist = { Tracks: new Variant('ao', tracks), CanEditTracks: new Variant('b', true) };
+  const tracklist = { Tracks: new Variant('ao', [...tracks]), CanEditTracks: new Variant('b', true) };
   player.properties[TRACKLIST_INTERFACE] = tracklist;
-  await player.requestName('long');
+  await player.requestName('listed');
   await recorder.until(
     'the tracklist is read',
-    'long',
+    'listed',
     ({ tracklist_supported: isSupported }) => isSupported,
   );
+  const target = { player: busNameOf('listed') };
+  return { backend, player, tracklist, recorder, target };
+}
 
-  const target = { player: busNameOf('long') };
-  for (const track of ['/t/500', '/t/501', '501'])
+test('commands find the first 20 000 tracks of a list, and a track is added after the very last one', async (t) => {
+  const tracks = Array.from({ length: TRACKS_OF_COMMANDS_MAX + 2 }, (_, index) => `/t/${index + 1}`);
+  const { backend, player, tracklist, target } = await startWithTracklist(t, tracks);
+  for (const track of ['/t/500', '/t/501', '501', '/t/20000'])
     assert.equal(faultOf(await backend.handle({ do: 'goto', ...target, track })), 'none');
-  assert.equal(faultOf(await backend.handle({ do: 'goto', ...target, track: '/t/502' })), 'no-such-track');
+  assert.equal(faultOf(await backend.handle({ do: 'goto', ...target, track: '/t/20001' })), 'no-such-track');
   const uri = 'http://radio/';
   assert.equal(faultOf(await backend.handle({ do: 'add', ...target, uri })), 'none');
-  assert.ok(player.calls.includes(`AddTrack ${uri} /t/501 false`));
+  assert.ok(player.calls.includes(`AddTrack ${uri} /t/20002 false`));
 
-  tracklist.Tracks = new Variant('ao', [...tracks, '/t/502']);
+  tracklist.Tracks = new Variant('ao', [...tracks, '/t/20003']);
   // The list has never had this track. The signal only makes the backend read the list again.
   player.emit(TRACKLIST_INTERFACE, 'TrackRemoved', 'o', ['/t/other']);
   await until('a track is added after the new last one', async () => {
     await backend.handle({ do: 'add', ...target, uri });
-    return player.calls.includes(`AddTrack ${uri} /t/502 false`);
+    return player.calls.includes(`AddTrack ${uri} /t/20003 false`);
   });
 });
 
 test('a track is added at the end after an empty id, and before the first track after the id of no track', async (t) => {
-  const { backend, bus, recorder } = await startBackend(t);
-  const player = await ScriptedPlayer.connect(t, bus);
-  player.properties[ROOT_INTERFACE] = { SupportedUriSchemes: new Variant('as', ['http']) };
-  player.properties[TRACKLIST_INTERFACE] = {
-    Tracks: new Variant('ao', ['/t/1', '/t/2']),
-    CanEditTracks: new Variant('b', true),
-  };
-  await player.requestName('short');
-  await recorder.until(
-    'the tracklist is read',
-    'short',
-    ({ tracklist_supported: isSupported }) => isSupported,
-  );
-
-  const target = { player: busNameOf('short') };
+  const { backend, player, target } = await startWithTracklist(t, ['/t/1', '/t/2']);
   const uri = 'http://radio/';
   for (const after_track of ['', 'NoTrack', NO_TRACK])
     assert.equal(faultOf(await backend.handle({ do: 'add', ...target, uri, after_track })), 'none');
