@@ -47,7 +47,7 @@ export class CommandHandler {
     }
     // The text is left out, because requests with this source may wait.
     const source: CommandSource = response === undefined ? { topic } : { topic, response };
-    const size = sizeOf(message);
+    const size = commandSize(message);
     let isChoiceRefused = false;
     for (const parsed of requestsOf(relativeTopic, text)) {
       const request = withReferences(parsed.request, (kind, name) => this.#topics.referenceTo(kind, name));
@@ -84,7 +84,7 @@ export class CommandHandler {
   }
 }
 
-function sizeOf({ topic, text, response }: BrokerMessage): number {
+function commandSize({ topic, text, response }: BrokerMessage): number {
   const { topic: responseTopic = '', correlation } = response ?? {};
   return topic.length + text.length + responseTopic.length + (correlation?.byteLength ?? 0);
 }

@@ -27,7 +27,7 @@ export class PassingMessages {
 
   add(message: PassingMessage): void {
     this.#waiting.push(message);
-    this.#waitingSize += sizeOf(message);
+    this.#waitingSize += publicationSize(message);
     while (this.#waiting.length > WAITING_MAX || this.#waitingSize > WAITING_SIZE_MAX) this.#takeOldest();
   }
 
@@ -45,12 +45,12 @@ export class PassingMessages {
 
   #takeOldest(): PassingMessage | undefined {
     const message = this.#waiting.shift();
-    if (message !== undefined) this.#waitingSize -= sizeOf(message);
+    if (message !== undefined) this.#waitingSize -= publicationSize(message);
     return message;
   }
 }
 
 /** Its characters, and the bytes of its correlation data. */
-function sizeOf({ topic, text, correlation }: PassingMessage): number {
+function publicationSize({ topic, text, correlation }: PassingMessage): number {
   return topic.length + text.length + (correlation?.byteLength ?? 0);
 }
