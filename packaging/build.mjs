@@ -186,10 +186,13 @@ const GATES = `if (parseInt(process.versions.node, 10) < 18) return require('./o
 if (process.argv[2] === 'ctl') return require('./cli/ctl/program.js');
 if (!process.argv.some((word) => /^(progress|bench|trace|--check-config|--help|--version)$/.test(word))) {
   for (const signal of ['SIGTERM', 'SIGINT']) {
-    process.on(signal, () => process.listenerCount(signal) > 1 || process.exit(0));
+    process.on(signal, () => {
+      if (process.listenerCount(signal) === 1) process.exit(0);
+    });
   }
-  const hangUp = () =>
-    process.listenerCount('SIGHUP') > 1 || setTimeout(() => process.emit('SIGHUP', 'SIGHUP'), 100).unref();
+  const hangUp = () => {
+    if (process.listenerCount('SIGHUP') === 1) setTimeout(() => process.emit('SIGHUP', 'SIGHUP'), 100).unref();
+  };
   if (![0, 1, 2].some(require('node:tty').isatty)) process.on('SIGHUP', hangUp);
 }
 `;
