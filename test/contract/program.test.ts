@@ -213,6 +213,17 @@ test('a port in use ends the start with status 69 and one line that names the po
   }
 });
 
+test('a port below 1024 that is not allowed ends the start, also if no address of bind exists yet', () => {
+  const config = writeHomeFile('low-port.yaml', `bind: nowhere7\napi: {port: 80}\n${NO_BACKENDS}`);
+  const command = [process.execPath, ENTRY, '--allow-root', '--config', config];
+  // Root may use the port unless it lacks this capability.
+  const withoutCapability = ['setpriv', '--bounding-set', '-net_bind_service', ...command];
+  const [program = '', ...args] = process.getuid?.() === 0 ? withoutCapability : command;
+  const { status, stderr } = spawnSync(program, args, { env: ENV, encoding: 'utf8', timeout: DEADLINE_MS });
+  assert.equal(status, 69, stderr);
+  assert.equal(stderr, 'tonearm: cannot listen on port 80: this user may not listen on a port this low\n');
+});
+
 test('a daemon serves one address of bind while another program has the port at the other one, which waits', async (t) => {
   const taken = '127.0.0.3';
   const port = await freePort();
