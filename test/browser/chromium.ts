@@ -26,17 +26,17 @@ const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--disable-quic', ...NO_OWN_
 export type OpenBrowser = Awaited<ReturnType<typeof openChromium>>;
 
 export async function openChromium(options: BrowserContextOptions = {}) {
-  const profile = mkdtempSync(join(tmpdir(), 'chromium-'));
-  // A Chromium that is killed leaves files in TMPDIR.
-  const env = { ...process.env, TMPDIR: profile };
+  // Chromium also writes to TMPDIR, to its home folder, and at times beside its profile.
+  const folder = mkdtempSync(join(tmpdir(), 'chromium-'));
+  const env = { ...process.env, TMPDIR: folder, HOME: folder };
   const program = { executablePath: PROGRAM, args: ARGUMENTS, env };
-  const context = await chromium.launchPersistentContext(profile, { ...options, ...program });
+  const context = await chromium.launchPersistentContext(join(folder, 'profile'), { ...options, ...program });
   context.setDefaultTimeout(DEADLINE_MS);
-  /** Ends the browser and removes its profile. */
+  /** Ends the browser and removes everything that it wrote. */
   const close = async (): Promise<void> => {
     await context.close();
-    // Chromium's helper processes end later, and may write to the profile until then.
-    rmSync(profile, { recursive: true, force: true, maxRetries: 10 });
+    // Chromium's helper processes end later, and may write to the folder until then.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   };
   return { context, close };
 }
@@ -60,7 +60,7 @@ export async function openDrivenChromium({ isDark = false } = {}): Promise<Brows
     folder,
     env: {
       PATH: process.env['PATH'] ?? '',
-      TMPDIR: process.env['TMPDIR'] ?? '/tmp',
+      TMPDIR: folder,
       HOME: folder,
       LANG: 'C.UTF-8',
     },

@@ -103,7 +103,7 @@ export async function openFirefox({ isDark = false } = {}): Promise<Browser> {
       env: {
         PATH: process.env['PATH'] ?? '',
         HOME: profile,
-        TMPDIR: process.env['TMPDIR'] ?? '/tmp',
+        TMPDIR: profile,
         LANG: 'C.UTF-8',
       },
       log: join(profile, 'log'),

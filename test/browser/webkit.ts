@@ -44,7 +44,7 @@ export async function openWebKit({ isDark = false } = {}): Promise<Browser> {
     folder,
     env: {
       PATH: process.env['PATH'] ?? '',
-      TMPDIR: process.env['TMPDIR'] ?? '/tmp',
+      TMPDIR: folder,
       HOME: folder,
       XDG_RUNTIME_DIR: folder,
       DISPLAY: display,
