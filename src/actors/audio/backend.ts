@@ -29,8 +29,8 @@ import type { OpenLink } from './wake.js';
 const FOR_EVER_MS = 2 ** 31 - 1;
 
 /**
- * Besides the requests that read records, this many may be pending. They are those of one command, and the
- * few of groups, listening and the network.
+ * Besides the requests that read records, this many may be pending. They belong to one command, or to
+ * groups, listening and the network.
  */
 const RESERVE_MAX_REQUESTS = 48;
 /** Each kind of record takes at most `BURST_MAX_RECORDS` requests, or one request for the whole list. */
@@ -48,7 +48,7 @@ interface LiveConnection {
 
 interface ConnectionEnd {
   readonly reason: string;
-  /** How long the connection was up; undefined if it never was. */
+  /** How long the connection was up; undefined if it never was, and when the backend is stopped. */
   readonly upMs?: number;
 }
 
@@ -197,10 +197,11 @@ export class AudioBackend implements Actor<AudioCommand> {
       pendingMax: PENDING_MAX_REQUESTS,
     };
     return new Promise((resolve) => {
-      // The attempt ends if the server hangs in the handshake while a new server replaces its socket.
-      const handshake = new AbortController();
+      // A server may hang in the handshake while a new server replaces its socket. Then the attempt ends.
+      // When the connection is up, its socket is watched no more.
+      const socketWatch = new AbortController();
       const socket = { path, identityBefore: fileIdentity(path) };
-      void waitForSocket([socket], FOR_EVER_MS, handshake.signal).then((isReplaced) => {
+      void waitForSocket([socket], FOR_EVER_MS, socketWatch.signal).then((isReplaced) => {
         const detail = 'another socket has taken its place';
         if (isReplaced) connection.close({ kind: 'transport-failed', detail });
       });
@@ -217,14 +218,15 @@ export class AudioBackend implements Actor<AudioCommand> {
         onPublished: ({ haveSinksComeOrGone, mayInputsHaveChanged }) => {
           const isFirst = this.#liveConnection === undefined;
           if (isFirst) {
-            handshake.abort();
+            socketWatch.abort();
             this.#onUp({ connection, upkeep, path, upSinceMs: this.#clock.monotonic() });
           }
           if (!this.#settings.actsByItself) return;
+          // After the first publication, all outputs and inputs count as changed.
           upkeep.update(isFirst || haveSinksComeOrGone, isFirst || mayInputsHaveChanged);
         },
         onClosed: (reason) => {
-          handshake.abort();
+          socketWatch.abort();
           upkeep.end();
           this.#stop.signal.removeEventListener('abort', onStop);
           resolve(this.#onEnded(describeClosed(reason)));

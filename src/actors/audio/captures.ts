@@ -1,6 +1,6 @@
-// Finds out which sources other programs capture, because only the levels of these inputs are measured. It
-// reads the server's captures (source outputs) again whenever a capture has come, gone or changed. If a
-// request gets no answer, the link is closed, and meters.ts opens another one later.
+// Finds out which sources other programs capture, because an input is measured only while another program
+// captures it. The server's captures (source outputs) are read again whenever one has come, gone or changed.
+// If a request gets no answer, the link is closed, and meters.ts opens another one later.
 
 import { CAPTURE_MASK, type SubscriptionEvent } from '../../protocol/pulse/subscription.js';
 import type { Link } from '../dial.js';

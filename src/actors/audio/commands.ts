@@ -113,7 +113,8 @@ function stepStart({ requestedVolumes, sources }: SoundState, target: CommandTar
   const { kind, record } = target;
   // The volume of a stream has no coarse steps.
   if (kind === 'sink-input') return record.info.volume;
-  return (kind === 'sink' ? requestedVolumes : sources.requestedVolumes).stepStart(record.info);
+  const volumesOfKind = kind === 'sink' ? requestedVolumes : sources.requestedVolumes;
+  return volumesOfKind.stepStart(record.info);
 }
 
 /** Plans the command `volume`, or a step up or down (`delta`). */
@@ -129,7 +130,7 @@ function planVolumeOrStep(
   if (command.do === 'delta') {
     return planVolume(target, volumeAfterStep(command.delta, stepStart(state, target), limit));
   }
-  // For an output, a volume above the limit is refused. For a stream it ends at the limit
+  // For an output, a volume above the limit is refused. A stream gets the limit instead
   // (docs/http-api.md, "Volume and balance").
   if (isSink && limit !== undefined && command.volume > limit)
     return refuse('bad-value', `Field volume must be at most ${limit}, the output's volume_limit`);
@@ -148,9 +149,9 @@ function planLimitedVolume(
   return volumeRefusal(state, output) ?? planVolume(output, Math.min(volume, limit));
 }
 
-function planKeepLimit(state: SoundState, output: SoundDevice): SettingPlan {
-  const isAboveLimit = output.kind === 'sink' && state.limits.isExceeded(output.record.info);
-  return isAboveLimit ? planVolume(output, volumeLimit(state, output)) : NOTHING_TO_SET;
+function planKeepLimit(state: SoundState, device: SoundDevice): SettingPlan {
+  const isAboveLimit = device.kind === 'sink' && state.limits.isExceeded(device.record.info);
+  return isAboveLimit ? planVolume(device, volumeLimit(state, device)) : NOTHING_TO_SET;
 }
 
 function planBalance(state: SoundState, device: SoundDevice, desired: number): SettingPlan {
@@ -178,8 +179,8 @@ function planProfile(state: SoundState, ref: string, desired: string): SettingPl
   if (profile === undefined)
     return refuseBecauseOf(cardToReadAgain, 'no-such-profile', `The card has no profile ${quoted}`);
   const unpluggedDetail = `Profile ${quoted} cannot be used now: nothing is plugged in for it`;
-  if (profile.available === 0)
-    return refuseBecauseOf(cardToReadAgain, 'profile-unavailable', unpluggedDetail);
+  const isUnusable = profile.available === 0;
+  if (isUnusable) return refuseBecauseOf(cardToReadAgain, 'profile-unavailable', unpluggedDetail);
   return setPlan({ command: 'SET_CARD_PROFILE', args: { index, profile: desired } }, 'card', index);
 }
 
@@ -245,8 +246,8 @@ export function deviceChangedBy(
 }
 
 /**
- * Returns the same command, but for the sink with the index `sink`. A command to the default output is for
- * this sink now, and stays so even if the default output changes.
+ * A command with a target gets the sink with the index `sink` as its target. So a command to the default
+ * output keeps this sink even if the default output changes. Other commands stay as they are.
  */
 export function withFixedSink(command: SoundCommand, sink: number): SoundCommand {
   return 'target' in command ? { ...command, target: { kind: 'output', ref: String(sink) } } : command;

@@ -31,7 +31,8 @@ export function computerCommands(openPort: OpenPort, node: NodeToReach): Compute
   const needsCookie = openPort.cookie === 'required';
   const name = nameOnComputer(node);
   const cookieFile = `${PULSE_FOLDER}/${name}.cookie`;
-  const cookieLinesFor = (file: string): readonly string[] => (needsCookie ? [cookieLine(node, file)] : []);
+  const cookieLinesFor = (file: string): readonly string[] =>
+    needsCookie ? [lineToCopyCookie(node, file)] : [];
   const protocol = isIPv6(node.address) ? 'tcp6' : 'tcp';
   const server = `${protocol}:${inUrl(node.address)}:${openPort.port}`;
   const cookieVariable = needsCookie ? ` PULSE_COOKIE=${cookieFile}` : '';
@@ -71,7 +72,7 @@ function onlyPlain(text: string): string {
 }
 
 /** Returns the line that copies the cookie to a file that only the user of the computer may read. */
-function cookieLine({ address, user, cookiePort }: NodeToReach, file: string): string {
+function lineToCopyCookie({ address, user, cookiePort }: NodeToReach, file: string): string {
   const host = inUrl(address);
   const copyCommand =
     cookiePort === undefined

@@ -68,7 +68,7 @@ export class SoundConnection implements CommandConnection {
     this.#link = openLink({
       onReady: () => this.#begin(),
       onEvent: this.#reading.onEvent,
-      // Events come in bursts, so the requests for their records are sent after the whole burst.
+      // Events come in bursts. After a whole burst, this requests the records of all its events.
       onRead: this.#reading.requestDue,
       onClosed: (reason) => {
         this.#end();
@@ -121,7 +121,7 @@ export class SoundConnection implements CommandConnection {
 
   send(setting: Setting, changed: ReadRequest, deadlineMs: number): Promise<RequestResult<unknown>> {
     const { command, args } = setting;
-    const endWatch = this.#limitKeeper?.watch(setting);
+    const endLimitWatch = this.#limitKeeper?.watch(setting);
     // PipeWire sends the event of the change before the reply, PulseAudio after it. The record is not read
     // before the reply, so that one reading serves both the event and the reply. After a success the caller
     // calls `readAgain`, which also releases the record.
@@ -133,7 +133,7 @@ export class SoundConnection implements CommandConnection {
         : undefined;
     return new Promise((resolve) => {
       const finish = (result: RequestResult<unknown>): void => {
-        endWatch?.(result.ok);
+        endLimitWatch?.(result.ok);
         resolve(result);
       };
       const onReply = (result: RequestResult<unknown>): void => {
@@ -141,7 +141,9 @@ export class SoundConnection implements CommandConnection {
           finish(result);
           this.#reading.release(changed);
           this.#reading.requestDue();
-        } else if (newProfile === undefined) finish(result);
+          return;
+        }
+        if (newProfile === undefined) finish(result);
         else void this.#awaitProfile(newProfile).then(() => finish(result));
       };
       try {
@@ -196,7 +198,8 @@ export class SoundConnection implements CommandConnection {
   readonly #publishChanges = (isConsistent: boolean): void => {
     if (this.#waker.devicesBeingWoken.size > 0) this.#waker.onRead();
     if (!isConsistent) return;
-    const isSwitchIncomplete = this.#profileSwitch?.endIfComplete() === false;
+    const profileSwitch = this.#profileSwitch;
+    const isSwitchIncomplete = profileSwitch !== undefined && !profileSwitch.endIfComplete();
     if (isSwitchIncomplete) return;
     this.#profileSwitch = undefined;
     this.#reading.isSwitching = false;

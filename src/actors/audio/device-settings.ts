@@ -41,25 +41,25 @@ export function planDefault(state: SoundState, device: SoundDevice): SettingPlan
   const { index, name } = record.info;
   const devices = kind === 'sink' ? [...sinks.values()] : sources.all;
   const namesake = devices.find(({ info }) => info.name === name && info.index !== index);
-  if (namesake === undefined) {
-    const refusal = kind === 'sink' ? limitRefusal(state, record) : undefined;
-    return refusal ?? setPlan({ command: REQUESTS[kind].default, args: { name } }, 'server');
+  if (namesake !== undefined) {
+    const subject = kind === 'sink' ? 'Output' : 'Input';
+    const detail = `${subject} ${namesake.info.index} is called ${JSON.stringify(name)}, too, and the sound server knows the default only by name`;
+    return refuseBecauseOf({ kind, index: namesake.info.index }, 'same-name', detail);
   }
-  const subject = kind === 'sink' ? 'Output' : 'Input';
-  const detail = `${subject} ${namesake.info.index} is called ${JSON.stringify(name)}, too, and the sound server knows the default only by name`;
-  return refuseBecauseOf({ kind, index: namesake.info.index }, 'same-name', detail);
+  const refusal = kind === 'sink' ? limitRefusal(state, record) : undefined;
+  return refusal ?? setPlan({ command: REQUESTS[kind].default, args: { name } }, 'server');
 }
 
 /**
- * The sound server moves the streams of the present default to the new one. It may leave some there, but does
- * not report which ones. A passthrough stream sets its sink to 100 %, so a sink with a limit is refused while
- * there is such a stream.
+ * The sound server moves the streams of the present default to the new one. It may leave some there, but
+ * does not report which ones. A passthrough stream sets its sink to 100 %. So a sink with a limit is refused
+ * while such a stream plays to the present default.
  */
 function limitRefusal(state: SoundState, { info }: KnownRecord<SinkInfo>): PlanRefusal | undefined {
   const limit = state.limits.ofSink(info) ?? 1;
-  const present = state.defaultSink()?.info;
-  if (limit >= 1 || present === undefined || present.index === info.index) return undefined;
-  const stream = passthroughOn(state.sinkInputs, present.index);
+  const presentDefault = state.defaultSink()?.info;
+  if (limit >= 1 || presentDefault === undefined || presentDefault.index === info.index) return undefined;
+  const stream = passthroughOn(state.sinkInputs, presentDefault.index);
   if (stream === undefined) return undefined;
   const detail = `${JSON.stringify(stream.name)} may follow to the output; it is played ${howPlayed(stream.info)}, which sets the output to 100 %, above its volume_limit`;
   return refuseBecauseOf({ kind: 'sink-input', index: stream.info.index }, 'no-volume', detail);

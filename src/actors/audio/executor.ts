@@ -20,6 +20,7 @@ export interface CommandTiming {
   readonly commandMs: number;
   /** A command with less time left is not sent, because its reply could hardly come in time. */
   readonly commandLeastMs: number;
+  /** How long a device may take to wake. */
   readonly wakeMs: number;
 }
 
@@ -28,7 +29,7 @@ export interface CommandTiming {
  * PipeWire may need seconds.
  */
 const DEFAULT_MAX_MS = 3_000;
-/** The first pause before a reading that checks this. Each later pause is longer, up to the longest one. */
+/** The pause before the first reading that checks the default. The pauses grow to `DEFAULT_PAUSE_MAX_MS`. */
 const DEFAULT_FIRST_PAUSE_MS = 15;
 const DEFAULT_PAUSE_GROWTH = 1.5;
 const DEFAULT_PAUSE_MAX_MS = 500;
@@ -155,11 +156,14 @@ export class Executor {
     }
     if (balance !== undefined) state.putBalance(changed, balance);
     await this.#readAgain(changed, latestMs);
-    // The last reading is then the one before the step, so the fade must not take it for the step's volume.
+    // If the connection has ended, the last reading may be older than the step. The fade must not take this
+    // reading for the step's volume.
     if (command.do === 'fade' && this.#connection.hasEnded) return CONNECTION_ENDED;
-    // Some time is left for the streams that are moved then, and `#isInTime` takes off a part of it.
-    if (setting.command === 'SET_DEFAULT_SINK')
-      await this.#awaitDefault('defaultSink', setting.args.name, latestMs - 2 * this.#timing.commandLeastMs);
+    if (setting.command === 'SET_DEFAULT_SINK') {
+      // The streams are moved afterwards, but only until `commandLeastMs` is left. So the wait ends earlier.
+      const waitEndMs = latestMs - 2 * this.#timing.commandLeastMs;
+      await this.#awaitDefault('defaultSink', setting.args.name, waitEndMs);
+    }
     const movesStreams = command.do === 'default' && 'output' in command && command.move === true;
     if (movesStreams) return this.#moveStreams(command.output, latestMs);
     if (setting.command === 'SET_DEFAULT_SOURCE') return this.#awaitDefaultInput(setting.args.name, latestMs);

@@ -60,7 +60,7 @@ export interface LoweredOutput {
   readonly unread?: number | undefined;
 }
 
-/** A fade of the default output; undefined if there is none, or nothing plays there. */
+/** A fade of the default output; undefined if there is no default output, or nothing plays to it. */
 export function fadeOfDefault(context: FadeContext): Fade | undefined {
   const sink = context.state.defaultSink()?.info;
   if (sink === undefined || !isPlayedTo(context.state, sink)) return undefined;
@@ -70,7 +70,7 @@ export function fadeOfDefault(context: FadeContext): Fade | undefined {
 
 /** A fade of an earlier process, which has lowered the output and has not put its volume back. */
 export function recalledFade(context: FadeContext, lowered: LoweredOutput): Fade {
-  // The server may report the volume that was read last with another rounding now.
+  // The server may round the volume that was read last differently now. So it counts as not yet read.
   return new Fade(context, { ...lowered, unread: lowered.unread ?? lowered.last });
 }
 
@@ -127,14 +127,14 @@ export class Fade {
   async fadeOut(ms: number): Promise<void> {
     const { clock } = this.#context;
     const sink = this.#findSink();
-    const highest = sink === undefined ? this.#volumeBefore : this.#limited(sink, this.#volumeBefore);
+    const volumeAtStart = sink === undefined ? this.#volumeBefore : this.#limited(sink, this.#volumeBefore);
     const beginMs = clock.monotonic();
     let shareLeft = 1;
     this.#isFadingOut = true;
     while (shareLeft > 0 && this.#isFadingOut && !this.isOver) {
       await this.#wait(Math.min(STEP_MS, ms));
       shareLeft = Math.max(0, 1 - (clock.monotonic() - beginMs) / ms);
-      const volume = shareLeft * highest;
+      const volume = shareLeft * volumeAtStart;
       await this.#context.turns.run(async () => {
         if (this.#isFadingOut) await this.#step(volume);
       });
@@ -142,8 +142,8 @@ export class Fade {
   }
 
   /**
-   * Sets the volume from before the fade, or the volume limit if that is lower, unless somebody else has set
-   * the volume. In all these cases the fade is over. It is not over if the output is missing, or if the
+   * Sets the volume from before the fade, or the volume limit if that is lower. A volume that somebody else
+   * has set stays. In both cases the fade is over. It is not over if the output is missing, or if the
    * command fails.
    */
   putBack(): Promise<void> {
@@ -182,7 +182,8 @@ export class Fade {
     while (!this.isOver) {
       await this.#wait(pauseMs);
       const sink = this.#findSink();
-      pauseMs = Math.min(2 * pauseMs, sink === undefined ? MISSING_PAUSE_MAX_MS : pauseMaxMs);
+      const longestMs = sink === undefined ? MISSING_PAUSE_MAX_MS : pauseMaxMs;
+      pauseMs = Math.min(2 * pauseMs, longestMs);
       if (sink !== undefined && mayPutBack(sink)) await this.putBack();
       else this.#endIfChanged(sink);
     }
@@ -224,7 +225,7 @@ export class Fade {
     if (isSet && hasReading) this.#takeReading(sinkAfterStep, volume);
     else this.#endIfChanged(sinkAfterStep);
     if (foreignVolume === undefined) return isSet;
-    // Somebody else has set a volume during the step. If the step has replaced it, it is set again.
+    // Somebody else has set a volume during the step. If the step has replaced this volume, it is set again.
     this.isOver = true;
     if (volumeOf(sinkAfterStep) !== foreignVolume) await this.#set(sinkAfterStep, foreignVolume);
     return false;
@@ -249,8 +250,8 @@ export class Fade {
   }
 
   /**
-   * The fade is over if somebody else has set the volume. A sink that hides its volume shows nothing of the
-   * kind. The next step wakes it, and `#step` checks the volume that is read then.
+   * The fade is over if somebody else has set the volume. A sink that hides its volume does not show this.
+   * The next step wakes the sink, and `#step` checks the volume that is read then.
    */
   #endIfChanged(sink: SinkInfo | undefined): void {
     if (sink === undefined || hidesVolume(this.#context.state, sink)) return;

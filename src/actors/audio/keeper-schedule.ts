@@ -9,10 +9,11 @@ const PAUSE_MS = 1_000;
 const PAUSE_MAX_MS = 5_000;
 /** The pause after a refusal of the server. */
 const RETRY_MS = 5_000;
-/** After this many refusals, `RETRY_MS` brings no further try until outputs or inputs change again. */
+/** After this many refusals, the next try waits for a change of outputs or inputs, or `LATE_RETRY_MS`. */
 const REFUSALS_MAX = 5;
 /**
- * The pause between `onReading` and a further try after `REFUSALS_MAX`. Only listen-keeper.ts has this try.
+ * After `REFUSALS_MAX`, a call of `onReading` brings a further try after this pause. Only listen-keeper.ts
+ * calls it.
  */
 const LATE_RETRY_MS = 60_000;
 
@@ -47,13 +48,17 @@ export class KeeperSchedule {
   }
 
   /**
-   * To be called when anything else has been read, which happens each minute. After a refusal this brings no
-   * try at once, because the work itself makes and removes streams, which are read, too.
+   * To be called when anything else has been read, which happens each minute. After a refusal this causes no
+   * try at once. Otherwise each try could cause the next one, because it makes and removes streams, which
+   * are read, too.
    */
   onReading(): void {
-    if (this.#refusals === 0) this.onChange();
-    else if (!this.#hasEnded && this.#refusals >= REFUSALS_MAX && !this.#timers.has('work'))
-      this.#workAfter(LATE_RETRY_MS);
+    if (this.#refusals === 0) {
+      this.onChange();
+      return;
+    }
+    const hasNoMoreTries = this.#refusals >= REFUSALS_MAX && !this.#timers.has('work');
+    if (hasNoMoreTries && !this.#hasEnded) this.#workAfter(LATE_RETRY_MS);
   }
 
   /** To be called when the work has ended without a refusal. */

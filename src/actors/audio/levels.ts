@@ -13,10 +13,10 @@ const FLOAT32_BYTES = 4;
 const IS_LITTLE_ENDIAN = true;
 /**
  * This is more than twice the rate of levels that change all the time (`later` in meters.ts), so that such a
- * level is the maximum of at least two peaks. One peak could be only the end of a sound. The rate cannot be
- * 25, because two peaks might fall into one cycle of PipeWire's graph, and then the
- * resampler of PipeWire 0.3.65 crashes (SIGSEGV). At 20, the latency of the stream keeps each cycle shorter
- * than the 50 ms between two peaks.
+ * level is the maximum of at least two peaks. One peak could be only the end of a sound. A rate of 25 is too
+ * high: two peaks might fall into one cycle of PipeWire's graph, and then the resampler of PipeWire 0.3.65
+ * crashes (SIGSEGV). At 20, the latency of the stream keeps each cycle shorter than the 50 ms between two
+ * peaks.
  */
 const PEAKS_PER_SECOND = 20;
 /** Our captures have this application name, and so have those of another tonearm on this sound server. */
@@ -147,8 +147,8 @@ export function areSamePeaks(a: Peaks, b: Peaks): boolean {
 }
 
 /**
- * The louder peak of each channel. If all channels have fallen silent, the result is 0 at once. Otherwise the
- * level would be 0 only after one more level.
+ * The louder peak of each channel. If all newest peaks are 0, the result is 0, too. So the level is 0 at
+ * once, and not one level later.
  */
 export function louderPeaks(before: Peaks, newest: Peaks): Peaks {
   if (newest.every((peak) => peak === 0)) return newest;

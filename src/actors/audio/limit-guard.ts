@@ -10,7 +10,7 @@ import type { SoundState } from './state.js';
 
 /** How long after a command the server may still restore a volume. WirePlumber does so within 0.1 s. */
 const RESTORING_MS = 1_000;
-/** The same after a switch of a port or a profile, and for each output of the new profile. */
+/** How long it may do so after a switch of a port or a profile, and for each output of the new profile. */
 const SWITCH_RESTORING_MS = 5_000;
 /**
  * How long after the command the outputs of a new profile may appear. On a board with a slow core, PipeWire
@@ -79,13 +79,13 @@ export class LimitGuard {
     const sinks = this.#sinksAffectedBy(setting);
     if (sinks === undefined) return () => undefined;
     // A new port or profile has a stored volume of its own, so no earlier volume exempts the sink.
-    const isNewVolume = setting.command === 'SET_SINK_PORT' || setting.command === 'SET_CARD_PROFILE';
-    const sinksAbove = isNewVolume ? [] : this.#sinksAboveLimit(sinks);
+    const isSwitch = setting.command === 'SET_SINK_PORT' || setting.command === 'SET_CARD_PROFILE';
+    const sinksAbove = isSwitch ? [] : this.#sinksAboveLimit(sinks);
     const exemptSinks = new Set(sinksAbove.map(({ index }) => index));
     const watch = this.#addWatch(sinks, exemptSinks, Number.POSITIVE_INFINITY);
     return (hasSucceeded) => {
       const now = this.#now();
-      const restoringMs = isNewVolume ? SWITCH_RESTORING_MS : RESTORING_MS;
+      const restoringMs = isSwitch ? SWITCH_RESTORING_MS : RESTORING_MS;
       watch.untilMs = hasSucceeded ? now + restoringMs : 0;
       if (hasSucceeded && 'card' in sinks) this.#switchedCards.set(sinks.card, now + NEW_OUTPUTS_MS);
     };
@@ -120,8 +120,8 @@ export class LimitGuard {
 
   /**
    * Watches new outputs of Bluetooth devices and of new profiles, because the server restores their stored
-   * volume. That of a Bluetooth device may appear by itself, or by a command of another backend, for which
-   * nobody calls `watch`.
+   * volume. The output of a Bluetooth device may appear by itself, or by a command of another backend. In
+   * both cases nobody has called `watch`.
    */
   #watchNewSinks(): void {
     const { sinks } = this.#state;
@@ -132,10 +132,10 @@ export class LimitGuard {
     for (const [card, untilMs] of this.#switchedCards) if (untilMs < now) this.#switchedCards.delete(card);
     for (const [index, { info }] of sinks) {
       if (before.has(index)) continue;
-      const root = { root: rootOf(this.#state, info).index };
+      const watchedSinks = { root: rootOf(this.#state, info).index };
       const isOfNewProfile = info.card !== undefined && this.#switchedCards.has(info.card);
-      if (isOfNewProfile) this.#addWatch(root, new Set(), now + SWITCH_RESTORING_MS);
-      else if (isOfBluetooth(info)) this.#addWatch(root, new Set(), now + RESTORING_MS);
+      if (isOfNewProfile) this.#addWatch(watchedSinks, new Set(), now + SWITCH_RESTORING_MS);
+      else if (isOfBluetooth(info)) this.#addWatch(watchedSinks, new Set(), now + RESTORING_MS);
     }
   }
 
@@ -147,8 +147,8 @@ export class LimitGuard {
   }
 
   /**
-   * The position of the oldest watch whose command has ended; if there is none, that of the oldest watch. A
-   * command under way is kept longer, because the server may still restore a volume after it.
+   * The position of the oldest watch whose command has ended; if there is none, that of the oldest watch.
+   * The watch of a command under way is kept longer, because the server may still restore a volume after it.
    */
   #positionToReplace(): number {
     const oldestEnded = this.#watches.findIndex(({ untilMs }) => Number.isFinite(untilMs));

@@ -53,8 +53,8 @@ export class LimitKeeper {
       const why = answer.error.detail;
       this.#log('warn', 'an output stays above its volume limit', { ...fields, why });
     }
-    // No check has set this sink back since the command was sent. The server may have restored its stored
-    // volume again meanwhile.
+    // Checks since the command was sent have left this sink out. The server may have restored the sink's
+    // stored volume again meanwhile.
     this.check();
   }
 }

@@ -28,12 +28,9 @@ import { type ListenPairs, PAIRS_MAX } from './listen-pairs.js';
 import { type Ask, isSameModule, loadModule, unloadModule } from './sound-modules.js';
 import type { SoundState } from './state.js';
 
-/**
- * How long a new loopback may take to connect. Another request may wait for it, and has `commandMs`
- * (timing.ts).
- */
+/** How long a new loopback may take to connect. A command may wait meanwhile, so `commandMs` is longer. */
 const CONNECT_MAX_MS = 5_000;
-/** The pauses between the readings that check this grow, because each reading has five whole lists. */
+/** While a loopback connects, the pauses between readings grow, because each one reads five whole lists. */
 const PAUSE_MIN_MS = 50;
 const PAUSE_MAX_MS = 500;
 
@@ -182,7 +179,7 @@ export class ListenKeeper {
     // The work that begins later takes back an earlier remark about the pair.
     this.#schedule.onChange();
     await this.#context.readAgain({ kind: 'sink-input' });
-    // A loopback whose unloading the end of the connection has interrupted may still be there.
+    // If the connection has ended, a loopback that was to be unloaded may still be there.
     return this.#schedule.hasEnded ? CONNECTION_ENDED : DONE;
   }
 

@@ -96,15 +96,15 @@ export function loopbackArgument(pair: ListenPair, description: string, latencyM
 export function loopbacksIn(observed: ObservedLoopbacks): readonly Loopback[] {
   const loopbacks: Loopback[] = [];
   for (const module of observed.modules) {
-    const made = module.name === LOOPBACK_MODULE ? madeWith(module.argument ?? '') : undefined;
-    if (made !== undefined)
-      loopbacks.push({ module, ...made, ends: endsOf(observed, module.index, made.pair) });
+    const parsed = module.name === LOOPBACK_MODULE ? parseOwnArgument(module.argument ?? '') : undefined;
+    if (parsed !== undefined)
+      loopbacks.push({ module, ...parsed, ends: endsOf(observed, module.index, parsed.pair) });
   }
   return loopbacks;
 }
 
 /** Undefined if another program has written the argument. */
-function madeWith(argument: string): Pick<Loopback, 'pair' | 'latencyMs'> | undefined {
+function parseOwnArgument(argument: string): Pick<Loopback, 'pair' | 'latencyMs'> | undefined {
   const groups = OWN_ARGUMENT.exec(argument)?.groups;
   if (groups === undefined) return undefined;
   const { input = '', output = '' } = groups;

@@ -98,16 +98,16 @@ export class ListenPairs {
     for (const desiredPair of this.#desiredPairs) {
       const { pair, indices: indicesBefore } = desiredPair;
       const indices = pairIndices(pair, observed);
-      const haveChanged = indicesBefore !== undefined && indices !== indicesBefore;
+      const haveIndicesChanged = indicesBefore !== undefined && indices !== indicesBefore;
       const ownLoopbacks = loopbacks.filter((other) => isSamePair(other.pair, pair));
       const isConnected = ownLoopbacks.some(({ ends }) => ends === 'right');
-      // A loopback is made only while both are there, and PipeWire 1.4 keeps it when one of them goes. On a
-      // new connection no indices are known. A loopback that is not connected then shows that one has gone
-      // meanwhile, even if it is back.
+      // A loopback is made only while its input and output are there. PipeWire 1.4 keeps the loopback when
+      // one of the two goes. On a new connection no indices are known. Then a loopback that is not connected
+      // shows that one of the two has gone meanwhile, even if both are there now.
       const hasOneGone = indices === undefined || (indicesBefore === undefined && !isConnected);
       const isLoopbackLeft = ownLoopbacks.length > 0 && hasOneGone;
       desiredPair.indices = indices ?? indicesBefore;
-      if ((haveChanged || isLoopbackLeft) && !this.isConfigured(pair)) pairsToEnd.push(pair);
+      if ((haveIndicesChanged || isLoopbackLeft) && !this.isConfigured(pair)) pairsToEnd.push(pair);
     }
     if (pairsToEnd.length > 0) this.endPairs((pair) => pairsToEnd.includes(pair));
   }

@@ -32,7 +32,8 @@ function isPlayedByModule({ client, ownerModule }: Pick<SinkInputInfo, 'client' 
 
 /**
  * True for the stream by which the sink itself plays, because it is a group or a filter. PulseAudio makes
- * both by one module. PipeWire names no module for a filter of a program, but a common link group.
+ * the stream and the sink by one module. PipeWire names no module for a filter of a program, but a common
+ * link group.
  */
 export function playsForSink(stream: SinkInputInfo, sink: SinkInfo): boolean {
   if (isPlayedByModule(stream) && stream.ownerModule === sink.ownerModule) return true;
@@ -53,7 +54,7 @@ export function playsForGroup(
 
 /**
  * The name of the input that is heard through the stream; undefined for other streams. Clients may set any
- * property, so this one counts only for the stream of a module.
+ * property, so this property counts only for the stream of a module.
  */
 export function listenInputOf(stream: SinkInputInfo): string | undefined {
   return isPlayedByModule(stream) ? stream.props[LISTEN_MARK] : undefined;

@@ -9,7 +9,7 @@ import type { ListeningSocket } from './listening-sockets.js';
 
 type LoadedModule = Pick<ModuleInfo, 'name' | 'argument'>;
 
-/** A TCP port on which the sound server listens. `openPorts` leaves out the addresses of loopback. */
+/** A TCP port on which the sound server listens. `openPorts` leaves out addresses like 127.0.0.1. */
 export interface OpenPort {
   readonly port: number;
   readonly addresses: readonly string[];
@@ -30,6 +30,7 @@ export function openPorts(
   modules: readonly LoadedModule[],
   sockets: readonly ListeningSocket[] | undefined,
 ): readonly OpenPort[] {
+  // PipeWire lists no module for the ports that its configuration opens, so its known sockets count instead.
   const usesModules = kind === 'pulseaudio' || sockets === undefined;
   const ports = usesModules ? portsOfModules(kind, modules, sockets) : portsOfSockets(modules, sockets);
   return ports
@@ -51,14 +52,14 @@ function portsOfModules(
     const cookieRule = cookieRuleOf(kind, args);
     if (cookieRule === undefined) continue;
     const port = portOf(args, NATIVE_MODULE);
-    const addresses = sockets === undefined ? listenedAddresses(args) : addressesAt(sockets, port);
+    const addresses = sockets === undefined ? addressesFromArguments(args) : addressesAt(sockets, port);
     ports.push({ port, addresses, ...cookieRule });
   }
   return ports;
 }
 
 /** Without the argument `listen`, both servers listen at every address of IPv4 and of IPv6. */
-function listenedAddresses({ listen }: ModuleArguments): readonly string[] {
+function addressesFromArguments({ listen }: ModuleArguments): readonly string[] {
   if (listen === undefined) return [EVERY_IPV4, EVERY_ADDRESS];
   // PipeWire wants brackets around an address of IPv6, as in `[::1]`.
   return [listen.replace(/^\[(.*)\]$/, '$1')];
@@ -76,7 +77,6 @@ export function reachedAddresses({ addresses }: OpenPort, interfaces: InterfaceA
     .map(({ address }) => address);
 }
 
-/** Used for PipeWire, which lists no module for the ports that its configuration opens. */
 function portsOfSockets(
   modules: readonly LoadedModule[],
   sockets: readonly ListeningSocket[],

@@ -1,5 +1,5 @@
-// Decides which label each output has for people (docs/http-api.md, "Output"). If outputs would have the same
-// label, the name of each stands behind it. Pure.
+// Decides which label each output has for people (docs/http-api.md, "Output"). If outputs share a label,
+// each of them gets its name behind the label. Pure.
 
 interface LabelledOutput {
   readonly name: string;

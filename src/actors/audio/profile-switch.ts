@@ -42,9 +42,10 @@ function isComplete(state: SoundState, { card, profile, streams }: DesiredProfil
   if (cardInfo.activeProfile !== profile || sinksOfCard.length !== expectedSinkCount) return false;
   // Without any sink there can be no default output, and no stream can have a sink.
   if (state.sinks.size === 0) return true;
-  const streamsNow = streamsWithSink(state);
+  const streamsWithSinkNow = streamsWithSink(state);
   const remainingStreams = [...streams].filter((index) => state.sinkInputs.has(index));
-  return state.defaultSink() !== undefined && remainingStreams.every((index) => streamsNow.has(index));
+  const haveAllSinks = remainingStreams.every((index) => streamsWithSinkNow.has(index));
+  return state.defaultSink() !== undefined && haveAllSinks;
 }
 
 /** One switch, from the server's reply until the switch is complete or its time is over. */

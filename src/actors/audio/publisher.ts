@@ -156,7 +156,7 @@ export class SoundPublisher {
     const { sources } = state;
     for (const id of [...this.#publishedRecords['audio.inputs'].keys()])
       this.#dropIfGoneOrRenamed('audio.inputs', id, sources.get(id)?.info.name);
-    // Where several inputs have the name, the first one is the default, as of outputs.
+    // If several inputs have the default's name, the first one is the default. The same holds for outputs.
     const defaultInput = sources.all.find(({ info }) => info.name === defaultSource);
     for (const source of sources.all) {
       const { index, name, card } = source.info;
@@ -251,7 +251,7 @@ function shortenedRecord({ props, ports, profiles, ...others }: LongRecord): Lon
   const isActiveProfile = ({ name }: ProfileRecord): boolean => name === others.active_profile;
   return {
     ...others,
-    props: props && {},
+    props: props === undefined ? undefined : {},
     ports: ports && firstWithin(ports, LIST_MAX_BYTES, isActivePort),
     profiles: profiles && firstWithin(profiles, LIST_MAX_BYTES, isActiveProfile),
   };

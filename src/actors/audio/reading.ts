@@ -21,9 +21,9 @@ import {
 import type { RecordKind, SoundState } from './state.js';
 
 /**
- * PipeWire links streams anew within this time after an event. Then their list is read once more, because
- * PipeWire sends no event of a stream that is linked anew while it is not running
- * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
+ * When the default has changed, or a sink has come or gone, PipeWire links streams anew within this time.
+ * Afterwards the list of streams is read once more, because PipeWire sends no event of a stream that is
+ * linked anew while it is not running (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
  */
 const RELINK_MS = 500;
 

@@ -5,14 +5,14 @@ import { type Clock, Timers } from '../../host/clock.js';
 import type { SoundConnection } from './connection.js';
 
 /** A connection without a default output is replaced after at most this many rounds. */
-const REPLACED_AFTER_MAX_ROUNDS = 64;
+const BEFORE_REPLACING_MAX_ROUNDS = 64;
 
 /** One object serves all connections, one after the other. */
 export class Reconciliation {
   readonly #timers: Timers<'round'>;
   readonly #roundMs: number;
   #roundsWithoutDefault = 0;
-  #replacedAfterRounds = 1;
+  #roundsBeforeReplacing = 1;
 
   constructor(clock: Clock, roundMs: number) {
     this.#timers = new Timers(clock);
@@ -43,12 +43,12 @@ export class Reconciliation {
     const { state } = connection;
     const lacksDefault = state.sinks.size > 0 && state.defaultSink() === undefined;
     this.#roundsWithoutDefault = lacksDefault ? this.#roundsWithoutDefault + 1 : 0;
-    if (!lacksDefault) this.#replacedAfterRounds = 1;
-    if (this.#roundsWithoutDefault < this.#replacedAfterRounds) {
+    if (!lacksDefault) this.#roundsBeforeReplacing = 1;
+    if (this.#roundsWithoutDefault < this.#roundsBeforeReplacing) {
       connection.readAll();
       return;
     }
-    this.#replacedAfterRounds = Math.min(this.#replacedAfterRounds * 2, REPLACED_AFTER_MAX_ROUNDS);
+    this.#roundsBeforeReplacing = Math.min(this.#roundsBeforeReplacing * 2, BEFORE_REPLACING_MAX_ROUNDS);
     this.#roundsWithoutDefault = 0;
     connection.close({ kind: 'transport-failed', detail: 'it names no default output' });
   }

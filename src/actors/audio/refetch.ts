@@ -120,7 +120,7 @@ export class Refetch {
 
   /** To be called when an event says that the record is new or has changed. */
   onChanged(index: number): void {
-    // If the index was removed since the read began, its reply is outdated, and so lacks the change.
+    // If the index was removed since the read began, the reply is outdated, and so lacks the change.
     const isChangeInReply = this.#recordsUnderWay.includes(index) && !this.#removed.has(index);
     if (!isChangeInReply) this.markRecord(index);
   }
@@ -138,7 +138,8 @@ export class Refetch {
 
   /** Makes the record due, even if it is being read now: the next read begins after this call. */
   markRecord(index: number): void {
-    if (this.#listState === 'due' || this.#isListStale) return;
+    const willListBeRead = this.#listState === 'due' || this.#isListStale;
+    if (willListBeRead) return;
     if (!this.#dueRecords.includes(index)) this.#dueRecords.push(index);
     if (this.#dueRecords.length + this.#recordsUnderWay.length > BURST_MAX_RECORDS) this.markList();
   }

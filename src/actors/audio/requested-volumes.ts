@@ -17,15 +17,15 @@ export class RequestedVolumes {
    */
   readonly #byIndex = new Map<number, { readonly raw: number; readonly reported: number }>();
 
-  /** `device` is the device as it was read after a command set its volume to `raw`. */
+  /** To be called when the device has been read again after a command set its loudest channel to `raw`. */
   put({ index, volume }: DeviceVolume, raw: number): void {
     this.#byIndex.set(index, { raw, reported: loudestOf(volume) });
   }
 
   /**
    * Returns the raw volumes from which a step begins. If the device's volume has not changed since the last
-   * command, this is the one volume that the command set. If steps began at the reported volume, small steps
-   * would never move a mixer with coarser steps.
+   * command, the result is one volume: that of the loudest channel, as the command set it. If steps began at
+   * the reported volume, small steps would never move a mixer with coarser steps.
    */
   stepStart({ index, volume }: DeviceVolume): readonly number[] {
     const requested = this.#byIndex.get(index);

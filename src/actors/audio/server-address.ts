@@ -80,7 +80,8 @@ export function configuredSockets(server: ConfiguredServer, machineId: string | 
   const text = clipped(server.addressText, ADDRESS_MAX_UNITS);
   const addressProblem = `${server.origin} is ${text}: tonearm speaks to a Unix socket only`;
   if (paths.length === 0) return failed(addressProblem);
-  return success(addresses.every(isAbsolute) ? { paths } : { paths, addressProblem });
+  const areAllSockets = addresses.every(isAbsolute);
+  return success(areAllSockets ? { paths } : { paths, addressProblem });
 }
 
 /**

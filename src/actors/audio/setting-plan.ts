@@ -67,8 +67,8 @@ export function notFound(what: 'output' | 'input' | 'client' | 'card', ref: stri
   return refuse(`no-such-${what}`, `There is no ${what} ${JSON.stringify(ref)}`);
 }
 
-export function setPlan(setting: Setting, changedKind: ReadRequest['kind'], index?: number): SetPlan {
-  const changed: ReadRequest = index === undefined ? { kind: changedKind } : { kind: changedKind, index };
+export function setPlan(setting: Setting, kind: ReadRequest['kind'], index?: number): SetPlan {
+  const changed: ReadRequest = index === undefined ? { kind } : { kind, index };
   return { kind: 'set', setting, changed };
 }
 

@@ -32,8 +32,8 @@ const BACKENDS_START_MS = 5_000;
  */
 const PAUSE_AGAIN_MS = 5_000;
 /**
- * Players that could not be paused until then are given up. If only one player does not answer, the others
- * are paused again each time, so this is short.
+ * Players that could not be paused within this time are given up. Each try also pauses again the players
+ * that answer, so the time is short.
  */
 const PAUSE_TRIES_MAX_MS = 30_000;
 /** The longest sleep that a command may begin. If the plan in the file has a later end, it is dropped. */
@@ -121,7 +121,7 @@ export class Sleep {
     const aborted = this.#abort();
     const delayMs = minutes * MINUTE_MS;
     const plan = { untilMs: this.#context.clock.date() + delayMs, fadeS };
-    // The sleep begins before the volume is put back, because a later command must find it.
+    // The sleep begins before the volume is put back, because a later command must find the sleep.
     this.#begin(plan, delayMs);
     await Promise.all([aborted.then(() => this.#save()), this.#save()]);
     return DONE;
@@ -134,10 +134,11 @@ export class Sleep {
 
   /**
    * To be called when the backend stops. Puts the volume back if a fade is under way, or if an output is
-   * silent. The next thread or process does so for an output that is missing or still plays, and goes on with
-   * the sleep.
+   * silent. The next thread or process goes on with the sleep, and with outputs that are missing or still
+   * play.
    */
   async leave(): Promise<void> {
+    // The plan stays in the file, although `#abort` forgets it here.
     const plan = this.#plan;
     // The thread may be ended before the volumes are put back, so the file names the outputs already now.
     void this.#save(plan);
@@ -191,7 +192,7 @@ export class Sleep {
       const fadeTime = new Promise<void>((resolve) => this.#timers.set('faded', fadeMs, resolve));
       if (fadeMs > 0) await Promise.all([fade.fadeOut(fadeMs), fadeTime]);
     }
-    // The timer may have fired before a client stopped or replaced this sleep.
+    // A client may have stopped or replaced this sleep after the timer `faded` had fired.
     if (this.#plan !== plan) return;
     await this.#pausePlayers(plan);
     // A client may have stopped or replaced this sleep meanwhile. Then `#abort` has put the volume back.

@@ -19,7 +19,7 @@ export class Sources {
   /** The indices of the sources for which there was no room. */
   readonly #leftOut = new Set<number>();
   /** The indices of the sources that have been awake in this life of the server, or that cannot be woken. */
-  readonly #notToWake = new Set<number>();
+  readonly #doneWaking = new Set<number>();
   readonly requestedVolumes = new RequestedVolumes();
   /** Called when a record may differ from what was published. */
   readonly #onChange: () => void;
@@ -49,14 +49,14 @@ export class Sources {
     const before = atIndex?.info.name === info.name ? atIndex : undefined;
     if (before === undefined) {
       this.requestedVolumes.delete(index);
-      this.#notToWake.delete(index);
+      this.#doneWaking.delete(index);
     }
     if (atIndex === undefined && this.#sourceByIndex.size >= SOURCES_MAX_RECORDS) this.#leftOut.add(index);
     else {
       this.#sourceByIndex.set(index, { info, balance: rememberChannelParts(before?.balance, volume) });
       this.#leftOut.delete(index);
     }
-    if (isAwake(info.state)) this.#notToWake.add(index);
+    if (isAwake(info.state)) this.#doneWaking.add(index);
     this.#onChange();
   }
 
@@ -68,7 +68,7 @@ export class Sources {
 
   remove(index: number): void {
     this.requestedVolumes.delete(index);
-    this.#notToWake.delete(index);
+    this.#doneWaking.delete(index);
     const wasLeftOut = this.#leftOut.delete(index);
     const wasKept = this.#sourceByIndex.delete(index);
     if (wasKept || wasLeftOut) this.#onChange();
@@ -93,17 +93,17 @@ export class Sources {
    */
   hasNotBeenAwake(index: number): boolean {
     const source = this.#sourceByIndex.get(index);
-    return source !== undefined && source.info.card === undefined && !this.#notToWake.has(index);
+    return source !== undefined && source.info.card === undefined && !this.#doneWaking.has(index);
   }
 
   /** To be called when the source has failed to wake. Otherwise each command would wait for it again. */
   giveUpWaking(index: number): void {
-    if (this.#sourceByIndex.has(index)) this.#notToWake.add(index);
+    if (this.#sourceByIndex.has(index)) this.#doneWaking.add(index);
   }
 
   clear(): void {
     this.#sourceByIndex.clear();
-    this.#notToWake.clear();
+    this.#doneWaking.clear();
     this.requestedVolumes.clear();
     this.#leftOut.clear();
   }

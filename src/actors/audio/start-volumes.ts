@@ -29,7 +29,7 @@ export class StartVolumes {
   readonly #context: StartVolumesContext;
   /** By the index of the output. */
   readonly #timers: Timers<`${number}`>;
-  /** The present outputs. */
+  /** The outputs at the last call of `#setTimers`. */
   #nameByIndex = new Map<number, string>();
   #hasEnded = false;
 
@@ -59,7 +59,8 @@ export class StartVolumes {
   }
 
   /**
-   * Sets a timer for each new output that still lacks its start volume. Other outputs become known at once.
+   * Sets a timer for each new output that still lacks its start volume. Other new outputs become known at
+   * once.
    */
   #setTimers(): void {
     const { state, wishes, knownOutputs } = this.#context;

@@ -41,14 +41,14 @@ export class SoundState {
   /** Those of the sinks; `sources` has those of the sources. */
   readonly requestedVolumes = new RequestedVolumes();
   /** The indices of the sinks that have been awake in this life of the server, or that cannot be woken. */
-  readonly #notToWake = new Set<number>();
+  readonly #doneWaking = new Set<number>();
   #names = new UniqueNames();
   #changed: ChangedRecords = noChanges();
   /** `pulseaudio` until the server's info has been read. */
   kind: SoundServerKind = 'pulseaudio';
   readonly limits: VolumeLimits;
   /**
-   * True from before group-keeper.ts loads a stand-in until it is gone and the server has a default again.
+   * True from before group-keeper.ts loads stand-ins until they are gone and the server has a default again.
    * Records do not show stand-ins.
    */
   hasStandIns = false;
@@ -63,7 +63,7 @@ export class SoundState {
 
   /**
    * To be called when a connection begins, before anything is put. `cookie` is a random number in the
-   * server's info. Another number means that the server may give the same indices to other things
+   * server's info. Another number means that the server may give the same indices to other records
    * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire"). So all records, names and balances are
    * dropped then.
    */
@@ -75,7 +75,7 @@ export class SoundState {
     this.cards.clear();
     this.sources.clear();
     this.requestedVolumes.clear();
-    this.#notToWake.clear();
+    this.#doneWaking.clear();
     this.#defaultBefore = undefined;
     this.#names = new UniqueNames();
   }
@@ -100,8 +100,8 @@ export class SoundState {
     // If another sink was at this index, the event of its removal was missed.
     if (!isSameSink) this.#removeSink(info.index);
     this.#sinks.set(info.index, { info, balance: rememberChannelParts(before?.balance, info.volume) });
-    // A listener may ask `hasNotBeenAwake`, so the answer counts this reading.
-    if (isAwake(info.state)) this.#notToWake.add(info.index);
+    // `onSinkRead` may call `hasNotBeenAwake`, which must know of this reading.
+    if (isAwake(info.state)) this.#doneWaking.add(info.index);
     this.onSinkRead?.(info);
     addOnce(this.#changed.sinks, info.index);
     // The sink may be the default, whose name and volume are also in the server's record.
@@ -115,8 +115,8 @@ export class SoundState {
   putSinkInput(info: SinkInputInfo): void {
     const before = this.#sinkInputs.get(info.index);
     if (before === undefined && this.#sinkInputs.size >= RECORDS_MAX) return;
-    // Equal lists of properties are mostly one object (text-cache.ts). If they are two, the name is only
-    // computed again.
+    // Equal lists of properties are mostly one object (text-cache.ts). If they are two objects, the name is
+    // computed again, which does no harm.
     const keepsName = before?.info.name === info.name && before?.info.props === info.props;
     const name = keepsName
       ? before.name
@@ -162,7 +162,7 @@ export class SoundState {
 
   #removeSink(index: number): void {
     if (!this.#sinks.delete(index)) return;
-    this.#notToWake.delete(index);
+    this.#doneWaking.delete(index);
     this.requestedVolumes.delete(index);
     addOnce(this.#changed.sinks, index);
     this.#changed.haveServerOrSinksChanged = true;
@@ -195,14 +195,14 @@ export class SoundState {
   putRequestedVolume(kind: 'sink' | 'source', index: number, raw: number): void {
     const isSink = kind === 'sink';
     const device = isSink ? this.#sinks.get(index) : this.sources.get(index);
-    const { requestedVolumes } = isSink ? this : this.sources;
+    const requestedVolumes = isSink ? this.requestedVolumes : this.sources.requestedVolumes;
     if (device !== undefined) requestedVolumes.put(device.info, raw);
   }
 
   /**
    * Undefined if the server's default is no known sink, but for instance a placeholder (`@DEFAULT_SINK@`,
-   * `@NONE@`). A stand-in may become the server's default, and PipeWire may have no default when it goes. So
-   * the sink from before counts meanwhile.
+   * `@NONE@`). A stand-in may become the server's default. When it goes, PipeWire may have no default for a
+   * time. So the sink that was the default before counts meanwhile.
    */
   defaultSink(): KnownRecord<SinkInfo> | undefined {
     const sink = this.#sinkNamed(this.server?.defaultSink);
@@ -228,12 +228,12 @@ export class SoundState {
 
   /** True if the sink has not been awake in this life of the server. False after `giveUpWaking`. */
   hasNotBeenAwake(index: number): boolean {
-    return this.#sinks.has(index) && !this.#notToWake.has(index);
+    return this.#sinks.has(index) && !this.#doneWaking.has(index);
   }
 
   /** To be called when the sink has failed to wake. Otherwise each command would wait for it again. */
   giveUpWaking(index: number): void {
-    if (this.#sinks.has(index)) this.#notToWake.add(index);
+    if (this.#sinks.has(index)) this.#doneWaking.add(index);
   }
 
   /** Returns the changes since the last call. */

@@ -12,13 +12,14 @@ type StreamMove = Extract<Setting, { readonly command: 'MOVE_SINK_INPUT' }>;
 export function streamMoves(state: SoundState, output: string): readonly StreamMove[] {
   const target = state.findSink(output)?.info;
   if (target === undefined) return [];
-  const isLimited = (state.limits.ofSink(target) ?? 1) < 1;
+  const limit = state.limits.ofSink(target);
+  const isLimited = limit !== undefined && limit < 1;
   const sinks = [...state.sinks.values()];
   return (
     [...state.sinkInputs.values()]
       .filter(({ info }) => info.sink !== target.index)
-      // The stream by which a group or a filter plays stays, and the streams that play to the group or filter
-      // are moved.
+      // A group or a filter plays by a stream of its own, which stays. The streams that play to the group or
+      // filter are moved instead.
       .filter(({ info }) => !sinks.some((sink) => playsForSink(info, sink.info)))
       // Only passthrough streams have no volume. They would set a limited output to 100 %.
       .filter(({ info }) => !isLimited || hasVolume(info))

@@ -146,8 +146,8 @@ export class Upkeep {
       readAgain,
       setRemark: (text) => this.#setRemark('listening', text),
     });
-    // If the connection has ended during the import, the keeper must know that before a waiting command uses
-    // the keeper. The call in `end` comes too late for that.
+    // If the connection has ended during the import, the keeper is ended here. The call in `end` would come
+    // only after the call of a command that waits for the keeper.
     if (this.#hasEnded) keeper.end();
     return keeper;
   }

@@ -144,7 +144,7 @@ export function outputRecord(
     active_port: nonEmpty(info.activePort),
     is_network: (info.flags & SINK_NETWORK) !== 0,
     props: wish.label === undefined ? props : withoutNick(props),
-    // Silent channels show no balance, so the remembered parts of the channels are preferred.
+    // Silent channels show no balance, so the remembered balance is preferred.
     balance: balanceOf(sink.balance ?? info.volume, info.channelMap),
     ports: info.ports.length > 0 ? portsOf(info.ports) : undefined,
     card: nonEmpty(card),

@@ -25,7 +25,7 @@ export function wishFor({ volumeLimit, outputs, groups = {} }: WishSettings, nam
   const { label, hidden, startVolume } = ownValue(outputs, name) ?? {};
   const groupName = name.startsWith(GROUP_PREFIX) ? name.slice(GROUP_PREFIX.length) : undefined;
   const group = groupName === undefined ? undefined : ownValue(groups, groupName);
-  // A number limits every output. A record limits the outputs that it names.
+  // A number limits every output. An object limits the outputs that it names.
   const limit = typeof volumeLimit === 'object' ? ownValue(volumeLimit, name) : volumeLimit;
   return {
     label: label ?? group?.label,
