@@ -41,7 +41,7 @@ export class AdapterCommands {
   readonly #pairing: Pairing;
   readonly #timers: Timers<'pairing' | 'scan'>;
   readonly #turns = new Turns();
-  /** True while a command begins pairing mode or a scan. It may switch the adapter on before. */
+  /** True while a command begins pairing mode or a scan, also while it first switches the adapter on. */
   #isBeginning = false;
 
   constructor(parts: AdapterCommandParts) {
@@ -159,7 +159,7 @@ export class AdapterCommands {
 
   /** If `before` is undefined, the device was paired when it appeared, and the pairing may be years old. */
   #onPaired(adapter: BluetoothAdapter, device: BluetoothDevice, before: BluetoothDevice | undefined): void {
-    const { isActive, leftMs } = this.#pairing;
+    const { isActive: isInPairingMode, leftMs } = this.#pairing;
     const { path } = device;
     if (!this.#pairing.mayPair(path) && !this.connecting.isRequestedFor(path)) {
       const hasJustPaired = before !== undefined;
@@ -167,7 +167,7 @@ export class AdapterCommands {
       return;
     }
     this.#pairing.admit(path, { hasPaired: true });
-    if (!isActive) return;
+    if (!isInPairingMode) return;
     // Pairing mode goes on until BlueZ knows the device's services, because they decide whether the device
     // is trusted. If BlueZ does not know them in time, the timer ends pairing mode.
     this.#endPairingIn(adapter, Math.min(SERVICES_MAX_MS, leftMs));

@@ -31,7 +31,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   readonly #settings: BluetoothSettings;
   readonly #publish: Publisher;
   readonly #bus: Bus<'bluetooth'>;
-  readonly #publisher: BluetoothPublisher;
+  readonly #recordPublisher: BluetoothPublisher;
   readonly #commands: AdapterCommands;
   readonly #reading: BluezReading;
   readonly #automatic: AutomaticActions;
@@ -47,7 +47,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   constructor(settings: BluetoothSettings, publish: Publisher, clock: Clock, bus: BusOptions = {}) {
     this.#settings = settings;
     this.#publish = publish;
-    this.#publisher = new BluetoothPublisher(publish, clock, () => this.#currentRecords());
+    this.#recordPublisher = new BluetoothPublisher(publish, clock, () => this.#currentRecords());
     this.#bus = new Bus('bluetooth', { callDeadlineMs: CALL_DEADLINE_MS, ...bus }, this);
     const bluez: Bluez = (method, args, options) => this.#bus.call(method, args, options);
     this.#reading = new BluezReading({
@@ -65,12 +65,12 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
       currentDevice: (path) => this.#objects.device(path),
       onChange: () => this.#update(),
       onLateOutcome: () => {
-        this.#publisher.publishOutcome();
+        this.#recordPublisher.publishOutcome();
         this.#update();
       },
       onProgress: (device, progress) => this.#automatic.attemptProgressed(device, progress),
       untilConnected: (address) =>
-        this.#publisher.untilPublished(({ devices }) => devices.get(address)?.connected === true),
+        this.#recordPublisher.untilPublished(({ devices }) => devices.get(address)?.connected === true),
     });
     this.#automatic = new AutomaticActions({
       settings,
@@ -139,7 +139,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   async #answerOncePublished(command: BluetoothCommand, answer: Answer, address = ''): Promise<Answer> {
     const isCarriedOut = IS_CARRIED_OUT[command.do];
     if (answer.ok && isCarriedOut !== undefined)
-      await this.#publisher.untilPublished((records) => isCarriedOut(records, address));
+      await this.#recordPublisher.untilPublished((records) => isCarriedOut(records, address));
     return answer;
   }
 
@@ -151,7 +151,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#isStopped = true;
     this.#reading.cancel();
     this.#automatic.end();
-    this.#publisher.forget();
+    this.#recordPublisher.forget();
     if (this.#state.kind === 'up') await this.#commands.stop(this.#state.adapter, STOP_MAX_MS);
     this.#bus.stop();
   }
@@ -172,7 +172,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#objects = objects;
     for (const device of objects.devices()) this.#followPairing(device, before.device(device.path));
     this.#update();
-    // If there was no adapter before either, `#update` has published nothing.
+    // If there was no adapter before either, `#update` has not reported the present reason.
     if (this.#state.kind === 'unavailable') this.#becomeUnavailable(this.#noAdapterReason());
   }
 
@@ -233,14 +233,14 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     const hasPowerChanged = before.PowerState !== adapter.PowerState || before.Powered !== adapter.Powered;
     // The detail stays if only other properties have changed, because a command may have reported it.
     if (hasPowerChanged) this.#reportDetail(blockedDetail(adapter));
-    this.#publisher.publishSoon();
+    this.#recordPublisher.publishSoon();
   }
 
   #useAdapter(adapter: BluetoothAdapter): void {
     if (this.#state.kind === 'up') this.#becomeUnavailable('another adapter is used from now on');
     const detail = blockedDetail(adapter);
     this.#state = { kind: 'up', adapter, detail };
-    this.#publisher.publishNow();
+    this.#recordPublisher.publishNow();
     this.#publish.status('up', detail);
     this.#publish.log('info', 'using the Bluetooth adapter', { adapter: adapter.path });
     void this.#commands.begin(adapter, this.#settings.powerOnStart && !this.#hasBeenUp);
@@ -268,7 +268,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   #becomeUnavailable(reason: string): void {
     this.#reading.cancel();
     this.#automatic.end();
-    this.#publisher.forget();
+    this.#recordPublisher.forget();
     this.#commands.adapterLost();
     const isKnown = this.#state.kind === 'unavailable' && this.#state.reason === reason;
     this.#state = { kind: 'unavailable', reason };

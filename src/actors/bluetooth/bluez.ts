@@ -23,9 +23,9 @@ export interface BluezParts {
 }
 
 /**
- * The bus has this deadline (backend.ts) for each call without a deadline of its own. The supervisor gives a
- * whole command 10 s. So if BlueZ hangs, the client gets the command's own answer, and not the timeout of
- * the supervisor.
+ * The deadline of each call that sets no other deadline (backend.ts). The supervisor gives a whole command
+ * 10 s. So if BlueZ hangs, the command itself still answers, and the client does not get the supervisor's
+ * timeout.
  */
 export const CALL_DEADLINE_MS = 8_000;
 

@@ -44,7 +44,7 @@ interface Attempt {
   readonly abort: (fault: FaultCode, detail: string) => void;
   /** True once a client has requested this connection. */
   isRequested: boolean;
-  /** True once a client was answered before the outcome, which an event then reports. */
+  /** True once a client was answered while the outcome was not known. An event then reports the outcome. */
   isOutcomeDue: boolean;
 }
 
@@ -105,7 +105,10 @@ export class Connecting {
     return this.#beginOrJoin(device, { isRequested: false }).outcome;
   }
 
-  /** Ends an attempt, unless a client has requested the connection. */
+  /**
+   * Ends an attempt, unless a client has requested the connection. BlueZ then stops trying to connect, and
+   * answers the attempt's call with an error.
+   */
   giveUp(path: string): void {
     if (!this.isRequestedFor(path)) this.#disconnect(path);
   }
@@ -135,18 +138,19 @@ export class Connecting {
       present.isRequested ||= isRequested;
       return present;
     }
-    const abortion = new AbortController();
+    const controller = new AbortController();
     let abort: Attempt['abort'] = () => undefined;
     const aborted = new Promise<Answer>((resolve) => {
       abort = (fault, detail) => {
-        abortion.abort();
+        controller.abort();
         resolve(failure(fault, detail));
       };
     });
-    const connect = (): Promise<Answer> => Promise.race([aborted, this.#connect(device, abortion.signal)]);
+    const connectUnlessAborted = (): Promise<Answer> =>
+      Promise.race([aborted, this.#connect(device, controller.signal)]);
     const { onProgress } = this.#parts;
     onProgress(path, 'begun');
-    const answer = isRequested ? this.#withAgent(connect) : connect();
+    const answer = isRequested ? this.#withAgent(connectUnlessAborted) : connectUnlessAborted();
     const outcome = answer.finally(() => this.#attempts.delete(path));
     void outcome.then(({ ok }) => onProgress(path, ok ? 'succeeded' : 'failed'));
     const attempt = { outcome, abort, isRequested, isOutcomeDue: false };
@@ -170,12 +174,12 @@ export class Connecting {
 
   async #connect(device: BluetoothDevice, signal: AbortSignal): Promise<Answer> {
     const { path, Address: address = '' } = device;
-    const connected = await this.#pairAndConnect(device, signal);
-    if (connected.ok) return connected.value === 'for input' ? refusalOfInput(device) : DONE;
-    // Without this call BlueZ would go on trying to connect. After an abortion, the call could end the
+    const outcome = await this.#pairAndConnect(device, signal);
+    if (outcome.ok) return outcome.value === 'for input' ? refusalOfInput(device) : DONE;
+    // Without this call BlueZ would go on trying to connect. In an aborted attempt, the call could end the
     // connection of a later attempt.
-    if (connected.error.kind === 'timeout' && !signal.aborted) this.#disconnect(path);
-    return bluezRefusal(connected.error, `${address} could not be connected`, DEVICE_FAULTS);
+    if (outcome.error.kind === 'timeout' && !signal.aborted) this.#disconnect(path);
+    return bluezRefusal(outcome.error, `${address} could not be connected`, DEVICE_FAULTS);
   }
 
   /** Forgets a new device that is only for input, and does not connect it. */
@@ -204,6 +208,7 @@ export class Connecting {
         return success('for input');
       }
     }
+    // Nobody uses this result, because `abort` has settled the attempt.
     if (signal.aborted) return CLOSED;
     const connected = await bluez(BLUEZ_METHODS.connect, [], callOptions());
     const isConnected = connected.ok || isError(connected, BLUEZ_ERRORS.alreadyConnected);

@@ -131,7 +131,7 @@ export class BluezObjects {
     return this.devices().filter((device) => device.Adapter === adapter);
   }
 
-  /** Undefined if the signal changes none of these objects. */
+  /** Undefined if the signal changes none of the kept adapters, devices and batteries. */
   apply(signal: Signal): BluezChange | undefined {
     const { path } = signal;
     const changed = signalValues(PROPERTIES_CHANGED, signal);
@@ -145,7 +145,7 @@ export class BluezObjects {
     return undefined;
   }
 
-  /** Runs `update`, which returns false if the signal changes none of these objects. */
+  /** Runs `update`, which returns false if the signal changes no kept object. */
   #changeAt(path: string, update: () => boolean): BluezChange | undefined {
     const before = this.device(path);
     return update() ? { path, before, after: this.device(path) } : undefined;

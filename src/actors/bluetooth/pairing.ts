@@ -150,8 +150,8 @@ export class Pairing {
   }
 
   /**
-   * To be called when the adapter is gone. If BlueZ still runs, it keeps the agent until `releaseAgent` has
-   * unregistered it.
+   * To be called when the adapter is gone. `#agent` does not become `none` here, because BlueZ may still run
+   * and have the agent.
    */
   adapterLost(): void {
     this.markEnded();
@@ -213,9 +213,9 @@ export class Pairing {
     { path, Trusted, wasFoundByScan }: BluetoothDevice,
     isConnecting: boolean,
   ): Promise<void> {
-    // Another program that pairs a device finds it by a scan first, or makes the node discoverable. It may
-    // also trust the device. While our agent is registered for another device, this device may have used our
-    // agent, so the scan is no evidence then.
+    // Another program that pairs a device finds it by a scan first, or makes the node discoverable. Such a
+    // program may also trust the device. The scan is no evidence while our agent is registered for another
+    // device, because this device may have used our agent.
     const isScanEvidence = wasFoundByScan && !isConnecting;
     const hasOtherProgramPaired = Trusted === true || adapter.Discoverable === true || isScanEvidence;
     if (hasOtherProgramPaired) return;
@@ -226,8 +226,8 @@ export class Pairing {
 }
 
 /**
- * True if BlueZ knows a service for input of the device, and none for sound. If the node connects a device,
- * BlueZ does not ask the agent about its services.
+ * True if BlueZ knows a service for input of the device, and none for sound. The node must not connect such
+ * a device: for a connection that the node begins, BlueZ does not ask the agent about the services.
  */
 export function isOnlyForInput({ UUIDs = [] }: BluetoothDevice): boolean {
   return UUIDs.some(isInputService) && !UUIDs.some(isSoundService);

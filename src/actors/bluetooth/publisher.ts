@@ -49,7 +49,7 @@ export class BluetoothPublisher {
   readonly #clock: Clock;
   readonly #currentRecords: () => BluetoothRecords | undefined;
   readonly #timers: Timers<'adapter' | 'discovered'>;
-  #publishedAt = Number.NEGATIVE_INFINITY;
+  #publishedAtMs = Number.NEGATIVE_INFINITY;
   /** The published text of the adapter's record. */
   #adapterText = '';
   /** The published texts of the devices' records, by address. */
@@ -76,7 +76,7 @@ export class BluetoothPublisher {
   /** To be called when the records may have changed. */
   publishSoon(): void {
     if (this.#timers.has('adapter')) return;
-    const waitMs = Math.max(GATHER_MS, this.#publishedAt + PAUSE_MS - this.#clock.monotonic());
+    const waitMs = Math.max(GATHER_MS, this.#publishedAtMs + PAUSE_MS - this.#clock.monotonic());
     this.#timers.set('adapter', waitMs, () => this.publishNow());
   }
 
@@ -109,7 +109,7 @@ export class BluetoothPublisher {
     this.#timers.cancel('adapter');
     const records = this.#currentRecords();
     if (records === undefined) return;
-    this.#publishedAt = this.#clock.monotonic();
+    this.#publishedAtMs = this.#clock.monotonic();
     const text = JSON.stringify(records.bluetooth);
     if (text !== this.#adapterText) this.#publish.put('bluetooth', '', text);
     else if (this.#isOutcomeDue) this.#publish.put('bluetooth.outcome', '', text);

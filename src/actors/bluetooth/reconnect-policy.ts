@@ -20,7 +20,7 @@ export type ReconnectWish = boolean | readonly string[];
 interface Attempts {
   /** The number of pauses since the last steady connection, or since `begin`. */
   pauses: number;
-  /** The number of attempts that have failed since the last proven connection, or since `begin`. */
+  /** The number of failed attempts since the last proven connection (see `#unproven`), or since `begin`. */
   failures: number;
   /** When the next attempt is due; undefined if none is planned, for instance for a connected device. */
   dueAt: number | undefined;
@@ -51,17 +51,18 @@ export class ReconnectPolicy {
   /** By the device's path. */
   readonly #attempts = new Map<string, Attempts>();
   /**
-   * The devices with an unproven link, by path: an attempt is under way, or has failed and the device was not
-   * connected since. BlueZ may make the link and end it again before the attempt fails, or after. It then
-   * gives the same reason as for a connection that somebody has ended.
+   * The devices whose link is unproven, by path. `under way`: an attempt is under way. `failed`: an attempt
+   * has failed, and the device was not connected since. BlueZ may make a link for an attempt that fails, and
+   * end the link before or after the failure. It gives the same reason for this as if somebody had
+   * disconnected the device.
    */
   readonly #unproven = new Map<string, 'under way' | 'failed'>();
   #isSoundServed = true;
   /**
-   * The devices whose link BlueZ may end because the sound server has gone, by path: until which monotonic
-   * time. BlueZ then gives the same reason as for a connection that somebody has ended.
+   * Until which monotonic time BlueZ may end a device's link because the sound server has gone; by the path
+   * of the device. BlueZ gives the same reason for this as if somebody had disconnected the device.
    */
-  readonly #soundlessUntil = new Map<string, number>();
+  readonly #soundlessUntilMs = new Map<string, number>();
 
   constructor(wish: ReconnectWish, clock: Pick<Clock, 'monotonic'>) {
     this.#wish = wish;
@@ -72,52 +73,54 @@ export class ReconnectPolicy {
   begin(devices: readonly BluetoothDevice[]): void {
     this.#attempts.clear();
     for (const device of devices)
-      if (this.#shouldReturn(device) && device.Connected !== true) this.#dueNow(device.path);
+      if (this.#shouldReturn(device) && device.Connected !== true) this.#scheduleNow(device.path);
   }
 
   /** To be called when the adapter is gone or off. */
   end(): void {
     this.#attempts.clear();
     this.#unproven.clear();
-    this.#soundlessUntil.clear();
+    this.#soundlessUntilMs.clear();
   }
 
   deviceChanged(path: string, before: BluetoothDevice | undefined, after: BluetoothDevice | undefined): void {
     const wasConnected = before?.Connected === true;
     const isConnected = after?.Connected === true;
-    const isFirstSinceFailure = isConnected && !wasConnected && this.#unproven.get(path) === 'failed';
+    const hasConnected = isConnected && !wasConnected;
+    const isFirstSinceFailure = hasConnected && this.#unproven.get(path) === 'failed';
     if (after === undefined || isFirstSinceFailure) this.#unproven.delete(path);
-    if (after === undefined || (isConnected && !wasConnected)) this.#soundlessUntil.delete(path);
-    if (isConnected && !wasConnected && !this.#isSoundServed) this.#loseSound(after);
+    if (after === undefined || hasConnected) this.#soundlessUntilMs.delete(path);
+    if (hasConnected && !this.#isSoundServed) this.#markSoundless(after);
     if (after === undefined || !this.#shouldReturn(after)) {
       this.#attempts.delete(path);
       return;
     }
-    // BlueZ announces an adapter before the devices that it has loaded, so `begin` has not got them.
-    if (before === undefined && !isConnected) this.#dueNow(path);
-    if (isConnected && !wasConnected) this.#connected(path);
-    if (wasConnected && !isConnected) this.#lost(path);
+    // BlueZ announces an adapter before the devices that it has loaded, so `begin` did not get them.
+    if (before === undefined && !isConnected) this.#scheduleNow(path);
+    if (hasConnected) this.#connectionBegan(path);
+    if (wasConnected && !isConnected) this.#connectionEnded(path);
   }
 
   /** To be called with BlueZ's reason for a disconnection, before or after `deviceChanged`. */
   disconnected(path: string, reason: string): void {
-    const soundlessUntil = this.#soundlessUntil.get(path) ?? Number.NEGATIVE_INFINITY;
-    const isNobodysWish = this.#unproven.has(path) || this.#clock.monotonic() < soundlessUntil;
-    if (INTENDED_REASONS.includes(reason) && !isNobodysWish) this.leaveDisconnected(path);
+    const soundlessUntilMs = this.#soundlessUntilMs.get(path) ?? Number.NEGATIVE_INFINITY;
+    const mayBeUnintended = this.#unproven.has(path) || this.#clock.monotonic() < soundlessUntilMs;
+    if (INTENDED_REASONS.includes(reason) && !mayBeUnintended) this.leaveDisconnected(path);
   }
 
   /**
    * To be called when a sound server begins or ceases to serve the adapter's sound, with all devices. A link
-   * that has outlived this by `STEADY_MS` no longer ends because of it: no sound server may ever come.
+   * that ends more than `STEADY_MS` later does not count as ended because of it. This bound is for a node to
+   * which a sound server never comes: there, too, somebody may disconnect a device on purpose.
    */
   soundServed(isServed: boolean, devices: readonly BluetoothDevice[]): void {
     this.#isSoundServed = isServed;
     if (isServed) {
       const until = this.#clock.monotonic() + STEADY_MS;
-      for (const path of this.#soundlessUntil.keys()) this.#soundlessUntil.set(path, until);
+      for (const path of this.#soundlessUntilMs.keys()) this.#soundlessUntilMs.set(path, until);
       return;
     }
-    for (const device of devices) if (device.Connected === true) this.#loseSound(device);
+    for (const device of devices) if (device.Connected === true) this.#markSoundless(device);
   }
 
   /** To be called for each attempt, the daemon's own one or a client's. */
@@ -141,9 +144,10 @@ export class ReconnectPolicy {
     const attempts = this.#attempts.get(path);
     if (attempts === undefined || attempts.isLeftDisconnected) return 0;
     attempts.failures += 1;
-    // If the link was up during the attempt, its end has planned the next attempt, or will do so.
-    const { dueAt = Number.POSITIVE_INFINITY } = attempts;
-    if (dueAt <= this.#clock.monotonic()) this.#scheduleAfterPause(attempts);
+    // If the link was up during the attempt, the end of the link plans the next attempt.
+    const { dueAt } = attempts;
+    const isStillDue = dueAt !== undefined && dueAt <= this.#clock.monotonic();
+    if (isStillDue) this.#scheduleAfterPause(attempts);
     return attempts.failures;
   }
 
@@ -155,11 +159,11 @@ export class ReconnectPolicy {
     return next;
   }
 
-  #dueNow(path: string): void {
+  #scheduleNow(path: string): void {
     this.#attempts.set(path, { ...NO_ATTEMPTS, dueAt: this.#clock.monotonic() });
   }
 
-  #connected(path: string): void {
+  #connectionBegan(path: string): void {
     const { pauses, failures: failuresBefore } = this.#attemptsFor(path);
     const failures = this.#unproven.has(path) ? failuresBefore : 0;
     this.#attempts.set(path, { ...NO_ATTEMPTS, pauses, failures, connectedAt: this.#clock.monotonic() });
@@ -173,7 +177,7 @@ export class ReconnectPolicy {
     attempts.failures = 0;
   }
 
-  #lost(path: string): void {
+  #connectionEnded(path: string): void {
     const attempts = this.#attemptsFor(path);
     if (attempts.isLeftDisconnected) return;
     // `connectedAt` is undefined if the device was connected before the last `begin`, or while
@@ -191,8 +195,8 @@ export class ReconnectPolicy {
     attempts.dueAt = this.#clock.monotonic() + pauseMs;
   }
 
-  #loseSound({ path, UUIDs = [] }: BluetoothDevice): void {
-    if (UUIDs.some(isSoundService)) this.#soundlessUntil.set(path, this.#clock.monotonic() + STEADY_MS);
+  #markSoundless({ path, UUIDs = [] }: BluetoothDevice): void {
+    if (UUIDs.some(isSoundService)) this.#soundlessUntilMs.set(path, this.#clock.monotonic() + STEADY_MS);
   }
 
   #attemptsFor(path: string): Attempts {

@@ -119,9 +119,9 @@ function deviceOutput({ name, props }: OutputRecord): DeviceOutput | undefined {
 }
 
 /**
- * Sorts the outputs of one device: those with an address property come first, because a filter may only
- * have the name of its master in its own name, such as `MASTER.remapped`. The name of the master itself comes
- * before that of its filter.
+ * Sorts the outputs of one device: first the device's own output, then filters of it. A filter such as
+ * `MASTER.remapped` may have no address property, so outputs with this property come first. Otherwise the
+ * order of the names decides, because the filter's name begins with the master's.
  */
 function byPrecedence(one: DeviceOutput, other: DeviceOutput): number {
   if (one.hasAddressProperty !== other.hasAddressProperty) return one.hasAddressProperty ? -1 : 1;
@@ -133,7 +133,10 @@ export class DeviceOutputs {
   /** The outputs that have a Bluetooth device, by the keys of their records. */
   readonly #outputs = new Map<string, DeviceOutput>();
 
-  /** Returns true if any device may now have another output than before. */
+  /**
+   * Returns true if any device may now have another output than before. All changes are about outputs
+   * (`IS_UNNEEDED` in messages.ts).
+   */
   applyChanges({ isWhole, changes }: ChangeBatch): boolean {
     const before = JSON.stringify([...this.#outputs]);
     if (isWhole) this.#outputs.clear();

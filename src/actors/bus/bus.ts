@@ -43,7 +43,7 @@ const STEADY_MS = 10_000;
 export interface BusOwner {
   /**
    * There is a new connection, on which nothing is watched yet. The owner watches, subscribes and reads
-   * everything, and resolves when it has done so. The bus then counts as up.
+   * everything, and resolves when it has done so.
    */
   up(): Promise<void>;
   /**
@@ -161,7 +161,7 @@ export class Bus<E extends Effect> {
     return this.#watches.unwatch(match);
   }
 
-  /** Drops a connection that the owner cannot use. The bus makes a new one after the back-off. */
+  /** Drops a connection that the owner cannot use. A new one is made after the back-off. */
   reconnect(reason: string): void {
     this.#connection?.lose(reason);
   }

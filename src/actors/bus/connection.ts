@@ -105,8 +105,8 @@ export async function connectBus(
     const parts = privateParts(bus);
     parts.fields._nameOwners = REMEMBERS_NO_NAMES;
     skipBadMessages(parts.stream, messageMaxBytes);
-    // This call precedes the constructor's `PausableReading`. Otherwise a message that waits during a pause
-    // could count as late.
+    // This call must precede the constructor's `PausableReading`, whose `read` then calls the `read` of this
+    // call, except during a pause. So a message that waits during a pause does not count as late.
     reportLateMessages(parts.stream, messageDeadlineMs, () =>
       connection.lose(`a message did not end within ${messageDeadlineMs} ms`),
     );

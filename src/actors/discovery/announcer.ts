@@ -1,6 +1,6 @@
 // Decides what Avahi announces for this node. A round compares the announced service with the desired one.
-// A timer requests rounds. Each change of the served addresses or of avahi-daemon, and each collision of the
-// name, also requests one. Only one round runs at a time.
+// A timer repeats the rounds. Each change of the served addresses or of avahi-daemon, and each collision of
+// the name, requests one more. Only one round runs at a time.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import { SharedWork } from '../../host/turns.js';
@@ -79,7 +79,7 @@ export class Announcer {
   #hasCollided = false;
   /** The number of collisions since the last `beginAnew`. */
   #collisions = 0;
-  /** True if a change, and not the timer, has requested a round since the last round began. */
+  /** True if a round was requested since the last round began. The timer does not count. */
   #isRoundRequested = false;
   readonly #rounds = new SharedWork(async () => {
     this.#isRoundRequested = false;
@@ -170,7 +170,7 @@ export class Announcer {
   }
 
   /**
-   * Succeeds also if nothing can be announced now: a later change or the timer will request another round.
+   * Succeeds also if nothing can be announced now. A later change or the timer will cause another round.
    */
   async #round(): Promise<StepResult> {
     if (this.#served === undefined || this.#isAvahiRunning === undefined) return DONE;
@@ -190,8 +190,8 @@ export class Announcer {
     const announced = await this.#announce(port, places);
     if (announced.ok) return announced;
     // A new connection to the bus would not help, and would interrupt the search for other nodes.
-    if (hasName(announced.error, AVAHI_ERRORS.notPermitted)) return this.#announceNothing(NOT_PERMITTED);
-    if (!hasName(announced.error, AVAHI_ERRORS.collision)) return announced;
+    if (isDbusError(announced.error, AVAHI_ERRORS.notPermitted)) return this.#announceNothing(NOT_PERMITTED);
+    if (!isDbusError(announced.error, AVAHI_ERRORS.collision)) return announced;
     // Another service of this same avahi-daemon has the name.
     this.#nameCollided();
     return DONE;
@@ -283,6 +283,6 @@ export class Announcer {
   }
 }
 
-function hasName(error: BusError, name: string): boolean {
+function isDbusError(error: BusError, name: string): boolean {
   return error.kind === 'dbus' && error.name === name;
 }

@@ -19,8 +19,8 @@ export const SERVICE_TYPE = '_http._tcp';
 const DOMAIN = 'local';
 const NO_FLAGS = 0;
 /**
- * More services are not resolved. A service counts once for each interface and protocol. Avahi allows a
- * client 1024 objects, of which each resolver is one.
+ * More services are not resolved. A service counts once for each interface and protocol. Each resolver is an
+ * object of Avahi, which allows a client 1024 objects.
  */
 const RESOLVERS_MAX = 256;
 /** The events of a service that appears on several interfaces are gathered, so that it is published once. */
@@ -79,10 +79,10 @@ export class Browser {
 
   #browse(): void {
     const request = [EVERY_INTERFACE, PROTOCOLS.both, SERVICE_TYPE, DOMAIN, NO_FLAGS] as const;
-    void this.#bus.call(AVAHI_METHODS.serviceBrowserNew, request).then((browser) => {
-      if (browser.ok) return;
-      this.#log('warn', 'cannot look for other nodes', { reason: busErrorText(browser.error) });
-      this.#reconnectAfter(browser.error);
+    void this.#bus.call(AVAHI_METHODS.serviceBrowserNew, request).then((reply) => {
+      if (reply.ok) return;
+      this.#log('warn', 'cannot look for other nodes', { reason: busErrorText(reply.error) });
+      this.#reconnectAfter(reply.error);
     });
   }
 

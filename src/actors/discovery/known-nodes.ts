@@ -68,11 +68,12 @@ export class KnownNodes {
     const configured = this.#configured.map((node) => configuredRecord(node, this.#parts.ownPort()));
     const nodes = this.#nodes(configured);
     this.#replace('nodes', new Map(nodes.map((node) => [node.name, node])));
-    const ofHouse = namesByOrigin(nodes, trustedOrigins);
-    this.#replace('nodes.origins', this.#parts.isTrusting ? ofHouse : new Map());
-    // A record of `nodes` that is marked as configured may have addresses that a stranger has announced.
-    const ofConfiguration = namesByOrigin(configured, configuredOrigins);
-    this.#replace('nodes.policy', new Map([...ofHouse, ...ofConfiguration]));
+    const namesByTrustedOrigin = namesByOrigin(nodes, trustedOrigins);
+    this.#replace('nodes.origins', this.#parts.isTrusting ? namesByTrustedOrigin : new Map());
+    // `nodes` is not used here: a record that is marked as configured there may have addresses that a
+    // stranger has announced.
+    const namesByConfiguredOrigin = namesByOrigin(configured, configuredOrigins);
+    this.#replace('nodes.policy', new Map([...namesByTrustedOrigin, ...namesByConfiguredOrigin]));
   }
 
   #nodes(configured: readonly NodeRecord[]): readonly NodeRecord[] {

@@ -10,7 +10,9 @@ const APIS = ['tonearm', 'odio-api'] as const;
 /** odio-api announces a service of this name, with its version, but with neither `api` nor `path`. */
 const ODIO_NAME = /^odio-api\b/;
 const ODIO_PATH = '/ui';
+/** In UTF-16 units. A longer version is cut. */
 const VERSION_MAX_UNITS = 64;
+/** In UTF-16 units. A longer path is replaced by `/`. */
 const PATH_MAX_UNITS = 256;
 /** The characters of a path, a query and a fragment (RFC 3986), as in `/ui?view=now#top`. */
 const PATH = /^\/[\w\-.~!$&'()*+,;=:@%/?#]*$/;

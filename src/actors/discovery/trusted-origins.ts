@@ -17,7 +17,10 @@ const PRIVATE_NETWORKS = [
   'fc00::/7',
   'fe80::/10',
 ];
-/** The host of a valid URL may also have characters that mean something in a policy: `;`, `,`, `*`. */
+/**
+ * A host name without the characters that mean something in a Content-Security-Policy: `;`, `,`, `*`. The
+ * host of a valid URL may have them.
+ */
 const PLAIN_NAME = /^[\w.-]{1,253}$/;
 export const HTTPS_PORT = 443;
 
