@@ -49,8 +49,8 @@ function adapterEntities(topic: string, control: boolean): readonly Draft[] {
     style: { icon: 'mdi:magnify' },
   };
   return [
-    adapterState(powerState, control),
-    adapterState(pairingState, control),
+    adapterStateEntity(powerState, control),
+    adapterStateEntity(pairingState, control),
     ...(control ? [buttonDraft(scanButton)] : []),
   ];
 }
@@ -67,7 +67,7 @@ interface AdapterState {
 }
 
 /** Without `control`, a sensor in place of the switch. */
-function adapterState(state: AdapterState, control: boolean): Draft {
+function adapterStateEntity(state: AdapterState, control: boolean): Draft {
   const { key, name, topic, expression, onWord, offWord, icon } = state;
   const stateFields = (on: string, off: string): EntityMembers => ({
     state_topic: topic,
@@ -86,14 +86,15 @@ interface DisplayedDevice {
 
 function knownDevices(record: BluetoothRecord): readonly DisplayedDevice[] {
   const devices = record.known_devices ?? [];
-  // `distinctLabels` finds an entry by its `name`, so this is the address, which no two devices share.
+  // `distinctLabels` finds an entry by its `name`. So `name` is the address here, because no two devices
+  // share it.
   const labels = distinctLabels(
     devices.map(({ address, name }) => ({ name: address, label: name, addition: address })),
   );
   return devices.map(({ address }) => ({ address, label: labels.get(address) ?? address }));
 }
 
-const KNOWN_DEVICES = 'value_json.known_devices | default([])';
+const KNOWN_DEVICES_EXPRESSION = 'value_json.known_devices | default([])';
 
 /**
  * A sensor for the connection and one for the battery. With `control`, also a switch that connects the
@@ -107,7 +108,7 @@ function deviceEntities(
   const key = `bluetooth_${address.replaceAll(':', '')}`;
   const deviceFilter = `selectattr('address', 'eq', '${address}')`;
   // A forgotten device is not in the list. It counts as not connected.
-  const connectedExpression = `(${KNOWN_DEVICES}) | ${deviceFilter} | selectattr('connected') | list | length > 0`;
+  const connectedExpression = `(${KNOWN_DEVICES_EXPRESSION}) | ${deviceFilter} | selectattr('connected') | list | length > 0`;
   const connectionFields = (connected: string, disconnected: string): EntityMembers => ({
     state_topic: topic,
     value_template: ifJson(`'${connected}' if ${connectedExpression} else '${disconnected}'`),
@@ -136,7 +137,7 @@ function deviceEntities(
 /** `deviceFilter`: the filter of Jinja2 that selects the device in the list of known devices. */
 function batteryEntity(key: string, label: string, topic: string, deviceFilter: string): Draft {
   const batteryFilters = "selectattr('battery', 'defined') | map(attribute='battery') | list";
-  const batteries = `(${KNOWN_DEVICES} | ${deviceFilter} | ${batteryFilters})`;
+  const batteries = `(${KNOWN_DEVICES_EXPRESSION} | ${deviceFilter} | ${batteryFilters})`;
   return {
     key,
     platform: 'sensor',

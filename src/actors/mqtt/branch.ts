@@ -45,16 +45,16 @@ const RECORD_TOPICS: Partial<Readonly<Record<Collection, (key: string, name: str
  * Collections in which several records may have the same name. Each key is the parameter of a request that
  * names such a record.
  */
-const COLLECTIONS_OF_NAMED_THINGS = {
+const COLLECTIONS_BY_KIND = {
   output: 'audio.outputs',
   input: 'audio.inputs',
   card: 'audio.cards',
 } as const satisfies Record<string, Collection>;
 
-/** The kinds of things that have topics or entities of their own under their names. */
-type NamedKind = keyof typeof COLLECTIONS_OF_NAMED_THINGS;
+/** The kinds of records that have topics or entities of their own under their names. */
+type NamedKind = keyof typeof COLLECTIONS_BY_KIND;
 
-/** The kind of thing that a parameter of a request names. */
+/** The kind of record that a parameter of a request names. */
 export type ReferredKind = NamedKind | 'client';
 
 export interface NamedRecord<T> {
@@ -169,18 +169,18 @@ export class Branch {
   }
 
   /** Empty while the collection's backend is not up. */
-  namedRecords<T>(thing: NamedKind): readonly NamedRecord<T>[] {
-    const collection = COLLECTIONS_OF_NAMED_THINGS[thing];
+  namedRecords<T>(kind: NamedKind): readonly NamedRecord<T>[] {
+    const collection = COLLECTIONS_BY_KIND[kind];
     if (!this.#isBackendUp(collection)) return [];
     const rows = [...(this.#rows.get(collection)?.values() ?? [])];
     return rows.map(({ publishedName: name, json }) => ({ name, record: JSON.parse(json) as T }));
   }
 
-  /** The name or id by which a request refers to the thing that is published under `name`. */
-  referenceTo(thing: ReferredKind, name: string): string {
+  /** The name or id by which a request refers to the record that is published under `name`. */
+  referenceTo(kind: ReferredKind, name: string): string {
     const noRows: ReadonlyMap<string, Row> = new Map();
-    if (thing === 'client') return clientReference(this.#rows.get('audio.clients') ?? noRows, name);
-    return deviceReference(this.#rows.get(COLLECTIONS_OF_NAMED_THINGS[thing]) ?? noRows, name);
+    if (kind === 'client') return clientReference(this.#rows.get('audio.clients') ?? noRows, name);
+    return deviceReference(this.#rows.get(COLLECTIONS_BY_KIND[kind]) ?? noRows, name);
   }
 
   /** The present text of each topic; '' empties a topic. Topics of backends that are not up are left out. */
@@ -265,7 +265,7 @@ export class Branch {
   }
 
   #uniqueName(collection: Collection, key: string, name: string): string {
-    const mayShareNames = Object.values<Collection>(COLLECTIONS_OF_NAMED_THINGS).includes(collection);
+    const mayShareNames = Object.values<Collection>(COLLECTIONS_BY_KIND).includes(collection);
     if (!mayShareNames) return name;
     const names = this.#names.get(collection) ?? new UniqueNames();
     this.#names.set(collection, names);

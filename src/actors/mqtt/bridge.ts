@@ -29,7 +29,7 @@ const OCCUPIED_PAUSE_MS = 60_000;
  * "Topics").
  */
 const POLL_EVERY_MS = 600_000;
-/** A question of such a poll that has failed is asked again after this time. */
+/** The wait after a poll that has failed. */
 const POLL_AGAIN_MS = 30_000;
 
 /**
@@ -68,12 +68,12 @@ export class MqttBridge implements BridgeActor {
   readonly #parts: BridgeParts;
   readonly #branch = new Branch();
   readonly #timers: Timers<'wait' | 'poll' | PolledTopic>;
-  /** Set once the machine has an id. */
+  /** Undefined until the machine has an id. */
   #topics: RetainedTopics | undefined;
   #serving: Serving | undefined;
   #connection: BrokerConnection | undefined;
   /** Resolves after `stop`, when the last attempt has ended. */
-  #attempts: Promise<void> | undefined;
+  #attemptsEnded: Promise<void> | undefined;
   #endWait: () => void = () => undefined;
   #isStopped = false;
   /** The last reported reason why the node is not connected; '' while the branch is served. */
@@ -98,10 +98,11 @@ export class MqttBridge implements BridgeActor {
       }
     }
     this.#serving?.changed();
-    if (!wasPowerUp && this.#serving !== undefined) void this.#poll('power');
+    const isPowerUp = this.#branch.stateOf('power') === 'up';
+    if (isPowerUp && !wasPowerUp && this.#serving !== undefined) void this.#poll('power');
     this.#pollServerIfChanged();
     // Nothing may be published before the first batch, which has all records.
-    this.#attempts ??= this.#attemptUntilStopped();
+    this.#attemptsEnded ??= this.#attemptUntilStopped();
   }
 
   async stop(): Promise<void> {
@@ -110,7 +111,7 @@ export class MqttBridge implements BridgeActor {
     this.#endWait();
     await this.#serving?.close();
     this.#connection?.cut('the service ends');
-    await this.#attempts;
+    await this.#attemptsEnded;
   }
 
   /**
@@ -160,9 +161,9 @@ export class MqttBridge implements BridgeActor {
 
   async #serve(topics: RetainedTopics, address: BrokerAddress, clientId: string): Promise<EndOfAttempt> {
     const { settings, node, clock } = this.#parts;
-    /** When the first round on this connection ended, in monotonic ms. */
+    /** When the first publication of the branch on this connection ended, in monotonic ms. */
     let settledAtMs = Number.POSITIVE_INFINITY;
-    /** This connection has logged these topics as left out, and this text about the device's other owner. */
+    /** The topics that were logged as left out on this connection, and the text about the other owner. */
     const loggedItems = new Set<string>();
     this.#serving = new Serving({
       node,

@@ -24,8 +24,8 @@ export interface BrokerAddress {
 const SYSTEM_CERTIFICATES_FILE = '/etc/ssl/certs/ca-certificates.crt';
 const FILE_MAX_BYTES = 4 << 20;
 /**
- * These mode bits let group and others read the password (docs/configuration.md, "MQTT"). The start has
- * checked the mode, but it may have changed since.
+ * These mode bits let group and others read the password (docs/configuration.md, "MQTT"). The mode was
+ * checked at the start, but may have changed since.
  */
 const READABLE_BY_OTHERS = 0o044;
 
@@ -52,8 +52,9 @@ export async function brokerAddress(
 }
 
 /**
- * Undefined without a path. The error is a text for people, and begins with the configuration's `key`. Also
- * fails if the file's mode has one of `forbiddenModeBits`, or if the disk does not answer in time.
+ * The value is undefined if there is no path. The error is a text for people, and begins with the
+ * configuration's `key`. It is also an error if the file's mode has one of `forbiddenModeBits`, or if the
+ * disk does not answer in time.
  */
 async function readBytes(
   path: string | undefined,

@@ -205,7 +205,8 @@ export class MqttConnection {
     this.#packetBytesMax = limits?.maximumPacketSize ?? this.#packetBytesMax;
     if (limits?.retainAvailable === false) this.cut('the broker keeps no retained messages');
     else if (limits?.maximumQoS === 0) this.cut('the broker acknowledges no messages');
-    return this.#reason === undefined;
+    const isCut = this.#reason !== undefined;
+    return !isCut;
   }
 
   /**

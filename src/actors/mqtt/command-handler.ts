@@ -60,7 +60,8 @@ export class CommandHandler {
         this.#refuse(message, BODY_TOO_LARGE);
         continue;
       }
-      // A request that acts on a refused choice may not replace one that waits.
+      // The later requests of the message act on the refused choice, so they are refused, too. The queues
+      // might accept one of them in place of an older request.
       const isAdded = !isChoiceRefused && this.#queues.add({ ...parsed, request, source, size });
       if (isAdded) continue;
       this.#refuse(message, TOO_MANY_COMMANDS);

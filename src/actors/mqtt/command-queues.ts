@@ -97,14 +97,15 @@ export class CommandQueues {
   /**
    * If the last waiting choice of the queue is the same, the newer one takes its place, so that the newer
    * sender gets a refusal. Without this, a flood of `{"output": ..., "volume": ...}` would fill the queue,
-   * because no choice is passed. False if there is no such choice.
+   * because no request overtakes a choice. False if there is no such choice.
    */
   #replaceRepeated(newer: WaitingRequest): boolean {
     if (newer.isChoice !== true) return false;
     const isChoiceOfQueue = ({ isChoice, queue }: QueuedRequest) =>
       isChoice === true && queue === newer.queue;
     const index = this.#waiting.findLastIndex(isChoiceOfQueue);
-    if (!isDeepStrictEqual(this.#waiting[index]?.request, newer.request)) return false;
+    const older = this.#waiting[index];
+    if (older === undefined || !isDeepStrictEqual(older.request, newer.request)) return false;
     this.#waiting[index] = newer;
     return true;
   }
@@ -115,16 +116,16 @@ export class CommandQueues {
   }
 
   /**
-   * The waiting request that the newer one makes needless. The newer one goes to the end, so it passes the
-   * requests that came after the older one. A choice passes no request of its queue, and none passes a
-   * choice: a volume would be set at another output.
+   * The waiting request that the newer one makes needless; undefined if there is none. The newer one goes to
+   * the end, so the requests that came after the older one overtake this setting. A choice overtakes no
+   * request of its queue, and no request overtakes a choice: a volume would be set at another output.
    */
   #replacedBy(newer: QueuedRequest): WaitingRequest | undefined {
     if (newer.setting === undefined) return undefined;
     const index = this.#waiting.findLastIndex((older) => older.setting === newer.setting);
-    const isBlocked = this.#waiting
-      .slice(index + 1)
-      .some(({ queue, isChoice }) => queue === newer.queue && (isChoice || newer.isChoice));
+    if (index === -1) return undefined;
+    const laterInQueue = this.#waiting.slice(index + 1).filter(({ queue }) => queue === newer.queue);
+    const isBlocked = laterInQueue.some(({ isChoice }) => isChoice || newer.isChoice);
     return isBlocked ? undefined : this.#waiting[index];
   }
 
@@ -144,9 +145,9 @@ export class CommandQueues {
 
   /**
    * To be called when a choice was refused. Drops the requests that act on it, because they would change
-   * another output. They wait before the next choice of the queue, because no request passes a choice. Among
-   * them are those of an older message whose choice was the same (`#replaceRepeated`). A choice may itself
-   * act on the refused one, as a default output does on its port.
+   * another output. They wait before the next choice of the queue, because no request overtakes a choice.
+   * Among them are those of an older message whose choice was the same (`#replaceRepeated`). A choice may
+   * itself act on the refused one, as in `{"port": ..., "default": true}`.
    */
   #dropBehindChoice(queueOfChoice: string): void {
     const waitingInQueue = this.#waiting.filter(({ queue }) => queue === queueOfChoice);

@@ -160,10 +160,10 @@ function plainValueRequest(
 ): QueuedRequest {
   const objectTopic = topic.replace(/\/[^/]+\/set$/, '/set');
   const body = PLAIN_BODIES[plainValue.name]?.bodyOf(wordIn(payload));
-  if (body === undefined) return queuedRequest(objectTopic, { operation: undefined, params }, undefined);
+  if (body === undefined) return queuedRequest(objectTopic, { operation: undefined, params });
   const { operation } = plainValue;
   if (isTooLongForBody(payload))
-    return queuedRequest(objectTopic, { operation, params, invalidBody: payload }, undefined);
+    return queuedRequest(objectTopic, { operation, params, invalidBody: payload });
   // An empty body toggles. Each toggle counts, because its effect depends on the state before it.
   const isToggle = Object.keys(body).length === 0;
   return queuedRequest(objectTopic, { operation, params, body }, isToggle ? undefined : plainValue.setting);
@@ -186,20 +186,24 @@ function memberRequests(matched: MatchedTopic, json: unknown, payload: string): 
     membersToRun.length === new Set(membersToRun.map(({ operation }) => operation)).size;
   if (areAllKnown && isEachOperationOnce) {
     const requests: QueuedRequest[] = [];
-    let choice: string | undefined;
+    let choiceField: string | undefined;
     for (const member of membersToRun) {
       const request = memberRequest(params, member, values.get(member.name));
       const queued = queuedRequest(topic, request, member.setting);
-      requests.push(choice === undefined ? queued : { ...queued, behind: { field: member.name, choice } });
-      if (queued.isChoice === true) choice = member.name;
+      const field = member.name;
+      requests.push(
+        choiceField === undefined ? queued : { ...queued, behind: { field, choice: choiceField } },
+      );
+      if (queued.isChoice === true) choiceField = field;
     }
     return requests;
   }
-  // An operation that lacks its parameter would be refused for that, and not for its body.
+  // The operation must not need the member as a parameter of its path. It would be refused because the
+  // parameter is missing, and not because of its body.
   const refusingMember = [...knownMembers, ...matched.members].find((member) => !isParameter(member));
   const wholePayload = json === undefined ? { invalidBody: payload } : { body: json };
   const request = { operation: refusingMember?.operation, params, ...wholePayload };
-  return [queuedRequest(topic, request, undefined)];
+  return [queuedRequest(topic, request)];
 }
 
 /**
@@ -233,7 +237,7 @@ function memberRequest(
 /** Replaces each published name by the name or id that a request needs (`Branch.referenceTo`). */
 export function withReferences(
   request: BridgeRequest,
-  referenceTo: (thing: ReferredKind, name: string) => string,
+  referenceTo: (kind: ReferredKind, name: string) => string,
 ): BridgeRequest {
   const params = Object.entries(request.params ?? {}).map(([parameter, name]) =>
     isReferredKind(parameter) && name !== undefined
@@ -262,7 +266,7 @@ const SETTINGS_OF_NODE: readonly string[] = ['default', 'default input'];
 const CHOICES: readonly string[] = ['default', 'port', 'profile'];
 
 /** `setting`: what the request sets at the topic; undefined if it replaces no other request. */
-function queuedRequest(topic: string, request: BridgeRequest, setting: string | undefined): QueuedRequest {
+function queuedRequest(topic: string, request: BridgeRequest, setting?: string): QueuedRequest {
   // The audio backend runs commands one after another, and their order across outputs matters: first a new
   // default, then its volume.
   const queue = topic.startsWith('audio/') ? 'audio' : topic;

@@ -59,14 +59,14 @@ export class DeviceTopic {
 
   /** To be called when the broker is found to retain this message. */
   received(text: string, otherOwner: string | undefined): void {
-    const isParsed = text === this.#retained.text && this.#retained.entities.size > 0;
+    const areEntitiesKnown = text === this.#retained.text && this.#retained.entities.size > 0;
     this.#otherOwner = otherOwner;
-    // While another node owns the device, this node publishes no device message. `#retained` must then have
-    // no entities, because the topic of an entity may wait for a device message (retained-topics.ts).
+    // While another node owns the device, this node publishes no device message. The topics of entities
+    // would wait for one in vain (retained-topics.ts), so `#retained` has no entities then.
     if (otherOwner !== undefined) this.#retained = { text, entities: new Map() };
     // Our own text may be too long for `entitiesIn`, which then finds no entities. So a known text is not
     // parsed again.
-    else if (!isParsed) this.#retained = { text, entities: entitiesIn(text) };
+    else if (!areEntitiesKnown) this.#retained = { text, entities: entitiesIn(text) };
     this.rebuildLater();
   }
 
@@ -113,6 +113,7 @@ export class DeviceTopic {
     const branch = this.#branch;
     const interfaces = this.#interfaces();
     const url = configurationUrl(server.hostname, served, interfaces);
+    // The daemon's own entities have no backend. They are always known.
     const isComplete = (backend: Backend | undefined): boolean =>
       backend === undefined || branch.isComplete(backend);
     const presentEntities = entitiesOf({ ...this.#settings, identifier, branch, url });

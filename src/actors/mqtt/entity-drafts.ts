@@ -94,7 +94,7 @@ function jinjaTable(entries: ReadonlyMap<string, string>): string {
 
 /** An output, an input or a player. */
 export interface AudibleRecord {
-  /** The keys of the thing's entities begin with this prefix. */
+  /** The keys of the record's entities begin with this prefix. */
   readonly keyPrefix: string;
   /** Relative to the node's topic. */
   readonly relativeTopic: string;
@@ -107,13 +107,13 @@ const VOLUME_PERCENT = '(value_json.volume * 100) | round';
 
 export function volumeDraft(
   node: DisplayedNode,
-  thing: AudibleRecord,
+  audible: AudibleRecord,
   percentExpression = VOLUME_PERCENT,
 ): Draft {
-  const { label, maxPercent, icons } = thing;
-  const key = `${thing.keyPrefix}_volume`;
+  const { label, maxPercent, icons } = audible;
+  const key = `${audible.keyPrefix}_volume`;
   const name = `${label} volume`;
-  const topic = `${node.topic}/${thing.relativeTopic}`;
+  const topic = `${node.topic}/${audible.relativeTopic}`;
   // Home Assistant needs a slider's maximum above its minimum, which is 0.
   const isSettable = node.control && maxPercent > 0;
   // Home Assistant ignores a value above an entity's maximum, and logs an error for it.

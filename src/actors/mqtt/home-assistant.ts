@@ -53,12 +53,12 @@ export function entitiesToPublish(
   isComplete: (backend: Backend | undefined) => boolean,
 ): Entities {
   const next = new Map(present);
-  for (const [key, component] of retained) {
+  for (const [key, earlier] of retained) {
     const desired = present.get(key);
-    const isGoneOrReplaced = desired?.platform !== component.platform;
-    const isRemovedAlready = Object.keys(component).length === 1;
-    if (desired === undefined && !isComplete(backendOf(key))) next.set(key, component);
-    else if (isGoneOrReplaced && !isRemovedAlready) next.set(key, { platform: component.platform });
+    const isGoneOrReplaced = desired?.platform !== earlier.platform;
+    const isRemovedAlready = Object.keys(earlier).length === 1;
+    if (desired === undefined && !isComplete(backendOf(key))) next.set(key, earlier);
+    else if (isGoneOrReplaced && !isRemovedAlready) next.set(key, { platform: earlier.platform });
   }
   return next;
 }

@@ -1,6 +1,6 @@
-// Decides which topics Home Assistant must receive once more after a device message. While it keeps its
-// subscription to a topic, it does not get the retained text again, although the message may have changed how
-// the text is read. Pure.
+// Decides which topics Home Assistant must receive once more after a device message. The message may have
+// changed how an entity reads the text of a topic. But while Home Assistant keeps its subscription to the
+// topic, it does not get the retained text again. Pure.
 
 import type { Component, Entities } from './entities.js';
 
@@ -19,14 +19,14 @@ interface TopicUse {
 }
 
 /**
- * The topics of entities that Home Assistant has already when it receives `after`. The broker retained
+ * The topics that Home Assistant must receive once more after the message `after`. The broker retained
  * `before` until then.
  */
 export function topicsToReadAgain(before: DeviceMessage, after: DeviceMessage): ReadonlySet<string> {
   const isHeadSame = headOf(before.text) === headOf(after.text);
-  const areEarlierUnknown = before.text !== '' && before.entities.size === 0;
+  const areEarlierEntitiesUnknown = before.text !== '' && before.entities.size === 0;
   const uses = [...after.entities].flatMap(([key, component]) => {
-    if (areEarlierUnknown) return usesOf(component);
+    if (areEarlierEntitiesUnknown) return usesOf(component);
     const earlier = before.entities.get(key);
     // Home Assistant subscribes for a new entity, and gets the retained texts.
     if (earlier?.platform !== component.platform) return [];
@@ -46,6 +46,7 @@ function outdatedUses(earlier: Component, component: Component): readonly TopicU
   return usesOf(component).filter(({ purpose, topic, template }) => {
     const isSameUse = (other: TopicUse): boolean => other.purpose === purpose && other.topic === topic;
     const earlierUse = earlierUses.find(isSameUse);
+    // Home Assistant subscribes to a new topic, and gets its retained text.
     if (earlierUse === undefined) return false;
     // With each update Home Assistant forgets the address of an image
     // (docs/development/what-we-learnt.md).

@@ -14,8 +14,8 @@ export interface PassingMessage extends Publication {
 /** If more messages wait, the oldest are dropped. */
 const WAITING_MAX = 256;
 /**
- * The same for the sum of their sizes. A refusal has the topics of the command's sender, and its correlation
- * data. Each may have 64 KiB.
+ * If the sum of their sizes is larger, the oldest are dropped, too. A refusal repeats the topic, the
+ * response topic and the correlation data of its command. Each may have 64 KiB.
  */
 const WAITING_SIZE_MAX = 1024 * 1024;
 
@@ -50,7 +50,7 @@ export class PassingMessages {
   }
 }
 
-/** Its characters, and the bytes of its correlation data. */
+/** The characters of the message, and the bytes of its correlation data. */
 function publicationSize({ topic, text, correlation }: PassingMessage): number {
   return topic.length + text.length + (correlation?.byteLength ?? 0);
 }

@@ -4,7 +4,7 @@
 const LAST_LINE_END = /\r?\n$/;
 const BYTE_ORDER_MARK = '\ufeff';
 
-/** A blank that is no line end and no byte order mark, which `\s` would match, too. */
+/** Line ends and the byte order mark do not count as blanks here, although `\s` matches them. */
 const BLANK = /(?![\r\n\ufeff])\s/.source;
 /** Matches ` secret` and `secret `, and also ` secret` behind a byte order mark. */
 const BLANK_AT_AN_END = new RegExp(`^\\ufeff?${BLANK}|${BLANK}$`);

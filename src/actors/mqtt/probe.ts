@@ -17,7 +17,7 @@ const CHARS_MAX = 16 * 1024 * 1024;
 const TOO_MUCH_REASON = 'the branch holds more than a node publishes';
 /**
  * A bridge that serves a branch answers within this time (docs/home-assistant.md, "Two nodes with one
- * branch").
+ * branch"). The broker has the same time to send our own question back.
  */
 const ANSWER_MS = 5_000;
 /**
@@ -30,11 +30,12 @@ const READ_MAX_MS = 5_000;
 
 export interface RetainedState {
   /**
-   * The texts of the branch and the device message, by topic. If the message names another branch, `node` and
-   * `status` of that branch are among them. If the branch was another node's, so is its device message.
+   * The texts of the branch and the device message, by topic. If the message names another branch, there are
+   * also the texts of `node` and `status` of that branch. If another node had the branch before, there is
+   * also the device message of that node.
    */
   readonly retained: ReadonlyMap<string, string>;
-  /** The branch of another living node. This node publishes the device that has our identifier. */
+  /** The branch of another living node that publishes the device with our identifier, if there is one. */
   readonly otherDeviceOwner: string | undefined;
   /** The branch was claimed, but nobody has answered. */
   readonly isLeftover: boolean;
@@ -164,7 +165,7 @@ class Probe {
     await this.#connection.subscribe([status], { qos: 1 });
     const questionArrival = this.#arrivalOf(who, this.#topics.identifier);
     const answerArrival = this.#arrivalOf(status, ONLINE);
-    // Too much has come, so the connection was cut. `finish` returns the reason.
+    // If too much has come, the connection was cut. `finish` returns the reason.
     if (this.#isTooMuch) return ENDED;
     const question = await this.#connection.publish(who, this.#topics.identifier, false);
     if (!question.ok && question.error.kind === 'ended') return ENDED;

@@ -7,7 +7,7 @@ interface NamedRow {
   readonly publishedName: string;
 }
 
-/** Digits mean the thing with this id. Only if there is none, they mean the thing with this name. */
+/** A request takes digits as an id. Only if nothing has this id, it takes them as a name. */
 const DIGITS = /^\d+$/;
 
 /**

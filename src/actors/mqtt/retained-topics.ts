@@ -54,13 +54,13 @@ export class RetainedTopics {
   readonly #device: DeviceTopic;
   /** The texts that the broker retains, by topic. It has sent or confirmed each of them. */
   #retained = new Map<string, string>();
-  /** True if somebody has emptied the device's topic since the present round began. */
+  /** True if somebody has emptied the device's topic since the last call of `differences`. */
   #isDeviceEmptied = false;
   /** Topics to be published once more, even if the broker retains the same text. */
   readonly #toRepublish = new Set<string>();
   /**
-   * The topic of the device message that another node has published for this branch, which it has left. With
-   * this message Home Assistant would have each entity twice.
+   * Another node may have had this branch before. If its device message for the branch is still retained,
+   * this is the topic of that message. With that message Home Assistant would have each entity twice.
    */
   #formerDeviceTopic: string | undefined;
   /** The broker's reasons, by the topics that it refuses. */
@@ -98,14 +98,14 @@ export class RetainedTopics {
   }
 
   /** See `Branch.referenceTo`. */
-  referenceTo(thing: ReferredKind, name: string): string {
-    return this.#branch.referenceTo(thing, name);
+  referenceTo(kind: ReferredKind, name: string): string {
+    return this.#branch.referenceTo(kind, name);
   }
 
   /**
-   * The topic of the device message of the node that has had this branch before. `owner` is the text of the
-   * topic `node`. After the claim that is this node's own identifier, so the topic is remembered: its message
-   * may still be there. Undefined if no other node is known.
+   * The topic of the device message of the node that has had this branch before; undefined if no such node
+   * is known. `owner` is the text of the topic `node`. Once this node has claimed the branch, `owner` is its
+   * own identifier. Then the remembered topic is returned: the other node's message may still be there.
    */
   otherDeviceTopic(owner: string): string | undefined {
     const isOther = owner !== this.identifier && isIdentifier(owner);
@@ -143,9 +143,10 @@ export class RetainedTopics {
     // status is the answer to that node.
     if (isLeftover) this.republish(this.statusTopic);
     this.#refused.clear();
-    const otherDeviceTopic = this.otherDeviceTopic(this.#retainedText(this.nodeTopic)) ?? '';
-    // The other node may have another branch now, to which its device belongs.
-    const isOfBranch = branchOfDevice(this.#retainedText(otherDeviceTopic)) === this.topic;
+    const otherDeviceTopic = this.otherDeviceTopic(this.#retainedText(this.nodeTopic));
+    const otherDevice = otherDeviceTopic === undefined ? '' : this.#retainedText(otherDeviceTopic);
+    // The other node may have another branch now. Then its device belongs to that branch, and stays.
+    const isOfBranch = branchOfDevice(otherDevice) === this.topic;
     this.#formerDeviceTopic = isOfBranch ? otherDeviceTopic : undefined;
     this.#device.received(retained.get(this.deviceTopic) ?? '', otherDeviceOwner);
   }
@@ -233,12 +234,12 @@ export class RetainedTopics {
 
   /** To be called when the broker has stored the text. */
   acknowledged({ topic, text }: Publication): void {
-    // Another node's device message came while ours was under way, so the other node owns the device. If the
-    // broker stored ours last, it sends ours back, and this node owns the device again.
+    // If another node's device message came while ours was under way, the other node owns the device. If the
+    // broker has stored ours last, it sends ours back, and this node owns the device again.
     const isDevice = topic === this.deviceTopic;
     if (isDevice && this.#device.otherOwner !== undefined) return;
-    // The topic was emptied while our message was under way. Either may have been stored last, so the next
-    // round publishes the message again.
+    // If the topic was emptied while our message was under way, nobody knows what the broker has stored
+    // last. So the next round publishes the message again.
     if (isDevice && this.#isDeviceEmptied) return;
     if (text === '') this.#retained.delete(topic);
     else this.#retained.set(topic, text);
@@ -263,8 +264,8 @@ export class RetainedTopics {
       [this.nodeTopic, this.identifier],
       [this.statusTopic, ONLINE],
     ]);
-    // The claim of the branch comes first: a former owner that lives after all then publishes its device no
-    // more. Home Assistant has to forget this device before it gets the new one with the same names.
+    // The claim of the branch comes first. If the former owner is alive after all, it then stops publishing
+    // its device. Home Assistant has to forget that device before it gets ours, which has the same names.
     if (this.#formerDeviceTopic !== undefined) desired.set(this.#formerDeviceTopic, '');
     for (const [relativeTopic, text] of this.#branch.texts())
       desired.set(this.wholeTopic(relativeTopic), text);

@@ -154,6 +154,7 @@ export class Serving {
       // The broker publishes the will only if it gets no DISCONNECT.
       if (!isStored) this.#connection.cut('the service ends');
     }
+    // After a cut, this only waits for the end.
     await this.#connection.end('the service ends');
   }
 
@@ -177,10 +178,10 @@ export class Serving {
   #endRound(): void {
     const leftOut = this.#leftOut();
     const { topics } = this.#parts;
-    const [refused] = topics.refused;
-    if (refused !== undefined && topics.isBranchEmpty) {
+    const [firstRefused] = topics.refused;
+    if (firstRefused !== undefined && topics.isBranchEmpty) {
       // If the broker's access list allows no topic of the branch, the node counts as not connected.
-      this.#connection.cut(`the broker refuses ${refused.topic}: ${refused.reason}`);
+      this.#connection.cut(`the broker refuses ${firstRefused.topic}: ${firstRefused.reason}`);
       return;
     }
     const stateToReport = JSON.stringify([topics.otherDeviceOwner, leftOut]);

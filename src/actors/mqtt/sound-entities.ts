@@ -84,7 +84,7 @@ export function isDefaultOutputUnlisted(
 const OUTPUT_ICONS = { volume: 'mdi:volume-high', mute: 'mdi:volume-mute' };
 const INPUT_ICONS = { volume: 'mdi:microphone', mute: 'mdi:microphone-off' };
 
-/** The highest volume that the node's commands can set at the output, in percent. */
+/** The highest volume that the node's commands can set at the output, in percent; 100 if it has no limit. */
 function maxPercentOf(output: OutputRecord | undefined): number {
   return Math.round((output?.volume_limit ?? 1) * 100);
 }
@@ -112,16 +112,16 @@ function inputEntities(node: DisplayedNode, { name, label }: LabelledDevice): re
   });
 }
 
-function volumeAndMute(node: DisplayedNode, thing: AudibleRecord): readonly Draft[] {
+function volumeAndMute(node: DisplayedNode, audible: AudibleRecord): readonly Draft[] {
   const mute = switchDraft(node, {
-    key: `${thing.keyPrefix}_mute`,
-    name: `${thing.label} mute`,
-    topic: `${node.topic}/${thing.relativeTopic}`,
+    key: `${audible.keyPrefix}_mute`,
+    name: `${audible.label} mute`,
+    topic: `${node.topic}/${audible.relativeTopic}`,
     valueTemplate: ifJson("'ON' if value_json.muted else 'OFF'"),
     commandMember: 'muted',
-    icon: thing.icons.mute,
+    icon: audible.icons.mute,
   });
-  return [volumeDraft(node, thing), mute];
+  return [volumeDraft(node, audible), mute];
 }
 
 /**

@@ -59,19 +59,19 @@ export class Subscriptions {
   }
 
   /** Subscribes to this status topic in place of the one before; '' if none is to be watched. */
-  watchStatus(status: string): void {
-    if (status === this.#watchedStatus) return;
+  watchStatus(statusTopic: string): void {
+    if (statusTopic === this.#watchedStatus) return;
     if (this.#watchedStatus !== '') void this.#connection.unsubscribe([this.#watchedStatus]);
     this.#refused.delete(this.#watchedStatus);
-    this.#watchedStatus = status;
-    if (status !== '') void this.#subscribeToStatus(status);
+    this.#watchedStatus = statusTopic;
+    if (statusTopic !== '') void this.#subscribeToStatus(statusTopic);
   }
 
-  async #subscribeToStatus(status: string): Promise<void> {
+  async #subscribeToStatus(statusTopic: string): Promise<void> {
     const options = { qos: 1 } as const;
-    const answer = await this.#connection.subscribe([status], options);
+    const answer = await this.#connection.subscribe([statusTopic], options);
     const isRefused = !answer.ok && answer.error.kind === 'refused';
     // A refusal matters to nobody if the status is no longer watched.
-    if (isRefused && status === this.#watchedStatus) this.#addRefusal(answer.error, options);
+    if (isRefused && statusTopic === this.#watchedStatus) this.#addRefusal(answer.error, options);
   }
 }

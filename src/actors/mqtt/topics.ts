@@ -73,8 +73,8 @@ function hasAtMostLevels(value: unknown, levels: number): boolean {
 
 /**
  * The machine's id is confidential, so the identifier is a hash of it. Other services make hashes of the id,
- * too. This text makes our hash differ from theirs. So nobody can find out that both are of the same machine
- * (machine-id(5)).
+ * too. This text makes our hash differ from theirs. So nobody can find out that the hashes are of the same
+ * machine (machine-id(5)).
  */
 const HASH_PURPOSE = 'tonearm: node identifier';
 
