@@ -79,7 +79,7 @@ export class Link {
     if (isDueBeforeTimer) this.#setTimer();
   }
 
-  /** See `Session.forget`. */
+  /** To be called when the object has been removed. Drops its cached property lists. */
   forget(object: number): void {
     this.#session.forget(object);
   }

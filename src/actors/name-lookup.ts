@@ -23,9 +23,9 @@ interface Address {
 }
 
 /**
- * Looks up the name of one peer by a child process. The caller begins a look-up only after the last one.
- * Node's own look-up calls getaddrinfo, which blocks one of the few threads that Node has for files, and
- * cannot be ended.
+ * Looks up the name of one peer by a child process. The caller begins a look-up only after the last one has
+ * ended. Node's own look-up calls getaddrinfo, which blocks one of the few threads that Node has for files,
+ * and cannot be ended.
  */
 export class NameLookup {
   #running: { readonly child: ChildProcess; readonly ended: Promise<unknown> } | undefined;

@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import { failed, type Result, success } from '../protocol/actor/result.js';
 
-/** The whole body. Rejects if the connection fails, also if this cuts the body off. */
+/** The whole body. Rejects if the connection fails, also in the middle of the body. */
 export async function bodyWithin(
   response: IncomingMessage,
   maxBytes: number,

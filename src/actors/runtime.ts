@@ -86,8 +86,8 @@ export interface Actor<C> extends Pick<BridgeActor, 'stop'> {
   /** A rejection becomes the fault `internal`. A synchronous throw ends the thread. */
   handle(command: C): Promise<Answer>;
   /**
-   * Only backends with meters have this method. Another `true` means that there is a new watcher, which has
-   * no reading yet.
+   * Only backends with meters have this method. A repeated call with `true` means that there is a new
+   * watcher, which has no reading yet.
    */
   watchLevels?(isWatched: boolean): void;
 }
@@ -192,6 +192,7 @@ async function run<S, C>(
   logWarnings((level, message, fields) => publisher.log(level, message, fields));
   try {
     const actor = start(task.settings, publisher);
+    // A subscriber gets a batch of changes only when it asks for one.
     if (actor.applyChanges !== undefined) publisher.add({ kind: 'pull', isFirst: true });
     await new Promise<void>((endWork) => {
       port.listen((message) => {

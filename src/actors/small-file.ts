@@ -23,7 +23,7 @@ export interface UnreadFile {
 
 export type FileResult = Result<SmallFile, UnreadFile>;
 
-/** How long callers wait for a file, because a sleeping disk takes seconds to spin up. */
+/** How long callers wait for a file. A sleeping disk takes seconds to spin up. */
 export const FILE_WAIT_MAX_MS = 4_000;
 
 /** The result for a file that could not be read within `FILE_WAIT_MAX_MS`. */
@@ -65,9 +65,8 @@ async function readRegular(file: FileHandle, maxBytes: number): Promise<FileResu
 }
 
 /**
- * Fills `bytes` from the file's beginning, and gives the number of bytes that were read. One read may bring
- * only a part, in /proc and on file systems of the network or in user space. Only a read of zero bytes means
- * the end.
+ * Fills `bytes` from the file's beginning, and returns the number of bytes that were read. In /proc, on a
+ * network file system and on FUSE, one read may bring only a part. Only a read of zero bytes means the end.
  */
 export async function readUntilEnd(file: Pick<FileHandle, 'read'>, bytes: Uint8Array): Promise<number> {
   let length = 0;

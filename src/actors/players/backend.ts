@@ -196,6 +196,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       // The bus gives 0 for a process of another container.
       this.#processesByOwner.set(owner, pid.ok && pid.value > 0 ? pid.value : 'unknown');
     }
+    // While `#changedNames` is set, `up` has yet to update the players itself.
     if (this.#changedNames === undefined) this.#updatePlayersSoon();
   }
 

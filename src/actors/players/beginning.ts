@@ -1,6 +1,6 @@
 // Decides when it is certain that one player has begun to play, and which of two players has begun later. A
-// reading that says that a player plays may be older than a signal that has come meanwhile, so a reading that
-// is due then must confirm it.
+// reading may be older than a signal that came during the reading. Then another reading is due, and the
+// beginning is certain only if that reading confirms it.
 
 import type { RepeatedReading } from './repeated-reading.js';
 
@@ -8,19 +8,19 @@ type Readings = Pick<RepeatedReading, 'begun' | 'isSettledSince'>;
 
 export class Beginning {
   /** How many readings had begun when the player began to play; undefined if it has not begun. */
-  #begunBefore: number | undefined;
+  #readingsBegunBefore: number | undefined;
   /** When the player was first published as playing; a monotonic time. */
   #publishedAtMs: number | undefined;
 
   /** To be called when the player seems to have begun to play. */
   note({ begun }: Readings): void {
-    this.#begunBefore = begun;
+    this.#readingsBegunBefore = begun;
     this.#publishedAtMs = undefined;
   }
 
   /** To be called when the player does not play, or when another one has begun after it. */
   withdraw(): void {
-    this.#begunBefore = undefined;
+    this.#readingsBegunBefore = undefined;
     this.#publishedAtMs = undefined;
   }
 
@@ -30,9 +30,9 @@ export class Beginning {
    * returns undefined.
    */
   takeCertain(readings: Readings, nowMs: number): number | undefined {
-    if (this.#begunBefore === undefined) return undefined;
+    if (this.#readingsBegunBefore === undefined) return undefined;
     this.#publishedAtMs ??= nowMs;
-    if (!readings.isSettledSince(this.#begunBefore)) return undefined;
+    if (!readings.isSettledSince(this.#readingsBegunBefore)) return undefined;
     const publishedAtMs = this.#publishedAtMs;
     this.withdraw();
     return publishedAtMs;

@@ -146,7 +146,8 @@ function trackReferenceIn(command: TrackCommand): string {
  */
 function trackIdIn({ ids }: TracklistReading, command: TrackCommand): string | undefined {
   const reference = trackReferenceIn(command);
-  if (command.do === 'add' && reference === '') return ids.at(-1) ?? NO_TRACK;
+  const isAppended = command.do === 'add' && reference === '';
+  if (isAppended) return ids.at(-1) ?? NO_TRACK;
   const id = ids.find((each) => each === reference) ?? ids.find((each) => lastSegmentOf(each) === reference);
   if (id !== undefined || command.do !== 'add') return id;
   // By the specification, a track is added before the first one if it is added after NO_TRACK.

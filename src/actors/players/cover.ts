@@ -167,7 +167,7 @@ class WebCovers {
   }
 }
 
-/** The facts keep no long URL, because it contains the image itself (`data:`). So each request reads it. */
+/** The facts keep no long URL, because most contain the image itself (`data:`). So each request reads it. */
 async function readLongUrl(bus: BusCaller<'players'>, { owner }: CoverPlayer): Promise<string | undefined> {
   const options = { path: PLAYER_PATH, deadlineMs: ANSWER_MAX_MS };
   const properties = await bus.call(playerMethods(owner).getAll, [PLAYER_INTERFACE], options);

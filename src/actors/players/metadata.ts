@@ -15,7 +15,7 @@ const TEXTS_MAX_UNITS = 32 * 1024;
  * stream. One UTF-16 unit may take six bytes there.
  */
 const TEXTS_MAX_BYTES = 80 * 1024;
-/** A longer URL of a cover contains the image. It is not kept, but read for each request of the cover. */
+/** A longer URL of a cover usually contains the image. It is not kept, but read for each request. */
 const KEPT_URL_MAX_UNITS = 8192;
 
 /** An object path of D-Bus, such as `/` or `/org/videolan/vlc/playlist/7`. */
@@ -70,7 +70,7 @@ export function isTrackId(text: string): boolean {
   return text.length <= VALUE_MAX_UNITS && OBJECT_PATH.test(text) && text !== NO_TRACK;
 }
 
-/** Sorted, because the same values in another order must not be a change. */
+/** The texts are sorted, because the same values in another order must not be a change. */
 function textsOf(values: Readonly<Record<string, unknown>>): Record<string, string> {
   const keys = Object.keys(values)
     .filter((key) => key.length <= KEY_MAX_UNITS)

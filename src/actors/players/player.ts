@@ -255,7 +255,8 @@ export class Player {
     if (this.readings.hasEnded) return false;
     if (!player.ok) {
       this.#readingFailed(player.error);
-      // If nothing else confirms that the player has begun to play, its signal must be enough.
+      // A signal may have announced that the player has begun to play. Without an answer no reading confirms
+      // this, so the publication takes the signal as certain.
       this.#publishSoon();
       return false;
     }
@@ -274,7 +275,8 @@ export class Player {
   /** Resolves when the player has answered all that must be known before its record is published. */
   #firstAnswers(): Promise<unknown> {
     const { readings } = this.tracklist;
-    // A player owns its name before it can answer. If its readings have failed, these calls may have, too.
+    // A player owns its name before it can answer. If its readings have failed, these first calls may have
+    // failed, too, so they are made again.
     if (this.readings.failures > 0) return Promise.all([readings.requestAndWait(), this.#stopIfPlayerctld()]);
     return Promise.all([readings.firstAttempt, this.#playerctldCheck]);
   }

@@ -107,7 +107,8 @@ export class ReckonedPosition {
    *
    * A phone's player (mpris-proxy) always reports the position that it has announced last. So if a player
    * plays, and its position never moves by itself, a reading that repeats the announced position is no jump.
-   * At the track's end it may be one, because a player that reports whole seconds may have begun again.
+   * At the track's end such a reading may be a jump, because a player that reports whole seconds may have
+   * begun again.
    */
   applyReading(positionUs: number | undefined): void {
     const now = this.#now();

@@ -19,7 +19,7 @@ export const CALL_OPTIONS = { path: PLAYER_PATH, deadlineMs: READ_DEADLINE_MS };
 
 type Methods = ReturnType<typeof playerMethods>;
 
-/** An error that the player itself has sent is a reply. */
+/** True if the player did not reply. An error that the player itself has sent is a reply. */
 export function isWithoutReply(error: BusError): boolean {
   return error.kind === 'timeout' || error.kind === 'closed' || isAbsence(error);
 }

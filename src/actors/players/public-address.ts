@@ -40,8 +40,8 @@ const NAT64_ADDRESS = /^64:ff9b::(?:([0-9a-f]{1,4}):)?([0-9a-f]{1,4})$/;
 
 /**
  * A provider gives a house a prefix of at least this length. Each of the node's own IPv6 networks is widened
- * to it, because the house may divide its prefix into several networks, and DHCPv6 makes a network of one
- * address (`/128`).
+ * to this length, because the house may divide its prefix into several networks, and DHCPv6 makes a network
+ * of one address (`/128`).
  */
 const HOUSE_V6_BITS = 48;
 

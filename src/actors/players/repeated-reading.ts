@@ -50,12 +50,14 @@ export class RepeatedReading {
   }
 
   /**
-   * True if a reading that began after these readings has ended, if no reading is due, or if the last one
-   * failed. The next reading of a player that hangs ends only after another deadline.
+   * True if a reading has ended that began after the first `begunBefore` readings. While no reading is under
+   * way, also true if none is requested, or if the last one failed: the next reading of a player that hangs
+   * ends only after another deadline.
    */
   isSettledSince(begunBefore: number): boolean {
-    if (this.#isUnderWay) return this.#begun - 1 > begunBefore;
-    return this.#begun > begunBefore || !this.#isRequested || this.#failures > 0;
+    const ended = this.#isUnderWay ? this.#begun - 1 : this.#begun;
+    if (ended > begunBefore) return true;
+    return !this.#isUnderWay && (!this.#isRequested || this.#failures > 0);
   }
 
   /** Attempts without an answer since the last one with an answer. */

@@ -25,7 +25,7 @@ const IS_INTERACTIVE = false;
 
 /** Stands for logind's answer about an action that the configuration disables. */
 const DISABLED = { ok: true, value: 'no' } as const;
-/** In place of logind's answer, for people. */
+/** For people: stands for the answer of a logind that has refused the question. */
 const NO_POLKIT = 'access denied, as without polkit';
 
 type PowerAction = Exclude<PowerCommand['do'], 'status'>;

@@ -109,7 +109,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     if (names.length === 0) return undefined;
     const changed = (units: readonly FollowedUnit[]) => this.#unitsChanged(scope, units);
     const up = () => {
-      // `follower` exists by now, because the bus calls nobody before its constructor has returned.
+      // `follower` exists by now, because the bus makes its first call by a timer.
       this.#unitsChanged(scope, follower.table.units());
       this.#services.setAbsence(scope, undefined);
     };

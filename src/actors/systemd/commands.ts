@@ -18,10 +18,10 @@ import type { UnitFollower } from '../units/follower.js';
 const COMMAND_MAX_MS = 9_000;
 /**
  * How long a service is watched after its start job. The job of a simple service ends before its program is
- * executed, and no signal reports the execution. Later signals report only that the program is missing, or
- * has ended early. Measured on an idle machine: these signals come less than 1 ms after the job's end.
- * Measured on two cores with 16 busy processes: 5 ms in the median, below 37 ms for 99 of 100, above 100 ms
- * once in 960 starts.
+ * executed. No signal reports a successful execution. But signals report that the program is missing, or
+ * that it has ended early. Measured on an idle machine: these signals come less than 1 ms after the job's
+ * end. Measured on two cores with 16 busy processes: 5 ms in the median, below 37 ms for 99 of 100, above
+ * 100 ms once in 960 starts.
  */
 const START_GRACE_MS = 100;
 
@@ -67,7 +67,7 @@ export async function commandUnit(
   const deadline = clock.monotonic() + COMMAND_MAX_MS;
   const leftMs = (): number => Math.max(1, deadline - clock.monotonic());
   const factsNow = (): UnitFacts | undefined => table.unit(name)?.facts;
-  // The readings that the follower makes have a deadline of their own, which may be later than this one.
+  // The follower's readings have a deadline of their own. It may be later than that of the command.
   const refresh = async (): Promise<BusResult<undefined>> =>
     (await within(clock, leftMs(), follower.refresh([name]))) ?? failed({ kind: 'timeout' });
   const refusal = (error: BusError): Answer => busFault(error, `The ${noun} of ${name} failed`);
@@ -98,18 +98,19 @@ export async function commandUnit(
     const isDone = isGoneAlready(plan, before, call.error);
     return isDone ? DONE : refusal(call.error);
   }
-  const end = await waits.forJob(call.value, target, leftMs());
+  const jobPath = call.value;
+  const end = await waits.forJob(jobPath, target, leftMs());
   if (end === undefined) return DONE;
   if (end.kind === 'away') return refusal({ kind: 'closed' });
-  // The signals of the job have brought the new facts of the unit, but not those of a name whose alias was
-  // removed. So this name is read.
+  // The job's signals have brought the facts of the unit that was stopped. They have not brought the facts
+  // of the name that was its alias, so this name is read.
   if (wasAliasRemoved) await refresh();
   const unit = table.unit(name);
   const hasBegun =
     unit !== undefined && isRunningService(unit) && unit.facts.invocation !== before?.invocation;
   if (goal === 'started' && hasBegun) {
     const graceMs = Math.min(START_GRACE_MS, leftMs());
-    await follower.waitUntil(name, (now) => !isRunningService(now), graceMs);
+    await follower.waitUntil(name, (latest) => !isRunningService(latest), graceMs);
   }
   const facts = factsNow();
   return facts === undefined ? DONE : answerAfterJob(goal, end.result, facts);

@@ -33,7 +33,7 @@ const ACTIVE_STATES = [
   'maintenance',
 ] as const;
 
-/** `fileState` is the unit file state; undefined without a unit file. */
+/** `fileState` is the unit file state; undefined without a unit file, or if the state is unknown. */
 export function serviceRecord(
   { name, scope, url }: WatchedUnit,
   facts: UnitFacts,

@@ -222,7 +222,9 @@ export class UnitTable {
   /** Applies a reading of the file alone. An inactive unit without a file no longer exists. */
   applyFile(name: string, file: FileReading): void {
     const entry = this.#entries.get(name);
-    if (entry === undefined || !replaceFile(entry, file)) return;
+    if (entry === undefined) return;
+    const wasReplaced = replaceFile(entry, file);
+    if (!wasReplaced) return;
     const { unit } = entry;
     const hasNoFile = file.state === undefined && file.problem === undefined;
     const isGone = hasNoFile && !entry.isLoadedWithoutFile && unit.facts.activeState === 'inactive';

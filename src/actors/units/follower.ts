@@ -88,7 +88,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     const epoch = this.#epoch;
     const result = await reading;
     // A changed epoch means that `down`, `stop` or `#begin` was called. When `#begin` has read all units, it
-    // calls `up`, so these units need no report of their own.
+    // calls the owner's `up`, so these units need no report of their own.
     if (epoch !== this.#epoch) return result;
     const readUnits = this.table.units().filter(({ name }) => names.includes(name));
     this.#reportUnits(readUnits);
@@ -121,6 +121,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#reportDown(reason);
   }
 
+  /** On the bus, the owner of a name is a program. Only systemd's name is watched. */
   ownerChanged(_name: string, isOwned: boolean): void {
     this.#forgetReload();
     if (isOwned) void this.#begin();

@@ -1,5 +1,5 @@
-// Decides which entries a client gets of a log, and what is in them. Turns journalctl's JSON, in which any
-// field may be missing, binary or of any size, into bounded entries. Pure.
+// Decides which entries of a log a client gets, and what is in them. Any field of journalctl's JSON may be
+// missing, binary or of any size, but the entries are bounded. Pure.
 
 import { LOG_LINES } from '../../protocol/actor/parameters.js';
 import type { LogEntryRecord } from '../../protocol/actor/schemas.js';

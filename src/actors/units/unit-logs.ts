@@ -152,13 +152,13 @@ function logArguments({ scope, unit, lines }: LogQuery): readonly string[] {
 
 /** `folders` are those of the unit's scope in `JournalFolders`. */
 async function answerTo(end: JournalctlEnd, folders: readonly string[]): Promise<Answer> {
-  const { code, signal, message, stdout, stderr } = end;
+  const { code, signal, message: errorMessage, stdout, stderr } = end;
   // `code` is an exit status or a text. The text is Node's name for output that is too long, or the system's
   // reason why the program was not started.
   const isCut = code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER';
   if (typeof code === 'string' && !isCut)
-    return failure('refused', `journalctl cannot be started: ${message}`);
-  const hasEndedWell = message === undefined;
+    return failure('refused', `journalctl cannot be started: ${errorMessage}`);
+  const hasEndedWell = errorMessage === undefined;
   const hasOutput = hasEndedWell || isCut;
   const text = hasOutput ? logText(stdout) : NO_ENTRIES;
   if (text !== NO_ENTRIES) return success({ text });

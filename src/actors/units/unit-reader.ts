@@ -32,7 +32,7 @@ export type Interest = 'state' | 'runs' | 'verdicts';
  * Up to this number of units, each unit of a follower has two rules of its own. If there are more units, two
  * rules are for all units of the manager. A bus refuses more than 512 rules of one connection.
  */
-const SINGLE_MAX_UNITS = 100;
+const OWN_RULES_MAX_UNITS = 100;
 
 const DONE: BusResult<undefined> = success(undefined);
 
@@ -51,7 +51,7 @@ const PROPERTY_CHANGES: Match = {
 export function unitRules(interest: Interest, names: readonly string[]): readonly Match[] {
   const interfaceFilter = interest === 'state' ? { arg0: UNIT_INTERFACE } : {};
   const removed: Match = { ...MANAGER, member: 'UnitRemoved' };
-  if (names.length > SINGLE_MAX_UNITS)
+  if (names.length > OWN_RULES_MAX_UNITS)
     return [removed, { ...PROPERTY_CHANGES, ...interfaceFilter, path_namespace: UNITS_PATH }];
   return names.flatMap((name) => [
     { ...removed, arg0: name },

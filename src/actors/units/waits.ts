@@ -38,7 +38,7 @@ export class Waits {
   /** Resolves to the first value that `valueNow` returns, now or at a `recheck`; to undefined after `ms`. */
   async until<T>(ms: number, valueNow: () => T | undefined): Promise<T | undefined> {
     let check = (): void => undefined;
-    const first = new Promise<T>((resolve) => {
+    const firstValue = new Promise<T>((resolve) => {
       check = () => {
         const value = valueNow();
         if (value !== undefined) resolve(value);
@@ -47,7 +47,7 @@ export class Waits {
     this.#checks.add(check);
     try {
       check();
-      return await within(this.#clock, ms, first);
+      return await within(this.#clock, ms, firstValue);
     } finally {
       this.#checks.delete(check);
     }
@@ -58,7 +58,7 @@ export class Waits {
     for (const check of [...this.#checks]) check();
   }
 
-  /** To be called when a job, by its path, has ended; without the result if JobRemoved was missed. */
+  /** To be called when a job has ended. `job` is its path. Without `result`, JobRemoved was missed. */
   jobEnded(job: string, result?: string): void {
     this.#ends.set(job, { kind: 'ended', ...(result !== undefined && { result }) });
     const [oldest] = this.#ends.keys();

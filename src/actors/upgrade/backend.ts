@@ -70,7 +70,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     if (upgradeUnit === undefined)
       void recalled.then(() => this.#keeper.applyReading(NOTHING_RAN, circumstances));
     const hasUnits = checkUnit !== undefined || upgradeUnit !== undefined;
-    // UpgradeUnits calls `up` itself.
+    // With units, UpgradeUnits calls the publisher's `up`.
     if (hasUnits)
       this.#units = new UpgradeUnits({
         ...context,

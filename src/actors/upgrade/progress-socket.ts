@@ -14,8 +14,8 @@ import { type ProgressLine, parseLine, splitLines } from './progress-line.js';
 /** How many connections may be open; further ones are closed. Each takes up to 128 KiB of memory. */
 const CONNECTIONS_MAX = 256;
 /**
- * Fewer than the items per second for which the supervisor kills a thread (supervisor/incarnation.ts). Lines
- * that come faster wait in their connections.
+ * The supervisor kills a thread that sends too many items per second (supervisor/incarnation.ts). This bound
+ * is lower. Lines that come faster wait in their connections.
  */
 const LINES_MAX_PER_SECOND = 10_000;
 /** The pause when the rate is exceeded. */

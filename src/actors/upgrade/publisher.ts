@@ -14,8 +14,8 @@ export type FalliblePart = 'result file' | 'progress socket' | 'state file';
 type UpgradeCollection = Extract<Collection, 'upgrade' | 'upgrade.info' | 'upgrade.run' | 'upgrade.check'>;
 
 /**
- * The pause between two whole records that differ only in percent and step. Without it, a script that sends
- * thousands of lines a second would cause as many whole records.
+ * The pause between two records `upgrade` that differ only in percent and step. Without it, a script that
+ * sends thousands of lines a second would cause as many of these records, which may be large.
  */
 const PROGRESS_PAUSE_MS = 100;
 
@@ -115,9 +115,9 @@ export class UpgradePublisher {
   }
 
   /**
-   * Publishes all records that have changed. If only percent and step have changed, the whole record waits
-   * until PROGRESS_PAUSE_MS have passed since the last one. The run does not wait, because a snapshot must
-   * have the progress of all lines before it.
+   * Publishes all records that have changed. If only percent and step have changed, the record `upgrade`
+   * waits until PROGRESS_PAUSE_MS have passed since the last one. The record `upgrade.run` does not wait,
+   * because a snapshot must have the progress of all lines that came before the snapshot.
    */
   #publishChanges(): void {
     if (!this.#isUp) return;
@@ -177,13 +177,14 @@ const NEVER_CHECKED: LastCheck = { state: 'idle', invocation: '' };
  */
 export function nextCheck(before: LastCheck | undefined, facts: RunFacts, nowMs: number): LastCheck {
   const { activeState, job, result, wasReset } = facts;
-  // Somebody stops a unit whose check has ended, but which has stayed active (RemainAfterExit=).
-  const isStopOnly = activeState === 'deactivating' && before?.invocation === facts.invocation;
-  if (isStopOnly && before.state !== 'running') return before;
+  const isStopping = activeState === 'deactivating' && before?.invocation === facts.invocation;
+  // The check has ended, but its unit has stayed active (RemainAfterExit=), and somebody stops it now.
+  if (isStopping && before.state !== 'running') return before;
   // An unloaded unit has lost its invocation id.
   const invocation = facts.invocation || (before?.invocation ?? '');
   if (isAtWork(facts)) return { state: 'running', invocation };
-  // At a start systemd first sends the new invocation with the old state. The next signal decides.
+  // At a start systemd first sends the new invocation and the start job, still with the old state. The next
+  // signal decides.
   if (before !== undefined && job !== '') return before;
   // A reset is no run. The start of a failed unit resets it, and may be refused afterwards.
   if (wasReset && before?.invocation === invocation && before.state !== 'running') return before;

@@ -75,6 +75,7 @@ const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/gs;
 function markTokens(json: string): string {
   return json.replace(TOKEN, (token) => {
     const isString = token.startsWith('"');
+    // The replacement is a function, because `$` may have a meaning in a replacement text.
     return isString ? token.replace('"', () => '"$') : `"#${token}"`;
   });
 }

@@ -19,7 +19,7 @@ const WRITE_MAX_MS = 1_000;
 const RETRY_PAUSE_MS = 10_000;
 /**
  * If a reading takes longer, the run is forgotten. The daemon's start waits for 20 s at most for the first
- * report of this backend (host/readiness.ts), which may also need a reading of the journal.
+ * report of this backend (host/readiness.ts). This report may also need a reading of systemd's journal.
  */
 const READ_MAX_MS = 10_000;
 /** A state file has some hundred bytes. A larger file than this is not from this program. */

@@ -40,8 +40,8 @@ export interface Run extends RunRecord {
    */
   readonly badJobResult?: string | undefined;
   /**
-   * True if somebody has stopped the unit during this run. Of a unit that is no oneshot, neither `startJob`,
-   * which is done as soon as the program runs, nor `Result` shows this.
+   * True if somebody has stopped the unit during this run. If the unit is no oneshot, `Result` does not show
+   * this. Its `startJob` does not show it either, because this job is done as soon as the program runs.
    */
   readonly wasStopped?: boolean | undefined;
   /** The path of the unit's queued or running job during a systemd run; '' for none. */
@@ -248,7 +248,7 @@ function afterGap(run: Run, input: RunInput & { readonly kind: 'facts-after-gap'
   if (!isRunning(run, 'systemd')) return afterFacts(run, facts, nowMs);
   const withFacts: Run = { ...run, facts, job: facts.job, isDoubtful: false };
   // The missed signals may have brought the run's first invocation, or that of another try (Restart=). In
-  // any other case `continuedRun` could end the run, which is decided below.
+  // any other case `continuedRun` could end the run, but the end is decided below.
   const mayTakeInvocation = isSameManagerAndUnit && (run.invocation === undefined || facts.restarts > 0);
   const next = mayTakeInvocation ? continuedRun(withFacts, nowMs) : withFacts;
   const mayBeItsInvocation = next.invocation === undefined || next.invocation === facts.invocation;
@@ -288,8 +288,8 @@ export function isExited({ activeState, subState }: UnitState): boolean {
 }
 
 /**
- * The run as clients get it (docs/http-api.md, "Upgrade run"), but without its progress: the data of the
- * event `upgrade.info` outside a snapshot, before it becomes JSON.
+ * The run as clients get it (docs/http-api.md, "Upgrade run"), but without its progress. Outside a snapshot,
+ * the event `upgrade.info` has this data.
  */
 export function publishedRun({ state, origin, startedMs, finishedMs }: RunRecord): object {
   return { state, origin, started_at: utcSeconds(startedMs), finished_at: utcSeconds(finishedMs) };

@@ -96,7 +96,7 @@ export class UpgradeUnits implements FollowerOwner {
     const { upgradeUnit } = this.#parts.settings;
     if (!this.#isUp || upgradeUnit === undefined) return undefined;
     const read = await this.#follower.refresh([upgradeUnit]);
-    return read.ok ? this.#facts : undefined;
+    return read.ok ? this.#upgradeFacts : undefined;
   }
 
   /**
@@ -173,8 +173,9 @@ export class UpgradeUnits implements FollowerOwner {
 
   /**
    * A check unit that systemd is about to restart (Restart=) is `failed` for a moment, as an upgrade unit is
-   * (run-keeper.ts, `#confirm`). So the unit is read before a failure is published. Other facts count
-   * meanwhile only if the unit is at work again, because an unloaded unit no longer shows its failure.
+   * (run-keeper.ts, `#confirm`). So the unit is read before a failure is published. Other facts are ignored
+   * meanwhile, because an unloaded unit no longer shows its failure. Only facts of a unit that is at work
+   * again count.
    */
   #checkChanged(name: string, facts: RunFacts): void {
     const { publisher } = this.#parts;
@@ -187,13 +188,13 @@ export class UpgradeUnits implements FollowerOwner {
     publisher.setCheck(facts);
   }
 
-  async #confirmFailure(name: string, failed: RunFacts): Promise<void> {
+  async #confirmFailure(name: string, failedFacts: RunFacts): Promise<void> {
     const epoch = this.#epoch;
-    this.#doubtfulFailure = failed;
+    this.#doubtfulFailure = failedFacts;
     await this.#follower.refresh([name]);
-    if (this.#doubtfulFailure !== failed) return;
+    if (this.#doubtfulFailure !== failedFacts) return;
     this.#doubtfulFailure = undefined;
-    if (epoch === this.#epoch) this.#parts.publisher.setCheck(failed);
+    if (epoch === this.#epoch) this.#parts.publisher.setCheck(failedFacts);
   }
 
   jobEnded(job: string, id: string, result: string): void {
@@ -214,8 +215,7 @@ export class UpgradeUnits implements FollowerOwner {
     return upgradeUnit === undefined ? undefined : this.#follower.table.unit(upgradeUnit);
   }
 
-  /** The facts of the upgrade unit. */
-  get #facts(): RunFacts {
+  get #upgradeFacts(): RunFacts {
     return this.#upgradeUnit?.facts ?? NOTHING_RAN;
   }
 
@@ -227,7 +227,7 @@ export class UpgradeUnits implements FollowerOwner {
     const manager = await this.#follower.bus.call(SYSTEMD_METHODS.getAll, [MANAGER_INTERFACE], options);
     if (epoch !== this.#epoch) return;
     if (!manager.ok) return this.#follower.bus.reconnect(busErrorText(manager.error));
-    const wasStopped = await this.#wasStopped();
+    const wasStopped = await this.#wasStoppedMeanwhile();
     if (epoch !== this.#epoch) return;
     this.#isUp = true;
     const { checkUnit, upgradeUnit: unit } = this.#parts.settings;
@@ -237,7 +237,7 @@ export class UpgradeUnits implements FollowerOwner {
     const { UserspaceTimestampMonotonic: startedUs } = readProperties(MANAGER_PROPERTIES, manager.value);
     const circumstances = { boot: this.#parts.bootId, manager: String(startedUs ?? ''), unit: unit ?? '' };
     for (const { name, facts } of this.#follower.table.units()) this.#noteInvocation(name, facts);
-    if (unit !== undefined) this.#parts.keeper.applyReading(this.#facts, circumstances, wasStopped);
+    if (unit !== undefined) this.#parts.keeper.applyReading(this.#upgradeFacts, circumstances, wasStopped);
     this.#parts.publisher.up(this.#parts.keeper.run);
   }
 
@@ -245,11 +245,11 @@ export class UpgradeUnits implements FollowerOwner {
    * True if somebody has stopped the unit while this daemon did not follow it. The facts do not show this: a
    * stopped script that ends with status 0 looks like a success.
    */
-  async #wasStopped(): Promise<boolean> {
+  async #wasStoppedMeanwhile(): Promise<boolean> {
     const { state, origin, invocation } = this.#parts.keeper.run;
-    const hasEnded = state === 'running' && origin === 'systemd' && !isAtWork(this.#facts);
+    const hasEnded = state === 'running' && origin === 'systemd' && !isAtWork(this.#upgradeFacts);
     if (!hasEnded || invocation === undefined) return false;
-    return this.#parts.wasStopped(invocation, this.#facts.isOneshot);
+    return this.#parts.wasStopped(invocation, this.#upgradeFacts.isOneshot);
   }
 
   /** Starts the unit. StartUnit has no effect on a unit that has exited, so such a unit is restarted. */
