@@ -82,7 +82,7 @@ const VERBS: Readonly<Record<string, { readonly event: string; readonly options:
   step: { event: 'progress', options: { percent: VALUE, current: VALUE, step: VALUE } },
   end: { event: 'end', options: { success: FLAG, failure: FLAG } },
 };
-/** The only option of `begin` and `step` whose value is a text. Their other options have integers. */
+/** The only option in VERBS whose value is a text. The other values are integers. */
 const TEXT_OPTION = 'step';
 
 /** `args` are the arguments after the word `progress`. Pure. */

@@ -34,7 +34,7 @@ export function servedSentences(
   { interfaces, hasInterface }: MachineAddresses,
 ): readonly string[] {
   const { present, missing } = resolveBind(bind, interfaces);
-  const absent = missing.map((name) =>
+  const missingSentences = missing.map((name) =>
     hasInterface(name)
       ? `${name} is not connected now; it is served once it is connected`
       : `${name} does not exist now; it is served once it exists`,
@@ -42,17 +42,16 @@ export function servedSentences(
   // A link-local address does not count, because people cannot open it: URLs cannot contain its zone.
   const served = present.map(({ address }) => address).filter((address) => !isLinkLocal(address));
   const reachable = reachableAt(served, interfaces);
-  const interfaceNames = new Set(reachable.map(({ interfaceName }) => interfaceName));
-  const urls = [...interfaceNames].map((name) => {
-    // One address of each interface is enough. The first one is its best.
-    const best = reachable.find((own) => own.interfaceName === name);
-    return `${urlOf(best?.info.address ?? '', port)} (${name})`;
-  });
-  if (urls.length > 0) return [...absent, `open ${urls.join(' or ')}`];
+  // One address of each interface is enough. The first one is its best.
+  const bestAddresses = new Map<string, string>();
+  for (const { interfaceName, info } of reachable)
+    if (!bestAddresses.has(interfaceName)) bestAddresses.set(interfaceName, info.address);
+  const urls = [...bestAddresses].map(([name, address]) => `${urlOf(address, port)} (${name})`);
+  if (urls.length > 0) return [...missingSentences, `open ${urls.join(' or ')}`];
   const localHost = hostOnThisMachine(served);
-  if (localHost === undefined) return ['nothing is served now', ...absent];
+  if (localHost === undefined) return ['nothing is served now', ...missingSentences];
   return [
-    ...absent,
+    ...missingSentences,
     `open ${urlOf(localHost, port)} on this machine; ${otherMachinesSentence(served, missing)}`,
   ];
 }

@@ -44,8 +44,8 @@ class LiveNode implements Live {
   readonly #clock = new NodeClock();
   /**
    * The backends whose unstreamed records must be fetched as soon as the backend is up. A backend that stays
-   * up does not become due. Otherwise a request to `power` would cause the next one for ever, because it
-   * starts a thread whose start and end are events of `power`.
+   * up does not become due, although it may send `backend.updated`. Otherwise each request to `power` would
+   * cause the next one: the node starts a thread for it, and the thread's start and end are such events.
    */
   readonly #due = new Set<string>(['power', 'upgrade']);
   /** Set by the first 503 or 504 of a connection. There is only one retry, because the reason may stay. */
@@ -136,7 +136,7 @@ class LiveNode implements Live {
       this.#clock.forget();
     }
     this.#store.apply(event);
-    // A mark begins a snapshot, and the first event with a new id ends it.
+    // A mark begins a snapshot. The first event with a new id ends it, even if this event is a mark.
     if (isMark(event) || hasNewId) this.#isWhole = hasNewId;
     if (event.type === 'server.info') this.#onServerInfo(event.data);
     if (event.type === 'backend.updated' && (event.data.state !== 'up' || isMark(event)))
@@ -215,7 +215,10 @@ class LiveNode implements Live {
     if (this.#takeDue('upgrade')) void this.#fetchSlice('upgrade', () => this.#readUpgrade());
   }
 
-  /** If the options have `types` and no `backend`, nothing is fetched. */
+  /**
+   * True if the backend is due, requested and up. Then it is no longer due. Options with `types` but without
+   * `backend` request no backend.
+   */
   #takeDue(name: Backend): boolean {
     const { types, backend: requested } = this.#options;
     const isRequested = requested?.includes(name) ?? !types;
@@ -239,7 +242,8 @@ class LiveNode implements Live {
 
   /**
    * If the request fails, the slice keeps its value. A backend that is up answers with 503 or 504 while its
-   * thread loads for longer than a request may take. Then both backends become due once more after a wait.
+   * thread loads for longer than a request may take. Then `power` and `upgrade` become due once more, after
+   * a wait.
    */
   async #fetchSlice<S extends 'server' | 'power' | 'upgrade'>(
     slice: S,

@@ -54,7 +54,7 @@ export interface Live {
   /**
    * Milliseconds since the epoch by the node's clock, as the events of its players show it. Until such an
    * event comes, the header `Date` of the stream's answer is used, which has whole seconds. Before that
-   * answer, or if a program cannot read its `Date`, the time is that of this device.
+   * answer, or if the program cannot read the answer's `Date`, the time is that of this device.
    */
   nodeTime(): number;
   close(): void;

@@ -37,7 +37,7 @@ export class NodeClock {
     if (wasClockSet || aheadMs <= smallestMs) this.#aheadMs = aheadMs;
   }
 
-  /** Forgets the events. The header stays, because the stream has no other. */
+  /** Forgets the events. The header's time stays, because a stream has only one answer. */
   forget(): void {
     this.#aheadMs = undefined;
   }

@@ -68,7 +68,7 @@ const CAUSES_MAX = 4;
 
 /**
  * Never empty for an `Error`. A connection to a name with several addresses fails with an error whose own
- * message is empty. The reasons are in its `errors`.
+ * message is empty. The reasons are in its `errors`. For another object the text is empty.
  */
 function messageOf(error: unknown, causesMax = CAUSES_MAX): string {
   if (!(error instanceof Error)) return typeof error === 'object' ? '' : String(error);

@@ -77,9 +77,9 @@ function routeFunction(transport: Transport, name: string, route: string) {
   const [method = '', template = ''] = route.split(' ');
   const isBlob = BLOBS.includes(name);
   // The function is async, so that its promise rejects even for a parameter that cannot be encoded.
-  return async (...unusedArguments: unknown[]): Promise<unknown> => {
-    const path = template.replaceAll('{}', () => encodeURIComponent(String(unusedArguments.shift())));
-    const [bodyOrQuery] = unusedArguments;
+  return async (...remainingArguments: unknown[]): Promise<unknown> => {
+    const path = template.replaceAll('{}', () => encodeURIComponent(String(remainingArguments.shift())));
+    const [bodyOrQuery] = remainingArguments;
     if (method !== 'GET') return send(transport, method, path, bodyOrQuery, isBlob);
     // JSON leaves out what is undefined.
     const query = String(new URLSearchParams(JSON.parse(JSON.stringify(bodyOrQuery ?? {}))));

@@ -70,8 +70,8 @@ export interface NodeState {
   readonly power: records.PowerRecord | undefined;
   readonly server: records.ServerRecord | undefined;
   /**
-   * Peaks per channel, 0..1, by output id; empty unless `levels` is on. An output that is missing here has no
-   * known level now.
+   * Peaks per channel, 0..1, by output id; empty while levels are off (`Live.setLevels`). An output that is
+   * missing here has no known level now.
    */
   readonly levels: ReadonlyMap<number, readonly number[]>;
   /**
@@ -127,7 +127,7 @@ const peaksById = (levels: EventData['audio.level']['outputs']): NodeState['leve
   new Map(levels.map(({ id, peak }) => [id, peak]));
 
 type Patch = Partial<RecordSlices>;
-type Rule = (state: RecordSlices, data: unknown) => Patch;
+type UntypedRule = (state: RecordSlices, data: unknown) => Patch;
 type Rules = {
   readonly [T in Exclude<EventName, 'server.info'>]: (state: RecordSlices, data: EventData[T]) => Patch;
 };
@@ -178,8 +178,8 @@ const RULES: Rules = {
   'node.updated': ({ nodes }, node) => ({ nodes: put(nodes, [node], nameOf) }),
   'node.removed': ({ nodes }, gone) => ({ nodes: drop(nodes, [gone], nameOf) }),
   'player.position': ({ players }, positions) => ({ players: withPositions(players, positions) }),
-  // A new scan begins with no discovered devices. A device that was known is removed from them, because the
-  // node may just have forgotten it.
+  // A new scan begins with no discovered devices. A device that was known is removed from the discovered
+  // devices, because the node may just have forgotten it.
   'bluetooth.updated': ({ bluetooth: before, discovered }, bluetooth) => ({
     bluetooth,
     discovered:
@@ -226,7 +226,7 @@ export class Store {
   /** Ignores event types that this version does not know. */
   apply({ type, data }: NodeEvent): void {
     if (type !== 'server.info' && Object.hasOwn(RULES, type))
-      this.set((RULES[type] as Rule)(this.#state, data));
+      this.set((RULES[type] as UntypedRule)(this.#state, data));
   }
 }
 

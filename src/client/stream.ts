@@ -73,7 +73,10 @@ export class ReconnectingStream {
     this.#endPause();
   }
 
-  /** Tries at once if the stream is not open; within `onLost`, only if the stream was open for a while. */
+  /**
+   * If the stream is not open, the next attempt begins at once. But if `onLost` calls this after a failed
+   * attempt, there is a pause before the next attempt all the same.
+   */
   retry(): void {
     if (this.#waitMs > 0) this.renew();
   }
@@ -163,7 +166,7 @@ export class ReconnectingStream {
       // The parser yields no event without data, but the id of such an event counts, too.
       this.#lastEventId = parser.lastEventId;
     } catch (error) {
-      // With the id of the event before, the node would send it again, and `onEvent` would throw again.
+      // With the last id, the node would send the same event again, and `onEvent` would throw again.
       this.#lastEventId = '';
       throw error;
     }

@@ -86,7 +86,7 @@ async function dialServer(): Promise<Link> {
   const uid = process.getuid?.() ?? 0;
   const found = await findServer({ env, uid, home: homeDirectory(), machineId: readMachineId() });
   if (!found.ok) throw new Error(found.error);
-  let problem = '';
+  let firstProblem = '';
   for (const path of found.value.paths) {
     const dialled = await new Promise<Result<Link, string>>((resolve) => {
       const opened: Link = new Link(
@@ -99,9 +99,9 @@ async function dialServer(): Promise<Link> {
       );
     });
     if (dialled.ok) return dialled.value;
-    problem ||= dialled.error;
+    firstProblem ||= dialled.error;
   }
-  throw new Error(problem);
+  throw new Error(firstProblem);
 }
 
 function ask<C extends RequestName>(link: Link, command: C, args: RequestArgs<C>): Promise<Reply<C>> {
@@ -148,7 +148,7 @@ class Listener {
   constructor(port: number) {
     this.#socket = connect({ port, host: '127.0.0.1' });
     this.#socket.setEncoding('latin1').on('data', (text: string) => this.#received(text));
-    // `waitFor` reports the loss by its time-out.
+    // If the connection is lost, `waitFor` rejects because of its time-out.
     this.#socket.on('error', () => this.#socket.destroy());
     this.#socket.write('GET /events?types=audio.updated HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
   }

@@ -61,14 +61,14 @@ export type Report = ReturnType<typeof makeReport>;
 
 /** A figure that could not be measured is NaN, which `--json` prints as null. `missing` is the reason. */
 export function makeReport({ figures, server, missing }: Measured, seconds: number) {
-  const printed = FIGURE_NAMES.map((name) => [name, threeDigits(figures[name] ?? Number.NaN)] as const);
+  const rounded = FIGURE_NAMES.map((name) => [name, threeDigits(figures[name] ?? Number.NaN)] as const);
   return {
     version: VERSION,
     machine: `${process.arch}, ${availableParallelism()} cores, Node ${process.version}`,
     seconds,
     server: server ?? null,
     missing: missing ?? null,
-    figures: Object.fromEntries(printed) as Record<FigureName, number>,
+    figures: Object.fromEntries(rounded) as Record<FigureName, number>,
     estimate: estimateOf(figures),
   };
 }

@@ -52,7 +52,8 @@ type SinkInputList = Reply<'GET_SINK_INPUT_INFO_LIST'>;
  */
 function streamListFrame(): Uint8Array {
   const writer = new Writer();
-  writer.begin(FROM_SERVER.REPLY, 0);
+  const tag = 0;
+  writer.begin(FROM_SERVER.REPLY, tag);
   for (let index = 0; index < STREAMS; index += 1) {
     writer.u32(index);
     writer.optionalText(`Song ${index}`);

@@ -67,7 +67,7 @@ function statusLines(): string {
 
 export function commandHelp(name: string, command: CtlCommand): string {
   const { parameters, fields, toggles, summary, route } = command;
-  const words: readonly (readonly [string, string])[] = [
+  const words: readonly (readonly [word: string, text: string])[] = [
     ...parameters.map(({ name, values }) => [name, values?.join(' or ') ?? 'a name'] as const),
     ...fields.map((field) => [field.name, fieldHelp(field, toggles)] as const),
   ];

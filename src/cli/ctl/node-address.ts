@@ -67,9 +67,10 @@ export async function addressHere(): Promise<Result<NodeAddress, readonly string
   const { loadSettings } = await import('../../supervisor/config/load.js');
   const { env } = process;
   const uid = process.getuid?.() ?? 0;
-  // The daemon alone needs the secrets, and this user may not read them.
-  const secretFault = (): undefined => undefined;
-  const loaded = await loadSettings({ env, home: homeDirectory(), hostname: hostname(), uid, secretFault });
+  // The files of secrets are not checked. Only the daemon needs them, and this user may not read them.
+  const noFault = (): undefined => undefined;
+  const environment = { env, home: homeDirectory(), hostname: hostname(), uid, secretFault: noFault };
+  const loaded = await loadSettings(environment);
   if (!loaded.ok) return failed(loaded.error.problems);
   const { bind, api } = loaded.value.settings;
   return success({ base: `http://${hostHere(bind)}:${api.port}`, headers: {} });

@@ -68,7 +68,10 @@ export function plainLines(operation: string, answer: unknown): readonly string[
   return isRecord(answer) ? memberLines(answer, '') : [cell(operation, answer)];
 }
 
-/** The `name` is that of the operation, or of the record's member. */
+/**
+ * The `name` is that of the operation, or of the record's member. `commands` is a member of the answer to
+ * `network`, and `tracks` of the answer to `tracklist`.
+ */
 function listLines(name: string, records: readonly PlainRecord[]): readonly string[] {
   if (name === 'commands') return records.flatMap(commandLines);
   return tableLines(name, name === 'tracks' ? records.map(trackRow) : records);

@@ -119,7 +119,7 @@ async function watchNode({ types, options }: WatchRequest): Promise<ExitName> {
     json: options.json,
     write: (line) => void stdout.write(`${line}\n`),
     remark: (text) => void process.stderr.write(`tonearm: ctl: watch: ${text}\n`),
-    describeProblem: (lost) => problemText(lost, node),
+    describeProblem: (streamProblem) => problemText(streamProblem, node),
     over: over.signal,
   });
   if (problem === undefined) return exit;

@@ -43,41 +43,41 @@ function isNamedBy(name: string, type: string): boolean {
   return type === name || (type !== LEVELS && type.startsWith(`${name}.`));
 }
 
-/** Resolves when `request.over` aborts, or with the problem if the first attempt fails. */
-export function watch(transport: Transport, request: WatchOptions): Promise<ProblemError | undefined> {
-  return new Promise((resolve) => new EventWatch(transport, request, resolve));
+/** Resolves when `options.over` aborts, or with the problem if the first attempt fails. */
+export function watch(transport: Transport, options: WatchOptions): Promise<ProblemError | undefined> {
+  return new Promise((resolve) => new EventWatch(transport, options, resolve));
 }
 
 class EventWatch {
-  readonly #request: WatchOptions;
+  readonly #options: WatchOptions;
   readonly #stream: ReconnectingStream;
   readonly #end: (problem: ProblemError | undefined) => void;
   #wasOpen = false;
   #isLost = false;
 
-  constructor(transport: Transport, request: WatchOptions, end: (problem: ProblemError | undefined) => void) {
-    this.#request = request;
+  constructor(transport: Transport, options: WatchOptions, end: (problem: ProblemError | undefined) => void) {
+    this.#options = options;
     this.#end = end;
     this.#stream = new ReconnectingStream({
       transport,
-      query: () => new URLSearchParams(request.types.length > 0 ? { types: request.types.join() } : {}),
+      query: () => new URLSearchParams(options.types.length > 0 ? { types: options.types.join() } : {}),
       onEvent: ({ type, data }) => this.#print(type, data),
       onRead: () => this.#markOpen(),
       onLost: (problem) => this.#lost(problem),
     });
-    request.over.addEventListener('abort', () => this.#close(undefined));
-    if (request.over.aborted) this.#close(undefined);
+    options.over.addEventListener('abort', () => this.#close(undefined));
+    if (options.over.aborted) this.#close(undefined);
   }
 
   /** The node also sends its greeting, and the marks of a snapshot, to clients that name other types. */
   #print(type: string, data: string): void {
-    const { types, json, write } = this.#request;
+    const { types, json, write } = this.#options;
     const isChosen = types.length === 0 ? type !== GREETING : types.includes(type);
     if (isChosen) write(eventLine(type, data, json));
   }
 
   #markOpen(): void {
-    if (this.#isLost) this.#request.remark('the node is there again');
+    if (this.#isLost) this.#options.remark('the node is there again');
     this.#wasOpen = true;
     this.#isLost = false;
   }
@@ -89,7 +89,7 @@ class EventWatch {
       this.#close(problem);
       return;
     }
-    if (!this.#isLost) this.#request.remark(`${this.#request.describeProblem(problem)}; trying again`);
+    if (!this.#isLost) this.#options.remark(`${this.#options.describeProblem(problem)}; trying again`);
     this.#isLost = true;
   }
 

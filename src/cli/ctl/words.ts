@@ -102,8 +102,8 @@ function fieldFor(command: CtlCommand, word: string, body: object): Result<Field
   );
   // `name` is empty for a word without an equals sign. A text may contain one, so the whole word may be the
   // value of a text field.
-  if (next !== undefined && (name === '' || next.type === 'string'))
-    return success({ field: next, text: word });
+  const isWholeValue = name === '' || next?.type === 'string';
+  if (next !== undefined && isWholeValue) return success({ field: next, text: word });
   const names = command.fields.map((field) => field.name);
   const fieldsText = names.length === 0 ? 'no fields' : `the fields ${names.join(', ')}`;
   return failed(`${quoted(word)} is too much: it takes ${fieldsText}`);

@@ -1,5 +1,5 @@
 // Connects each client of a trace to the sound server, and passes frames both ways, only as fast as the other
-// side accepts them. `Conversation` decodes them.
+// side accepts them. `Conversation` decodes them, and clears their flags of shared memory.
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
@@ -115,7 +115,7 @@ export class TraceProxy {
     const audioWithoutLines = { blocks: 0, bytes: 0 };
     const pass = async (from: Side, source: Socket, target: Socket) => {
       const file = attempt(() => capture?.open(connection, from));
-      const read = (frame: Buffer, channel: number): void => {
+      const onFrame = (frame: Buffer, channel: number): void => {
         if (channel === CONTROL_CHANNEL) write({ from, ...conversation.read(from, frame) });
         else if (showsData) write({ from, data: audioBlockOf(frame, channel) });
         else {
@@ -126,7 +126,7 @@ export class TraceProxy {
       };
       // If a socket closes early, `pipeline` destroys the other socket and rejects. A connection without any
       // fault may end in this way, too, so only a malformed frame gets a note of its own.
-      await pipeline(source, (chunks) => framesIn(chunks, read), target).catch((error: unknown) => {
+      await pipeline(source, (chunks) => framesIn(chunks, onFrame), target).catch((error: unknown) => {
         if (error instanceof WireError)
           write({ from, note: `malformed: ${error.message}; the connection is ended` });
       });
@@ -141,16 +141,17 @@ export class TraceProxy {
 }
 
 /**
- * Yields the frames of a stream, each after `read` has got it. Frames before a malformed header still pass.
+ * Yields the frames of a stream. Calls `onFrame` with each frame before it is yielded, because `onFrame` may
+ * change the frame. Frames before a malformed header still pass.
  */
-async function* framesIn(chunks: AsyncIterable<Buffer>, read: (frame: Buffer, channel: number) => void) {
+async function* framesIn(chunks: AsyncIterable<Buffer>, onFrame: (frame: Buffer, channel: number) => void) {
   const framer = new Framer();
   for await (const chunk of chunks) {
     const frames: Buffer[] = [];
     try {
       framer.push(chunk, ({ bytes }, payloadStart, end, channel) => {
         const frame = bytes.subarray(payloadStart - HEADER_BYTES, end);
-        read(frame, channel);
+        onFrame(frame, channel);
         frames.push(frame);
       });
     } finally {

@@ -98,7 +98,8 @@ export async function runTrace(
   const found = await findServer({ env, uid, home: homeDirectory(), machineId: readMachineId() });
   if (!found.ok) return { end: 'cannotListen', message: found.error };
   const { paths, addressProblem } = found.value;
-  // Programs may use an address that is left out here. The trace would connect them to another server.
+  // `findServer` has left out a configured address, because it is no socket of this machine. Programs may
+  // use that address, but the trace would connect them to another server.
   if (addressProblem !== undefined) return { end: 'cannotListen', message: addressProblem };
   const output = new Output(stdout);
   const capture = task.raw === undefined ? undefined : new Capture(task.raw);
@@ -187,6 +188,7 @@ function runCommand(
     });
     child.once('exit', (code, signal) => {
       cancelKill();
+      // Without a signal there is a code. The default below is only for the type.
       const status = signal === null ? code : SIGNAL_STATUS + constants.signals[signal];
       resolve({ end: status ?? NOT_RUNNABLE });
     });
