@@ -39,15 +39,16 @@ function explain(schema: PlainSchema, json: unknown): string {
   if (typeof json !== 'object' || json === null || Array.isArray(json))
     return `The body must be an object with ${allowedNames}, got ${quotedValue(json)}`;
   const fields = Object.entries(json);
-  const unknown = fields.map(([field]) => field).find((field) => !Object.hasOwn(allowedFields, field));
-  if (unknown !== undefined) return `Field ${quotedValue(unknown)} does not exist, only ${allowedNames}`;
+  const unknownField = fields.map(([field]) => field).find((field) => !Object.hasOwn(allowedFields, field));
+  if (unknownField !== undefined)
+    return `Field ${quotedValue(unknownField)} does not exist, only ${allowedNames}`;
   for (const [field, value] of fields) {
     const expected = allowedFields[field];
     if (expected === undefined || Check(expected, value)) continue;
     return `Field ${field} must be ${expectation(expected)}, got ${quotedValue(value)}`;
   }
-  const missing = schema.required?.find((field) => !Object.hasOwn(json, field));
-  if (missing !== undefined) return `Field ${missing} is missing`;
+  const missingField = schema.required?.find((field) => !Object.hasOwn(json, field));
+  if (missingField !== undefined) return `Field ${missingField} is missing`;
   // Each field fits its own schema, so only the set of fields can be wrong.
   return fields.length === 0
     ? `Field ${allowedNames} is missing`

@@ -31,14 +31,18 @@ export function parseBody(contentType: string, bytes: Uint8Array): ParsedBody {
 
 /** If no body is required, `{}` and `null` count as no body, because some clients always send JSON. */
 export async function checkBody(
-  { body, isBodyRequired, defaultBody }: Pick<ChangeOperation, 'body' | 'isBodyRequired' | 'defaultBody'>,
+  {
+    body: bodyName,
+    isBodyRequired,
+    defaultBody,
+  }: Pick<ChangeOperation, 'body' | 'isBodyRequired' | 'defaultBody'>,
   json: unknown,
 ): Promise<ParsedBody> {
   if (countsAsNoBody(json) && !isBodyRequired) return success(defaultBody);
-  if (body === undefined) return badBody('This route takes no fields');
+  if (bodyName === undefined) return badBody('This route takes no fields');
   // The validator is loaded only here, so a node without bodies to check never loads it.
   const { bodyFault } = await import('./body-schemas.js');
-  const fault = bodyFault(body, json);
+  const fault = bodyFault(bodyName, json);
   return fault === undefined ? success(json) : badBody(fault);
 }
 

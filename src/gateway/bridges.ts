@@ -28,7 +28,7 @@ interface Feed {
   readonly send: (batch: ChangeBatch) => void;
   /** The last sequence number that was sent; undefined if the thread is new. */
   sentUpTo: number | undefined;
-  /** True if the thread has applied everything that it was sent. */
+  /** True if the thread has applied everything that was sent to it. */
   isReady: boolean;
 }
 
@@ -87,9 +87,9 @@ export class BridgeFeeds {
   }
 
   /**
-   * A new thread gets all records. A thread also gets all records again if it has missed a removal or an
-   * action, because the journal has deleted that entry already. In addition it gets the newer actions that
-   * the journal still has.
+   * A new thread gets all records. An older thread gets all records again if the journal has deleted a
+   * removal or an action that was not sent to this thread. In addition the thread then gets the unread
+   * actions that the journal still has.
    */
   #sendUnread(subscriber: Subscriber, feed: Feed): void {
     const { sentUpTo } = feed;

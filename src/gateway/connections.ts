@@ -33,7 +33,7 @@ export interface BoundedConnection {
   readonly peer: string;
   /** Each call costs a system call. */
   readonly isOpen: () => boolean;
-  /** True once a request has come; always false if the first request was a `POST` (server.ts). */
+  /** True once a request has come. If the first one was a `POST`, it stays false (server.ts says why). */
   readonly isKnownToHaveRequested: () => boolean;
   /** True if its last request was answered with a body, and no further request has come (server.ts). */
   readonly isIdle: () => boolean;

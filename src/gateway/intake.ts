@@ -28,12 +28,13 @@ export class Intake implements BackendListener {
 
   /**
    * Forgets the stopped children, with their records. A stopped child that is still enabled is `connecting`
-   * again, and so is a newly enabled one. All this is one step, for the reason that `health` has.
+   * again, and so is a newly enabled one. All this is published in one step, so that a client that gets
+   * the removals also gets the new states of the children.
    */
   setEnabled(enabled: readonly ChildName[], stopped: readonly ChildName[]): void {
     const { documents, journal, feeds } = this.#recipients;
-    const unstopped = [...documents.allHealth().keys()].filter((child) => !stopped.includes(child));
-    documents.setEnabled(enabled, unstopped);
+    const unchanged = [...documents.allHealth().keys()].filter((child) => !stopped.includes(child));
+    documents.setEnabled(enabled, unchanged);
     const disabled = stopped.filter((child) => !enabled.includes(child));
     for (const child of disabled) feeds.forget(child);
     this.changes([

@@ -77,9 +77,9 @@ class BoundedEntries {
 }
 
 /**
- * True if a removal has no event although a change has one. Then only a new snapshot shows that the record is
- * gone. Records with `keeps` are in no snapshot. A record with `isPart` is removed together with another
- * record, whose removal has an event.
+ * True if a removal has no event although a change has one. Then only a new snapshot shows that the record
+ * is gone. Records with `keeps` are in no snapshot (protocol/actor/collections.ts). A record with `isPart`
+ * is removed together with another record, whose removal has an event.
  */
 function needsSnapshot({ updated, removed, keeps, isPart }: CollectionSpec): boolean {
   return updated !== undefined && removed === undefined && keeps === undefined && isPart === undefined;

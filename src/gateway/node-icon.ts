@@ -78,6 +78,8 @@ const LENGTH_BYTES = 4;
 /** Length and type. */
 const HEAD_BYTES = 8;
 const SUM_BYTES = 4;
+/** A colour of the palette: red, green and blue. */
+const COLOUR_BYTES = 3;
 
 /** Only the palette is changed, so nothing has to be decompressed. */
 function recolouredPng(file: Buffer, degrees: number): Buffer {
@@ -89,7 +91,7 @@ function recolouredPng(file: Buffer, degrees: number): Buffer {
     const dataStart = chunkStart + HEAD_BYTES;
     const sumStart = dataStart + png.readUInt32BE(chunkStart);
     if (png.toString('latin1', typeStart, dataStart) === 'PLTE') {
-      for (let index = dataStart; index < sumStart; index += 3)
+      for (let index = dataStart; index < sumStart; index += COLOUR_BYTES)
         png.set(recolour(png[index] ?? 0, png[index + 1] ?? 0, png[index + 2] ?? 0), index);
       png.writeInt32BE(checkSum(png.subarray(typeStart, sumStart)), sumStart);
     }
@@ -98,7 +100,7 @@ function recolouredPng(file: Buffer, degrees: number): Buffer {
   return png;
 }
 
-/** CRC-32 (PNG, annex D). Node has this function only from 20.15 on. */
+/** CRC-32, with the polynomial 0xedb88320 (PNG, annex D). Node has this function only from 20.15 on. */
 function checkSum(bytes: Buffer): number {
   let sum = ~0;
   for (const byte of bytes) {

@@ -51,8 +51,8 @@ export function openFilesMax(limits: string): number {
 export function prettyName(osRelease: string): string | undefined {
   const value = /^PRETTY_NAME=(.*)$/m.exec(osRelease)?.[1]?.trim();
   if (value === undefined) return undefined;
-  const quoted = /^"((?:[^"\\]|\\.)*)"$|^'([^']*)'$/.exec(value);
-  const name = quoted?.[1]?.replace(/\\(.)/g, '$1') ?? quoted?.[2] ?? value;
+  const [, doubleQuoted, singleQuoted] = /^"((?:[^"\\]|\\.)*)"$|^'([^']*)'$/.exec(value) ?? [];
+  const name = doubleQuoted?.replace(/\\(.)/g, '$1') ?? singleQuoted ?? value;
   return name === '' ? undefined : name;
 }
 

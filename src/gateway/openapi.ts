@@ -95,8 +95,8 @@ export function openapiDocument(routes: readonly Route[], version: string): Json
       description:
         'Controls one networked audio node. Every path also answers with or without one trailing slash, and HEAD wherever GET does.',
     },
-    // Relative to the document's address, because a proxy may serve the node below another path. If the
-    // address of the document ends with a slash, it is wrong.
+    // This URL is relative to the document's address, because a proxy may serve the node below another path.
+    // If the document's address ends with a slash, this URL is wrong.
     servers: [{ url: '.' }],
     paths,
     components: { schemas: schemaComponents() },

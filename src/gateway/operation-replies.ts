@@ -29,7 +29,7 @@ export interface ReplyParts {
   readonly responses: ResponseMaker;
   readonly backends: Backends;
   readonly covers: Pick<Covers, 'reply'>;
-  /** The record's member `control` is `mayChange`. */
+  /** `mayChange` becomes the record's member `control`. */
   readonly serverRecord: (mayChange: boolean) => ServerRecord;
   readonly healthRecord: (uptimeMs: number) => HealthRecord;
   /**
@@ -67,8 +67,8 @@ export class OperationReplies {
   readonly #startedMonotonicMs: number;
   /**
    * The newest response to each question. A question is a text such as `audio {"do":"network"}`: a backend
-   * and a command. The question that was answered last is the last one of the map. An answer with an equal
-   * text gets the same response, with the same tag and time.
+   * and a command. While a backend answers a question with the same text, the response stays the same, with
+   * its tag and time. The question that was answered last is the last one of the map.
    */
   readonly #rememberedAnswers = new Map<string, CachedResponse>();
   /** By `mayChange`. */
@@ -92,6 +92,7 @@ export class OperationReplies {
     this.#openapiResponses = new Map();
   }
 
+  /** A `GET` that a backend answers waits for the backend's first report of its health (documents.ts). */
   reply(operation: Operation, input: OperationInput): ReplyOrPromise {
     const readsFromBackend = operation.method === 'GET' && 'backend' in operation;
     const firstHealthWait = readsFromBackend
@@ -149,6 +150,7 @@ export class OperationReplies {
     const answer = await this.#parts.backends.ask(backend, command);
     if (!answer.ok) return problemReply(answer.error);
     const { bytes, text } = answer.value;
+    // Only the cookie is answered as bytes.
     if (bytes !== undefined) return cookieReply(bytes);
     if (text === undefined) throw new Error('The backend answered without the bytes or the text');
     const { responses, clock } = this.#parts;
@@ -169,8 +171,9 @@ export class OperationReplies {
   #serverReply(mayChange: boolean, ifNoneMatch: string): HttpReply {
     const { responses, serverRecord, clock } = this.#parts;
     const before = this.#serverResponses.get(mayChange);
-    const date = before === undefined ? this.#configuredAt : clock.date();
-    const response = responses.makeIfChanged(before, JSON.stringify(serverRecord(mayChange)), date);
+    // The first record counts as changed when the configuration was read.
+    const changedAt = before === undefined ? this.#configuredAt : clock.date();
+    const response = responses.makeIfChanged(before, JSON.stringify(serverRecord(mayChange)), changedAt);
     this.#serverResponses.set(mayChange, response);
     return replyFor(response, ifNoneMatch);
   }

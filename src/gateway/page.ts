@@ -24,9 +24,10 @@ export type PagePart = 'document' | 'file' | 'redirect';
 
 const DOCUMENT = 'index.html';
 
+/** The first one that a client accepts is used. */
 const ENCODINGS = [
-  ['br', '.br'],
-  ['gzip', '.gz'],
+  { coding: 'br', ending: '.br' },
+  { coding: 'gzip', ending: '.gz' },
 ] as const;
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -53,11 +54,12 @@ const KEEP_FOR_EVER: HeaderPair = ['Cache-Control', 'public, max-age=31536000, i
 export function readPageFiles(folder: string): PageFiles {
   const names = readdirSync(folder).sort();
   const bytesOf = (name: string): Buffer => readFileSync(join(folder, name));
-  const uncompressed = names.filter((name) => ENCODINGS.every(([, ending]) => !name.endsWith(ending)));
+  const isCompressed = (name: string): boolean => ENCODINGS.some(({ ending }) => name.endsWith(ending));
+  const uncompressed = names.filter((name) => !isCompressed(name));
   return new Map(
     uncompressed.map((name) => {
-      const available = ENCODINGS.filter(([, ending]) => names.includes(name + ending));
-      const compressed = available.map(([coding, ending]) => [coding, bytesOf(name + ending)]);
+      const available = ENCODINGS.filter(({ ending }) => names.includes(name + ending));
+      const compressed = available.map(({ coding, ending }) => [coding, bytesOf(name + ending)]);
       return [name, { identity: bytesOf(name), ...Object.fromEntries(compressed) }];
     }),
   );
@@ -108,6 +110,7 @@ export class Page {
     // At `/ui/` the relative addresses in the document would be wrong.
     const slashCount = part === 'document' ? finalSlashCount(request.path) : 0;
     if (slashCount > 0) return redirectTo(`${'../'.repeat(slashCount)}ui`, request.query());
+    // The document would be cached for ever as a file.
     const isDocumentAsFile = part === 'file' && name === DOCUMENT;
     const file = isDocumentAsFile ? undefined : this.#parts.files.get(name);
     if (file === undefined) return problemReply(problem('not-found', 'The page has no such file'));
@@ -154,7 +157,7 @@ export class Page {
   }
 }
 
-/** Browsers count each of several slashes as a folder of its own. */
+/** The number of slashes at the end. Browsers count each of several slashes as a folder of its own. */
 function finalSlashCount(path: string): number {
   const segments = path.split('/');
   return segments.length - 1 - segments.findLastIndex((segment) => segment !== '');
@@ -198,7 +201,7 @@ function contentHeaders(name: string, coding: string): HttpReply['headers'] {
 
 function bestEncoding(file: PageFile, acceptEncoding: string): readonly [coding: string, body: Buffer] {
   const weights = weightsIn(acceptEncoding);
-  for (const [coding] of ENCODINGS) {
+  for (const { coding } of ENCODINGS) {
     const body = file[coding];
     if (body !== undefined && (weights.get(coding) ?? 0) > 0) return [coding, body];
   }

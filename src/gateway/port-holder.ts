@@ -15,7 +15,10 @@ interface ListeningRow {
   readonly inode: string;
 }
 
-/** Undefined if nobody listens there any more. */
+/**
+ * Returns a text such as `nginx (process 812)`. If the process cannot be found, the text names only its
+ * user. Undefined if nobody listens there any more.
+ */
 export function portHolder(port: number): string | undefined {
   const [row] = [...listeningRows('/proc/net/tcp', port), ...listeningRows('/proc/net/tcp6', port)];
   if (row === undefined) return undefined;

@@ -6,7 +6,10 @@ import { PROBLEMS, type Problem, problemReply } from './problem.js';
 import { type HttpReply, weightsIn } from './reply.js';
 import { parseHost } from './trust.js';
 
-/** `hostAndPortFor` is called only if the reply is a page. */
+/**
+ * `hostAndPortFor` returns the `host:port` at which the peer reaches the node. It is called only if the
+ * reply is a page.
+ */
 export function refusedNameReply(
   nameProblem: Problem,
   request: Pick<Exchange, 'header' | 'path' | 'peer'>,

@@ -77,7 +77,7 @@ export class ResponseStream implements TextSink {
 
   /** From now on the stream is called when the connection can take more, or is lost. */
   attach(stream: OpenStream): void {
-    // A stream may have ended within its first write.
+    // The stream has begun with its first write, and may have ended within it.
     if (this.#state !== 'begun') return;
     this.#stream = stream;
     this.#response.onWritable(() => {

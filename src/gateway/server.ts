@@ -30,7 +30,7 @@ interface ExclusiveListener {
 
 /**
  * `serve` answers an exchange, now or later. `onFault` gets the error that `serve` throws or rejects with.
- * It must answer or cut the exchange, and must not throw, because its error would end the process.
+ * `onFault` must answer or cut the exchange. It must not throw, because its error would end the process.
  */
 export interface ExchangeHandler {
   serve(exchange: Exchange): void | Promise<void>;
@@ -125,8 +125,9 @@ class SurplusCloser {
   readonly #clock: Clock;
   readonly #onFull: (peer: string) => void;
   readonly #newestExchange: () => Exchange | undefined;
+  /** True while this object closes a connection, which is not in the list any more. */
   #isClosingOne = false;
-  /** True while a timer is set, which closes more connections. */
+  /** True while a timer is set. The timer closes more connections. */
   #isTimerSet = false;
   #loggedAt = Number.NEGATIVE_INFINITY;
 
@@ -154,6 +155,7 @@ class SurplusCloser {
 
   #addConnection(response: HttpResponse): void {
     this.#connections.add(new HttpConnection(response, this.#newestExchange));
+    // If even the spare connections are too few, one is closed at once. The timer would be too late.
     if (this.#connections.isOverfull) this.#closeOne();
     else if (!this.#isTimerSet) this.#closeSome(1);
   }
@@ -229,6 +231,7 @@ class HttpConnection implements BoundedConnection {
     this.#hasRequested = true;
     // The handler of the first request has just returned, so the newest exchange is that of this connection.
     const isPeersTurn = newestExchange()?.isPeersTurn === true;
+    // The timeout is only for a connection whose peer must act next.
     if (!isPeersTurn) return;
     // The data handler has switched off the timeout of uWebSockets.js for idle connections. `resume` sets the
     // timeout again, but only after `pause`.

@@ -166,6 +166,7 @@ export function controlProblem(
  * `/audiobooks`.
  */
 const OPEN_TO_HOUSE = /^\/(?:server|nodes|events|audio|players)(?:\/|$)/;
+/** The pages of other nodes may not request the sound server's cookie. */
 const COOKIE = '/audio/cookie';
 
 /** `path` is that of a route, such as `/audio/outputs/{output}`. */

@@ -5,7 +5,10 @@
 const COLLECTION_MIN_BYTES = 4 * 1024 * 1024;
 
 export class IdleHeap {
-  /** The size of this thread's heap at first, and after each collection that left little unused memory. */
+  /**
+   * The size of the heap from which its growth is counted: at first, or after the last collection that left
+   * little unused memory.
+   */
   #settledBytes = process.memoryUsage().heapTotal;
   #isCollecting = false;
 

@@ -132,8 +132,8 @@ export class Cursor {
   *#changesAfter(sequence: number, knownUpTo: number): Generator<StreamItem, undefined> {
     for (const entry of this.#context.journal.entriesAfter(sequence)) {
       const isIntroduced = this.#introduced.has(recordId(entry));
-      // The client knows an introduced record. With the record's own first number, `kindOfEntry` does not
-      // take it for new.
+      // The client knows an introduced record. With the record's own first number as its `knownUpTo`,
+      // `kindOfEntry` takes the record for known.
       const recordKnownUpTo = isIntroduced ? entry.firstSequence : knownUpTo;
       const item = this.#itemOf(entry, recordKnownUpTo, entry.sequence);
       if (item !== undefined) yield item;

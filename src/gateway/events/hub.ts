@@ -33,6 +33,10 @@ export interface HubOptions {
   readonly clock: Clock;
   readonly maxClients: number;
   readonly journal: Journal;
+  /**
+   * Called with true when a stream that accepts levels opens, and with false when the last such stream has
+   * ended.
+   */
   readonly watchLevels: (isWatched: boolean) => void;
 }
 

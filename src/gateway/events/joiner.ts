@@ -39,6 +39,7 @@ export class Joiner {
   completedEvent(item: StreamItem | undefined): FramedEvent | undefined {
     const last = this.#lastItem;
     this.#lastItem = item;
+    // Only items of lists are joined, so the bytes of other items are not counted.
     const itemBytes = item?.kind.isList ? Buffer.byteLength(item.json) : 0;
     const isSameList = last?.kind.isList === true && last.kind === item?.kind;
     const joinedBytes = this.#bytes + COMMA_BYTES + itemBytes;

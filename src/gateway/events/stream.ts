@@ -6,8 +6,9 @@ import type { Cursor } from './cursor.js';
 import { BYE_EVENT, type Filter } from './frames.js';
 
 /**
- * uWebSockets.js aborts a response 8 to 12 s after a refused write, unless the client takes something before.
- * A loop that is late shortens the measured time.
+ * A client that is lost this long after a refused write counts as too slow: uWebSockets.js has probably
+ * aborted the response. It does so 8 to 12 s after the write, unless the client takes something before. The
+ * bound is lower, because a late event loop makes the measured time too short.
  */
 const ABORTED_AFTER_MS = 7000;
 
@@ -65,8 +66,8 @@ export class EventStream implements OpenStream {
   #unsentLevel: string | undefined;
   #lastEventAt: number;
   /**
-   * The time of the last refused write, or when a part of it was accepted afterwards. Before the first one it
-   * is that of the stream's beginning.
+   * The time of the last refused write, or the later time at which a part of its text was accepted. Before
+   * the first refused write, it is the time at which the stream began.
    */
   #refusedAt: number;
 
@@ -183,7 +184,10 @@ export class EventStream implements OpenStream {
     }
   }
 
-  /** True if more may be written now: the write was accepted, and the peer is still there. */
+  /**
+   * Writes, and postpones the keep-alive. True if more may be written now: the write was accepted, and the
+   * peer is still there.
+   */
   #writeEvent(text: string): boolean {
     this.#lastEventAt = this.#options.clock.monotonic();
     return this.#writeText(text);
