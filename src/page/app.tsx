@@ -57,6 +57,7 @@ export function App({ query }: { readonly query: string }) {
   const nodeName = server?.hostname ?? location.hostname;
   const patienceMs = connection.status === 'lost' ? 0 : INTERRUPTION_MS;
   const isNodeAway = useHasLasted(presence.status === 'lost', patienceMs);
+  // A reduced page has no bar, no tabs, and no sheet for pairing.
   const isReduced = view.isWall || view.only !== undefined;
   const hasTabs = !isReduced && !view.isHouse;
   // The house also has the controls of other nodes.

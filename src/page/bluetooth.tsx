@@ -7,7 +7,10 @@ import { formatPercent, translate } from './language.js';
 import { type PageLive, useLive, useNode } from './node.js';
 import { Cards, Empty, ForeignText, useHasLasted, useUnfold } from './parts.js';
 
-/** BlueZ forgets a device that a scan has found after this time. It can no longer be connected then. */
+/**
+ * This long after the end of a scan, BlueZ forgets the devices that the scan has found. They can no longer
+ * be connected then.
+ */
 const FOUND_DEVICE_MS = 30_000;
 
 export function Bluetooth({ bluetooth, discovered }: Pick<NodeState, 'bluetooth' | 'discovered'>) {
@@ -85,6 +88,7 @@ async function connectDevice(live: PageLive, address: string): Promise<void> {
       if (devices.some((device) => device.connected && device.address === address)) resolve();
     };
     const unsubscribe = live.subscribe('bluetooth', check);
+    // This also runs after a success, and then only removes the listener.
     setTimeout(() => {
       unsubscribe();
       reject(TOO_LATE);

@@ -44,7 +44,7 @@ export function useControl<T>(
   useLater(settleMs, () => handle({ kind: 'settled' }), [isNowSettling, desired]);
   return {
     displayed: desired ?? known,
-    /** The value to display at the moment of the call; undefined while a request is open. */
+    /** The displayed value at the moment of the call; undefined while a request is open. */
     settledValue: (): T | undefined => {
       const newest = control.current;
       return newest.sent === undefined ? (newest.desired ?? newest.known) : undefined;

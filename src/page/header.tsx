@@ -64,7 +64,8 @@ export function Header({ name, state, presence, isReduced, needs, onNeed }: Head
   // While the node is connected, only the upgrade's own card shows its progress.
   const upgrade = isLost ? state.upgrade : undefined;
   const { connection } = state;
-  // While the stream is open, `since` is when it was opened, and the node has stopped answering just now.
+  // While the stream is open, `since` is the time of its opening. If the node is lost nevertheless, it has
+  // stopped answering just now.
   const lostSince = connection.status === 'live' ? now : connection.since;
   const possibleReason = absenceReason(absence, upgrade, lostSince, now);
   const reason = isLost || isLeaving ? possibleReason : undefined;

@@ -16,8 +16,8 @@ export function HouseView({ isAway }: { readonly isAway: boolean }) {
   const { nodes } = useLive().state;
   const rooms = useNamedRooms(isAway);
   useFreshPolicy(rooms);
-  const isPageRefused = rooms.some(({ status }) => status === 'shut');
-  const betterUrl = isPageRefused ? urlForHouse(nodes) : undefined;
+  const isAnyRoomShut = rooms.some(({ status }) => status === 'shut');
+  const betterUrl = isAnyRoomShut ? urlForHouse(nodes) : undefined;
   return (
     <div class="house-view" id="now">
       <AllRooms rooms={rooms} />

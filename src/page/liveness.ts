@@ -102,7 +102,10 @@ export class Liveness {
    * count, because the browser may have suspended this page.
    */
   #unansweredSince: number | undefined;
-  /** True if the node has answered the last request that was sent while the connection was lost. */
+  /**
+   * True if the node has answered the last request that was sent while the connection was lost. `onReturn`
+   * is called only when this becomes true.
+   */
   #hasReturned = false;
   #isReturnRequested = false;
 
@@ -127,6 +130,7 @@ export class Liveness {
       this.#checkSilence(now);
       return;
     }
+    // Silence counts only while the page is watched.
     this.#aliveAt = now;
     this.#unansweredSince = undefined;
     if (situation === 'lost') void this.#checkReturn(now);

@@ -22,8 +22,9 @@ const SLIDER_END_MIN = 0.01;
 const PLACEHOLDER = 'auto_null';
 
 /**
- * The output of the player's first stream; without one, that of the first stream that is not paused. Without
- * such a stream it is the default output. It is never the placeholder.
+ * Returns the output of one stream: the player's first stream, or else the first stream that is not paused.
+ * Without such a stream, or if its output is the placeholder, returns the default output. The result is
+ * never the placeholder.
  */
 export function mainOutput({ outputs, clients }: NodeState, player?: PlayerRecord): OutputRecord | undefined {
   const candidates = [...outputs.values()].filter(({ name }) => name !== PLACEHOLDER);
@@ -107,9 +108,12 @@ function StepButton({ outputId, isUp }: { readonly outputId: number; readonly is
 }
 
 /**
- * Returns the player of the last drawing if it still plays, or else the first player that plays. If none
- * plays, it returns the player of the last drawing. Without one, it returns the first player that is paused,
- * because somebody may want to continue it, or else the first player.
+ * Returns the first of these players that exists:
+ * - the player of the last drawing, if it still plays
+ * - the first player that plays
+ * - the player of the last drawing
+ * - the first player that is paused, because somebody may want to continue it
+ * - the first player
  */
 export function currentPlayer(
   players: readonly PlayerRecord[],

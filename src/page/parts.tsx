@@ -35,8 +35,8 @@ export function toggleWholeText({ target }: Event): void {
 }
 
 /**
- * Handles a click beside a dialog, and one on a button that closes a dialog while the node is away. Such a
- * button is disabled then, so its `closing` parent gets the click (page.css).
+ * Closes a dialog at a click beside it. While the node is away, the button that closes it is disabled. Then
+ * a click on this button reaches its parent of the class `closing` (page.css), and closes the dialog, too.
  */
 export function closeDialog({ target }: Event): void {
   if (target instanceof Element && target.matches('dialog, .closing')) target.closest('dialog')?.close();

@@ -46,6 +46,7 @@ export class Presence {
         this.#connectionStatus = status;
         if (changed.some((slice) => !LEVEL_SLICES.includes(slice))) draw();
       },
+      // Events come only after the constructor has returned, so `liveness` exists.
       onEvent: (event) => {
         liveness.noteAlive();
         this.#noteAbsence(event);

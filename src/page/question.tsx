@@ -17,7 +17,7 @@ interface QuestionProps extends Pick<Parameters<typeof Button>[0], 'icon' | 'cla
   readonly send: () => Promise<unknown>;
 }
 
-/** The dialog explains the effect of the action. Its first button cancels. */
+/** The button opens a dialog, which explains the effect of the action. The dialog's first button cancels. */
 export function QuestionButton(props: QuestionProps) {
   const { text, question, explanation, confirm, isDangerous, failureTitle, send, ...button } = props;
   const id = useId();

@@ -1,4 +1,5 @@
-// Draws in which apps a person can choose this node. The units that run, and Bluetooth, decide this.
+// Names the apps in which a person can choose this node. They follow from the units that run, and from
+// Bluetooth.
 
 import type { NodeState } from '../client/client.js';
 import { isolated, translate } from './language.js';

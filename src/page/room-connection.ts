@@ -114,13 +114,13 @@ export class RoomConnection {
 
   /**
    * True if this page's policy blocks all URLs of the node. For a node that has moved, it is enough that the
-   * policy blocks the new URL. The policy still allows the node's name below `.local`, but not every device
-   * finds such names.
+   * policy blocks the new URL. The policy still allows the node's name below `.local`, but that is not
+   * enough for a connection, because not every device finds such names.
    */
   get #isBlocked(): boolean {
-    const isBlocked = (url: string): boolean => this.#blockedOrigins.has(originOf(url) ?? '');
+    const isUrlBlocked = (url: string): boolean => this.#blockedOrigins.has(originOf(url) ?? '');
     const hasMoved = !this.#firstUrls.includes(this.#url);
-    return (hasMoved && isBlocked(this.#url)) || this.#urls.every(isBlocked);
+    return (hasMoved && isUrlBlocked(this.#url)) || this.#urls.every(isUrlBlocked);
   }
 
   /** Connects to the first URL of the newest `record`, if the record no longer has the present URL. */

@@ -9,7 +9,7 @@ type VolumeSetter = (volume: number) => Promise<unknown>;
 const percentOf = (volume: number): number => Math.round(volume * 100);
 
 /** Sends a room's volumes, one request at a time. If several volumes wait, only the newest is sent. */
-class NewestVolume {
+class VolumeSender {
   /**
    * The volumes, in percent, that an outdated record of the room may have: those that the record had at each
    * `send`, and those that were sent.
@@ -25,7 +25,7 @@ class NewestVolume {
     return this.#isSettling && this.#olderPercents.has(percentOf(volume));
   }
 
-  /** Until this is false, the room may not have reported the last volume that was sent. */
+  /** True while the room's record may still lack the last volume that was sent. */
   get #isSettling(): boolean {
     // The device's clock may be set back after the request. The difference is negative then.
     return this.#sending !== undefined || Math.abs(Date.now() - this.#sendingEndedAt) < SETTLE_MS;
@@ -62,7 +62,7 @@ class NewestVolume {
 
 export class RoomVolumes {
   #proportions: Proportions = new Map();
-  readonly #senders = new Map<string, NewestVolume>();
+  readonly #senders = new Map<string, VolumeSender>();
 
   /**
    * Sets the loudest room to `volume`, and the others in proportion. Returns each room with a promise. It
@@ -75,7 +75,7 @@ export class RoomVolumes {
     const currentRooms = rooms.map((room) => this.#withNewestVolume(room));
     this.#proportions = proportionsAt(currentRooms, volume, this.#proportions);
     return rooms.map((room) => {
-      const sender = this.#senders.get(room.key) ?? new NewestVolume();
+      const sender = this.#senders.get(room.key) ?? new VolumeSender();
       this.#senders.set(room.key, sender);
       const newVolume = this.#proportions.get(room.key)?.lastSet ?? room.volume;
       return [room, sender.send(newVolume, room.volume, room.setVolume)];

@@ -152,7 +152,7 @@ export function Sections({ state: pageState, only }: SectionsProps) {
     ({ part, content }) => content() === undefined && part?.failures === 0,
   );
   const loaded = firstLoading < 0 ? displayed : displayed.slice(0, firstLoading);
-  // 'last' lets lists that still grow be drawn before the next section.
+  // With 'last', all lists that still grow come before the next section.
   const drawnCount = useGrowing(SECTIONS.length, SECTIONS_PER_FRAME, 'last');
   const drawn = loaded.slice(0, drawnCount);
   const columns = only === undefined ? tabsOf(state) : TABS;
@@ -183,7 +183,7 @@ function Section({ row, state }: Readonly<{ row: SectionRow; state: SectionState
   const SectionContent = content();
   const away = backend && awayBackend(state, backend);
   const hasMuteAll = id === 'outputs' && state.outputs.size > 1;
-  // The backend of the outputs has another name than their section.
+  // The title of this section is not the name of its backend, so `Away` also draws this name.
   const backendName = id === 'outputs' ? translate('backend_audio') : undefined;
   return (
     <section class="section" id={id} aria-labelledby={`${id}-title`}>

@@ -186,7 +186,7 @@ function useUnitCommands(service: ServiceRecord, title: string) {
   const node = useNode();
   const report = useContext(Reporting);
   const [command, setCommand] = useState<UnitCommand>();
-  /** Answers to older commands are ignored, because the newest command may have cancelled them. */
+  /** The answer to an older command is ignored, because a newer command may have cancelled the older one. */
   const newest = useRef<UnitCommand | undefined>(undefined);
   const withTitle = { name: title };
   // The notice of a failed command goes away when the unit reaches the requested state in another way.

@@ -28,7 +28,7 @@ interface PointerOptions {
 /** The width of most thumbs: the first `--thumb` in page.css. */
 const THUMB_WIDTH_REM = 1.375;
 /** An unsteady finger moves less than this, sideways or up and down. */
-const MOVEMENT_PX_MIN = 8;
+const MOVEMENT_MIN_PX = 8;
 /**
  * A notch of a mouse wheel scrolls by 53 to 120 px. A touchpad sends smaller amounts, which are added up.
  */
@@ -63,7 +63,8 @@ export function usePointer(
       slider?.addEventListener('wheel', (event) => {
         if (slider.matches(':disabled')) return;
         event.preventDefault();
-        // Firefox reports a notch in lines, often three. A touchpad's movements are always in pixels.
+        // Firefox reports a notch in lines, often three. One line already counts as a notch, because a
+        // touchpad's small movements are always in pixels.
         const unitPx = event.deltaMode === WheelEvent.DOM_DELTA_PIXEL ? 1 : NOTCH_MIN_PX;
         rolledPx += event.deltaY * unitPx;
         if (Math.abs(rolledPx) < NOTCH_MIN_PX) return;
@@ -126,9 +127,9 @@ function followGesture(
   listen('pointermove', (event) => {
     const dx = Math.abs(event.clientX - down.clientX);
     const dy = Math.abs(event.clientY - down.clientY);
-    const isSideways = dx > MOVEMENT_PX_MIN && dx > dy;
+    const isSideways = dx > MOVEMENT_MIN_PX && dx > dy;
     if (isDrag || isSideways) drag(event);
-    else if (dy > MOVEMENT_PX_MIN) ended.abort();
+    else if (dy > MOVEMENT_MIN_PX) ended.abort();
   });
   listen('pointerup', ({ clientX: x }) => {
     ended.abort();
@@ -140,8 +141,8 @@ function followGesture(
   listen('pointercancel', () => {
     ended.abort();
     if (!isDrag) return;
-    // `onMove` sets a volume back, which was sent during the drag. A position in a track is sent only by
-    // `onEnd`, so it needs no correction.
+    // The drag of a volume has already sent values, so `onMove` sets the volume back. A position in a track
+    // is sent only by `onEnd`, so `onMove` sends nothing for it.
     latest.current.onMove(startPosition);
     latest.current.onEnd(undefined);
   });

@@ -115,8 +115,9 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
           value={announcedStep}
           disabled={more.disabled}
           onKeyDown={({ currentTarget: field }) => {
-            // The announced step may be outdated while the slider moves by itself. A key must start from the
-            // current step then, unless another key has moved the native slider since the last drawing.
+            // While the slider moves by itself, the announced step may be outdated, so a key starts from the
+            // current step. If the native slider has another step than the announced one, a key has moved it
+            // since the last drawing. The next key then starts from there.
             const hasAnnouncedStep = field.valueAsNumber === announcedStep;
             if (isMovingByItself && hasAnnouncedStep) field.valueAsNumber = currentStep;
             stepBeforeKey.current = field.valueAsNumber;
@@ -176,8 +177,8 @@ function useSteps({ label, value, send, setsOnRelease, min, max, step }: StepsPr
       setStep(steps);
       setPreview(undefined);
     },
-    // A slider that sets on release shows its preview during a drag, so it does not grab the control. If it
-    // did, the control would show the value from before the drag for a while after a drag without a value.
+    // With `setsOnRelease`, the preview is displayed during a drag, so the control is not grabbed. After a
+    // drag without a value, a control that was grabbed would display its old value for a while.
     grab: setsOnRelease ? () => undefined : control.grab,
     release: (): void => {
       setPreview(undefined);

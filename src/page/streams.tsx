@@ -13,10 +13,8 @@ import { Empty, ForeignText, memoized, PageDrawQueue, useGrowing, useRedraw } fr
 import { playerStreams } from './transport.js';
 import { VolumeSlider } from './volume-slider.js';
 
-/** Rows that are added per frame. */
-const ROWS_AT_ONCE = 2;
-/** Rows that are drawn again per frame. */
-const REDRAWN_AT_ONCE = 4;
+const NEW_ROWS_PER_FRAME = 2;
+const REDRAWN_ROWS_PER_FRAME = 4;
 /**
  * Further rows are behind a button, so that on a phone the sections below are not far away. A single further
  * row is drawn instead of the button.
@@ -40,7 +38,7 @@ export function Streams({
     .filter((stream) => !streamsOfPlayers.has(stream))
     .sort((a, b) => a.id - b.id);
   const firstCount = others.length > FIRST_ROWS + 1 ? FIRST_ROWS : others.length;
-  const drawnCount = useGrowing(isUnfolded ? others.length : firstCount, ROWS_AT_ONCE);
+  const drawnCount = useGrowing(isUnfolded ? others.length : firstCount, NEW_ROWS_PER_FRAME);
   const streams = usePacedStreams(others.slice(0, drawnCount));
   if (others.length === 0) return <Empty>{translate('noStreams')}</Empty>;
   const hasButton = firstCount < others.length && drawnCount >= firstCount;
@@ -111,10 +109,10 @@ function usePacedStreams(streams: readonly ClientRecord[]): readonly ClientRecor
     if (latestStream === displayedStream) continue;
     const isRemoved = latestStream === undefined;
     if (!isRemoved) changedCount += 1;
-    if (changedCount <= REDRAWN_AT_ONCE) displayed.delete(id);
+    if (changedCount <= REDRAWN_ROWS_PER_FRAME) displayed.delete(id);
   }
   for (const [id, latestStream] of latest) if (!displayed.has(id)) displayed.set(id, latestStream);
-  const isBehind = changedCount > REDRAWN_AT_ONCE;
+  const isBehind = changedCount > REDRAWN_ROWS_PER_FRAME;
   useLayoutEffect(() => (isBehind ? queue.add(redraw, 'last') : undefined));
   return streams.map((stream) => displayed.get(stream.id) ?? stream);
 }

@@ -12,7 +12,7 @@ interface Tab {
  * `claim`: the sender is the holder of the stream, or a candidate that will hold it soon. A tab of higher
  * rank objects by its own claim. `left`: the sender goes away. `join`: the sender is a new follower, and
  * needs the holder's whole state. `update`: from the holder to all followers. `request`: from a follower to
- * the holder.
+ * the holder, which calls its `onRequest`.
  */
 type Message<U> =
   | { readonly kind: 'claim' | 'left' | 'join' | 'request'; readonly sender: Tab }
@@ -170,8 +170,8 @@ export class Tabs<U> {
 
   #onUpdate(sender: Tab, update: U): void {
     const isOnlySelfVisible = sender.isHidden && !this.#options.isHidden();
-    const isSecondHolder = this.#role !== 'follower' && ranksBefore(this.#self, sender);
-    if (isOnlySelfVisible || isSecondHolder) {
+    const isSenderOutranked = this.#role !== 'follower' && ranksBefore(this.#self, sender);
+    if (isOnlySelfVisible || isSenderOutranked) {
       this.#claim();
       return;
     }

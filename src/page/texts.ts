@@ -28,7 +28,7 @@ export interface LanguageChoice {
 
 /**
  * `preferred` are language tags, the most preferred first. English is the last choice. Chromium may add the
- * system's modifier to a tag, which its own formats refuse: `en-US@posix`.
+ * system's modifier to a tag, as in `en-US@posix`, although its own `Intl` refuses such a tag.
  */
 export function chooseLanguage(preferred: readonly string[]): LanguageChoice {
   for (const tag of preferred) {

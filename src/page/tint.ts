@@ -153,7 +153,7 @@ function readableColour(tint: Tint, from: number, step: number, others: readonly
   return colourOf(tint, Math.min(1, Math.max(0, lightness)));
 }
 
-/** The accent has enough contrast with the ground, too. */
+/** The ground and the accent also have enough contrast with each other. */
 export function paletteOf(tint: Tint, schemeName: 'light' | 'dark'): Palette {
   const scheme = SCHEMES[schemeName];
   const { lightness, saturationPart, greys } = scheme.ground;

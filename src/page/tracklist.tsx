@@ -11,7 +11,7 @@ import { Reporting } from './notices.js';
 import { memoized, useGrowing } from './parts.js';
 import { controlsOf } from './player-controls.js';
 
-const TRACKS_AT_ONCE = 10;
+const TRACKS_PER_FRAME = 10;
 
 type TracklistProps = Readonly<{ player: PlayerRecord; tracklist: StreamedTracklist }>;
 
@@ -22,23 +22,23 @@ type TracklistProps = Readonly<{ player: PlayerRecord; tracklist: StreamedTrackl
  */
 function useWholeTracklist(player: string, streamed: StreamedTracklist): TracklistRecord {
   const node = useNode();
-  const [requested, setRequested] = useState<TracklistRecord>();
+  const [response, setResponse] = useState<TracklistRecord>();
   useEffect(() => {
     if (streamed.truncated !== true) return undefined;
     const request = new AbortController();
     const show = (list: TracklistRecord | undefined): void => {
-      if (!request.signal.aborted) setRequested(list);
+      if (!request.signal.aborted) setResponse(list);
     };
     node.tracklist(player).then(show, () => show(undefined));
     return () => request.abort();
   }, [node, player, streamed]);
-  return streamed.truncated === true ? (requested ?? streamed) : streamed;
+  return streamed.truncated === true ? (response ?? streamed) : streamed;
 }
 
 export function Tracks({ player, tracklist }: TracklistProps) {
   const { bus_name, metadata = {} } = player;
   const { tracks, can_edit_tracks } = useWholeTracklist(bus_name, tracklist);
-  const drawn = useGrowing(tracks.length, TRACKS_AT_ONCE);
+  const drawn = useGrowing(tracks.length, TRACKS_PER_FRAME);
   return (
     <>
       <ol class="tracks">
@@ -117,6 +117,7 @@ const UNDO_MS = 5000;
 function useLateRemoval(remove: () => Promise<unknown>, name: string) {
   const report = useContext(Reporting);
   const [isUnderWay, setUnderWay] = useState(false);
+  /** True from the request until its answer. */
   const [isWithoutAnswer, setWithoutAnswer] = useState(false);
   const isUndone = useRef(false);
   useEffect(() => {

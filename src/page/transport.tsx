@@ -157,7 +157,7 @@ export function PositionBar({ player }: { readonly player: PlayerRecord }) {
   const clamped = (us: number): number => Math.min(us, length);
   if (position === undefined) return null;
   if (control === 'absent') return <p class="quiet">{clockText(position)}</p>;
-  // The key ends a drag when another player takes the place of this one.
+  // Because of `key`, a drag ends when another player takes the place of this one.
   return (
     <Slider
       key={bus_name}
@@ -211,10 +211,11 @@ interface CoverProps {
 export function Cover({ player, onPicture }: CoverProps) {
   const node = useNode();
   const identity = coverIdentity(player);
-  const [broken, setBroken] = useState('');
-  useLater(broken === '' ? undefined : COVER_RELOAD_MS, () => setBroken(''), [broken]);
+  /** The identity of the cover that could not be loaded; empty if there is none. */
+  const [brokenCover, setBrokenCover] = useState('');
+  useLater(brokenCover === '' ? undefined : COVER_RELOAD_MS, () => setBrokenCover(''), [brokenCover]);
   /** The node serves covers of these schemes. */
-  const hasCover = /^(?:file|data|https?):/i.test(identity) && broken !== identity;
+  const hasCover = /^(?:file|data|https?):/i.test(identity) && brokenCover !== identity;
   const lastCover = useRef({ address: '', player: '' });
   const { bus_name } = player;
   if (hasCover)
@@ -235,7 +236,7 @@ export function Cover({ player, onPicture }: CoverProps) {
           src={address}
           alt=""
           onLoad={({ currentTarget }) => onPicture?.(currentTarget)}
-          onError={() => setBroken(identity)}
+          onError={() => setBrokenCover(identity)}
         />
       )}
     </div>

@@ -86,7 +86,11 @@ function CheckButton({ isNodeChecking }: { readonly isNodeChecking: boolean }) {
   );
 }
 
-type LastCheckProps = Readonly<{ check: UpgradeCheck | undefined; checkedAt: string | undefined }>;
+interface LastCheckProps {
+  readonly check: UpgradeCheck | undefined;
+  /** The end of the last check; if this is not known, the time in the result file. */
+  readonly checkedAt: string | undefined;
+}
 
 function LastCheckLine({ check, checkedAt }: LastCheckProps) {
   const what = translate('couldNotCheck');

@@ -42,17 +42,17 @@ export function Wall({ state, player, output, name }: WallProps) {
   const artist = hasNoTrack ? '' : artistAndAlbum(player);
   const next = player === undefined ? undefined : nextTitle(player, state.tracklists);
   const isSilent = !isSounding(state) && (player === undefined || !isPlaying(player));
-  // The last cover of a player without a track does not belong to what else sounds.
-  const coverOf = hasNoTrack && !isSilent ? undefined : player;
+  // A player without a track has its last cover. This would be the wrong one while another stream sounds.
+  const playerOfCover = hasNoTrack && !isSilent ? undefined : player;
   return (
     <div class={`wall ${isDimmed ? 'rests' : ''} ${isSilent ? 'silent' : ''}`} id="now" style={useShift()}>
-      <div class="wall-ground">{coverOf === undefined ? null : <Cover player={coverOf} />}</div>
-      {coverOf === undefined ? (
+      <div class="wall-ground">{playerOfCover === undefined ? null : <Cover player={playerOfCover} />}</div>
+      {playerOfCover === undefined ? (
         <div class="cover" aria-hidden="true">
           <NoCover showsLastCover={isSilent} />
         </div>
       ) : (
-        <Cover player={coverOf} onPicture={setPicture} />
+        <Cover player={playerOfCover} onPicture={setPicture} />
       )}
       <div class="wall-side">
         <p class="wall-room">
