@@ -145,7 +145,7 @@ async function trace(args: readonly string[]): Promise<ExitStatus> {
   };
   const { end, message } = await runTrace(request, onSignal, printError);
   if (message !== undefined) printError(`tonearm: trace: ${printable(message)}\n`);
-  // Output that nobody reads would keep the process alive, so the process is ended here.
+  // `end` is the command's status, or a name in `EXIT`. Unread output must not keep the process alive.
   return process.exit(typeof end === 'number' ? end : EXIT[end]);
 }
 

@@ -27,7 +27,7 @@ export function printable(text: string): string {
  */
 const USER_INFORMATION = /^(?=.*:.*@)([a-z][a-z0-9+.-]*:\/\/)?.*@/is;
 
-/** The text for messages, in which no password may be. */
+/** Returns the text for messages, which must not contain a password. */
 export function withoutPassword(text: string): string {
   return text.replace(USER_INFORMATION, '$1...@');
 }

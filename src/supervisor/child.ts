@@ -104,7 +104,7 @@ export class Child {
     if (this.spec.isOnDemand) this.#phase = 'starting';
     if (this.name === LEVEL_BACKEND && this.#context.areLevelsWatched()) this.watchLevels();
     const { state, restarts = 0, detail } = this.#health.last ?? {};
-    // A child that was resting stays `up` for clients, because their commands wait for the thread.
+    // A child on demand that is `up` stays so for clients, because their commands wait for the thread.
     if (state === 'up') return;
     this.#health.report({ state: restarts === 0 ? 'connecting' : 'restarting', restarts, detail });
   };
@@ -148,8 +148,8 @@ export class Child {
   }
 
   /**
-   * Resolves when the thread has ended. It is killed after `withinMs`. If a reload is stopping the child when
-   * the daemon ends, there are two calls, and the time of the later one counts.
+   * To be called after `preventStart`. Resolves when the thread has ended. After `withinMs` it is killed. If
+   * a reload is stopping the child when the daemon ends, the time of the later call counts.
    */
   stop(withinMs = this.spec.stopWithinMs): Promise<void> {
     if (this.#incarnation === undefined) this.#finishStop();
@@ -228,10 +228,10 @@ export class Child {
     const { clock, restartPolicy: policy } = this.#context;
     const { verdict, waitMs, deaths } = restartAfterDeath(this.#deaths, clock.monotonic(), policy);
     this.#deaths = deaths;
-    const count = verdict === 'failed' ? `; ${deaths.length} deaths in ${policy.windowMs / 1000} s` : '';
+    const suffix = verdict === 'failed' ? `; ${deaths.length} deaths in ${policy.windowMs / 1000} s` : '';
     const restarts = this.#health.restarts + 1;
     this.#after(waitMs, this.#startThread);
-    this.#health.report({ state: verdict, restarts, detail: `thread ended: ${reason}${count}` }, stack);
+    this.#health.report({ state: verdict, restarts, detail: `thread ended: ${reason}${suffix}` }, stack);
   }
 
   /** The listener gets everything in the order of sending, so changes come before the answer that follows. */

@@ -26,8 +26,8 @@ export interface HeartbeatPolicy {
 
 /**
  * Idle threads are pinged ten times less often, because a ping wakes the thread, and its pong wakes the main
- * thread. Loading blocks the thread's loop, and on a board with a slow core, a slow memory card and other
- * programs that start it may take longer than half a minute. A thread that was killed would load once more.
+ * thread. A thread answers no ping while it loads. On a slow board, while other programs start, loading may
+ * take longer than half a minute. If the thread were killed then, the next one would have to load again.
  */
 export const HEARTBEAT: HeartbeatPolicy = {
   everyMs: 30_000,

@@ -30,7 +30,7 @@ export interface Logger {
  * Lines below `level` are dropped. Fields are plain values, so that no object can bring in a secret by
  * accident. Writing is synchronous, because the last line before a crash is the one that is needed.
  */
-export function createLogger(level: LogLevel, sink: Pick<LogOutput, 'write'> = processOutput()): Logger {
+export function createLogger(level: LogLevel, output: Pick<LogOutput, 'write'> = processOutput()): Logger {
   const options = {
     level,
     // journald adds the process and the host.
@@ -41,7 +41,7 @@ export function createLogger(level: LogLevel, sink: Pick<LogOutput, 'write'> = p
     // cookie, so this only guards against a mistake.
     redact: ['cookie'],
   };
-  const logger = pino(options, sink);
+  const logger = pino(options, output);
   return {
     log: (lineLevel, message, fields = {}) => logger[lineLevel](printableFields(fields), printable(message)),
     setLevel: (newLevel) => {

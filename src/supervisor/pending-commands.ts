@@ -39,8 +39,8 @@ export class PendingCommands {
 
   /**
    * Resolves with the answer of the thread, or with a fault at the deadline. Without `post` the command waits
-   * for `postQueued`. If its deadline passes before, it is never posted. A posted one that the thread takes
-   * up after the deadline is dropped there (actors/runtime.ts).
+   * for `postQueued`. If its deadline passes before, it is never posted. The thread drops a command that it
+   * takes up after the deadline (actors/runtime.ts).
    */
   async add(command: Command, post: PostCommand | undefined): Promise<Answer> {
     if (this.#pending.size >= PENDING_MAX)

@@ -63,15 +63,15 @@ export const CHILDREN: readonly ChildSpec[] = CHILD_NAMES.map(childSpec);
 export const SHUTDOWN = { wholeMs: 4_800, gatewayMs: 1_800, childrenMs: 4_500 } as const;
 
 /**
- * Returns how long the next child may take to stop. `stopTimesMs` has the `stopWithinMs` of each child that
+ * Returns how long the next child may take to stop. `fullTimesMs` has the `stopWithinMs` of each child that
  * has not stopped yet, in the order of stopping. All of them have `leftMs` together. If this is too short,
  * all times are shortened by the same factor, so that the last children can stop, too.
  */
-export function stopTimeMs(stopTimesMs: readonly number[], leftMs: number): number {
-  const [ownMs = 0] = stopTimesMs;
-  const neededMs = stopTimesMs.reduce((sum, timeMs) => sum + timeMs, 0);
-  if (leftMs >= neededMs) return ownMs;
-  return Math.floor((ownMs * Math.max(0, leftMs)) / neededMs);
+export function stopTimeMs(fullTimesMs: readonly number[], leftMs: number): number {
+  const [nextMs = 0] = fullTimesMs;
+  const neededMs = fullTimesMs.reduce((sum, timeMs) => sum + timeMs, 0);
+  if (leftMs >= neededMs) return nextMs;
+  return Math.floor((nextMs * Math.max(0, leftMs)) / neededMs);
 }
 
 /** Decides when a dead child is started again (docs/http-api.md, "Backends that are away"). */

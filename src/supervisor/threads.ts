@@ -34,9 +34,9 @@ const EXIT_MESSAGE = /^worker exited with code: (-?\d+)$/;
  *
  * Without a limit, the young generation of a busy thread grows to 32 MB and does not shrink at rest. After a
  * storm (10 s of changes without a pause), it was half of the memory that was still in use. The limit of 3 MB
- * means three semi-spaces of 1 MB. In
- * tonearm.service V8 would choose this size by itself, because of MemoryMax=, but elsewhere it would not. A
- * storm and a change cost as much CPU with 3 MB as with 16 MB (bench/FIGURES.md, "After a storm").
+ * means three semi-spaces of 1 MB. Because of MemoryMax=, V8 would choose this size by itself in
+ * tonearm.service, but not elsewhere. A storm and a change cost as much CPU with 3 MB as with 16 MB
+ * (bench/FIGURES.md, "After a storm").
  */
 export const HEAP_LIMITS: ResourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 3 };
 

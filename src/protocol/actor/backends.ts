@@ -70,7 +70,7 @@ export function stateWithReason(state: string, reason: string | undefined): stri
 
 /**
  * The health that clients get. A child that is connecting without a reason has not reported yet. On a slow
- * board this takes many seconds, so clients get this as the reason.
+ * board its first report takes many seconds, so `NOT_REPORTED` is the reason until then.
  */
 export function healthWithReason(health: BackendHealth): BackendHealth {
   const lacksReason = health.state === 'connecting' && health.detail === undefined;

@@ -79,18 +79,18 @@ export interface CollectionSpec {
    */
   readonly keeps?: 'passing' | 'actions';
   /**
-   * The collection whose record with the same key is in snapshots, in place of this collection's record. It
-   * has members whose changes make no event of this collection.
+   * The collection whose record with the same key is in snapshots, in place of this collection's record.
+   * That record also has members whose changes make no event of this collection.
    */
   readonly inSnapshots?: 'upgrade.run';
 }
 
-/** A row for things of the sound server. One event may carry several of them. */
-function soundServerRow<E extends string>(event: E) {
+/** A row for records of the sound server. One event may carry several of them. */
+function soundServerRow<Prefix extends string>(eventPrefix: Prefix) {
   return {
     backend: 'audio',
-    updated: `${event}.updated`,
-    removed: `${event}.removed`,
+    updated: `${eventPrefix}.updated`,
+    removed: `${eventPrefix}.removed`,
     shape: 'list',
   } as const;
 }

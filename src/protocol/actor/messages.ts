@@ -29,8 +29,8 @@ export type Drop = { readonly kind: 'drop'; readonly collection: Collection; rea
 export type Change = Put | Drop;
 
 /**
- * A `Put` as it is posted: `collection` is the index in COLLECTION_NAMES. Node clones an object with the
- * names of its members. This would cost the main thread a tenth more time per change of volume
+ * A `Put` as it is posted: `collection` is the index in COLLECTION_NAMES. An object would be posted with the
+ * names of its members, which would cost the main thread a tenth more time per change of volume
  * (bench/FIGURES.md, "A change of a volume").
  */
 export type PostedPut = readonly [collection: number, key: string, json: string, rank: number | undefined];

@@ -22,14 +22,14 @@ export interface MqttName {
    * Where the name stands:
    * - `word`: the name is the whole payload.
    * - `member`: the payload is an object with a member of this name, whose value goes into the body.
-   * - `level`: the name is the last level of the topic, and the payload is a plain value. `PLAIN_BODIES`
-   *   (actors/mqtt/plain-payloads.ts) makes the body of it.
+   * - `topic-level`: the name is the last level of the topic, and the payload is a plain value.
+   *   `PLAIN_BODIES` (actors/mqtt/plain-payloads.ts) makes the body of it.
    */
   readonly by: 'word' | 'member' | 'topic-level';
   readonly name: string;
   /**
-   * Used in place of the `topic` of `ChangeRow`. The topic may lack a parameter of the path. Then the
-   * payload's member with the parameter's name has the value: `{"output": "kitchen"}` at `audio/server`.
+   * Used in place of the `topic` of `ChangeRow`. If this topic lacks a parameter of the path, the value is
+   * in the payload's member with the parameter's name: `{"output": "kitchen"}` at `audio/server`.
    */
   readonly topic?: string;
   /** For `member`: the member of the body that gets the value. By default it has the same name. */
@@ -183,7 +183,7 @@ function post<
   };
 }
 
-/** The operation is requested by this word as the payload. */
+/** Over MQTT, only this word as the payload requests the operation. */
 function byWord(name: string, setting?: string): readonly MqttName[] {
   return [{ by: 'word', name, ...(setting !== undefined && { setting }) }];
 }

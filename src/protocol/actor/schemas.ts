@@ -465,6 +465,7 @@ export const COMPONENTS = {
   // `love` is the keep-alive (docs/events.md, "Keep-alive").
   ServerInfo: oneOf('connected', 'love', 'bye'),
   ...BODY_COMPONENTS,
+  // No operation has this body alone. `VolumeBody` is either `SetVolumeBody` or this.
   ChangeVolumeBody: ChangeVolume,
   OpenApi: Type.Object({ openapi: Type.String() }),
   Problem: ProblemRecord,

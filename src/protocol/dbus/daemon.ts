@@ -30,17 +30,20 @@ export const NAME_OWNER_CHANGED = signalRow(BUS_NAME, 'NameOwnerChanged', 'sss')
 /** Interface, changed properties, names of invalidated properties. */
 export const PROPERTIES_CHANGED = signalRow(PROPERTIES_INTERFACE, 'PropertiesChanged', 'sa{sv}as');
 
-/** Interface -> its properties; '' means all interfaces. Called on the path of an object. */
+/**
+ * The row of `GetAll`: interface -> its properties; '' means all interfaces. Called on the path of an
+ * object.
+ */
 export function getAll(destination: string) {
   return methodsOf(destination, undefined, PROPERTIES_INTERFACE)('GetAll', ['s', 'a{sv}'], 'none');
 }
 
-/** Interface, property -> its value. Called on the path of an object. */
+/** The row of `Get`: interface, property -> its value. Called on the path of an object. */
 export function getProperty(destination: string) {
   return methodsOf(destination, undefined, PROPERTIES_INTERFACE)('Get', ['ss', 'v'], 'none');
 }
 
-/** Interface, property, value. Called on the path of an object. */
+/** The row of `Set`: interface, property, value. Called on the path of an object. */
 export function setProperty<const E extends Effect>(
   destination: string,
   effect: E,

@@ -8,7 +8,8 @@ import type { MethodReply, Signature, Values } from './signatures.js';
 export type Effect = 'none' | 'units' | 'power' | 'players' | 'announcements' | 'bluetooth';
 
 /**
- * `Method` alone is the type of any row, because a function whose argument is `never` can be any function.
+ * `Method` without type arguments is the type of any row. The argument of its `types` is then of type
+ * `never`, and any function with one argument fits this.
  */
 export interface Method<Args = never, Result = unknown, E extends Effect = Effect> {
   readonly destination: string;

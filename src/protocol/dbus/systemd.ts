@@ -68,8 +68,8 @@ export const SYSTEMD_ERRORS = {
 } as const;
 
 /**
- * Properties of `MANAGER_INTERFACE`: when the manager started, in microseconds. A reload or re-execution
- * does not change this time.
+ * Properties of `MANAGER_INTERFACE`: when the manager started, in microseconds of the monotonic clock. A
+ * reload or re-execution does not change this time.
  */
 export const MANAGER_PROPERTIES = { UserspaceTimestampMonotonic: 't' } as const satisfies PropertyTable;
 

@@ -37,27 +37,27 @@ import type { Writer } from './writer.js';
  * to it.
  */
 export type CommandArguments = Readonly<Record<string, Writable<never>>>;
-/** The type that an argument is written from: `typeof u32` makes `number`. */
-type ArgumentOf<Kind> = Kind extends Writable<infer Value> ? Value : never;
+/** The type of an argument's value: `typeof u32` makes `number`. */
+type ArgumentValue<Kind> = Kind extends Writable<infer Value> ? Value : never;
 
 /**
  * The values of arguments: `{ index: typeof u32, muted: typeof bool }` makes
  * `{ index: number, muted: boolean }`.
  */
-type ArgsOf<Args extends CommandArguments> = { readonly [Name in keyof Args]: ArgumentOf<Args[Name]> };
+type ValuesOf<Args extends CommandArguments> = { readonly [Name in keyof Args]: ArgumentValue<Args[Name]> };
 
-interface RequestSpec<Args, Value> {
+interface RequestSpec<ArgValues, ReplyValue> {
   readonly code: number;
   readonly args: CommandArguments;
-  readonly reply: Readable<Value>;
-  write(writer: Writer, args: Args): void;
+  readonly reply: Readable<ReplyValue>;
+  write(writer: Writer, values: ArgValues): void;
 }
 
-function request<const Args extends CommandArguments, Value>(
+function request<const Args extends CommandArguments, ReplyValue>(
   code: number,
   args: Args,
-  reply: Readable<Value>,
-): RequestSpec<ArgsOf<Args>, Value> {
+  reply: Readable<ReplyValue>,
+): RequestSpec<ValuesOf<Args>, ReplyValue> {
   const argumentKinds = Object.entries(args) as [keyof Args, Writable<unknown>][];
   return {
     code,
@@ -242,12 +242,12 @@ export type CommandName = RequestName | HandshakeName;
 type AllRequests = typeof REQUESTS & typeof HANDSHAKE;
 /** The arguments of each command: `SET_SINK_MUTE` has `{ index: number, muted: boolean }`. */
 type ArgsByName = {
-  [C in CommandName]: AllRequests[C] extends RequestSpec<infer Args, unknown> ? Args : never;
+  [C in CommandName]: AllRequests[C] extends RequestSpec<infer ArgValues, unknown> ? ArgValues : never;
 };
 
 /** The value of each command's reply: that of `GET_SINK_INFO` is `SinkInfo`. */
 type ReplyByName = {
-  [C in CommandName]: AllRequests[C] extends RequestSpec<never, infer Value> ? Value : never;
+  [C in CommandName]: AllRequests[C]['reply'] extends Readable<infer ReplyValue> ? ReplyValue : never;
 };
 
 export type RequestArgs<C extends CommandName> = ArgsByName[C];

@@ -39,9 +39,9 @@ export const index = writableKind('index', (writer, value: number | undefined) =
 export const ownIndex = readableKind('ownIndex');
 
 /**
- * The object that a request is for. On the wire it is an index and a name. The server refuses a request with
- * both, and most requests with neither (INVALID). We always send the index, because names are not unique.
- * The name is the null string.
+ * The object that a request is for. On the wire it is an index and a name, either of which may mean "none".
+ * The server refuses a request in which both name an object, and most requests in which neither does
+ * (INVALID). We always send the index, because names are not unique. The name is the null string.
  */
 export const byIndex: Writable<number> = {
   write: (writer, value) => {
@@ -148,7 +148,8 @@ export function record<const F extends FieldTable>(fields: F): Readable<RecordOf
 }
 
 /**
- * The most values that are kept of a list without a count. A sink of PulseAudio 16 has room for 256 streams.
+ * The most values that are kept of a list without a count. For comparison: PulseAudio 16 allows 256 streams
+ * per sink.
  */
 export const RECORDS_MAX = 512;
 

@@ -13,9 +13,9 @@ export const CONTROL_CHANNEL = 0xffffffff;
  */
 export const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
 /**
- * A frame that comes in pieces gets a buffer when its header is complete. A shorter frame than this gets a
- * buffer of its own length. A longer frame gets a buffer of at least this size, which doubles as bytes
- * arrive, because a header may announce more bytes than ever come.
+ * A frame that comes in pieces first gets a buffer for its header only. When the header is complete, a
+ * shorter frame than this gets a buffer of its own length. A longer frame gets a buffer of at least this
+ * size, which doubles as bytes arrive, because a header may announce more bytes than ever come.
  */
 const STAGING_MIN_BYTES = 4096;
 

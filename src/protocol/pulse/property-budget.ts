@@ -34,6 +34,7 @@ const ALWAYS_KEPT_KEYS: ReadonlySet<string> = new Set([
 
 /** The budget of one list. */
 export class PropertyBudget {
+  /** The entries of `ALWAYS_KEPT_KEYS` may come last, so room is reserved for them. */
   #entriesLeft = PROPS_MAX_ENTRIES - ALWAYS_KEPT_KEYS.size;
   #bytesLeft: number;
 

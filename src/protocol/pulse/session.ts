@@ -119,7 +119,7 @@ export class Session {
     else this.#send(command, args, now + deadlineMs, settle);
   }
 
-  /** Call it when an object has been removed: frees the property lists that are kept of it. */
+  /** Drops the cached property lists of an object. Call it when the object has been removed. */
   forget(object: number): void {
     this.#texts.lists.forget(object);
   }
@@ -174,7 +174,7 @@ export class Session {
       if (result.ok) next(result.value);
       else if (result.error.kind === 'server')
         this.close({ kind: 'auth-refused', command, fault: serverFault(result.error.code) });
-      // Any other error ends the session elsewhere, except `bad-argument`, which our arguments cannot cause.
+      // Any other error comes with the end of the session. Our arguments cannot cause `bad-argument`.
     });
   }
 

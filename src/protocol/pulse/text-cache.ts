@@ -124,27 +124,27 @@ export class TextCache {
     if (length === 0) return '';
     if (length > CACHED_TEXT_MAX_BYTES) return longText(bytes, start, end);
     const isShort = length < WORD_BYTES;
-    const first = isShort ? shortWord(bytes, start, end) : words.getInt32(start);
-    const last = isShort ? first : words.getInt32(end - WORD_BYTES);
+    const firstWord = isShort ? shortWord(bytes, start, end) : words.getInt32(start);
+    const lastWord = isShort ? firstWord : words.getInt32(end - WORD_BYTES);
     // The hash uses the length and both ends. To read all bytes would cost more than the rare collisions.
-    const mixed = Math.imul(first + length, GOLDEN_FACTOR) ^ last;
+    const mixed = Math.imul(firstWord + length, GOLDEN_FACTOR) ^ lastWord;
     const slot = Math.imul(mixed ^ (mixed >>> 15), PRIME_FACTOR) >>> SLOT_SHIFT;
     // A text is in one of two slots, such as 4 or 5. If there were only one slot for it, two keys with the
     // same slot would evict each other at every stream.
     return (
-      this.#find(slot, first, words, start, end) ??
-      this.#find(slot ^ 1, first, words, start, end) ??
-      this.#decode(slot, first, bytes, start, end)
+      this.#find(slot, firstWord, words, start, end) ??
+      this.#find(slot ^ 1, firstWord, words, start, end) ??
+      this.#decode(slot, firstWord, bytes, start, end)
     );
   }
 
   /**
    * The slot's text if it equals the text in [start, end). The last word may overlap the word before it.
    */
-  #find(slot: number, first: number, words: DataView, start: number, end: number): string | undefined {
+  #find(slot: number, firstWord: number, words: DataView, start: number, end: number): string | undefined {
     const cached = this.#texts[slot];
     const base = slot * CACHED_TEXT_MAX_BYTES;
-    if (cached?.length !== end - start || this.#words.getInt32(base) !== first) return undefined;
+    if (cached?.length !== end - start || this.#words.getInt32(base) !== firstWord) return undefined;
     for (let at = start + WORD_BYTES; at < end; at += WORD_BYTES) {
       const wordStart = Math.min(at, end - WORD_BYTES);
       if (words.getInt32(wordStart) !== this.#words.getInt32(base + wordStart - start)) return undefined;
@@ -153,7 +153,7 @@ export class TextCache {
   }
 
   /** Decodes the text, and keeps it in one of its two slots. */
-  #decode(slot: number, first: number, bytes: Buffer, start: number, end: number): string {
+  #decode(slot: number, firstWord: number, bytes: Buffer, start: number, end: number): string {
     const text = bytes.toString('utf8', start, end);
     // A text is kept only if every character is one byte, because `#find` compares the length of the text
     // with a number of bytes.
@@ -165,7 +165,7 @@ export class TextCache {
     this.#texts[target] = text;
     this.#bytes.set(bytes.subarray(start, end), base);
     // A text that is shorter than a word is stored as `#find` compares it: as the word of `shortWord`.
-    if (end - start < WORD_BYTES) this.#words.setInt32(base, first);
+    if (end - start < WORD_BYTES) this.#words.setInt32(base, firstWord);
     return text;
   }
 }

@@ -83,20 +83,20 @@ export function rawVolumesOf(parts: ChannelParts, loudest: number): number[] {
 }
 
 /**
- * Returns the parts to remember after `channels`, the raw volumes, have been read. At silence `before` is
+ * Returns the parts to remember after the raw volumes of the channels have been read. At silence `before` is
  * kept, because silent channels show no parts. It is also kept if `rawVolumesOf` makes the same volumes of
  * it. If quiet volumes replaced it, their rounding would change the parts more and more. A `before` for
  * another number of channels counts as absent.
  */
 export function rememberChannelParts(
   before: ChannelParts | undefined,
-  channels: readonly number[],
+  rawVolumes: readonly number[],
 ): ChannelParts | undefined {
-  const loudest = loudestOf(channels);
-  const previous = before?.length === channels.length ? before : undefined;
+  const loudest = loudestOf(rawVolumes);
+  const previous = before?.length === rawVolumes.length ? before : undefined;
   if (loudest === 0) return previous;
   const givesSameVolumes =
     previous !== undefined &&
-    channels.every((raw, channel) => raw === Math.round((previous[channel] ?? 0) * loudest));
-  return givesSameVolumes ? previous : channels.map((raw) => raw / loudest);
+    rawVolumes.every((raw, channel) => raw === Math.round((previous[channel] ?? 0) * loudest));
+  return givesSameVolumes ? previous : rawVolumes.map((raw) => raw / loudest);
 }

@@ -49,8 +49,8 @@ export function describeTypeTag(byte: number | undefined): string {
 }
 
 /**
- * The index that means "no object". A reply has the tag of its request (session.ts). This is also the tag of
- * the server's messages that answer no request.
+ * The index that means "no object". Messages of the server that answer no request have this number as their
+ * tag.
  */
 export const NONE = 0xffffffff;
 

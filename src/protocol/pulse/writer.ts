@@ -103,12 +103,12 @@ export class Writer {
   }
 
   channelMap(positions: readonly number[]): void {
-    this.#tagAndCount(TYPE_TAG.channelMap, positions.length);
+    this.#tagAndChannelCount(TYPE_TAG.channelMap, positions.length);
     for (const position of positions) this.#byte(position);
   }
 
   volumes(values: readonly number[]): void {
-    this.#tagAndCount(TYPE_TAG.volumes, values.length);
+    this.#tagAndChannelCount(TYPE_TAG.volumes, values.length);
     let at = this.#grow(4 * values.length);
     for (const value of values) {
       // A volume above RAW_MAX is refused here, because PipeWire would accept it.
@@ -139,7 +139,7 @@ export class Writer {
     this.props(props);
   }
 
-  #tagAndCount(tag: number, count: number): void {
+  #tagAndChannelCount(tag: number, count: number): void {
     if (count === 0 || count > CHANNELS_MAX)
       throw new WireError(`${count} channels, not 1 to ${CHANNELS_MAX}`);
     const at = this.#grow(2);

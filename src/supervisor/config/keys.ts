@@ -52,7 +52,7 @@ const NODES_MAX = 32;
 
 const bindTarget = readers.checkedText('an interface name, an IP address or "all"', texts.bindTarget);
 const filePath = readers.checkedText('an absolute path', texts.filePath);
-const branch = readers.checkedText('a topic', texts.mqttTopic);
+const topic = readers.checkedText('a topic', texts.mqttTopic);
 
 export const KEYS = {
   bind: key(['lo'], readers.oneOrMore(bindTarget)),
@@ -128,10 +128,10 @@ export const KEYS = {
     username: optionalKey(readers.checkedText('a user name', texts.userName)),
     passwordFile: optionalKey(readers.checkedText('an absolute path', texts.filePath, 'secret')),
     caFile: optionalKey(filePath),
-    topic: key(({ hostname }) => `tonearm/${hostname.replace(/[^\w.-]/g, '_')}`, branch),
+    topic: key(({ hostname }) => `tonearm/${hostname.replace(/[^\w.-]/g, '_')}`, topic),
     control: key(true, readers.flag),
     homeAssistant: key(true, readers.flag),
-    homeAssistantPrefix: key('homeassistant', branch),
+    homeAssistantPrefix: key('homeassistant', topic),
   },
 };
 

@@ -6,9 +6,9 @@ import { deviceName } from './texts.js';
 
 const LISTENS_MAX = 8;
 
-const outputName = checkedText('the name of an output', deviceName);
+const output = checkedText('the name of an output', deviceName);
 
-export const listen: ValueReader<Readonly<Record<string, string>>> = byCheckedName(outputName, {
+export const listen: ValueReader<Readonly<Record<string, string>>> = byCheckedName(output, {
   max: LISTENS_MAX,
   nounPlural: 'inputs',
   nameProblem: (name) => {

@@ -119,9 +119,9 @@ function isDanglingLink(path: string): boolean {
 }
 
 /**
- * Returns at most one byte more than is allowed. The error says what is wrong with the file. Throws the
- * system's error. The file is opened without blocking, because a FIFO that nobody writes to would block the
- * start.
+ * Returns one byte more than is allowed if the file is too long. The error says what is wrong with the file.
+ * Throws the system's error. The file is opened without blocking, because a FIFO that nobody writes to would
+ * block the start.
  */
 function readBounded(path: string): Result<Buffer, string> {
   const handle = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);

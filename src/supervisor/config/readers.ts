@@ -203,7 +203,7 @@ interface NameRules {
   readonly max: number;
   /** The noun for what has such names, in the plural. */
   readonly nounPlural: string;
-  /** Undefined if the name is valid. */
+  /** Returns what is wrong with the name; undefined if it is valid. */
   readonly nameProblem: (name: string) => string | undefined;
 }
 

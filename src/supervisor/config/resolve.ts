@@ -77,7 +77,7 @@ function valuesFrom(roots: readonly ConfigEntry[], environment: Environment, fin
     writtenKeys,
   }) as unknown as KeyValues;
   reportConflicts(values, writtenKeys, findings);
-  reportBroker(values, writtenKeys, environment, findings);
+  reportBrokerProblems(values, writtenKeys, environment, findings);
   return values;
 }
 
@@ -115,8 +115,8 @@ function withOurSectionNames(entries: EntriesByKey, findings: Findings): Entries
     const first = sections.get(name);
     if (first === undefined) sections.set(name, entry);
     else {
-      const place = `${first.key}, which is given at ${first.keyAt.file}:${first.keyAt.line}`;
-      findings.addProblem(entry.keyAt, entry.key, `is another spelling of ${place}; use one of them`);
+      const firstSpelling = `${first.key}, which is given at ${first.keyAt.file}:${first.keyAt.line}`;
+      findings.addProblem(entry.keyAt, entry.key, `is another spelling of ${firstSpelling}; use one of them`);
     }
   }
   return sections;
@@ -159,6 +159,7 @@ function readSection(
 
 function reportConflicts({ upgrade }: KeyValues, writtenKeys: EntriesByKey, findings: Findings): void {
   const { checkUnit, upgradeUnit } = upgrade;
+  // The default is false, so if the key is true, it is written.
   const enabledAt = writtenKeys.get('upgrade.enabled')?.valueAt;
   // The written key is checked, and not the value. A wrong `upgrade.resultFile` has no value, but has been
   // reported already.
@@ -175,12 +176,13 @@ function reportConflicts({ upgrade }: KeyValues, writtenKeys: EntriesByKey, find
     );
 }
 
-function reportBroker(
+function reportBrokerProblems(
   { mqtt }: KeyValues,
   writtenKeys: EntriesByKey,
   { secretFault }: Environment,
   findings: Findings,
 ): void {
+  // The default is false, so if the key is true, it is written.
   const enabledAt = writtenKeys.get('mqtt.enabled')?.valueAt;
   if (mqtt.enabled && enabledAt !== undefined && !writtenKeys.has('mqtt.url'))
     findings.addProblem(enabledAt, 'mqtt.url', 'is required when mqtt.enabled is true');

@@ -88,25 +88,24 @@ export class Conversation {
   /** Decodes the frame of a command. Clears the flags of shared memory in it. */
   read(from: Side, frame: Buffer): DecodedMessage {
     // NONE stands for a number that the frame lacks.
-    const { command, tag = NONE } = commandAndTagOf(frame);
-    const code = command ?? NONE;
+    const { command: code = NONE, tag = NONE } = commandAndTagOf(frame);
     const isReply = from === 'server' && code === REPLY;
     const isError = from === 'server' && code === ERROR;
-    const request = isReply || isError ? this.#requests.get(tag) : undefined;
-    const namedFields = isReply ? MESSAGES[request ?? NONE]?.reply : MESSAGES[code]?.fields;
+    const requestCode = isReply || isError ? this.#requests.get(tag) : undefined;
+    const namedFields = isReply ? MESSAGES[requestCode ?? NONE]?.reply : MESSAGES[code]?.fields;
     // The reader's version has no effect here, because `readTypedValue` reads each value by its type tag.
     const reader = new Reader(new Chunk(frame), NEWEST_VERSION, this.#texts, HEADER_BYTES);
     const { fields, unnamed, problem } = decode(reader, namedFields ?? [], this.#namingVersion);
-    if (request !== undefined) this.#requests.delete(tag);
+    if (requestCode !== undefined) this.#requests.delete(tag);
     if (from === 'client' && tag !== NONE) this.#remember(tag, code);
-    const isAuthReply = isReply && request === AUTH;
+    const isAuthReply = isReply && requestCode === AUTH;
     // `fields` has the version without its flags (`protocolVersion` in values.ts).
     this.#learnVersion(code, isAuthReply, fields['version']);
     const hasVersion = isAuthReply || (from === 'client' && code === AUTH);
     const decoded = {
       command: wireCommandName(code),
       tag: tag === NONE ? undefined : tag,
-      answers: request === undefined ? undefined : wireCommandName(request),
+      answers: requestCode === undefined ? undefined : wireCommandName(requestCode),
       fields,
       unnamed,
       problem,

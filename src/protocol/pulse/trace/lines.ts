@@ -18,7 +18,7 @@ export type TraceLine = { readonly seconds: number; readonly connection: number 
  * (text-cache.ts).
  */
 const TEXT_MAX_CHARACTERS = 160;
-const TIME_CHARS = 11;
+const TIME_COLUMNS = 11;
 /**
  * Characters that a terminal may obey: controls, marks of direction, ends of lines, and characters without a
  * width. JSON itself escapes only the first 32 controls.
@@ -37,7 +37,7 @@ function withoutEmptyLists(key: string, value: unknown): unknown {
 }
 
 export function textLine(line: TraceLine): string {
-  const time = line.seconds.toFixed(6).padStart(TIME_CHARS);
+  const time = line.seconds.toFixed(6).padStart(TIME_COLUMNS);
   return `${time} #${line.connection}${arrowOf(line.from)}${itemText(line)}`;
 }
 

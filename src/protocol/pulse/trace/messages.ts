@@ -204,6 +204,9 @@ const LINES = `
   SEND_OBJECT_MESSAGE path message parameters -> response
 `;
 
+/** The fields in COMMANDS that have a naming or are a list, whatever command they belong to. */
+const ARGUMENT_DETAILS = 'version:protocolVersion mask:facilities formats*';
+
 /** Each command at the index of its number. */
 export const MESSAGES = LINES.trim()
   .split('\n')
@@ -211,7 +214,7 @@ export const MESSAGES = LINES.trim()
     const [request = '', reply = ''] = line.split('->');
     const [name = ''] = request.trim().split(' ', 1);
     const args = Object.hasOwn(COMMANDS, name) ? COMMANDS[name as CommandName].args : {};
-    const daemonFields = fieldsOfTable(args, 'version:protocolVersion mask:facilities formats*');
+    const daemonFields = fieldsOfTable(args, ARGUMENT_DETAILS);
     const listedFields = parseFields(request.replace(name, ''));
     return { name, fields: [...daemonFields, ...listedFields], reply: parseFields(reply) };
   });
