@@ -8,7 +8,7 @@ import { readPageFiles } from '../../src/gateway/page.js';
 import { skipReason } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { NodeWithPage, ORDINARY, output, PAGE_FOLDER } from './node-with-page.js';
-import { DESK, node, openPage, page, pageForEach } from './pages.js';
+import { commandsAre, DESK, node, openPage, page, pageForEach } from './pages.js';
 
 const TAB_FILES = '**/ui/*-tab-*.js';
 const SHEETS_FILE = '**/ui/sheets-*.js';
@@ -21,7 +21,10 @@ const SCREENS = [
   ['a desk', 1440, 900],
 ] as const;
 
-/** Keeps the places of all visible controls in `placesBefore`. Its value is the number of these controls. */
+/**
+ * Keeps the places of all visible controls in `placesBefore`. The value of the expression is the number of
+ * these controls.
+ */
 const REMEMBER_PLACES = `(() => {
   const placeOf = (control) => {
     const { x, y, width, height } = control.getBoundingClientRect();
@@ -43,8 +46,8 @@ const PLACEHOLDER_HEIGHT = `getComputedStyle(document.querySelector('.stream')).
 describe('a part that is loaded late', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(DESK);
 
-  for (const [what, width, height] of SCREENS) {
-    test(`a late part moves no control on ${what}`, async () => {
+  for (const [screen, width, height] of SCREENS) {
+    test(`a late part moves no control on ${screen}`, async () => {
       await page.setViewportSize({ width, height });
       const pendingRoutes: Route[] = [];
       await page.route(TAB_FILES, (route) => void pendingRoutes.push(route));
@@ -128,7 +131,7 @@ describe('a part that is loaded late', { skip: skipReason({ programs: ['chromium
     await page.getByText(MISSING).waitFor();
     await page.locator('#system .button').first().waitFor();
     await page.getByRole('button', { name: 'Mute Living room' }).click();
-    await until('the command has come', () => node.backends.requests.length > 0);
+    await commandsAre({ do: 'mute', target: { kind: 'output', ref: '0' }, muted: true });
   });
 
   test('a page loads the newer page when it requests a file that the node no longer has', async (t) => {

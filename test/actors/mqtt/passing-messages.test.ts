@@ -18,10 +18,10 @@ function leftOf(messages: readonly PassingMessage[]): readonly PassingMessage[] 
   }
 }
 
-const named = (index: number): PassingMessage => ({ topic: 'T/error', text: `${index}` });
+const numbered = (index: number): PassingMessage => ({ topic: 'T/error', text: `${index}` });
 
 test('the oldest messages are dropped if more than 256 wait', () => {
-  const messages = Array.from({ length: 300 }, (_, index) => named(index));
+  const messages = Array.from({ length: 300 }, (_, index) => numbered(index));
   assert.deepEqual(leftOf(messages), messages.slice(300 - 256));
 });
 
@@ -33,20 +33,22 @@ test('messages with long topics, texts or correlation data are dropped beyond a 
     { topic: 'answers', text: '', correlation: Buffer.alloc(60_000) },
   ];
   for (const message of longMessages) {
-    const left = leftOf([named(0), ...Array.from({ length: 100 }, () => message)]);
+    const oldest = numbered(0);
+    const left = leftOf([oldest, ...Array.from({ length: 100 }, () => message)]);
     // The bound is 1 Mi, which is a little more than 17 times 60 000.
     assert.equal(left.length, 17);
-    assert.ok(!left.includes(named(0)));
+    assert.ok(!left.includes(oldest));
   }
 });
 
 test('after messages were dropped or sent, as many may wait as before', () => {
   const passing = new PassingMessages();
+  // The bound is 1 Mi, so two of these messages may wait.
   const message = { topic: 'T/error', text: 'x'.repeat(500_000) };
   for (let count = 0; count < 10; count += 1) passing.add(message);
   assert.deepEqual(passing.takeNext(acceptsAll), message);
-  passing.add(named(1));
+  passing.add(numbered(1));
   assert.deepEqual(passing.takeNext(acceptsAll), message);
-  assert.deepEqual(passing.takeNext(acceptsAll), named(1));
+  assert.deepEqual(passing.takeNext(acceptsAll), numbered(1));
   assert.equal(passing.takeNext(acceptsAll), undefined);
 });

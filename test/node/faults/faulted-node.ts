@@ -114,16 +114,16 @@ const PIPEWIRE_HAS_OUTPUTS = `for output in living kitchen; do
 done`;
 
 const WITNESS = 'sound-witness';
-/** Returns a command that prints the newest default output in what the command `listing` prints. */
+/** Returns a command. It prints the newest default output in the lines that the command `listing` prints. */
 const newestDefaultIn = (listing: string): string =>
   `${listing} | grep "key:'default.audio.sink'" | tail -n 1 | grep -o '"name":"[^"]*"'`;
 /**
  * Succeeds when the witness (`watchSound`) knows the same default output as a new client. Succeeds at once
  * if the witness does not run, or has started before the session manager.
  */
-const WITNESS_KNOWS = `invoked() { systemctl --user show -P ExecMainStartTimestampMonotonic "$1"; }
+const WITNESS_KNOWS = `started_at() { systemctl --user show -P ExecMainStartTimestampMonotonic "$1"; }
 systemctl --user --quiet is-active ${WITNESS} || exit 0
-[ "$(invoked ${WITNESS})" -gt "$(invoked wireplumber)" ] || exit 0
+[ "$(started_at ${WITNESS})" -gt "$(started_at wireplumber)" ] || exit 0
 until [ "$(${newestDefaultIn('cat ~/witnessed')})" = "$(${newestDefaultIn('pw-metadata 0')})" ]; do sleep 0.2; done`;
 
 export class FaultedNode extends PageOnNode {
@@ -195,7 +195,7 @@ systemctl start avahi-daemon.service ${units}`);
 
   /** Sends a signal to the main process of a unit, and resolves with the id of this process. */
   async signal(name: string, scope: 'system' | 'user', unit: string): Promise<number> {
-    const pid = await until(`${unit} runs`, () => this.pidOf(scope, unit));
+    const pid = await until(`${unit} runs`, async () => (await this.pidOf(scope, unit)) || undefined);
     await this.node.shell(`kill -${name} ${pid}`);
     return pid;
   }
@@ -228,9 +228,9 @@ systemd-run --user --quiet --collect --unit=${WITNESS} -p Restart=always -p Rest
    *   a stream, PipeWire reads nothing from the session manager until the stream's connection has answered.
    *   If each waits for the other, PipeWire answers nobody, not even pw-cli. It was locked 2 of 3 times when
    *   wireplumber was restarted beside one pacat, and 6 of 6 times when pipewire-pulse was halted meanwhile.
-   * - Deaf: a client has gone before the session manager answered for it. Since then PipeWire sends nobody
-   *   changes of the default output. Only clients that connect later learn of them. PipeWire was deaf 5 of 8
-   *   times after 40 pw-metadata had been killed.
+   * - Deaf: PipeWire sends nobody changes of the default output. Only clients that connect later learn of
+   *   them. PipeWire becomes deaf if a client goes before the session manager has answered for this client.
+   *   It was deaf 5 of 8 times after 40 pw-metadata had been killed.
    * - Forgetful: clients that listened when an event was sent have not received it. Clients that came later
    *   have its contents. The witness of `watchSound` shows this.
    * - Bare: a pipewire-pulse that starts while PipeWire itself is restarted loads the modules of its
