@@ -102,7 +102,7 @@ describe('a backend that connects', DEADLINE, () => {
     assert.equal(server.connections(), 1);
   });
 
-  test('waits when there is no server at all, and ends at once when it is stopped', async (t) => {
+  test('refuses commands with the reason when there is no server at all, and publishes the reason once', async (t) => {
     const { recorder, backend } = startBackend(t, '/nonexistent/native');
 
     const early = await backend.handle(VOLUME);
@@ -114,6 +114,7 @@ describe('a backend that connects', DEADLINE, () => {
     assert.match(detail, /^Not connected: the connection to the sound server failed: .*ENOENT/);
 
     await backend.stop();
+    // Neither the further attempts nor the stop publish another reason.
     assert.equal(recorder.published.filter((line) => line.startsWith('connecting')).length, 1);
   });
 });
@@ -142,8 +143,8 @@ describe('a lost server', DEADLINE, () => {
     expectedNext: number,
   ])[] = [
     ['at once after a connection that lasted', 7, 10_000, 0],
-    ['later each time after connections that were up for moments only', 3, 9_999, 4],
-    ['later each time after connections that never were up', 0, undefined, 1],
+    ['later each time after connections that did not last', 3, 9_999, 4],
+    ['later each time after connections that were never up', 0, undefined, 1],
   ];
   for (const [what, attempt, upMs, expectedNext] of attempts) {
     test(`is tried again ${what}`, () =>
@@ -186,9 +187,9 @@ describe('a lost server', DEADLINE, () => {
 
   test('a connection on which the server names no default output is replaced, and the new connection finds one', async (t) => {
     const server = await scriptedServer(t);
-    const nameless = ordinaryExcept({ [COMMAND.getServerInfo]: WITHOUT_DEFAULT });
+    const withoutDefault = ordinaryExcept({ [COMMAND.getServerInfo]: WITHOUT_DEFAULT });
     server.handler = (request, responder) => {
-      const handler = server.connections() === 1 ? nameless : ordinaryHandler;
+      const handler = server.connections() === 1 ? withoutDefault : ordinaryHandler;
       return handler(request, responder);
     };
 
@@ -201,12 +202,12 @@ describe('a lost server', DEADLINE, () => {
   });
 
   test('where no connection finds a default output, the connection is replaced less and less often', async (t) => {
-    const nameless = ordinaryExcept({ [COMMAND.getServerInfo]: WITHOUT_DEFAULT });
-    const { server } = await startOnScriptedServer(t, nameless, { timing: QUICK_TIMING });
+    const withoutDefault = ordinaryExcept({ [COMMAND.getServerInfo]: WITHOUT_DEFAULT });
+    const { server } = await startOnScriptedServer(t, withoutDefault, { timing: QUICK_TIMING });
     await until('four connections', () => server.count(COMMAND.auth) >= 4);
 
-    // The three connections that have ended lasted for 1, 2 and 4 readings. If each lasted for one reading,
-    // there would be no more readings than connections.
+    // The first three connections last for 1, 2 and 4 readings, which are seven. If each lasted for one
+    // reading, there would be no more readings than connections.
     const reads = server.count(COMMAND.getSinks);
     const connections = server.count(COMMAND.auth);
     assert.ok(reads >= connections + 2, `${reads} readings of ${connections} connections`);
@@ -241,7 +242,7 @@ describe('events', DEADLINE, () => {
 });
 
 describe('commands', DEADLINE, () => {
-  /** Each kind of server sends the event about a command just before its answer to this request. */
+  /** The request that each kind of server answers right after the event about a command. */
   const answeredAfterEvent = { PipeWire: COMMAND.setInputVolume, PulseAudio: COMMAND.getInput };
   for (const [kind, answered] of Object.entries(answeredAfterEvent)) {
     test(`the record that a command changes is read only once, though the server sends an event about it, as ${kind} does`, async (t) => {
@@ -385,16 +386,17 @@ describe('many requests at once', DEADLINE, () => {
     assert.deepEqual([recorder.isUp, server.connections()], [true, 1]);
   });
 
-  test('a connection survives as many changes of every kind as may be read one by one', async (t) => {
-    const indices = Array.from({ length: BURST_MAX_RECORDS }, (_, index) => index);
+  test('a connection survives BURST_MAX_RECORDS changes of every kind, which are read one by one', async (t) => {
+    // The indices begin at 1. A change of the source 0 is not read, because this source is the monitor of
+    // the sink (reading.ts).
+    const indices = Array.from({ length: BURST_MAX_RECORDS }, (_, position) => position + 1);
     const { server } = await startOnScriptedServer(t);
     const receivedBefore = server.received.length;
 
     server.handler = () => undefined;
 
     const kinds = ['cardChange', 'sinkChange', 'sourceChange', 'inputChange'] as const;
-    // A change of the source 0 is not read, because it is the monitor of the sink (reading.ts).
-    const recordEvents = kinds.flatMap((kind) => indices.map((index) => event(kind, index + 1)));
+    const recordEvents = kinds.flatMap((kind) => indices.map((index) => event(kind, index)));
     const events = [...recordEvents, event('serverChange', 0)];
     server.responder.send(Buffer.concat(events));
     await until('every record is requested', () => server.received.length - receivedBefore >= events.length);

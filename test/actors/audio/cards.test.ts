@@ -24,10 +24,12 @@ import {
 } from './scripted-server.js';
 
 const CARD = 3;
-const NOWHERE = 0xffffffff;
-/** The indices of two sinks. */
+/** The index that stands for no sink or module. */
+const NO_INDEX = 0xffffffff;
+/** The indices of sinks. */
 const STEREO_INDEX = 0;
 const KITCHEN_INDEX = 1;
+const SURROUND_INDEX = 7;
 
 /** The number of outputs of each profile. */
 const PROFILES = { off: 0, stereo: 1, surround: 1, hdmi: 1, usb: 1 } as const;
@@ -54,7 +56,7 @@ const cardFields = (activeProfile: string, unusable: readonly string[]): Bytes =
   [
     u32(CARD),
     text('dac'),
-    u32(NOWHERE),
+    u32(NO_INDEX),
     text('alsa'),
     u32(Object.keys(PROFILES).length),
     ...Object.entries(PROFILES).flatMap(([profile, sinks]) => [
@@ -140,8 +142,8 @@ async function startNode(t: TestContext, changes: Partial<World> = {}, timing: P
   const world = Object.assign(new World(), changes);
   return { world, ...(await startOnScriptedServer(t, world.handler, { timing })) };
 }
-const profile = (name: string, card = 'dac'): AudioCommand => ({ do: 'profile', card, profile: name });
-const serverChanged = event('serverChange', NOWHERE);
+const profileCommand = (name: string, card = 'dac'): AudioCommand => ({ do: 'profile', card, profile: name });
+const serverChanged = event('serverChange', NO_INDEX);
 /** With these deadlines no switch ends because too much time has passed. */
 const PATIENT = { switchMs: 3_600_000, commandMs: 3_600_000 };
 
@@ -173,14 +175,19 @@ describe('a card', DEADLINE, () => {
 
   test('refuses a profile that it does not have, or that is not available now', async (t) => {
     const { backend, server } = await startNode(t);
+    const commands = [
+      profileCommand('off', 'amp'),
+      profileCommand('off', '4'),
+      profileCommand('mono'),
+      profileCommand('hdmi', '3'),
+    ];
     const faults = [];
-    for (const command of [profile('off', 'amp'), profile('off', '4'), profile('mono'), profile('hdmi', '3')])
-      faults.push(faultOf(await backend.handle(command)));
+    for (const command of commands) faults.push(faultOf(await backend.handle(command)));
     assert.deepEqual(faults, ['no-such-card', 'no-such-card', 'no-such-profile', 'profile-unavailable']);
     assert.equal(server.count(COMMAND.setCardProfile), 0);
     // The card has this profile, but `onProfile` is undefined. So the server answers that the card is gone.
     assert.equal(
-      faultOf(await backend.handle(profile('off'))),
+      faultOf(await backend.handle(profileCommand('off'))),
       'no-such-card',
       'the server no longer has it',
     );
@@ -189,7 +196,7 @@ describe('a card', DEADLINE, () => {
   test('is read again before a profile is refused, and its record is published again', async (t) => {
     const { backend, recorder, server, world } = await startNode(t);
     const available = () => recorder.cards()[0]?.profiles.find(({ name }) => name === 'hdmi')?.available;
-    assert.equal(faultOf(await backend.handle(profile('hdmi'))), 'profile-unavailable');
+    assert.equal(faultOf(await backend.handle(profileCommand('hdmi'))), 'profile-unavailable');
     assert.equal(available(), 'no');
 
     world.unusable = [];
@@ -198,21 +205,24 @@ describe('a card', DEADLINE, () => {
       return [];
     };
 
-    const answer = backend.handle(profile('hdmi'));
+    const answer = backend.handle(profileCommand('hdmi'));
     await until('the profile is set', () => server.count(COMMAND.setCardProfile) === 1);
     assert.deepEqual(await answer, { ok: true, value: {} });
     assert.deepEqual([available(), recorder.cards()[0]?.active_profile], ['unknown', 'hdmi']);
   });
 
   test('is switched although the server sends no event about the card, and does not wait for a stream that had no output before', async (t) => {
-    const { backend, recorder, server, world } = await startNode(t, { streamSink: NOWHERE }, PATIENT);
+    const { backend, recorder, server, world } = await startNode(t, { streamSink: NO_INDEX }, PATIENT);
+    /** The start and the events cause at most this many readings of the cards. */
     const READINGS_BY_EVENTS = 5;
     world.onProfile = () => {
       // The server replies first, and changes its sinks later.
       setImmediate(() => {
         world.sinks.delete(STEREO_INDEX);
-        world.sinks.set(7, ['surround', { card: CARD }]);
-        server.responder.send(Buffer.concat([event('sinkRemove', STEREO_INDEX), event('sinkNew', 7)]));
+        world.sinks.set(SURROUND_INDEX, ['surround', { card: CARD }]);
+        server.responder.send(
+          Buffer.concat([event('sinkRemove', STEREO_INDEX), event('sinkNew', SURROUND_INDEX)]),
+        );
         world.defaultSink = 'surround';
         server.responder.send(serverChanged);
         // The card shows the profile only after more readings than the events cause.
@@ -224,11 +234,11 @@ describe('a card', DEADLINE, () => {
       return [];
     };
 
-    assert.deepEqual(await backend.handle(profile('surround')), { ok: true, value: {} });
+    assert.deepEqual(await backend.handle(profileCommand('surround')), { ok: true, value: {} });
     assert.equal(recorder.cards()[0]?.active_profile, 'surround');
   });
 
-  test('does not count as switched before its new output exists, although the profile is active and no stream waits for an output', async (t) => {
+  test('counts as switched only after its new output exists, even if the profile is active before, and no stream waits for an output', async (t) => {
     const { backend, recorder, world } = await startNode(t, { streamSink: KITCHEN_INDEX }, PATIENT);
     let readings = 0;
     world.onProfile = () => {
@@ -238,13 +248,13 @@ describe('a card', DEADLINE, () => {
         readings += 1;
         // The new output appears late, at the third reading.
         if (readings !== 3) return [];
-        world.sinks.set(7, ['surround', { card: CARD }]);
-        return [event('sinkNew', 7)];
+        world.sinks.set(SURROUND_INDEX, ['surround', { card: CARD }]);
+        return [event('sinkNew', SURROUND_INDEX)];
       };
       return [event('sinkRemove', STEREO_INDEX), event('cardChange', CARD), serverChanged];
     };
 
-    assert.deepEqual(await backend.handle(profile('surround')), { ok: true, value: {} });
+    assert.deepEqual(await backend.handle(profileCommand('surround')), { ok: true, value: {} });
     assert.notEqual(recorder.output('surround'), undefined);
   });
 
@@ -256,7 +266,7 @@ describe('a card', DEADLINE, () => {
       return [event('sinkRemove', STEREO_INDEX), serverChanged];
     };
 
-    assert.deepEqual(await backend.handle(profile('surround')), { ok: true, value: {} });
+    assert.deepEqual(await backend.handle(profileCommand('surround')), { ok: true, value: {} });
     assert.equal(recorder.output('stereo'), undefined);
     assert.equal(recorder.cards()[0]?.active_profile, 'surround');
 
@@ -270,9 +280,13 @@ describe('a card', DEADLINE, () => {
     'PulseAudio, at once': (world) => {
       world.onProfile = () => {
         world.sinks.delete(STEREO_INDEX);
-        world.sinks.set(7, ['surround', { card: CARD }]);
-        Object.assign(world, { profile: 'surround', defaultSink: 'surround', streamSink: 7 });
-        const events = [event('sinkRemove', STEREO_INDEX), event('sinkNew', 7), event('inputChange', 5)];
+        world.sinks.set(SURROUND_INDEX, ['surround', { card: CARD }]);
+        Object.assign(world, { profile: 'surround', defaultSink: 'surround', streamSink: SURROUND_INDEX });
+        const events = [
+          event('sinkRemove', STEREO_INDEX),
+          event('sinkNew', SURROUND_INDEX),
+          event('inputChange', 5),
+        ];
         return [...events, serverChanged, event('cardChange', CARD)];
       };
     },
@@ -280,15 +294,15 @@ describe('a card', DEADLINE, () => {
       const steps = [
         () => {
           world.sinks.delete(STEREO_INDEX);
-          Object.assign(world, { profile: 'surround', defaultSink: 'kitchen', streamSink: NOWHERE });
+          Object.assign(world, { profile: 'surround', defaultSink: 'kitchen', streamSink: NO_INDEX });
           return [event('cardChange', CARD), event('sinkRemove', STEREO_INDEX), serverChanged];
         },
         () => {
-          world.sinks.set(7, ['surround', { card: CARD }]);
-          return [event('sinkNew', 7)];
+          world.sinks.set(SURROUND_INDEX, ['surround', { card: CARD }]);
+          return [event('sinkNew', SURROUND_INDEX)];
         },
         () => {
-          Object.assign(world, { defaultSink: 'surround', streamSink: 7 });
+          Object.assign(world, { defaultSink: 'surround', streamSink: SURROUND_INDEX });
           return [serverChanged, event('inputChange', 5)];
         },
       ];
@@ -304,7 +318,7 @@ describe('a card', DEADLINE, () => {
       prepare(world);
       recorder.published.length = 0;
 
-      assert.deepEqual(await backend.handle(profile('surround')), { ok: true, value: {} });
+      assert.deepEqual(await backend.handle(profileCommand('surround')), { ok: true, value: {} });
       assert.deepEqual(recorder.published.toSorted(), [
         'drop audio.outputs 0',
         'put audio.cards 3',

@@ -1,5 +1,5 @@
-// Tests the plan that a command has in a state: a request to the sound server, or a fault. The last tests
-// compute volumes: to and from volume 0, above 100 %, and by steps.
+// Tests what is planned for a command: a request to the sound server, or a fault. The last tests compute
+// volumes: to and from volume 0, above 100 %, and by steps.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -155,7 +155,7 @@ test('a mute is accepted while an output plays AC-3, and for one of two outputs 
   }
 });
 
-test('a refusal that rests on a record names this record, because it must be read again', () => {
+test('a refusal that rests on a record names this record, so that the record is read again', () => {
   const reasonOf = (command: SoundCommand) => {
     const plan = planCommand(stateWithSound(), command);
     return plan.kind === 'fault' ? plan.reason : assert.fail('it is not refused');
@@ -163,6 +163,7 @@ test('a refusal that rests on a record names this record, because it must be rea
   const volumeUnderAc3: SoundCommand = { do: 'volume', target: output('cinema'), volume: 1 };
   assert.deepEqual(reasonOf(volumeUnderAc3), { kind: 'sink-input', index: 7 });
   assert.deepEqual(reasonOf({ do: 'port', output: 'desk', port: 'hdmi' }), { kind: 'sink', index: 2 });
+  // The output 10 is refused only because the output 11 has the same name.
   assert.deepEqual(reasonOf({ do: 'default', output: '10' }), { kind: 'sink', index: 11 });
   assert.equal(reasonOf({ do: 'default', output: 'garden' }), undefined);
 });

@@ -31,10 +31,13 @@ test('if HTTP serves no cookie, the lines copy it from the node; IPv6 addresses 
   assert.match(second ?? '', /^PULSE_SERVER=tcp6:\[fd00::5\]:4713 /);
 });
 
+/** Matches the name of the output after `sink_name=`, and that of the cookie's file after `pulse/`. */
+const OUTPUT_OR_FILE_NAME = /(?<=sink_name=|pulse\/)[^\s/]+_[^\s/]+?(?=\.cookie|\s)/g;
+
 test('nodes with the same hostname share neither the file of the cookie nor the name of the output', () => {
   const namesOf = (hostname: string, address: string) => {
     const lines = linesOf({ ...OPEN_PORT, cookie: 'required' }, { ...NODE, hostname, address });
-    const names = lines.join('\n').matchAll(/(?<=sink_name=|pulse\/)[^\s/]+_[^\s/]+?(?=\.cookie|\s)/g);
+    const names = lines.join('\n').matchAll(OUTPUT_OR_FILE_NAME);
     return new Set([...names].map(([name]) => name));
   };
   assert.deepEqual(namesOf('raspberrypi', '192.168.1.20'), new Set(['raspberrypi_192-168-1-20']));

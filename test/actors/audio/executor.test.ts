@@ -48,9 +48,9 @@ function connectionWith(parts: Partial<CommandConnection> = {}): CommandConnecti
 describe('the time limit of a command starts when it arrives', DEADLINE, () => {
   test('the time that earlier commands take counts, too', async () => {
     const clock = new ManualClock();
-    const deadlines: number[] = [];
-    const send: CommandConnection['send'] = async (_, _changes, deadlineMs) => {
-      deadlines.push(deadlineMs);
+    const remainingMs: number[] = [];
+    const send: CommandConnection['send'] = async (_setting, _changed, deadlineMs) => {
+      remainingMs.push(deadlineMs);
       // All four commands must arrive before the time passes.
       await Promise.resolve();
       clock.advance(3_000);
@@ -59,13 +59,13 @@ describe('the time limit of a command starts when it arrives', DEADLINE, () => {
 
     const executor = new Executor(connectionWith({ send }), TIMING, clock);
     const answers = await Promise.all([MUTE, MUTE, MUTE, MUTE].map((command) => executor.run(command)));
-    assert.deepEqual(deadlines, [9_000, 6_000, 3_000]);
+    assert.deepEqual(remainingMs, [9_000, 6_000, 3_000]);
     assert.deepEqual(answers.slice(0, 3), [OK, OK, OK]);
     const detail = 'The commands before this one took too long';
     assert.deepEqual(answers[3], { ok: false, error: { fault: 'timeout', detail } });
 
     assert.deepEqual(await executor.run(MUTE), OK);
-    assert.equal(deadlines[3], 9_000);
+    assert.equal(remainingMs[3], 9_000);
   });
 
   test('a command is answered in time though the reading after it hangs', async () => {
@@ -105,7 +105,7 @@ test('a step of a fade has failed if the connection ends before its volume is re
   assert.equal(faultOf(answer), 'unavailable');
 });
 
-test('commands for a sleeping output let others pass, keep the order among themselves, and stay with the output if another becomes the default', async () => {
+test('commands for a sleeping output do not delay other commands, keep their order, and stay with this output if another one becomes the default', async () => {
   const state = stateWithSound();
   state.putSink(sinkInfo(1, 'kitchen'));
   state.putServer(serverInfo({ defaultSink: 'living' }));
@@ -159,7 +159,7 @@ describe('a change of the default output that also moves the streams', () => {
    * Five streams do not play to `living`: one of a group, one of a filter, and three others. One of the
    * three is `Pass`, which `stateWithSound` makes. A request to move `Pass` fails with `error`.
    */
-  function setUp(error: RequestError) {
+  function startWithFailingMove(error: RequestError) {
     const state = stateWithSound();
     state.putSink(sinkInfo(1, 'group', { ownerModule: GROUP_MODULE }));
     state.putSinkInput(
@@ -188,13 +188,13 @@ describe('a change of the default output that also moves the streams', () => {
   }
 
   test('moves all streams except those of groups and filters, and does not fail if the server refuses to move one', async () => {
-    const { moveRequests, executor } = setUp(INVALID);
+    const { moveRequests, executor } = startWithFailingMove(INVALID);
     assert.deepEqual(await executor.run(MOVE_STREAMS), OK);
     assert.deepEqual(moveRequests, [FAILING_STREAM, 8, 9]);
   });
 
   test('fails where the server does not answer', async () => {
-    const { moveRequests, executor } = setUp({ kind: 'timeout' });
+    const { moveRequests, executor } = startWithFailingMove({ kind: 'timeout' });
     assert.equal(faultOf(await executor.run(MOVE_STREAMS)), 'timeout');
     assert.deepEqual(moveRequests, [FAILING_STREAM]);
   });
@@ -251,7 +251,7 @@ describe('the answer to a command that sets a default waits for the default', DE
   const NEVER_MS = 60_000;
 
   /** The server has the new defaults `kitchen` and `line` from this time on. */
-  function setUp(newAfterMs: number) {
+  function startWithDefaultsAfter(newAfterMs: number) {
     const clock = new ManualClock();
     const state = stateWithSound();
     state.putSink(sinkInfo(1, 'kitchen'));
@@ -289,7 +289,7 @@ describe('the answer to a command that sets a default waits for the default', DE
   }
 
   test('the streams are moved only after the server has set the default output, which may be later than its reply', async () => {
-    const { steps, run } = setUp(20);
+    const { steps, run } = startWithDefaultsAfter(20);
     assert.deepEqual(await run({ do: 'default', output: 'kitchen', move: true }), OK);
     const moves = ['MOVE_SINK_INPUT', 'MOVE_SINK_INPUT', 'MOVE_SINK_INPUT'];
     // The default is read at once, and after pauses of 15 ms and 22.5 ms. The server sets it after 20 ms.
@@ -297,25 +297,25 @@ describe('the answer to a command that sets a default waits for the default', DE
   });
 
   test('a default output that the server never sets is no failure', async () => {
-    const { clock, run, readings } = setUp(NEVER_MS);
+    const { clock, run, readings } = startWithDefaultsAfter(NEVER_MS);
     assert.deepEqual(await run({ do: 'default', output: 'kitchen' }), OK);
     assert.equal(clock.monotonic(), WAIT_MAX_MS);
     assert.ok(readings() <= READINGS_MAX, `${readings()} readings`);
   });
 
   test('a default output that the server sets after seconds is waited for', async () => {
-    const { clock, run } = setUp(2_000);
+    const { clock, run } = startWithDefaultsAfter(2_000);
     assert.deepEqual(await run({ do: 'default', output: 'kitchen' }), OK);
     assert.ok(clock.monotonic() >= 2_000);
   });
 
   test('a default input succeeds even if only the last reading shows it', async () => {
-    const { run } = setUp(WAIT_MAX_MS);
+    const { run } = startWithDefaultsAfter(WAIT_MAX_MS);
     assert.deepEqual(await run({ do: 'default', input: 'line' }), OK);
   });
 
   test('a default input that the server never sets is refused', async () => {
-    const { run } = setUp(NEVER_MS);
+    const { run } = startWithDefaultsAfter(NEVER_MS);
     assert.equal(faultOf(await run({ do: 'default', input: 'line' })), 'refused');
   });
 
@@ -391,7 +391,8 @@ describe('every failure is explained by a sentence', () => {
     [MUTE, { kind: 'overflow' }, 'unavailable', 'Too many earlier requests wait for the sound server'],
   ];
   for (const [command, error, fault, detail] of rows) {
-    test(`${detail}: ${fault} for ${JSON.stringify(error)}`, async () => {
+    const cause = error === undefined ? 'before it is sent' : `after ${JSON.stringify(error)}`;
+    test(`the command ${command.do} fails ${cause} with ${fault}: ${detail}`, async () => {
       const send: CommandConnection['send'] = async () =>
         error === undefined ? { ok: true, value: undefined } : { ok: false, error };
       const answer = await new Executor(connectionWith({ send }), TIMING, systemClock).run(command);

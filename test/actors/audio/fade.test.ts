@@ -34,10 +34,10 @@ function startFade(
   const state = new SoundState(wishes);
   const clock = new ManualClock();
   /** Puts the output into the state, as a reading does. */
-  const readVolumes = (...volume: readonly number[]): void =>
+  const putReading = (...volume: readonly number[]): void =>
     state.putSink(sinkInfo(0, 'living', { volume: [...volume] }));
   state.server = serverInfo({ defaultSink: 'living' });
-  readVolumes(volumeBefore * RAW_FULL, volumeBefore * RAW_FULL);
+  putReading(volumeBefore * RAW_FULL, volumeBefore * RAW_FULL);
   state.putSinkInput(sinkInputInfo(1, 'music', { sink: 0, corked: false }));
 
   const setVolumes: number[] = [];
@@ -51,7 +51,7 @@ function startFade(
       const { volume } = plan.setting.args;
       setVolumes.push(fractionOf(Math.max(...volume)));
       onStep(setVolumes.length);
-      readVolumes(...volume);
+      putReading(...volume);
       return { ok: true, value: {} };
     },
   });
@@ -72,7 +72,7 @@ function startFade(
     state.remove('sink-input', 1);
     state.remove('sink', 0);
   };
-  return { fade, state, setVolumes, readVolumes, pass, fadeUntilGone };
+  return { fade, state, setVolumes, putReading, pass, fadeUntilGone };
 }
 
 test('an output far above its volume limit fades from the limit, and gets the limit afterwards', async () => {
@@ -93,56 +93,59 @@ test('an output far above its volume limit fades from the limit, and gets the li
 });
 
 test('an output that is missing for minutes after its fade gets its volume within a second of its return', async () => {
-  const { fade, setVolumes, readVolumes, pass, fadeUntilGone } = startFade(VOLUME_BEFORE);
+  const { fade, setVolumes, putReading, pass, fadeUntilGone } = startFade(VOLUME_BEFORE);
   await fadeUntilGone();
   await pass(120_000);
   assert.deepEqual(setVolumes, [0]);
 
-  readVolumes(0, 0);
+  putReading(0, 0);
   await pass(1_000);
   assert.deepEqual(setVolumes, [0, VOLUME_BEFORE]);
   assert.equal(fade.isOver, true);
 });
 
 /**
- * Fades an output of PipeWire that goes then, and comes back asleep. `wakeVolume` is the volume that it has
- * as soon as the next step has woken it, 1 = 100 %.
+ * Fades an output of PipeWire. The output then goes, and comes back asleep. `wakeVolume` is its volume as
+ * soon as the next step has woken it; 1 = 100 %.
  */
-async function returnAsleep(wakeVolume: number) {
+async function fadeAndReturnAsleep(wakeVolume: number) {
   // PipeWire 1.4 reports 100 % for a sink that has not been awake (wake.ts).
-  const readAsleep = (): void =>
+  const putReadingAsleep = (): void =>
     state.putSink(sinkInfo(0, 'living', { volume: [RAW_FULL, RAW_FULL], state: SUSPENDED }));
+  /** The first step is the fade. The second one puts the volume back. */
+  const PUT_BACK_STEP = 2;
   const wake = (step: number): void => {
-    if (step !== 2) return;
-    readAsleep();
-    readVolumes(wakeVolume * RAW_FULL, wakeVolume * RAW_FULL);
+    if (step !== PUT_BACK_STEP) return;
+    // The output is read once more before it is awake.
+    putReadingAsleep();
+    putReading(wakeVolume * RAW_FULL, wakeVolume * RAW_FULL);
   };
   const fading = startFade(VOLUME_BEFORE, NO_WISHES, wake);
-  const { fade, state, setVolumes, readVolumes, pass } = fading;
+  const { fade, state, setVolumes, putReading, pass } = fading;
   state.kind = 'pipewire';
   await fading.fadeUntilGone();
   await pass(2_000);
-  readAsleep();
+  putReadingAsleep();
   await pass(3_000);
   return { fade, setVolumes };
 }
 
 test('an output that comes back asleep gets its volume, although PipeWire reports 100 % meanwhile', async () => {
-  const { fade, setVolumes } = await returnAsleep(0);
+  const { fade, setVolumes } = await fadeAndReturnAsleep(0);
   assert.deepEqual(setVolumes, [0, VOLUME_BEFORE]);
   assert.equal(fade.isOver, true);
 });
 
 test('if somebody has set the volume of an output that comes back asleep, it keeps this volume', async () => {
-  const { fade, setVolumes } = await returnAsleep(FOREIGN_VOLUME);
+  const { fade, setVolumes } = await fadeAndReturnAsleep(FOREIGN_VOLUME);
   assert.deepEqual(setVolumes, [0, VOLUME_BEFORE, FOREIGN_VOLUME]);
   assert.equal(fade.isOver, true);
 });
 
 test('if somebody sets the volume during a step, the fade sets this volume again, and is over', async () => {
-  const { fade, setVolumes, readVolumes, pass } = startFade(VOLUME_BEFORE, NO_WISHES, (step) => {
+  const { fade, setVolumes, putReading, pass } = startFade(VOLUME_BEFORE, NO_WISHES, (step) => {
     // Somebody sets a volume during the second step. This volume is read before that of the step.
-    if (step === 2) readVolumes(FOREIGN_VOLUME * RAW_FULL, FOREIGN_VOLUME * RAW_FULL);
+    if (step === 2) putReading(FOREIGN_VOLUME * RAW_FULL, FOREIGN_VOLUME * RAW_FULL);
   });
 
   const faded = fade.fadeOut(FADE_STEPS * STEP_MS);

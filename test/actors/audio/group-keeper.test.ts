@@ -131,7 +131,7 @@ test('a group is made later if the server did not list its modules at first', as
   assert.equal(remarks.at(-1), undefined);
 });
 
-test('a default that does not come back after a stand-in has gone is read once more after two seconds', async () => {
+test('a default output that does not come back when a stand-in goes is read once more after two seconds', async () => {
   const { keeper, state, readsWithoutStandIns, pass } = startKeeper({ defaultSink: 'kitchen' });
   keeper.onChange();
   await pass(1_000);

@@ -108,7 +108,7 @@ test('an input that was left out, and is read when there is room again, is not l
   assert.equal(sources.leftOutCount, 0);
 });
 
-test('an input with the index of one that has gone without an event may be woken', () => {
+test('an input may be woken even if its index was that of an awake input, which has gone without an event', () => {
   const { sources } = new SoundState();
   const mikes = Array.from({ length: SOURCES_MAX_RECORDS }, (_, index) => sourceInfo(index, `mike-${index}`));
   const leftOut = { ...sourceInfo(SOURCES_MAX_RECORDS, 'left-out'), state: RUNNING };
@@ -226,7 +226,7 @@ test('a monitor that changes is not read', async (t) => {
   assert.equal(server.count(COMMAND.getSource), 0);
 });
 
-test('an input that an output names as its monitor is read when it changes', async (t) => {
+test('an input that changes is read, even if an output names the input as its monitor', async (t) => {
   // The only sink of the server names the source 0 as its monitor. PipeWire has such devices, which are an
   // output and an input with one index.
   const duplex = (raw: number) => source({ index: 0, name: 'duplex', volumes: volumes(raw, raw) });
@@ -256,6 +256,8 @@ test('an input whose mixer has coarse steps moves by small deltas, and shows wha
     },
   });
   const { backend, recorder } = await startOnScriptedServer(t, handler);
+  // Each step begins at the volume that the last step requested: 0.31, 0.32 and so on. The rounded volume of
+  // the mixer does not count.
   const reported = [];
   for (const delta of [0.01, 0.01, 0.01, 0.01, 0.01, -0.01, -0.01, -0.01]) {
     await backend.handle({ do: 'delta', target: MIKE, delta });
@@ -264,7 +266,7 @@ test('an input whose mixer has coarse steps moves by small deltas, and shows wha
   assert.deepEqual(reported, [0.3, 0.33, 0.33, 0.33, 0.36, 0.33, 0.33, 0.33]);
 });
 
-test('a step of an input does not begin at the volume that a command has set on another input of its index', () => {
+test('a step of an input does not begin at the volume that a command has set on an earlier input with the same index', () => {
   const state = new SoundState();
   state.sources.put(sourceInfo(4, 'mike'));
   state.putRequestedVolume('source', 4, 0x8000);

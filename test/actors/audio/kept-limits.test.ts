@@ -99,7 +99,7 @@ const COMMANDS: readonly AudioCommand[] = [
 describe('an output whose stored volume is above its limit', DEADLINE, () => {
   for (const command of COMMANDS) {
     for (const restores of [0, 2]) {
-      test(`is set back after the command ${command.do}; the server restores the stored volume ${restores} more times`, async (t) => {
+      test(`is set back after the command ${command.do}, and after each of ${restores} further restores by the server`, async (t) => {
         const { amplifier, backend, recorder } = await startNode(t, restores);
         assert.deepEqual(await backend.handle(command), { ok: true, value: {} });
 
@@ -119,7 +119,7 @@ describe('an output whose stored volume is above its limit', DEADLINE, () => {
     server.responder.send(amplifier.restore());
     await until('the volume of others is published', () => recorder.output('living')?.volume === 1);
 
-    // The server restores no volume after a mute, so the backend does not watch for this (limit-guard.ts).
+    // The server restores no volume after a mute, so the backend leaves the volume alone (limit-guard.ts).
     const mute: AudioCommand = { do: 'mute', target: { kind: 'output', ref: 'living' }, muted: true };
     assert.deepEqual(await backend.handle(mute), { ok: true, value: {} });
 

@@ -35,7 +35,7 @@ describe('the playing outputs are listed', () => {
     expected: number[],
   ])[] = [
     ['in the order of the indices', BOTH, [NEWS, sinkInputInfo(8, 'Song', { sink: KITCHEN.index })], [1, 3]],
-    ['without outputs that are not known yet', [], [NEWS], []],
+    ['without unknown outputs', [], [NEWS], []],
     ['without suspended outputs', [{ ...LIVING, state: SUSPENDED }, KITCHEN], [NEWS], []],
   ];
   for (const [what, sinks, inputs, expected] of rows) {
@@ -46,7 +46,7 @@ describe('the playing outputs are listed', () => {
   }
 });
 
-test('a playing output has its measured level, or none if it was not measured; other known outputs have 0, and unknown ones have none', () => {
+test('a playing output has its measured level, and other known outputs have 0; a playing output without a measurement, and an unknown output, have none', () => {
   const textOf = (...measured: (readonly [sink: number, peak: readonly number[]])[]) => {
     const levels = { outputs: new Map(measured), inputs: new Map() };
     return levelText(currentLevels(stateWith([LIVING, KITCHEN], [NEWS]), new Set(), levels));
@@ -92,7 +92,8 @@ describe('peaks', () => {
       // value follows them.
       const bytes = Buffer.alloc(1 + 4 * values.length + 1);
       for (const [index, value] of values.entries()) bytes.writeFloatLE(value, 1 + 4 * index);
-      assert.deepEqual(peaksOf(bytes.subarray(1), 2), peaks);
+      const channels = 2;
+      assert.deepEqual(peaksOf(bytes.subarray(1), channels), peaks);
     });
   }
 

@@ -17,7 +17,7 @@ const HALF = [RAW_NORM / 2, RAW_NORM / 2];
 const FLAT = 0x40;
 
 /** The indices of the sinks, and of the stream `Talk`. */
-const CARD = 0;
+const CARD_SINK = 0;
 const ECHO = 1;
 const UPPER = 2;
 const QUIET = 3;
@@ -41,13 +41,13 @@ const filter = (index: number, name: string, master: string, fields: Partial<Sin
 function stateWithFilters(): SoundState {
   const state = new SoundState({ volumeLimit: { card: 0.5, quiet: 0.2 }, outputs: {} });
   state.putServer(serverInfo({ defaultSink: 'card' }));
-  state.putSink(sinkInfo(CARD, 'card', { volume: HALF, flags: FLAT, card: SOUND_CARD }));
+  state.putSink(sinkInfo(CARD_SINK, 'card', { volume: HALF, flags: FLAT, card: SOUND_CARD }));
   state.putSink(filter(ECHO, 'echo', 'card', { volume: HALF }));
   state.putSink(filter(UPPER, 'upper', 'echo', { volume: HALF }));
   state.putSink(filter(QUIET, 'quiet', 'card', { volume: [0, 0] }));
   state.putSink(sinkInfo(LOUD, 'loud', { volume: FULL }));
   state.putSink(sinkInfo(FREE, 'free', { volume: HALF, flags: FLAT }));
-  state.putSinkInput(sinkInputInfo(20, 'News', { sink: CARD, volume: HALF }));
+  state.putSinkInput(sinkInputInfo(20, 'News', { sink: CARD_SINK, volume: HALF }));
   state.putSinkInput(sinkInputInfo(21, 'Music', { sink: ECHO, volume: HALF }));
   state.putSinkInput(sinkInputInfo(TALK, 'Talk', { sink: LOUD, volume: HALF }));
   return state;
@@ -65,8 +65,8 @@ test('a limit is rounded down to whole hundredths', () => {
   ];
   for (const [volumeLimit, expected] of rows) {
     const state = new SoundState({ volumeLimit, outputs: {} });
-    state.putSink(sinkInfo(CARD, 'card'));
-    assert.equal(limitOf(state, CARD), expected);
+    state.putSink(sinkInfo(CARD_SINK, 'card'));
+    assert.equal(limitOf(state, CARD_SINK), expected);
   }
 });
 
@@ -74,7 +74,7 @@ describe('a filter', () => {
   test('has the lowest of its own limit and the limits of all masters below it', () => {
     const state = stateWithFilters();
     assert.deepEqual(
-      [CARD, ECHO, UPPER, QUIET, LOUD].map((sink) => limitOf(state, sink)),
+      [CARD_SINK, ECHO, UPPER, QUIET, LOUD].map((sink) => limitOf(state, sink)),
       [0.5, 0.5, 0.5, 0.2, undefined],
     );
   });
@@ -98,7 +98,7 @@ describe('a filter', () => {
   test('a filter whose own stream was moved to another output has the limit of that output in its record', () => {
     const state = stateWithFilters();
     const echoStream = { ownerModule: moduleOfFilter(ECHO), client: undefined };
-    state.putSinkInput(sinkInputInfo(30, 'Echo stream', { ...echoStream, sink: CARD }));
+    state.putSinkInput(sinkInputInfo(30, 'Echo stream', { ...echoStream, sink: CARD_SINK }));
     // `upper` plays to `echo`, so its limit depends on the stream of `echo`, too.
     assert.equal(limitOf(state, UPPER), 0.5);
     state.takeChanged();
@@ -135,7 +135,7 @@ describe('a command for a stream', () => {
 
   test('has no limit if its output has one, but no flat volumes', () => {
     const state = stateWithFilters();
-    state.putSink(sinkInfo(CARD, 'card', { volume: HALF, flags: 0, card: SOUND_CARD }));
+    state.putSink(sinkInfo(CARD_SINK, 'card', { volume: HALF, flags: 0, card: SOUND_CARD }));
     assert.deepEqual(plannedVolume({ do: 'volume', target: stream('News'), volume: 1 }, state), FULL);
   });
 
@@ -149,12 +149,12 @@ describe('a command for a stream', () => {
 });
 
 describe('an output whose volume is above its limit after a command', () => {
-  const PORT: Setting = { command: 'SET_SINK_PORT', args: { index: CARD, port: 'line' } };
+  const PORT: Setting = { command: 'SET_SINK_PORT', args: { index: CARD_SINK, port: 'line' } };
   const PROFILE: Setting = { command: 'SET_CARD_PROFILE', args: { index: SOUND_CARD, profile: 'stereo' } };
   const MOVE: Setting = { command: 'MOVE_SINK_INPUT', args: { index: TALK, sink: ECHO } };
-  const UNMUTE: Setting = { command: 'SET_SINK_MUTE', args: { index: CARD, muted: false } };
+  const UNMUTE: Setting = { command: 'SET_SINK_MUTE', args: { index: CARD_SINK, muted: false } };
   const raiseToFull = (state: SoundState): void =>
-    state.putSink(sinkInfo(CARD, 'card', { volume: FULL, flags: FLAT, card: SOUND_CARD }));
+    state.putSink(sinkInfo(CARD_SINK, 'card', { volume: FULL, flags: FLAT, card: SOUND_CARD }));
   const SUCCEEDED = true;
   const FAILED = false;
   /** Reports the start and the end of a command to the guard. */
@@ -177,14 +177,14 @@ describe('an output whose volume is above its limit after a command', () => {
       const reportEnd = guard.watch(setting);
       assert.deepEqual(takeIndices(guard), []);
       raiseToFull(state);
-      assert.deepEqual(takeIndices(guard), [CARD]);
+      assert.deepEqual(takeIndices(guard), [CARD_SINK]);
       assert.deepEqual(takeIndices(guard), [], 'it is being set back');
-      guard.settle(CARD);
+      guard.settle(CARD_SINK);
       reportEnd(SUCCEEDED);
 
       now = seconds * 1_000;
-      assert.deepEqual(takeIndices(guard), [CARD], 'the server has restored the volume once more');
-      guard.settle(CARD);
+      assert.deepEqual(takeIndices(guard), [CARD_SINK], 'the server has restored the volume once more');
+      guard.settle(CARD_SINK);
 
       now = seconds * 1_000 + 1;
       assert.deepEqual(takeIndices(guard), [], 'later the volume counts as set by others');
@@ -200,7 +200,7 @@ describe('an output whose volume is above its limit after a command', () => {
     assert.deepEqual(guard.takeSinks(), []);
   });
 
-  test('is not set back after the move of a stream if it was too loud before; a change of its port sets it back', () => {
+  test('is not set back after the move of a stream if the output was too loud before the move; a change of its port sets it back', () => {
     const state = stateWithFilters();
     raiseToFull(state);
     const guard = new LimitGuard(state, () => 1);
@@ -217,7 +217,7 @@ describe('an output whose volume is above its limit after a command', () => {
     raiseToFull(state);
     let times = 0;
     while (guard.takeSinks().length > 0) {
-      guard.settle(CARD);
+      guard.settle(CARD_SINK);
       times += 1;
       assert.ok(times < 100, 'it is set back without end');
     }
@@ -235,48 +235,55 @@ describe('an output whose volume is above its limit after a command', () => {
       carryOut(guard, { command: 'MOVE_SINK_INPUT', args: { index: TALK, sink: FREE } });
     reportEnd(SUCCEEDED);
     raiseToFull(state);
-    assert.deepEqual(takeIndices(guard), [CARD]);
+    assert.deepEqual(takeIndices(guard), [CARD_SINK]);
   });
 
   test('is set to its limit and keeps its balance; no request is sent if it is not above the limit', () => {
     const state = stateWithFilters();
-    const command: SoundCommand = { do: 'keep-limit', output: `${CARD}` };
+    const command: SoundCommand = { do: 'keep-limit', output: `${CARD_SINK}` };
     assert.equal(planCommand(state, command).kind, 'nothing');
-    state.putSink(sinkInfo(CARD, 'card', { volume: [RAW_NORM, RAW_NORM / 2] }));
+    state.putSink(sinkInfo(CARD_SINK, 'card', { volume: [RAW_NORM, RAW_NORM / 2] }));
     const setting = {
       command: 'SET_SINK_VOLUME',
-      args: { index: CARD, volume: [RAW_NORM / 2, RAW_NORM / 4] },
+      args: { index: CARD_SINK, volume: [RAW_NORM / 2, RAW_NORM / 4] },
     };
     assert.deepEqual(planCommand(state, command), {
       kind: 'set',
       setting,
-      changed: { kind: 'sink', index: CARD },
+      changed: { kind: 'sink', index: CARD_SINK },
     });
   });
 });
-
-const BLUETOOTH: Readonly<Record<string, Partial<SinkInfo>>> = {
-  'by the property of PulseAudio': { props: { 'device.bus': 'bluetooth' } },
-  'by the property of PipeWire': { props: { 'api.bluez5.address': 'AA:BB:CC:DD:EE:FF' } },
-  'by its name': { name: 'bluez_sink.AA_BB_CC_DD_EE_FF.a2dp_sink' },
-};
 
 describe('an output that appears after a switch of a profile, and whose volume then rises above its limit', () => {
   const NEW = 30;
   const OTHER_CARD = 8;
 
-  /** The output appears `appearedAfterMs` after the reply to the switch, and its volume rises later. */
-  function indicesToSetBack(
-    appearedAfterMs: number,
-    raisedAfterMs: number,
+  interface SwitchCase {
+    /** How long after the reply to the switch the output appears. */
+    readonly appearedAfterMs: number;
+    /** How long after the appearance the volume rises. */
+    readonly raisedAfterMs: number;
+    /** The card of the output; by default it is the card whose profile is switched. */
+    readonly card?: number;
+    readonly hasSucceeded?: boolean;
+  }
+
+  /** Returns the indices of the outputs that are set back after the volume has risen. */
+  function indicesToSetBack({
+    appearedAfterMs,
+    raisedAfterMs,
     card = SOUND_CARD,
     hasSucceeded = true,
-  ): readonly number[] {
+  }: SwitchCase): readonly number[] {
     let now = 0;
     const state = new SoundState({ volumeLimit: 0.5, outputs: {} });
     const guard = new LimitGuard(state, () => now);
+    // Outputs of the first check are not new, so this check comes before the output.
     guard.takeSinks();
-    guard.watch({ command: 'SET_CARD_PROFILE', args: { index: SOUND_CARD, profile: 'hdmi' } })(hasSucceeded);
+    const setting: Setting = { command: 'SET_CARD_PROFILE', args: { index: SOUND_CARD, profile: 'hdmi' } };
+    const reportEnd = guard.watch(setting);
+    reportEnd(hasSucceeded);
     now = appearedAfterMs;
     state.putSink(sinkInfo(NEW, 'new', { volume: HALF, card }));
     assert.deepEqual(guard.takeSinks(), []);
@@ -285,20 +292,27 @@ describe('an output that appears after a switch of a profile, and whose volume t
     return guard.takeSinks().map(({ index }) => index);
   }
 
-  test('is set back if it appeared within 30 s, and rises within 5 s after that', () => {
-    assert.deepEqual(indicesToSetBack(4_500, 5_000), [NEW]);
-    assert.deepEqual(indicesToSetBack(30_000, 5_000), [NEW]);
+  test('is set back if it appeared within 30 s, and its volume rises within 5 s after that', () => {
+    assert.deepEqual(indicesToSetBack({ appearedAfterMs: 4_500, raisedAfterMs: 5_000 }), [NEW]);
+    assert.deepEqual(indicesToSetBack({ appearedAfterMs: 30_000, raisedAfterMs: 5_000 }), [NEW]);
   });
 
-  test('is not set back if it rises later: others have set it then', () =>
-    assert.deepEqual(indicesToSetBack(4_500, 5_001), []));
+  test('is not set back if its volume rises later: others have set it then', () =>
+    assert.deepEqual(indicesToSetBack({ appearedAfterMs: 4_500, raisedAfterMs: 5_001 }), []));
 
   test('is not set back if it appeared later, belongs to another card, or the switch has failed', () => {
-    assert.deepEqual(indicesToSetBack(30_001, 500), []);
-    assert.deepEqual(indicesToSetBack(4_500, 1_000, OTHER_CARD), []);
-    assert.deepEqual(indicesToSetBack(4_500, 1_000, SOUND_CARD, false), []);
+    assert.deepEqual(indicesToSetBack({ appearedAfterMs: 30_001, raisedAfterMs: 500 }), []);
+    const inTime = { appearedAfterMs: 4_500, raisedAfterMs: 1_000 };
+    assert.deepEqual(indicesToSetBack({ ...inTime, card: OTHER_CARD }), []);
+    assert.deepEqual(indicesToSetBack({ ...inTime, hasSucceeded: false }), []);
   });
 });
+
+const BLUETOOTH: Readonly<Record<string, Partial<SinkInfo>>> = {
+  'by the property of PulseAudio': { props: { 'device.bus': 'bluetooth' } },
+  'by the property of PipeWire': { props: { 'api.bluez5.address': 'AA:BB:CC:DD:EE:FF' } },
+  'by its name': { name: 'bluez_sink.AA_BB_CC_DD_EE_FF.a2dp_sink' },
+};
 
 describe('an output that appears, and whose volume then rises above its limit', () => {
   const NEW = 1;
@@ -311,7 +325,7 @@ describe('an output that appears, and whose volume then rises above its limit', 
     let now = 0;
     const state = new SoundState({ volumeLimit: 0.5, outputs: {} });
     state.putServer(serverInfo({ defaultSink: 'card' }));
-    state.putSink(sinkInfo(CARD, 'card', { volume: FULL, ...fields }));
+    state.putSink(sinkInfo(CARD_SINK, 'card', { volume: FULL, ...fields }));
     const guard = new LimitGuard(state, () => now);
     assert.deepEqual(
       guard.takeSinks(),

@@ -1,6 +1,6 @@
-// Tests what the keeper makes up for later if the sound server has refused something, and an output that
-// goes right after a command. The server is scripted, because a real one never refuses to list its modules,
-// or to unload one. listening.test.ts has real servers.
+// Tests what the keeper does later if the sound server has refused something, or if an output goes right
+// after a command. The server is scripted, because a real one never refuses to list its modules, or to
+// unload one. listening.test.ts has real servers.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -180,8 +180,10 @@ test('an input is heard by a loopback that takes seconds to connect, and the ser
   const { answer, server } = await listenToSlowLoopback(4_000);
   assert.ok(answer.ok);
   assert.equal(server.modules.length, 1);
-  // Each reading has five lists. There are few in the first second, and two in each later one.
-  assert.ok(server.lists < 5 * 20, `${server.lists} lists`);
+  const LISTS_PER_READING = 5;
+  // In 4 s there are about eleven readings: five in the first second, and two in each later one.
+  const READINGS_MAX = 20;
+  assert.ok(server.lists < LISTS_PER_READING * READINGS_MAX, `${server.lists} lists`);
 });
 
 test('an input whose loopback does not connect is refused in time, and the loopback is unloaded', async () => {
@@ -224,7 +226,9 @@ test('a loopback that could not be unloaded before the connection ended is unloa
     publish: { status: () => undefined, log },
     run: async () => DONE,
   });
-  upkeep.update(true, true);
+  const haveOutputsComeOrGone = true;
+  const mayInputsHaveChanged = true;
+  upkeep.update(haveOutputsComeOrGone, mayInputsHaveChanged);
   await until('the loopback is unloaded', () => {
     clock.advance(1_000);
     return server.modules.length === 0;
@@ -232,7 +236,7 @@ test('a loopback that could not be unloaded before the connection ended is unloa
   upkeep.end();
 });
 
-test('an input is not heard again after its output has gone, also if the output goes right after the command to listen', async () => {
+test('an input is not heard again after its output has gone, even if the output goes right after the command to listen', async () => {
   const { keeper, server, pass } = startKeeper({}, LIVING_INDEX);
   const { sinks } = server;
   const answer = await keeper.listen('mike', 'living');
@@ -302,7 +306,7 @@ for (const { title, connectedSink } of [
   { title: 'to no output', connectedSink: MISSING_INDEX },
   { title: 'to another output', connectedSink: KITCHEN_INDEX },
 ]) {
-  test(`a client's loopback that an earlier daemon has left, and that is connected ${title}, is only unloaded`, async () => {
+  test(`a client's loopback that an earlier daemon has left, and that is connected ${title}, is unloaded and not made again`, async () => {
     const pair = { input: 'mike', output: 'living', origin: 'command' } as const;
     const loadedArgument = loopbackArgument(pair, 'mike', LATENCY_MS);
     const { keeper, server, pass } = startKeeper({}, connectedSink, loadedArgument);

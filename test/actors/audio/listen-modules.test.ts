@@ -71,6 +71,7 @@ const stepTexts = (
   );
 
 const NONE_ENDED: readonly ListenPair[] = [];
+const UNKNOWN_INDICES = undefined;
 const FOREIGN_ARGUMENT = 'source=mike sink=living latency_msec=200';
 const ROWS: readonly (readonly [
   what: string,
@@ -168,7 +169,7 @@ test('a restart of the daemon keeps the pairs of commands, and ends those of an 
   assert.deepEqual(pairs.ended, [pairOfEarlierConfiguration]);
 });
 
-test('a restart of the daemon keeps all pairs of commands that there is room for, also if the first is configured', () => {
+test('a restart of the daemon keeps PAIRS_MAX pairs of commands, even if the first of them is configured, too', () => {
   const outputs = Array.from({ length: PAIRS_MAX }, (_, room) => `room${room}`);
   const configured = { mike: 'room0' };
   const pairs = new ListenPairs(configured);
@@ -221,7 +222,7 @@ test('a pair of a command ends if its output goes and comes back while the daemo
 test('a pair of a command ends when its output goes, but not when the sound server restarts', () => {
   const configured = { line: 'living' };
   const pairs = new ListenPairs(configured);
-  pairs.add(MIKE, undefined);
+  pairs.add(MIKE, UNKNOWN_INDICES);
   const withoutOutputs = { ...observedLoopbacks(), sinks: [] };
 
   pairs.observe(observedLoopbacks());
@@ -241,7 +242,7 @@ test('a pair of a command ends when its output goes, but not when the sound serv
 
 test('a pair of a command ends when its output has a new index, because the output was removed in between', () => {
   const pairs = new ListenPairs({});
-  pairs.add(MIKE, undefined);
+  pairs.add(MIKE, UNKNOWN_INDICES);
   pairs.observe(observedLoopbacks());
 
   pairs.observe({

@@ -1,5 +1,5 @@
-// Inputs that are heard, on real sound servers of both kinds: loopbacks that are made, found again, made
-// again, and removed; and those of others, which stay.
+// Tests inputs that are heard, on real sound servers of both kinds. Our loopbacks are made, found again,
+// made again, and removed. Those of others stay.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';

@@ -1,5 +1,5 @@
-// Meters against a scripted server that refuses, ends a stream, stays silent, or has more outputs than are
-// measured. On real servers: test/contract/audio-level.test.ts.
+// Tests meters against a scripted server that refuses, ends a stream, stays silent, or has more outputs than
+// are measured. test/contract/audio-level.test.ts has real servers.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -151,11 +151,13 @@ describe('a meter', DEADLINE, () => {
     });
     backend.watchLevels(true);
     await until('the meter is tried again', () => requested() >= 2);
+    // The connection with the records is open, and that of the second meter.
     await until('the connection of the first meter has ended', () => server.openConnections() === 2);
     assert.ok(recorder.isUp);
   });
 
   test('a meter that is granted too late is ended', async (t) => {
+    const OTHER_METER_STREAM = 5;
     let corked = false;
     let grantLate = (): void => undefined;
     const handler = ordinaryExcept({
@@ -163,8 +165,8 @@ describe('a meter', DEADLINE, () => {
       [COMMAND.getSinks]: [...bytesOf.sink(0, 'living'), ...bytesOf.sink(1, 'kitchen')],
       [COMMAND.getInputs]: [...bytesOf.input(5, 'News'), ...bytesOf.input(6, 'Song', { sink: 1 })],
       [COMMAND.createRecordStream]: ({ tag }, { reply, send }) => {
-        if (requested() > 1) return reply(tag, bytesOf.capture(5));
-        grantLate = () => send(reply(tag, bytesOf.capture(4)), METER_CONNECTION);
+        if (requested() > 1) return reply(tag, bytesOf.capture(OTHER_METER_STREAM));
+        grantLate = () => send(reply(tag, bytesOf.capture(METER_STREAM)), METER_CONNECTION);
         return undefined;
       },
     });

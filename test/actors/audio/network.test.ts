@@ -1,5 +1,5 @@
-// `GET /audio/network` on real sound servers, in a network of their own: the open port, its addresses, and
-// the commands for other computers.
+// Tests `GET /audio/network` on real sound servers, in a network of their own: the open port, its addresses,
+// and the commands for other computers.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

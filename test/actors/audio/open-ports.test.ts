@@ -1,5 +1,5 @@
-// Tests by which ports other machines can play, for the modules of a sound server and the sockets of its
-// process: a row per case.
+// Tests by which ports other machines can play. The modules of the sound server, and the sockets of its
+// process, decide this.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

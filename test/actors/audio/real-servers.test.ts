@@ -1,5 +1,5 @@
-// The backend on real sound servers of both kinds, for everything that test/contract/audio.test.ts does not
-// try on the whole daemon.
+// Tests the backend on real sound servers of both kinds, for everything that test/contract/audio.test.ts
+// does not try on the whole daemon.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -56,26 +56,6 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       return started;
     }
 
-    async function stepAfterRestart(t: TestContext): Promise<void> {
-      const { server, recorder, run } = await startNode(t);
-      const playing = await server.play({ sink: 'kitchen' });
-      const FORTY_PERCENT_RAW = '26214';
-      const TWENTY_PERCENT_RAW = '13107';
-      await server.pactl('set-sink-volume', 'kitchen', FORTY_PERCENT_RAW, TWENTY_PERCENT_RAW);
-      const folder = join(server.directory, '.local/state/wireplumber');
-      await until('the volume is stored', () =>
-        readdirSync(folder).some((file) => KITCHEN_AT_40.test(readFileSync(join(folder, file), 'utf8'))),
-      );
-
-      await playing.stop();
-      await server.restart();
-      await until('the server is back', () => recorder.isUp && recorder.outputs().length === 2);
-
-      await run({ do: 'delta', target: output('kitchen'), delta: -0.05 });
-      const kitchen = recorder.output('kitchen');
-      assert.deepEqual([kitchen?.volume, kitchen?.balance], [0.35, -0.5]);
-    }
-
     describe('an output that has never been awake', () => {
       const listCaptures = (server: SoundServer) => server.pactl('list', 'short', 'source-outputs');
 
@@ -96,7 +76,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
         await until('no capture is left', async () => (await listCaptures(server)).trim() === '');
       });
 
-      test('shows, once it is awake, what another program has set, and keeps that balance after a volume of 0', async (t) => {
+      test('has the volume and balance that another program has set as soon as it is awake, and keeps the balance after a volume of 0', async (t) => {
         const { server, recorder, run } = await startNode(t);
         for (const name of ['living', 'kitchen']) {
           const EIGHTY_PERCENT_RAW = '52428';
@@ -126,7 +106,25 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
 
       // PulseAudio restores a volume before any client sees the output.
       if (kind === 'pipewire')
-        test('a step starts from the volume that the server restores', stepAfterRestart);
+        test('a step starts from the volume that the server restores', async (t) => {
+          const { server, recorder, run } = await startNode(t);
+          const playing = await server.play({ sink: 'kitchen' });
+          const FORTY_PERCENT_RAW = '26214';
+          const TWENTY_PERCENT_RAW = '13107';
+          await server.pactl('set-sink-volume', 'kitchen', FORTY_PERCENT_RAW, TWENTY_PERCENT_RAW);
+          const folder = join(server.directory, '.local/state/wireplumber');
+          await until('the volume is stored', () =>
+            readdirSync(folder).some((file) => KITCHEN_AT_40.test(readFileSync(join(folder, file), 'utf8'))),
+          );
+
+          await playing.stop();
+          await server.restart();
+          await until('the server is back', () => recorder.isUp && recorder.outputs().length === 2);
+
+          await run({ do: 'delta', target: output('kitchen'), delta: -0.05 });
+          const kitchen = recorder.output('kitchen');
+          assert.deepEqual([kitchen?.volume, kitchen?.balance], [0.35, -0.5]);
+        });
     });
 
     test('a new default output is the one that the next command for the server changes', async (t) => {
@@ -198,7 +196,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
         assert.equal(listed?.sink, living?.index);
       });
 
-    test('a paused stream that follows the default output is published with its new output without a reading of everything', async (t) => {
+    test('a paused stream that follows the default output is published with its new output, although the backend does not read everything again', async (t) => {
       const { server, recorder, run } = await startNode(t, { reconcileMs: HOUR_MS });
       const streams = await server.streams();
       await streams.open([{ corked: true, props: { 'media.name': 'Paused' } }]);

@@ -4,24 +4,23 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BURST_MAX_RECORDS, REMOVALS_MAX_RECORDS, Refetch } from '../../../src/actors/audio/refetch.js';
 
-/**
- * The words of the steps. `event` is the event of a change, and `end` is the event of a removal. `mark`
- * makes one record due, and `all` makes the whole list due. `hold` keeps a record from being read while a
- * command changes it, until `release`. `reply` is the valid reply to the read of one record. `lateReply` is
- * such a reply that a removal has made invalid. `list` is the reply to the read of the list. `listWithout`
- * is such a reply from which this record must be left out.
- */
+/** The words of the steps. */
 const ACTIONS: Readonly<Record<string, (refetch: Refetch, index: number) => unknown>> = {
+  /** The event of a change. */
   event: (refetch, index) => refetch.onChanged(index),
+  /** The event of a removal. */
+  removal: (refetch, index) => refetch.onRemoved(index),
   mark: (refetch, index) => refetch.markRecord(index),
+  markList: (refetch) => refetch.markList(),
+  /** Keeps a record from being read while a command changes it, until `release`. */
   hold: (refetch, index) => refetch.hold(index),
   release: (refetch) => refetch.release(),
-  end: (refetch, index) => refetch.onRemoved(index),
-  all: (refetch) => refetch.markList(),
   reply: (refetch, index) => assert.equal(refetch.settleRecord(index), true),
-  lateReply: (refetch, index) => assert.equal(refetch.settleRecord(index), false),
-  list: (refetch) => assert.deepEqual([...refetch.settleList()], []),
-  listWithout: (refetch, index) => assert.deepEqual([...refetch.settleList()], [index]),
+  /** A removal has made this reply invalid. */
+  invalidReply: (refetch, index) => assert.equal(refetch.settleRecord(index), false),
+  listReply: (refetch) => assert.deepEqual([...refetch.settleList()], []),
+  /** This record must be left out of the list. */
+  listReplyWithout: (refetch, index) => assert.deepEqual([...refetch.settleList()], [index]),
 };
 
 /** A step may end with a colon and the reading that is due then: a record, the `list`, or `-` for none. */
@@ -32,14 +31,20 @@ const ROWS: readonly (readonly [what: string, steps: string])[] = [
   ],
   ['a record that is marked while it is read is read again', 'event 1: 1; mark 1; mark 1: -; reply 1: 1'],
   ['a record that changed during a failed command is read after it', 'hold 1; event 1: -; release: 1'],
-  ['a removal cancels the reading that was due', 'event 1; end 1: -'],
-  ['a removal invalidates one reply', 'event 1: 1; end 1; event 1; lateReply 1: 1; reply 1'],
-  ['a removal while a list is read is remembered', 'all: list; end 7; listWithout 7; all: list; list'],
+  ['a removal cancels the reading that was due', 'event 1; removal 1: -'],
+  ['a removal invalidates one reply', 'event 1: 1; removal 1; event 1; invalidReply 1: 1; reply 1'],
+  [
+    'a removal while a list is read is remembered',
+    'markList: list; removal 7; listReplyWithout 7; markList: list; listReply',
+  ],
   [
     'a list is read only after single records, so that no older record replaces one of the list',
-    'event 1: 1; all: -; reply 1: list',
+    'event 1: 1; markList: -; reply 1: list',
   ],
-  ['a record is read after the list that may be older than its event', 'all: list; event 1: -; list: 1'],
+  [
+    'a record is read after the list that may be older than its event',
+    'markList: list; event 1: -; listReply: 1',
+  ],
 ];
 
 function dueReadings(refetch: Refetch): (number | 'list')[] {
@@ -89,7 +94,7 @@ test('the whole list is read where too many single records would be read', () =>
   assert.deepEqual(dueReadings(refetchOfMore), []);
 });
 
-test('one record too many makes the whole list due, also if the other records are being read already', () => {
+test('one record too many makes the whole list due, even if the other records are being read already', () => {
   const refetch = new Refetch('sink-input');
   for (let index = 0; index < BURST_MAX_RECORDS; index += 1) {
     refetch.markRecord(index);

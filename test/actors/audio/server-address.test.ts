@@ -1,5 +1,5 @@
-// The search for the sound server: first the rules, then the files, then the backend. pactl shows which
-// server libpulse finds with the same files.
+// Tests the search for the sound server: first the rules, then the files, then the backend. pactl shows
+// which server libpulse finds with the same files.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -93,7 +93,7 @@ describe('a server that PULSE_SERVER names excludes all others', () => {
     ['unix:/a/b', sockets('/a/b')],
     ['/a/b', sockets('/a/b')],
     ['{m1}unix:/a/b', sockets('/a/b')],
-    // `{m2}` means another machine, so this address is not for this one.
+    // `{m2}` is the id of another machine, so the address after it does not count on `m1`.
     ['{m2}tcp:h /a', sockets('/a')],
     [
       '{m1}/a  unix:/b tcp:host:4713 /a',
@@ -304,7 +304,7 @@ describe('client.conf', () => {
 });
 
 describe('the backend', { timeout: 60_000 }, () => {
-  function startBackend(t: TestContext, env: Variables, home: string) {
+  function startRecordedBackend(t: TestContext, env: Variables, home: string) {
     const recorder = new Recorder();
     const settings = {
       enabled: true,
@@ -328,7 +328,7 @@ describe('the backend', { timeout: 60_000 }, () => {
     mkdirSync(join(home, 'pulse'));
     renameSync(server.socketPath, join(home, 'pulse/native'));
 
-    const recorder = startBackend(t, { PULSE_SERVER: 'tcp:hifi:4713', XDG_RUNTIME_DIR: home }, home);
+    const recorder = startRecordedBackend(t, { PULSE_SERVER: 'tcp:hifi:4713', XDG_RUNTIME_DIR: home }, home);
     const detail = `PULSE_SERVER is tcp:hifi:4713: ${UNIX_ONLY}`;
     await until('the address is reported', () => recorder.state === `connecting: ${detail}`);
     assert.equal(server.connections(), 0);
@@ -337,7 +337,7 @@ describe('the backend', { timeout: 60_000 }, () => {
   test('names the network server of client.conf where the user has no socket', async (t) => {
     const home = temporaryFolder(t);
     write(join(home, '.config/pulse/client.conf'), 'default-server = tcp:hifi:4713');
-    const recorder = startBackend(t, { XDG_RUNTIME_DIR: home }, home);
+    const recorder = startRecordedBackend(t, { XDG_RUNTIME_DIR: home }, home);
     await until('the reason is published', () => recorder.state !== '');
     assert.match(
       recorder.state,
@@ -347,7 +347,7 @@ describe('the backend', { timeout: 60_000 }, () => {
 
   test('names the usual socket if there is no sound server at all', async (t) => {
     const home = temporaryFolder(t);
-    const recorder = startBackend(t, { XDG_RUNTIME_DIR: home }, home);
+    const recorder = startRecordedBackend(t, { XDG_RUNTIME_DIR: home }, home);
     await until('the reason is published', () => recorder.state !== '');
     assert.match(recorder.state, new RegExp(`^connecting: .*: connect ENOENT ${home}/pulse/native$`));
   });
@@ -365,11 +365,11 @@ describe('the backend', { timeout: 60_000 }, () => {
       const byLink = temporaryFolder(t);
       mkdirSync(join(byLink, '.config/pulse'), { recursive: true });
 
-      const recorderByLink = startBackend(t, { XDG_RUNTIME_DIR: byLink }, byLink);
+      const recorderByLink = startRecordedBackend(t, { XDG_RUNTIME_DIR: byLink }, byLink);
       await until('the first attempt has failed', () => recorderByLink.state.startsWith('connecting: '));
 
       symlinkSync(dirname(sound.socketPath), join(byLink, '.config/pulse/m1-runtime'));
-      const recorderByFile = startBackend(t, { XDG_RUNTIME_DIR: byFile }, byFile);
+      const recorderByFile = startRecordedBackend(t, { XDG_RUNTIME_DIR: byFile }, byFile);
       await until('both backends are up', () => recorderByFile.isUp && recorderByLink.isUp);
     },
   );

@@ -26,6 +26,8 @@ const RAW_FULL = 0x1_0000;
 const STEP_MS = 250;
 /** The pause before the first check whether the volume can be put back (fade.ts). */
 const FIRST_CHECK_MS = 500;
+/** The longest pause between two checks whether the output is silent (fade.ts). */
+const SILENCE_PAUSE_MAX_MS = 30_000;
 const REFUSED: Answer = { ok: false, error: { fault: 'refused', detail: 'not now' } };
 
 /** Begins a sleep, and returns while the output, which had the volume 0.5, is fading. */
@@ -77,7 +79,7 @@ async function startFading(t: TestContext) {
 
 type Fading = Awaited<ReturnType<typeof startFading>>;
 
-/** Ends the service `afterMs` later. The sound server answers no command from now on, until the end. */
+/** Ends the service `afterMs` later. The sound server answers no command until the service has ended. */
 async function leaveUnanswered({ sleep, server, pass }: Fading, afterMs: number): Promise<void> {
   const ready = new Deferred<void>();
   server.readiness = ready.promise;
@@ -92,11 +94,11 @@ async function leaveUnanswered({ sleep, server, pass }: Fading, afterMs: number)
   server.failure = undefined;
 }
 
-/** Lets the sleep end in the next service, and then the music. */
+/** Lets the sleep end in the next service. Then the music ends. */
 async function recallAndFallSilent({ state, newSleep, pass, record }: Fading): Promise<void> {
   await newSleep().recall();
   assert.equal(record()?.active, true, 'the next service goes on with the sleep');
-  // The sleep ends 5 s after the start, with no second fade.
+  // The sleep ends 5 s after the start of the next service (sleep.ts). The output does not fade again.
   await pass(5_000);
   await until('the sleep is over', () => record()?.active === false);
   state.remove('sink-input', 1);
@@ -125,7 +127,7 @@ test('if two sleeps begin while the volume is put back, the last one counts', as
   assert.equal(record()?.until, new Date(clock.date() + 90 * 60_000).toISOString());
 });
 
-test('an output that went before its sleep was stopped gets its volume a second after it comes again', async (t) => {
+test('an output that went before the sleep was stopped gets its volume a second after it comes back', async (t) => {
   const { state, sleep, appliedVolumes, putOutput, pass } = await startFading(t);
   state.remove('sink', 0);
   await sleep.stop();
@@ -215,7 +217,7 @@ const MISSING_READINGS: readonly {
 ];
 
 for (const { title, loseReading } of MISSING_READINGS) {
-  test(`the volume is put back after a step was carried out, although ${title}`, async (t) => {
+  test(`the volume is put back although the volume of a step was not read: ${title}`, async (t) => {
     const fading = await startFading(t);
     const { sleep, server, appliedVolumes, putOutput, pass } = fading;
     loseReading(fading);
@@ -233,9 +235,6 @@ for (const { title, loseReading } of MISSING_READINGS) {
     assert.equal(appliedVolumes.at(-1), 0.5);
   });
 }
-
-/** The longest pause between two checks whether the output is silent (fade.ts). */
-const SILENCE_PAUSE_MAX_MS = 30_000;
 
 /** Ends the service after the fade, while a stream still plays to the output, and starts the next one. */
 async function restartAfterFade(t: TestContext, meanwhile: (fading: Fading) => void = () => undefined) {
@@ -282,7 +281,7 @@ test('an output that is silent when the service ends gets its volume at once', a
   assert.ok(!existsSync(path));
 });
 
-test('an output whose volume is not put back in time at the end of the service gets it from the next one', async (t) => {
+test('an output whose volume is not put back in time at the end of the service gets its volume from the next service', async (t) => {
   const fading = await startFading(t);
   await leaveUnanswered(fading, 0);
   assert.deepEqual(fading.appliedVolumes, [0.25]);
@@ -290,7 +289,7 @@ test('an output whose volume is not put back in time at the end of the service g
   assert.deepEqual(fading.appliedVolumes, [0.25, 0.5]);
 });
 
-test('an output gets its volume from the next service also if the last step was carried out without an answer', async (t) => {
+test('an output gets its volume from the next service, even if the last step was carried out without an answer', async (t) => {
   const fading = await startFading(t);
   // After 7 s of 10 s the step to 0.15 is sent.
   await leaveUnanswered(fading, 2_000);
@@ -343,7 +342,7 @@ test('a sleep keeps its end when the clock is set, and the next process goes on 
   assert.deepEqual(next.record(), { active: true, until: untilOfEnd(), fade: 20 });
 });
 
-/** The pause before the players are asked again, and the time after which they are given up (sleep.ts). */
+/** The time between two requests to pause the players, and from the first one to the last one (sleep.ts). */
 const PAUSE_AGAIN_MS = 5_000;
 const PAUSE_TRIES_MAX_MS = 30_000;
 
@@ -356,7 +355,7 @@ class NodeWithPlayers extends Recorder {
   }
 }
 
-/** Recalls a sleep that ended during the restart, and returns after its end, when players were asked once. */
+/** Recalls a sleep that should have ended during a restart. Returns after the first request to pause. */
 async function endAfterRestart(t: TestContext) {
   const clock = new ManualClock();
   const node = new NodeWithPlayers();
@@ -380,7 +379,7 @@ async function endAfterRestart(t: TestContext) {
     for (let turn = 0; turn < 4; turn += 1) await setImmediate();
   };
   await sleep.recall();
-  // The sleep ends 5 s after the start, and fades for a second.
+  // The fade begins 5 s after the start of the service (sleep.ts), and takes a second.
   await pass(5_000);
   await pass(1_000);
   assert.deepEqual(node.requested, ['pausePlayers']);

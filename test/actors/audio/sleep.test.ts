@@ -1,5 +1,5 @@
-// The sleep on real sound servers: the fade, the pause, the volume that is put back or that somebody sets,
-// restarts.
+// Tests the sleep on real sound servers: the fade, the pause, the volume that is put back or that somebody
+// sets, restarts.
 
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// The commands for sources and modules on real sound servers of both kinds.
+// Tests the commands for sources and modules on real sound servers of both kinds.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';

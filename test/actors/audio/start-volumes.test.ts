@@ -1,5 +1,5 @@
-// The volume that an output gets at its first appearance in a life of the sound server: when it is set, and
-// when not; then on real sound servers, which restore volumes of their own.
+// Tests when an output gets its start volume: at its first appearance in a life of the sound server. The
+// last tests use real sound servers, which restore volumes of their own.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -22,6 +22,9 @@ import { serverInfo, sinkInfo } from './sound-records.js';
 
 const WISHES = { outputs: { kitchen: { startVolume: 0.3 } } };
 const QUARTER = 0x4000;
+/** The cookies of two lives of the sound server. */
+const COOKIE = 1;
+const NEXT_COOKIE = 2;
 /** Longer than the pause before an output gets its start volume (start-volumes.ts). */
 const SETTLED_MS = 1_000;
 
@@ -70,7 +73,7 @@ const setStartVolume = (output: number): SoundCommand => ({
 describe('the start volume of an output', () => {
   test('an output gets its start volume when it appears, once in a life of the sound server', async (t) => {
     const { connect } = startService(temporaryFolder(t));
-    const { state, commandsAfter } = connect(1);
+    const { state, commandsAfter } = connect(COOKIE);
     assert.deepEqual(await commandsAfter(), []);
     state.putSink(sinkInfo(3, 'kitchen'));
     state.putSink(sinkInfo(4, 'living'));
@@ -81,7 +84,7 @@ describe('the start volume of an output', () => {
     state.putSink(sinkInfo(5, 'kitchen'));
     assert.deepEqual(await commandsAfter(), [], 'the output comes back');
 
-    const nextLife = connect(2);
+    const nextLife = connect(NEXT_COOKIE);
     nextLife.state.putSink(sinkInfo(3, 'kitchen'));
     assert.deepEqual(
       await nextLife.commandsAfter(),
@@ -94,30 +97,30 @@ describe('the start volume of an output', () => {
     const folder = temporaryFolder(t);
     const expectedByService = [[setStartVolume(3)], []];
     for (const expected of expectedByService) {
-      const { state, commandsAfter } = startService(folder).connect(1);
+      const { state, commandsAfter } = startService(folder).connect(COOKIE);
       state.putSink(sinkInfo(3, 'kitchen'));
       assert.deepEqual(await commandsAfter(), expected);
     }
 
-    const { state, commandsAfter } = startService(folder).connect(2);
+    const { state, commandsAfter } = startService(folder).connect(NEXT_COOKIE);
     state.putSink(sinkInfo(3, 'kitchen'));
     assert.deepEqual(await commandsAfter(), [setStartVolume(3)]);
   });
 
   test('an output gets its start volume on the next connection, if the first one ended before the volume was set', async (t) => {
     const { connect } = startService(temporaryFolder(t));
-    const { state, volumes, commandsAfter } = connect(1);
+    const { state, volumes, commandsAfter } = connect(COOKIE);
     state.putSink(sinkInfo(3, 'kitchen'));
     assert.deepEqual(await commandsAfter(0), []);
 
     volumes.end();
-    const next = connect(1);
+    const next = connect(COOKIE);
     next.state.putSink(sinkInfo(3, 'kitchen'));
     assert.deepEqual(await next.commandsAfter(), [setStartVolume(3)]);
   });
 
   test('an output gets no start volume if another output takes its index before the volume is sent', async (t) => {
-    const { state, commandsAfter } = startService(temporaryFolder(t)).connect(1);
+    const { state, commandsAfter } = startService(temporaryFolder(t)).connect(COOKIE);
     state.putSink(sinkInfo(3, 'kitchen'));
     assert.deepEqual(await commandsAfter(0), []);
 
@@ -130,7 +133,7 @@ describe('the start volume of an output', () => {
     mkdirSync(join(folder, 'tonearm'));
     for (const text of ['', '{"cookie":1', '{"cookie":1,"names":5}', '{"cookie":1,"names":[null]}']) {
       writeFileSync(join(folder, 'tonearm/outputs.json'), text);
-      const { state, commandsAfter } = startService(folder).connect(1);
+      const { state, commandsAfter } = startService(folder).connect(COOKIE);
       state.putSink(sinkInfo(3, 'kitchen'));
       assert.deepEqual(await commandsAfter(), [setStartVolume(3)], text);
     }
@@ -149,7 +152,7 @@ describe('the start volume of an output', () => {
 
 test('the file of the known outputs has only the newest names, up to its bound', async (t) => {
   const folder = temporaryFolder(t);
-  const { state, commandsAfter } = startService(folder).connect(1);
+  const { state, commandsAfter } = startService(folder).connect(COOKIE);
   // The bound is 256 names (known-outputs.ts), so the oldest 44 of these are forgotten.
   for (let index = 0; index < 300; index += 1) state.putSink(sinkInfo(index, `output-${index}`));
   await commandsAfter();
@@ -190,7 +193,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await backend.stop();
     });
 
-    test('a volume is not changed again in the same life of the sound server, also after a restart of the service', async (t) => {
+    test('a volume is not changed again in the same life of the sound server, even after a restart of the service', async (t) => {
       const server = await start();
       t.after(() => server.stop());
       const first = startOn(t, server);

@@ -15,7 +15,7 @@ function stateWithSound(): SoundState {
   return state;
 }
 
-test('a new sink with the index of a removed one does not get its balance', () => {
+test('a sink that replaces another one at the same index does not get its balance', () => {
   const state = stateWithSound();
   state.putSink(sinkInfo(1, 'kitchen', { volume: [0x10000, 0x8000] }));
   state.putSink(sinkInfo(1, 'hdmi', { volume: [0, 0] }));

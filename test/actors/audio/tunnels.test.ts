@@ -1,4 +1,4 @@
-// The streams that other sound servers send: a tunnel from a server of each kind to a server of each kind.
+// Tests the streams that other sound servers send: tunnels from each kind of server to each kind.
 
 import assert from 'node:assert/strict';
 import { hostname, userInfo } from 'node:os';

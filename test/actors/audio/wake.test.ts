@@ -45,7 +45,7 @@ const NEVER_AWAKE: readonly (readonly [what: string, answerCapture: Handler])[] 
   ],
 ];
 
-describe('a command for a volume waits', () => {
+describe('a command for a volume', () => {
   type Readings = readonly Partial<SinkInfo>[];
   const rows: readonly (readonly [
     what: string,
@@ -53,17 +53,21 @@ describe('a command for a volume waits', () => {
     hasToWait: boolean,
     packageName?: string,
   ])[] = [
-    ['when its output sleeps', [{ state: SUSPENDED }], true],
-    ['when its output is being made', [{ state: BEING_MADE }], true],
+    ['waits when its output sleeps', [{ state: SUSPENDED }], true],
+    ['waits when its output is being made', [{ state: BEING_MADE }], true],
     [
-      'also when its sleeping output claims to be hardware',
+      'waits even when its sleeping output claims to be hardware',
       [{ state: SUSPENDED, flags: HARDWARE_FLAGS }],
       true,
     ],
-    ['not when its output plays', [{ state: RUNNING }], false],
-    ['not when its output has been awake, and sleeps again', [{ state: IDLE }, { state: SUSPENDED }], false],
-    ['not when its output belongs to a card', [{ state: SUSPENDED, card: 3 }], false],
-    ['not on PulseAudio', [{ state: SUSPENDED }], false, 'pulseaudio'],
+    ['does not wait when its output plays', [{ state: RUNNING }], false],
+    [
+      'does not wait when its output has been awake, and sleeps again',
+      [{ state: IDLE }, { state: SUSPENDED }],
+      false,
+    ],
+    ['does not wait when its output belongs to a card', [{ state: SUSPENDED, card: 3 }], false],
+    ['does not wait on PulseAudio', [{ state: SUSPENDED }], false, 'pulseaudio'],
   ];
   const stateAfter = (readings: Readings, packageName = PIPEWIRE): SoundState => {
     const state = new SoundState();
@@ -84,7 +88,7 @@ describe('a command for a volume waits', () => {
     'when an output appears at the index of a removed output': (state) => state.remove('sink', 0),
   };
   for (const [when, reset] of Object.entries(resets)) {
-    test(`again ${when}`, () => {
+    test(`waits again ${when}`, () => {
       const state = stateAfter([{ state: RUNNING }]);
       reset(state);
       state.putServer(serverInfo({ packageName: PIPEWIRE, cookie: 2 }));
@@ -96,7 +100,7 @@ describe('a command for a volume waits', () => {
 });
 
 describe('a step on a sleeping output, with the times of the daemon', () => {
-  /** Steps from the hidden 100 %, while the output has 40 %. It wakes after `wakesAfterMs`. */
+  /** The output has the volume 0.4, but reports 1 until it wakes, after `wakesAfterMs`. The step is -0.1. */
   async function stepOnSleepingOutput(wakesAfterMs: number) {
     const clock = new ManualClock();
     const state = new SoundState();
@@ -263,7 +267,7 @@ describe('a sleeping output', DEADLINE, () => {
     assert.equal(recorder.isUp, true);
   });
 
-  test('a sleeping output whose server goes while it is captured delays no command', async (t) => {
+  test('a sleeping output delays no command if the sound server goes while the output is captured', async (t) => {
     const endMainConnection: Handler = (_, { hangUp }) => {
       hangUp(MAIN_CONNECTION);
       return undefined;
