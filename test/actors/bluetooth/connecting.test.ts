@@ -18,7 +18,7 @@ const test = testsNeeding({ programs: ['dbus-daemon'] });
 const PAIRED = { Paired: true };
 
 for (const who of ['a client', 'another program']) {
-  test(`an attempt to connect a device ends when ${who} has BlueZ forget the device, and the next attempt is a new one`, async (t) => {
+  test(`an attempt to connect a device ends when ${who} makes BlueZ forget the device, and the next attempt is a new one`, async (t) => {
     const { bluez, backend, recorder, sendCommand } = await startBackend(t, {}, (bluez) => {
       bluez.addDevice(SPEAKER, PAIRED);
       bluez.misbehaviours.set('Connect', 'hang');
@@ -67,7 +67,7 @@ const ABORTIONS: readonly (readonly [what: string, abort: (connecting: Connectin
   ['the adapter was unplugged', (connecting) => connecting.adapterLost()],
 ];
 for (const [what, abort] of ABORTIONS) {
-  test(`the deadline of an attempt that has ended because ${what} disconnects nothing`, async () => {
+  test(`after an attempt has ended because ${what}, its deadline disconnects no device`, async () => {
     const { connecting, device, calls, reply } = startConnecting();
     const outcome = connecting.reconnect({ ...device, Paired: true });
     abort(connecting);
@@ -78,7 +78,7 @@ for (const [what, abort] of ABORTIONS) {
     assert.deepEqual(calls, ['Connect']);
   });
 
-  test(`a pairing that ends after ${what} is followed by no connection`, async () => {
+  test(`no connection follows a pairing that ends after ${what}`, async () => {
     const { connecting, device, calls, reply } = startConnecting();
     const outcome = connecting.reconnect(device);
     abort(connecting);

@@ -9,6 +9,8 @@ import { A2DP_SINK, A2DP_SOURCE, PHONE, pathOf, SPEAKER } from './scripted-bluez
 
 const HEADSET = '00001108-0000-1000-8000-00805f9b34fb';
 const SECOND_MS = 1_000;
+/** `STEADY_MS` of reconnect-policy.ts. */
+const STEADY_MS = 60_000;
 
 const ALL_LOUDSPEAKERS: ReconnectWish = true;
 const NO_DEVICES: ReconnectWish = false;
@@ -22,6 +24,11 @@ const DISCONNECTED = device({ Connected: false });
 const CONNECTED = device({ Connected: true });
 const SPEAKER_PATH = DISCONNECTED.path;
 
+type PolicyStep = (policy: ReconnectPolicy) => void;
+
+const linkBegins: PolicyStep = (policy) => policy.deviceChanged(SPEAKER_PATH, DISCONNECTED, CONNECTED);
+const linkEnds: PolicyStep = (policy) => policy.deviceChanged(SPEAKER_PATH, CONNECTED, DISCONNECTED);
+
 function policyFor(wish: ReconnectWish, ...devices: readonly BluetoothDevice[]) {
   const clock = new ManualClock();
   const policy = new ReconnectPolicy(wish, clock);
@@ -34,7 +41,7 @@ function policyFor(wish: ReconnectWish, ...devices: readonly BluetoothDevice[]) 
   return { clock, policy, secondsUntilDue };
 }
 
-/** `facts` are those in which the device differs from a paired loudspeaker. */
+/** `facts` replace those of a paired loudspeaker. */
 type StartRow = readonly [what: string, wish: ReconnectWish, facts: Partial<BluetoothDevice>];
 
 const DUE_AT_START: readonly StartRow[] = [
@@ -74,8 +81,6 @@ test('attempts are 5 s to 5 min apart, for as long as they fail', () => {
   assert.deepEqual(pauses, [5, 10, 20, 40, 80, 160, 300, 300, 300]);
 });
 
-type PolicyStep = (policy: ReconnectPolicy) => void;
-
 const bluezReports =
   (reason: string): PolicyStep =>
   (policy) =>
@@ -93,7 +98,7 @@ const END_ROWS: readonly EndRow[] = [
     isMadeAgain: true,
     reportEnd: bluezReports('Unknown'),
   },
-  { what: 'lost, and BlueZ gives no reason', isMadeAgain: true, reportEnd: () => undefined },
+  { what: 'lost without a reason from BlueZ', isMadeAgain: true, reportEnd: () => undefined },
   { what: 'ended here', isMadeAgain: false, reportEnd: bluezReports('Local') },
   { what: 'ended at the device', isMadeAgain: false, reportEnd: bluezReports('Remote') },
   {
@@ -116,9 +121,9 @@ for (const { what, isMadeAgain, reportEnd } of END_ROWS) {
   test(`a connection that is ${what} is ${isMadeAgain ? '' : 'not '}made again, whether its end is reported before or after the device's change`, () => {
     for (const isReportFirst of [true, false]) {
       const { policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, CONNECTED);
-      policy.deviceChanged(SPEAKER_PATH, DISCONNECTED, CONNECTED);
+      linkBegins(policy);
       if (isReportFirst) reportEnd(policy);
-      policy.deviceChanged(SPEAKER_PATH, CONNECTED, DISCONNECTED);
+      linkEnds(policy);
       if (!isReportFirst) reportEnd(policy);
       assert.equal(secondsUntilDue(), isMadeAgain ? 5 : undefined);
     }
@@ -128,27 +133,27 @@ for (const { what, isMadeAgain, reportEnd } of END_ROWS) {
 test('a device that somebody disconnected and connected again is due after its connection is lost', () => {
   const { policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, CONNECTED);
   policy.leaveDisconnected(SPEAKER_PATH);
-  policy.deviceChanged(SPEAKER_PATH, CONNECTED, DISCONNECTED);
-  policy.deviceChanged(SPEAKER_PATH, DISCONNECTED, CONNECTED);
-  policy.deviceChanged(SPEAKER_PATH, CONNECTED, DISCONNECTED);
+  linkEnds(policy);
+  linkBegins(policy);
+  linkEnds(policy);
   assert.equal(secondsUntilDue(), 5);
 });
 
-test('a device whose attempt was given up is due, even if its link was up before the policy began', () => {
+test('a device whose attempt is given up is due, even if BlueZ made the link before the policy began', () => {
   const { policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, CONNECTED);
   policy.attemptProgressed(SPEAKER_PATH, 'begun');
   policy.disconnected(SPEAKER_PATH, 'org.bluez.Reason.Local');
-  policy.deviceChanged(SPEAKER_PATH, CONNECTED, DISCONNECTED);
+  linkEnds(policy);
   assert.equal(secondsUntilDue(), 5);
 });
 
-test('an attempt that was given up does not count as the reason for the end of a later connection', () => {
+test('after an attempt was given up, a later connection that is ended here is not made again', () => {
   const { policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, DISCONNECTED);
   policy.attemptProgressed(SPEAKER_PATH, 'begun');
   policy.attemptProgressed(SPEAKER_PATH, 'failed');
-  policy.deviceChanged(SPEAKER_PATH, DISCONNECTED, CONNECTED);
+  linkBegins(policy);
   policy.disconnected(SPEAKER_PATH, 'org.bluez.Reason.Local');
-  policy.deviceChanged(SPEAKER_PATH, CONNECTED, DISCONNECTED);
+  linkEnds(policy);
   assert.equal(secondsUntilDue(), undefined);
 });
 
@@ -156,7 +161,6 @@ const attemptFails: PolicyStep = (policy) => {
   policy.attemptProgressed(SPEAKER_PATH, 'failed');
   policy.attemptFailed(SPEAKER_PATH);
 };
-const linkEnds: PolicyStep = (policy) => policy.deviceChanged(SPEAKER_PATH, CONNECTED, DISCONNECTED);
 const reportLocalEnd = bluezReports('Local');
 
 const UNPROVEN_ENDS: readonly { readonly when: string; readonly steps: readonly PolicyStep[] }[] = [
@@ -166,32 +170,33 @@ const UNPROVEN_ENDS: readonly { readonly when: string; readonly steps: readonly 
 ];
 
 for (const { when, steps } of UNPROVEN_ENDS) {
-  test(`an attempt is made again if BlueZ ends its link ${when}, also for an intended reason`, () => {
+  test(`an attempt is made again if BlueZ ends its link ${when}, even with the reason Local`, () => {
     const { clock, policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, DISCONNECTED);
-    for (const pause of [5, 10, 20]) {
+    const pauses = [5, 10, 20];
+    for (const pause of pauses) {
       policy.attemptProgressed(SPEAKER_PATH, 'begun');
-      policy.deviceChanged(SPEAKER_PATH, DISCONNECTED, CONNECTED);
+      linkBegins(policy);
       for (const step of steps) step(policy);
       assert.equal(secondsUntilDue(), pause);
       clock.advance(pause * SECOND_MS);
     }
-    assert.equal(policy.attemptFailed(SPEAKER_PATH), 4, 'a link that was not proven ends no count');
+    const failures = policy.attemptFailed(SPEAKER_PATH);
+    assert.equal(failures, pauses.length + 1, 'an unproven link does not end the count of failures');
   });
 }
 
 test('a connection that an attempt has made is left alone once somebody has ended it', () => {
   const { policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, DISCONNECTED);
   policy.attemptProgressed(SPEAKER_PATH, 'begun');
-  policy.deviceChanged(SPEAKER_PATH, DISCONNECTED, CONNECTED);
+  linkBegins(policy);
   policy.attemptProgressed(SPEAKER_PATH, 'succeeded');
   policy.disconnected(SPEAKER_PATH, 'org.bluez.Reason.Remote');
-  policy.deviceChanged(SPEAKER_PATH, CONNECTED, DISCONNECTED);
+  linkEnds(policy);
   assert.equal(secondsUntilDue(), undefined);
 });
 
 const soundGoes: PolicyStep = (policy) => policy.soundServed(false, [CONNECTED]);
 const soundComes: PolicyStep = (policy) => policy.soundServed(true, [CONNECTED]);
-const linkBegins: PolicyStep = (policy) => policy.deviceChanged(SPEAKER_PATH, DISCONNECTED, CONNECTED);
 
 interface SoundRow {
   readonly what: string;
@@ -201,20 +206,20 @@ interface SoundRow {
   readonly waitMs: number;
 }
 const SOUND_ROWS: readonly SoundRow[] = [
-  { what: 'that ends during', isMadeAgain: true, steps: [linkBegins, soundGoes], waitMs: 59_999 },
-  // Some adapters never have a sound server.
-  { what: 'that ends a minute into', isMadeAgain: false, steps: [linkBegins, soundGoes], waitMs: 60_000 },
+  { what: 'that ends during', isMadeAgain: true, steps: [linkBegins, soundGoes], waitMs: STEADY_MS - 1 },
+  // After a minute the end counts as intended, because some adapters never have a sound server.
+  { what: 'that ends a minute into', isMadeAgain: false, steps: [linkBegins, soundGoes], waitMs: STEADY_MS },
   {
     what: 'that ends soon after',
     isMadeAgain: true,
     steps: [linkBegins, soundGoes, soundComes],
-    waitMs: 59_999,
+    waitMs: STEADY_MS - 1,
   },
   {
     what: 'that ends long after',
     isMadeAgain: false,
     steps: [linkBegins, soundGoes, soundComes],
-    waitMs: 60_000,
+    waitMs: STEADY_MS,
   },
   { what: 'that began during', isMadeAgain: true, steps: [soundGoes, linkBegins, soundComes], waitMs: 0 },
   {
@@ -225,7 +230,7 @@ const SOUND_ROWS: readonly SoundRow[] = [
   },
 ];
 for (const { what, isMadeAgain, steps, waitMs } of SOUND_ROWS) {
-  test(`a connection ${what} a restart of the sound server is ${isMadeAgain ? '' : 'not '}made again if BlueZ names an intended end`, () => {
+  test(`a connection ${what} a restart of the sound server is ${isMadeAgain ? '' : 'not '}made again if BlueZ's reason is Local or Remote`, () => {
     for (const reason of ['Local', 'Remote']) {
       const { clock, policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, DISCONNECTED);
       for (const step of steps) step(policy);
@@ -240,23 +245,22 @@ for (const { what, isMadeAgain, steps, waitMs } of SOUND_ROWS) {
 test('failures are counted from 1 after each connection, even after a short one', () => {
   const { policy } = policyFor(ALL_LOUDSPEAKERS, DISCONNECTED);
   assert.deepEqual([policy.attemptFailed(SPEAKER_PATH), policy.attemptFailed(SPEAKER_PATH)], [1, 2]);
-  policy.deviceChanged(SPEAKER_PATH, DISCONNECTED, CONNECTED);
-  policy.deviceChanged(SPEAKER_PATH, CONNECTED, DISCONNECTED);
+  linkBegins(policy);
+  linkEnds(policy);
   assert.deepEqual([policy.attemptFailed(SPEAKER_PATH), policy.attemptFailed(SPEAKER_PATH)], [1, 2]);
 });
 
 test('the pauses begin with the shortest one only after a connection that lasted', () => {
   const { clock, policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, CONNECTED);
   const pauseAfterConnectionOf = (durationMs: number): number | undefined => {
-    policy.deviceChanged(SPEAKER_PATH, DISCONNECTED, CONNECTED);
+    linkBegins(policy);
     assert.equal(secondsUntilDue(), undefined);
     clock.advance(durationMs);
-    policy.deviceChanged(SPEAKER_PATH, CONNECTED, DISCONNECTED);
+    linkEnds(policy);
     return secondsUntilDue();
   };
-  const steadyMs = 60_000;
   const shortMs = 1_000;
-  const pauses = [steadyMs, shortMs, shortMs, steadyMs].map(pauseAfterConnectionOf);
+  const pauses = [STEADY_MS, shortMs, shortMs, STEADY_MS].map(pauseAfterConnectionOf);
   assert.deepEqual(pauses, [5, 10, 20, 5]);
 });
 

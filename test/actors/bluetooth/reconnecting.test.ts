@@ -20,6 +20,9 @@ const test = testsNeeding({ programs: ['dbus-daemon'] });
 const KNOWN = { Paired: true, Trusted: true, UUIDs: [A2DP_SINK] };
 const NO_ANSWER = { error: 'org.bluez.Error.Failed', text: 'br-connection-page-timeout' };
 const RECONNECTING = { reconnect: true };
+/** The adapter has this service only while a sound server serves it. */
+const WITH_SOUND_SERVER = { UUIDs: [A2DP_SOURCE] };
+const WITHOUT_SOUND_SERVER = { UUIDs: [] };
 const ABSENCE_LINE = 'info: a known device does not answer, and is tried again';
 
 function withSpeaker(bluez: ScriptedBluez): void {
@@ -116,7 +119,7 @@ for (const verb of ['scan', 'pairing_mode'] as const) {
       withSpeaker(bluez);
       Object.assign(bluez.adapter(), { Powered: false });
     });
-    // An attempt would begin before this is published.
+    // BlueZ answers only when the adapter is published as on, because an attempt would begin before that.
     bluez.onCall.set(FIRST_CALLS[verb], async () => {
       await until('the adapter is published as on', () => recorder.record?.powered);
     });
@@ -139,11 +142,11 @@ for (const reason of ['Local', 'Remote']) {
   test(`a loudspeaker whose connection ended for the reason ${reason} soon after a restart of the sound server is connected again`, async (t) => {
     const { bluez, recorder, clock } = await startBackend(t, RECONNECTING, (bluez) => {
       withSpeaker(bluez);
-      Object.assign(bluez.adapter(), { UUIDs: [A2DP_SOURCE] });
+      Object.assign(bluez.adapter(), WITH_SOUND_SERVER);
     });
     await until('the connection is published', () => recorder.device(SPEAKER)?.connected);
-    bluez.changeAdapter({ UUIDs: [] });
-    bluez.changeAdapter({ UUIDs: [A2DP_SOURCE] });
+    bluez.changeAdapter(WITHOUT_SOUND_SERVER);
+    bluez.changeAdapter(WITH_SOUND_SERVER);
     bluez.endConnection(SPEAKER, reason);
     await until('the end is published', () => recorder.device(SPEAKER)?.connected === false);
     clock.advance(5_000);
@@ -213,7 +216,7 @@ test('an attempt whose link is up already is given up during a scan, and tried a
   assert.equal(attemptCount(bluez), 2);
 });
 
-test('an attempt also waits for the scan of another program', async (t) => {
+test('an attempt also waits until the scan of another program has ended', async (t) => {
   const { bluez, recorder } = await startBackend(t, RECONNECTING, (bluez) => {
     withSpeaker(bluez);
     Object.assign(bluez.adapter(), { Discovering: true });
@@ -241,7 +244,7 @@ test('a loudspeaker is connected when the adapter is switched on or plugged in',
   assert.equal(attemptCount(bluez), 2);
 });
 
-test('a loudspeaker that BlueZ announces after its adapter is connected', async (t) => {
+test('a loudspeaker is connected even if BlueZ announces it after the adapter', async (t) => {
   const { bluez, recorder } = await startBackend(t, RECONNECTING, (bluez) => bluez.objects.clear());
   bluez.plugIn();
   await until('the adapter is in use', () => recorder.state === 'up');

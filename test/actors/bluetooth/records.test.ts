@@ -37,15 +37,16 @@ const DEVICE_COUNT = 512;
  * leaves room for them.
  */
 const LIST_MAX_BYTES = 80 * 1024;
+/** A Bluetooth name has at most 248 bytes. Each of these bytes takes six bytes of JSON. */
+const LONGEST_ALIAS = '\u0001'.repeat(248);
 
-test('if one line of the event stream cannot hold all known devices, it holds the first ones and the connected ones', () => {
+test('if one line of the event stream cannot hold all known devices, the record of the adapter has the first ones and the connected ones', () => {
   const allDevices = Array.from({ length: DEVICE_COUNT }, (_, index): BluetoothDevice => {
     // The device with the index 258 has the address `00:00:00:00:01:02`.
     const Address = `00:00:00:00:0${Math.floor(index / 256)}:${(index % 256).toString(16).padStart(2, '0')}`;
     const isOfLastTwo = index >= DEVICE_COUNT - 2;
     const flags = { Paired: true, Connected: isOfLastTwo, wasFoundByScan: false, battery: undefined };
-    // Each character of the alias takes six bytes of JSON.
-    return { path: `/${index}`, Address, Alias: '\u0001'.repeat(248), ...flags };
+    return { path: `/${index}`, Address, Alias: LONGEST_ALIAS, ...flags };
   });
   const { bluetooth, devices } = makeRecords({ path: '/' }, allDevices, new DeviceOutputs(), PAIRING_UNTIL);
 
@@ -108,7 +109,7 @@ const MASTERS: readonly (readonly [what: string, name: string, props: Record<str
   ['has the address only in its name', MASTER, {}],
 ];
 for (const [what, name, props] of MASTERS) {
-  test(`a device has the output that ${what}, and not its filter, whichever of the two changes last`, () => {
+  test(`the output of a device is the one that ${what}, not its filter, whichever of the two changes last`, () => {
     const outputs = new DeviceOutputs();
     const loudspeaker = put('2', name, props);
     outputs.applyChanges({ isWhole: true, changes: [FILTER, loudspeaker] });

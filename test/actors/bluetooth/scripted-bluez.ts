@@ -214,9 +214,9 @@ export class ScriptedBluez {
     if (message.interface === 'org.freedesktop.DBus.Peer') return false;
     // Only `Set` has a third argument. Its second argument is the property.
     const [, property, value] = message.body as [string, string, Variant | undefined];
-    const name = member === 'Set' ? `Set ${property}=${String(value?.value)}` : member;
-    this.calls.push(name);
-    const misbehaviour = this.misbehaviours.get(name) ?? this.misbehaviours.get(member);
+    const callText = member === 'Set' ? `Set ${property}=${String(value?.value)}` : member;
+    this.calls.push(callText);
+    const misbehaviour = this.misbehaviours.get(callText) ?? this.misbehaviours.get(member);
     const hasRightType = value === undefined || value.signature === signatureOf(property, value.value);
     const isKnownMethod = METHODS[member] === `${message.interface} ${message.signature}`.trim();
     if (misbehaviour === 'hang') this.#hung.push(message);

@@ -44,7 +44,8 @@ test('pairing mode is published as over when BlueZ refuses to begin it again and
   const { bluez, recorder, sendCommand } = await startBackend(t);
   await sendCommand({ do: 'pairing_mode' });
   refuseToHideAdapter(bluez);
-  bluez.misbehaviours.set(`Set DiscoverableTimeout=${BLUETOOTH_SETTINGS.pairingTimeout}`, FAILED);
+  const firstCallOfPairingMode = `Set DiscoverableTimeout=${BLUETOOTH_SETTINGS.pairingTimeout}`;
+  bluez.misbehaviours.set(firstCallOfPairingMode, FAILED);
   await sendCommand({ do: 'pairing_mode' }, 'refused');
   await until('pairing mode is over', () => recorder.record?.pairing_active === false);
   assert.equal(recorder.record?.discoverable, true, 'BlueZ leaves the adapter visible');

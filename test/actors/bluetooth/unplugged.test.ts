@@ -63,7 +63,7 @@ test('the agent stays registered for a connection that takes longer than pairing
   await until('BlueZ has no agent', () => bluez.agent === undefined);
 });
 
-test('an agent whose registration BlueZ does not confirm before the deadline is unregistered', async (t) => {
+test('the agent is unregistered if BlueZ does not confirm its registration before the deadline', async (t) => {
   const { bluez, sendCommand } = await startBackend(t, {}, undefined, { callDeadlineMs: 1_000 });
   let finishRegistration = (): void => undefined;
   bluez.onCall.set('RegisterAgent', () => new Promise<void>((resolve) => (finishRegistration = resolve)));
@@ -77,7 +77,7 @@ test('an agent whose registration BlueZ does not confirm before the deadline is 
   assert.ok(bluez.agent);
 });
 
-test('an agent that was being registered when BlueZ ended is registered anew at the next BlueZ', async () => {
+test('the registration of the agent fails if BlueZ ends meanwhile, and the next one makes all calls again', async () => {
   const registration = ['RegisterAgent', 'RequestDefaultAgent'];
   const calls: string[] = [];
   const callBluez = async ({ member }: { readonly member: string }) => {

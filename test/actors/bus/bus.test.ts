@@ -168,6 +168,7 @@ test('a connection remembers neither the names that were called nor those that h
   t.after(() => probe.disconnect());
   const { mock } = t.mock.method(Object.getPrototypeOf(probe) as typeof probe, 'call');
   const { bus, owner, link } = await startConnectedBus(t);
+  // The first call is Hello, on the connection of `link`.
   const connection = Object(mock.calls[0]?.this);
 
   await link.watch({ sender: BUS_NAME, member: 'NameOwnerChanged' });
@@ -181,6 +182,7 @@ test('a connection remembers neither the names that were called nor those that h
     player.leave();
     await owner.waitForNote(/^signal: NameOwnerChanged/, notesBefore);
   }
+  // dbus-next remembers the owners of names in `_nameOwners`.
   assert.equal(typeof connection._nameOwners, 'object');
   assert.deepEqual(Object.keys(connection._nameOwners), []);
 });

@@ -40,10 +40,10 @@ function startBus(t: TestContext, options: Options) {
 async function startConnectedBus(
   t: TestContext,
   scriptOf: (connection: number) => Script,
-  more: Partial<Options> = {},
+  moreOptions: Partial<Options> = {},
 ) {
   const bus = await scriptedBus(scriptOf, t);
-  const { owner, link } = startBus(t, { ...optionsFor(bus.path), ...more });
+  const { owner, link } = startBus(t, { ...optionsFor(bus.path), ...moreOptions });
   await owner.waitForNote(/^up/);
   return { bus, owner, link };
 }
@@ -57,8 +57,8 @@ const ownerReply = (serial: number) => reply(serial, 's', NAME_OWNER);
 
 /** A bus that answers GetNameOwner with `NAME_OWNER`, and everything else with an empty reply. */
 const HONEST: Script = {
-  call: (socket, { serial, text: received }) => {
-    socket.write(received.includes('GetNameOwner') ? ownerReply(serial) : reply(serial));
+  call: (socket, { serial, text }) => {
+    socket.write(text.includes('GetNameOwner') ? ownerReply(serial) : reply(serial));
   },
 };
 
@@ -103,7 +103,7 @@ test('a missing socket is reported once as the reason, and the bus is tried agai
   assert.deepEqual(await callGetNameOwner(link), CLOSED);
 });
 
-const ANOTHER_SIGNATURE = "GetNameOwner answered with the signature 'g'";
+const SIGNATURE_DETAIL = "GetNameOwner answered with the signature 'g'";
 /** The bus's answer to the first call, and the error of that call. */
 const FAILING_ANSWERS: readonly (readonly [
   what: string,
@@ -115,7 +115,7 @@ const FAILING_ANSWERS: readonly (readonly [
   ['a reply to another call', (serial) => reply(serial + 1000), { kind: 'timeout' }],
   ['an error', (serial) => errorReply(serial, 'a.B', 'no'), { kind: 'dbus', name: 'a.B', text: 'no' }],
   ['an error without text', (serial) => errorReply(serial, 'a.B'), { kind: 'dbus', name: 'a.B', text: '' }],
-  ['another signature', (serial) => reply(serial, 'g', 's'), { kind: 'local', detail: ANOTHER_SIGNATURE }],
+  ['another signature', (serial) => reply(serial, 'g', 's'), { kind: 'local', detail: SIGNATURE_DETAIL }],
 ];
 
 for (const [what, answer, expected] of FAILING_ANSWERS) {
@@ -223,10 +223,10 @@ test('if the actor that owns a bus fails when the bus is up, the connection is c
 test('the loss of each connection that the owner has begun to use is reported, even if the reason is always the same', async (t) => {
   const bus = await scriptedBus(() => HONEST, t);
   const { owner } = startBus(t, optionsFor(bus.path));
-  let failuresLeft = 2;
+  let connections = 0;
   owner.onUp = () => {
-    failuresLeft -= 1;
-    return failuresLeft < 0 ? Promise.resolve() : Promise.reject(new Error('the first read failed'));
+    connections += 1;
+    return connections <= 2 ? Promise.reject(new Error('the first read failed')) : Promise.resolve();
   };
 
   await owner.waitForNote(/^up/);
@@ -251,7 +251,7 @@ test('a signal whose handler throws ends the connection, but not the thread', as
   await owner.waitForNote(/^up/, downIndex);
 });
 
-test('only signals of the owner of a watched name arrive, also when the owner changes', async (t) => {
+test('signals of a watched name arrive only from its owner, also when the owner changes', async (t) => {
   const NEW_OWNER = ':1.10';
   const STRANGER = ':1.66';
   const { owner, link } = await startConnectedBus(t, () => ({

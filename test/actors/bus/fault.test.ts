@@ -67,7 +67,7 @@ const FAULTS_WITH_OVERRIDES: readonly (readonly [error: BusError, fault: FaultCo
   [{ kind: 'timeout' }, 'timeout'],
 ];
 
-test('an actor may choose a fault for the name of an error, and another one for all names without a fault', () => {
+test('an actor may choose a fault for the name of an error, and another fault for all unknown names', () => {
   for (const [error, fault] of FAULTS_WITH_OVERRIDES)
     assert.equal(busFault(error, 'It failed', OVERRIDES).error.fault, fault, JSON.stringify(error));
 });

@@ -51,6 +51,10 @@ const SERIAL = 1;
 
 /** The part of a message before its header fields. */
 const FIXED_HEADER_BYTES = 16;
+/** Places in this part, in bytes. */
+const BODY_LENGTH_OFFSET = 4;
+const SERIAL_OFFSET = 8;
+const FIELDS_LENGTH_OFFSET = 12;
 
 /** The last line before the first message (D-Bus Specification, "Authentication Protocol"). */
 const BEGIN_LINE = 'BEGIN\r\n';
@@ -74,14 +78,14 @@ export function messageBytes(type: number, fields: readonly Field[], body: Buffe
   return Buffer.concat([head, padding, body]);
 }
 
-function message(type: number, fields: readonly Field[], signature: string, values: readonly Value[]) {
+function encoded(type: number, fields: readonly Field[], signature: string, values: readonly Value[]) {
   const allFields: readonly Field[] =
     signature === '' ? fields : [...fields, [HEADER_FIELD.signature, 'g', signature]];
   return messageBytes(type, allFields, marshal(signature, values));
 }
 
 export function reply(serial: number, signature = '', ...values: readonly Value[]): Buffer {
-  return message(METHOD_RETURN, [[HEADER_FIELD.replySerial, 'u', serial], SENDER], signature, values);
+  return encoded(METHOD_RETURN, [[HEADER_FIELD.replySerial, 'u', serial], SENDER], signature, values);
 }
 
 export function errorReply(serial: number, name: string, text?: string): Buffer {
@@ -90,7 +94,7 @@ export function errorReply(serial: number, name: string, text?: string): Buffer 
     [HEADER_FIELD.replySerial, 'u', serial],
     SENDER,
   ];
-  return text === undefined ? message(ERROR, fields, '', []) : message(ERROR, fields, 's', [text]);
+  return text === undefined ? encoded(ERROR, fields, '', []) : encoded(ERROR, fields, 's', [text]);
 }
 
 export function signal(sender: string, iface: string, member: string, signature = '', ...values: Value[]) {
@@ -100,7 +104,7 @@ export function signal(sender: string, iface: string, member: string, signature 
     [HEADER_FIELD.member, 's', member],
     [HEADER_FIELD.sender, 's', sender],
   ];
-  return message(SIGNAL, fields, signature, values);
+  return encoded(SIGNAL, fields, signature, values);
 }
 
 /**
@@ -113,7 +117,7 @@ export interface ReceivedCall {
 }
 
 export interface Script {
-  /** Runs in the place of the handshake, on a connection that does nothing else. */
+  /** Replaces the handshake, and everything after it. */
   readonly greet?: (socket: Socket) => void;
   /** Answers Hello; by default the answer is the name :1.1. */
   readonly hello?: (socket: Socket, serial: number) => void;
@@ -191,7 +195,7 @@ function serve(socket: Socket, script: Script, received: ReceivedCall[]): void {
       unread = unread.subarray(begin + BEGIN_LINE.length);
     }
     for (let length = messageLength(unread); length > 0; length = messageLength(unread)) {
-      const call = { serial: unread.readUInt32LE(8), text: unread.toString('latin1', 0, length) };
+      const call = { serial: unread.readUInt32LE(SERIAL_OFFSET), text: unread.toString('latin1', 0, length) };
       unread = unread.subarray(length);
       if (call.text.includes('Hello')) {
         (script.hello ?? answerHello)(socket, call.serial);
@@ -210,8 +214,8 @@ function answerHello(socket: Socket, serial: number): void {
 /** The length of the message at the beginning of these bytes; 0 while it is incomplete. */
 function messageLength(bytes: Buffer): number {
   if (bytes.length < FIXED_HEADER_BYTES) return 0;
-  const bodyBytes = bytes.readUInt32LE(4);
-  const fieldBytes = bytes.readUInt32LE(12);
+  const bodyBytes = bytes.readUInt32LE(BODY_LENGTH_OFFSET);
+  const fieldBytes = bytes.readUInt32LE(FIELDS_LENGTH_OFFSET);
   const length = FIXED_HEADER_BYTES + paddedLength(fieldBytes) + bodyBytes;
   return bytes.length < length ? 0 : length;
 }

@@ -61,15 +61,15 @@ function startDiscovery(t: TestContext, bus: ScriptedBus, address: string, inter
    * Reports where the node is served. Each report begins another round (announcer.ts), even if nothing has
    * changed.
    */
-  const serve = (): void => {
+  const reportServed = (): void => {
     const served = put('served', '', { port: 8018, addresses: [address] });
     bridge.applyChanges({ isWhole: true, changes: [served] });
   };
-  serve();
-  return { recorder, serve };
+  reportServed();
+  return { recorder, reportServed };
 }
 
-test('if avahi-daemon refuses each name of a service, 32 names are tried before the daemon gives up for a while', async (t) => {
+test('if avahi-daemon refuses each name of a service, 32 names are tried before the bridge gives up for a while', async (t) => {
   let triedNames = 0;
   const bus = await startAvahi(t, (socket, { serial, text }) => {
     if (!text.includes('AddService')) return false;
@@ -85,13 +85,13 @@ test('if avahi-daemon refuses each name of a service, 32 names are tried before 
   assert.equal(recorder.logs.length, 31, 'the log has each further name');
 });
 
-test('if the configuration of avahi-daemon permits no announcement, the bridge is up, finds nodes, and announces the node once it may', async (t) => {
+test('if the configuration of avahi-daemon permits no announcement, the bridge is up and finds nodes, and it announces its own node as soon as that is permitted', async (t) => {
   let mayAnnounce = false;
   let refusals = 0;
-  let connections = 0;
+  let browserCount = 0;
   const bus = await startAvahi(t, (socket, { serial, text }) => {
     if (text.includes('ServiceBrowserNew')) {
-      connections += 1;
+      browserCount += 1;
       socket.write(Buffer.concat([reply(serial, 'o', '/browser'), itemNewSignal('attic')]));
       return true;
     }
@@ -104,23 +104,23 @@ test('if the configuration of avahi-daemon permits no announcement, the bridge i
     socket.write(errorReply(serial, 'org.freedesktop.Avahi.NotPermittedError', 'Not permitted'));
     return true;
   });
-  const { recorder, serve } = startDiscovery(t, bus, EVERY_IPV4);
+  const { recorder, reportServed } = startDiscovery(t, bus, EVERY_IPV4);
   await until('the attic is published', () => recorder.newest('nodes', 'attic'));
   await until('the refusal is reported', () =>
     recorder.state.startsWith('up: not announced: avahi-daemon.conf'),
   );
-  serve();
+  reportServed();
   await until('the next round tries again', () => refusals === 2);
 
   mayAnnounce = true;
-  serve();
+  reportServed();
   await until('the service is announced', () => bus.received.some(({ text }) => text.includes('Commit')));
-  assert.equal(connections, 1, 'the connection to the bus was never replaced');
+  assert.equal(browserCount, 1, 'the connection to the bus was never replaced');
 });
 
 /** A bus whose avahi-daemon leaves the first call of `member` open until `refuse` refuses it. */
 async function startRefusingOnce(t: TestContext, member: string) {
-  // There is one at most.
+  // The list is empty until the first call, and then has this call.
   const firstCalls: { readonly socket: Socket; readonly serial: number }[] = [];
   const bus = await startAvahi(t, (socket, { serial, text }) => {
     const isFirst = firstCalls.length === 0 && text.includes(member);
@@ -137,10 +137,10 @@ async function startRefusingOnce(t: TestContext, member: string) {
 
 test('if a change comes while a step of an announcement fails, the announcement is made again', async (t) => {
   const { bus, countCalls, refuse } = await startRefusingOnce(t, 'AddService');
-  const { serve } = startDiscovery(t, bus, EVERY_IPV4);
+  const { reportServed } = startDiscovery(t, bus, EVERY_IPV4);
   await until('the service is being added', () => countCalls('AddService') === 1);
 
-  serve();
+  reportServed();
   refuse();
   await until('the service is announced', () => countCalls('Commit') === 1);
   assert.equal(countCalls('AddService'), 2);
@@ -150,13 +150,13 @@ test('if a change comes while a step of an announcement fails, the announcement 
 test('if a change comes while a withdrawal fails, the announcement is withdrawn in the next round', async (t) => {
   const { bus, countCalls, refuse } = await startRefusingOnce(t, 'Free');
   let interfaces = INTERFACES;
-  const { recorder, serve } = startDiscovery(t, bus, ADDRESS.address, () => interfaces);
+  const { recorder, reportServed } = startDiscovery(t, bus, ADDRESS.address, () => interfaces);
   await until('the service is announced', () => countCalls('Commit') === 1);
 
   interfaces = [];
-  serve();
+  reportServed();
   await until('the announcement is being withdrawn', () => countCalls('Free') === 1);
-  serve();
+  reportServed();
   refuse();
   await until('the announcement is withdrawn', () => recorder.state.startsWith('up: nothing to announce'));
   assert.equal(countCalls('Free'), 2);
@@ -166,18 +166,18 @@ test('interfaces that cannot be read, because no descriptor is free, are read ag
   const bus = await startAvahi(t);
   let hasDescriptors = false;
   let readings = 0;
-  const { recorder, serve } = startDiscovery(t, bus, EVERY_IPV4, () => {
+  const { recorder, reportServed } = startDiscovery(t, bus, EVERY_IPV4, () => {
     readings += 1;
     if (!hasDescriptors) throw new Error('EMFILE');
     return INTERFACES;
   });
   for (const expectedReadings of [1, 2, 3]) {
-    serve();
+    reportServed();
     await until('the interfaces have been read', () => readings >= expectedReadings);
   }
 
   hasDescriptors = true;
-  serve();
+  reportServed();
   await until('the service is announced', () => bus.received.some(({ text }) => text.includes('Commit')));
   assert.deepEqual(recorder.logs, ['warn: the network interfaces cannot be read']);
 });
@@ -188,8 +188,8 @@ const CALL_DEADLINE_MS = 20_000;
 const RECONNECTED_AFTER_MS = 1_000;
 
 /**
- * Starts the bridge, and lets avahi-daemon leave open a question that comes after the announcement. Timers
- * of the process, such as the deadline of a call, fire when the test moves `clock`.
+ * Starts the bridge. After the announcement, avahi-daemon leaves one question (`GetState`) open. Timers of
+ * the process, such as the deadline of a call, fire when the test moves `clock`.
  */
 async function startSlowAvahi(t: TestContext) {
   const clock = new ManualClock();
@@ -202,34 +202,34 @@ async function startSlowAvahi(t: TestContext) {
     if (staysOpen) openQuestions.push(() => socket.write(reply(serial, 'i', RUNNING)));
     return staysOpen;
   });
-  const { recorder, serve } = startDiscovery(t, bus, EVERY_IPV4);
+  const { recorder, reportServed } = startDiscovery(t, bus, EVERY_IPV4);
   clock.advance(0);
   const countCalls = (name: string) => bus.received.filter(({ text }) => text.includes(name)).length;
   await until('the service is announced', () => countCalls('Commit') === 1);
 
   isSlow = true;
-  serve();
+  reportServed();
   await until('a question is open', () => openQuestions.length === 1);
   const answerLate = (): void => {
     isSlow = false;
     for (const answer of openQuestions) answer();
   };
-  return { bus, clock, recorder, serve, countCalls, answerLate };
+  return { bus, clock, recorder, reportServed, countCalls, answerLate };
 }
 
 test('an announcement stays if avahi-daemon takes almost 20 s for one answer', async (t) => {
-  const { bus, clock, serve, countCalls, answerLate } = await startSlowAvahi(t);
+  const { bus, clock, reportServed, countCalls, answerLate } = await startSlowAvahi(t);
   clock.advance(CALL_DEADLINE_MS - 1);
   answerLate();
   const questions = countCalls('GetState');
-  await until('the round after it has begun', () => countCalls('GetState') > questions);
-  serve();
-  await until('that round has ended', () => countCalls('GetState') > questions + 1);
+  await until('the next round has begun', () => countCalls('GetState') > questions);
+  reportServed();
+  await until('the next round has ended', () => countCalls('GetState') > questions + 1);
   assert.equal(countCalls('Free'), 0, 'nothing is withdrawn');
   assert.equal(bus.connections(), 1);
 });
 
-test('an avahi-daemon that leaves a call open for 20 s is reported, and called by a new connection', async (t) => {
+test('an avahi-daemon that leaves a call open for 20 s is reported, and called over a new connection', async (t) => {
   const { bus, clock, recorder, countCalls, answerLate } = await startSlowAvahi(t);
   clock.advance(CALL_DEADLINE_MS);
   await until('the bridge waits for Avahi', () => recorder.state.startsWith('connecting'));

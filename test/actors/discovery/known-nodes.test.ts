@@ -24,7 +24,9 @@ function createKnownNodes({ isTrusting = true } = {}) {
     nodes,
     publish,
     list: () => publish.all<NodeRecord>('nodes'),
+    /** The trusted origins. */
     origins: () => publish.keys('nodes.origins'),
+    /** The origins to which the page may connect. */
     policy: () => publish.keys('nodes.policy'),
   };
 }
@@ -41,7 +43,7 @@ function configuredNode(url: string, address?: string, { isOwnAddress = false } 
   return { url: new URL(url), answer, isReachable: answer !== undefined };
 }
 
-test('a node that is only configured is named by its address, with a port other than 8018, and has one origin', () => {
+test('a node that is only configured has one origin, and its name is its address, with the port unless that is 8018', () => {
   const { nodes, list, origins } = createKnownNodes();
   nodes.setConfigured([
     configuredNode('http://10.8.0.3:8018', '10.8.0.3'),
@@ -180,7 +182,7 @@ test('the page may connect to every host of the configuration, but pages of the 
   ]);
 });
 
-test('a stranger that announces a configured node lets the page connect to no other public address', () => {
+test('if a stranger announces a configured node at a public address, the page may not connect to this address', () => {
   const { nodes, list, policy } = createKnownNodes();
   nodes.setSightings([sightingWith('attic', '192.168.1.7'), sightingWith('attic', '93.184.215.14')]);
   nodes.setConfigured([configuredNode('http://192.168.1.7:8018')]);

@@ -35,7 +35,7 @@ test('a service is a node only if its TXT record, port and host are right', () =
   for (const host of wrongHosts) assert.equal(sightedAs(['api=tonearm'], { host }), undefined, host);
 });
 
-test('a service called odio-api is a node also without the TXT record api, unless that names something else', () => {
+test('a service called odio-api is a node if its TXT record has no api, but not if its api is something else', () => {
   const { api, path, version } = sightedAs(['version=0.6.0'], { name: 'odio-api on attic' }) ?? {};
   assert.deepEqual([api, path, version], ['odio-api', '/ui', '0.6.0']);
   assert.equal(sightedAs(['version=0.6.0'], { name: 'odio-apis' }), undefined);
@@ -70,7 +70,7 @@ test('addresses of another host, and those that no other machine can reach, are 
   ]);
 });
 
-test('the addresses of a host are listed together, also if its name has capitals only once', () => {
+test('the addresses of a host are listed together, even if only one of its services writes the name with a capital', () => {
   const addresses = [
     { address: '192.0.2.7', host: 'Attic.local' },
     { address: '192.0.2.8', host: 'attic.local' },
