@@ -42,16 +42,17 @@ for (const [content, password] of PASSWORDS) {
   });
 }
 
-const utf16 = Buffer.from('\ufeffgeheim', 'utf16le');
+const UTF16_WITH_MARK = Buffer.from('\ufeffgeheim', 'utf16le');
+const UTF16_WITHOUT_MARK = Buffer.from('geheim', 'utf16le');
 const CONTENTS: readonly (readonly [content: string | Buffer, oddities: string])[] = [
   ['geheim', ''],
   ['ge heim\r\n', ''],
   ['', 'it is empty'],
   ['\n', 'it is empty'],
   ['\ufeffgeheim\n', 'it begins with a byte order mark'],
-  [utf16, 'it is written in UTF-16'],
-  [Buffer.from(utf16).swap16(), 'it is written in UTF-16'],
-  [utf16.subarray(2), 'it is written in UTF-16'],
+  [UTF16_WITH_MARK, 'it is written in UTF-16'],
+  [Buffer.from(UTF16_WITH_MARK).swap16(), 'it is written in UTF-16'],
+  [UTF16_WITHOUT_MARK, 'it is written in UTF-16'],
   [Buffer.from('gehä', 'latin1'), 'it is not written in UTF-8'],
   [' geheim\n', 'it begins or ends with a blank'],
   ['geheim\t\n', 'it begins or ends with a blank'],

@@ -13,13 +13,13 @@ import { until } from '../../until.js';
 /** The pause of bridge.ts after which a node asks again who owns the branch. */
 const OCCUPIED_PAUSE_MS = 60_000;
 /** A node with this clock soon asks again. */
-const IMPATIENT = hurrying(OCCUPIED_PAUSE_MS);
+const ASKS_SOON = hurrying(OCCUPIED_PAUSE_MS);
 /** The time of probe.ts for which a node waits for the answer of an owner. */
 const ANSWER_MS = 5_000;
 /** A node with this clock waits only a moment. */
-const HASTY = hurrying(ANSWER_MS);
+const WAITS_BRIEFLY = hurrying(ANSWER_MS);
 /** A node with this clock waits for a minute, also on a busy machine. */
-const PATIENT: Clock = {
+const WAITS_LONG: Clock = {
   ...systemClock,
   after: (ms, callback) => systemClock.after(ms === ANSWER_MS ? 60_000 : ms, callback),
 };
@@ -51,7 +51,7 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
       const first = nodeOn(t, topic, identifiers[0], { settings });
       await first.up();
       const spy = await spyOn(t, topic);
-      const second = nodeOn(t, topic, identifiers[1], { clock: IMPATIENT });
+      const second = nodeOn(t, topic, identifiers[1], { clock: ASKS_SOON });
       await second.connecting(reason);
       const questionCount = () => spy.texts(`${topic}/who`).length;
       const countBefore = questionCount();
@@ -101,7 +101,7 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
       const spy = await spyOn(t, topic);
       await spy.publish(`${topic}/node`, identifier, { retain: true });
       await spy.publish(`${topic}/status`, 'online', { retain: true });
-      await nodeOn(t, topic, 'me', { clock: HASTY }).up();
+      await nodeOn(t, topic, 'me', { clock: WAITS_BRIEFLY }).up();
       await spy.untilText(`${topic}/node`, (text) => text === 'me');
       assert.deepEqual(spy.texts(`${topic}/who`), ['me']);
       await spy.untilText(`${topic}/audio/outputs/alsa`);
@@ -125,10 +125,10 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
       await first.up();
       const device = await spy.untilText(deviceOf(former));
 
-      const second = nodeOn(t, topic, present, { settings, clock: hasEnded ? IMPATIENT : PATIENT });
+      const second = nodeOn(t, topic, present, { settings, clock: hasEnded ? ASKS_SOON : WAITS_LONG });
       await second.connecting(/another node, 00000000000000aa/);
       assert.equal((await retained(broker.url, deviceOf(former))).get(deviceOf(former)), device);
-      const takesOver = async () => {
+      const takeOver = async () => {
         if (hasEnded) {
           await first.stop();
           return second;
@@ -137,9 +137,9 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
         await second.stop();
         await first.stop();
         await branchSpy.publish(`${topic}/status`, 'online', { retain: true });
-        return nodeOn(t, topic, present, { settings, clock: HASTY });
+        return nodeOn(t, topic, present, { settings, clock: WAITS_BRIEFLY });
       };
-      const taker = await takesOver();
+      const taker = await takeOver();
       await taker.up();
       await spy.untilText(deviceOf(present));
       assert.deepEqual(spy.texts(deviceOf(former)), [device, '']);
@@ -168,7 +168,7 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
     assert.equal(spy.texts(device).length, 1);
   });
 
-  test('is taken over if the broker retains a text there that is no identifier', async (t) => {
+  test('is taken over if the text of its topic `node` is no identifier', async (t) => {
     const topic = 'house/nonsense';
     const spy = await spyOn(t, topic);
     await spy.publish(`${topic}/node`, '#', { retain: true });
@@ -181,10 +181,10 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
     const spy = await spyOn(t, topic);
     await spy.publish(`${topic}/node`, 'first', { retain: true });
     await spy.publish(`${topic}/status`, 'online', { retain: true });
-    const second = nodeOn(t, topic, 'second', { clock: PATIENT });
+    const second = nodeOn(t, topic, 'second', { clock: WAITS_LONG });
     await until('the second node has asked', () => spy.texts(`${topic}/who`).includes('second'));
     // The first node takes the branch over while the second one waits for an answer.
-    const first = nodeOn(t, topic, 'first', { clock: HASTY });
+    const first = nodeOn(t, topic, 'first', { clock: WAITS_BRIEFLY });
     await second.connecting(/another node, first: set mqtt\.topic/);
     await first.up();
     assert.equal(spy.tree().get(`${topic}/node`), 'first');
@@ -263,7 +263,7 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
       await spy.publish('card3/device/tonearm_card3/config', formerDevice, { retain: true });
 
       const settings = { homeAssistantPrefix: 'card3' };
-      const present = nodeOn(t, 'clones/present', 'card3', { settings, clock: HASTY });
+      const present = nodeOn(t, 'clones/present', 'card3', { settings, clock: WAITS_BRIEFLY });
       await present.up();
       assert.equal(present.reason, '');
       await until(

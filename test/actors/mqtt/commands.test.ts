@@ -1,5 +1,6 @@
 // Tests which requests a topic and a payload become (docs/home-assistant.md, "Commands"). Some payloads make
-// no sense. Also tests waiting commands: their order, which of them are replaced, and how many may wait.
+// no sense. Also tests waiting commands: their order, which of them are replaced, and how many may wait. A
+// choice is a request that decides what later requests act on, such as the default output.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -295,7 +296,8 @@ function queuesWith(commands: readonly ObjectCommand[]) {
 /** Adds the requests of the commands while another one is under way. Returns the requests in their order. */
 async function requestsInOrder(...commands: readonly ObjectCommand[]) {
   const { begun, finish } = queuesWith(commands);
-  await finish(1 + 2 * commands.length);
+  const requestsPerCommandMax = 2;
+  await finish(1 + requestsPerCommandMax * commands.length);
   return begun.slice(1);
 }
 
@@ -393,7 +395,7 @@ test('neither volume nor mute of a command is set if its output is refused, and 
   ]);
 });
 
-test('if no more commands can wait, the volume of a refused output replaces no volume that waits', async () => {
+test('if no more commands can wait, both output and volume of a command are refused, and replace no waiting volume', async () => {
   const status = new Deferred<number>();
   const { handle, requests, refusals } = handlerOf(() => status.promise);
   handle({ muted: true });
@@ -427,7 +429,7 @@ test('a command that is longer than a body may be is refused at once, in the wor
 /** The bound of the sizes of all waiting commands (command-queues.ts). */
 const WAITING_SIZE_MAX = 512 * 1024;
 
-test('long commands may wait until their sizes reach a bound, and a command that need not wait is accepted then', async () => {
+test('long commands may wait until their sizes reach a bound, and even then a command that need not wait is accepted', async () => {
   const status = new Deferred<number>();
   const { handle, handleText, requests, refusals } = handlerOf(() => status.promise);
   const long = `{"delta":${' '.repeat(60_000)}0.1}`;
@@ -535,7 +537,7 @@ test('a flood of commands with `output` and `volume` ends with the last volume, 
   assert.deepEqual(requests, ['setDefaultOutput kitchen', 'setServerVolume {"volume":0.299}']);
 });
 
-test('a choice is left out only if it is the same as the last one that waits, and its newest sender counts', async () => {
+test('a choice takes the place of the last waiting choice only if both are the same, and the newer sender counts', async () => {
   const { add, begun, finish } = manualQueues((request) => `${nameOf(request)} of ${request.source.topic}`);
   assert.ok(add(waitingRequest('under way')));
   const choices = [
@@ -550,7 +552,7 @@ test('a choice is left out only if it is the same as the last one that waits, an
   assert.deepEqual(begun.slice(1), ['a of first', 'b of second', 'a of fourth']);
 });
 
-test('a setting replaces a waiting one if no choice is between them, and a choice replaces one after which nothing came', async () => {
+test('a setting replaces a waiting one if no choice is between them, and a choice replaces a waiting one if no request is between them', async () => {
   const requests = await requestsInOrder(
     ['audio/server', { output: 'B' }],
     ['audio/server', { output: 'C' }],

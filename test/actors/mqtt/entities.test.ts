@@ -189,7 +189,7 @@ test('Bluetooth has two switches and a button, and each known device has two sen
   assert.equal(bluetoothEntities(forgotten).length, 3, 'only the entities of Bluetooth itself are left');
 });
 
-test('the volume of the default output ends at its limit, also after another output became the default, and its mute is a switch', () => {
+test('the slider of the default output ends at the limit of this output, also after another output became the default; the mute of the default output is a switch', () => {
   const kitchen = put('audio.outputs', '2', output(2, 'kitchen', { volume_limit: 0.6 }));
   const node = new AnnouncedNode({}, [...WHOLE_NODE, kitchen]);
   const sliderMax = () => node.message().components['default_output_volume']?.['max'];

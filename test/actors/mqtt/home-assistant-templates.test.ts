@@ -97,7 +97,7 @@ const DEVICE = { address: 'AA:BB:CC:DD:EE:FF', name: 'Phone', connected: true };
 const OTHER_DEVICE = { ...DEVICE, address: 'AA:BB:CC:DD:EE:00', battery: 9 };
 const BLUETOOTH = { powered: true, pairing_active: false, known_devices: [DEVICE, OTHER_DEVICE] };
 
-test('an entity whose value a player or a device lacks is unavailable, and causes no error', () => {
+test('an entity is unavailable, and causes no error, if the player or the device lacks its value', () => {
   const { components } = new AnnouncedNode({}, [
     ...WHOLE_NODE,
     health('players', 'up'),
@@ -114,18 +114,21 @@ test('an entity whose value a player or a device lacks is unavailable, and cause
     return { availability: rendered(ownCondition.value_template, states), values };
   };
 
-  const firstIsOffline = ['offline', 'online'];
+  const offlineThenOnline = ['offline', 'online'];
   const full = { ...PLAYER, shuffle: true, volume: 0.57, metadata: { 'mpris:artUrl': 'file:///a' } };
-  assert.deepEqual(textsOf('player_mpv_cover', [PLAYER, full]), { availability: firstIsOffline, values: [] });
+  assert.deepEqual(textsOf('player_mpv_cover', [PLAYER, full]), {
+    availability: offlineThenOnline,
+    values: [],
+  });
   const shuffle = textsOf('player_mpv_shuffle', [PLAYER, full]);
-  assert.deepEqual(shuffle, { availability: firstIsOffline, values: ['OFF', 'ON'] });
+  assert.deepEqual(shuffle, { availability: offlineThenOnline, values: ['OFF', 'ON'] });
   const volume = textsOf('player_mpv_volume', [{ ...PLAYER, volume: 0 }, full]);
   assert.deepEqual(volume.values, ['0', '57.0']);
   assert.deepEqual(textsOf('player_mpv_volume', [PLAYER]).availability, ['offline']);
 
   const withCharge = { ...BLUETOOTH, known_devices: [OTHER_DEVICE, { ...DEVICE, battery: 70 }] };
   const battery = textsOf('bluetooth_AABBCCDDEEFF_battery', [BLUETOOTH, withCharge]);
-  assert.deepEqual(battery, { availability: firstIsOffline, values: ['None', '70'] });
+  assert.deepEqual(battery, { availability: offlineThenOnline, values: ['None', '70'] });
 });
 
 test('the pairing switch has the value `pairing_mode` during pairing, and otherwise `pairing_mode_stop`', () => {

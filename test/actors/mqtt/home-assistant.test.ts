@@ -73,8 +73,8 @@ test('a node that takes no commands shows the state of each switch as a binary_s
   const { components: readOnly } = new AnnouncedNode({ control: false }, EVERYTHING).message();
   // The connection of a Bluetooth device has a binary_sensor of its own anyway.
   const sensorKeys = switches.map((key) => (/^bluetooth_[0-9A-F]{12}$/.test(key) ? `${key}_connected` : key));
-  const keysOfOthers = sensorKeys.filter((key) => readOnly[key]?.['platform'] !== 'binary_sensor');
-  assert.deepEqual(keysOfOthers, []);
+  const keysWithoutSensor = sensorKeys.filter((key) => readOnly[key]?.['platform'] !== 'binary_sensor');
+  assert.deepEqual(keysWithoutSensor, []);
 });
 
 test('keys and unique ids do not depend on the name or the topic of the node', () => {

@@ -15,7 +15,7 @@ const KITCHEN = `${BRANCH}/audio/outputs/kitchen`;
 const acceptsAll = (): boolean => true;
 
 /** A node after its first publications: the broker retains all its topics. */
-function publishedNode(homeAssistant = false): AnnouncedNode {
+function publishedNode({ homeAssistant = false } = {}): AnnouncedNode {
   const node = new AnnouncedNode({ homeAssistant });
   publishInRounds(node);
   return node;
@@ -51,7 +51,9 @@ test('the status is published at the start of a connection if nobody has answere
     [nodeTopic, identifier],
     [statusTopic, 'online'],
   ]);
-  node.topics.beginConnection(retained, undefined, true);
+  const otherDeviceOwner = undefined;
+  const isLeftover = true;
+  node.topics.beginConnection(retained, otherDeviceOwner, isLeftover);
   assert.ok(nextPublications(node).includes('status=online'));
 });
 
@@ -66,7 +68,8 @@ test('the device message of a former node is emptied at the next connection if t
   topics.beginConnection(new Map([[topics.nodeTopic, former], device]));
   assert.ok(isFormerEmptied());
 
-  // The branch is claimed, but the connection ends before the other topic is emptied.
+  // The branch is claimed, so the topic `node` has this node's own identifier. The connection ends before
+  // the other topic is emptied.
   assert.equal(topics.otherDeviceTopic(topics.identifier), formerDevice);
   topics.beginConnection(new Map([[topics.nodeTopic, topics.identifier], device]));
   assert.ok(isFormerEmptied());
@@ -157,7 +160,7 @@ function publishInRounds(node: AnnouncedNode, ...changes: readonly Change[]): re
 }
 
 test('the device message comes before the removal of an output, and before a default output that has returned', () => {
-  const node = publishedNode(true);
+  const node = publishedNode({ homeAssistant: true });
   // The first device message has only the `platform` of the removed entities. The second one does not have
   // these entities at all (home-assistant.ts).
   const removal = ['device: Living room', 'audio/server; no audio/outputs/kitchen; device: Living room'];
@@ -170,7 +173,7 @@ test('the device message comes before the removal of an output, and before a def
 
 test('a device message that was deleted is published again, but not without mqtt.homeAssistant', () => {
   for (const homeAssistant of [true, false]) {
-    const node = publishedNode(homeAssistant);
+    const node = publishedNode({ homeAssistant });
     assert.ok(node.topics.receiveDevice(''));
     const rounds = homeAssistant ? ['device: Living room,Kitchen'] : [];
     assert.deepEqual(publishInRounds(node), rounds);
@@ -178,7 +181,7 @@ test('a device message that was deleted is published again, but not without mqtt
 });
 
 test('a device message that was deleted while it was under way is published once more', () => {
-  const node = publishedNode(true);
+  const node = publishedNode({ homeAssistant: true });
   node.topics.receiveDevice('');
   const { publications } = node.topics.differences(acceptsAll);
   node.topics.receiveDevice('');
@@ -188,7 +191,7 @@ test('a device message that was deleted while it was under way is published once
 });
 
 test('a device message that was deleted is published again only by the node that owns the device', () => {
-  const node = publishedNode(true);
+  const node = publishedNode({ homeAssistant: true });
   const clone = new AnnouncedNode({ topic: 'tonearm/clone' });
   node.topics.receiveDevice(clone.text());
   node.topics.receiveDevice('');
@@ -200,7 +203,7 @@ test('a device message that was deleted is published again only by the node that
 });
 
 test('the topics of a backend that a reload disables are emptied, and its entities are removed', () => {
-  const node = publishedNode(true);
+  const node = publishedNode({ homeAssistant: true });
   const rounds = publishInRounds(node, drop('backends', 'upgrade'), drop('backends', 'power'));
   // The first device message has only the `platform` of the removed entities.
   const device = 'device: Living room,Kitchen';
@@ -215,7 +218,7 @@ test('the topics of a backend that a reload disables are emptied, and its entiti
 });
 
 test('no topic waits for a device message that the broker refuses', () => {
-  const node = publishedNode(true);
+  const node = publishedNode({ homeAssistant: true });
   node.topics.addRefusal(node.topics.deviceTopic, 'Not authorized');
   node.publishRecords(put('audio.outputs', '3', output(3, 'porch')), defaultOutput('porch'));
   assert.deepEqual(nextPublications(node), ['audio/server={"kind":"p', 'audio/outputs/porch={"id":3,"n']);
@@ -228,7 +231,7 @@ test('no topic waits for a device message that the broker refuses', () => {
 
 test('no topic waits for a default output that is not listed, with Home Assistant or without', () => {
   const roundsOf = (homeAssistant: boolean) =>
-    publishInRounds(publishedNode(homeAssistant), defaultOutput('nosuch'), drop('audio.outputs', '2'));
+    publishInRounds(publishedNode({ homeAssistant }), defaultOutput('nosuch'), drop('audio.outputs', '2'));
   const expected = [
     'audio/server; device: Living room',
     'audio/server; no audio/outputs/kitchen; device: Living room',
@@ -238,25 +241,25 @@ test('no topic waits for a default output that is not listed, with Home Assistan
 });
 
 test('the default output is published again after the device message if an output was renamed', () => {
-  const node = publishedNode(true);
+  const node = publishedNode({ homeAssistant: true });
   const renamed = (id: number, name: string, description: string) =>
     put('audio.outputs', `${id}`, output(id, name, { description }));
-  const repeated = ['audio/outputs/alsa; device: Parlour,Kitchen', 'audio/server'];
-  assert.deepEqual(publishInRounds(node, renamed(1, 'alsa', 'Parlour')), repeated);
+  const roundsOfAlsa = ['audio/outputs/alsa; device: Parlour,Kitchen', 'audio/server'];
+  assert.deepEqual(publishInRounds(node, renamed(1, 'alsa', 'Parlour')), roundsOfAlsa);
 
-  const again = ['audio/outputs/kitchen; device: Parlour,Larder', 'audio/server'];
-  assert.deepEqual(publishInRounds(node, renamed(2, 'kitchen', 'Larder')), again);
+  const roundsOfKitchen = ['audio/outputs/kitchen; device: Parlour,Larder', 'audio/server'];
+  assert.deepEqual(publishInRounds(node, renamed(2, 'kitchen', 'Larder')), roundsOfKitchen);
 });
 
-test('the volume of the default output is published again after a device message in which its slider has another end', () => {
-  const node = publishedNode(true);
+test('the volume of the default output is published again after a device message in which its slider has another maximum', () => {
+  const node = publishedNode({ homeAssistant: true });
   publishInRounds(node, put('audio.outputs', '1', output(1, 'alsa', { volume_limit: 0.4 })));
   const [, ...later] = publishInRounds(node, defaultOutput('kitchen'));
   assert.deepEqual(later, ['audio/server']);
 });
 
 test('the profile of a card is published again after a device message in which a profile has another description', () => {
-  const node = publishedNode(true);
+  const node = publishedNode({ homeAssistant: true });
   publishInRounds(node, put('audio.cards', '3', CARD));
   const profiles = CARD.profiles.map((profile) => ({ ...profile, description: profile.name }));
   const [, ...later] = publishInRounds(node, put('audio.cards', '3', { ...CARD, profiles }));
@@ -297,7 +300,7 @@ for (const unitCount of [0, 200]) {
 }
 
 test('the device message is published anew if a unit of the system replaces a unit of the user that has the same name', () => {
-  const node = publishedNode(true);
+  const node = publishedNode({ homeAssistant: true });
   const rounds = publishInRounds(
     node,
     drop('systemd.services', 'user/mpd.service'),

@@ -106,7 +106,7 @@ test('a connection is one player under its shortest name, and is watched until i
   await until('the signals of the connection are no longer watched', async () => !(await isWatched()));
 });
 
-test('two connections of a process are one player only if one name is the other name, followed by .instance and the process id', async (t) => {
+test('two connections of a process are one player only if one has the name of the other, followed by .instance and the process id', async (t) => {
   const longName = `vlc.instance${process.pid}`;
   const others = [`other.instance${process.pid}`, 'vlc.instance1', 'vlc.more'];
   const players = new Map<string, ScriptedPlayer>();
@@ -283,6 +283,7 @@ async function startWithTracklist(t: TestContext, tracks: readonly string[]) {
 test('commands find the first 20 000 tracks of a list, and a track is added after the very last one', async (t) => {
   const tracks = Array.from({ length: TRACKS_OF_COMMANDS_MAX + 2 }, (_, index) => `/t/${index + 1}`);
   const { backend, player, tracklist, target } = await startWithTracklist(t, tracks);
+  // Clients get only the first 500 tracks of a list (`TRACKS_MAX` of tracklist.ts).
   for (const track of ['/t/500', '/t/501', '501', '/t/20000'])
     assert.equal(faultOf(await backend.handle({ do: 'goto', ...target, track })), 'none');
   assert.equal(faultOf(await backend.handle({ do: 'goto', ...target, track: '/t/20001' })), 'no-such-track');
@@ -299,7 +300,7 @@ test('commands find the first 20 000 tracks of a list, and a track is added afte
   });
 });
 
-test('a track is added at the end after an empty id, and before the first track after the id of no track', async (t) => {
+test('a track is added at the end if `after_track` is empty, and before the first track if it is the id of no track', async (t) => {
   const { backend, player, target } = await startWithTracklist(t, ['/t/1', '/t/2']);
   const uri = 'http://radio/';
   for (const after_track of ['', 'NoTrack', NO_TRACK])
@@ -308,7 +309,7 @@ test('a track is added at the end after an empty id, and before the first track 
   const [atEnd, ...before] = added;
   assert.equal(atEnd, `AddTrack ${uri} /t/2 false`);
   assert.deepEqual(before, [`AddTrack ${uri} ${NO_TRACK} false`, `AddTrack ${uri} ${NO_TRACK} false`]);
-  // A track cannot be played or removed by the id of no track.
+  // No track is played by the id of no track.
   assert.equal(faultOf(await backend.handle({ do: 'goto', ...target, track: 'NoTrack' })), 'no-such-track');
 });
 

@@ -9,21 +9,25 @@ import { playersToSilence } from '../../../src/actors/players/silence.js';
 import { ManualClock } from '../../manual-clock.js';
 import { settle } from '../units/scripted-manager.js';
 
-test('a player that began later makes no room, although it is not certain yet that it plays', () => {
+test('a player that began later is not silenced, even while it is not certain that it plays', () => {
   const first = { published: { isPlaying: true }, beginning: new Beginning() };
   const later = { published: { isPlaying: true }, beginning: new Beginning() };
   const readings = { begun: 1, isSettledSince: () => false };
   later.beginning.note(readings);
-  assert.equal(later.beginning.takeCertain(readings, 20), undefined);
-  assert.deepEqual(playersToSilence([first, later], first, 10), []);
-  assert.deepEqual(playersToSilence([first, later], first, 30), [later]);
+  const laterBeganMs = 20;
+  assert.equal(later.beginning.takeCertain(readings, laterBeganMs), undefined);
+  assert.deepEqual(playersToSilence([first, later], first, laterBeganMs - 10), []);
+  assert.deepEqual(playersToSilence([first, later], first, laterBeganMs + 10), [later]);
 });
+
+/** The pause between two readings. */
+const PAUSE_MS = 100;
 
 /** Readings of a player. The first one is under way. `endReading` ends the one that is under way. */
 function startReadings() {
   const clock = new ManualClock();
   const ends: ((isAnswered: boolean) => void)[] = [];
-  const readings = new RepeatedReading(clock, 100, () => new Promise((resolve) => ends.push(resolve)));
+  const readings = new RepeatedReading(clock, PAUSE_MS, () => new Promise((resolve) => ends.push(resolve)));
   const endReading = async (isAnswered: boolean): Promise<void> => {
     ends.pop()?.(isAnswered);
     await settle();
@@ -46,7 +50,7 @@ test('if a reading under way is answered after a signal, the signal is believed 
   readings.request();
   await endReading(true);
   assert.equal(readings.isSettledSince(begun), false);
-  clock.advance(100);
+  clock.advance(PAUSE_MS);
   assert.equal(readings.isSettledSince(begun), false);
   await endReading(true);
   assert.equal(readings.isSettledSince(begun), true);

@@ -85,7 +85,7 @@ test('metadata is bounded per value and per player', () => {
 
   const { texts } = metadataOf(withValue('v'.repeat(5_000)));
   const units = Object.entries(texts).flat().join('').length;
-  // The room that is left is smaller than one more entry, and so than two values.
+  // One more entry would not fit, and an entry is shorter than two values.
   const unitsLeft = TEXTS_MAX_UNITS - units;
   assert.ok(unitsLeft >= 0 && unitsLeft < 2 * VALUE_MAX_UNITS, `${unitsLeft} units are left`);
   assert.ok(Object.values(texts).every((text) => text.length === VALUE_MAX_UNITS));

@@ -51,7 +51,8 @@ async function startPlaying(t: TestContext, properties: Properties) {
     );
   /** Moves the player to this position, where it stays. It sends no signal. */
   const moveTo = (seconds: number): void => changeSilently(player, { Position: microseconds(seconds) });
-  // The backend reads the position again 3 s after playing began (`SETTLED_MS` in position.ts).
+  // The backend has read the player when it appeared. It reads the position again 3 s after playing began
+  // (`SETTLED_MS` in position.ts).
   moveTo(3);
   manual.advance(3_000);
   await until('the position is read after the start', () => readingCount() === 2);
@@ -70,7 +71,7 @@ for (const name of ['Metadata', 'PlaybackStatus']) {
   });
 }
 
-test('a track that begins again without a signal, at the position that was announced last, is shown at its beginning', async (t) => {
+test('a track that begins again is published at position 0, even if the player has announced this position last', async (t) => {
   const Metadata = trackMetadata('One', 60);
   const { manual, recorder, player, untilAt, moveTo } = await startPlaying(t, { Metadata });
   // This reading shows that the position of this player moves by itself.
@@ -89,7 +90,7 @@ test('a track that begins again without a signal, at the position that was annou
 
 // After `startPlaying`, 12 s of a track of 15 s are left. The backend reads the position a second after the
 // track's end (`END_SLACK_MS` in position.ts).
-test('the position is read once when a track should have ended, and again when the next one should have', async (t) => {
+test('the position is read once each time a track should have ended', async (t) => {
   const { manual, readingCount, untilAt, moveTo } = await startPlaying(t, {
     Metadata: trackMetadata('One', 15),
   });
@@ -151,7 +152,7 @@ for (const [what, more] of TRACK_IDS) {
   });
 }
 
-/** `commandedIds` has the command's `track_id` of each seek; undefined if the command has none. */
+/** `commandedIds` has the `track_id` of each of the three commands; undefined if the command has none. */
 type UnusableId = readonly [
   what: string,
   id: Variant | undefined,
@@ -184,7 +185,7 @@ for (const [what, id, commandedIds] of UNUSABLE_IDS) {
   });
 }
 
-test('a position beyond the end of a track is refused, and the length of the track is read before', async (t) => {
+test('before a position is set, the length of the track is read, and a position beyond it is refused', async (t) => {
   const id = trackId('/track/1');
   const { backend, player } = await startPlaying(t, { Metadata: trackMetadata('One', 60, id) });
   const setPosition = (seconds: number) =>
@@ -214,7 +215,8 @@ test('the track is read before its position is set, also if no signal announces 
   );
 
   changeSilently(player, { Metadata: trackMetadata('Two', 60, trackId('/track/2')) });
-  // The client knows of no track, or its id is no path, but the current track has an id.
+  // The first id is that of the earlier track. The other two stand for a track without a usable id, but the
+  // current track has one.
   for (const id of ['/track/1', '/', 'spotify:track:1'])
     assert.equal(faultOf(await setPosition(id)), 'other-track', id);
   await recorder.until(

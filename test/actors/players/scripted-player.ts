@@ -11,6 +11,7 @@ import {
 import type { PrivateBus } from '../bus/private-bus.js';
 
 const PROPERTIES = 'org.freedesktop.DBus.Properties';
+const NO_FLAGS = 0;
 
 export type Properties = Readonly<Record<string, Variant>>;
 /** A test, or anything else that runs a function at its end. */
@@ -92,7 +93,7 @@ export class ScriptedPlayer {
 
   /** Requests the name from the bus. Resolves with 1 if the player owns it now, with 2 if it is queued. */
   requestName(name: string): Promise<number> {
-    return this.#bus.requestName(PLAYER_NAME_PREFIX + name, 0);
+    return this.#bus.requestName(PLAYER_NAME_PREFIX + name, NO_FLAGS);
   }
 
   async releaseName(name: string): Promise<void> {

@@ -123,7 +123,7 @@ test('if three players begin to play at once, only the last that is published as
   assert.equal(playbackCalls(lastStarted), '');
 });
 
-test('a player silences no other if only a reading that is older than its last signal says that it plays', async (t) => {
+test('if a player signals a pause while it is read, an answer by which it plays silences no other player', async (t) => {
   const { start, recorder } = await startExclusive(t);
   const one = await start('one', PLAYING);
   const two = await start('two');

@@ -71,7 +71,7 @@ test('the position is read again 3 s after playing began, because the first read
   assert.equal(manual.timers, 0, 'there is no third reading');
 });
 
-test('a playing player that always reports the position that it has announced has not jumped back', async (t) => {
+test('if a player plays but repeats the position that it has announced, no jump back is published', async (t) => {
   const manual = new ManualClock();
   // The test moves the timer of the second reading (`SETTLED_MS` in position.ts). Shorter waits are real.
   const after: Clock['after'] = (ms, callback) => (ms <= 500 ? systemClock : manual).after(ms, callback);
@@ -83,6 +83,7 @@ test('a playing player that always reports the position that it has announced ha
   player.announceSeek(12_000_000);
   player.change({ PlaybackStatus: new Variant('s', 'Playing') });
   await recorder.until('the player plays', 'scripted', ({ playback_status: status }) => status === 'Playing');
+  // The other timer checks the date while a player plays (`CLOCK_CHECK_MS` in player.ts).
   await until('the timer of the second reading is set', () => manual.timers > 1);
   /** No signal announces the volume, so it is published after the next reading. */
   const nextReading = async (volume: number, cause: () => unknown): Promise<void> => {
@@ -241,7 +242,8 @@ test('a burst of 20 000 changes costs few events; its last state and the changes
   );
   assert.equal(last.volume, 0.99);
 
-  // In each second at most 200 signals are applied (player-signals.ts), and the player is read once.
+  // In each second at most 200 signals are applied (player-signals.ts), and the player is read once. Changes
+  // are gathered for 50 ms (player.ts), so a player is published at most 20 times in a second.
   const events = recorder.published.length - publishedBefore;
   assert.ok(events < 400, `${events} events`);
   const readingCount = flooder.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;

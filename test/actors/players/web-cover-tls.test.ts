@@ -24,8 +24,8 @@ openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -subj /C
 
 const MODULES = new URL('../../../src/', import.meta.url).href;
 
-/** Every name leads to 127.0.0.1, which counts as public here. */
-const FETCH = `
+/** Fetches the covers at its arguments. Every name leads to 127.0.0.1, which counts as public here. */
+const FETCH_PROGRAM = `
 import { systemClock } from '${MODULES}host/clock.js';
 import { webCover } from '${MODULES}actors/players/web-cover.js';
 const web = { isPublic: () => true, isAllowedPort: () => true, addressesOf: async () => ['127.0.0.1'] };
@@ -60,7 +60,7 @@ async function startSecureWeb(t: TestContext) {
       url.port = String(port);
       return url.href;
     });
-    const args = ['--input-type=module', '--eval', FETCH, '--', ...urls];
+    const args = ['--input-type=module', '--eval', FETCH_PROGRAM, '--', ...urls];
     const { stdout } = await promisify(execFile)(process.execPath, args, { env });
     return JSON.parse(stdout) as unknown;
   };

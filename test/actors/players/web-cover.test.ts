@@ -235,12 +235,15 @@ test('an address is not fetched again for a minute if the fetch has failed, or i
   assert.equal(requests.length, 4, 'a minute later');
 });
 
+/** Covers that are fetched at a time (cover.ts). */
+const FETCHES_MAX = 4;
+
 test('four covers are fetched at a time; further clients are redirected to the web', async () => {
   const finishers: (() => void)[] = [];
   const { read } = readerWith((url) => new Promise((resolve) => finishers.push(() => resolve(imageOf(url)))));
   const urls = [1, 2, 3, 4].map((number) => `${COVER_URL}${number}`);
   const answers = urls.map((url) => read(url));
-  await until('four covers are being fetched', () => finishers.length === 4);
+  await until('four covers are being fetched', () => finishers.length === FETCHES_MAX);
   assert.equal(locationOf(await read(COVER_URL)), COVER_URL);
 
   for (const finish of finishers) finish();
@@ -248,13 +251,10 @@ test('four covers are fetched at a time; further clients are redirected to the w
   assert.deepEqual(await Promise.all(answers), expected);
 
   const later = read(COVER_URL);
-  await until('another cover is being fetched', () => finishers.length === 5);
+  await until('another cover is being fetched', () => finishers.length === FETCHES_MAX + 1);
   finishers.at(-1)?.();
   assert.deepEqual(await later, { ok: true, value: { cover: imageOf(COVER_URL) } });
 });
-
-/** Covers that are fetched at a time. */
-const FETCHES_MAX = 4;
 
 test('a fetch that throws no longer counts among the fetches under way', async () => {
   let mustThrow = true;
