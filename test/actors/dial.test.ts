@@ -7,7 +7,7 @@ import { Link, UNSENT_MAX_BYTES } from '../../src/actors/dial.js';
 import type { ClosedReason } from '../../src/protocol/pulse/outcome.js';
 import { COMMAND, ordinaryHandler, scriptedServer } from './audio/scripted-server.js';
 
-/** A connection that is never ended must fail the test. */
+/** The test must fail if the connection does not end. */
 const DEADLINE = { timeout: 60_000 };
 /** Together the requests have sixteen times the bytes that may wait. */
 const REQUESTS = 64;

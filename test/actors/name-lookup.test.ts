@@ -35,7 +35,7 @@ function resolveName(lookup: NameLookup, choice: Choice, name = NAME): Promise<u
       if (error !== null) resolve(error.code);
       else resolve(choice.all ? address : [address, family]);
     };
-    // This function resolves any name. `lookupFor('localhost')` would be undefined.
+    // `lookupFor(NAME)` resolves any name. `lookupFor('localhost')` would be undefined.
     const lookupFunction = lookup.lookupFor(NAME);
     lookupFunction?.(name, choice, answer);
   });

@@ -27,7 +27,7 @@ const SETTLE_MS = 0;
 class WatchUnderTest {
   /** The file at the last report. */
   #reported: string | undefined;
-  /** The file at the last report for which the test has waited. */
+  /** The file at the end of the last wait for a report. */
   #known: string | undefined;
 
   constructor(t: TestContext, path: string, slowPollMs = NEVER_MS) {
@@ -129,7 +129,8 @@ describe('the watch of a path reports when a file', () => {
     }
   });
 
-  test('is replaced by a change of a symbolic link in its path, or is rewritten behind that link (reported at the next poll at the latest)', async (t) => {
+  test('is replaced because a symbolic link in its path changes, or is rewritten behind this link', async (t) => {
+    // The next poll reports both at the latest.
     const folder = temporaryFolder(t);
     for (const version of ['v1', 'v2']) makeFile(join(folder, version, 'file'), version);
     symlinkSync('v1', join(folder, 'now'));
@@ -158,6 +159,7 @@ describe('the watch of a path reports when a file', () => {
 
 test('a watch that the kernel has ended is set again at the next poll', async (t) => {
   const watch = t.mock.method(fileSystem, 'watch');
+  // path-watch.ts imports `watch` by its name. Such an import changes only by this call.
   syncBuiltinESMExports();
   t.after(() => {
     watch.mock.restore();

@@ -13,7 +13,7 @@ export const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.
 export class Recorder implements BackendLink {
   /**
    * Everything that is published, in order: `put audio.clients 5`, `drop audio.clients 5`, `level`, `up`,
-   * `connecting: why`.
+   * `connecting: why`. With an empty key a put is `put upgrade`.
    */
   readonly published: string[] = [];
   /** The lines of the log, in order: `info: TEXT`. */

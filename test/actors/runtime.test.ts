@@ -124,7 +124,7 @@ test(
 );
 
 test(
-  'after all commands are answered, a change is sent at the end of its synchronous step, not of its turn',
+  'while no command is pending, a change is sent at the end of its synchronous step, and not at the end of the turn',
   DEADLINE,
   async (t) => {
     const { batches, port, publish, untilSent } = startActor(t, {});

@@ -144,7 +144,7 @@ const REFUSALS: readonly Refusal[] = [
 ];
 
 for (const [what, script, fault, detail] of REFUSALS) {
-  test(`a reboot is ${fault} when logind answers ${what}: ${detail.source}`, async (t) => {
+  test(`a reboot has the fault ${fault} when logind answers ${what}: ${detail.source}`, async (t) => {
     const { backend, recorder } = await startPower(t, script);
     const answer = await backend.handle({ do: 'reboot' });
     assert.ok(!answer.ok);

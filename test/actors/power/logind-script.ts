@@ -67,8 +67,8 @@ export function scriptedLogind(t: TestContext, script: () => LogindScript) {
   const call: Script['call'] = (socket, received) => {
     const answer = answerBytes(received, script());
     const { shutdownUnit } = script();
-    const begins = shutdownUnit !== undefined && ORDER.test(received.text);
-    if (begins) socket.write(shutdownSignals(shutdownUnit));
+    const shutdownBegins = shutdownUnit !== undefined && ORDER.test(received.text);
+    if (shutdownBegins) socket.write(shutdownSignals(shutdownUnit));
     // A call whose answer is `silent` gets no answer.
     if (Buffer.isBuffer(answer)) socket.write(answer);
     else if ('error' in answer) socket.write(errorReply(received.serial, answer.error, answer.text));

@@ -45,7 +45,7 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
   };
 }
 
-test("a unit's record is dropped, and its log is refused, once the unit has the name of an internal unit, too", async (t) => {
+test("a unit's record is dropped, and its log is refused, once the name of an internal unit is an alias of the unit", async (t) => {
   const { manager, recorder, countIn, readLog, pass } = setUp(t);
   await manager.up();
   assert.equal(countIn('inactive'), 1);

@@ -109,7 +109,7 @@ test('a failed unit is reset before a start, a restart and an enabling, even if 
   assert.deepEqual(callsToEnable, ['EnableUnitFiles', 'ResetFailedUnit', 'StartUnit']);
 });
 
-test('a unit is not reset before a stop, if it has not failed, or if systemd could not load it again', async (t) => {
+test('a unit is reset only before a start, if it has failed and systemd could load it again', async (t) => {
   assert.deepEqual(await callsFor(t, 'stop', FAILED), ['StopUnit']);
   const stopped = { ActiveState: 'inactive', SubState: 'dead' };
   assert.deepEqual(await callsFor(t, 'start', stopped), ['StartUnit']);

@@ -115,7 +115,7 @@ test('if a scope is down, the backend reports once that it is down, with the rea
   assert.deepEqual(takePublished(), ['connecting: system scope: gone too; user scope: gone']);
 });
 
-test('a scope that is reached while the first attempt for the other one goes on is away no more', () => {
+test('a scope that is reached is no longer reported as away, even if the other scope was never reached', () => {
   const { services, takePublished, change } = setUp();
   services.setAbsence('user', 'gone');
   assert.deepEqual(takePublished(), ['connecting: system scope: not connected yet; user scope: gone']);
@@ -154,6 +154,7 @@ const WATCHED = { key: 'user/x.service', scope: 'user', name: 'x.service' } as c
 const LOADED = { ...unknownUnit('x.service'), loadState: 'loaded', description: 'X' };
 const EXISTING = { name: 'x.service', scope: 'user', running: false, enabled: false, exists: true } as const;
 
+/** `expected` has the fields in which the record differs from EXISTING, or which EXISTING lacks. */
 type Row = readonly [
   what: string,
   facts: Partial<UnitFacts>,

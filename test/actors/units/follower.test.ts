@@ -1,4 +1,4 @@
-// Tests a follower over a scripted manager: reloads without a signal of their end, and late replies.
+// Tests a follower over a scripted manager: reloads, late replies, refusals, aliases and waits.
 // test/node/scenarios/systemd.ts has the tests over a real manager.
 
 import assert from 'node:assert/strict';
@@ -154,7 +154,7 @@ test('if the bus answers TimedOut in place of the manager, the units are read ag
   manager.refusals.set('GetUnitFileState', dbusError('TimedOut'));
   await follower.up();
   assert.deepEqual(takeEvents(), ['down: org.freedesktop.DBus.Error.TimedOut']);
-  assert.equal(clock.timers, 1);
+  assert.equal(clock.timers, 1, 'another attempt is planned');
 
   manager.refusals.clear();
   await pass(60_000);

@@ -49,7 +49,7 @@ export class ScriptedManager {
   readonly effects = new Map<string, () => void>();
   /** The unit of each call of `StopUnit`, in order. */
   readonly stopCalls: string[] = [];
-  /** Settles when `GetAll` is answered again; undefined if it was never paused. */
+  /** Settles when `GetAll` is answered again; undefined before the first pause. */
   #pauseEnd: Promise<void> | undefined;
   isStopped = false;
   #callsUnderWay = 0;

@@ -59,7 +59,7 @@ test('the answer says that journalctl cannot be started, if it is missing or not
   assert.match(await readLog(folder), /^refused: journalctl cannot be started: .*EACCES/);
 });
 
-test('a run counts as stopped if systemd has logged its stop, unless the start of a oneshot unit was done before', async () => {
+test('a run counts as stopped if systemd has logged its stop; a stop after the finished start of a oneshot unit does not count', async () => {
   const logStart = `echo '{"JOB_TYPE":"start"}'`;
   const logStop = `echo '{"JOB_TYPE":"stop"}'`;
   const logNothing = 'true';

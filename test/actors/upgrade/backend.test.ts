@@ -110,7 +110,7 @@ test('a part that does not work is named, and the other parts work', async (t) =
   await until('the status is published', () => JSON.stringify(infoRecord('status')).includes('"latest":"2"'));
 });
 
-test('a progress line is published after its run has begun, and the line that ends the run before the end', async (t) => {
+test('the beginning of a run is published before its progress lines, and its end is published after them', async (t) => {
   const { recorder, settings } = await startBackend(t);
   const before = recorder.published.length;
   const script = connect(settings.progressSocket);

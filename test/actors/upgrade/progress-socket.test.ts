@@ -113,6 +113,7 @@ test('200 connections at once, beside a silent one, lose no line', async (t) => 
   assert.deepEqual(listener.lines.sort(), expected.sort());
 });
 
+/** The bound of progress-socket.ts. */
 const CONNECTIONS_MAX = 256;
 
 test('a connection beyond the largest number is closed, and the problem is reported until a connection ends', async (t) => {

@@ -41,7 +41,7 @@ function createPublisher(more: Partial<UpgradeSettings> = {}) {
 
 const RUNNING: Run = { ...initialRun(), state: 'running', origin: 'socket', startedMs: 1_000 };
 
-test('the steps of a run are in the whole record about ten times a second, the last step always, and each in the run for snapshots', () => {
+test('upgrade.run is published at each step of a run, and the whole record about ten times a second and at the last step', () => {
   const { publisher, clock, takePublished } = createPublisher();
   publisher.up(RUNNING);
   takePublished();
@@ -143,7 +143,11 @@ const LAST_CHECKS: readonly (readonly [
     [FAILED, { ...FAILED, result: 'success', invocation: 'b', job: '/job/1' }],
     { state: 'failed', detail: 'its result is exit-code' },
   ],
-  ['it has ended, and its job ends', [WORKING, { ...DONE, job: '/job/1' }], { state: 'running' }],
+  [
+    'it has ended, but the job of its unit has not',
+    [WORKING, { ...DONE, job: '/job/1' }],
+    { state: 'running' },
+  ],
   [
     'it had ended, and its unit, which has stayed active, is being stopped',
     [EXITED, STOPPING],

@@ -111,8 +111,8 @@ testKept('"a":"\u2028\u00e9\ud83d\ude00"', '"a":"\u2028\u00e9\ud83d\ude00"');
 testKept('\n "a b" :\t[ 1 ,\r\n"  \\" \\\\" ] ', '"a b":[1,"  \\" \\\\"]');
 
 test('a huge value is read, whether it has escapes, is plain text or is a list', () => {
-  const OTHERS_MAX_LENGTH = 100;
-  const hugeLength = RESULT_MAX_BYTES - OTHERS_MAX_LENGTH;
+  const REQUIRED_PART_MAX_LENGTH = 100;
+  const hugeLength = RESULT_MAX_BYTES - REQUIRED_PART_MAX_LENGTH;
   const escapes = `"${'\\n'.repeat(hugeLength / 2)}"`;
   const plainText = `"${'x'.repeat(hugeLength)}"`;
   const list = `[${'1, '.repeat(hugeLength / 4)}1]`;

@@ -131,7 +131,7 @@ for (const [what, story] of STORIES) {
   });
 }
 
-test('after the end of a systemd run, a line begins no run if it comes within a second, or on a connection from before the end', async (t) => {
+test('no line begins a run within a second after a systemd run has ended; later no line of an older connection begins one', async (t) => {
   const { keeper, clock, answer } = createKeeper(t);
   const connectedBeforeEndMs = clock.monotonic();
   clock.advance(1);

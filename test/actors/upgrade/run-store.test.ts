@@ -20,6 +20,9 @@ import { ManualClock } from '../../manual-clock.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 
 const INVOCATION = 'a'.repeat(32);
+/** The longest waits of the store for its disk (run-store.ts). */
+const READ_MAX_MS = 10_000;
+const WRITE_MAX_MS = 1_000;
 /** The store waits this long after a failed write (run-store.ts). */
 const RETRY_PAUSE_MS = 10_000;
 const CIRCUMSTANCES = { boot: 'boot', manager: 'manager', unit: 'up.service' };
@@ -90,7 +93,7 @@ test('the wait for a disk that hangs is bounded', async (t) => {
   const { store, clock, path, problems } = createStore(t);
   // The manual clock reaches the deadline before the disk answers.
   const recalling = store.recall();
-  clock.advance(9_999);
+  clock.advance(READ_MAX_MS - 1);
   assert.equal(clock.timers, 1, 'the disk still has time');
   clock.advance(1);
   assert.equal(await recalling, undefined);
@@ -98,7 +101,7 @@ test('the wait for a disk that hangs is bounded', async (t) => {
 
   store.save(SAVED);
   const waiting = store.whenWritten();
-  clock.advance(1_000);
+  clock.advance(WRITE_MAX_MS);
   await waiting;
   assert.equal(existsSync(path), false, 'the wait has ended before the disk answered');
   await store.whenWritten();

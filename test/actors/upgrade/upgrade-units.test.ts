@@ -156,7 +156,7 @@ test('a check unit that has exited, but has stayed active, is restarted, because
   assert.deepEqual(manager.calls, ['RestartUnit']);
 });
 
-test('a check unit that systemd restarts by itself fails only once systemd does not restart it', async (t) => {
+test('a check unit that systemd restarts by itself has failed only when systemd does not restart it any more', async (t) => {
   const { manager, recorder } = await startUnits(t);
   const failureLines = () => recorder.logs.filter((line) => line === 'warn: the check unit failed').length;
   manager.sendChange(CHECK_UNIT, CHECK_AT_WORK);
