@@ -13,11 +13,11 @@ const ORIGIN_COLLECTIONS = ['nodes.origins', 'nodes.policy'] as const;
 export const addressOf = (room: number): string => `10.9.0.${room + 1}`;
 
 /** Gives the machine an address for each room. Call it once. */
-export function makeHouse(rooms: number): void {
+export function makeHouse(roomCount: number): void {
   ip('link', 'add', 'house0', 'type', 'veth', 'peer', 'name', 'wall0');
   ip('link', 'set', 'wall0', 'up');
   ip('link', 'set', 'house0', 'up');
-  for (let room = 0; room < rooms; room += 1) ip('addr', 'add', `${addressOf(room)}/24`, 'dev', 'house0');
+  for (let room = 0; room < roomCount; room += 1) ip('addr', 'add', `${addressOf(room)}/24`, 'dev', 'house0');
 }
 
 export class HouseOfNodes {

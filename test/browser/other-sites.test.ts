@@ -87,7 +87,7 @@ test('examples/volumes.html in Chromium is live, reconnects after every loss, an
   const page = await browser.context.newPage();
   await page.goto(site.origin);
 
-  const pageDisplays = (...expected: readonly string[]) =>
+  const untilPageDisplays = (...expected: readonly string[]) =>
     until(
       `the page displays ${expected.join()}`,
       async () => {
@@ -97,16 +97,16 @@ test('examples/volumes.html in Chromium is live, reconnects after every loss, an
       RETURN_MAX_MS,
     );
   const setKitchen = (percent: number) => sound.pactl('set-sink-volume', 'kitchen', `${percent}%`);
-  await pageDisplays('live', 'Living room 1', 'Kitchen 1');
+  await untilPageDisplays('live', 'Living room 1', 'Kitchen 1');
   await page.evaluate(listenTo(`http://127.0.0.1:${proxy.port}/events?snapshot=1`));
-  const eventSourceHas = (...volumes: readonly number[]) =>
+  const untilEventSourceHas = (...volumes: readonly number[]) =>
     until(`the EventSource has ${volumes.join()}`, async () =>
       isDeepStrictEqual(await page.evaluate('window.volumes'), volumes),
     );
-  await eventSourceHas(1);
+  await untilEventSourceHas(1);
   await setKitchen(30);
-  await pageDisplays('live', 'Living room 1', 'Kitchen 0.3');
-  await eventSourceHas(1, 0.3);
+  await untilPageDisplays('live', 'Living room 1', 'Kitchen 0.3');
+  await untilEventSourceHas(1, 0.3);
 
   await page.evaluate(`{
     const [slider] = document.querySelectorAll('input');
@@ -121,21 +121,21 @@ test('examples/volumes.html in Chromium is live, reconnects after every loss, an
   const lossCount = await countLosses(page);
   proxy.sever();
   await setKitchen(50);
-  await pageDisplays('live', 'Living room 0.4', 'Kitchen 0.5');
+  await untilPageDisplays('live', 'Living room 0.4', 'Kitchen 0.5');
   assert.ok((await lossCount()) >= 1);
   // The EventSource gets the volume that it missed, and gets it once.
-  await eventSourceHas(1, 0.3, 0.5);
+  await untilEventSourceHas(1, 0.3, 0.5);
 
   await daemon.restart();
   await setKitchen(60);
-  await pageDisplays('live', 'Living room 0.4', 'Kitchen 0.6');
+  await untilPageDisplays('live', 'Living room 0.4', 'Kitchen 0.6');
   assert.ok((await lossCount()) >= 2);
 
   await browser.context.setOffline(true);
-  await pageDisplays('lost', 'Living room 0.4', 'Kitchen 0.6');
+  await untilPageDisplays('lost', 'Living room 0.4', 'Kitchen 0.6');
   await setKitchen(70);
   await browser.context.setOffline(false);
-  await pageDisplays('live', 'Living room 0.4', 'Kitchen 0.7');
+  await untilPageDisplays('live', 'Living room 0.4', 'Kitchen 0.7');
 });
 
 test('the page works in a frame of a site that api.cors.origins names', { skip }, async (t) => {

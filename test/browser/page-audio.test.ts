@@ -65,9 +65,9 @@ describe('the page on a sound server', { skip }, () => {
     const name = 'Morning <b>show</b>';
     const playing = await audioNode.sound.play({ app: 'Radio', name, sink: 'living' });
     const card = page.locator('.stream').filter({ hasText: name });
-    const inputIs = (what: string, isFulfilled: (input: Listed) => boolean): Promise<unknown> =>
+    const untilInputIs = (what: string, isFulfilled: (input: Listed) => boolean): Promise<unknown> =>
       until(`the sink input is ${what}`, async () => (await audioNode.sound.sinkInputs()).some(isFulfilled));
-    const outputIs = (output: string): Promise<unknown> =>
+    const untilOutputIs = (output: string): Promise<unknown> =>
       until(`the output of the stream is ${output}`, async () => {
         const [client] = await audioNode.daemon.read<{ output: string }[]>('/audio/clients');
         return client?.output === output;
@@ -75,11 +75,11 @@ describe('the page on a sound server', { skip }, () => {
     await card.waitFor();
 
     await volumeOf(name).press('Home');
-    await inputIs('at 0 %', (input) => percents(input)[0] === 0);
+    await untilInputIs('at 0 %', (input) => percents(input)[0] === 0);
     await page.getByRole('button', { name: `Mute ${name}` }).click();
-    await inputIs('muted', ({ mute }) => mute);
+    await untilInputIs('muted', ({ mute }) => mute);
     await page.getByRole('combobox', { name: `Output of ${name}` }).selectOption('kitchen');
-    await outputIs('kitchen');
+    await untilOutputIs('kitchen');
 
     const handleBox = await card.locator('.drag-handle').boundingBox();
     assert.ok(handleBox);
@@ -92,7 +92,7 @@ describe('the page on a sound server', { skip }, () => {
     await page.mouse.move(target.x + INSIDE_PX, target.y + INSIDE_PX, { steps: 8 });
     await page.mouse.up();
     await page.locator('.tray').waitFor({ state: 'detached' });
-    await outputIs('living');
+    await untilOutputIs('living');
 
     await playing.stop();
     await card.waitFor({ state: 'detached' });

@@ -33,8 +33,8 @@ const ROWS: readonly Row[] = [
 ];
 
 /**
- * The page then waits for many minutes before it tries by itself (`#pause` in src/client/stream.ts). So only
- * a press on Try now can cause an attempt.
+ * With these random numbers the page waits for many minutes before it tries by itself (`#pause` in
+ * src/client/stream.ts). So only a press on Try now can cause an attempt.
  */
 const LONG_WAITS = 'Math.random = () => -1000';
 
@@ -189,22 +189,23 @@ describe('a page whose node goes away', { skip: skipReason({ programs: ['chromiu
     await waitForConnected();
   });
 
-  for (const [what, opener, place] of [
-    ['a question', 'Switch off', 'beside it'],
-    ['a question', 'Switch off', 'Cancel'],
-    ['a sheet', /^Playing on/, 'Close'],
+  for (const [what, opener, place, buttonName] of [
+    ['a question', 'Switch off', 'beside it', 'Cancel'],
+    ['a question', 'Switch off', 'on Cancel', 'Cancel'],
+    ['a sheet', /^Playing on/, 'on Close', 'Close'],
   ] as const)
-    test(`${what} that is open while the node is away is closed by a tap ${place === 'beside it' ? place : `on ${place}`}`, async () => {
+    test(`${what} that is open while the node is away is closed by a tap ${place}`, async () => {
       await page.getByRole('button', { name: opener }).click();
       const dialog = page.getByRole('dialog');
       await dialog.waitFor();
       await proxy.close();
       await page.getByText('Connection lost').waitFor();
-      const button = dialog.getByRole('button', { name: place === 'beside it' ? 'Cancel' : place });
+      const button = dialog.getByRole('button', { name: buttonName });
       await until('the button is disabled', () => button.isDisabled());
       const box = await button.boundingBox();
       assert.ok(box);
-      if (place === 'beside it') await page.mouse.click(4, 400);
+      const besideDialog = { x: 4, y: 400 };
+      if (place === 'beside it') await page.mouse.click(besideDialog.x, besideDialog.y);
       else await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
       await dialog.waitFor({ state: 'hidden' });
     });

@@ -167,10 +167,10 @@ describe('the page in an older browser', { skip: skipReason({ programs: ['chromi
     await page.goto(node.url, { waitUntil: 'commit' });
     await page.getByText('Waiting for the script of this page').waitFor();
     // The second text is for people who have waited in vain, so it appears only after 5 s.
-    const delayOfSecond = await page.evaluate(
+    const delayOfSecondText = await page.evaluate(
       `getComputedStyle(document.querySelector('${NEEDS} .later')).animationDelay`,
     );
-    assert.equal(delayOfSecond, '5s');
+    assert.equal(delayOfSecondText, '5s');
     const scriptRoute = await until('the script is requested', () => pendingRoutes[0]);
     await scriptRoute.continue();
     await page.getByText('Connected', { exact: true }).waitFor();

@@ -1,4 +1,4 @@
-// Tests that the last cover stays while nothing plays, also over a reload. The page's
+// Tests that the last cover stays while nothing plays, also after a reload. The page's
 // Content-Security-Policy must allow the page to draw the kept cover.
 
 import assert from 'node:assert/strict';
@@ -84,15 +84,14 @@ describe('the last cover', { skip: skipReason({ programs: ['chromium'] }) }, () 
     await until('the page has the second colour', async () => !['', firstTint].includes(await tint()));
   });
 
-  for (const [what, status] of [
-    ['loads', 200],
-    ['is missing', 404],
-  ] as const)
-    test(`the next track gets a cover of its own also if its player names all covers alike, and the first one ${what}`, async () => {
+  for (const { what, status, body, selector } of [
+    { what: 'loads', status: 200, body: PICTURE, selector: 'img' },
+    { what: 'is missing', status: 404, body: '', selector: '.icon' },
+  ])
+    test(`after a cover that ${what}, the next track gets a cover of its own, even if the player names all covers alike`, async () => {
       const urls = new Set<string>();
       await page.route('**/cover*', async (route) => {
         urls.add(route.request().url());
-        const body = status === 200 ? PICTURE : '';
         await route.fulfill({ status, contentType: 'image/png', body });
       });
       const first = {
@@ -102,12 +101,13 @@ describe('the last cover', { skip: skipReason({ programs: ['chromium'] }) }, () 
       };
       node.up({ players: [player('mpd', { metadata: first })] });
       await page.goto(node.url);
-      await page.locator(`.hero .cover ${status === 200 ? 'img' : '.icon'}`).waitFor();
+      await page.locator(`.hero .cover ${selector}`).waitFor();
       await until('the first cover is requested', () => urls.size === 1);
       const address = (): Promise<unknown> =>
         page.evaluate("document.querySelector('.hero .cover img')?.src");
       const firstAddress = await address();
-      // Without an answer, the page does not remove the image of another cover.
+      // These requests get no answer. The answer 404 would remove the image, from which the test reads the
+      // address.
       await page.route('**/cover*', (route) => void urls.add(route.request().url()));
 
       // A radio station changes only the title.

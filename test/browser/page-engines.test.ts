@@ -39,7 +39,7 @@ const WATCH_HEADER = `(() => {
   addEventListener('pageshow', ({ persisted }) => { window.texts = []; window.isBack = persisted; note(); });
 })()`;
 
-/** The brightness of the page's background, 0..765. */
+/** The sum of red, green and blue of the page's background, 0..765. */
 const BRIGHTNESS = String.raw`getComputedStyle(document.body).backgroundColor.match(/\d+/g).slice(0, 3).reduce((sum, colour) => sum + Number(colour), 0)`;
 
 /** Waits for all parts of the page, also for those that a phone shows in another tab. */
@@ -145,7 +145,7 @@ for (const engine of ENGINES)
       await sentVolumeIs(0.05);
     });
 
-    test('a list takes keys', async () => {
+    test('an arrow key chooses another output in a list', async () => {
       await open(PHONE);
       // The doorbell is client 11, and plays to output-0 at first (ORDINARY in node-with-page.ts).
       await page.focus('choice', 'Output of Doorbell');
@@ -199,8 +199,10 @@ for (const engine of ENGINES)
     });
 
     test('no levels are measured for a hidden page, and the page is up to date when it is shown again', async () => {
-      const levelsAre = (state: 'measured' | 'not measured') =>
-        until(`the levels are ${state}`, () => node.backends.watched.at(-1) === (state === 'measured'));
+      const levelsAre = (state: 'measured' | 'not measured') => {
+        const isMeasured = state === 'measured';
+        return until(`the levels are ${state}`, () => node.backends.watched.at(-1) === isMeasured);
+      };
       await open(DESK);
       await levelsAre('measured');
       await page.hide();

@@ -85,10 +85,10 @@ inOwnNetwork(import.meta.url, () => {
       for (const node of house.rooms.values()) node.backends.requests.length = 0;
     };
 
-    const THREE = ['Living room', 'Kitchen', 'Attic'] as const;
+    const THREE_ROOMS = ['Living room', 'Kitchen', 'Attic'] as const;
 
     test('each card shows what its room plays, and the controls of a card act on the room of this card', async () => {
-      await openHouse(...THREE);
+      await openHouse(...THREE_ROOMS);
       house.room('Kitchen').change(player('mpd', { playback_status: 'Paused' }));
       await card('Living room').getByText('Nocturne in E-flat major').waitFor();
 
@@ -101,7 +101,7 @@ inOwnNetwork(import.meta.url, () => {
         { do: 'play', player: 'org.mpris.MediaPlayer2.mpd' },
       ]);
       assert.deepEqual(commandsOf(house.room('Attic')), [{ do: 'mute', target: ONLY_OUTPUT, muted: true }]);
-      // A command that another card had sent to this room would have come before this one.
+      // If another card had sent a command to the living room, that command would have come before this one.
       await card('Living room').getByRole('button', { name: 'Mute Living room' }).click();
       await until('the living room is muted', () => commandsOf(house.room('Living room')).length > 0);
       const muteLivingRoom = { do: 'mute', target: ONLY_OUTPUT, muted: true };
@@ -111,7 +111,7 @@ inOwnNetwork(import.meta.url, () => {
     });
 
     test('the house has no finding of axe, and fits a phone', async () => {
-      await openHouse(...THREE);
+      await openHouse(...THREE_ROOMS);
       await house.close('Attic');
       await card('Attic').getByText('Not there right now').waitFor();
       await page.evaluate(axe.source);
@@ -125,7 +125,7 @@ inOwnNetwork(import.meta.url, () => {
     });
 
     test('the house pauses and mutes all rooms, and one volume changes all volumes in proportion', async () => {
-      await openHouse(...THREE);
+      await openHouse(...THREE_ROOMS);
       house.room('Kitchen').change(output(0, { description: 'Kitchen', default: true, volume: 0.2 }));
       house.room('Attic').change(player('mpd', { playback_status: 'Paused' }));
       await until(
@@ -152,7 +152,7 @@ inOwnNetwork(import.meta.url, () => {
 
       forgetCommands();
       await page.getByRole('button', { name: 'Mute all' }).click();
-      for (const name of THREE)
+      for (const name of THREE_ROOMS)
         await until(`${name} is muted`, () =>
           commandsOf(house.room(name)).some((command) => command.do === 'mute'),
         );
@@ -182,11 +182,12 @@ inOwnNetwork(import.meta.url, () => {
     test('the label of a room, its volume and the volume of all rooms are those of the output of its player', async () => {
       await openHouse('Living room');
       const node = house.room('Living room');
-      const ofPlayer = { props: { 'application.process.id': '4711' }, output: 'output-0' };
+      const playerFields = { props: { 'application.process.id': '4711' }, output: 'output-0' };
       const terrace = output(1, { description: 'Terrace', volume: 0.3 });
-      // An input is heard at output 0. Its stream is the first one, and that of another program the second.
-      const ofInput = stream(8, { output: 'output-0', input: 'turntable' });
-      node.change(terrace, ofInput, stream(9, { output: 'output-1' }), stream(10, ofPlayer));
+      // The first stream is that of an input, which is heard at output 0. The second is that of another
+      // program, and the third is the player's.
+      const streamOfInput = stream(8, { output: 'output-0', input: 'turntable' });
+      node.change(terrace, streamOfInput, stream(9, { output: 'output-1' }), stream(10, playerFields));
       const sendsToOutput = async (id: number, command: object, act: () => Promise<void>): Promise<void> => {
         const expected = { ...command, target: { kind: 'output', ref: String(id) } };
         forgetCommands();
@@ -218,7 +219,7 @@ inOwnNetwork(import.meta.url, () => {
       assert.equal(await card('kitchen').getByRole('slider').count(), 0);
     });
 
-    test('one volume changes all volumes again after it was set while no room could be changed', async () => {
+    test('the volume of all rooms can be set again after the only room has lost its output during a change', async () => {
       await openHouse('Living room');
       const node = house.room('Living room');
       const livingRoom = output(0, { description: 'Living room', default: true, volume: 0.4 });
@@ -243,7 +244,7 @@ inOwnNetwork(import.meta.url, () => {
     });
 
     test('a room that goes away is marked as away, and comes back at another address', async () => {
-      await openHouse(...THREE);
+      await openHouse(...THREE_ROOMS);
       await house.close('Attic');
       house.announce();
       await card('Attic').getByText('Not there right now').waitFor();
@@ -258,7 +259,7 @@ inOwnNetwork(import.meta.url, () => {
     });
 
     test('a room that loses its output and then goes away keeps the name of its output', async () => {
-      await openHouse(...THREE);
+      await openHouse(...THREE_ROOMS);
       // The sound server of a machine that is switched off may end first.
       house.room('Attic').change(drop('audio.outputs', '0'));
       // While the node is live without an output, its room has the host name `attic`
@@ -268,12 +269,12 @@ inOwnNetwork(import.meta.url, () => {
       await card('Attic').getByText('Not there right now').waitFor();
     });
 
-    test('while a room connects at its second address, because the first is dead, the page does not claim that the room can only be controlled on its own page', async () => {
-      house = new HouseOfNodes(...THREE);
+    test('while the page connects at the second address of a room, it does not claim that the room can only be controlled on its own page', async () => {
+      house = new HouseOfNodes(...THREE_ROOMS);
       house.addAddress('Attic', NEW_ADDRESS);
       // No node listens at NEW_ADDRESS, which is the first address of the attic now. The connection to the
       // second address never succeeds, because the request for its stream gets no answer.
-      const secondAddress = addressOf(THREE.indexOf('Attic'));
+      const secondAddress = addressOf(THREE_ROOMS.indexOf('Attic'));
       const streamUrl = `http://${secondAddress}:*/events*`;
       await page.route(streamUrl, () => undefined);
       const streamRequest = page.waitForRequest(streamUrl);
@@ -288,7 +289,7 @@ inOwnNetwork(import.meta.url, () => {
     });
 
     test('a renamed room is still one room, with its new name', async () => {
-      await openHouse(...THREE);
+      await openHouse(...THREE_ROOMS);
       house.rename('Attic', 'Studio');
       await card('Studio').getByRole('slider').waitFor();
       await until('there are three rooms', async () => (await page.locator('.room').count()) === 3);
@@ -296,7 +297,7 @@ inOwnNetwork(import.meta.url, () => {
     });
 
     test('a node that does not know the node of the page is only a link', async () => {
-      await openHouse(...THREE);
+      await openHouse(...THREE_ROOMS);
       const pageNode = 'Living room';
       const forgetfulNode = 'Attic';
       house.forget(pageNode, forgetfulNode);
@@ -308,7 +309,7 @@ inOwnNetwork(import.meta.url, () => {
     });
 
     test('a node with a public host or address, or with another API, is only a link, and no public host gets a request', async () => {
-      house = new HouseOfNodes(...THREE);
+      house = new HouseOfNodes(...THREE_ROOMS);
       const forged: NodeRecord = {
         name: 'forged',
         host: 'evil.example',
@@ -341,7 +342,7 @@ inOwnNetwork(import.meta.url, () => {
     });
 
     test('the heading is a menu of the rooms, with what each room plays and a button to pause it', async () => {
-      house = new HouseOfNodes(...THREE);
+      house = new HouseOfNodes(...THREE_ROOMS);
       await page.goto(house.room('Living room').url);
       await page.locator('.house summary').click();
       const item = page.locator('.room-menu li').filter({ hasText: 'Kitchen' });
@@ -375,7 +376,7 @@ inOwnNetwork(import.meta.url, () => {
     });
 
     test('a menu of rooms that is closed while the page probes the addresses of a room opens no stream to the room', async () => {
-      house = new HouseOfNodes(...THREE);
+      house = new HouseOfNodes(...THREE_ROOMS);
       house.addAddress('Attic', NEW_ADDRESS);
       const origin = new URL(house.room('Attic').url).origin;
       const streamUrls: string[] = [];
@@ -400,13 +401,13 @@ inOwnNetwork(import.meta.url, () => {
     });
 
     test('a slider that is scrolled under the header is behind it', async () => {
-      await openHouse(...THREE);
+      await openHouse(...THREE_ROOMS);
       await page.setViewportSize({ width: 360, height: 500 });
       assert.equal(await page.evaluate(FRONT_AT_THUMB), 'HEADER');
     });
 
     test('many tabs share one stream to each room', async () => {
-      await openHouse(...THREE);
+      await openHouse(...THREE_ROOMS);
       const tabs: Page[] = [];
       // A browser opens at most six connections to a node (docs/http-api.md, "The page").
       for (let opened = 0; opened < 7; opened += 1) {
@@ -414,7 +415,7 @@ inOwnNetwork(import.meta.url, () => {
         tabs.push(tab);
         await tab.goto(page.url());
         const sliders = tab.locator('.room').getByRole('slider');
-        await sliders.nth(THREE.length - 1).waitFor();
+        await sliders.nth(THREE_ROOMS.length - 1).waitFor();
       }
       const kitchenHealth = async () =>
         (await house.room('Kitchen').json('/health')) as { streams: { open: number } };

@@ -80,8 +80,8 @@ describe('a pressed button', { skip: skipReason({ programs: ['chromium'] }) }, (
 
     await tap(button('Pause all'));
     await commandsAre({ do: 'pause_all' });
-    // After this change, only the radio can still be silenced. The button needs two such players
-    // (src/page/players.tsx).
+    // The button needs two players that can be silenced (src/page/players.tsx). After this change, only the
+    // radio can be silenced.
     node.change(player('a', paused));
     await button('Pause all').and(page.locator(':disabled')).waitFor();
     assert.deepEqual(await button('Pause all').boundingBox(), place);

@@ -75,7 +75,8 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   const assertSleepIn = async (secondsAtBegin: number, beganMs: number): Promise<void> => {
     const { minutes } = (await nextCommand()) as { readonly minutes: number };
     const secondsNow = secondsAtBegin - (Date.now() - beganMs) / 1_000;
-    // The page has reckoned between the begin and now. The node's clock adds up to a second.
+    // The page has calculated the minutes between `beganMs` and now. Its estimate of the node's time may be
+    // wrong by a second.
     const mostMinutes = (secondsAtBegin + 1) / 60;
     const leastMinutes = (secondsNow - 1) / 60;
     assert.ok(minutes > leastMinutes && minutes < mostMinutes, String(minutes));
@@ -273,7 +274,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await sheet.getByRole('button', { name: 'Let it play on' }).tap();
     await commandsAre({ do: 'sleep/stop' });
     await sheet.getByRole('button', { name: 'Close' }).tap();
-    // The sheet is an element within `.moon`, so the text of `.moon` is that of the button only without it.
+    // The sheet is an element within `.moon`. Until it is gone, its text is a part of the text of `.moon`.
     await page.locator('.sheet').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'The music ends in 30 min', pressed: true }).waitFor();
     assert.equal(await page.locator('.moon').textContent(), '30 min');
@@ -314,7 +315,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await open({ players: [player('mpd', withTitle('Second')), player('vlc', withTitle('First'))] });
     await page.setViewportSize(DESK.viewport);
     const position = (title: string) => page.getByRole('slider', { name: `Position in ${title}` });
-    // The large player is one that plays: now the other one.
+    // The large player is one that plays. After this change, only the player of `First` plays.
     node.change(player('mpd', { ...withTitle('Second'), playback_status: 'Paused' }));
     await page.mouse.move(...(await spotOn(position('First'), 0.3)));
     await page.mouse.down();

@@ -144,8 +144,8 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     const streamsAre = (count: number) =>
       until(`${count} streams are shown`, async () => (await page.locator('.stream').count()) === count);
     /**
-     * The height of the streams, undefined without streams; and the left edge of the services, which shows
-     * their column.
+     * The height of the streams, and the left edge of the services. The edge shows the column of the
+     * services. Without streams the height is undefined.
      */
     const layout = (): Promise<unknown[]> =>
       page.evaluate(`[
@@ -158,7 +158,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     node.change(...streams(100, 107));
     await streamsAre(9);
     // The page draws a single further row instead of the button (`FIRST_ROWS` in src/page/streams.tsx).
-    assert.equal(await page.locator('.fold').count(), 0, 'the ninth stream has no button of its own');
+    assert.equal(await page.locator('.fold').count(), 0, 'no button hides the ninth stream');
 
     node.change(...streams(108, 150));
     const more = button('44 more sounds');
@@ -228,15 +228,16 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     assert.ok(box);
     await page.mouse.move(box.x + 20, box.y + 20);
 
+    // The first stream is `Doorbell`, which is client 11.
     node.change(drop('audio.clients', '11'));
     await page.locator('.tray').waitFor({ state: 'detached' });
     await page.mouse.up();
-    // The drop sends nothing, so the next command is that of the button.
+    // The released mouse button sends nothing, so the next command is that of the button.
     await button('Mute Living room').click();
     await commandsAre(MUTE_LIVING_ROOM);
   });
 
-  test('lets no mouse move what is disabled while the node does not answer, and ends a drag then', async () => {
+  test('ends the drag of a slider once the node does not answer, and ignores the mouse until the node answers again', async () => {
     // A keep-alive of the stream is a sign of life, which would enable the controls within this test.
     await page.route('**/events?*', (route) =>
       route.continue({ url: route.request().url().replace('keepalive=10', 'keepalive=120') }),

@@ -90,6 +90,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
       page.evaluate(
         `getComputedStyle(document.querySelector('[aria-label="Volume of ${name}"]').nextElementSibling, '::after').content`,
       );
+    // A plus on the thumb marks a volume beyond the end of the slider (`.beyond` in page.css).
     assert.notEqual(await thumbContent('Living room'), await thumbContent('Kitchen'));
   });
 

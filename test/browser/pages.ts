@@ -41,7 +41,7 @@ const ANSWER_CHECKS = `{
 }`;
 
 /**
- * Call this behind `pageForEach` if the tests use raw input or compare places. Otherwise the page could
+ * Call this after `pageForEach` if the tests use raw input or compare places. Otherwise the page could
  * miss an answer on a busy machine. It would then disable its controls and show a banner for a moment.
  */
 export function answerChecksAtOnce(): void {

@@ -3,13 +3,13 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { advance, type Control } from '../../src/page/control.js';
+import { advance, type Control, type ControlInput } from '../../src/page/control.js';
 
 /** The node rounds a volume by less than this. */
 const TOLERANCE = 0.006;
 const isSame = (left: number, right: number): boolean => Math.abs(left - right) < TOLERANCE;
 
-type Input = Parameters<typeof advance<number>>[1];
+type Input = ControlInput<number>;
 const known = (value: number): Input => ({ kind: 'known', value });
 const set = (value: number): Input => ({ kind: 'set', value });
 const grab: Input = { kind: 'grab' };

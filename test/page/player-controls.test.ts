@@ -87,8 +87,8 @@ const ROWS: readonly Row[] = [
     playerWith({ can_play: false }),
     { play: 'doubtful' },
   ],
-  // MPRIS has a property of its own for previous, pause, next and the position, so `can_control` decides only
-  // the others.
+  // Previous, pause, next and the position depend only on their own properties of MPRIS. All other controls
+  // depend on `can_control`. Play has a property of its own, which may be outdated. The others have none.
   [
     'a player that cannot be controlled has disabled controls, apart from previous, pause, next and position',
     playerWith({ can_control: false }),

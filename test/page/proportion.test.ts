@@ -9,6 +9,9 @@ import { Deferred } from '../deferred.js';
 
 type RoomAnswer = 'accepted' | 'refused';
 
+/** No proportions are known before the slider has moved. */
+const NO_PREVIOUS: Proportions = new Map();
+
 const roomsWith = (...volumes: readonly number[]): RoomVolume[] =>
   volumes.map((volume, index) => ({ key: `room ${index}`, volume, limit: 1 }));
 
@@ -25,7 +28,7 @@ function roomsAfter(before: readonly RoomVolume[], proportions: Proportions): Ro
 test('all rooms keep their proportion when the volume goes to 0 and back', () => {
   const start = roomsWith(0.8, 0.4, 0.1);
   assert.equal(loudest(start), 0.8);
-  const half = proportionsAt(start, 0.4, new Map());
+  const half = proportionsAt(start, 0.4, NO_PREVIOUS);
   assert.deepEqual(volumesOf(half), [0.4, 0.2, 0.05]);
   const silent = proportionsAt(roomsAfter(start, half), 0, half);
   assert.deepEqual(volumesOf(silent), [0, 0, 0]);
@@ -35,20 +38,20 @@ test('all rooms keep their proportion when the volume goes to 0 and back', () =>
 
 test('a room that somebody else has set meanwhile keeps its new proportion', () => {
   const start = roomsWith(0.8, 0.4);
-  const half = proportionsAt(start, 0.4, new Map());
+  const half = proportionsAt(start, 0.4, NO_PREVIOUS);
   const [first, second] = roomsAfter(start, half);
   assert.ok(first && second);
-  // The base of the first room is still 0.8, its volume before the slider moved it. The new base of the
-  // second room is 0.8, too.
+  // The rooms keep the proportion of their bases (proportion.ts). The base of the first room is still 0.8,
+  // its volume before the slider moved it. The new base of the second room is 0.8, too.
   const moved = proportionsAt([first, { ...second, volume: 0.8 }], 0.8, half);
   assert.deepEqual(volumesOf(moved), [0.8, 0.8]);
 });
 
 test('silent rooms all get the same volume, a limit holds, and a volume above 100 % comes down', () => {
-  assert.deepEqual(volumesOf(proportionsAt(roomsWith(0, 0), 0.3, new Map())), [0.3, 0.3]);
+  assert.deepEqual(volumesOf(proportionsAt(roomsWith(0, 0), 0.3, NO_PREVIOUS)), [0.3, 0.3]);
   const limited = roomsWith(0.5, 0.5).map((room, index) => ({ ...room, limit: index === 0 ? 0.6 : 1 }));
-  assert.deepEqual(volumesOf(proportionsAt(limited, 0.9, new Map())), [0.6, 0.9]);
-  assert.deepEqual(volumesOf(proportionsAt(roomsWith(1.5, 0.75), 1, new Map())), [1, 0.5]);
+  assert.deepEqual(volumesOf(proportionsAt(limited, 0.9, NO_PREVIOUS)), [0.6, 0.9]);
+  assert.deepEqual(volumesOf(proportionsAt(roomsWith(1.5, 0.75), 1, NO_PREVIOUS)), [1, 0.5]);
 });
 
 test('a slow room gets only the newest of the volumes that waited for it, and delays no other room', async () => {

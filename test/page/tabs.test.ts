@@ -93,13 +93,14 @@ function openTab(openChannel: () => ScriptedChannel | undefined = () => new Scri
   return new Tab(openChannel);
 }
 
-const holders = (...tabs: readonly Tab[]): boolean[] => tabs.map((tab) => tab.isHolder);
+/** Each element is true if its tab holds the stream. */
+const areHolders = (...tabs: readonly Tab[]): boolean[] => tabs.map((tab) => tab.isHolder);
 
 test('the oldest tab keeps the stream, and sends each new tab the whole state', () => {
   const one = openTab();
   const two = openTab();
   const three = openTab();
-  assert.deepEqual(holders(one, two, three), [true, false, false]);
+  assert.deepEqual(areHolders(one, two, three), [true, false, false]);
   assert.equal(one.joined, 2);
   assert.deepEqual(three.updates, ['all']);
   two.tabs.request();
@@ -112,9 +113,9 @@ test('exactly one of the other tabs takes over when the holder leaves', () => {
   const three = openTab();
   one.tabs.leave();
   mock.timers.tick(OBJECTION_MS);
-  assert.deepEqual(holders(one, two, three), [false, true, false]);
+  assert.deepEqual(areHolders(one, two, three), [false, true, false]);
   one.tabs.enter();
-  assert.deepEqual(holders(one, two, three), [true, false, false], 'the first tab has come back');
+  assert.deepEqual(areHolders(one, two, three), [true, false, false], 'the first tab has come back');
 });
 
 test('one of the other tabs takes over when the holder has crashed, but not while it still publishes', () => {
@@ -126,11 +127,11 @@ test('one of the other tabs takes over when the holder has crashed, but not whil
     // Any update is a sign of life, whatever it contains.
     one.tabs.publish('love');
   }
-  assert.deepEqual(holders(one, two, three), [true, false, false]);
+  assert.deepEqual(areHolders(one, two, three), [true, false, false]);
   one.crash();
   mock.timers.tick(SILENCE_MS);
   mock.timers.tick(OBJECTION_MS);
-  assert.deepEqual(holders(two, three), [true, false]);
+  assert.deepEqual(areHolders(two, three), [true, false]);
 });
 
 test('a visible tab takes the stream from a hidden tab, and one of several hidden tabs keeps it', () => {
@@ -139,22 +140,22 @@ test('a visible tab takes the stream from a hidden tab, and one of several hidde
   const three = openTab();
   one.setHidden(true);
   mock.timers.tick(OBJECTION_MS);
-  assert.deepEqual(holders(one, two, three), [false, true, false]);
+  assert.deepEqual(areHolders(one, two, three), [false, true, false]);
   // All three tabs are hidden now. Their titles still name the track, so one tab must keep the stream.
   for (const tab of [three, two]) tab.setHidden(true);
   mock.timers.tick(OBJECTION_MS);
-  assert.deepEqual(holders(one, two, three).filter(Boolean).length, 1, 'one hidden tab keeps the stream');
+  assert.deepEqual(areHolders(one, two, three).filter(Boolean).length, 1, 'one hidden tab keeps the stream');
   three.setHidden(false);
   mock.timers.tick(OBJECTION_MS);
-  assert.deepEqual(holders(one, two, three), [false, false, true]);
+  assert.deepEqual(areHolders(one, two, three), [false, false, true]);
   one.setHidden(false);
   mock.timers.tick(OBJECTION_MS);
-  assert.deepEqual(holders(one, two, three), [true, false, false]);
+  assert.deepEqual(areHolders(one, two, three), [true, false, false]);
 });
 
 test('a tab that cannot open a channel has a stream of its own', () => {
   assert.deepEqual(
-    holders(
+    areHolders(
       openTab(() => undefined),
       openTab(() => undefined),
     ),

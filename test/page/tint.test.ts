@@ -26,6 +26,7 @@ const CONTRAST_MIN = 4.5;
 
 describe('the tint of a cover', () => {
   test('is the hue of most of its colourful pixels', () => {
+    // The hue of the blue is 227, and that of the red is 357.
     const blueHue = tintIn(picture([20, 60, 200], [20, 60, 200], [240, 200, 30]))?.hue ?? Number.NaN;
     assert.ok(blueHue > 215 && blueHue < 235, `${blueHue}`);
     const redHue = tintIn(picture([200, 10, 20]))?.hue ?? Number.NaN;
