@@ -1,4 +1,4 @@
-// The command line, a row per form of it (docs/configuration.md, "Command line").
+// Tests each form of the command line (docs/configuration.md, "Command line").
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,13 +9,13 @@ function testParsed(argv: readonly string[], expected: CommandLine): void {
   test(`tonearm ${argv.join(' ')} is understood`, () => assert.deepEqual(parseArguments(argv), expected));
 }
 
-/** The message is one line that names the fault, and where to read more. */
-function testRefused(argv: readonly string[], named: string): void {
+/** The message is one line, which has `namedPart`, and names where to read more. */
+function testRefused(argv: readonly string[], namedPart: string): void {
   test(`tonearm ${JSON.stringify(argv)} is refused`, () => {
     const request = parseArguments(argv);
     assert.ok(request.do === 'wrong', JSON.stringify(request));
     assert.match(request.message, /^[^\n]+; see tonearm --help$/);
-    assert.ok(request.message.includes(named), request.message);
+    assert.ok(request.message.includes(namedPart), request.message);
   });
 }
 

@@ -19,8 +19,8 @@ const BUILD = '/run/build';
 /**
  * The first argument is the test's folder, the second one that of the build. Both are mounted where the user
  * can reach them, because a checkout may lie in root's home. The other arguments are the program. The output
- * of each command goes into a file of the test's folder. `trace` prints the output of pactl to stderr, so it
- * goes into a file of its own.
+ * of each command goes into a file of the test's folder. `trace` prints the output of pactl to stderr, which
+ * has a file of its own.
  */
 const SCRIPT = `
 mount -t tmpfs -o mode=755 tmpfs /run

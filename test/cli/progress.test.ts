@@ -8,14 +8,14 @@ import { PROGRESS_HELP, parseProgress, runProgress, writeProgress } from '../../
 import { success } from '../../src/protocol/actor/result.js';
 import { temporaryFolder } from '../temporary-folder.js';
 
-const DEFAULTS = { env: { XDG_RUNTIME_DIR: '/run/here' }, uid: 7 };
+const CALLER = { env: { XDG_RUNTIME_DIR: '/run/here' }, uid: 7 };
 const SOCKET = '/run/here/tonearm/upgrade.sock';
-const LONG_MS = 20_000;
-const SHORT_MS = 20;
+const LONG_RETRY_MS = 20_000;
+const SHORT_RETRY_MS = 20;
 
 function testWrites(args: string, line: string, socket = SOCKET): void {
   test(`tonearm progress ${args} writes ${line}`, () => {
-    const request = parseProgress(args.split(' '), DEFAULTS);
+    const request = parseProgress(args.split(' '), CALLER);
     assert.ok(request.do === 'write');
     assert.deepEqual([request.line, request.socket], [line, socket]);
   });
@@ -24,7 +24,7 @@ function testWrites(args: string, line: string, socket = SOCKET): void {
 function testRefused(args: string, message: string): void {
   test(`tonearm progress ${args} is refused: ${message}`, () => {
     const expected = { do: 'wrong', message: `${message}; see tonearm progress --help` };
-    assert.deepEqual(parseProgress(args === '' ? [] : args.split(' '), DEFAULTS), expected);
+    assert.deepEqual(parseProgress(args === '' ? [] : args.split(' '), CALLER), expected);
   });
 }
 
@@ -79,7 +79,7 @@ for (const [uid, env, socket] of RUN_BY) {
 }
 
 test('tonearm progress --help shows its usage', async () => {
-  assert.deepEqual(await runProgress(['begin', '--help'], DEFAULTS), { out: PROGRESS_HELP, err: '' });
+  assert.deepEqual(await runProgress(['begin', '--help'], CALLER), { out: PROGRESS_HELP, err: '' });
 });
 
 async function startServer(t: TestContext, onConnect: (socket: Socket) => void): Promise<string> {
@@ -100,7 +100,7 @@ async function startServer(t: TestContext, onConnect: (socket: Socket) => void):
 test('the progress command waits for a daemon that is being restarted', async (t) => {
   const path = join(temporaryFolder(t), 's');
   // The first attempt is made at once, while nobody listens yet.
-  const writing = writeProgress('{}', path, LONG_MS);
+  const writing = writeProgress('{}', path, LONG_RETRY_MS);
   const restarted = createServer({ allowHalfOpen: true }, (socket) =>
     socket.resume().on('end', () => socket.end()),
   );
@@ -123,13 +123,13 @@ test('the progress command tries again after a daemon that ends before it has re
     });
     socket.on('end', () => socket.end());
   });
-  assert.deepEqual(await writeProgress('{}', path, LONG_MS), success(undefined));
+  assert.deepEqual(await writeProgress('{}', path, LONG_RETRY_MS), success(undefined));
   assert.deepEqual([connections, received], [2, '{}\n']);
 });
 
-test('the end of the progress is tried for 15 seconds, because no line follows it, and another line for one second', () => {
+test('the progress command tries for 15 seconds to write the end, because no line follows it, and for one second to write another line', () => {
   const retryMsOf = (args: string): number | undefined => {
-    const request = parseProgress(args.split(' '), DEFAULTS);
+    const request = parseProgress(args.split(' '), CALLER);
     return request.do === 'write' ? request.retryMs : undefined;
   };
   assert.equal(retryMsOf('end --failure'), 15_000);
@@ -138,13 +138,13 @@ test('the end of the progress is tried for 15 seconds, because no line follows i
 });
 
 test('where nobody listens the progress command prints one line and succeeds', async () => {
-  const { out, err } = await runProgress(['begin', '--total', '1', '--socket', '/nowhere/s'], DEFAULTS);
+  const { out, err } = await runProgress(['begin', '--total', '1', '--socket', '/nowhere/s'], CALLER);
   assert.equal(out, '');
   assert.match(err, /^tonearm: progress: \/nowhere\/s: [^\n]*ENOENT[^\n]*\n$/);
 });
 
 test('the progress command gives up a daemon that hangs', async (t) => {
   const path = await startServer(t, () => undefined);
-  const written = await writeProgress('{}', path, SHORT_MS);
+  const written = await writeProgress('{}', path, SHORT_RETRY_MS);
   assert.match(written.ok ? '' : written.error, /tonearm did not read the line in time/);
 });

@@ -119,7 +119,7 @@ describe('the options of a call', () => {
     ]);
   });
 
-  test('leave a request the default time-out if theirs is undefined', async (t) => {
+  test('leave the default time-out of a request as it is if their `timeoutMs` is undefined', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const fetch = (_input: unknown, { signal }: RequestInit = {}): Promise<Response> =>
       new Promise((_resolve, reject) => {

@@ -55,7 +55,7 @@ describe('an event', () => {
     assert.deepEqual(store.state.bluetooth, { scanning: true });
   });
 
-  test('an event after which a device is no longer known also removes it from what the scan has found', () => {
+  test('an event that makes a known device unknown also removes the device from what the scan has found', () => {
     const store = storeAfter(
       ['bluetooth.updated', { scanning: true }],
       ['bluetooth.discovered', { address: 'a' }],

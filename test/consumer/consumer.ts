@@ -136,7 +136,7 @@ export class EventConsumer {
 }
 
 async function request(url: string, lastEventId: string): Promise<IncomingMessage> {
-  const resumption = lastEventId !== '' && { 'Last-Event-ID': lastEventId };
+  const resumption = lastEventId === '' ? {} : { 'Last-Event-ID': lastEventId };
   const outgoing = get(url, { headers: { Accept: 'text/event-stream', ...resumption }, agent: false });
   const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
   return response;

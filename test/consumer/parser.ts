@@ -1,6 +1,6 @@
 // Parses an event stream that comes as bytes. The client's parser, which reads text, does most of this.
-// client/parser.test.ts shows that the client's parser follows the standard. It shares no code with the
-// gateway, which writes the stream.
+// client/parser.test.ts shows that the client's parser follows the standard. The gateway, which writes the
+// stream, shares no code with these parsers.
 
 import { EventParser, type ParsedEvent } from '../../src/client/parser.js';
 

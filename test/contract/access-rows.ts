@@ -26,7 +26,7 @@ type Lack = readonly [
 ];
 
 /** All things that a route can need. */
-const WITHOUT = {
+const LACK_BY_NEED = {
   page: ['api.ui.enabled', { api: { ...api, ui: { ...api.ui, enabled: false } } }],
   logs: ['api.logs', { api: { ...api, logs: false } }],
   metrics: ['api.metrics', { api: { ...api, metrics: false } }],
@@ -43,10 +43,10 @@ const WITHOUT = {
   start: ['upgrade.upgradeUnit', { upgrade: withoutUpgradeUnit }],
 } as const satisfies Record<string, Lack>;
 
-type Need = keyof typeof WITHOUT;
-export const LACKS = Object.entries(WITHOUT) as readonly (readonly [Need, Lack])[];
+type Need = keyof typeof LACK_BY_NEED;
+export const LACKS = Object.entries(LACK_BY_NEED) as readonly (readonly [Need, Lack])[];
 export function without(need: Need): RouteSettings {
-  const [, sections] = WITHOUT[need];
+  const [, sections] = LACK_BY_NEED[need];
   return { ...EVERYTHING, ...sections };
 }
 

@@ -37,7 +37,7 @@ type Target = Pick<RouteAccess, 'url' | 'body'>;
 function clientAt(host: Address, port: number) {
   /** Resolves with the head of the answer. */
   const ask = (method: string, { url, body }: Target, headers: object = {}): Promise<HttpAnswer> => {
-    // Node would send a body with OPTIONS without declaring its length.
+    // With OPTIONS, Node.js would send the body without its length.
     const hasBody = method === 'POST' && body !== undefined;
     const json = hasBody ? { body } : {};
     const contentType = hasBody ? { 'Content-Type': 'application/json' } : {};
@@ -137,7 +137,7 @@ const ASKERS: readonly {
 const LOCAL = { Host: 'localhost' };
 const LOOPBACK: readonly Address[] = ['127.0.0.1', '127.0.0.2', '::1'];
 /** Each value of `api.control`, and the addresses at which something can be changed. */
-const CONTROLLED: readonly (readonly [ControlChoice, readonly Address[]])[] = [
+const CONTROLLED: readonly (readonly [control: ControlChoice, changeable: readonly Address[]])[] = [
   [true, ADDRESSES],
   ['local', LOOPBACK],
   [false, []],
@@ -249,10 +249,10 @@ test('the page of another node may use the routes that control the music, as lon
     node.gateway.listener.changes([isKnown ? put : { ...record, kind: 'drop' }]);
     for (const row of rows) {
       const isAllowed = isKnown && row.access?.isOfHouse === true;
-      const statusIfUnknown = answersPagesOfOthers(row) ? statusOf(row) : 403;
+      const statusForOtherSites = answersPagesOfOthers(row) ? statusOf(row) : 403;
       const expected = isAllowed
         ? { statuses: [statusOf(row), 204], allowed: [origin, origin], network: 'true' }
-        : { statuses: [statusIfUnknown, 403], allowed: [undefined, undefined], network: undefined };
+        : { statuses: [statusForOtherSites, 403], allowed: [undefined, undefined], network: undefined };
       assert.deepEqual(await answersOf(row), expected, row.name);
     }
   }

@@ -28,10 +28,7 @@ async function startBound(t: TestContext, bind: string, more = '') {
   const daemon = await Daemon.start({ config: `${NO_BACKENDS}bind: ${bind}\n${more}` }, t);
   type Addresses = Readonly<Record<'listening' | 'waiting', readonly string[]>>;
   /** Waits until `/health` shows these addresses. */
-  const untilHealthShows = async (
-    listening: readonly string[],
-    waiting: readonly string[],
-  ): Promise<void> => {
+  const untilHealthShows = async ({ listening, waiting }: Addresses): Promise<void> => {
     const assertAddresses = async (): Promise<boolean> => {
       const health = await daemon.read<Addresses>('/health');
       assert.deepEqual([health.listening.toSorted(), health.waiting], [listening.toSorted(), waiting]);
@@ -62,7 +59,7 @@ function addInterfaces(t: TestContext): void {
 }
 
 /** The last line of `--check-config`. */
-function printedAddress(daemon: Daemon): string | undefined {
+function lastLineOfCheckConfig(daemon: Daemon): string | undefined {
   const args = [ENTRY, '--check-config', '--config', join(daemon.directory, 'config.yaml')];
   return String(execFileSync(process.execPath, args)).trimEnd().split('\n').at(-1);
 }
@@ -70,23 +67,23 @@ function printedAddress(daemon: Daemon): string | undefined {
 inOwnNetwork(import.meta.url, () => {
   test('an interface is followed as it appears, changes its addresses and goes, while a stream on lo continues', async (t) => {
     const { daemon, untilHealthShows, assertServed } = await startBound(t, '[lo, wlan7]');
-    await untilHealthShows(LO, ['wlan7']);
+    await untilHealthShows({ listening: LO, waiting: ['wlan7'] });
     const stream = await daemon.events();
     ip('link', 'add', 'wlan7', 'type', 'veth', 'peer', 'name', 'air7');
     ip('link', 'set', 'air7', 'up');
     ip('link', 'set', 'wlan7', 'up');
     ip('addr', 'add', 'fd00:7::2/64', 'dev', 'wlan7');
-    await untilHealthShows([...LO, 'fd00:7::2'], []);
+    await untilHealthShows({ listening: [...LO, 'fd00:7::2'], waiting: [] });
     await assertServed('fd00:7::2');
     ip('addr', 'add', '10.7.0.2/24', 'dev', 'wlan7');
-    await untilHealthShows([...LO, 'fd00:7::2', '10.7.0.2'], []);
+    await untilHealthShows({ listening: [...LO, 'fd00:7::2', '10.7.0.2'], waiting: [] });
     await assertServed('10.7.0.2');
     ip('addr', 'del', '10.7.0.2/24', 'dev', 'wlan7');
     ip('addr', 'add', '10.7.0.3/24', 'dev', 'wlan7');
-    await untilHealthShows([...LO, 'fd00:7::2', '10.7.0.3'], []);
+    await untilHealthShows({ listening: [...LO, 'fd00:7::2', '10.7.0.3'], waiting: [] });
     await assertServed('10.7.0.3');
     ip('link', 'del', 'wlan7');
-    await untilHealthShows(LO, ['wlan7']);
+    await untilHealthShows({ listening: LO, waiting: ['wlan7'] });
     assert.equal(stream.ended, false);
     // The log names the missing interface at the start, and again after its end.
     assert.equal(daemon.log.match(/does not exist yet/g)?.length, 2, daemon.log);
@@ -100,7 +97,7 @@ inOwnNetwork(import.meta.url, () => {
     ip('addr', 'add', '10.6.0.3/24', 'dev', 'acc0', 'label', 'acc0:1');
     t.after(() => ip('link', 'del', 'acc0'));
     const { untilHealthShows, assertServed } = await startBound(t, '[lo, acc0]');
-    await untilHealthShows([...LO, '10.6.0.2', '10.6.0.3'], []);
+    await untilHealthShows({ listening: [...LO, '10.6.0.2', '10.6.0.3'], waiting: [] });
     await assertServed('10.6.0.3');
   });
 
@@ -111,7 +108,7 @@ inOwnNetwork(import.meta.url, () => {
     const request = { path: '/ui', headers: { Host: 'music.example.org', Accept: 'text/html' } };
     assert.match((await send(daemon.port, request)).text, /http:\/\/10\.5\.0\.2:/);
     const open = `http://10.5.0.2:${daemon.port}/ (lan5) or http://172.17.0.1:${daemon.port}/ (docker0)`;
-    assert.equal(printedAddress(daemon), `# open ${open}`);
+    assert.equal(lastLineOfCheckConfig(daemon), `# open ${open}`);
   });
 
   test('Home Assistant gets a link to the page at the address of the default route', {
@@ -135,21 +132,21 @@ inOwnNetwork(import.meta.url, () => {
     execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', '/sys/class/net']);
     t.after(() => execFileSync('umount', ['/sys/class/net']));
     mkdirSync('/sys/class/net/lan5/device', { recursive: true });
-    assert.match(printedAddress(daemon) ?? '', /^# open http:\/\/10\.5\.0\.2:\d+\/ \(lan5\) or /);
+    assert.match(lastLineOfCheckConfig(daemon) ?? '', /^# open http:\/\/10\.5\.0\.2:\d+\/ \(lan5\) or /);
   });
 
   test('an address is logged while another program has its port, and served as soon as the port is free', async (t) => {
     const { daemon, untilHealthShows, assertServed } = await startBound(t, '[127.0.0.1, 10.8.0.2]');
-    await untilHealthShows(['127.0.0.1'], ['10.8.0.2']);
+    await untilHealthShows({ listening: ['127.0.0.1'], waiting: ['10.8.0.2'] });
     // With this setting another program can occupy an address before it exists.
     writeFileSync('/proc/sys/net/ipv4/ip_nonlocal_bind', '1');
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(daemon.port, '10.8.0.2', resolve));
     ip('addr', 'add', '10.8.0.2/24', 'dev', 'lo');
     await until('the log names the address', () => daemon.log.includes('cannot listen yet'), SOON_MS);
-    await untilHealthShows(['127.0.0.1'], ['10.8.0.2']);
+    await untilHealthShows({ listening: ['127.0.0.1'], waiting: ['10.8.0.2'] });
     await new Promise((resolve) => other.close(resolve));
-    await untilHealthShows(['127.0.0.1', '10.8.0.2'], []);
+    await untilHealthShows({ listening: ['127.0.0.1', '10.8.0.2'], waiting: [] });
     await assertServed('10.8.0.2');
     assert.equal(daemon.log.match(/cannot listen yet/g)?.length, 1, daemon.log);
   });

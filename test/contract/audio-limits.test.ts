@@ -19,8 +19,8 @@ const PULSEAUDIO = { skip: skipReason({ programs: ['pulseaudio', 'pactl', 'pacat
 const LIMITED = `${AUDIO_ONLY}pulseaudio: {volumeLimit: {living: 0.5}}\n`;
 
 async function startNode(t: TestContext, config: string, startSound?: () => Promise<SoundServer>) {
-  const audible = await startAudio(t, { config, startSound });
-  const node = new AudioNode(audible, await audible.daemon.events('?snapshot=1'));
+  const soundAndDaemon = await startAudio(t, { config, startSound });
+  const node = new AudioNode(soundAndDaemon, await soundAndDaemon.daemon.events('?snapshot=1'));
   /** Posts, demands a refusal with this status, and gives its reason. */
   const postRefused = async (path: string, body: unknown, status: number): Promise<string> => {
     const answer = await node.daemon.post(path, body);

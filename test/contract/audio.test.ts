@@ -69,6 +69,7 @@ onEachSoundServer('audio', (node) => {
     }
     const listed = (await node().sound.sinks()).find(({ name }) => name === 'kitchen');
     const percent = ({ value }: { value: number }): number => Math.round((value / 0x10000) * 100);
+    // With the balance -0.5, the right channel has half of the volume.
     assert.deepEqual(Object.values(listed?.volume ?? {}).map(percent), [50, 25]);
   });
 

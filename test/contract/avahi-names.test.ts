@@ -1,6 +1,6 @@
-// Two machines with the same hostname on one link, each with an avahi-daemon, in a network of their own.
-// Avahi calls the second machine `raspberrypi-2.local`, and the built daemon there answers by this name
-// (docs/http-api.md, "Host and Origin").
+// Two machines on one link have the same hostname, and each has an avahi-daemon. Avahi calls the second
+// machine `raspberrypi-2.local`, and the built daemon there answers by this name (docs/http-api.md, "Host
+// and Origin"). The link is in a network of its own.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const NAMED_MAX_MS = 60_000;
 const OWN_ADDRESS = '10.7.0.1';
 const OTHER_ADDRESS = '10.7.0.2';
 
-/** The log of the program that holds a place. */
+/** A place exists while a program runs in it. This file is the log of that program. */
 const HOLDER_LOG = 'holder';
 
 /**
@@ -57,10 +57,14 @@ class Place {
   }
 
   /**
-   * Starts Avahi with the hostname, and resolves when it has the name. `moreArgs` are further arguments of
-   * nsenter, and may end with a shell that starts Avahi.
+   * Starts Avahi with the hostname, and resolves when Avahi has chosen `expectedName`. `moreArgs` are
+   * further arguments of nsenter, and may end with a shell that starts Avahi.
    */
-  async startAvahi(hostname: string, name: string, moreArgs: readonly string[] = []): Promise<Program> {
+  async startAvahi(
+    hostname: string,
+    expectedName: string,
+    moreArgs: readonly string[] = [],
+  ): Promise<Program> {
     const config = join(this.#folder, 'avahi.conf');
     writeFileSync(config, `[server]\nhost-name=${hostname}\nenable-dbus=no\nallow-interfaces=lan0,lan1\n`);
     this.#avahiStarts += 1;
@@ -69,8 +73,8 @@ class Place {
     const avahi = ['avahi-daemon', '--no-rlimits', '--no-drop-root', '--no-chroot', '-f', config];
     const program = startProgram(nsenter, [...args, ...avahi], this.#programOptions(log));
     const isNamed = (): boolean =>
-      readFileSync(join(this.#folder, log), 'utf8').includes(`Host name is ${name}.`);
-    await until(`Avahi is ${name}`, isNamed, NAMED_MAX_MS);
+      readFileSync(join(this.#folder, log), 'utf8').includes(`Host name is ${expectedName}.`);
+    await until(`Avahi is ${expectedName}`, isNamed, NAMED_MAX_MS);
     return program;
   }
 

@@ -20,6 +20,10 @@ const BENCH = [process.execPath, ENTRY, 'bench', '--json', '--seconds', '2'];
 /** A sleep that is long over. A daemon that reads it at its start removes the file. */
 const OLD_SLEEP = '{"until":"2020-01-01T00:00:00.000Z","fade":20}\n';
 
+/** The group has the outputs `living` and `kitchen`, and plays one stream to each. */
+const GROUP_STREAMS = 2;
+const LOOPBACK_STREAMS = 1;
+
 const daemonFolder = (sound: SoundServer): string => join(sound.directory, 'tonearm');
 
 /** All settings and records that belong to the user, and the files of the user's daemon. */
@@ -47,13 +51,15 @@ async function imitateDaemon(sound: SoundServer): Promise<void> {
   );
   await sound.addInput('mike');
   const pair: ListenPair = { input: 'mike', output: 'living', origin: 'command' };
-  // The bench has another latency by default, so its own upkeep would make the loopback anew.
-  await sound.pactl('load-module', 'module-loopback', loopbackArgument(pair, 'Mike', 250));
+  // The bench has the default latency, 100 ms. If it did the upkeep of a daemon, it would replace this
+  // loopback.
+  const latencyMs = 250;
+  await sound.pactl('load-module', 'module-loopback', loopbackArgument(pair, 'Mike', latencyMs));
   mkdirSync(daemonFolder(sound));
   writeFileSync(join(daemonFolder(sound), 'sleep.json'), OLD_SLEEP);
   await until('the streams of group and loopback are listed', async () => {
     const streams = await sound.sinkInputs();
-    return streams.length === 3;
+    return streams.length === GROUP_STREAMS + LOOPBACK_STREAMS;
   });
 }
 
@@ -81,7 +87,10 @@ interface Interruption {
   readonly command: readonly string[];
 }
 
-/** A shell that starts the bench and waits for it. A signal to the shell does not reach the bench. */
+/**
+ * A shell that starts the bench and waits for it. A signal to the shell does not reach the bench, which
+ * measures to its end.
+ */
 const BENCH_IN_SHELL = ['sh', '-c', '"$@" & wait', 'sh', ...BENCH];
 const INTERRUPTIONS: readonly Interruption[] = [
   { signal: 'SIGTERM', command: BENCH },

@@ -79,7 +79,7 @@ async function startStorm(sound: SoundServer, random: SeededRandom) {
 }
 
 /** The filter of each connection, and the slices that it then keeps up to date. */
-const FILTERS: readonly (readonly [ConnectOptions, readonly Slice[]])[] = [
+const FILTERS: readonly (readonly [filter: ConnectOptions, slices: readonly Slice[]])[] = [
   [{}, ['outputs', 'clients', 'backends', 'upgrade']],
   [{ levels: true }, ['outputs', 'clients', 'backends', 'upgrade']],
   [{ backend: ['audio'] }, ['outputs', 'clients']],
@@ -207,7 +207,7 @@ describe(`client and node (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     }
   }
 
-  const failures: readonly (readonly [string, () => Promise<void>])[] = [
+  const failures: readonly (readonly [failure: string, cause: () => Promise<void>])[] = [
     ['a cut of every connection', async () => proxy.sever()],
     ['a restart of the daemon', () => daemon.restart()],
     ['a daemon that is killed', () => daemon.restart('SIGKILL')],
@@ -229,8 +229,8 @@ describe(`client and node (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
       },
     ],
   ];
-  for (const [what, causeFailure] of failures) {
-    test(`the state of the client is that of the node after a storm, ${what}, and a second storm`, async () => {
+  for (const [failure, causeFailure] of failures) {
+    test(`the state of the client is that of the node after a storm, ${failure}, and a second storm`, async () => {
       await runStorm();
       await causeFailure();
       await daemon.untilBackend('audio', 'up');

@@ -42,8 +42,8 @@ const TYPED: readonly (readonly [keys: string, line: string])[] = [
   ['tonearm ctl watch player.tr\t', '[ctl watch player.tracklist.updated]'],
 ];
 
-/** Starts a shell on a terminal, enters the lines `start`, and types every row of `TYPED`. */
-async function typeInShell(start: readonly string[], command: string): Promise<void> {
+/** Starts a shell on a terminal, enters the lines of `setUp`, and types every row of `TYPED`. */
+async function typeInShell(setUp: readonly string[], command: string): Promise<void> {
   // script(1) gives the shell a terminal.
   const terminal = spawn('script', ['-qec', command, '/dev/null'], { env: ENV });
   const printed = new SpawnedText(terminal.stdout, terminal.stderr);
@@ -53,11 +53,13 @@ async function typeInShell(start: readonly string[], command: string): Promise<v
       return promptCount >= expectedCount;
     });
   try {
-    terminal.stdin.write(`${start.join('\n')}\n`);
+    terminal.stdin.write(`${setUp.join('\n')}\n`);
     for (const [index, [keys, line]] of TYPED.entries()) {
+      // There is one prompt before the first row, and one more after each row.
       await untilPrompts(index + 1);
       terminal.stdin.write(`${keys}\n`);
       await until(`${JSON.stringify(keys)} becomes ${line}`, () => {
+        // `until` prints this error at its deadline.
         if (!printed.text.includes(`\n${line}\r\n`))
           throw new Error(JSON.stringify(printed.text.slice(-400)));
         return true;
@@ -81,18 +83,18 @@ for (const shell of SHELLS)
   });
 
 test('bash completes what is typed', { skip: skipReason({ programs: PROGRAMS.bash }) }, () => {
-  const start = [`source ${fileFor('bash')}`, PRINT_ARGUMENTS, SET_PROMPT];
-  return typeInShell(start, 'bash --norc --noprofile -i');
+  const setUp = [`source ${fileFor('bash')}`, PRINT_ARGUMENTS, SET_PROMPT];
+  return typeInShell(setUp, 'bash --norc --noprofile -i');
 });
 
 test('zsh completes what is typed', { skip: skipReason({ programs: PROGRAMS.zsh }) }, () => {
-  const start = [
+  const setUp = [
     'autoload -Uz compinit; compinit -u -D',
     `source ${fileFor('zsh')}`,
     PRINT_ARGUMENTS,
     SET_PROMPT,
   ];
-  return typeInShell(start, 'zsh -f -i');
+  return typeInShell(setUp, 'zsh -f -i');
 });
 
 test('fish completes what is typed', { skip: skipReason({ programs: PROGRAMS.fish }) }, () => {

@@ -102,8 +102,10 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
     ['output-volum kitchen 1', 'usage', /near it: output-volume/],
     ['output-volume kitchen 120%', 'badValue', /^tonearm: ctl: output-volume: .*volume/],
     ['output-volume attic 1', 'notFound', /There is no output "attic"; there is .*kitchen \(Küche\)/],
+    // The node has no backend for players.
     ['player-volume mpv 1', 'unavailable', /^tonearm: ctl: player-volume: /],
     ['listen-to-input living.monitor nowhere', 'notFound', /^tonearm: ctl: listen-to-input: /],
+    // The output has no ports.
     ['output-port kitchen none', 'conflict', /^tonearm: ctl: output-port: /],
   ];
   for (const [line, exit, message] of refusals)
@@ -202,7 +204,7 @@ test('tonearm ctl finds the node by the configuration on this machine or by TONE
     /^tonearm: ctl: server: The node cannot be reached, http:\/\/127\.0\.0\.1:\d+: connect ECONNREFUSED/,
   );
   // A watch tries again only if it has been connected before (cli/ctl/watch.ts).
-  assert.equal((await ctl(['watch'])).status, EXIT.unreachable, 'a watch that never began ends');
+  assert.equal((await ctl(['watch'])).status, EXIT.unreachable, 'a watch that was never connected ends');
   const named = await ctl(['server'], { TONEARM_NODE: `http://localhost:${daemon.port}/` });
   assert.match(named.out, /^api_sw: tonearm$/m, named.err);
   writeFileSync(join(config, 'config.yaml'), 'api: {port: many}\n');

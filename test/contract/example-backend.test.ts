@@ -86,7 +86,8 @@ test('an example backend answers its route, sends its event and obeys its comman
   await stream.until((text) => /^event: bell\.updated\n(?:id: .*\n)?data: \{"rings":1\}$/m.test(text));
   assert.deepEqual(await daemon.read('/bell'), { rings: 1 });
 
-  // The bridge rings a bell that has never rung. Its detail is the newest record of the bell.
+  // The bridge rings a bell that has never rung. The bridge's detail in /health is the newest record of the
+  // bell.
   const bridgedDaemon = await Daemon.start({ config: `clapper: {enabled: true}\n${config}`, entry }, t);
   const readBridgeDetail = async () => (await bridgedDaemon.health()).backends['clapper']?.detail;
   await until('the bridge has rung the bell', async () => (await readBridgeDetail()) === '{"rings":1}');

@@ -20,12 +20,12 @@ const MPV = 'org.mpris.MediaPlayer2.mpv';
 
 describe('examples/alarm.sh', { skip: skipReason(playersAnd('curl')) }, () => {
   let node: PlayersNode;
-  const runAlarmIn = async (t: TestContext, env: NodeJS.ProcessEnv, ...args: readonly string[]) => {
+  const runAlarmWithEnv = async (t: TestContext, env: NodeJS.ProcessEnv, ...args: readonly string[]) => {
     const url = `http://127.0.0.1:${node.daemon.port}`;
     const program = spawned(t, env, [join(PROJECT, 'examples/alarm.sh'), url, ...args]);
     return { status: await program.ended, output: program.out(), errors: program.err() };
   };
-  const runAlarm = (t: TestContext, ...args: readonly string[]) => runAlarmIn(t, process.env, ...args);
+  const runAlarm = (t: TestContext, ...args: readonly string[]) => runAlarmWithEnv(t, process.env, ...args);
 
   before(async () => {
     node = await startPlayersNode(await startSession());
@@ -63,7 +63,7 @@ describe('examples/alarm.sh', { skip: skipReason(playersAnd('curl')) }, () => {
     assert.ok(new Set(fromSilence).size > 2, `in steps: ${fromSilence}`);
   });
 
-  // The locales of the machine need not have a decimal comma, so this `awk` has one.
+  // The machine may have no locale with a decimal comma, so an `awk` of this test prints one.
   test('alarm.sh raises the volume also where the locale has a decimal comma', async (t) => {
     const programs = temporaryFolder(t);
     const usualPath = process.env['PATH'] ?? '';
@@ -78,7 +78,7 @@ describe('examples/alarm.sh', { skip: skipReason(playersAnd('curl')) }, () => {
     const env = { ...inherited, LANG: 'de_DE.UTF-8', PATH: `${programs}:${usualPath}` };
     const volume = '0.3';
     const seconds = '0.2';
-    const ran = await runAlarmIn(t, env, 'kitchen', 'mpv', volume, seconds);
+    const ran = await runAlarmWithEnv(t, env, 'kitchen', 'mpv', volume, seconds);
     assert.deepEqual(ran, { status: 0, output: '', errors: '' });
     const outputs = await node.daemon.read<readonly Output[]>('/audio/outputs');
     assert.equal(outputs.find(({ name }) => name === 'kitchen')?.volume, 0.3);

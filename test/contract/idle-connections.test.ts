@@ -13,13 +13,16 @@ import { startAudio } from './audio-node.js';
 
 /** The delay in each direction. So an answer arrives at least 300 ms after its request was sent. */
 const DELAY_MS = 150;
+/** A POST needs at most this long to the node, also on a busy machine. */
+const WAY_MAX_S = 1;
 const AIOHTTP = '/usr/lib/python3/dist-packages/aiohttp/__init__.py';
 
 /**
- * Opens connections, leaves each idle for a different time up to 14 s, and then sends one POST on each.
- * aiohttp itself closes the connection after 15 s. Prints the time that the header `Keep-Alive` announces,
- * and of each POST how many seconds after the request for `/server` it was sent, and its outcome: a status,
- * or the name of an error.
+ * Opens connections with a request for `/server`, leaves each idle for a different time up to 14 s, and then
+ * sends one POST on each. The times are quarters of a second until 1 s before the announced time, and tenths
+ * of a second from the announced time on. aiohttp itself closes the connection after 15 s. Prints the time
+ * that the header `Keep-Alive` announces. Of each POST it prints the seconds since the first request of its
+ * connection, and the outcome, which is a status or the name of an error.
  */
 const CLIENT = `
 import aiohttp, asyncio, json, sys
@@ -94,9 +97,9 @@ test('a POST within the announced time is carried out, and a later POST that fai
     `http://127.0.0.1:${port}`,
   ]);
   const { announcedS, posts }: Outcomes = JSON.parse(stdout);
-  // The idle time begins with the node's answer, which comes after the request. A POST needs up to 1 s to the
-  // node, also on a busy machine.
-  const soon = posts.filter(([elapsedS]) => elapsedS <= announcedS - 1);
+  // The idle time begins with the node's answer, which comes after the first request. So these POSTs arrive
+  // in time.
+  const soon = posts.filter(([elapsedS]) => elapsedS <= announcedS - WAY_MAX_S);
   assert.ok(soon.length > 0);
   assert.deepEqual(
     soon.filter(([, outcome]) => outcome !== 202),

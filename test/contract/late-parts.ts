@@ -91,6 +91,7 @@ const printsThisNode: LatePartUse = (form, t) => {
 export const LATE_PARTS: Readonly<Record<string, LatePartUse>> = {
   'supervisor/config/yaml': checksConfig(/^players:\n {2}enabled: true\n {2}fetchCovers: true$/m),
   'cli/served': checksConfig(/^# open http:\/\/localhost:\d+\//m),
+  // Before `--check-config` reads files, it looks for an invoking user.
   'cli/invoking-user': checksConfig(/^players:$/m),
   'supervisor/config/load': printsThisNode,
   'cli/progress': prints(/^Usage: tonearm progress /, 'progress', '--help'),

@@ -93,7 +93,8 @@ test('Prometheus reads the figures, and each panel of examples/grafana.json show
   assert.deepEqual(await metadataOf('tonearm_build'), [build]);
   const uptime = { type: 'gauge', help: 'How long the service has run.', unit: 'seconds' };
   assert.deepEqual(await metadataOf('tonearm_uptime_seconds'), [uptime]);
-  // A scrape that takes longer than 1 s leaves the answers to queries empty until the next scrape.
+  // A scrape that takes longer than 1 s leaves the answers to queries empty until the next scrape. So the
+  // query is repeated.
   await until('each thread has a figure', async () => {
     const series = await query('count by (thread) (tonearm_thread_cpu_seconds_total)');
     const labels = series.map(({ metric }) => JSON.stringify(metric));

@@ -160,7 +160,7 @@ test('requests are answered, streams continue, and memory is bounded during a fl
   assert.deepEqual([backends['mqtt']?.restarts, backends['audio']?.restarts], [0, 0]);
 });
 
-/** More than twice as many as may wait. */
+/** More than twice the 256 commands that may wait. */
 const LARGE_MESSAGES = 600;
 
 for (const [what, commandsTo] of Object.entries(LARGE_COMMANDS_BY_KIND)) {

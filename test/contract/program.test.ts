@@ -160,28 +160,30 @@ test('a daemon waits while no address of bind exists, logs the missing entries, 
 });
 
 /**
- * A copy of the daemon that sends the signal to itself before any of its bundle has run. With `hang` it does
- * not continue.
+ * Makes a copy of the daemon that sends the signal to itself, then runs `code`, and then its bundle. Returns
+ * the copy's main.js.
  */
-function entryWithEarly(signal: NodeJS.Signals, hang = ''): string {
-  const dist = join(home, `dist-${signal}${hang.length}`);
+function entryWithEarlySignal(signal: NodeJS.Signals, code = ''): string {
+  const dist = join(home, `dist-${signal}${code.length}`);
   cpSync(dirname(ENTRY), dist, { recursive: true });
   const bundle = join(dist, 'main.bundle.js');
-  // The bundle is one function, so this is the brace of its body.
-  const text = readFileSync(bundle, 'utf8').replace('{', `{process.kill(process.pid,'${signal}');${hang}`);
+  // The bundle is one function, so its first brace begins the body.
+  const text = readFileSync(bundle, 'utf8').replace('{', `{process.kill(process.pid,'${signal}');${code}`);
   writeFileSync(bundle, text);
   return join(dist, 'main.js');
 }
 
+/** The process goes on, but without its bundle. */
 const HANG = 'return setInterval(()=>{},1e6);';
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  for (const [what, hang] of [
-    ['that then loads', ''],
-    ['that never loads', HANG],
+  for (const [what, code] of [
+    ['runs only afterwards', ''],
+    ['never runs', HANG],
   ] as const) {
-    test(`${signal} ends a daemon ${what} with status 0, also if it comes before the bundle has run`, async (t) => {
+    test(`an early ${signal} ends a daemon whose bundle ${what}: exit 0`, async (t) => {
       const config = writeHomeFile('early.yaml', `api: {port: ${await freePort()}}\n${NO_BACKENDS}`);
-      const command = [process.execPath, entryWithEarly(signal, hang), '--allow-root', '--config', config];
+      const entry = entryWithEarlySignal(signal, code);
+      const command = [process.execPath, entry, '--allow-root', '--config', config];
       const { child, ended, err } = spawned(t, ENV, command);
       assert.deepEqual([await ended, child.signalCode], [0, null], err());
     });
@@ -190,7 +192,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 
 test('a SIGHUP that comes before the bundle has run lets the daemon read its configuration again', async (t) => {
   const config = writeHomeFile('early.yaml', `api: {port: ${await freePort()}}\n${NO_BACKENDS}`);
-  const command = [process.execPath, entryWithEarly('SIGHUP'), '--allow-root', '--config', config];
+  const command = [process.execPath, entryWithEarlySignal('SIGHUP'), '--allow-root', '--config', config];
   const { child, ended, out, err } = spawned(t, ENV, command);
   await until('the configuration is read again', () => out().includes('the configuration was read again'));
   child.kill();
@@ -224,7 +226,7 @@ test('a port below 1024 that is not allowed ends the start, also if no address o
   assert.equal(stderr, 'tonearm: cannot listen on port 80: this user may not listen on a port this low\n');
 });
 
-test('a daemon serves one address of bind while another program has the port at the other one, which waits', async (t) => {
+test('a daemon serves one address of bind, and waits for the other one while another program has the port there', async (t) => {
   const taken = '127.0.0.3';
   const port = await freePort();
   const occupant = await startListener(taken, port);

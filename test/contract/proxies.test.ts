@@ -43,7 +43,7 @@ interface Proxy {
 const PROXIES: Readonly<Record<string, Proxy>> = {
   nginx: {
     programs: ['nginx', 'openssl'],
-    // The location below a path becomes the last one of the server.
+    // The documented location for a path goes to the end of the documented server.
     lines: SERVER.replace(/\}\n$/, `${LOCATION}}\n`),
     wholeConfig: (lines, port, folder) => {
       const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
@@ -103,9 +103,9 @@ async function startProxy({ programs, lines, wholeConfig, commandFor }: Proxy, n
   const folder = temporaryFolder();
   const port = await freePort();
   if (programs.includes('openssl')) writeCertificate(folder);
-  const named = lines.replaceAll('music.example.org', NAME).replaceAll(':8018', `:${nodePort}`);
+  const localLines = lines.replaceAll('music.example.org', NAME).replaceAll(':8018', `:${nodePort}`);
   const file = join(folder, 'config');
-  writeFileSync(file, wholeConfig(named, port, folder));
+  writeFileSync(file, wholeConfig(localLines, port, folder));
   const [program, ...args] = commandFor(file);
   const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
   const env = { PATH: process.env['PATH'] ?? '', ...home };

@@ -31,7 +31,8 @@ const ALL_CAPABILITIES = {
   can_seek: true,
   can_control: true,
 };
-const [firstTrack, secondTrack] = TRACKS as [(typeof TRACKS)[0], (typeof TRACKS)[0]];
+type Track = (typeof TRACKS)[number];
+const [firstTrack, secondTrack] = TRACKS as [Track, Track];
 
 const isNear = (oneUs: number, otherUs: number): boolean => Math.abs(oneUs - otherUs) < TOLERANCE_US;
 
@@ -227,7 +228,7 @@ describe('mpv', { skip }, () => {
     assert.ok(updates.every(({ emitted_at }) => Number.isInteger(emitted_at)));
     type Jump = { bus_name: string; position: number; emitted_at: number };
     const jumps = node.stream.dataOf('player.position').flat() as Jump[];
-    // The test of jumps above has caused the jump to 45 s, and `COMMANDS` has caused the others.
+    // The jump to 45 s is one of the jumps that tonearm did not command. `COMMANDS` has caused the others.
     for (const positionS of [45, 20, 35, 30, 10]) {
       const isReported = jumps.some(({ position }) => isNear(position, positionS * SECOND_US));
       assert.ok(isReported, `the jump to ${positionS} s in ${JSON.stringify(jumps)}`);

@@ -54,8 +54,8 @@ describe('the configuration of a daemon that runs', {
    */
   async function reload(config: string, apiKeys = '', lastLine = RELOAD_LOGGED): Promise<string> {
     const { daemon } = audible;
-    const from = daemon.log.length;
-    const lines = (): string => daemon.log.slice(from);
+    const logStart = daemon.log.length;
+    const lines = (): string => daemon.log.slice(logStart);
     writeConfig(config, apiKeys);
     daemon.signal('SIGHUP');
     await until('the configuration was read', () => lastLine.test(lines()));
@@ -140,11 +140,12 @@ describe('the configuration of a daemon that runs', {
     // `reload` cannot be used here, because it always writes the port that the daemon has.
     const { directory, port } = audible.daemon;
     writeFileSync(join(directory, 'config.yaml'), `api: {port: ${otherPort}}\n${AUDIO_ONLY}logLevel: info\n`);
-    const from = audible.daemon.log.length;
+    const logStart = audible.daemon.log.length;
+    const linesSince = (): string => audible.daemon.log.slice(logStart);
     audible.daemon.signal('SIGHUP');
-    await until('the configuration was read', () => RELOAD_LOGGED.test(audible.daemon.log.slice(from)));
-    assert.match(audible.daemon.log.slice(from), /api\.port takes effect with the next start/);
-    assert.doesNotMatch(audible.daemon.log.slice(from), /"restarted"/);
+    await until('the configuration was read', () => RELOAD_LOGGED.test(linesSince()));
+    assert.match(linesSince(), /api\.port takes effect with the next start/);
+    assert.doesNotMatch(linesSince(), /"restarted"/);
     assert.equal(await statusOf('/server'), 200);
     await assert.rejects(
       send(otherPort, { path: '/server' }),
@@ -157,7 +158,7 @@ describe('the configuration of a daemon that runs', {
 
   test('a reload restarts a backend whose settings have changed, and no other', async () => {
     await reload(`${AUDIO_ONLY}players: {enabled: true}\n`);
-    // The backend's own reason follows the one that it has not reported yet.
+    // At first the reason is that the backend has not reported yet. The backend's own reason replaces it.
     const ownReason = /(?<!has not reported yet)$/;
     await audible.daemon.untilBackend('players', 'connecting', ownReason);
     const playersBefore = JSON.stringify((await readHealth()).backends['players']);
@@ -241,10 +242,10 @@ test('the daemon ends when its terminal is closed', {
   // The other end of the terminal goes, as when a window is closed.
   terminal.kill('SIGKILL');
   await once(terminal, 'close');
-  await until('the daemon has ended', () =>
+  const isUnreachable = () =>
     answers().then(
       () => false,
       () => true,
-    ),
-  );
+    );
+  await until('the daemon has ended', isUnreachable);
 });

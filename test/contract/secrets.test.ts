@@ -46,11 +46,15 @@ function assertNoSecret(what: string, text: string): void {
   for (const spelling of SPELLINGS) assert.ok(!text.includes(spelling), `${what}: ${spelling} in ${text}`);
 }
 
+const HASH_ROUNDS = 101;
+/** SHA-512 makes a hash of this length. */
+const HASH_BYTES = 64;
+
 /** A line of a password file in mosquitto's format (mosquitto_passwd(1)). */
 function passwordLine(user: string, password: string): string {
   const salt = randomBytes(12);
-  const hash = pbkdf2Sync(password, salt, 101, 64, 'sha512');
-  return `${user}:$7$101$${salt.toString('base64')}$${hash.toString('base64')}\n`;
+  const hash = pbkdf2Sync(password, salt, HASH_ROUNDS, HASH_BYTES, 'sha512');
+  return `${user}:$7$${HASH_ROUNDS}$${salt.toString('base64')}$${hash.toString('base64')}\n`;
 }
 
 /** The status for an invalid configuration. */

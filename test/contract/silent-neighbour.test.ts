@@ -18,6 +18,7 @@ const OTHER_NEIGHBOUR = '10.9.0.2';
 const OTHER_NEIGHBOUR_V6 = 'fd00:9:0:1::2';
 /** Addresses of one /64 network, because one device may have many of these. */
 const CROWD_V6 = Array.from({ length: 40 }, (_, index) => `fd00:9:0:2::${index + 1}`);
+const ONE_OF_CROWD_V6 = 'fd00:9:0:2::1';
 /** Another address of that /64, from which no silent connection comes. */
 const UNUSED_BY_CROWD_V6 = 'fd00:9:0:2::9999';
 const CROWD = '10.9.0.3';
@@ -25,7 +26,10 @@ const CROWD = '10.9.0.3';
 const STREAM_CLIENTS = consecutiveAddresses('10.9.0.20', 8);
 const REQUESTS_EACH = 15;
 const STREAMS_MAX = 256;
-/** 512 connections are no streams. 1024 more wait until other connections are closed. */
+/**
+ * At most 512 open connections are no streams. 1024 more connections wait until other connections are
+ * closed.
+ */
 const CONNECTIONS_MAX = STREAMS_MAX + 512 + 1024;
 /** Besides connections, the process may open this many descriptors during the test. */
 const OTHER_DESCRIPTORS_MAX = 16;
@@ -79,7 +83,7 @@ const ROWS: readonly Row[] = [
     to: NODE_V6,
     count: 800,
     closings: 200,
-    requesters: [['fd00:9:0:2::1', NODE_V6], [UNUSED_BY_CROWD_V6, NODE_V6], V6, V4, LOCAL],
+    requesters: [[ONE_OF_CROWD_V6, NODE_V6], [UNUSED_BY_CROWD_V6, NODE_V6], V6, V4, LOCAL],
   },
   {
     what: '800 silent connections of programs on the node',
@@ -157,7 +161,7 @@ inOwnNetwork(import.meta.url, () => {
     await until('connections are being closed', () => crowds.every(({ closings }) => closings > 200));
     const fromCrowds: readonly Requester[] = [
       [CROWD, NODE],
-      ['fd00:9:0:2::1', NODE_V6],
+      [ONE_OF_CROWD_V6, NODE_V6],
       [STREAM_CLIENTS[0] ?? '', NODE],
     ];
     await assertServed([V4, V6, LOCAL, ...fromCrowds], daemon.port);

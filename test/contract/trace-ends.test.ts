@@ -14,6 +14,9 @@ import { spawnTrace, startTracer, type Tracer } from './tracer.js';
 
 const TIME_LIMIT = { timeout: 60_000 };
 
+const BLOCK_BYTES = 65_536;
+/** If the header of a frame has only zeros, the length of the frame is 0. That is malformed. */
+const HEADER_OF_ZEROS = Buffer.alloc(20);
 /** A message of a client: GET_SERVER_INFO (20) with the tag 1. */
 const MESSAGE = wire.command(20, 1);
 
@@ -61,10 +64,10 @@ const untilPrinted = (tracer: Tracer, text: string): Promise<unknown> =>
 test('audio data that is not printed is counted at the end of its connection', TIME_LIMIT, async (t) => {
   const { tracer, client, server } = await startWithClient(t, await startPeers(t));
   server.resume();
-  const block = Buffer.from(wire.framed(Array(65_536).fill(0x55), { channel: 0 }));
+  const block = Buffer.from(wire.framed(Array(BLOCK_BYTES).fill(0x55), { channel: 0 }));
   client.end(Buffer.concat([block, block]));
   server.end();
-  await untilPrinted(tracer, '#1 closed; not shown: 2 blocks of audio data, 131072 bytes');
+  await untilPrinted(tracer, `#1 closed; not shown: 2 blocks of audio data, ${2 * BLOCK_BYTES} bytes`);
 });
 
 test('bytes that are no frame end their connection, and earlier frames pass', TIME_LIMIT, async (t) => {
@@ -72,7 +75,7 @@ test('bytes that are no frame end their connection, and earlier frames pass', TI
   const received: Buffer[] = [];
   server.on('data', (chunk) => received.push(chunk));
   const good = Buffer.from(MESSAGE);
-  client.write(Buffer.concat([good, Buffer.alloc(20)]));
+  client.write(Buffer.concat([good, HEADER_OF_ZEROS]));
   await untilClosed(server);
   assert.deepEqual(Buffer.concat(received), good);
   await untilPrinted(tracer, '#1 > malformed: a frame of 0 bytes; the connection is ended');

@@ -83,7 +83,7 @@ describe('on a machine for which there is no binary', () => {
     assert.deepEqual([status, /cannot be reached/.test(stderr)], [EXIT.unreachable, true], stderr);
   });
 
-  test('tonearm bench ends with the same line and status as the program', (t) => {
+  test('tonearm bench without a binary ends with the same line and status as the program', (t) => {
     const { status, stdout, stderr } = runOn(t, WITHOUT_BINARY, 'bench');
     assert.deepEqual([status, stdout], [CANNOT_RUN_HERE, '']);
     assert.match(stderr, /^tonearm: cannot run here: [^\n]+\n$/);
@@ -94,7 +94,7 @@ describe('on a machine for which there is no binary', () => {
  * A copy of the program with these binaries only: one for newer C libraries in `uws-newer`, one for older C
  * libraries in `uws-older`. This Node can load a binary that is `loadable`.
  */
-function withBinaries(t: TestContext, natives: Readonly<Record<string, 'unloadable' | 'loadable'>>): string {
+function withBinaries(t: TestContext, binaries: Readonly<Record<string, 'unloadable' | 'loadable'>>): string {
   const folder = temporaryFolder(t);
   const builtFolder = dirname(ENTRY);
   const file = `uws_linux_${process.arch}_${process.versions.modules}.node`;
@@ -104,7 +104,7 @@ function withBinaries(t: TestContext, natives: Readonly<Record<string, 'unloadab
     existsSync(path),
   );
   cpSync(builtFolder, folder, { recursive: true, filter: (path) => !path.endsWith('.node') });
-  for (const [name, kind] of Object.entries(natives)) {
+  for (const [name, kind] of Object.entries(binaries)) {
     const path = join(folder, name, file);
     mkdirSync(dirname(path), { recursive: true });
     // The loader refuses text as it refuses a binary for a newer C library.
@@ -132,7 +132,7 @@ describe('a choice of several binaries', () => {
     assert.equal(status, 78, stderr);
   });
 
-  test('where no binary can be loaded, the line lists what the existing binaries need', (t) => {
+  test('the program prints what the existing binaries need if none of them can be loaded', (t) => {
     const { status, stderr } = startWith(withBinaries(t, { 'uws-newer': 'unloadable' }));
     assert.equal(status, CANNOT_RUN_HERE, stderr);
     assert.match(stderr, /needs Linux and Node \d+ with glibc from 2\.38 on; this is Node [^\n]+\n$/);

@@ -31,9 +31,9 @@ function wordFor({ type, values, minimum = 0, name }: CommandField): string {
 }
 
 /**
- * A line with a word for each required field, and with `hasAllFields` also for each optional field. Each
- * list in `required` has fields that exclude each other, such as volume and delta. The line has a word only
- * for the first of them.
+ * A line with a word for each required field. With `hasAllFields` it also has a word for each optional
+ * field. The fields of one list in `required` exclude each other, such as volume and delta. So the line has
+ * a word only for the first field of the list.
  */
 function lineFor(name: string, { parameters, fields, required }: CtlCommand, hasAllFields: boolean): string {
   const params = parameters.map(({ values = ['thing'] }) => values[0] ?? '');
@@ -62,7 +62,7 @@ for (const [name, command] of Object.entries(COMMANDS)) {
 
   for (const hasAllFields of [false, true]) {
     const line = lineFor(name, command, hasAllFields);
-    test(`tonearm ctl ${line}${hasAllFields ? ', with all fields,' : ''} is the request of the table`, () => {
+    test(`tonearm ctl ${line}${hasAllFields ? ', with all fields,' : ''} makes the request of the table of operations`, () => {
       const { command: found, call } = callOf(line);
       const operation = OPERATIONS[found.operation];
       assert.equal(found, command);
@@ -178,11 +178,11 @@ test('events are chosen by name or by the beginning of their names, but levels o
 });
 
 test('problems of the node have the exit status of their kind', () => {
-  const kinds = Object.entries(PROBLEMS).map(([code, { status, title }]) => {
+  const exitEntries = Object.entries(PROBLEMS).map(([code, { status, title }]) => {
     const type = `urn:tonearm:problem:${code}`;
     return [code, exitFor(new ProblemError({ type, title, status, detail: '' }))];
   });
-  const exits = Object.fromEntries(kinds) as Readonly<Record<string, string>>;
+  const exits = Object.fromEntries(exitEntries) as Readonly<Record<string, string>>;
   const expectedExits: readonly (readonly [code: string, exit: string])[] = [
     ['no-such-output', 'notFound'],
     ['bad-body', 'badValue'],

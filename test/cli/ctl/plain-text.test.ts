@@ -13,6 +13,7 @@ const EXTRAS: readonly (readonly [extra: object, lines: readonly string[]])[] = 
     { packages: [{ name: 'mpd', needs: ['a', 'b'], of: { size: 3 } }] },
     ['extra.packages:', '  name  needs  of', '  mpd   a, b   {"size":3}'],
   ],
+  // Only the member `commands` of `network` has lines to type.
   [{ commands: [{ name: 'mpd' }] }, ['extra.commands:', '  name', '  mpd']],
   [{ packages: [null, { name: 'mpd' }] }, ['extra.packages: -, {"name":"mpd"}']],
   [{ packages: [] }, ['extra.packages: -']],
@@ -24,7 +25,7 @@ for (const [extra, lines] of EXTRAS)
   test(`the member extra of an upgrade is printed as lines if it is ${JSON.stringify(extra)}`, () =>
     assert.deepEqual(plainLines('upgrade', { extra }), lines));
 
-test('the answer of network has each line to type on a computer as a line, below the kind of the computer', () => {
+test('the answer of network has each line to type on a computer below the sound server and the use of that line', () => {
   const lines = ['curl -o c http://node/audio/cookie && chmod 600 c', 'PULSE_SERVER=tcp:node:4713 PROGRAM'];
   const commands: NetworkRecord['commands'] = [
     { for: 'pulseaudio', use: 'program', lines },

@@ -11,13 +11,13 @@ function testParsed(args: readonly string[], task: Partial<TraceTask>): void {
   });
 }
 
-/** The message is one line that names the fault, and where to read more. */
-function testRefused(args: readonly string[], named: string): void {
+/** The message is one line, which has `namedPart`, and names where to read more. */
+function testRefused(args: readonly string[], namedPart: string): void {
   test(`trace ${args.join(' ')} is refused`, () => {
     const request = parseTrace(args);
     assert.ok(request.do === 'wrong', JSON.stringify(request));
     assert.match(request.message, /^[^\n]+; see tonearm trace --help$/);
-    assert.ok(request.message.includes(named), request.message);
+    assert.ok(request.message.includes(namedPart), request.message);
   });
 }
 

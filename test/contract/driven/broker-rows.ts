@@ -27,6 +27,8 @@ openssl x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -out 
 const USER = 'node';
 const PASSWORD = 'secret of the house';
 const HASH_ROUNDS = 101;
+/** SHA-512 makes a hash of this length. */
+const HASH_BYTES = 64;
 const COMMAND_TOPIC = 'services/user/player.service/set';
 
 export interface BrokerNode extends DrivenNode {
@@ -42,7 +44,7 @@ export interface BrokerNode extends DrivenNode {
 /** A line of mosquitto's password file (mosquitto_passwd(1)). */
 function passwordLine(user: string, password: string): string {
   const salt = randomBytes(12);
-  const hash = pbkdf2Sync(password, salt, HASH_ROUNDS, 64, 'sha512');
+  const hash = pbkdf2Sync(password, salt, HASH_ROUNDS, HASH_BYTES, 'sha512');
   return `${user}:$7$${HASH_ROUNDS}$${salt.toString('base64')}$${hash.toString('base64')}\n`;
 }
 
@@ -97,7 +99,8 @@ export const BROKER_ROWS: readonly Row<BrokerNode>[] = [
       'key mqtt.username',
       'key mqtt.passwordFile',
     ],
-    title: 'the node joins mqtt.url with username, passwordFile and caFile, and publishes below mqtt.topic',
+    title:
+      'the node connects to mqtt.url with username, passwordFile and caFile, and publishes below mqtt.topic',
     run: async ({ house, spy, log }) => {
       await spy.untilText('house/attic/status', (text) => text === 'online');
       assert.match(log(), new RegExp(`New client connected .*u'${USER}'`));
@@ -116,7 +119,8 @@ export const BROKER_ROWS: readonly Row<BrokerNode>[] = [
         text.includes('"running":true'),
       );
       await spy.publish(`house/cellar/${COMMAND_TOPIC}`, 'stop');
-      // The node answers `who` with its status. `stop` was sent before, so it has reached the node then.
+      // The node answers `who` with its status. `stop` was sent before `who`, so the node has received both
+      // when it answers.
       const countAnswers = () => spy.texts('house/cellar/status').length;
       const before = countAnswers();
       await spy.publish('house/cellar/who', '');

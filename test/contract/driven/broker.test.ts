@@ -16,5 +16,5 @@ describe('the built daemon at a broker', { skip: skipReason({ programs: BROKER_P
   after(async () => {
     for (const end of cleanups) await end();
   });
-  declareRows(BROKER_ROWS, () => started ?? assert.fail('it has not been started'));
+  declareRows(BROKER_ROWS, () => started ?? assert.fail('the node has not been started'));
 });

@@ -1,7 +1,6 @@
-// A scripted sound server with a card of two profiles, and an output and an input of two ports each. The
-// profile of the card, and the ports of output and input, can be switched. The server is scripted because a
-// real sound server has no card on a machine without sound hardware. The tests in test/hardware have real
-// cards, on an emulated machine.
+// A scripted sound server. It has a card with two profiles, an output with two ports, and an input with two
+// ports. Profile and ports can be switched. The server is scripted because a real sound server has no card
+// on a machine without sound hardware. The tests in test/hardware have real cards, on an emulated machine.
 
 import {
   bytesOf,
@@ -20,7 +19,7 @@ const NO_MODULE = 0xffffffff;
 const PROFILES = ['stereo', 'surround'];
 /** The availability of a port into which something is plugged. */
 const PLUGGED_IN = 2;
-const PORTS = [
+const OUTPUT_PORTS = [
   ['speakers', PLUGGED_IN],
   ['line', PLUGGED_IN],
 ] as const;
@@ -53,7 +52,7 @@ export async function startCardServer(t: Ending) {
     ].flat(),
   );
   const input = () => source({ name: 'line-in', ports: inputPorts, activePort: state.inputPort });
-  const sink = () => bytesOf.sink(0, 'living', { card: CARD, ports: PORTS, activePort: state.port });
+  const sink = () => bytesOf.sink(0, 'living', { card: CARD, ports: OUTPUT_PORTS, activePort: state.port });
   /** The last text of the fields. Each text stands between `t` and a zero byte, such as `tsurround\0`. */
   const lastText = (fields: Buffer): string => /t([a-z]+)\0$/.exec(fields.toString('latin1'))?.[1] ?? '';
   const handler = ordinaryExcept({

@@ -16,12 +16,13 @@ describe('the built daemon', { skip: skipReason({ programs: HOUSE_PROGRAMS }) },
   let started: House | undefined;
   const cleanups: (() => unknown)[] = [];
   before(async () => {
+    // The part that was started last ends first.
     started = await startHouse({ after: (end) => cleanups.unshift(end) });
   });
   after(async () => {
     for (const end of cleanups) await end();
   });
-  const node = (): House => started ?? assert.fail('it has not been started');
+  const node = (): House => started ?? assert.fail('the house has not been started');
 
   for (const rows of [HTTP_ROWS, SOUND_ROWS, INPUT_ROWS, UNIT_ROWS, PLAYER_ROWS, BLUETOOTH_ROWS])
     declareRows(rows, node);

@@ -110,6 +110,7 @@ export const HTTP_ROWS: readonly Row<House>[] = [
     run: async ({ house, plain }) => {
       const readStep = async (driver: Driver) =>
         (await driver.read<{ readonly volume_step: number }>('/server')).volume_step;
+      // `PLAIN_API` has 2 %, and the default is 5 %.
       assert.deepEqual([await readStep(plain), await readStep(house)], [0.02, 0.05]);
     },
   },
@@ -122,8 +123,7 @@ export const HTTP_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['key api.control'],
-    title:
-      'with api.control false nothing can be changed, and with api.control local a program on the node can change something',
+    title: 'api.control false allows no changes, and api.control local allows those of programs on the node',
     run: async ({ bare, plain }) => {
       const { status, text } = await bare.send('POST', '/audio/server/mute');
       assert.deepEqual([status, JSON.parse(text).type], [403, 'urn:tonearm:problem:read-only']);

@@ -22,7 +22,7 @@ async function withInput(node: House, input: string, use: () => Promise<void>): 
   } finally {
     await node.sound.pactl('unload-module', module);
   }
-  // The next row may wait for the end of an input of its own, and could take this event for it.
+  // Without this wait, the event could come during the next row, which may wait for such an event, too.
   await node.house.untilEvent('audio.input.removed', (data) => data.includes(`"${input}"`));
 }
 

@@ -27,7 +27,10 @@ const GROUP = '/group';
 const BROWSER = '/browser';
 const RESOLVER = '/resolver';
 const NAME = 'Kitchen radio';
-/** The web server listens at this address. No interface has it, so the daemon counts it as public. */
+/**
+ * The web server listens at this address. A route makes it local, but no interface has it. So the daemon
+ * counts it as public.
+ */
 const PUBLIC_ADDRESS = '93.184.215.14';
 const HTTP_PORT = 80;
 /** The address of this machine in its home network. */
@@ -38,8 +41,8 @@ export interface NetworkNode extends DrivenNode {
   /** A node without any of the keys that these rows drive. */
   readonly plain: Driver;
   /**
-   * A node that knows `plain`, as `house` does, but does not trust the pages of other nodes. Its system bus
-   * is the user's bus of the other nodes. That bus has no Avahi, so only the configuration names `plain`.
+   * A node that knows `plain`, as `house` does, but does not trust the pages of other nodes. It has no
+   * Avahi, so it knows `plain` only by its configuration.
    */
   readonly wary: Driver;
   readonly avahi: BusService;
@@ -75,8 +78,8 @@ async function startWeb(t: Ending): Promise<readonly string[]> {
 
 /** Needs the network of `inOwnNetwork`. */
 export async function startNetworkNode(t: Ending): Promise<NetworkNode> {
-  ip('link', 'add', 'house0', 'type', 'veth', 'peer', 'name', 'wall0');
-  ip('link', 'set', 'wall0', 'up');
+  ip('link', 'add', 'house0', 'type', 'veth', 'peer', 'name', 'house1');
+  ip('link', 'set', 'house1', 'up');
   ip('address', 'add', `${OWN_ADDRESS}/24`, 'dev', 'house0');
   ip('link', 'set', 'house0', 'up');
   const fetched = await startWeb(t);
@@ -96,6 +99,7 @@ players: {enabled: true, fetchCovers: true}
   const eventsQuery = '?snapshot=1';
   const house = await Driver.start(t, { env, config: config + NO_BACKENDS }, eventsQuery);
   const waryConfig = `discovery: {enabled: true, ${nodes}, trust: false}\n`;
+  // The bus of the user has no Avahi.
   const noAvahi = { DBUS_SYSTEM_BUS_ADDRESS: userBus.address };
   const wary = await Driver.start(t, { env: noAvahi, config: waryConfig + NO_BACKENDS });
   for (const driver of [house, plain])
@@ -162,10 +166,11 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
     title: 'the page of a known node may control the players, and with discovery.trust false it may not',
     run: async ({ house, plain, wary }) => {
       const knownOrigin = `http://${OWN_ADDRESS}:${plain.daemon.port}`;
-      const accessOf = async (driver: Driver, Origin: string) => {
+      const accessOf = async (driver: Driver, origin: string) => {
         const noBody = undefined;
-        const command = await driver.send('POST', '/players/one/pause', noBody, { Origin });
-        const read = await driver.send('GET', '/server', noBody, { Origin });
+        const headers = { Origin: origin };
+        const command = await driver.send('POST', '/players/one/pause', noBody, headers);
+        const read = await driver.send('GET', '/server', noBody, headers);
         const page = await driver.send('GET', '/ui');
         const policy = String(page.headers['content-security-policy']);
         return {

@@ -17,6 +17,6 @@ inOwnNetwork(import.meta.url, () => {
     after(async () => {
       for (const end of cleanups) await end();
     });
-    declareRows(NETWORK_ROWS, () => started ?? assert.fail('it has not been started'));
+    declareRows(NETWORK_ROWS, () => started ?? assert.fail('the node has not been started'));
   });
 });

@@ -57,6 +57,14 @@ const METHOD_BY_COMMAND = {
   previous: 'Previous',
 };
 
+const COMMANDS_WITH_BODY: readonly (readonly [command: string, body: object, call: string])[] = [
+  ['seek', { offset: 5 }, 'Seek 5'],
+  ['position', { position: 7 }, `SetPosition ${TRACK} 7`],
+  ['volume', { volume: 0.25 }, 'Set Volume 0.25'],
+  ['loop', { loop: 'Track' }, 'Set LoopStatus Track'],
+  ['shuffle', { shuffle: true }, 'Set Shuffle true'],
+];
+
 export const PLAYER_ROWS: readonly Row<House>[] = [
   {
     drives: ['key players.enabled', 'operation players', 'event player.added', 'event player.removed'],
@@ -152,13 +160,7 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
     title: 'the commands with a body reach the player',
     run: (node) =>
       withPlayer(node, async (player) => {
-        for (const [command, body, call] of [
-          ['seek', { offset: 5 }, 'Seek 5'],
-          ['position', { position: 7 }, `SetPosition ${TRACK} 7`],
-          ['volume', { volume: 0.25 }, 'Set Volume 0.25'],
-          ['loop', { loop: 'Track' }, 'Set LoopStatus Track'],
-          ['shuffle', { shuffle: true }, 'Set Shuffle true'],
-        ] as const) {
+        for (const [command, body, call] of COMMANDS_WITH_BODY) {
           await node.house.post(`/players/one/${command}`, body);
           assertCalled(player, call);
         }
@@ -171,7 +173,8 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
       withPlayer(node, async (player) => {
         player.change({ Shuffle: flagVariant(true) });
         await node.house.untilEvent('player.updated', (data) => data.includes('"shuffle":true'));
-        // `player.change` would also announce the new position. A jump is announced only by `Seeked`.
+        // A player announces a jump only by the signal `Seeked`. `player.change` is not used, because it
+        // would also announce the new position as a change of a property.
         player.properties['org.mpris.MediaPlayer2.Player'] = {
           ...player.properties['org.mpris.MediaPlayer2.Player'],
           Position: new Variant('x', BigInt(JUMP_US)),

@@ -52,7 +52,7 @@ function isDriven(driven: string, drivers: readonly Driver[]): boolean {
   return drivers.some(({ succeeded }) => succeeded.some((request) => requestPattern.test(request)));
 }
 
-/** `path` is such as `api.port`. */
+/** An example of `path` is `api.port`. */
 function hasKey(config: unknown, path: string): boolean {
   let content = config;
   for (const word of path.split('.')) {
@@ -62,7 +62,7 @@ function hasKey(config: unknown, path: string): boolean {
   return true;
 }
 
-/** Declares a test for each row. `node` gives the started node within a test. */
+/** Declares a test for each row. Each test calls `node` to get the started node. */
 export function declareRows<N extends DrivenNode>(rows: readonly Row<N>[], node: () => N): void {
   for (const { drives, title, run } of rows) {
     test(title, async () => {

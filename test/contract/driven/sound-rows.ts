@@ -38,7 +38,7 @@ async function withStream(node: House, act: (id: number) => Promise<void>): Prom
   } finally {
     await playing.stop();
   }
-  // The next row may wait for the end of a stream of its own, and could take this event for it.
+  // Without this wait, the event could come during the next row, which may wait for such an event, too.
   await node.house.untilEvent('audio.removed', (data) =>
     (JSON.parse(data) as readonly ClientRecord[]).some(
       ({ id, name }) => id === playing.id && name === 'News',

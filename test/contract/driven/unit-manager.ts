@@ -33,7 +33,7 @@ interface Unit {
 
 export class UnitManager {
   readonly #units: readonly Unit[];
-  #jobs = 0;
+  #jobCount = 0;
   #service: BusService | undefined;
 
   private constructor(units: readonly Unit[]) {
@@ -45,9 +45,9 @@ export class UnitManager {
    * of `oneshots` is of the kind `oneshot`.
    */
   static async start(t: Ending, address: string, services: string, oneshots = ''): Promise<UnitManager> {
-    const namesIn = (names: string) => names.split(' ').filter((name) => name !== '');
-    const oneshotNames = namesIn(oneshots);
-    const units = namesIn(`${services} ${oneshots}`).map((name): Unit => {
+    const splitNames = (names: string) => names.split(' ').filter((name) => name !== '');
+    const oneshotNames = splitNames(oneshots);
+    const units = splitNames(`${services} ${oneshots}`).map((name): Unit => {
       const isOneshot = oneshotNames.includes(name);
       const state = ['inactive', 'dead'] as const;
       return { name, isOneshot, state, fileState: 'disabled', result: 'success', runs: 0, job: 0 };
@@ -91,25 +91,27 @@ export class UnitManager {
   #answers(): BusAnswers {
     const emptyAnswer = (): BusAnswer => [''];
     // `EnableUnitFiles` and `DisableUnitFiles` begin with a list of names, other calls with one name.
-    const nameIn = ({ values: [first] }: BusCall): string => String(Array.isArray(first) ? first[0] : first);
+    const unitNameOf = ({ values: [first] }: BusCall): string =>
+      String(Array.isArray(first) ? first[0] : first);
     const setFileState = (fileState: string, answer: BusAnswer) => (call: BusCall) => {
-      this.#unit(nameIn(call)).fileState = fileState;
+      this.#unit(unitNameOf(call)).fileState = fileState;
       setImmediate(() => this.#service?.emit(SYSTEMD_PATH, MANAGER_INTERFACE, 'UnitFilesChanged', ''));
       return answer;
     };
-    const job = (act: (unit: Unit) => void) => (call: BusCall) => this.#begin(this.#unit(nameIn(call)), act);
+    const beginJob = (act: (unit: Unit) => void) => (call: BusCall) =>
+      this.#begin(this.#unit(unitNameOf(call)), act);
     return {
       Subscribe: emptyAnswer,
       Reload: emptyAnswer,
       ResetFailedUnit: emptyAnswer,
       GetAll: ({ path }) => ['a{sv}', this.#propertiesAt(path)],
       GetUnitFileState: (call) => {
-        const unit = this.#units.find(({ name }) => name === nameIn(call));
+        const unit = this.#units.find(({ name }) => name === unitNameOf(call));
         return unit === undefined ? { error: SYSTEMD_ERRORS.fileNotFound } : ['s', unit.fileState];
       },
-      StartUnit: job((unit) => this.#run(unit)),
-      RestartUnit: job((unit) => this.#run(unit)),
-      StopUnit: job((unit) => {
+      StartUnit: beginJob((unit) => this.#run(unit)),
+      RestartUnit: beginJob((unit) => this.#run(unit)),
+      StopUnit: beginJob((unit) => {
         unit.state = ['inactive', 'dead'];
       }),
       EnableUnitFiles: setFileState('enabled', ['ba(sss)', true, []]),
@@ -124,10 +126,11 @@ export class UnitManager {
 
   /** Begins a job. As with systemd, the effect of the job is announced after the answer to the call. */
   #begin(unit: Unit, act: (unit: Unit) => void): BusAnswer {
-    this.#jobs += 1;
-    const job = this.#jobs;
+    this.#jobCount += 1;
+    const job = this.#jobCount;
     setImmediate(() => {
       act(unit);
+      // The job of a `oneshot` lasts until `endRun`. Every other job is over at once.
       if (unit.isOneshot) unit.job = job;
       this.#announceState(unit);
       if (!unit.isOneshot) this.#announceEndOfJob(unit, job);

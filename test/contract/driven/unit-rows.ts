@@ -32,7 +32,7 @@ const sendLine = (socket: string, line: object): Promise<void> =>
       .end(`${JSON.stringify(line)}\n`);
   });
 
-/** Waits for an event that shows player.service with these values. */
+/** Waits for an event of player.service with these values. */
 const untilPlayerUnit = ({ house }: House, values: Partial<ServiceRecord>): Promise<void> =>
   house.untilEvent('service.updated', isUnitEvent('player.service', values));
 

@@ -39,13 +39,16 @@ const PLACES: readonly (readonly [pattern: RegExp, file: keyof typeof ROWS])[] =
   [/^mqtt\b/, 'broker-rows.ts'],
 ];
 
-/** '' for an operation without a backend. */
+/** The result is '' for an operation without a backend. */
 function backendOf(name: OperationName): string {
   const operation = OPERATIONS[name];
   return 'backend' in operation ? operation.backend : '';
 }
 
-/** The file for the row of a requirement such as `key players.ignore` or `operation muteOutput`. */
+/**
+ * The file for the row of a requirement such as `key players.ignore` or `operation muteOutput`. What fits
+ * none of `PLACES` belongs to HTTP itself.
+ */
 function placeOf(required: string): string {
   const [kind, name = ''] = required.split(' ');
   const subject = kind === 'operation' ? backendOf(name as OperationName) : name;
