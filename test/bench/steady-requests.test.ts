@@ -10,7 +10,7 @@ const EVERY_MS = 5;
 /**
  * The latencies of requests that take `answersMs`, and are due every 5 ms. A timer fires `lateMs` too late.
  */
-function latencies(answersMs: readonly number[], lateMs = 0): Promise<readonly number[]> {
+function measure(answersMs: readonly number[], lateMs = 0): Promise<readonly number[]> {
   const clock = new ManualClock();
   const after = (ms: number, callback: () => void): (() => void) => {
     clock.advance(ms + lateMs);
@@ -23,12 +23,12 @@ function latencies(answersMs: readonly number[], lateMs = 0): Promise<readonly n
 }
 
 test('a slow answer counts for each request that it delays', async () => {
-  const measured = await latencies([1, 12, 1, 1, 1]);
+  const measured = await measure([1, 12, 1, 1, 1]);
   // The slow answer comes at 17 ms. The requests due at 10 and 15 ms are answered at 18 and 19 ms.
   assert.deepEqual(measured, [1, 12, 8, 4, 1]);
 });
 
 test('a timer that fires late counts for no request', async () => {
   const lateMs = 2;
-  assert.deepEqual(await latencies([1, 1, 1, 1, 1], lateMs), [1, 1, 1, 1, 1]);
+  assert.deepEqual(await measure([1, 1, 1, 1, 1], lateMs), [1, 1, 1, 1, 1]);
 });

@@ -10,10 +10,16 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 const WRITE_BYTES = 64 * 1024;
 const COMMANDS_OF_EACH_KIND = 500;
 const LARGE_COMMANDS = 300;
-/** 256 of them, which is the most that wait, are more than the memory of the bridge's thread (64 MB). */
+/**
+ * If 256 commands of this length waited (`WAITING_MAX` in command-queues.ts), they would need more than the
+ * memory of the bridge's thread (64 MB).
+ */
 const LARGE_PAYLOAD_CHARS = 300_000;
-/** Almost as many as a body may have, and a topic. */
-const LONG_CHARS = 60_000;
+/** A body may have 65 536 bytes, and a topic 65 535. */
+const LONG_BYTES = 60_000;
+/** A quote, which JSON escapes, and a character of four bytes. */
+const QUOTE_AND_NOTE = '"🎵';
+const LONG_NAME = QUOTE_AND_NOTE.repeat(LONG_BYTES / Buffer.byteLength(QUOTE_AND_NOTE));
 const MQTT_5 = { protocolVersion: 5 };
 
 /** The fields of a packet that this broker reads. */
@@ -101,6 +107,8 @@ function answerTo(
   { cmd, qos, messageId, subscriptions = [], unsubscriptions = [] }: Packet,
   limits: object,
 ): object | undefined {
+  // A message of QoS 0 is not acknowledged.
+  if (cmd === 'publish' && qos === 0) return undefined;
   const answers: Readonly<Record<string, object>> = {
     connect: { cmd: 'connack', reasonCode: 0, sessionPresent: false, properties: limits },
     subscribe: { cmd: 'suback', messageId, granted: subscriptions.map(() => 0) },
@@ -108,8 +116,7 @@ function answerTo(
     pingreq: { cmd: 'pingresp' },
     publish: { cmd: 'puback', messageId, reasonCode: 0 },
   };
-  const needsNoAnswer = cmd === 'publish' && qos === 0;
-  return needsNoAnswer ? undefined : answers[cmd];
+  return answers[cmd];
 }
 
 /**
@@ -133,10 +140,7 @@ export function commandsOfAllKinds(topic: string): readonly FloodMessage[] {
   ).flat();
 }
 
-/**
- * Commands to the node of `topic`. In each kind of them something else is as large as it may be, and none
- * replaces another one that waits.
- */
+/** Commands to the node of `topic`. Each kind has another large part. No command replaces an earlier one. */
 export const LARGE_COMMANDS_BY_KIND: Readonly<Record<string, (topic: string) => readonly FloodMessage[]>> = {
   payload: (topic) => largeCommands(() => [`${topic}/audio/server/set`, 'x'.repeat(LARGE_PAYLOAD_CHARS)]),
   'plain value': (topic) =>
@@ -146,12 +150,9 @@ export const LARGE_COMMANDS_BY_KIND: Readonly<Record<string, (topic: string) => 
     ]),
   // Each of the empty lists needs about 40 bytes of memory.
   'parsed body': (topic) =>
-    largeCommands(() => [`${topic}/audio/server/set`, `{"x":[${'[],'.repeat(LONG_CHARS / 3)}1]}`]),
+    largeCommands(() => [`${topic}/audio/server/set`, `{"x":[${'[],'.repeat(LONG_BYTES / '[],'.length)}1]}`]),
   topic: (topic) =>
-    largeCommands((index) => [
-      `${topic}/audio/outputs/${index}${'"🎵'.repeat(LONG_CHARS / 5)}/set`,
-      '{"volume":0.1}',
-    ]),
+    largeCommands((index) => [`${topic}/audio/outputs/${index}${LONG_NAME}/set`, '{"volume":0.1}']),
 };
 
 function largeCommands(commandOf: (index: number) => FloodMessage): readonly FloodMessage[] {

@@ -102,7 +102,7 @@ const DEVICE: Readonly<Record<string, Check>> = {
 /** Everything that is wrong with the message, one line each. */
 export function faultsOf(text: string): readonly string[] {
   const { device = {}, origin = {}, components = {}, ...rest } = JSON.parse(text) as Record<string, object>;
-  // Members beside these three hold for all components. Home Assistant accepts only some there.
+  // The other members apply to all components. Home Assistant accepts only some of them.
   const unshareable = Object.keys(rest).filter((key) => !/^(availability|availability_mode|qos)$/.test(key));
   const entries = Object.entries(components as Record<string, Fields>);
   const ids = entries.map(([, { platform, unique_id: id }]) => `${platform} ${id}`);

@@ -30,9 +30,11 @@ test('a command without an answer at the deadline is a time-out, and its late an
     error: { fault: 'timeout', detail: 'The audio backend gave no answer within 0.1 s' },
   });
 
-  // The fixture's `release` answers only its newest `keep`. This is the newest one, and its deadline passes.
+  // The fixture's `release` answers only the newest `keep`, which is this one. The deadline of this `keep`
+  // passes first.
   assert.equal((await ask('audio', 'keep')).ok, false);
-  // On a busy machine `release` itself may take longer than the deadline of 0.1 s, so it is repeated.
+  // On a busy machine `release` itself may take longer than the deadline of 0.1 s, so it is repeated. The
+  // answer to `release` is the number of the thread.
   let released = await ask('audio', 'release');
   while (!released.ok) released = await ask('audio', 'release');
   assert.notEqual(released.value.text, '"kept"', 'the late answer of `keep` has arrived');

@@ -33,9 +33,9 @@ const RESTARTS_AT_ONCE = {
 const DEADLINE_MS = 60_000;
 
 /**
- * The supervisor pings the threads this often. In the product it does so every 30 s and waits 10 s for the
- * pong. Here the wait is shorter, too, but not below 5 s. A healthy thread may be silent for seconds while
- * it starts on a busy machine.
+ * The supervisor pings the threads far more often than in the product (`HEARTBEAT` in
+ * supervisor/incarnation.ts). The wait for the pong is shorter, too, but not below 5 s, because a healthy
+ * thread may be silent for seconds while it starts on a busy machine.
  */
 export const QUICK_HEARTBEAT = { everyMs: 20, loadMs: 20, pongWithinMs: 5000, idleBeats: 3 };
 
@@ -53,6 +53,8 @@ export interface Line {
   readonly message: string;
   readonly fields: LogFields;
 }
+
+type SendFeed = Parameters<ChildListener['feedRequest']>[2];
 
 /** Records everything that a supervisor reports, and checks the conditions of `until` at each report. */
 export class ReportRecorder implements ChildListener {
@@ -79,9 +81,9 @@ export class ReportRecorder implements ChildListener {
   }
 
   /** Sends changes to the thread whose request for a feed was the newest. */
-  send: Parameters<ChildListener['feedRequest']>[2] = () => assert.fail('no thread has requested its feed');
+  send: SendFeed = () => assert.fail('no thread has requested its feed');
 
-  feedRequest(child: ChildName, isFirst: boolean, send: Parameters<ChildListener['feedRequest']>[2]): void {
+  feedRequest(child: ChildName, isFirst: boolean, send: SendFeed): void {
     this.send = send;
     this.sequence.push(isFirst ? `${child} requests its first feed` : `${child} requests its next feed`);
     this.#recheck();

@@ -21,7 +21,7 @@ test('a request that is refused before its body arrives leaves the connection us
   const head = `Host: 127.0.0.1\r\nOrigin: http://evil.example\r\nContent-Length: 16\r\n\r\n`;
   connection.write(`POST /audio/server/mute HTTP/1.1\r\n${head}{"mut`);
   await connection.until((text) => text.startsWith('HTTP/1.1 403 '));
-  // The body ends with the second brace, and the next request begins. It is 404, because `/audio/kind` is no
+  // The body of 16 bytes ends with the second `}`. The next request is 404, because `/audio/kind` is no
   // route.
   connection.write('ed": true}}GET /audio/kind HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
   const received = await connection.until((text) => answerCount(text) === 2);
@@ -93,10 +93,9 @@ describe('an ambiguous request', () => {
 
   const ambiguous = `${REBOOT_LINE}${OWN_HOST}Transfer-Encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`;
 
-  test('a request after an ambiguous one has no effect, whether both arrive together or not', async () => {
-    // The answer to an ambiguous request is sent a moment later (`refuseAmbiguous` in
-    // src/gateway/handler.ts). If the next request is in the same packet, uWebSockets.js closes the
-    // connection before.
+  test('a request after an ambiguous one has no effect, in the same packet or in a later one', async () => {
+    // The gateway answers an ambiguous request a moment later (`refuseAmbiguous` in src/gateway/handler.ts).
+    // If the next request is in the same packet, uWebSockets.js closes the connection before that answer.
     const together = new RawConnection(under.port).write(`${ambiguous}${REBOOT_LINE}${OWN_HOST}\r\n`);
     assert.equal(await together.untilClosed(), '');
 

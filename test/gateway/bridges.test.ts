@@ -97,7 +97,7 @@ describe('a request of a bridge', () => {
     assert.match(reply.body, /pulseaudio\.enabled/);
   });
 
-  test('a backend that goes down is one message to a bridge: its state and the removals of its records', async (context) => {
+  test('a bridge gets one message when a backend goes down: the state of the backend and the removals of its records', async (context) => {
     const ownNode = GatewayUnderTest.up().closeAtEndOf(context);
     const { gateway, batches } = ownNode;
     // The second request confirms the batch with the whole state.
@@ -113,7 +113,7 @@ describe('a request of a bridge', () => {
     assert.deepEqual(changes, ['put backends audio', ...removals]);
   });
 
-  test('a reload that stops backends is one message to a bridge: their states come before the removals', async (context) => {
+  test('a bridge gets one message about a reload: the state of a backend that starts anew, then all removals', async (context) => {
     const ownNode = GatewayUnderTest.up().closeAtEndOf(context);
     const { gateway, batches } = ownNode;
     // The second request confirms the batch with the whole state.
@@ -140,7 +140,7 @@ describe('a request of a bridge', () => {
     ]);
   });
 
-  test('when the service ends, a bridge is refused its requests, and still gets the changes that wait', async () => {
+  test('when the service ends, requests of a bridge are refused, but the bridge still gets the changes that wait', async () => {
     const { listener } = node.gateway;
     const isFirst = true;
     node.requestFeed('mqtt', isFirst);
@@ -154,6 +154,8 @@ describe('a request of a bridge', () => {
   });
 });
 
+/** The time of all changes. No test depends on it. */
+const CHANGED_AT = 0;
 const SERVED_ADDRESSES = put('served', '', { port: 8018, addresses: ['::1'] });
 const AUDIO_UP = put('backends', 'audio', { backend: 'audio', state: 'up' });
 const AUDIO_CONNECTING = put('backends', 'audio', { backend: 'audio', state: 'connecting' });
@@ -170,11 +172,11 @@ class NodeWithBridge {
 
   constructor(bridge: Bridge = 'mqtt') {
     this.#bridge = bridge;
-    this.journal.apply([AUDIO_UP, SERVED_ADDRESSES], 0);
+    this.journal.apply([AUDIO_UP, SERVED_ADDRESSES], CHANGED_AT);
   }
 
   change(...changes: readonly Change[]): void {
-    this.feeds.sendNew(this.journal.apply(changes, 0));
+    this.feeds.sendNew(this.journal.apply(changes, CHANGED_AT));
   }
 
   /** Requests the first batch, as a new thread of the bridge does. Returns its changes. */
@@ -250,7 +252,7 @@ describe('a bridge', () => {
     assert.deepEqual(node.batches.at(-1), { isWhole: false, changes: [served] });
   });
 
-  test('a new thread of a bridge gets nothing before its first request, and then also what has changed since the former thread ended', () => {
+  test('a new thread of a bridge gets nothing before its first request, and then all records, also those that have changed since the former thread ended', () => {
     const node = new NodeWithBridge();
     const formerBatches: ChangeBatch[] = [];
     for (const isFirst of [true, false])
@@ -265,7 +267,7 @@ describe('a bridge', () => {
     assert.equal(formerBatches.length, 2, 'the former thread was sent only what it had requested');
   });
 
-  test('a bridge with a new thread gets all records again, and none of the changes that waited', () => {
+  test('a bridge with a new thread gets all records again, but no action that waited', () => {
     const node = nodeWithSlowBridge();
     node.change(progress(1), output(1));
     assert.deepEqual(node.requestFirst(), [AUDIO_UP, SERVED_ADDRESSES, output(1)]);
@@ -291,17 +293,21 @@ describe('the changes that wait for a slow bridge', () => {
   const keptActions: readonly Change[] = Array.from({ length: KEPT }, (_, index) =>
     progress(CHANGES - KEPT + index),
   );
-  const rows: readonly [what: string, changesOf: (index: number) => Change[], actions: readonly Change[]][] =
-    [
-      ['actions', (index) => [progress(index)], keptActions],
-      ['removals', (index) => [output(index), removal(index)], []],
-    ];
-  for (const [what, changesOf, actions] of rows) {
+  interface Flood {
+    readonly what: string;
+    readonly changesOf: (index: number) => readonly Change[];
+    readonly expectedActions: readonly Change[];
+  }
+  const floods: readonly Flood[] = [
+    { what: 'actions', changesOf: (index) => [progress(index)], expectedActions: keptActions },
+    { what: 'removals', changesOf: (index) => [output(index), removal(index)], expectedActions: [] },
+  ];
+  for (const { what, changesOf, expectedActions } of floods) {
     test(`a slow bridge gets the whole state after more ${what} than the journal keeps`, () => {
       const node = nodeWithSlowBridge();
       for (let index = 0; index < CHANGES; index += 1) node.change(...changesOf(index));
       node.change(output(7));
-      assert.deepEqual(node.requestNext(), actions.concat([AUDIO_UP, SERVED_ADDRESSES, output(7)]));
+      assert.deepEqual(node.requestNext(), expectedActions.concat([AUDIO_UP, SERVED_ADDRESSES, output(7)]));
       assert.equal(node.batches.at(-1)?.isWhole, true);
       node.change(output(8));
       assert.deepEqual(node.requestNext(), [output(8)]);

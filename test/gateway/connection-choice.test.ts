@@ -44,7 +44,7 @@ class SimulatedConnection implements BoundedConnection {
   readonly isIdle = (): boolean => this.#isIdle;
 }
 
-/** Takes connections until there are not too many. The server closes those that it takes. */
+/** Takes connections while there are too many. The server closes those that it takes. */
 function takeAllSurplus(connections: Connections<SimulatedConnection>): readonly SimulatedConnection[] {
   const taken: SimulatedConnection[] = [];
   for (;;) {
@@ -68,12 +68,12 @@ const ARRIVALS: readonly (readonly [what: string, arrivals: string, openAtEnd: s
     'l l L L L L A A',
   ],
   [
-    'at the limit a peer with most connections loses a silent connection',
+    'where all places are taken, a peer with most connections loses one that has sent no request',
     'L L a a a B B B C',
     'L L a a B B B C',
   ],
   [
-    'the peer with most connections loses some of them when only the places for loopback are free',
+    'the places reserved for loopback stay free: the peer with most connections loses two connections',
     'a a a b b c c d',
     'a b b c c d',
   ],

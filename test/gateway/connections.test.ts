@@ -8,25 +8,25 @@ import { GatewayUnderTest } from './gateway-under-test.js';
 import { RawConnection, statusOf } from './raw-connection.js';
 import { put, sinkInput } from './scripted-backends.js';
 
-const gateway = GatewayUnderTest.up().closeAtEndOf({ after });
+const under = GatewayUnderTest.up().closeAtEndOf({ after });
 const openConnections: RawConnection[] = [];
 afterEach(async () => {
   for (const connection of openConnections.splice(0)) connection.destroy();
-  gateway.backends.answer = { ok: true, value: {} };
-  gateway.backends.requests.length = 0;
-  assert.equal((await gateway.fetch({ path: '/server' })).status, 200, 'the gateway still serves');
-  assert.deepEqual(gateway.logged, []);
+  under.backends.answer = { ok: true, value: {} };
+  under.backends.requests.length = 0;
+  assert.equal((await under.fetch({ path: '/server' })).status, 200, 'the gateway still serves');
+  assert.deepEqual(under.logged, []);
 });
 
 function connect(): RawConnection {
-  const connection = new RawConnection(gateway.port);
+  const connection = new RawConnection(under.port);
   openConnections.push(connection);
   return connection;
 }
 
 /** The gateway answers this request after it has read what the other connections have sent before. */
 async function untilGatewayHasRead(): Promise<void> {
-  await gateway.fetch({ path: '/server' });
+  await under.fetch({ path: '/server' });
 }
 
 const HOST = 'Host: 127.0.0.1\r\n';
@@ -34,7 +34,10 @@ const getRequest = (path: string): string => `GET ${path} HTTP/1.1\r\n${HOST}\r\
 const muteRequest = (headers: string): string => `POST /audio/server/mute HTTP/1.1\r\n${HOST}${headers}\r\n`;
 const JSON_TYPE = 'Content-Type: application/json\r\n';
 const UNMUTE_REQUEST = `${muteRequest(`${JSON_TYPE}Content-Length: 15\r\n`)}{"muted":false}`;
-/** The backend's answer to `GET /power/`. */
+/**
+ * The backend's answer to `GET /power/`. Commands get it, too: the gateway does not pass on the text of an
+ * answer to a command.
+ */
 const POWER_ANSWER: Answer = { ok: true, value: { text: '{"reboot":true,"power_off":true}' } };
 const statuses = (text: string): string[] => text.match(/(?<=HTTP\/1\.1 )\d{3}/g) ?? [];
 
@@ -51,7 +54,7 @@ describe('one connection', () => {
       getRequest('/power/'),
       getRequest('/server'),
     ];
-    gateway.backends.answer = POWER_ANSWER;
+    under.backends.answer = POWER_ANSWER;
     for (const [index, request] of requests.entries()) {
       connection.write(request);
       await connection.until((text) => statuses(text).length > index && text.includes('\r\n\r\n'));
@@ -68,10 +71,10 @@ describe('one connection', () => {
     assert.deepEqual(statuses(text), ['200', '404', '200']);
   });
 
-  test('requests that follow one with a slow backend wait for it, and all are answered in order', async () => {
-    const answer = gateway.backends.hold();
+  test('requests that follow a command wait until a slow backend has answered it, and all are answered in order', async () => {
+    const answer = under.backends.hold();
     const connection = connect().write(muteRequest(''));
-    await gateway.backends.untilRequested(1);
+    await under.backends.untilRequested(1);
     connection.write(getRequest('/server') + getRequest('/power/'));
     await untilGatewayHasRead();
     assert.equal(connection.received, '');
@@ -86,9 +89,9 @@ describe('one connection', () => {
     ['a GET', getRequest('/power/')],
   ] as const) {
     test(`a client that has ended its sending side gets its answer to ${what}`, async () => {
-      const answer = gateway.backends.hold();
+      const answer = under.backends.hold();
       const connection = connect().write(request).end();
-      await gateway.backends.untilRequested(1);
+      await under.backends.untilRequested(1);
       await untilGatewayHasRead();
       answer.resolve(POWER_ANSWER);
       assert.match(await connection.untilClosed(), /^HTTP\/1\.1 20[02] /);
@@ -100,7 +103,7 @@ describe('one connection', () => {
     const connection = connect().write(muteRequest('') + muteRequest(''));
     assert.equal(await connection.untilClosed(), '');
     await untilGatewayHasRead();
-    assert.deepEqual(gateway.backends.requests, []);
+    assert.deepEqual(under.backends.requests, []);
   });
 });
 
@@ -115,7 +118,7 @@ describe('bodies', () => {
     }
     await connection.until((text) => text.startsWith('HTTP/1.1 202 '));
     const command = { do: 'mute', target: { kind: 'server' }, muted: true };
-    assert.deepEqual(gateway.backends.requests[0]?.command, command);
+    assert.deepEqual(under.backends.requests[0]?.command, command);
   });
 
   test('a body may be chunked', async () => {
@@ -139,7 +142,7 @@ describe('bodies', () => {
     test(title, async () => {
       const connection = connect().write(`${muteRequest(`${JSON_TYPE}${header}\r\n`)}${body}`);
       assert.match(await connection.untilClosed(), /^HTTP\/1\.1 413 /);
-      assert.deepEqual(gateway.backends.requests, []);
+      assert.deepEqual(under.backends.requests, []);
     });
   }
 
@@ -155,7 +158,7 @@ describe('bodies', () => {
     await untilGatewayHasRead();
     connection.destroy();
     await untilGatewayHasRead();
-    assert.deepEqual(gateway.backends.requests, []);
+    assert.deepEqual(under.backends.requests, []);
   });
 });
 
@@ -179,7 +182,7 @@ test('each event of a stream ends where a chunk ends, because some clients wait 
   const consumer = connect().write(getRequest('/events?types=audio.updated'));
   await consumer.until((text) => wholeChunks(text).endsWith('data: "connected"\n\n'));
   for (const id of [17, 18]) {
-    gateway.gateway.listener.changes([put('audio.clients', String(id), sinkInput(id))]);
+    under.gateway.listener.changes([put('audio.clients', String(id), sinkInput(id))]);
     const received = await consumer.until((text) => wholeChunks(text).includes(`data: [{"id":${id},`));
     assert.match(wholeChunks(received), /\}\]\n\n$/);
   }
@@ -192,9 +195,9 @@ describe('a client that leaves', () => {
     ['while a backend has not answered its GET', getRequest('/power/')],
   ] as const) {
     test(`a client may leave ${when}`, async () => {
-      const answer = gateway.backends.hold();
+      const answer = under.backends.hold();
       const connection = connect().write(request);
-      await gateway.backends.untilRequested(1);
+      await under.backends.untilRequested(1);
       connection.destroy();
       await untilGatewayHasRead();
       answer.resolve({ ok: true, value: { text: '{}' } });
@@ -215,8 +218,8 @@ describe('an idle connection', () => {
     ['a request that is refused', getRequest('/nowhere')],
   ];
   for (const [what, request] of IDLE_AFTER) {
-    test(`an idle connection ends some time after ${what}, and the answer says how long it may be used`, async () => {
-      gateway.backends.answer = POWER_ANSWER;
+    test(`an idle connection ends some time after ${what}, and the answer announces the time`, async () => {
+      under.backends.answer = POWER_ANSWER;
       const connection = connect().write(request);
       const answer = await connection.untilClosed();
       assert.match(answer, /\r\nKeep-Alive: timeout=8\r\n/);
@@ -251,7 +254,7 @@ describe("a request's head", () => {
   ];
   for (const [what, request, status] of rows)
     test(`a request with ${what} gets the status ${status}`, async () =>
-      assert.equal(await statusOf(gateway.port, request), status));
+      assert.equal(await statusOf(under.port, request), status));
 
   test('a line break in a name of the path reaches no header', async () => {
     const request = `PUT /audio/outputs/a%0d%0aX-Evil:%201/mute HTTP/1.1\r\n${HOST}\r\n`;

@@ -21,7 +21,7 @@ function coversOfScriptedBackends() {
   return { backends, clock, covers, bodyOf };
 }
 
-test('all requests for a cover during a question share the next question, and get the cover of the track that plays then', async () => {
+test('requests that come during a question for a cover share the next question, and get the cover of the newer track', async () => {
   const { backends, bodyOf } = coversOfScriptedBackends();
   const firstAnswer = backends.hold();
   const firstBody = bodyOf();
@@ -73,6 +73,7 @@ test('a request for a cover is 504 after 10 s, although it waits for two questio
   backends.answer = new Promise<Answer>(() => undefined);
   firstAnswer.resolve(success({ cover: FIRST_COVER }));
   assert.equal((await first).status, 200);
+  // The second request came 1 s after the first one. After this step it has waited for 10 s.
   clock.advance(2_000);
   assert.equal((await second).status, 504);
   assert.equal(backends.requests.length, 2);

@@ -88,7 +88,7 @@ export class GatewayUnderTest {
   readonly backends = new ScriptedBackends();
   /** The batches that bridges have received. */
   readonly batches: (ChangeBatch & { readonly bridge: Subscriber })[] = [];
-  /** Log lines of the level warning and above. */
+  /** Log lines of all levels but `info`. */
   readonly logged: string[] = [];
   readonly gateway: Gateway;
   /** The machine's name; a test may change it while the gateway runs. */

@@ -17,7 +17,9 @@ import { RawConnection } from './raw-connection.js';
 const NAME = 'kitchen-2.local';
 /** These times are those of src/gateway/avahi-names.ts. */
 const DEADLINE_MS = 1000;
+/** How long the last answer counts for a name that is in it. */
 const AVAHI_NAME_MS = 10_000;
+/** How long the last answer counts for a name that is not in it. */
 const OTHER_NAME_MS = 1000;
 
 class ScriptedAvahi {
@@ -25,7 +27,7 @@ class ScriptedAvahi {
   readonly #pidFile = join(this.#folder, 'pid');
   readonly socketPath = join(this.#folder, 'socket');
   readonly questions: string[] = [];
-  /** If undefined, Avahi does not answer. */
+  /** The interface, the protocol and the name. If this is undefined, Avahi does not answer. */
   answer: string | undefined = `+ 2 0 ${NAME}\n`;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();

@@ -22,9 +22,8 @@ test('if there is one answer more than the gateway keeps, it forgets the tag of 
   for (let lines = 1; lines <= LAST_QUESTION; lines += 1)
     tags.set(lines, String((await requestLog(lines)).headers.etag));
 
-  // Question 1 is forgotten. The other questions come before it, because the answer to a forgotten question
-  // makes the gateway forget another one. They come in reverse order, so that LAST_QUESTION becomes the
-  // oldest.
+  // The gateway has forgotten question 1. This question comes last, because its new answer makes the gateway
+  // forget the oldest one. That is LAST_QUESTION, because the others come in reverse order.
   for (let lines = LAST_QUESTION; lines > 1; lines -= 1)
     assert.equal((await requestLog(lines, tags.get(lines))).status, 304, `lines=${lines}`);
   assert.equal((await requestLog(1, tags.get(1))).status, 200);

@@ -30,16 +30,16 @@ export class Conformance {
   }
 
   /**
-   * Without an operation in the document, the answer must be a refusal. Neither the page's files nor OPTIONS
-   * are checked.
+   * If the document does not have the operation, the answer must be a refusal. Only the page's files and the
+   * answers to OPTIONS may be absent from the document. They are recognized because they have no JSON.
    * @throws {AssertionError} when the document does not have the answer
    */
   check(method: string, path: string, { status, headers, text }: HttpAnswer): void {
     const operation = operationFor(this.#document, method, path);
     if (operation === undefined) {
       const isRefused = status >= 300;
-      const isOutside = method !== 'POST' && !String(headers['content-type']).includes('json');
-      assert.ok(isRefused || isOutside, `${method} ${path}: ${status}, but it is not in the document`);
+      const isFileOrOptions = method !== 'POST' && !String(headers['content-type']).includes('json');
+      assert.ok(isRefused || isFileOrOptions, `${method} ${path}: ${status}, but it is not in the document`);
       return;
     }
     const described = operation.responses[String(status)];

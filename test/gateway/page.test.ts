@@ -9,21 +9,21 @@ import { send } from '../tools/http.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { drop, put } from './scripted-backends.js';
 
-const policyOf = async (gateway: GatewayUnderTest): Promise<string> =>
-  String((await gateway.fetch({ path: '/ui' })).headers['content-security-policy']);
+const policyOf = async (under: GatewayUnderTest): Promise<string> =>
+  String((await under.fetch({ path: '/ui' })).headers['content-security-policy']);
 
 describe('the page', () => {
-  const gateway = GatewayUnderTest.up().closeAtEndOf({ after });
+  const under = GatewayUnderTest.up().closeAtEndOf({ after });
 
   for (const path of ['/ui', '//ui', '/%75i']) {
     test(`GET ${path} is the document; a browser asks each time, and gets 304 if it is unchanged`, async () => {
-      const first = await gateway.fetch({ path });
+      const first = await under.fetch({ path });
       assert.equal(first.status, 200);
       assert.equal(first.text, '<!doctype html>');
       assert.equal(first.headers['content-type'], 'text/html; charset=utf-8');
       assert.equal(first.headers['cache-control'], 'no-cache');
       const etag = first.headers.etag ?? '';
-      const second = await gateway.fetch({ path, headers: { 'If-None-Match': etag } });
+      const second = await under.fetch({ path, headers: { 'If-None-Match': etag } });
       assert.equal(second.status, 304);
       assert.equal(second.headers.etag, etag);
     });
@@ -40,7 +40,7 @@ describe('the page', () => {
   ];
   for (const { prefix, path } of redirects) {
     test(`GET ${path}, for which a browser requests ${prefix}${path}, is permanently redirected to ${prefix}/ui`, async () => {
-      const { status, headers } = await gateway.fetch({ path });
+      const { status, headers } = await under.fetch({ path });
       assert.equal(status, 308);
       const { pathname } = new URL(headers.location ?? '', `http://node${prefix}${path}`);
       assert.equal(pathname, `${prefix}/ui`);
@@ -56,7 +56,7 @@ describe('the page', () => {
     ['/?', 'ui'],
   ] as const) {
     test(`GET ${path} leads to ${location}`, async () => {
-      const { status, headers } = await gateway.fetch({ path });
+      const { status, headers } = await under.fetch({ path });
       assert.deepEqual([status, headers.location], [308, location]);
     });
   }
@@ -71,7 +71,7 @@ describe('the page', () => {
   ];
   for (const [accepted, coding, text] of encodings) {
     test(`a client that accepts ${JSON.stringify(accepted)} gets a file ${coding ? `in ${coding}` : 'as it is'}`, async () => {
-      const file = await gateway.fetch({ path: '/ui/app-1.js', headers: { 'Accept-Encoding': accepted } });
+      const file = await under.fetch({ path: '/ui/app-1.js', headers: { 'Accept-Encoding': accepted } });
       assert.equal(file.status, 200);
       assert.equal(file.text, text);
       assert.equal(file.headers['content-encoding'], coding);
@@ -84,12 +84,12 @@ describe('the page', () => {
 
   for (const path of ['/ui/index.html', '/ui/none.js', '/ui/..%2Fapp-1.js', '/ui/a/b', '/ui/app-1.js.gz']) {
     test(`GET ${path} is 404`, async () => {
-      assert.equal((await gateway.fetch({ path })).status, 404);
+      assert.equal((await under.fetch({ path })).status, 404);
     });
   }
 
   test('the policy lets the page load nothing from elsewhere, and run no text as a script', async () => {
-    const policy = await policyOf(gateway);
+    const policy = await policyOf(under);
     assert.match(policy, /default-src 'none';.*script-src 'self';.*require-trusted-types-for 'script'/);
     assert.doesNotMatch(policy, /unsafe-|\*|https?:|data:/);
   });
@@ -97,23 +97,24 @@ describe('the page', () => {
 
 test('the policy of each document names the nodes that the page may speak to at that time', async (context) => {
   const settings = { ...SETTINGS, discovery: { ...SETTINGS.discovery, enabled: true } };
-  const gateway = GatewayUnderTest.up(settings).closeAtEndOf(context);
-  const tagOf = async () => (await gateway.fetch({ path: '/ui' })).headers['etag'] ?? '';
+  const under = GatewayUnderTest.up(settings).closeAtEndOf(context);
+  const tagOf = async () => (await under.fetch({ path: '/ui' })).headers['etag'] ?? '';
   const oldTag = await tagOf();
+  // This node's page may speak to the attic. It may not speak to the cellar, whose own page is trusted.
   const attic = put('nodes.policy', 'http://10.9.0.7:8018', 'attic');
-  const trusted = put('nodes.origins', 'http://10.9.0.8:8018', 'cellar');
-  gateway.gateway.listener.changes([attic, trusted]);
+  const cellar = put('nodes.origins', 'http://10.9.0.8:8018', 'cellar');
+  under.gateway.listener.changes([attic, cellar]);
   const newTag = await tagOf();
   assert.match(
-    await policyOf(gateway),
+    await policyOf(under),
     /img-src 'self' http:\/\/10\.9\.0\.7:8018; connect-src 'self' http:\/\/10\.9\.0\.7:8018;/,
   );
-  assert.match(await policyOf(gateway), /script-src 'self'; style-src 'self'; manifest-src 'self';/);
+  assert.match(await policyOf(under), /script-src 'self'; style-src 'self'; manifest-src 'self';/);
   const statusFor = async (tag: string) =>
-    (await gateway.fetch({ path: '/ui', headers: { 'If-None-Match': tag } })).status;
+    (await under.fetch({ path: '/ui', headers: { 'If-None-Match': tag } })).status;
   assert.deepEqual([await statusFor(oldTag), await statusFor(newTag)], [200, 304]);
-  gateway.gateway.listener.changes([drop('nodes.policy', attic.key)]);
-  assert.doesNotMatch(await policyOf(gateway), /10\.9\.0\.7/);
+  under.gateway.listener.changes([drop('nodes.policy', attic.key)]);
+  assert.doesNotMatch(await policyOf(under), /10\.9\.0\.7/);
 });
 
 describe('the sites that may frame the page', () => {
@@ -125,18 +126,18 @@ describe('the sites that may frame the page', () => {
   for (const [origins, ancestors] of rows) {
     test(`api.cors.origins ${JSON.stringify(origins)} lets these frame the page: ${ancestors}`, async (context) => {
       const settings = { ...SETTINGS, api: { ...SETTINGS.api, cors: { origins } } };
-      const gateway = GatewayUnderTest.up(settings).closeAtEndOf(context);
-      assert.ok((await policyOf(gateway)).endsWith(`frame-ancestors ${ancestors}`));
+      const under = GatewayUnderTest.up(settings).closeAtEndOf(context);
+      assert.ok((await policyOf(under)).endsWith(`frame-ancestors ${ancestors}`));
     });
   }
 });
 
 test('a page that a client has stored is sent anew after a reload that changes who may frame it', async (context) => {
-  const gateway = GatewayUnderTest.up().closeAtEndOf(context);
-  const storedTag = (await gateway.fetch({ path: '/ui' })).headers.etag ?? '';
+  const under = GatewayUnderTest.up().closeAtEndOf(context);
+  const storedTag = (await under.fetch({ path: '/ui' })).headers.etag ?? '';
   const api = { ...SETTINGS.api, cors: { origins: ['https://home.example'] } };
-  gateway.gateway.reconfigure({ ...SETTINGS, api, bind: ['127.0.0.1'] }, []);
-  const revalidated = await gateway.fetch({ path: '/ui', headers: { 'If-None-Match': storedTag } });
+  under.gateway.reconfigure({ ...SETTINGS, api, bind: ['127.0.0.1'] }, []);
+  const revalidated = await under.fetch({ path: '/ui', headers: { 'If-None-Match': storedTag } });
   assert.equal(revalidated.status, 200);
   assert.match(
     String(revalidated.headers['content-security-policy']),
@@ -164,15 +165,15 @@ describe('the Accept header of a client says whether it prefers a page', () => {
     ['text/html;q=rubbish', false, 'a weight that is no number'],
   ];
   for (const [accept, isPreferred, client] of rows)
-    test(`${client}: a page is ${isPreferred ? '' : 'not '}preferred`, () =>
+    test(`Accept: ${accept} (${client}) ${isPreferred ? 'prefers' : 'does not prefer'} a page`, () =>
       assert.equal(prefersHtml(accept), isPreferred));
 });
 
 describe('a refused name', () => {
-  const gateway = GatewayUnderTest.up().closeAtEndOf({ after });
+  const under = GatewayUnderTest.up().closeAtEndOf({ after });
   // `fetch` checks answers against the OpenAPI document, which does not describe this page for people.
   const ask = (host: string, accept: string, path = '/ui') =>
-    send(gateway.port, { path, headers: { Host: host, Accept: accept } });
+    send(under.port, { path, headers: { Host: host, Accept: accept } });
 
   test('a refused name gives a browser 403 with one sentence, and an address that works', async () => {
     const { status, headers, text } = await ask('music.example.org', FIREFOX, '/audio?x=1');
@@ -180,7 +181,7 @@ describe('a refused name', () => {
     assert.equal(headers['content-type'], 'text/html; charset=utf-8');
     assert.match(String(headers['content-security-policy']), /^default-src 'none';/);
     assert.match(text, /not called <b>music\.example\.org<\/b>.*api\.hosts/);
-    assert.match(text, new RegExp(`<a href="http://localhost:${gateway.port}/audio">`));
+    assert.match(text, new RegExp(`<a href="http://localhost:${under.port}/audio">`));
   });
 
   test('a refused name that is markup is shown as text', async () => {

@@ -39,11 +39,11 @@ describe('a malformed head', { concurrency: true }, () => {
     });
 });
 
-const AMBIGUOUS = isNewerParser ? undefined : 'urn:tonearm:problem:bad-request';
-/** `type` is the type of the answer's problem; the parser itself answers without a problem. */
+const TYPE_FOR_TWO_HOSTS = isNewerParser ? undefined : 'urn:tonearm:problem:bad-request';
+/** `type` is the type of the gateway's problem. It is undefined if the parser itself answers, with HTML. */
 const HOSTS: readonly (readonly [what: string, lines: string, status: number, type: string | undefined])[] = [
   ['without `Host`', 'Accept: */*\r\n', 400, undefined],
-  ['with two `Host`', 'Host: 127.0.0.1\r\nHost: 127.0.0.1\r\n', 400, AMBIGUOUS],
+  ['with two `Host`', 'Host: 127.0.0.1\r\nHost: 127.0.0.1\r\n', 400, TYPE_FOR_TWO_HOSTS],
   ['with an empty `Host`', 'Host:\r\n', 403, 'urn:tonearm:problem:foreign-host'],
 ];
 

@@ -7,13 +7,13 @@ import { ResponseStream } from '../../src/gateway/response-stream.js';
 
 test('a stream learns when a part of its bytes is accepted, and may write when all of them are', () => {
   let isAccepting = false;
-  let onWritable = (): boolean => false;
+  let signalWritable = (): boolean => false;
   const response = {
     cork: (write: () => void) => write(),
     write: () => isAccepting,
     end: () => undefined,
     onWritable: (handler: () => boolean) => {
-      onWritable = handler;
+      signalWritable = handler;
     },
   };
   const exchange = { begin: () => undefined, onEnded: () => undefined, cut: () => undefined };
@@ -26,9 +26,9 @@ test('a stream learns when a part of its bytes is accepted, and may write when a
     onGone: () => calls.push('gone'),
   });
 
-  onWritable();
+  signalWritable();
   assert.deepEqual(calls, ['progress']);
   isAccepting = true;
-  onWritable();
+  signalWritable();
   assert.deepEqual(calls, ['progress', 'writable']);
 });

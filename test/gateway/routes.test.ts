@@ -107,7 +107,9 @@ describe('a gateway with every backend up', () => {
   ];
   const OUTPUT = '/audio/outputs/3';
   const UNIT = '/services/user/mpd%40a.service';
-  const MPV = 'org.mpris.MediaPlayer2.mpv.instance123';
+  /** A path may leave out the beginning of a player's bus name. */
+  const SHORT_MPV = 'mpv.instance123';
+  const MPV = `org.mpris.MediaPlayer2.${SHORT_MPV}`;
   const player = { player: MPV };
   const mutations: readonly Mutation[] = [
     ...muteAndVolume('/audio/server', { kind: 'server' }),
@@ -140,7 +142,7 @@ describe('a gateway with every backend up', () => {
     ['/power/reboot', undefined, power({ do: 'reboot' })],
     ['/players/pause', undefined, players({ do: 'pause_all' })],
     ...PLAYER_VERBS.map((verb): Mutation => {
-      return [`/players/mpv.instance123/${verb}`, undefined, players({ do: verb, ...player })];
+      return [`/players/${SHORT_MPV}/${verb}`, undefined, players({ do: verb, ...player })];
     }),
     [`/players/${MPV}/seek`, '{"offset":-5}', players({ do: 'seek', ...player, offset: -5 })],
     [`/players/${MPV}/position`, '{"position":0}', players({ do: 'position', ...player, position: 0 })],

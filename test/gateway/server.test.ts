@@ -89,7 +89,10 @@ const ROOT = new URL('../../../', import.meta.url);
 const UNIT = new URL('packaging/tonearm.service', ROOT);
 const CONFIGURATION = new URL('docs/configuration.md', ROOT);
 
-/** A configuration's maxClients, the process's limit of descriptors, and the resulting limits. */
+/**
+ * A configuration's maxClients, the process's limit of descriptors, and the resulting limits. These follow
+ * from the constants of connection-limits.ts: 768 connections are 256 streams and 512 others.
+ */
 const LIMITS: readonly (readonly [clients: number, descriptors: number, limits: ConnectionLimits])[] = [
   [256, 16_384, { connections: 768, spare: 1024, streams: 256, reservedPerSide: 96, perPeer: 128 }],
   [

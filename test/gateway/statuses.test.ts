@@ -80,6 +80,7 @@ describe('the gateway refuses by itself', () => {
   for (const [what, request, status, code] of rows) {
     test(`${what} is ${status}, and no backend is called`, async () => {
       const response = await under.fetch(request);
+      // The answer to a HEAD request has no body, so it has no problem document.
       if (request.method === 'HEAD') assert.equal(response.status, status);
       else assertProblem(response, status, code);
       assert.deepEqual(under.backends.requests, []);
@@ -137,7 +138,7 @@ describe('a refusal of a backend', () => {
     internal: [502, '/audio/server/mute'],
   };
   for (const [fault, [status, path, body]] of Object.entries(statuses)) {
-    test(`${fault} is ${status}, with the backend's own detail`, async () => {
+    test(`the fault ${fault} is ${status}, with the backend's own detail`, async () => {
       // The line break in this detail must not add a header to the response.
       const detail = `because "${fault}"\r\nX: y`;
       under.backends.answer = { ok: false, error: { fault: fault as FaultCode, detail } };
@@ -179,7 +180,7 @@ test('a backend that has not reported yet is connecting with this reason, in hea
 describe('a backend that is away', () => {
   const under = new GatewayUnderTest().closeAtEndOf({ after });
 
-  test('health names the backend and its reason, with 200', async () => {
+  test('health names a backend that is away and the reason, with the status 200', async () => {
     const away = { state: 'connecting', since: 0, restarts: 0, detail: 'no socket' } as const;
     under.gateway.listener.health('audio', away);
     type Health = { status: string; backends: Record<string, object>; streams: object };

@@ -94,31 +94,31 @@ const dropPlayer: WorldChange = (world) => world.drop('players', 'mpd');
 
 interface PlayerRow {
   readonly what: string;
-  /** The changes of each delivery. */
-  readonly deliveries: readonly (readonly WorldChange[])[];
+  /** The changes of each batch. */
+  readonly batches: readonly (readonly WorldChange[])[];
   /** The events of the player `mpd`. */
   readonly events: readonly string[];
 }
 const PLAYER_ROWS: readonly PlayerRow[] = [
-  { what: 'comes', deliveries: [[putPlayer(1)]], events: [addedEvent(1)] },
+  { what: 'comes', batches: [[putPlayer(1)]], events: [addedEvent(1)] },
   {
-    what: 'comes and changes in one delivery',
-    deliveries: [[putPlayer(1), putPlayer(2)]],
+    what: 'comes and changes in one batch',
+    batches: [[putPlayer(1), putPlayer(2)]],
     events: [addedEvent(2)],
   },
   {
     what: 'changes later',
-    deliveries: [[putPlayer(1), putPlayer(2)], [putPlayer(3)]],
+    batches: [[putPlayer(1), putPlayer(2)], [putPlayer(3)]],
     events: [addedEvent(2), updatedEvent(3)],
   },
   {
-    what: 'comes and changes in one delivery, with another player in between',
-    deliveries: [[putPlayer(1), putOtherPlayer, putPlayer(2)], [putPlayer(3)]],
+    what: 'comes and changes in one batch, with another player in between',
+    batches: [[putPlayer(1), putOtherPlayer, putPlayer(2)], [putPlayer(3)]],
     events: [addedEvent(2), updatedEvent(3)],
   },
   {
-    what: 'goes, comes and changes in one delivery',
-    deliveries: [[putPlayer(1)], [dropPlayer, putPlayer(2), putPlayer(3)]],
+    what: 'goes, comes and changes in one batch',
+    batches: [[putPlayer(1)], [dropPlayer, putPlayer(2), putPlayer(3)]],
     events: [addedEvent(1), REMOVED_EVENT, addedEvent(3)],
   },
 ];
@@ -127,12 +127,12 @@ const READERS = [
   { who: 'keeps up', capacity: undefined },
   { who: 'accepts one write at a time', capacity: 1 },
 ];
-for (const { what, deliveries, events: expected } of PLAYER_ROWS) {
+for (const { what, batches, events: expected } of PLAYER_ROWS) {
   for (const { who, capacity } of READERS) {
     test(`a stream that ${who} gets player.added once per arrival of a player that ${what}`, () => {
       const node = new NodeUnderTest();
       const consumer = node.consumer('types=player.added,player.updated,player.removed', { capacity });
-      for (const changes of deliveries) {
+      for (const changes of batches) {
         node.publish([changes.flatMap((change) => change(node.world))]);
         consumer.readAll();
       }
@@ -224,7 +224,9 @@ for (const [query, id] of SNAPSHOT_FOR) {
     // Only the last event of a snapshot has an id. A consumer that loses its connection before this event
     // returns with its earlier id, and gets a whole snapshot.
     const lastIndex = SNAPSHOT.length - 1;
-    const expected = SNAPSHOT.map((line, index) => `${index < lastIndex ? id : 'b-5'}${line}`);
+    // The five changes above have taken five ids.
+    const newestId = 'b-5';
+    const expected = SNAPSHOT.map((line, index) => `${index < lastIndex ? id : newestId}${line}`);
     assert.deepEqual(node.received(node.consumer(query, { lastEventId: id })), expected);
   });
 }
@@ -322,12 +324,12 @@ test('all events of one batch come in one write, so that no client reads a remov
   assert.deepEqual(node.received(filtered), renamed);
 });
 
-test('a refused write has several events only up to 64 KiB, and the other events of its batch come later', () => {
+test('a slow stream gets several events in one write only up to 64 KiB, and the other events of the batch later', () => {
   const node = new NodeUnderTest();
   const slow = node.consumer('', { capacity: 0 });
   slow.readAll();
   const events = 20;
-  // Each of these events has less than 11 KB, so a write of 64 KiB has room for five.
+  // Each of these events has less than 11 KB, so 64 KiB have room for at least five.
   const pad = 'é'.repeat(5000);
   node.publish(Array.from({ length: events }, () => node.world.action('upgrade.progress', { pad })));
   const { buffered } = slow.connection;
@@ -349,7 +351,7 @@ test('a consumer that reads nothing is not closed, has nothing written to it, an
   assert.equal(node.received(stalled).length, 120);
 });
 
-test('a consumer that is lost after it has read nothing for ten seconds counts as slow, one that has read everything does not', () => {
+test('a lost consumer counts as slow if it has left events unread for ten seconds, and not if it has read everything', () => {
   const node = new NodeUnderTest();
   const stalled = node.consumer('', { capacity: 0 });
   const quick = node.consumer();
@@ -361,7 +363,7 @@ test('a consumer that is lost after it has read nothing for ten seconds counts a
   assert.deepEqual(streamCounts(node), { open: 0, closedSlow: 1 });
 });
 
-test('a consumer that leaves with events unread soon after its last reading does not count as slow', () => {
+test('a consumer that leaves with events unread for only five seconds does not count as slow', () => {
   const node = new NodeUnderTest();
   const behindFromStart = node.consumer('', { capacity: 0 });
   const behindLater = node.consumer('', { capacity: 0 });

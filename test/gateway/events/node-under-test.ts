@@ -56,9 +56,10 @@ export class NodeUnderTest {
     return consumer;
   }
 
-  publish(batches: readonly (readonly Change[])[]): void {
+  /** Publishes the changes of all lists as one batch. */
+  publish(lists: readonly (readonly Change[])[]): void {
     const date = this.clock.date();
-    this.hub.publish(this.journal.apply(batches.flat(), date), date);
+    this.hub.publish(this.journal.apply(lists.flat(), date), date);
   }
 
   publishLevel(peak: number): void {

@@ -40,7 +40,7 @@ export class SimulatedConsumer {
    * part may come again. The actions after that part may be missing, because the journal may have forgotten
    * them meanwhile.
    */
-  #isUnconfirmed = false;
+  #hasPartOfSnapshot = false;
   #previousId = '';
 
   constructor(hub: EventHub, world: NodeWorld, traits: ConsumerTraits = {}) {
@@ -64,8 +64,8 @@ export class SimulatedConsumer {
     this.connection = new SimulatedConnection(capacity);
     this.#parser = new EventStreamParser(this.lastEventId);
     this.#actionsAtOpen = this.#world.actions;
-    if (this.#isUnconfirmed) this.#nextAction = undefined;
-    this.#isUnconfirmed = false;
+    if (this.#hasPartOfSnapshot) this.#nextAction = undefined;
+    this.#hasPartOfSnapshot = false;
     this.#previousId = this.lastEventId;
     if (this.#nextAction !== undefined && this.#mayBeForgotten(this.#nextAction))
       this.#nextAction = undefined;
@@ -105,8 +105,8 @@ export class SimulatedConsumer {
     const isIdNew = event.lastEventId !== this.#previousId;
     this.#previousId = event.lastEventId;
     // Only the last event of a snapshot has an id.
-    if (isIdNew) this.#isUnconfirmed = false;
-    else if (isMark || isAction) this.#isUnconfirmed = true;
+    if (isIdNew) this.#hasPartOfSnapshot = false;
+    else if (isMark || isAction) this.#hasPartOfSnapshot = true;
     if (!isAction) return;
     const { n: action } = JSON.parse(event.data) as { readonly n: number };
     const expected = this.#nextAction;

@@ -13,10 +13,10 @@ const LONG = 'x'.repeat(64 * 1024);
 /** The journal keeps 1024 removals (`KEPT_ENTRIES_MAX` in journal.ts). */
 const MORE_REMOVALS_THAN_KEPT = 1100;
 
-/** Batches of changes while the consumer does not read, and the events that it gets afterwards. */
+/** Changes while the consumer does not read, and the events that it gets afterwards. */
 const CONFLATIONS: readonly [
   name: string,
-  batches: (world: NodeWorld) => readonly (readonly Change[])[],
+  changesOf: (world: NodeWorld) => readonly (readonly Change[])[],
   received: readonly string[],
 ][] = [
   [
@@ -50,11 +50,11 @@ const CONFLATIONS: readonly [
     ],
   ],
 ];
-for (const [name, batches, expected] of CONFLATIONS) {
+for (const [name, changesOf, expected] of CONFLATIONS) {
   test(name, () => {
     const node = new NodeUnderTest();
     const consumer = node.consumer('', { capacity: 0 });
-    node.publish(batches(node.world));
+    node.publish(changesOf(node.world));
     assert.deepEqual(node.received(consumer), expected);
   });
 }
