@@ -11,7 +11,10 @@ const PAIRING_S = 30;
 /** The adapter is named, because another one may be the first after a restart of bluetoothd. */
 export const BLUETOOTH = `bluetooth: {adapter: hci0, pairingTimeout: ${PAIRING_S}s}\n`;
 
-/** Pairs with the node's address without a scan, as a phone may try at any time. */
+/**
+ * Pairs with the node's address without a scan, as a phone may try at any time. `-c 3` means that the phone
+ * has neither keys nor a display, `-t 0` that the node is not a device of Low Energy.
+ */
 const PHONE_PAIRS_UNASKED = `timeout 60 btmgmt --index 1 pair -c 3 -t 0 ${NODE}`;
 /**
  * Makes the phone scan until it knows the node's class of device, and prints this class. The loop writes

@@ -8,7 +8,7 @@ import { type EmulatedNode, isFullSize } from './node.js';
 
 export const DUMMY = 'alsa_output.platform-snd_dummy.0.stereo-fallback';
 export const LOOPBACK = 'alsa_output.platform-snd_aloop.0.analog-stereo';
-const NO_CARD = 'auto_null';
+const OUTPUT_WITHOUT_CARDS = 'auto_null';
 
 const ROUNDS = isFullSize ? 100 : 3;
 /** After these rounds everything that is made only once has been made. */
@@ -80,15 +80,15 @@ export function hotPlugScenarios(node: () => EmulatedNode): void {
   const orderDriver: OrderDriver = (line) => script.write(line);
 
   test('without a card there is only an output of the sound server’s own', async () => {
-    assert.equal((await node().untilOutput(NO_CARD)).default, true);
+    assert.equal((await node().untilOutput(OUTPUT_WITHOUT_CARDS)).default, true);
     const { server, outputs, clients } = await node().get<Audio>('/audio');
-    assert.deepEqual([server.default_sink, outputs.length, clients.length], [NO_CARD, 1, 0]);
+    assert.deepEqual([server.default_sink, outputs.length, clients.length], [OUTPUT_WITHOUT_CARDS, 1, 0]);
   });
 
   test('a first card replaces the output that there is without cards', async () => {
     await node().machine.root('modprobe snd-dummy');
     await node().untilOutput(DUMMY, { default: true });
-    await node().untilOutputGoes(NO_CARD);
+    await node().untilOutputGoes(OUTPUT_WITHOUT_CARDS);
     await node().untilAllAgree();
   });
 
@@ -105,8 +105,8 @@ export function hotPlugScenarios(node: () => EmulatedNode): void {
     orderDriver('unbind snd_aloop');
     orderDriver('unbind snd_dummy');
     // The stream `tone` of the first of the `streamScenarios` still plays.
-    await node().untilClient('tone', NO_CARD);
-    await node().untilOutput(NO_CARD, { default: true });
+    await node().untilClient('tone', OUTPUT_WITHOUT_CARDS);
+    await node().untilOutput(OUTPUT_WITHOUT_CARDS, { default: true });
     await node().untilOutputGoes(DUMMY);
     await node().untilAllAgree();
     orderDriver('bind snd_dummy');

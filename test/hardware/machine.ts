@@ -141,8 +141,8 @@ export class Machine {
 }
 
 /**
- * Ends QEMU with the thread that starts it, which is the test's own. QEMU has the usual priority, because
- * with a smaller share of time it is too slow for Bluetooth.
+ * Ends QEMU when the test's own thread ends, because this thread starts it. There is no `nice` here: with a
+ * smaller share of time QEMU is too slow for Bluetooth.
  */
 const ENDS_WITH_TEST = ['setpriv', '--pdeathsig', 'KILL'] as const;
 

@@ -59,7 +59,8 @@ while kind := stream.read(1):
 /**
  * Lends the second controller of a new radio. The radio is new, because btvirt 5.82 remembers which side
  * began the last pairing, and may report the end of the next one to the wrong side. The user channel refuses
- * a controller that is on.
+ * a controller that is on. bluetoothd switches a new controller on by itself, so the script waits for this
+ * before it switches the controller off.
  */
 const LEND = `cat > /run/radio.py
 systemctl stop btvirt

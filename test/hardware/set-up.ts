@@ -14,12 +14,10 @@ import { type EmulatedNode, SLOW_MS } from './node.js';
 const UNINSTALL = `tonearm-setup --uninstall --user pi
 id -nG pi
 until [ ! -e /run/user/$(id -u pi)/bus ]; do sleep 1; done`;
-/**
- * Two scripts start tonearm by hand, without tonearm-setup: root runs this one, and the user runs `BY_HAND`.
- */
-const WITHOUT_SETUP = `loginctl enable-linger pi
+/** Starts the user's services without a login. tonearm-setup would do this, too, but is not used here. */
+const START_USER = `loginctl enable-linger pi
 until [ -e /run/user/$(id -u pi)/bus ]; do sleep 1; done`;
-const BY_HAND = `echo 'bind: all' > ~/.config/tonearm/config.yaml
+const START_BY_HAND = `echo 'bind: all' > ~/.config/tonearm/config.yaml
 systemctl --user start tonearm`;
 const SET_UP = 'tonearm-setup --user pi --bind all; id -nG pi';
 /**
@@ -44,8 +42,8 @@ export function setUpScenarios(node: () => EmulatedNode): void {
   });
 
   test('a user outside the group audio has no card, and /health says why', async () => {
-    await node().machine.root(WITHOUT_SETUP);
-    await node().machine.user(BY_HAND);
+    await node().machine.root(START_USER);
+    await node().machine.user(START_BY_HAND);
     const isExplained = async (): Promise<boolean> =>
       /may not open .* the group audio/.test(await audioDetail());
     await until('/health gives the reason', isExplained, SLOW_MS);

@@ -61,7 +61,7 @@ export class BootedHouse {
     const node = this.node(room);
     await this.label(room, room);
     await this.plugIn(room, ADDRESSES[room]);
-    // Without a name server, Avahi sends no requests from the node to the server of this machine.
+    // The file has the name server that this machine uses. Without the file, Avahi does not ask that server.
     await node.shell('rm -f /etc/resolv.conf; systemctl --quiet enable --now avahi-daemon.service');
     await node.unpackPlain();
     await node.setUpPi('--bind', 'lo', '--bind', CABLE, '--discovery');

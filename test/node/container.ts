@@ -20,7 +20,8 @@ const runHere = promisify(execFile);
 export const NODE_USER = 'pi';
 export const NODE_HOSTNAME = 'tonearm-node';
 /**
- * The root over which the node boots: this machine's own, or that of another Debian (packaging/debian13.mjs).
+ * The root over which the node boots: this machine's own, or that of another Debian
+ * (packaging/debian13.mjs).
  */
 export const NODE_ROOT = process.env['TONEARM_NODE_ROOT'] || '/';
 /** The path of Node.js on the node, which is this machine's or that of the other Debian. */
@@ -62,9 +63,9 @@ export class Container {
   }
 
   async start(): Promise<void> {
-    const holder = await this.#keeper.orFailure(this.#keeper.holder);
+    const ancestor = await this.#keeper.orFailure(this.#keeper.holder);
     this.#keeper.boot();
-    const leader = until('systemd as PID 1', () => findLeader(holder), BOOT_DEADLINE_MS);
+    const leader = until('systemd as PID 1', () => findLeader(ancestor), BOOT_DEADLINE_MS);
     this.#leader = await this.#keeper.orFailure(leader);
     await this.#keeper.orFailure(this.#untilUp());
   }
@@ -192,8 +193,8 @@ export class Container {
   }
 
   /**
-   * Resolves with a port of this machine that leads to a port of the node's loopback. At a reboot its
-   * connections are cut and a new door is opened, but the proxy stays, and with it the port.
+   * Resolves with a port of this machine that leads to a port of the node's loopback. A reboot cuts the
+   * connections and closes the door. The next call opens a new door behind the same proxy and port.
    */
   async door(port = 8018): Promise<number> {
     const open = this.#doors.get(port) ?? connectInto(this.#leader, port, this.#dir);

@@ -34,7 +34,7 @@ const FALSE_ANNOUNCEMENTS: Readonly<Record<string, string>> = {
   'by-address': `avahi-publish-service --host=far.local by-address _http._tcp ${FALSE_PORT} path=/ui api=tonearm`,
 };
 /** This announcement is made last. When the page displays it, the others have arrived, too. */
-const LAST_ANNOUNCEMENT = 'avahi-publish-service last _http._tcp 8080 path=/ui api=odio-api';
+const LAST_ANNOUNCEMENT = `avahi-publish-service last _http._tcp ${FALSE_PORT} path=/ui api=odio-api`;
 /** Only the last announcement makes this text, because its node has another interface (odio-api). */
 const LAST_TEXT = 'Opens its own page';
 
@@ -96,9 +96,10 @@ inOwnNetwork(import.meta.url, () => {
       const ended = await Promise.allSettled([...pages].map(inEngine));
       for (const outcome of ended) if (outcome.status === 'rejected') throw outcome.reason;
     };
+    /** The names of the rooms on the page, which has its own room first. */
     const roomsOf = (page: WebDriverPage): Promise<readonly string[]> =>
       page.evaluate("[...document.querySelectorAll('.room h2')].map((heading) => heading.textContent)");
-    /** A click on the slider of a room sets that room's volume. The page has the room under `label`. */
+    /** Sets a room's volume by a click on its slider. `label` is the room's name on the page. */
     const clickVolume = async (page: WebDriverPage, room: Room, volume: number, label: string = room) => {
       const spot = await page.spotOf('slider', `Volume of ${label}`, volume);
       await page.drag('pointer', spot, spot);
@@ -149,7 +150,7 @@ inOwnNetwork(import.meta.url, () => {
           test(title, async () => void (await journey(page())));
       });
 
-    test('nodes and pages send falsely announced hosts no request, and do not trust their web name or public address', async (t) => {
+    test('falsely announced hosts get no request from nodes and pages, and their web name and public address are not trusted', async (t) => {
       const requested: string[] = [];
       const server = createServer((request) => requested.push(String(request.headers.host)));
       t.after(() => server.close());

@@ -1,4 +1,5 @@
-// Starts the process that holds a node (launch-script.ts), sends it orders, reads its reports and ends it.
+// Starts the keeper, the process that boots and ends a node (launch-script.ts). Sends orders to the keeper,
+// reads its reports, and ends it.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-// The shell scripts that hold the mounts, namespaces and cgroup of a test node, and give them back. The file
+// The shell scripts that make the mounts, namespaces and cgroup of a test node, and remove them. The file
 // has only text, which keeper.ts runs.
 //
 // Requirements for a boot, with reasons. They were found on a Debian 12 VM with a hand-mounted hybrid cgroup
@@ -15,8 +15,8 @@
 // - CAP_SYS_RESOURCE is not needed. Without it systemd may not lower OOM scores. In a container it ignores
 //   this refusal.
 //
-// The test process holds the keeper's standard input. This pipe ends with the test process, no matter how
-// that ends (close, crash, SIGKILL, Ctrl-C). The keeper then kills the PID namespace and removes the cgroup.
+// The keeper's standard input is a pipe from the test process. The pipe ends with the test process, however
+// this ends (close, crash, SIGKILL, Ctrl-C). The keeper then kills the PID namespace and removes the cgroup.
 // If the keeper itself is killed, the parent-death signal ends the PID namespace, and all mounts vanish with
 // the last process. Only in this case an empty folder and an empty cgroup stay behind.
 
@@ -86,7 +86,8 @@ rmdir_tree() {
   [ ! -d "$group" ] || find "$group" -depth -type d -exec rmdir {} + 2>/dev/null
 }
 trap clean_up EXIT
-# A killed keeper would clean up nothing. So a report that nobody reads any more must only fail.
+# A killed keeper would clean up nothing, so the keeper ignores these signals. As it ignores PIPE, a report that
+# nobody reads any more only fails.
 trap '' INT HUP TERM PIPE
 mkdir "$group"
 # The child enters the group first, because the group becomes the root of the cgroup namespace that the child makes.
@@ -104,8 +105,8 @@ cat > /dev/null
 `;
 
 /**
- * The command that holds a node until its standard input ends. It writes reports to descriptor 3, and reads
- * orders from descriptor 4.
+ * The command of the keeper, which keeps a node until its standard input ends. It writes reports to
+ * descriptor 3, and reads orders from descriptor 4.
  */
 export const LAUNCH: readonly [command: string, ...args: string[]] = [
   'unshare',

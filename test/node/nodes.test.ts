@@ -28,7 +28,7 @@ const OPENING_FILE = {
 const TRACES = `find /home/pi/.config ${CONFIG} -type f | grep -v "/pulse/[^d]" | sort | xargs sha256sum; ss -Hltn`;
 /** The arguments with which the package is built. */
 const PACKAGE = ['--compress', 'none', '--version', '0.1.0-1'];
-/** The output on a computer that plays at the address 10.9.1.1 of the node. */
+/** The output of a computer that leads to the node's address 10.9.1.1. */
 const TUNNEL_SINK = 'tonearm-node_10-9-1-1';
 /** Matches the line of the set-up that a computer runs to get this output. */
 const TUNNEL_LINE = new RegExp(
@@ -122,7 +122,7 @@ for (const kind of SOUND_SERVERS) {
       for (const machine of [booted, ...COMPUTERS.map((computer) => computer.booted)]) await machine.close();
     });
 
-    test('the set-up announces what it would open, with the addresses of 0.0.0.0, of :: and of an IPv4 address in IPv6 form, and refuses an address that no other machine reaches', async () => {
+    test('a set-up with --dry-run prints what it would open at each kind of address, and a set-up for loopback alone is refused', async () => {
       const tracesBefore = await node().shell(TRACES);
       const output = await node().setUpPi('--network-audio', '--dry-run');
       assert.match(output, new RegExp(`would write ${OPENING_FILE[kind]}`));
@@ -130,6 +130,7 @@ for (const kind of SOUND_SERVERS) {
       assert.match(withIpv4, /computers reach it at: 10\.9\.1\.1 10\.9\.2\.1;/);
       const withMapped = await node().setUpPi('--bind', '::ffff:10.9.1.1', '--network-audio', '--dry-run');
       assert.match(withMapped, /computers reach it at: 10\.9\.1\.1;/);
+      // With `::` the sound server listens everywhere, so the set-up prints no addresses.
       const withAll = await node().setUpPi('--bind', '::', '--network-audio', '--dry-run');
       assert.doesNotMatch(withAll, /computers reach it at/);
       for (const printed of [withIpv4, withAll]) assert.match(printed, TUNNEL_LINE);
@@ -151,7 +152,7 @@ for (const kind of SOUND_SERVERS) {
       assert.deepEqual(listening.match(/\S+(?=:4713)/g)?.toSorted(), ['10.9.1.1', '10.9.2.1']);
       const waitingFile = `/home/pi/.config/systemd/user/${SERVICE[kind]}.d/50-tonearm.conf`;
       const waits = await node().shell(`grep ^ExecStartPre= ${waitingFile}`);
-      // One line has one deadline for both addresses.
+      // One line waits for both addresses, 30 s at most.
       assert.match(waits, /^ExecStartPre=.* 30 .* 10\.9\.1\.1 10\.9\.2\.1; .*\n$/);
       const { port, cookie } = await node().read<NetworkRecord>('/audio/network');
       assert.deepEqual([port, cookie], [4713, kind === 'pulseaudio' ? 'required' : 'unused']);
@@ -183,7 +184,7 @@ for (const kind of SOUND_SERVERS) {
         await ended;
       });
 
-      test(`the node is an output of a computer with ${computerKind}, and at a restart of the node's sound server this output is lost only if the computer has PipeWire 0.3`, async () => {
+      test(`the node is an output of a computer with ${computerKind}, and only PipeWire 0.3 loses this output when the node's sound server restarts`, async () => {
         const lines = await linesFor(computerKind, 'output');
         await computer().userShell(lines.join('\n'));
         const script = `export HOME=/home/pi; exec pacat --device=${TUNNEL_SINK} /dev/zero`;
@@ -197,7 +198,7 @@ for (const kind of SOUND_SERVERS) {
           async () => (await clientNamed(node(), tunnel)).output === 'living',
         );
         await setVolume(node(), tunnel);
-        // A tunnel forbids the sound server to move it.
+        // The sound server may not move the stream of a tunnel.
         assert.equal(await changeClient(node(), client, 'output', { output: 'garden' }), 502);
         await node().systemctl('restart', SERVICE[kind]);
         await addOutputs();

@@ -56,7 +56,7 @@ export function findLeader(ancestor: number): number | undefined {
   return undefined;
 }
 
-/** Unpacking a package took two minutes on a machine where thirty processes wanted two cores. */
+/** Unpacking a package took two minutes on a machine where thirty processes shared two cores. */
 const COMMAND_DEADLINE_MS = 300_000;
 /** Longer output of a command is cut, because a test that prints more is wrong. */
 const OUTPUT_LIMIT_BYTES = 8 << 20;

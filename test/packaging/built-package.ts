@@ -22,13 +22,13 @@ export const VERSION = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf
 const BUILD_TIME_S = 1_790_000_000;
 
 /** Copies the checkout into a folder, except what these patterns of tar match, such as `./dist*`. */
-export async function copyCheckout(to: string, ...unwanted: readonly string[]): Promise<void> {
+export async function copyCheckout(to: string, ...excluded: readonly string[]): Promise<void> {
   const tarArguments = [
     '-C',
     ROOT,
     '--anchored',
     '--wildcards',
-    ...unwanted.map((path) => `--exclude=${path}`),
+    ...excluded.map((path) => `--exclude=${path}`),
   ];
   await run('sh', ['-c', 'to=$1; shift; tar -c "$@" . | tar -x -C "$to"', 'copy', to, ...tarArguments]);
 }
@@ -40,21 +40,21 @@ async function runBuilder(command: string, ...args: readonly string[]): Promise<
   return stdout;
 }
 
-/** The build takes as long as the packing, so it is not made again for each package. */
-const OF_BUILD = ['--dist', join(ROOT, 'dist')];
+/** The build takes as long as the packing, so the packages of tests use the build that is there already. */
+const USE_PRESENT_BUILD = ['--dist', join(ROOT, 'dist')];
 
-/** Builds anew, as somebody who has a checkout does. */
+/** Makes a new build and packages it, as somebody who has a checkout does. */
 export const buildAndPackage = (...args: readonly string[]): Promise<string> =>
   runBuilder(process.execPath, join(ROOT, 'packaging/package.mjs'), ...args);
 
 export const buildPackage = (...args: readonly string[]): Promise<string> =>
-  buildAndPackage(...OF_BUILD, ...args);
+  buildAndPackage(...USE_PRESENT_BUILD, ...args);
 
 export const buildTarball = (...args: readonly string[]): Promise<string> =>
-  runBuilder(process.execPath, join(ROOT, 'packaging/tarball.mjs'), ...OF_BUILD, ...args);
+  runBuilder(process.execPath, join(ROOT, 'packaging/tarball.mjs'), ...USE_PRESENT_BUILD, ...args);
 
 export const buildRpm = (...args: readonly string[]): Promise<string> =>
-  runBuilder(process.execPath, join(ROOT, 'packaging/rpm.mjs'), ...OF_BUILD, ...args);
+  runBuilder(process.execPath, join(ROOT, 'packaging/rpm.mjs'), ...USE_PRESENT_BUILD, ...args);
 
 /**
  * Builds a release without images and without an apt repository into `folder`. With `--trial`, the checkout

@@ -60,8 +60,8 @@ test('a bundle with another digest does not run the code of the last bundle, and
 /** Each copy of the code begins with V8's mark, its version and its flags, in this many bytes. */
 const V8_HEAD_BYTES = 16;
 /**
- * Damages of a file with kept code. The file has two copies of the code, which begin at the offsets `first`
- * and `second`.
+ * Damages of a file with kept code. After its first line, the file has two copies of the code. They begin at
+ * the offsets `first` and `second`.
  */
 const DAMAGES: readonly [what: string, damage: (bytes: Buffer, first: number, second: number) => Buffer][] = [
   ['was cut off', (bytes) => bytes.subarray(0, -8)],

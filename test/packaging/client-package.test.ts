@@ -39,7 +39,7 @@ const PROJECTS = {
   bare: { module: 'node16', lib: ['es2022'], types: [] },
 };
 
-/** A user's program. It compiles only if the types allow this much, and refuse the marked lines. */
+/** A user's program. It compiles only if the types refuse the marked lines, and allow all others. */
 const USER_PROGRAM = `
 import { type BodyOf, connect, type Live, type OutputRecord, positionOf, ProblemError, tonearm } from 'tonearm-client';
 
@@ -110,7 +110,7 @@ tonearm('http://127.0.0.1:1').outputs().catch((error) => console.log(error insta
 `;
 
 /** Prints the names of the outputs as soon as it has them, and ends. */
-const PROGRAM = `
+const PRINTING = `
 import { connect, tonearm } from 'tonearm-client';
 const live = connect(tonearm(process.argv[2]), {
   onChange: ({ outputs, connection }) => {
@@ -262,15 +262,18 @@ describe('the packed client', { skip: skipReason({ programs: ['npm'] }) }, () =>
 
   test('on another system the installed daemon says that it needs Linux', async () => {
     write('mac.cjs', "Object.defineProperty(process, 'platform', { value: 'darwin' })");
-    const program = ['--require', join(folder, 'mac.cjs'), daemonProgram()];
-    await assert.rejects(run(process.execPath, program), { code: 126, stderr: /needs Linux .* darwin / });
+    const nodeArguments = ['--require', join(folder, 'mac.cjs'), daemonProgram()];
+    await assert.rejects(run(process.execPath, nodeArguments), {
+      code: 126,
+      stderr: /needs Linux .* darwin /,
+    });
   });
 
   test('the client runs in a program of Node', {
     skip: skipReason({ programs: ['pulseaudio'] }),
   }, async (t) => {
     const { daemon } = await startAudio(t);
-    write('program.js', PROGRAM);
+    write('program.js', PRINTING);
     const url = `http://127.0.0.1:${daemon.port}`;
     const printed = await output(process.execPath, join(folder, 'program.js'), url);
     assert.equal(printed, 'live living,kitchen\n');

@@ -1,5 +1,6 @@
-// Unpacks the Debian package that contains its own Node, in the form for this machine's Debian, and uses each
-// of its late parts. package.test.ts does the same with the plain form, which runs on this machine's Node.
+// Unpacks the Debian package that contains its own Node, in the form for this machine's Debian, and uses
+// each of its late parts. package.test.ts does the same with the plain form, which runs on this machine's
+// Node.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -25,7 +25,7 @@ const LIST_PATHS =
 
 const AS_ANN = 'setpriv --reuid ann --regid ann --init-groups --reset-env env --chdir=/home/ann';
 
-/** A script that makes the shell find a program with the body `script` in the place of the machine's own. */
+/** Returns a script. Its shell then runs the shell script `script` instead of the program `name`. */
 const replaced = (name: string, script: string): string =>
   `mkdir /tmp/p; printf '#!/bin/sh\\n${script}\\n' > /tmp/p/${name}; chmod 755 /tmp/p/${name}; PATH=/tmp/p:$PATH`;
 
@@ -136,7 +136,7 @@ for (const debian of ['12', '13']) {
     });
     after(() => booted?.close());
 
-    test('there is neither Node nor a session bus', async () => {
+    test('a bare Debian has neither Node nor a session bus', async () => {
       const os = await node().shell('cat /etc/os-release');
       assert.ok(os.includes(`VERSION_ID="${debian}"`), os);
       const found = await node().root('sh', '-c', 'command -v node || ls /run/user/*/bus');
@@ -282,6 +282,7 @@ for (const debian of ['12', '13']) {
       const left = await node().shell(
         'find /etc /usr /var/lib /home/pi -xdev -name "*tonearm*" ! -path "*/journal/*"; id -nG pi',
       );
+      // This is only the line of `id`: pi is in no group but its own.
       assert.equal(left, 'pi\n');
     });
   });

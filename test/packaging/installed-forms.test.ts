@@ -118,7 +118,7 @@ describe('the forms of the package', { skip: whyNoNode() }, () => {
     assert.ok(version.stdout.startsWith(`v${WITH_NODE.major}.`), version.stdout);
   });
 
-  test("a set-up with a detector of the user's own, whose result has another layout, goes on and names the route of the result", async () => {
+  test("a set-up accepts a detector of the user's own that writes another layout, and prints the route of its result", async () => {
     const result = '{"current":"1.4.0","latest":"1.5.0","upgrade_available":true}';
     const detector = `#!/bin/sh\necho '${result}' > ~/.local/state/tonearm/upgrade-result.json\n`;
     await node().writeFile('/opt/own-detector', detector, '755');
@@ -133,7 +133,7 @@ describe('the forms of the package', { skip: whyNoNode() }, () => {
   test('a set-up with the example of upgrades prints the line for sudo until exactly this line is there', async () => {
     const line = /line into \S+: (pi ALL.*)$/m;
     const [, right = ''] = line.exec(await node().setUpPi('--with-upgrade')) ?? [];
-    // The line of the other form, which allows no upgrade of this one.
+    // This is the line of the plain form. It allows no upgrade of the form with Node.
     await node().writeFile(SUDOERS, `${right.replace(/-with-node$/, '')}\n`, '440');
     assert.equal(line.exec(await node().setUpPi('--with-upgrade'))?.[1], right);
     await node().writeFile(SUDOERS, `${right}\n`, '440');

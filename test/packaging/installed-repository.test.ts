@@ -19,7 +19,8 @@ const INSTALL = fileURLToPath(new URL('../../../docs/install.md', import.meta.ur
 const SERVED = '/srv/apt';
 /** The folder of the file that is signed. The node's shell fills in the name of its Debian. */
 const RELEASE_FOLDER = `${SERVED}/dists/$(. /etc/os-release; echo $VERSION_CODENAME)`;
-const ADDRESS = 'http://127.0.0.1:8765';
+const PORT = '8765';
+const ADDRESS = `http://127.0.0.1:${PORT}`;
 /** A web server for the files below a folder: `node -e WEB_SERVER FOLDER PORT`. */
 const WEB_SERVER = `
 const [folder, port] = process.argv.slice(1);
@@ -86,7 +87,7 @@ describe('the apt repository', { skip: whyNoNode('apt-ftparchive', 'gpg', 'curl'
   test('the package is installed by the lines of docs/install.md', async () => {
     await node().shell(PREPARE);
     await publish('0.1.0-1', SERVED);
-    node().spawnRoot(NODE_PROGRAM, '-e', WEB_SERVER, SERVED, '8765');
+    node().spawnRoot(NODE_PROGRAM, '-e', WEB_SERVER, SERVED, PORT);
     const isServed = async () => (await node().root('curl', '-sf', `${ADDRESS}/tonearm.asc`)).status === 0;
     await until('the web server answers', isServed);
     await node().shell(documentedCommands());

@@ -1,5 +1,5 @@
-// Builds the RPM package, reads it with rpm, and lets rpm install, upgrade and remove it on a real node. That
-// node is a Debian, so rpm copies the files and runs the scripts, but ignores dependencies.
+// Builds the RPM package, reads it with rpm, and lets rpm install, upgrade and remove it on a real node.
+// That node is a Debian, so rpm copies the files and runs the scripts, but ignores dependencies.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -71,7 +71,7 @@ describe('the RPM package', { skip: whyNoNode('rpmbuild') }, () => {
     assert.equal(await output('rpm', '-qp', '--qf', '%{ARCH}', fileOf('0.1.0')), MACHINE);
   });
 
-  test('the same build and the same time give the same bytes', async (t) => {
+  test('two RPM packages of the same build and the same build time have the same bytes', async (t) => {
     // `buildRpm` always sets the same build time.
     const secondFolder = temporaryFolder(t);
     await buildRpm('--fast', '--version', '0.1.0', '--out', secondFolder);

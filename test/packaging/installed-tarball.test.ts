@@ -21,6 +21,8 @@ chown -R ann: /home/ann; systemctl start user@$(id -u ann).service
 `;
 const AS_ANN = 'setpriv --reuid ann --regid ann --init-groups --reset-env env --chdir=/home/ann';
 const POLKIT_RULE = '/etc/polkit-1/rules.d/50-tonearm-ann.rules';
+/** tonearm-setup prints each command for root on a line of its own, behind four blanks. */
+const ROOT_COMMAND = /^ {4}(.*)$/gm;
 /** logind has this file while ann lingers. */
 const LINGER_FILE = '/var/lib/systemd/linger/ann';
 
@@ -50,7 +52,7 @@ describe('the tarball on a node', { skip: whyNoNode() }, () => {
   test('a user installs the tarball, polkit lets the user linger, and root runs the named commands', async () => {
     const printed = await runAsAnn('/opt/tonearm/install.sh --unit hello.service');
     assert.ok(await node().isThere(LINGER_FILE), printed);
-    const commands = [...printed.matchAll(/^ {4}(.*)$/gm)].map(([, command = '']) => command);
+    const commands = [...printed.matchAll(ROOT_COMMAND)].map(([, command = '']) => command);
     assert.deepEqual(
       commands.map((command) => command.split(' ')[0]),
       ['usermod', 'sed'],
@@ -96,8 +98,8 @@ describe('the tarball on a node', { skip: whyNoNode() }, () => {
   test('install.sh --uninstall also ends the lingering, and leaves what root has added', async () => {
     await runAsAnn('systemctl --user stop hello.service; ~/.local/lib/tonearm/install.sh --uninstall');
     assert.equal(await node().isThere(LINGER_FILE), false);
-    const left = await node().shell('find /home/ann -name "*tonearm*" ! -path "*/pulse/*"');
-    assert.equal(left, '');
+    const remaining = await node().shell('find /home/ann -name "*tonearm*" ! -path "*/pulse/*"');
+    assert.equal(remaining, '');
     // Root has added this rule. `rm` fails if it is gone.
     await node().shell(`rm ${POLKIT_RULE}`);
   });

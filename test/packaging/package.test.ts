@@ -1,5 +1,6 @@
 // Checks the Debian packages of a release as files: what they hold, and what they leave out. A second build
-// must give the same bytes. The form with its own Node must differ from the plain form only as expected.
+// must give the same bytes. The packages have two forms: the plain form needs the package nodejs, and the
+// other form has a Node of its own. The forms must differ only as expected.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -74,8 +75,8 @@ const DEBIAN_PACKAGE_COUNT = 7;
 const WITH_NODE = 'tonearm-with-node';
 
 /**
- * Paths of the native binaries for these module versions of Node. Those of `older` need only an older C
- * library.
+ * Paths of the native binaries for these module versions of Node: 115 is Node 20, 127 is 22, 137 is 24, and
+ * 141 is 25 (packaging/natives.mjs). The binaries of `older` need only an older C library.
  */
 const nativesOf = (
   node: string,
@@ -155,6 +156,9 @@ describe('the packages', { skip }, () => {
     const sums = readFileSync(join(releaseFolder, 'SHA256SUMS'), 'utf8').trimEnd().split('\n');
     const expected = packages.map((name) => `${digest(join(releaseFolder, name))}  ${name}`);
     assert.deepEqual(sums.sort(), expected.sort());
+  });
+
+  test('a release is not built into the folder of another release', async () => {
     await assert.rejects(buildRelease(releaseFolder), /file already exists/);
   });
 
@@ -204,6 +208,7 @@ describe('the packages', { skip }, () => {
       const missing = EXPECTED_FILES.filter((file) => !files.includes(file));
       assert.deepEqual(missing, []);
       const natives = files.filter((file) => file.endsWith('.node')).sort();
+      // `Depends` of these packages excludes Node 25.
       const newer = node === 'arm' ? [] : [115, 127, 137];
       assert.deepEqual(natives, nativesOf(node, newer, [115, 127]));
       const strays = files.filter((file) => /\.(?:ts|map)$|\.test\.js$|node_modules/.test(file));
@@ -241,18 +246,20 @@ describe('the packages', { skip }, () => {
     const tree = await treeOf('armhf');
     assert.match(await output('zcat', join(tree, 'usr/share/man/man1/tonearm.1.gz')), /ARMv6/);
     const unit = readFileSync(join(tree, 'usr/lib/systemd/user/tonearm.service'), 'utf8');
+    // The program ends with the status 126 on an older processor (see the next tests).
     assert.match(unit, /^RestartPreventExitStatus=.* 126$/m);
   });
 
-  // This machine has no such processor, so a `uname` prints the processor's name. A `node` that prints its
-  // arguments stands in for Node.
+  // This machine has another processor, so a script stands in for `uname` and prints the machine's name.
+  // Another script stands in for Node, and prints its arguments.
   for (const [machine, runs] of MACHINES) {
     test(`on ${machine} the armhf package ${runs ? 'starts' : 'does not start, and says why in one line'}`, async () => {
-      const programs = join(await treeOf('armhf'), `programs-${machine}`);
+      const tree = await treeOf('armhf');
+      const programs = join(tree, `programs-${machine}`);
       mkdirSync(programs);
       for (const [name, text] of Object.entries({ uname: `echo ${machine}`, node: 'echo "$@"' }))
         writeFileSync(join(programs, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
-      const started = run(join(programs, '../usr/bin/tonearm'), ['--version'], { env: { PATH: programs } });
+      const started = run(join(tree, 'usr/bin/tonearm'), ['--version'], { env: { PATH: programs } });
       if (runs) {
         assert.match((await started).stdout, / \/usr\/lib\/tonearm\/main\.js --version$/m);
         return;
@@ -270,6 +277,7 @@ describe('the packages', { skip }, () => {
     const flags = flagsOf(tree);
     const cacheTagWith = (...nodeFlags: readonly string[]): Promise<string> =>
       output(process.execPath, ...nodeFlags, '-p', 'v8.cachedDataVersionTag()');
+    // Without any flags the comparison below would prove nothing.
     assert.match(flags[0] ?? '', /^--inspect-port=/);
     const tag = await cacheTagWith();
     assert.equal(await cacheTagWith(...flags), tag);
@@ -323,8 +331,8 @@ describe('the packages', { skip }, () => {
     assert.equal(digest(packageIn(secondFolder, 'tonearm', 'armhf')), digest(packageOf('armhf')));
   });
 
-  // Only the form with Node has overrides of lintian (packaging/deb/lintian-overrides). lintian's finding
-  // about an override that matches nothing contains `override`.
+  // Only the form with Node has overrides of lintian (packaging/deb/lintian-overrides). An override that
+  // matches nothing is an error here, too. lintian reports it in a line that contains `override`.
   for (const [form, error] of Object.entries({ tonearm: /^E: /m, [WITH_NODE]: /^E: |override/m })) {
     test(`lintian finds no error in ${form}`, { skip: skipReason({ programs: ['lintian'] }) }, async () =>
       assert.doesNotMatch(await lintian(packageOf('amd64', form)), error),
@@ -404,7 +412,7 @@ describe('the packages', { skip }, () => {
 
     // The test above has made the apt repository.
     for (const [suite, architectures, chosen, debian] of CHOSEN) {
-      test(`apt install tonearm takes ${chosen} from ${suite} on ${debian}, ${architectures.join(' with ')}`, {
+      test(`apt install tonearm takes ${chosen} from the suite ${suite} on Debian ${debian} for ${architectures.join(' and ')}`, {
         skip: skipReason({ programs: ['apt-ftparchive', 'gpg', 'apt-get'] }),
       }, async () => {
         const planned = await plannedByApt(join(folder, 'apt'), suite, architectures, debian);

@@ -35,7 +35,8 @@ function documentedSource(tree: string, suite: string, architecture: string): st
  * The names of the packages that `apt install tonearm` would install. `tree` is the folder of the
  * repository, and `suite` is one of its suites. `debian` is the Debian whose packages count as installed.
  * The first architecture is the machine's own. The others are those whose packages it takes, too
- * (`dpkg --add-architecture`). The installed packages stand for those of all architectures.
+ * (`dpkg --add-architecture`). Only packages of the machine's own architecture are installed. `Multi-Arch:
+ * foreign` lets packages of the other architectures depend on them.
  */
 export async function plannedByApt(
   tree: string,

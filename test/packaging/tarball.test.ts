@@ -51,7 +51,7 @@ describe('the tarballs', { skip: skipReason({ programs: ['tar', 'gzip', 'npm'] }
       assert.deepEqual(
         files.filter((file) => file.endsWith('.node')),
         ['newer', 'older'].map(
-          (age) => `lib/tonearm/uws-${age}/uws_linux_${processor}_${MODULE_VERSION}.node`,
+          (cLibrary) => `lib/tonearm/uws-${cLibrary}/uws_linux_${processor}_${MODULE_VERSION}.node`,
         ),
       );
       assert.equal(
@@ -70,7 +70,8 @@ describe('the tarballs', { skip: skipReason({ programs: ['tar', 'gzip', 'npm'] }
 
   test('no text of the tarball has a placeholder that the build fills in', () => {
     // Two other placeholders may stay: install.sh fills in the prefix, and tonearm-setup fills in the user.
-    const texts = EXPECTED_FILES.split(' ').filter((path) => !/node$|main\.js$/.test(path));
+    const isProgram = (path: string): boolean => /node$|main\.js$/.test(path);
+    const texts = EXPECTED_FILES.split(' ').filter((path) => !isProgram(path));
     for (const file of texts) {
       const text = readFileSync(join(treeOf('arm64'), file), 'utf8');
       assert.doesNotMatch(

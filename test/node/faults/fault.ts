@@ -86,6 +86,7 @@ export const inTurn =
     for (const step of steps) await step?.(context);
   };
 
+/** Runs a shell script as root. */
 export const sh =
   (script: string): Step =>
   ({ faultedNode }) =>

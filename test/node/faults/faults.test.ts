@@ -19,8 +19,8 @@ const SELECTION = process.env['TONEARM_FAULTS'] ?? '';
 /** True if the node boots over another Debian than this machine's (container.ts). */
 const IS_OTHER_DEBIAN = NODE_ROOT !== '/';
 /** The seed chooses the node's sound server. The two Debians of one run have different sound servers. */
-const SOUND_NUMBER = IS_OTHER_DEBIAN ? SEED + 1 : SEED;
-const SOUND = SOUND_NUMBER % 2 === 0 ? 'pulseaudio' : 'pipewire';
+const SEED_OF_SOUND = IS_OTHER_DEBIAN ? SEED + 1 : SEED;
+const SOUND = SEED_OF_SOUND % 2 === 0 ? 'pulseaudio' : 'pipewire';
 /** The first unit of each is the sound server's own. */
 const SOUND_UNITS = {
   pulseaudio: ['pulseaudio.service'],

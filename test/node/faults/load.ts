@@ -129,7 +129,10 @@ export class Load {
     this.#random = random;
   }
 
-  /** Throws while some kind of load has never worked. The error has the code of these functions. */
+  /**
+   * Throws while a kind of request, command or message has never worked. The error has the code of its
+   * function.
+   */
   hasAllWorked(): true {
     assert.deepEqual([...this.#neverWorked].map(String), []);
     return true;
@@ -137,8 +140,8 @@ export class Load {
 
   begin(): void {
     this.#isOn = true;
-    const kinds = [() => this.#sendRequests(), () => this.#runCommands(), () => this.#publish()];
-    this.#running = Promise.all(kinds.map((work) => this.#repeat(work)));
+    const works = [() => this.#sendRequests(), () => this.#runCommands(), () => this.#publish()];
+    this.#running = Promise.all(works.map((work) => this.#repeat(work)));
   }
 
   /** Ends the load. Resolves when nothing of it is under way. */

@@ -93,7 +93,10 @@ export class PageOnNode {
 
   /** Resolves when the player answers on the bus. */
   async untilPlayerAnswers(): Promise<void> {
-    await until('the player is on the bus', async () => !(await this.#killPlayerUnless(PLAYER_COMES)));
+    await until('the player is on the bus', async () => {
+      const wasKilled = await this.#killPlayerUnless(PLAYER_COMES);
+      return !wasKilled;
+    });
   }
 
   /**

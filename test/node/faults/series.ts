@@ -38,7 +38,7 @@ interface Usage {
 const MORE_MB_MAX = 24;
 /** A browser keeps up to six connections to one place, for a while. */
 const MORE_DESCRIPTORS_MAX = 6;
-/** The kinds of load are chosen at random, one after the other, so some come late. */
+/** The load chooses its requests, commands and messages at random, so some of them come late. */
 const LOADED_WITHIN_MS = 5 * 60_000;
 const SETTLED_WITHIN_MS = 90_000;
 
@@ -93,7 +93,7 @@ export class Series {
     const pid = await this.#pid();
     // The process is measured now, because this fault ends it.
     if (fault.mayGo === 'all') await this.takesNoMoreThanBefore();
-    const restarts = await this.#restarts();
+    const restartsBefore = await this.#restarts();
     const eventsBefore = this.#streams.eventCount;
     await this.#faultedNode.watchSound();
     await this.#beginUpgrade();
@@ -140,7 +140,7 @@ export class Series {
     if ((await this.#pid()) !== this.#usageBefore?.pid) this.#usageBefore = await this.#usage();
     if (fault.mayGo !== 'all') {
       this.#nobodyElseWentAway(mayGo, eventsBefore);
-      await this.#onlyExpectedThreadsDied(fault, restarts);
+      await this.#onlyExpectedThreadsDied(fault, restartsBefore);
     }
     this.#hasFailed = false;
   }
@@ -209,9 +209,10 @@ export class Series {
 
   async #onlyExpectedThreadsDied(
     { threads = [] }: Fault,
-    before: Readonly<Record<string, number>>,
+    restartsBefore: Readonly<Record<string, number>>,
   ): Promise<void> {
-    const died = Object.entries(await this.#restarts()).filter(([name, count]) => count !== before[name]);
+    const restarts = Object.entries(await this.#restarts());
+    const died = restarts.filter(([name, count]) => count !== restartsBefore[name]);
     assert.deepEqual(died.map(([name]) => name).sort(), [...new Set<string>(threads)].sort());
   }
 

@@ -40,7 +40,7 @@ interface ServiceRow {
  * up to 30 s apart.
  */
 export const RECONNECTED_WITHIN_MS = 60_000;
-/** PipeWire's sound server may wait 25 s for rtkit, which a container may lack, before it answers. */
+/** PipeWire's sound server may wait 25 s for rtkit before it answers. A container may lack rtkit. */
 export const RTKIT_MS = 60_000;
 
 /**
@@ -164,6 +164,7 @@ const PIPEWIRE_LOCKED: Fault = {
 /** Returns the faults of all services. `soundUnits` are the units of the node's sound server. */
 export function serviceFaults(soundUnits: readonly string[]): readonly Fault[] {
   const sound = soundUnits.map((unit): ServiceRow => {
+    // The daemon is connected to pulseaudio or to pipewire-pulse.
     const isDaemonsPeer = /pulse/.test(unit);
     return {
       part: 'the sound server',

@@ -50,7 +50,8 @@ const ALL_PARTS = Object.keys(RECORDS_OF_STATE) as Part[];
 type Filter = readonly [query: string, parts: readonly Part[]];
 /**
  * Each stream has one of these filters, and learns the parts of the state beside it. `backend` and `types`
- * add to each other, and `mpris` means `players` (docs/events.md, "Query").
+ * add to each other, and `mpris` means `players` (docs/events.md, "Query"). `audio.updated` and
+ * `audio.removed` are the events of clients.
  */
 const FILTERS: readonly Filter[] = [
   ['', ALL_PARTS],
@@ -102,19 +103,21 @@ export class KeptStreams {
     this.#kept[PAUSED_STREAM]?.consumer.resume();
   }
 
-  /** The number of events that the first stream has received. It has no filter. */
+  /** The number of events that the stream without a filter has received. */
   get eventCount(): number {
-    return this.#first.events.length;
+    return this.#unfiltered.events.length;
   }
 
   /** States of backends in the events after the first `eventCount`, without snapshots. */
   backendStatesSince(eventCount: number): readonly PublishedState[] {
-    const updates = this.#first.events.slice(eventCount).filter(({ type }) => type === 'backend.updated');
+    const updates = this.#unfiltered.events
+      .slice(eventCount)
+      .filter(({ type }) => type === 'backend.updated');
     const states = updates.map(({ data }): PublishedState => JSON.parse(data));
     return states.filter(({ detail }) => detail !== 'snapshot');
   }
 
-  /** Throws where the state from one of the streams differs from the routes' answers. */
+  /** Throws if the state that a stream knows differs from the routes' answers. */
   mustAgreeWith(routes: Routes): void {
     for (const { consumer, parts } of this.#kept)
       for (const part of parts) {
@@ -130,7 +133,8 @@ export class KeptStreams {
     for (const { consumer } of this.#kept) consumer.close();
   }
 
-  get #first(): EventConsumer {
+  /** The first stream. The first row of `FILTERS` has no filter. */
+  get #unfiltered(): EventConsumer {
     return this.#kept[0]?.consumer ?? assert.fail('there are no streams');
   }
 

@@ -74,9 +74,10 @@ const NETWORK: readonly GroupedFault[] = [
 ];
 
 /**
- * Limits the daemon's descriptors. `limit` is a word of the shell, in which PID stands for the daemon's
- * process id. The user pi sets the limit, because the daemon is a process of pi. For the process of another
- * user, root would need CAP_SYS_RESOURCE, which a node may lack (launch-script.ts).
+ * Limits the daemon's descriptors. The colon after the number means that only the soft limit is set. `limit`
+ * is a word of the shell. In it, PID stands for the daemon's process id. The user pi sets the limit, because
+ * the daemon is a process of pi. Root would need CAP_SYS_RESOURCE for that, which a node may lack
+ * (launch-script.ts).
  */
 const limitDescriptors =
   (limit: string): Step =>
@@ -126,7 +127,7 @@ const CLOCK = [3650, -3650, 1].map(
   }),
 );
 
-/** A step for the unit of the user's manager, whose name has the user's id. */
+/** Makes a step for the unit of pi's manager. The name of this unit has pi's user id. */
 const onUserManager =
   (stepFor: (unit: string) => Step): Step =>
   (context) =>

@@ -142,7 +142,7 @@ async function assertPageAgrees(page: Page, routes: Routes): Promise<void> {
   assert.equal(failures, state === 'failed' ? 1 : 0);
 }
 
-/** Waits until everybody knows what is true; rejects with the difference that was left. */
+/** Waits until all clients know the true state. Rejects with the difference that is left. */
 export async function untilEverybodyAgrees(
   faultedNode: FaultedNode,
   requests: Requests,

@@ -9,8 +9,8 @@ import type { Listed } from '../../sound/pactl.js';
 import { type FaultedNode, STATE } from './faulted-node.js';
 import type { Routes } from './streams.js';
 
-/** A little more than one step of the two decimals to which published volumes are rounded. */
-const VOLUME_STEP = 0.011;
+/** Published volumes are rounded to two decimals. The tolerance is a little more than 0.01. */
+const VOLUME_TOLERANCE = 0.011;
 const NORMAL_VOLUME = 65_536;
 const PLAYER = 'org.mpris.MediaPlayer2';
 const TITLE_KEY = 'xesam:title';
@@ -82,6 +82,7 @@ export async function readWorld(faultedNode: FaultedNode, hasUpgradeBegun: boole
   const players = [...sections.keys()].filter((part) => part.startsWith('player '));
   const units = UNITS.map((unit) => unit.join('/'));
   const isRunning = sections.get('upgrading') === 'activating';
+  // An upgrade that was killed has written no status (`UPGRADE` in faulted-node.ts), and counts as failed.
   const hasFailed = hasUpgradeBegun && sections.get('upgrade ended') !== '0';
   const stateAtRest = hasFailed ? 'failed' : 'idle';
   return {
@@ -108,7 +109,7 @@ function checkVolume(owner: string, published: unknown, { volume }: Listed): voi
   const [first] = Object.values(volume);
   const expected = (first?.value ?? Number.NaN) / NORMAL_VOLUME;
   assert.ok(
-    Math.abs(Number(published) - expected) < VOLUME_STEP,
+    Math.abs(Number(published) - expected) < VOLUME_TOLERANCE,
     `${owner}: ${String(published)} is published, ${expected} is true`,
   );
 }
@@ -173,7 +174,7 @@ function checkPlayers(routes: Routes, { players }: World): void {
     const title = (Metadata?.data as Variants | undefined)?.[TITLE_KEY]?.data;
     assert.equal((metadata as Json | undefined)?.[TITLE_KEY], title, name);
     assert.deepEqual([playback_status, loop_status], [PlaybackStatus?.data, LoopStatus?.data], name);
-    assert.ok(Math.abs(Number(volume) - Number(Volume?.data)) < VOLUME_STEP, `${name}: the volume`);
+    assert.ok(Math.abs(Number(volume) - Number(Volume?.data)) < VOLUME_TOLERANCE, `${name}: the volume`);
   }
 }
 

@@ -12,9 +12,10 @@ import { NODE_PROGRAM, type Node } from '../node.js';
 
 /** The folder of the bundles that are brought to the node. */
 const DIST = process.env['TONEARM_DIST'] ?? fileURLToPath(new URL('../../../../dist', import.meta.url));
-const PROGRAM = '/opt/tonearm';
-const CONFIG = '/opt/tonearm-held/config.yaml';
-const PID = '/tmp/tonearm-held.pid';
+const PROGRAM_FOLDER = '/opt/tonearm';
+const CONFIG_FILE = '/opt/tonearm-launched/config.yaml';
+/** The file on the node that has the process id of the launched daemon. */
+export const PID_FILE = '/tmp/tonearm-launched.pid';
 
 export type ReceivedEvents = readonly DispatchedEvent[];
 
@@ -33,7 +34,7 @@ export class DaemonOnNode {
 
   /** Copies the program to the node. */
   install(): Promise<void> {
-    return this.node.install(DIST, PROGRAM);
+    return this.node.install(DIST, PROGRAM_FOLDER);
   }
 
   /**
@@ -42,8 +43,8 @@ export class DaemonOnNode {
    */
   async launch(config: string): Promise<void> {
     await this.end();
-    await this.node.writeFile(CONFIG, config);
-    const script = `echo $$ > ${PID}; exec ${NODE_PROGRAM} ${PROGRAM}/main.js --config ${CONFIG}`;
+    await this.node.writeFile(CONFIG_FILE, config);
+    const script = `echo $$ > ${PID_FILE}; exec ${NODE_PROGRAM} ${PROGRAM_FOLDER}/main.js --config ${CONFIG_FILE}`;
     const { stdout, stderr } = this.node.spawnUser('sh', '-c', script);
     this.#output = new SpawnedText(stdout, stderr);
   }
@@ -52,11 +53,11 @@ export class DaemonOnNode {
   async end(signal = 'TERM'): Promise<void> {
     this.stopListening();
     const steps = [
-      `[ -e ${PID} ] || exit 0`,
-      `pid=$(cat ${PID})`,
+      `[ -e ${PID_FILE} ] || exit 0`,
+      `pid=$(cat ${PID_FILE})`,
       `kill -${signal} $pid || true`,
       'while kill -0 $pid 2>/dev/null; do sleep 0.02; done',
-      `rm ${PID}`,
+      `rm ${PID_FILE}`,
     ];
     await this.node.shell(steps.join('; '));
   }
@@ -84,7 +85,7 @@ export class DaemonOnNode {
     return this.node.ask(method, path);
   }
 
-  /** Opens a stream, and resolves with its events, a list that grows as they come. */
+  /** Opens a stream, and resolves with the list of its events. The list grows as events come. */
   async listen(query = ''): Promise<ReceivedEvents> {
     const stream = await this.node.events(query);
     this.#streams.add(stream);

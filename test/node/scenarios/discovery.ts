@@ -55,8 +55,8 @@ function parseFoundLine(line: string) {
 }
 
 /**
- * The script of another host, which is a network namespace behind a veth pair. Its own avahi-daemon
- * announces a service. `$1` is the service's name, `$2` its TXT records as XML.
+ * The script of the neighbour, a network namespace behind a veth pair that stands for another host. The
+ * neighbour's own avahi-daemon announces a service. `$1` is the service's name, `$2` its TXT records as XML.
  */
 const NEIGHBOUR = `
 mount -t tmpfs tmpfs /run/avahi-daemon

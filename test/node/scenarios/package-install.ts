@@ -66,9 +66,9 @@ const UNREADABLE_PATHS: readonly (readonly [what: string, path: string, make: st
 export function installScenarios(node: () => Node): void {
   /** Fails if `act` has changed a file that a set-up could make. */
   async function changesNothing<T>(act: () => Promise<T>): Promise<T> {
-    const before = await node().shell(CHECKSUM_FILES);
+    const checksumsBefore = await node().shell(CHECKSUM_FILES);
     const outcome = await act();
-    assert.equal(await node().shell(CHECKSUM_FILES), before);
+    assert.equal(await node().shell(CHECKSUM_FILES), checksumsBefore);
     return outcome;
   }
 
@@ -243,9 +243,9 @@ export function installScenarios(node: () => Node): void {
 
   for (const [what, path, make] of UNREADABLE_PATHS) {
     test(`tonearm-setup refuses ${what}, and names its path`, async (t) => {
-      const before = `/root/before${CONFIG}`;
-      await node().shell(`mkdir -p ${before}; cp -aT ${CONFIG} ${before}`);
-      t.after(() => node().shell(`rm -rf ${CONFIG}; mv ${before} ${CONFIG}`));
+      const copy = `/root/before${CONFIG}`;
+      await node().shell(`mkdir -p ${copy}; cp -aT ${CONFIG} ${copy}`);
+      t.after(() => node().shell(`rm -rf ${CONFIG}; mv ${copy} ${CONFIG}`));
       await node().shell(`cd ${CONFIG}; ${make}`);
       const refused = await node().setUp('--user', 'pi', '--bind', 'lo');
       assert.equal(refused.status, 73, `${refused.stdout}${refused.stderr}`);
@@ -276,7 +276,7 @@ export function installScenarios(node: () => Node): void {
   });
 
   test('for a user without a session --network-audio opens the sound server that is enabled for all users', async () => {
-    // Programs of both sound servers are installed where the node has this machine's root.
+    // PulseAudio is enabled for all users of the node (node.ts). PipeWire may be installed beside it.
     const ran = await node().setUp('--user', 'bob', '--bind', 'all', '--network-audio', '--dry-run');
     assert.equal(ran.status, 0, ran.stderr);
     assert.match(ran.stdout, /would write \/home\/bob\/\.config\/pulse\/default\.pa/);

@@ -8,7 +8,7 @@ import { until } from '../../until.js';
 import { CONFIG, type Node, type Ran } from '../node.js';
 
 const ADDED_CONFIG = `${CONFIG}/conf.d/99-other-user.yaml`;
-const PASSWORD_FILE = '/home/pi/.config/tonearm/broker-password';
+const PASSWORD_FILE = `${CONFIG}/broker-password`;
 const STATE_FOLDER = '/home/pi/.local/state/tonearm';
 const AS_NOBODY = ['setpriv', '--reuid', 'nobody', '--regid', 'nogroup', '--clear-groups', '--reset-env'];
 

@@ -82,7 +82,7 @@ export function removeScenarios(node: () => Node): void {
   test('--bluetooth prepares BlueZ and WirePlumber for a user, names what is missing, and is undone by --uninstall', async () => {
     const bluezConfig = '/etc/bluetooth/main.conf';
     const unit = '/run/systemd/system/bluetooth.service';
-    const listMade = `find /home/dora/.config/wireplumber -type f 2> /dev/null | xargs -r cat; id -nG dora
+    const listTraces = `find /home/dora/.config/wireplumber -type f 2> /dev/null | xargs -r cat; id -nG dora
       find /home/dora -type d -empty | sort
       systemctl show --property=Restart bluetooth; ls -d /etc/systemd/system/bluetooth* 2> /dev/null || true`;
     const forDora = async (...args: readonly string[]): Promise<string> => {
@@ -96,12 +96,12 @@ export function removeScenarios(node: () => Node): void {
       install -D -o dora /dev/stdin /home/dora/.config/tonearm/config.yaml <<END\napi: {port: 8019}\nEND
       chown -R dora: /home/dora; mkdir -p /etc/bluetooth; printf '[General]\n#Class = 0x000100\n[Policy]\n' > ${bluezConfig}
       printf '[Service]\nExecStart=true\n' > ${unit}; systemctl daemon-reload`);
-    const before = await node().shell(`${listMade}; cat ${bluezConfig}`);
+    const before = await node().shell(`${listTraces}; cat ${bluezConfig}`);
     assert.match(await forDora('--bluetooth', '--dry-run'), /would have phones see a loudspeaker/);
-    assert.equal(await node().shell(`${listMade}; cat ${bluezConfig}`), before);
+    assert.equal(await node().shell(`${listTraces}; cat ${bluezConfig}`), before);
     const output = await forDora('--bluetooth');
     assert.match(output, /^tonearm-setup: Bluetooth .* without bluez: apt install bluez, /m);
-    const prepared = await node().shell(listMade);
+    const prepared = await node().shell(listTraces);
     // WirePlumber 0.4 has the setting `with-logind`, newer versions have `seat-monitoring`.
     assert.match(prepared, /seat-monitoring = disabled|\["with-logind"\] = false/);
     assert.match(prepared, /Restart=on-failure/);
@@ -112,7 +112,7 @@ export function removeScenarios(node: () => Node): void {
     // A second set-up has nothing to change.
     assert.doesNotMatch(await forDora(), /: (?:write|make|add|have|enable|start|restart) /);
     const undone = await forDora('--uninstall');
-    assert.equal(await node().shell(`${listMade}; cat ${bluezConfig}`), before, undone);
+    assert.equal(await node().shell(`${listTraces}; cat ${bluezConfig}`), before, undone);
     await node().shell(`userdel --force --remove dora 2> /dev/null
       rm ${bluezConfig} ${unit}; systemctl daemon-reload`);
   });

@@ -7,7 +7,7 @@ import type { Health } from '../../contract/daemon.js';
 import { until } from '../../until.js';
 import { CONFIG, type Node } from '../node.js';
 
-/** The kernel's table of sockets writes 9229 this way. */
+/** The port of Node's inspector is 9229. The kernel's table of sockets writes it this way. */
 const INSPECTOR_PORT_HEX = '240D';
 const ADDED_CONFIG = `${CONFIG}/conf.d/99-added.yaml`;
 
@@ -94,7 +94,7 @@ export function serviceScenarios(node: () => Node): void {
     assert.equal(await node().property('ExecMainStatus'), '78');
   });
 
-  test('a reload is done when the new configuration is in force, and a wrong one fails; streams stay open', async (t) => {
+  test('a reload is done when the new configuration is in force, the reload of a wrong configuration fails, and streams stay open', async (t) => {
     const pid = await node().property('MainPID');
     const reload = () => node().user('systemctl', '--user', 'reload', 'tonearm.service');
     t.after(async () => {
@@ -124,12 +124,12 @@ export function serviceScenarios(node: () => Node): void {
     await stream.until(({ model }) => model.known.backends.has('bluetooth'), 'the event of the new backend');
   });
 
-  /** Runs the set-up, which must print this port and what became of the service. */
-  const setUpWithPort = async (port: number, state: string): Promise<void> => {
+  /** Runs the set-up, which must print this port and this line about the service. */
+  const setUpWithPort = async (port: number, lineAboutService: string): Promise<void> => {
     const output = await node().setUpPi();
     assert.ok(output.includes(`tonearm-setup: open http://localhost:${port}/`), output);
     await node().shell(`curl --silent --fail http://localhost:${port}/server`);
-    assert.ok(output.includes(`tonearm-setup: ${state}\n`), output);
+    assert.ok(output.includes(`tonearm-setup: ${lineAboutService}\n`), output);
   };
 
   test('a set-up after an edit of the configuration restarts the service, which then answers at the printed address', async (t) => {

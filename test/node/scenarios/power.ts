@@ -28,8 +28,8 @@ async function assertRefused(node: Node, path: string, status: number, detail: R
 
 /**
  * Lets pi take block locks. Without this rule, a user without a session may not take them. pi is the
- * daemon's user. One scenario takes a lock as pi, because a lock of the daemon's own user forbids a power
- * action, too (actors/power/backend.ts).
+ * daemon's user, and a lock of this user forbids a power action, too (actors/power/backend.ts). So one
+ * scenario takes a lock as pi.
  */
 const MAY_INHIBIT = `polkit.addRule(function (action, subject) {
   if (action.id === "org.freedesktop.login1.inhibit-block-shutdown" && subject.user === "pi") return polkit.Result.YES;
@@ -64,7 +64,7 @@ export function powerScenarios(node: () => Node): void {
   }
 
   for (const unit of ['polkit.service', 'systemd-logind.service']) {
-    test(`power actions are 503 without a crash while ${unit} is masked, and allowed once it is unmasked`, async (t) => {
+    test(`power actions are 503 while ${unit} is masked, and are allowed again afterwards by the same daemon`, async (t) => {
       const pid = await node().property('MainPID');
       t.after(() => node().shell(`systemctl --runtime unmask ${unit} && systemctl start ${unit}`));
       await node().shell(`systemctl --runtime mask --now ${unit}`);

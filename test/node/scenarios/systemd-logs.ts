@@ -1,18 +1,19 @@
-// Logs of units by the real journalctl. A user without groups may read only the logs of the user's own units.
-// A member of systemd-journal may read all logs, also where the journal is in memory.
+// Logs of units by the real journalctl. A user without groups may read only the logs of the user's own
+// units. A member of systemd-journal may read all logs, also where the journal is in memory.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { LogEntryRecord } from '../../../src/protocol/actor/schemas.js';
 import { until } from '../../until.js';
 import { NODE_USER } from '../node.js';
+import { PID_FILE } from './daemon-on-node.js';
 import type { SystemdDaemon } from './systemd-daemon.js';
 import { CONFIGURED_UNITS } from './systemd-units.js';
 
 /**
  * The script lives for another second after its messages. journald may read a message late, and does not
- * know its unit if the process has ended by then (docs/development/what-we-learnt.md, "systemd, logind and
- * Avahi").
+ * find the message's unit if the process has ended by then (docs/development/what-we-learnt.md, "systemd,
+ * logind and Avahi").
  */
 const TALKING_SCRIPT = `printf '\\033[31mred\\033[0m\\n'; echo '<3>urgent'; sleep 1; exit 3`;
 /**
@@ -28,7 +29,7 @@ upgrade: {enabled: true, resultFile: /tmp/none, upgradeUnit: secret.service}`;
 const RESTORE_JOURNAL = '[ ! -e /var/log/away ] || mv /var/log/away /var/log/journal; journalctl --flush';
 
 export function logScenarios(daemon: SystemdDaemon): void {
-  /** The status, and the messages or the detail of the problem. */
+  /** Resolves with the status of the answer, and with the log's messages or the detail of the problem. */
   async function log(path: string): Promise<readonly [status: number, messages: readonly string[]]> {
     const { status, text } = await daemon.ask('GET', `/services/${path}`);
     const answer: { readonly detail: string } | readonly LogEntryRecord[] = JSON.parse(text);
@@ -78,9 +79,9 @@ export function logScenarios(daemon: SystemdDaemon): void {
     // journald may add a line between the two answers.
     const entries = await until('lines=1 gives the last line', async () => {
       const { text } = await daemon.ask('GET', '/services/user/talks.service/log');
-      const entries: readonly LogEntryRecord[] = JSON.parse(text);
-      assert.deepEqual(await log('user/talks.service/log?lines=1'), [200, [entries.at(-1)?.message]]);
-      return entries;
+      const all: readonly LogEntryRecord[] = JSON.parse(text);
+      assert.deepEqual(await log('user/talks.service/log?lines=1'), [200, [all.at(-1)?.message]]);
+      return all;
     });
     assert.equal(entries.find(({ message }) => message === 'urgent')?.priority, 3);
     for (const { time } of entries) assert.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
@@ -114,11 +115,11 @@ export function logScenarios(daemon: SystemdDaemon): void {
   });
 
   test("the log of a unit with its own log namespace has the unit's line and systemd's lines about it", async () => {
-    const NAMESPACE_FILE = '/etc/systemd/system/talks.service.d/namespace.conf';
+    const namespaceFile = '/etc/systemd/system/talks.service.d/namespace.conf';
     await daemon.node.shell(`usermod --append --groups systemd-journal ${NODE_USER}`);
     // The empty `ExecStart=` removes the unit's own command, so that only the next one runs.
     const service = "LogNamespace=own\nExecStart=\nExecStart=sh -c 'echo in a namespace; sleep 1; exit 3'\n";
-    await daemon.node.writeFile(NAMESPACE_FILE, `[Service]\n${service}`);
+    await daemon.node.writeFile(namespaceFile, `[Service]\n${service}`);
     try {
       await daemon.node.shell('systemctl daemon-reload');
       await daemon.begin(LOG_UNITS);
@@ -132,14 +133,13 @@ export function logScenarios(daemon: SystemdDaemon): void {
       });
     } finally {
       await daemon.node.shell(
-        `rm ${NAMESPACE_FILE}; systemctl daemon-reload; gpasswd --delete ${NODE_USER} systemd-journal`,
+        `rm ${namespaceFile}; systemctl daemon-reload; gpasswd --delete ${NODE_USER} systemd-journal`,
       );
     }
   });
 
   test('reading logs leaves no process behind', async () => {
-    // daemon-on-node.ts writes the daemon's process id into this file.
-    const processes = await daemon.shell(`ps -o stat=,args= --ppid $(cat /tmp/tonearm-held.pid) || true`);
+    const processes = await daemon.shell(`ps -o stat=,args= --ppid $(cat ${PID_FILE}) || true`);
     assert.equal(processes, '');
   });
 }

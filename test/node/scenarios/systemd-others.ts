@@ -23,7 +23,7 @@ export function changesByOthersScenarios(daemon: SystemdDaemon): void {
     await daemon.systemctl('daemon-reload');
     await daemon.waitFor(
       'absent.service',
-      ({ exists, unit_file_state: file }) => exists && file === 'masked',
+      ({ exists, unit_file_state: fileState }) => exists && fileState === 'masked',
     );
     const [status] = await daemon.post('absent.service', 'start');
     assert.equal(status, 502);
@@ -43,13 +43,13 @@ export function changesByOthersScenarios(daemon: SystemdDaemon): void {
     await daemon.remove('late.service');
     await daemon.waitFor(
       'late.service',
-      ({ running, unit_file_state: file }) => running && file === undefined,
+      ({ running, unit_file_state: fileState }) => running && fileState === undefined,
     );
     await daemon.systemctl('stop', 'late.service');
     await daemon.waitFor('late.service', ({ exists }) => !exists);
   });
 
-  test('streams forget a unit that becomes internal, and have it again when it is internal no more', async () => {
+  test('streams forget a unit that becomes internal, and have it again when it is no longer internal', async () => {
     const received = await daemon.listen('?snapshot=1');
     /** True if a client that keeps to the documented rules has the unit. */
     const isKnown = (): boolean => {

@@ -94,7 +94,7 @@ function row(
   return { what, unit: `${name}.service`, verb, status, record, ...more };
 }
 
-/** The rows run one after another, and each begins in the state that the row before it has left. */
+/** The rows run one after another. Each row begins in the state that the row before has left. */
 export const ROWS: readonly Row[] = [
   row('a start', 'start plain', 202, RUNNING),
   row('a start of what runs', 'start plain', 202, RUNNING),
@@ -113,6 +113,7 @@ export const ROWS: readonly Row[] = [
   }),
   row('a crash loop', 'start crashing', 502, FAILED, { detail: /exit-code/, failsAfterJob: true }),
   row('a start of a service that ignores SIGTERM', 'start deaf', 202, RUNNING),
+  // The stop succeeds, because systemd kills the service after TimeoutStopSec=. Then the unit is `failed`.
   row('a stop of a service that ignores SIGTERM', 'stop deaf', 202, FAILED),
   row('a condition that is not met', 'start conditional', 502, STOPPED, { detail: /condition/ }),
   row('a dependency that fails', 'start dependent', 502, STOPPED, { detail: /dependency/ }),

@@ -12,6 +12,7 @@ import { logScenarios } from './systemd-logs.js';
 import { changesByOthersScenarios, systemScopeScenarios } from './systemd-others.js';
 import { CONFIGURED_UNITS, ROWS, SLEEP, STOPPED, SYSTEM_UNITS, UNITS, USER_UNITS } from './systemd-units.js';
 
+/** A row that is no crash loop may cause this many events of its unit. */
 const EVENTS_MAX = 8;
 /**
  * systemd starts crashing.service five times, and refuses the sixth start. Each of the six may cause three
@@ -74,9 +75,9 @@ export function systemdScenarios(node: () => Node): void {
   let answersWithLateFailure = 0;
 
   /**
-   * Starts a unit whose program cannot be executed, or ends at once. The failure comes after the end of its
-   * job, and the daemon waits 100 ms for it. On a busy machine the failure sometimes comes later. Then the
-   * answer is 202.
+   * Starts a unit whose program cannot be executed, or ends at once. The failure comes after the end of the
+   * start job, and the daemon waits 100 ms for the failure. On a busy machine the failure sometimes comes
+   * later. Then the answer is 202.
    */
   async function startInVain(unit: string, detail: RegExp): Promise<void> {
     const [status, actualDetail] = await daemon.post(unit, 'start');

@@ -80,7 +80,7 @@ export class UpgradeDaemon extends DaemonOnNode {
     await until('the daemon has ended', async () => (await this.node.property('ActiveState')) === 'failed');
   }
 
-  /** Waits until the upgrade unit has ended. */
+  /** Waits until a unit has ended, by default the upgrade unit. */
   async unitEnds(unit = 'up.service'): Promise<void> {
     const state = (): Promise<string> => this.node.property('ActiveState', unit);
     await until('the unit has ended', async () => /^(inactive|failed)$/.test(await state()));
@@ -118,7 +118,7 @@ export class UpgradeDaemon extends DaemonOnNode {
     await this.start();
   }
 
-  /** Waits until the answer of `GET /upgrade` is as expected. `what` describes it if the wait is in vain. */
+  /** Waits until the answer of `GET /upgrade` is as expected. `what` describes it in the error. */
   async waitFor(what: string, isExpected: (upgrade: UpgradeRecord) => boolean): Promise<UpgradeRecord> {
     return until(what, async () => {
       const upgrade = await this.node.read<UpgradeRecord>('/upgrade');

@@ -155,6 +155,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
         return daemon.waitFor(`hold: ${isOnHold}`, ({ extra }) => extra?.['held'] === isOnHold);
       };
       const onHold = await checkFinds(true);
+      // The test above has installed version 6.
       assert.deepEqual([onHold.current, onHold.latest, onHold.upgrade_available], ['6', '7', false]);
       await daemon.node.shell(`apt-mark unhold ${PACKAGE}`);
       assert.equal((await checkFinds(false)).upgrade_available, true);

@@ -8,8 +8,8 @@ import { until } from '../../until.js';
 import type { ReceivedEvents } from './daemon-on-node.js';
 import { FULL, GATE, READ_ONLY, type UpgradeDaemon } from './upgrade-daemon.js';
 
-/** The state of the run in each event that has one. */
-const states = (received: ReceivedEvents): readonly string[] =>
+/** The states of the run in those events that have a state. */
+const runStates = (received: ReceivedEvents): readonly string[] =>
   received.flatMap(({ type, data }) => {
     if (type !== 'upgrade.info') return [];
     const { state } = JSON.parse(data);
@@ -35,8 +35,8 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     const ended = await daemon.untilRun('idle');
     assert.equal(ended.run.started_at, during.run.started_at);
     assert.equal(ended.run.percent, undefined);
-    await until('the run is idle', () => states(received).at(-1) === 'idle');
-    assert.deepEqual(states(received), ['running', 'idle']);
+    await until('the run is idle', () => runStates(received).at(-1) === 'idle');
+    assert.deepEqual(runStates(received), ['running', 'idle']);
     const lines = received
       .filter(({ type }) => type === 'upgrade.progress')
       .map(({ data }) => JSON.parse(data));
@@ -53,7 +53,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     await daemon.logHas('unpacking');
     await daemon.openGate();
     const failed = await daemon.untilRun('failed');
-    await until('the run has failed', () => states(received).at(-1) === 'failed');
+    await until('the run has failed', () => runStates(received).at(-1) === 'failed');
     // journald reads what a script writes and what systemd writes from two sockets, in an order of its own.
     await daemon.logHas('disk full');
     await daemon.logHas("up.service: Failed with result 'exit-code'.");
@@ -81,8 +81,8 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
       const received = await daemon.listen();
       await daemon.start();
       await daemon.untilRun(expected);
-      await until(`the run is ${expected}`, () => states(received).at(-1) === expected);
-      assert.deepEqual(states(received), ['running', expected]);
+      await until(`the run is ${expected}`, () => runStates(received).at(-1) === expected);
+      assert.deepEqual(runStates(received), ['running', expected]);
       assert.equal(received.filter(({ type }) => type === 'upgrade.progress').length, 3);
     }
     await daemon.shell('rm ~/tries');
@@ -126,7 +126,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     // An event may come after the answers. `bye` is the last event of the stream.
     await daemon.systemctl('stop', 'tonearm.service');
     await until('the stream has ended', () => received.at(-1)?.data === '"bye"');
-    assert.deepEqual(states(received), []);
+    assert.deepEqual(runStates(received), []);
     daemon.stopListening();
   };
 
@@ -165,10 +165,10 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
       await daemon.start();
       await until(
         'the run is over',
-        () => states(received).filter((state) => state === 'idle').length === runs,
+        () => runStates(received).filter((state) => state === 'idle').length === runs,
       );
     }
-    assert.ok(!states(received).includes('failed'));
+    assert.ok(!runStates(received).includes('failed'));
   });
 
   for (const [status, verdict] of [
