@@ -12,7 +12,7 @@ import { RULES, type RuleName } from './architecture/rules.js';
 import { type SourceFile, sourceFile } from './architecture/source-file.js';
 import { WRITING } from './architecture/writing.js';
 
-// build/test/architecture.test.js -> the project's root
+// The built file is build/test/architecture.test.js.
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 function readSources(folder: string, ending: RegExp): readonly SourceFile[] {

@@ -24,7 +24,7 @@ const DOCS = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8'
 const ROOT_DOCUMENTS = readdirSync(ROOT).filter((name) => name.endsWith('.md'));
 /** The folders whose comments may cite documents. */
 const SOURCE_FOLDERS = ['src', 'test', 'packaging', 'bench', 'examples'];
-const FOLDERS = [...SOURCE_FOLDERS, 'docs'];
+const SOURCES_AND_DOCS = [...SOURCE_FOLDERS, 'docs'];
 
 /** `GET /server` and so on. */
 const SERVED = ROUTES.map(({ method, path }) => `${method} ${documentedPath(path)}`);
@@ -115,8 +115,7 @@ test('the keys of the configuration and their defaults in docs are those of the 
  * `KEY: DEFAULT` for each key. A default names the variables on which it depends, such as $XDG_STATE_HOME.
  */
 function defaultsIn(table: KeyTable, path = ''): readonly string[] {
-  // The slash makes the paths absolute, because relative paths are ignored (`xdgDirectory`). It is removed
-  // below.
+  // `xdgDirectory` ignores relative paths, so both values begin with a slash. The slash is removed below.
   const environment = {
     env: { XDG_RUNTIME_DIR: '/$XDG_RUNTIME_DIR', XDG_STATE_HOME: '/$XDG_STATE_HOME' },
     home: '',
@@ -150,7 +149,7 @@ test('the exit statuses of tonearm ctl in docs and manual are those of the sourc
   );
 });
 
-test('a command of docs that sets a node up as root names the user, and no command has an unknown option', () => {
+test('docs name the user in each tonearm-setup command for root, and use no unknown option', () => {
   const script = readFileSync(join(ROOT, 'packaging/tonearm-setup'), 'utf8');
   const [, usage = ''] = /^USAGE='([^']+)'$/m.exec(script) ?? [];
   const options = optionsIn(usage);
@@ -163,7 +162,9 @@ test('a command of docs that sets a node up as root names the user, and no comma
   const commandOf = (text: string) => /^ {4}(?:# )?(tonearm-setup .*)$/.exec(text)?.[1];
   const commands = lines.filter(({ text }) => commandOf(text) !== undefined);
   assert.ok(commands.length > 0);
-  const withoutUser = commands.filter(({ text }) => !/--user \w|--uninstall --all/.test(text));
+  const namesUser = (text: string): boolean => /--user \w/.test(text);
+  const isForAllUsers = (text: string): boolean => text.includes('--uninstall --all');
+  const withoutUser = commands.filter(({ text }) => !namesUser(text) && !isForAllUsers(text));
   assert.deepEqual(withoutUser, []);
 
   const unknown = lines.flatMap(({ text, place }) =>
@@ -179,11 +180,14 @@ function optionsIn(text: string): readonly string[] {
   return text.match(/--[a-z][a-z-]*/g) ?? [];
 }
 
+/** A file in one of the daemon's folders, as the sources write it: `tonearm/sleep.json`. */
+const KEPT_FILE = /\btonearm\/[\w-]+\.(?:json|sock)\b/g;
+
 test('the manual lists every file that the daemon keeps in its folders', () => {
   const manual = readFileSync(join(ROOT, 'packaging/man/tonearm.1'), 'utf8').replaceAll('\\-', '-');
-  const kept = citingTexts()
+  const kept = filesAndTexts()
     .filter(([file]) => file.startsWith('src/'))
-    .flatMap(([, text]) => text.match(/\btonearm\/[\w-]+\.(?:json|sock)\b/g) ?? []);
+    .flatMap(([, text]) => text.match(KEPT_FILE) ?? []);
   const missing = kept.filter((path) => !manual.includes(path));
   assert.deepEqual(missing, []);
   assert.ok(kept.length > 0);
@@ -350,10 +354,10 @@ const pathFromRoot = (entry: Dirent): string =>
   join(entry.parentPath ?? entry.path, entry.name).slice(ROOT.length);
 
 /**
- * The texts of all files that may cite a document. The lines of a text are joined, because a citation may be
- * wrapped within a comment.
+ * All sources, and the documents of the root, with their texts. The lines of a text are joined, because a
+ * citation may be wrapped within a comment.
  */
-function citingTexts(): readonly (readonly [file: string, text: string])[] {
+function filesAndTexts(): readonly (readonly [file: string, text: string])[] {
   const files = SOURCE_FOLDERS.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && !/\.(?:png|bin|gz|br)$/.test(entry.name))
@@ -365,8 +369,8 @@ function citingTexts(): readonly (readonly [file: string, text: string])[] {
   });
 }
 
-test('every heading of docs that comments cite exists', () => {
-  const cited = citingTexts().flatMap(([file, text]) =>
+test('every document and every heading that a text cites exists', () => {
+  const cited = filesAndTexts().flatMap(([file, text]) =>
     [...text.matchAll(/\b(docs\/[\w/-]+\.md)(?:, "([^"]+)")?/g)].map(
       ([, document = '', title]) => [file, document, title] as const,
     ),
@@ -381,7 +385,7 @@ test('every heading of docs that comments cite exists', () => {
 });
 
 test('no text cites a section of a contract, because the repository has no such document', () => {
-  const citing = citingTexts().filter(([, text]) => /\bcontract(?:'s)?,? sections?\b/i.test(text));
+  const citing = filesAndTexts().filter(([, text]) => /\bcontract(?:'s)?,? sections?\b/i.test(text));
   assert.deepEqual(citing, []);
 });
 
@@ -392,11 +396,11 @@ const PATH_BELOW_FOLDER =
 const PATH_IN_BACKTICKS = /(?<=`)[\w.-][\w./-]*(?:\.(?:ts|mjs|cjs)|\/)(?=`)/;
 const NAMED_FILE = new RegExp(`${PATH_BELOW_FOLDER.source}|${PATH_IN_BACKTICKS.source}`, 'g');
 
-const PATHS = FOLDERS.flatMap((folder) =>
+const PATHS = SOURCES_AND_DOCS.flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }).map(
     (entry) => `/${pathFromRoot(entry)}${entry.isDirectory() ? '/' : ''}`,
   ),
-).concat(FOLDERS.map((folder) => `/${folder}/`));
+).concat(SOURCES_AND_DOCS.map((folder) => `/${folder}/`));
 
 /** `name` is a whole path or the end of one; a module's `.ts` and a folder's `/` may be left out. */
 const exists = (name: string): boolean =>

@@ -65,7 +65,7 @@ test('the error of a connection to a name with several addresses has the error o
   );
 });
 
-test('characters that could break, colour or turn round a line are written as escapes', () => {
+test('characters that could break a line, colour it or reverse its direction are written as escapes', () => {
   assert.equal(printable('a\n\x1b[31mb\u009bc\u202ed'), 'a\\u{a}\\u{1b}[31mb\\u{9b}c\\u{202e}d');
   assert.equal(printable('Küche 🎵'), 'Küche 🎵');
 });

@@ -18,7 +18,7 @@ const isFunction = ({ type }: SyntaxNode): boolean => FUNCTIONS.has(type);
  * Nodes through which a function is returned, such as the object in `return { f: () => a }`. A call is none,
  * because its result need not contain its arguments.
  */
-const HANDS_OUT = new Set([
+const RETURNING_TYPES = new Set([
   'ReturnStatement',
   'ObjectExpression',
   'Property',
@@ -49,7 +49,7 @@ const nameOf = (node: SyntaxNode): string =>
   'name' in node && typeof node.name === 'string' ? node.name : '';
 
 /** The names that the function itself declares by `let`, except those in a pattern (`let [a] = b`). */
-function lets(outer: SyntaxNode): ReadonlySet<string> {
+function namesOfLets(outer: SyntaxNode): ReadonlySet<string> {
   const declarations = ownNodes(outer).filter((node) => 'kind' in node && node.kind === 'let');
   const declarators = declarations.flatMap(childrenOf);
   // The first child of a declarator is what it declares: `a` in `a = 1`.
@@ -60,19 +60,19 @@ function lets(outer: SyntaxNode): ReadonlySet<string> {
 /** The functions that a `return` hands out, alone or as members of an object or array. */
 function handedOut(node: SyntaxNode): readonly SyntaxNode[] {
   if (isFunction(node)) return [node];
-  return HANDS_OUT.has(node.type) ? childrenOf(node).flatMap(handedOut) : [];
+  return RETURNING_TYPES.has(node.type) ? childrenOf(node).flatMap(handedOut) : [];
 }
 
 export function returnedClosures(program: Program): readonly SyntaxNode[] {
   return allNodes(program)
     .filter(isFunction)
     .flatMap((outer) => {
-      const shared = lets(outer);
-      const returned = ownNodes(outer).filter(({ type }) => type === 'ReturnStatement');
-      return returned
+      const letNames = namesOfLets(outer);
+      const returnStatements = ownNodes(outer).filter(({ type }) => type === 'ReturnStatement');
+      return returnStatements
         .flatMap(handedOut)
         .filter((inner) =>
-          allNodes(inner).some((node) => node.type === 'Identifier' && shared.has(nameOf(node))),
+          allNodes(inner).some((node) => node.type === 'Identifier' && letNames.has(nameOf(node))),
         );
     });
 }

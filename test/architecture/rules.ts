@@ -85,11 +85,18 @@ const packages: Check = (sources) => {
   });
 };
 
+/** A file without a row in HOLDERS may be imported by every file. */
+const mayHold = (path: string, target: string): boolean =>
+  HOLDERS[target]?.some((prefix) => path.startsWith(prefix)) ?? true;
+
 const importersOfFiles: Check = eachFile('src/', (file) =>
   file.imports
-    .filter(({ target }) => HOLDERS[target]?.every((prefix) => !file.path.startsWith(prefix)))
+    .filter(({ target }) => !mayHold(file.path, target))
     .map(({ target, line }) => `${file.path}:${line}: may not hold ${target}`),
 );
+
+const mayOpen = (path: string, effect: string | undefined): boolean =>
+  effect !== undefined && (BUSES[effect]?.some((prefix) => path.startsWith(prefix)) ?? false);
 
 /**
  * Complains about each class that extends Bus, about each bus whose effect is no literal, and about each bus
@@ -99,7 +106,7 @@ const importersOfFiles: Check = eachFile('src/', (file) =>
 const buses: Check = eachFile('src/', ({ path, code, text }) =>
   [...code.matchAll(/\b(?:new|extends) Bus\b(?:<[^>]*>)?\(?/g)]
     .map(({ 0: found, index }) => ({ index, effect: /^'(\w+)'/.exec(text.slice(index + found.length))?.[1] }))
-    .filter(({ effect = '' }) => !BUSES[effect]?.some((prefix) => path.startsWith(prefix)))
+    .filter(({ effect }) => !mayOpen(path, effect))
     .map(({ index, effect }) => `${path}:${lineAt(text, index)}: may not open a bus for ${effect}`),
 );
 
@@ -172,7 +179,7 @@ const names: Check = eachFile('', ({ path }) =>
     : [],
 );
 
-/** In the order in which they are reported. */
+/** The rules are reported in this order. */
 export const RULES = {
   boundaries,
   packages,

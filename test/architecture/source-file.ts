@@ -14,6 +14,7 @@ export interface Import {
   readonly target: string;
   /** Erased by the compiler: nothing is loaded. */
   readonly typeOnly: boolean;
+  /** Written as a call: `import('./a.js')`. */
   readonly dynamic: boolean;
   readonly line: number;
 }

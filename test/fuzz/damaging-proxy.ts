@@ -1,5 +1,5 @@
-// A proxy in front of a real sound server or MQTT broker. While it lies, it damages the bytes that the
-// server sends: they are changed, lost, doubled, cut or not passed on.
+// A proxy in front of a real sound server or MQTT broker. While the proxy lies, it damages the bytes that
+// the server sends (`damage`).
 
 import { type SeverableProxy, startProxy } from '../browser/severable-proxy.js';
 import type { SeededRandom } from '../seeded-random.js';

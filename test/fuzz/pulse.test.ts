@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { peaksOf } from '../../src/actors/audio/levels.js';
 import type { RequestName } from '../../src/protocol/pulse/commands.js';
+import { CONTROL_CHANNEL } from '../../src/protocol/pulse/frame.js';
 import { Session } from '../../src/protocol/pulse/session.js';
 import { GOLDEN } from '../protocol/pulse/captures.js';
 import { PEAKS } from '../protocol/pulse/record-stream.js';
@@ -35,6 +36,8 @@ const EVENT_BYTES = 40;
 /** The handshake and the requests have fewer bytes. Damaged input may not make the session send more. */
 const OUTPUT_MAX_BYTES = 1000;
 const SESSION_DEADLINE_MS = 10;
+/** The session opens, and sends its requests, at this time of its clock. */
+const START_MS = 0;
 /** The session sends this many requests after the handshake. */
 const REQUESTS_SENT = 2;
 
@@ -56,7 +59,8 @@ function damagedCapture(random: SeededRandom): Buffer {
   if (random.chance(0.5) && bytes.length > HEADER_BYTES) {
     bytes = Buffer.from(bytes);
     bytes.writeUInt32BE(bytes.length - HEADER_BYTES, 0);
-    bytes.fill(0xff, 4, 8).fill(0, 8, HEADER_BYTES);
+    bytes.writeUInt32BE(CONTROL_CHANNEL, 4);
+    bytes.fill(0, 8, HEADER_BYTES);
   }
   return bytes;
 }
@@ -83,6 +87,7 @@ function feedSession(bytes: Buffer, random: SeededRandom, tally: Tally): void {
       },
       onData: (stream, data) => {
         count('data');
+        // `stream` may be any number, because the frame is damaged. It chooses one to four channels.
         const channels = 1 + (stream % 4);
         const peaks = peaksOf(data, channels);
         assert.ok(
@@ -96,14 +101,14 @@ function feedSession(bytes: Buffer, random: SeededRandom, tally: Tally): void {
       },
     },
   );
-  session.open(0);
+  session.open(START_MS);
 
   let settled = 0;
   const hasHandshake = random.below(8) > 0;
   const requestCount = hasHandshake ? REQUESTS_SENT : 0;
   if (hasHandshake) session.receive(handshake);
   for (let sent = 0; sent < requestCount; sent += 1) {
-    session.request(random.pick(REQUESTS), REQUEST_ARGUMENTS, 0, (result) => {
+    session.request(random.pick(REQUESTS), REQUEST_ARGUMENTS, START_MS, (result) => {
       settled += 1;
       count(result.ok ? 'reply' : `failed: ${result.error.kind}`);
     });
@@ -121,7 +126,7 @@ function feedSession(bytes: Buffer, random: SeededRandom, tally: Tally): void {
   assert.ok(output < OUTPUT_MAX_BYTES, `${output} bytes of output`);
   assert.ok(events * EVENT_BYTES <= bytes.length, 'the bytes are too few for so many events');
 
-  session.expire(2 * SESSION_DEADLINE_MS);
+  session.expire(START_MS + 2 * SESSION_DEADLINE_MS);
   session.close({ kind: 'stopped' });
   assert.equal(closed, 1);
   assert.equal(settled, requestCount);

@@ -7,9 +7,9 @@ import { Daemon, type DaemonOptions, type Health } from '../contract/daemon.js';
 import { until } from '../until.js';
 
 /**
- * In the end the daemon may have this many threads more than at the beginning, and this many descriptors
- * more. libuv and V8 start some threads only when they need them, and a backend may have a file open while
- * the test counts.
+ * At the end the daemon may have this many more threads than at the beginning, and as many more descriptors.
+ * libuv and V8 start some threads only when they need them, and a backend may have a file open while the
+ * test counts.
  */
 const EXTRA_MAX = 8;
 /** A backend whose threads died too often rests for 60 s (docs/http-api.md, "Backends that are away"). */

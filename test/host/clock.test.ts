@@ -1,9 +1,11 @@
-// The reconnect policy as a table (docs/http-api.md, "Backends that are away"), and rate limits per second.
+// Tests the waits before a lost peer is dialled again (docs/http-api.md, "Backends that are away"), and rate
+// limits per second.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { backoffMs, RateLimit } from '../../src/host/clock.js';
 
+/** The random number shortens the wait by up to a quarter. */
 const ROWS: readonly [attempt: number, random: number, delayMs: number][] = [
   [0, 0, 0],
   [0, 0.99, 0],
@@ -30,7 +32,7 @@ test('a rate limit of 10 admits ten events in each window of a second, and never
   const maxEvents = 10;
   const limit = new RateLimit(maxEvents);
   for (let nowMs = 0; nowMs < 60_000; nowMs += 100) assert.equal(limit.admit(nowMs), true);
-  // A new window begins with the first event after a second. All ten events of this one come at once.
+  // A new window begins with the first event after a second. All ten events of the new window come at once.
   assert.equal(limit.admit(60_000, maxEvents), true);
   assert.equal(limit.admit(60_999), false);
   assert.equal(limit.admit(61_000, maxEvents), true);

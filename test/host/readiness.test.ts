@@ -53,8 +53,8 @@ test('a report that fails is logged', async (t) => {
 
 describe('wait-listening', { timeout: 60_000 }, () => {
   /**
-   * Runs wait-listening with `sleepScript` in the place of `sleep`. Resolves with the status and the output,
-   * which only that script can write.
+   * Runs wait-listening with `sleepScript` in the place of `sleep`. Resolves with the status and the output.
+   * Only `sleepScript` writes output, so the output shows how often wait-listening has waited.
    */
   const runWaitListening = async (directory: string, pid: number, sleepScript: string) => {
     writeFileSync(join(directory, 'sleep'), `#!/bin/sh\n${sleepScript}\n`, { mode: 0o755 });
@@ -65,6 +65,7 @@ describe('wait-listening', { timeout: 60_000 }, () => {
     const [status] = await once(child, 'close');
     return [status, output.text];
   };
+  /** This script in the place of `sleep` reports the start, and prints a word at each call. */
   const REPORT_READY = ': > "$RUNTIME_DIRECTORY/ready.$MAINPID"; echo waits';
 
   test('wait-listening waits for the file with the process id of the service, and removes this file', async (t) => {

@@ -48,10 +48,13 @@ test('all calls during a run share the next run, and a run that has ended is sha
   assert.equal(running.length, 1);
 });
 
-test('a run that rejects fails only for its own callers, and the work is idle when no run is under way or due', async () => {
+test('a run that rejects fails only for its own callers, and the work is idle before the first run and after the last', async () => {
   const { begin, end } = manualWork();
-  const runs = [() => Promise.reject(new Error('no')), begin];
-  const work = new SharedWork(() => (runs.shift() ?? assert.fail('there is a third run'))());
+  const remainingRuns = [() => Promise.reject(new Error('no')), begin];
+  const work = new SharedWork(() => {
+    const run = remainingRuns.shift() ?? assert.fail('there is a third run');
+    return run();
+  });
   assert.equal(work.isIdle, true);
   const first = assert.rejects(work.run(), /no/);
   const second = work.run();

@@ -13,14 +13,14 @@ import { until } from '../until.js';
 const isFullSize = process.env['TONEARM_LEAKS'] === 'full';
 
 /**
- * The second quarter of the rounds is compared with the last. The first is ignored, because it fills caches
- * and compiles code.
+ * The second quarter of the rounds is compared with the last quarter. The first quarter is ignored, because
+ * it fills caches and compiles code.
  */
 const ROUNDS = 12;
 const QUARTER = ROUNDS / 4;
 /**
  * The growth that does not count as a leak. The heap varies by 500 kB by chance. Half of the repetitions lie
- * between the middles of the two quarters, so a leak is found if they leave more behind than this.
+ * between the middles of the two quarters. So a leak is found if this half leaves more than that behind.
  */
 const HEAP_SLACK_BYTES = 1024 * 1024;
 /** The bound for buffers outside of the heap, which Node allocates in pools. */
@@ -93,7 +93,7 @@ export async function staysFlat(t: TestContext, { full, part, round }: Repeated)
       return isAtRest ? now : false;
     };
     const atRest = until('the process is at rest', resourcesAtRest, SETTLED_WITHIN_MS);
-    // If the process is not at rest by then, it is measured anyway, and the checks below find the leak.
+    // If the process is not at rest in time, it is measured anyway, and the checks below find the leak.
     measured.push(await atRest.catch(() => measureResources()));
   }
   const early = measured.slice(QUARTER, 2 * QUARTER);

@@ -192,15 +192,16 @@ test('a phone that pairs, connects and is forgotten again and again, and a BlueZ
 });
 
 test('a thread that dies again and again leaves nothing behind', async (t) => {
-  // Many deaths fall within one minute. The supervisor allows as many restarts in it as `waitsMs` has items.
+  // Many deaths fall within `windowMs`. In this time the supervisor allows as many restarts as `waitsMs` has
+  // items.
   const restarts = { waitsMs: Array.from({ length: 2000 }, () => 0), windowMs: 60_000, pauseMs: 60_000 };
   const { recorder, ask } = startChildren(t, { audio: 'obedient', power: 'obedient' }, { restarts });
   await recorder.untilState('audio', 'up');
-  let deaths = 0;
+  let restartCount = 0;
   const die = async (): Promise<void> => {
-    deaths += 1;
+    restartCount += 1;
     await ask('audio', 'throw');
-    await recorder.untilState('audio', 'up', deaths);
+    await recorder.untilState('audio', 'up', restartCount);
     recorder.healths.splice(0, recorder.healths.length - 1);
     recorder.sequence.length = 0;
     recorder.lines.length = 0;

@@ -1,5 +1,5 @@
-// Mopidy with mopidy-mpris, for tests. They fill its tracklist over its own JSON-RPC, as its web clients do,
-// and not through tonearm.
+// Starts Mopidy with mopidy-mpris, for tests. A test fills the tracklist over Mopidy's own JSON-RPC, as
+// Mopidy's web clients do, and not through tonearm.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { freePort } from '../tools/free-port.js';

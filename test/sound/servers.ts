@@ -57,8 +57,8 @@ const NO_HARDWARE: Readonly<Record<string, string>> = {
     'wireplumber.profiles = { main = { hardware.audio = disabled, hardware.bluetooth = disabled, hardware.video-capture = disabled } }\n',
 };
 
-const CLIENTS = ['pactl', 'pacat'];
-const PIPEWIRE = ['pipewire', 'pipewire-pulse', 'wireplumber', 'dbus-daemon'];
+const CLIENT_PROGRAMS = ['pactl', 'pacat'];
+const PIPEWIRE_PROGRAMS = ['pipewire', 'pipewire-pulse', 'wireplumber', 'dbus-daemon'];
 
 const isSocket = (path: string) => statSync(path, { throwIfNoEntry: false })?.isSocket() === true;
 
@@ -99,10 +99,14 @@ export const SOUND_SERVERS: readonly {
   readonly skip: string | false;
   start(options?: ServerOptions): Promise<SoundServer>;
 }[] = [
-  { kind: 'pulseaudio', skip: skipReason({ programs: ['pulseaudio', ...CLIENTS] }), start: startPulseAudio },
+  {
+    kind: 'pulseaudio',
+    skip: skipReason({ programs: ['pulseaudio', ...CLIENT_PROGRAMS] }),
+    start: startPulseAudio,
+  },
   {
     kind: 'pipewire',
-    skip: skipReason({ programs: [...PIPEWIRE, ...CLIENTS] }),
+    skip: skipReason({ programs: [...PIPEWIRE_PROGRAMS, ...CLIENT_PROGRAMS] }),
     start: ({ sinks = SINKS, ...options } = {}) => SoundServer.start(pipeWire(options), sinks),
   },
 ];

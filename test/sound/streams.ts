@@ -191,8 +191,8 @@ export class StreamClient {
   async open(streams: readonly StreamOptions[]): Promise<readonly Stream[]> {
     const opened: Stream[] = [];
     for (let from = 0; from < streams.length; from += CREATIONS_AT_ONCE) {
-      const some = streams.slice(from, from + CREATIONS_AT_ONCE);
-      opened.push(...(await Promise.all(some.map((options) => this.#create(options)))));
+      const nextStreams = streams.slice(from, from + CREATIONS_AT_ONCE);
+      opened.push(...(await Promise.all(nextStreams.map((options) => this.#create(options)))));
     }
     return opened;
   }

@@ -12,7 +12,7 @@ import { deathOf } from '../../src/supervisor/threads.js';
 import { ManualClock } from '../manual-clock.js';
 import { until } from '../until.js';
 
-test('a thread is pinged every 30 s, and when it is idle or may still load every 5 minutes', () =>
+test('a thread is pinged every 30 s, or every 5 minutes while it is idle or may still load', () =>
   assert.deepEqual(HEARTBEAT, {
     everyMs: 30_000,
     loadMs: 300_000,
@@ -129,7 +129,11 @@ for (const [hasSentMessage, firstPingMs, title] of [
   });
 }
 
-/** The times of all deaths, and what is done after the last of them: the verdict and the wait. */
+/**
+ * The times of all deaths, and what is done after the last of them: the verdict and the wait. A death
+ * counts for a minute. The waits after one to five deaths are 0, 250, 500, 1000 and 2000 ms
+ * (RESTARTS of policy.ts).
+ */
 const DEATHS: readonly (readonly [
   title: string,
   deaths: readonly number[],
@@ -166,6 +170,7 @@ test('the history of deaths is bounded however fast they come', () => {
   let deaths: readonly number[] = [];
   for (let diedAt = 0; diedAt < 1000; diedAt += 1)
     deaths = restartAfterDeath(deaths, diedAt, RESTARTS).deaths;
+  // The history has one death more than RESTARTS of policy.ts has waits.
   assert.deepEqual(deaths, [994, 995, 996, 997, 998, 999]);
 });
 

@@ -71,10 +71,10 @@ describe('a fresh checkout', { skip }, () => {
     mkdirSync(packageFolder);
     const output = await npm('18', 'run', 'package', '--', '--out', packageFolder);
     assert.equal(output.match(/^setup: installing npm packages; this is done once, /gm)?.length, 1, output);
-    const warnings = output.match(
+    const warningCount = output.match(
       /^setup: .*no binary for Node v18\..*continues with Node 2[24]\./gm,
     )?.length;
-    assert.equal(warnings, 1, output);
+    assert.equal(warningCount, 1, output);
     assert.equal(readdirSync(packageFolder).length, 1);
   });
 
@@ -90,7 +90,7 @@ describe('a fresh checkout', { skip }, () => {
 
   // The tests above have built dist/main.js.
   for (const major of [OLD_NODE, ...NODES]) {
-    test(`the built program prints help and version on Node ${major}, and without arguments why it cannot run`, async () => {
+    test(`the built program prints help and version on Node ${major}, and without arguments says why it cannot run`, async () => {
       const main = join(checkoutPath(), 'dist/main.js');
       assert.match((await run(nodeOf(major), [main, '--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
       assert.match((await run(nodeOf(major), [main, '--help'])).stdout, /^Usage: tonearm /);

@@ -30,7 +30,7 @@ function runShell(
   return spawnSync('sh', ['-euc', script, 'script', ...args], { env, encoding: 'utf8', input: '' });
 }
 
-test("a user's systemd that does not answer is named with what was not done and how to do it", async (t) => {
+test('user-managers.sh names the user whose systemd does not answer, and the command to repeat', async (t) => {
   const users = temporaryFolder(t);
   mkdirSync(join(users, '1000/systemd'), { recursive: true });
   const manager = createServer().listen(join(users, '1000/systemd/private'));
@@ -47,13 +47,13 @@ test("a user's systemd that does not answer is named with what was not done and 
   );
 });
 
-test('a look for an upgrade that has not ended in time is named as the trouble of tonearm-setup', (t) => {
+test('tonearm-setup reports that its look for an upgrade has not ended in time', (t) => {
   const setUp = readFileSync(join(PACKAGING, 'tonearm-setup'), 'utf8');
   const definition =
     /^first_look\(\) \{\n.*?^\}\n/ms.exec(setUp)?.[0] ?? assert.fail('there is no first_look');
-  const others = 'step() { shift; "$@"; }; as_user() { "$@"; }; last_words() { :; }';
+  const otherFunctions = 'step() { shift; "$@"; }; as_user() { "$@"; }; last_words() { :; }';
   const values = "DETECTOR_DEADLINE_S=300 dry=no trouble='' status_of='systemctl --user status'";
-  const script = `${definition}${others}\n${values}\nfirst_look\necho "$trouble"`;
+  const script = `${definition}${otherFunctions}\n${values}\nfirst_look\necho "$trouble"`;
   const { stdout } = runShell(t, script, { timeout: TIMED_OUT });
   assert.equal(
     stdout,
@@ -61,7 +61,7 @@ test('a look for an upgrade that has not ended in time is named as the trouble o
   );
 });
 
-test('a private sound server that cannot be reached has a reason, although it has logged nothing', (t) => {
+test('sandbox.sh gives a reason when its sound server cannot be reached and has logged nothing', (t) => {
   const script = `exec sh '${PACKAGING}sandbox.sh' "$1"`;
   const neverStarts = { setpriv: 'exit 1', pactl: 'exit 1' };
   const ended = runShell(t, script, neverStarts, temporaryFolder(t));

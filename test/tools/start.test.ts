@@ -26,8 +26,8 @@ const skip = skipReason({ programs: ['pulseaudio', 'pactl', 'pacat', 'curl'] });
 const PLAYER_PROGRAMS = ['dbus-daemon', 'mpv', 'unshare', 'nsenter', 'ip'];
 
 /**
- * Arguments of a shell that stands in for npm. It runs `sh` with the arguments behind these. A shell becomes
- * its last command. `exit` is this last command, so the shell stays until `sh` has ended.
+ * Arguments of a shell that stands in for npm. This shell runs `sh` with the arguments behind these. A shell
+ * becomes its last command. Here this is `exit`, so the shell stays until `sh` has ended.
  */
 const NPM = ['-c', '"$@"; exit', 'npm', 'sh'];
 

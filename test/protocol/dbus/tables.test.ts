@@ -81,6 +81,7 @@ test('properties that are missing, inherited or of a wrong type are left out', (
     InvocationID: new Uint8Array(16),
     ConditionTimestamp: 5n,
   });
+  // `{}` inherits `toString`.
   assert.deepEqual(readProperties({ toString: 's' }, {}), {});
 });
 

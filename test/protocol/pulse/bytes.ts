@@ -120,7 +120,10 @@ export function sinkInput(change: SinkInputBytes = {}): number[] {
   ].flat();
 }
 
-/** Ports are bytes, because their form depends on the version. The monitor has its name from the sink. */
+/**
+ * Ports are bytes, because their form depends on the version. The monitor has its name from the sink. The
+ * flags are those of a null sink of PulseAudio.
+ */
 const SINK = {
   index: 3,
   name: 'living',
@@ -132,7 +135,7 @@ const SINK = {
   state: 0,
   card: NONE,
   ports: [] as readonly Bytes[],
-  activePort: undefined as string | null | undefined,
+  activePort: null as string | null | undefined,
   ownerModule: 1,
   props: props(),
 };

@@ -159,7 +159,7 @@ for (const [what, [command, args]] of BAD_ARGUMENTS) {
   });
 }
 
-test('requests of one turn are sent one after the other, also if one buffer is too small for them, and a refused request leaves no bytes', () => {
+test('the requests of one turn are sent one after the other, without the refused ones, also if one buffer is too small for all', () => {
   const { session } = ready();
   const setDefaultSink = (name: string): void =>
     session.request('SET_DEFAULT_SINK', { name }, NOW_MS, () => undefined);
@@ -171,7 +171,8 @@ test('requests of one turn are sent one after the other, also if one buffer is t
   for (const nextName of names) setDefaultSink(nextName);
   const bytes = written(session);
 
-  // The frames differ only in the last byte of the tag, so each gets the tag of the first.
+  // Three names are not refused. Their frames differ from the first frame only in the last byte of the tag,
+  // so each gets the tag of the first frame.
   const lastTagByte = HEAD_BYTES - 1;
   const frames = [0, 1, 2].map((index) =>
     bytes.slice(index * frame.length, (index + 1) * frame.length).with(lastTagByte, 2),

@@ -1,5 +1,5 @@
-// Makes a session for a test, which answers it as the sound server would. The conversation collects what the
-// session reports.
+// Makes a session for a test. The test answers the session as the sound server would. The conversation
+// collects what the session reports.
 
 import assert from 'node:assert/strict';
 import type { ClosedReason } from '../../../src/protocol/pulse/outcome.js';

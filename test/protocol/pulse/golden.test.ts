@@ -26,6 +26,8 @@ const USUAL_VERSION = 35;
 /** The tag of the first request of a session that is ready. Each further request has the next tag. */
 const FIRST_TAG = 2;
 const NO_ENTITY_CODE = 5;
+/** This is PA_SUBSCRIPTION_MASK_ALL of PulseAudio. */
+const ALL_EVENTS_MASK = 0x2ff;
 /** The index that stands for no object. */
 const NO_INDEX = 0xffffffff;
 
@@ -235,7 +237,7 @@ for (const capture of files.filter((file) => file.events !== undefined || file.c
   test(`${capture.file} gives its recorded events, byte by byte`, () => {
     const { session, events, closed } = ready();
     const acknowledged: unknown[] = [];
-    session.request('SUBSCRIBE', { mask: 0x2ff }, 0, (result) => acknowledged.push(result));
+    session.request('SUBSCRIBE', { mask: ALL_EVENTS_MASK }, 0, (result) => acknowledged.push(result));
     for (const chunk of oneByOne(read(capture))) session.receive(chunk);
     assert.deepEqual(closed, []);
     const eventTexts = events.map(textOf);

@@ -26,6 +26,7 @@ const propsOfSong = (name: string): readonly number[] => wire.props(wire.textPro
 
 test('a property list that is too long to be kept is decoded at each reading', () => {
   const texts = new TextCache();
+  // With its key the list has more than 2048 bytes (LIST_MAX_BYTES in text-cache.ts).
   const props = propsOfSong('x'.repeat(2048));
   // A kept list would be the same object at both readings.
   assert.notEqual(readSinkInput(texts, { props }).props, readSinkInput(texts, { props }).props);

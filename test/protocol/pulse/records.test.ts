@@ -13,6 +13,10 @@ type Bytes = readonly number[];
 /** Type tags are ASCII characters (`TYPE_TAG` in wire.ts). */
 const ascii = (letter: string): number => letter.charCodeAt(0);
 
+/**
+ * The fields are the server's name and version, the user, the host, the sample specification, the default
+ * sink, no default source, a cookie, and the channel map.
+ */
 const serverInfo = (defaultSink: string | null, ...positions: readonly number[]): number[] =>
   [
     wire.text('p'),
@@ -224,7 +228,7 @@ for (const [version, bytes, ports] of PORTS) {
       const sink = decode('GET_SINK_INFO', wire.sink({ ports: bytes, activePort }), { version });
       assert.deepEqual(sink.ports, ports);
       assert.equal(sink.activePort, activePort ?? undefined);
-      assert.equal(sink.volumeSteps, 65537);
+      assert.equal(sink.volumeSteps, 0x10001);
     }
   });
 }

@@ -80,7 +80,7 @@ const CHANNEL_PARTS: readonly (readonly [balance: number, map: number[], parts: 
   [0, [FRONT_LEFT, FRONT_RIGHT, FRONT_CENTER], undefined],
 ];
 for (const [balance, map, parts] of CHANNEL_PARTS) {
-  const result = parts === undefined ? 'no parts' : `the parts [${parts}] of the loudest channel`;
+  const result = parts === undefined ? 'no parts' : `the parts [${parts}], where 1 is the loudest channel`;
   test(`the balance ${balance} at positions [${map}] makes ${result}`, () => {
     assert.deepEqual(channelPartsOf(balance, map), parts);
     if (parts !== undefined) assert.equal(balanceOf(parts, map), balance);

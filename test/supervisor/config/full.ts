@@ -1,5 +1,5 @@
-// Resolves the texts of tests as files of the configuration. Has `FULL_YAML` with its settings, too. In
-// `FULL_YAML` each key has another value than by default.
+// Resolves the texts of tests as files of the configuration. `FULL_SETTINGS` are the settings of
+// `FULL_YAML`, in which each key has another value than by default.
 
 import assert from 'node:assert/strict';
 import { parse } from 'yaml';

@@ -184,7 +184,7 @@ testInFolder(
 // Files that are no text.
 
 testInFolder(
-  'bytes that are no configuration are refused',
+  'bytes that are no configuration and a file that is too large are refused',
   {
     latin1: Buffer.from('bind: lo\n# h\xe4user\nlogLevel: info\n', 'latin1'),
     // The bytes ef, bf and bd are a valid character, U+FFFD. The invalid byte is on the next line.

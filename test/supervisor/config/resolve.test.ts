@@ -61,6 +61,7 @@ test('the environment decides the default paths', async () => {
   const rows = [
     [{}, '/home/pi', '/run/user/7', '/home/pi/.local/state'],
     [{ XDG_RUNTIME_DIR: '/r', XDG_STATE_HOME: '/s/' }, '/h', '/r', '/s'],
+    // An empty variable and a relative path are ignored.
     [{ XDG_RUNTIME_DIR: '', XDG_STATE_HOME: 'rel' }, '/h/', '/run/user/7', '/h/.local/state'],
     [{}, '', '/run/user/7', '/run/user/7'],
   ] as const;

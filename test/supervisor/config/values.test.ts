@@ -68,8 +68,8 @@ accepts(
 );
 for (const value of ['1.1', '-0.1', '.nan', 'loud', '[1]', ''])
   refusesLike('pulseaudio.volumeLimit', value, /^must be a number from 0 to 1, not /);
-const NO_LIMIT = 'must be a number from 0 to 1';
-refusesYaml('pulseaudio: {volumeLimit: {a: 2}}', `1:31: pulseaudio.volumeLimit.a: ${NO_LIMIT}, not 2`);
+const LIMIT_RULE = 'must be a number from 0 to 1';
+refusesYaml('pulseaudio: {volumeLimit: {a: 2}}', `1:31: pulseaudio.volumeLimit.a: ${LIMIT_RULE}, not 2`);
 accepts('pulseaudio.outputs', '', {});
 accepts('pulseaudio.outputs', '{a: {label: Küche 🎵}, b: {hidden: true}, c: {}}', {
   a: { label: 'Küche 🎵' },
@@ -86,10 +86,10 @@ refusesYaml(
 );
 accepts('pulseaudio.outputs', `{a: {label: ${'🎵'.repeat(64)}}}`, { a: { label: '🎵'.repeat(64) } });
 refuses('pulseaudio.outputs', '[a]', 'must be a map by name, not a list');
-const NO_OUTPUT = 'must be a map of label, hidden and startVolume, not the text "Kitchen"';
-refusesYaml('pulseaudio: {outputs: {a: Kitchen}}', `1:27: pulseaudio.outputs.a: ${NO_OUTPUT}`);
-const NO_HIDDEN = 'must be true or false, not 1';
-refusesYaml('pulseaudio: {outputs: {a: {hidden: 1}}}', `1:36: pulseaudio.outputs.a.hidden: ${NO_HIDDEN}`);
+const OUTPUT_FAULT = 'must be a map of label, hidden and startVolume, not the text "Kitchen"';
+refusesYaml('pulseaudio: {outputs: {a: Kitchen}}', `1:27: pulseaudio.outputs.a: ${OUTPUT_FAULT}`);
+const HIDDEN_FAULT = 'must be true or false, not 1';
+refusesYaml('pulseaudio: {outputs: {a: {hidden: 1}}}', `1:36: pulseaudio.outputs.a.hidden: ${HIDDEN_FAULT}`);
 for (const [label, why] of [
   [`"${'x'.repeat(65)}"`, /is not a label: it has 65 characters/],
   ['""', /is not a label: it has 0 characters/],
@@ -110,9 +110,9 @@ refuses('bind', '', `must be ${TARGET}, not nothing`);
 refuses('bind', '10.0', `must be ${TARGET}, not 10`);
 refuses('bind', '{a: 1}', `must be ${TARGET}, not a map`);
 refusesYaml('bind:\n  - lo\n  - [lo]', `3:5: bind[1]: must be ${TARGET}, not a list`);
-const NO_INTERFACE = 'an interface name has only letters, digits and . _ -, and does not begin with . or -';
+const INTERFACE_RULE = 'an interface name has only letters, digits and . _ -, and does not begin with . or -';
 for (const name of ['a/b', 'a b', 'lo;reboot', '*', '-x', '.x', 'ü0'])
-  refuses('bind', `"${name}"`, `"${name}" is not ${TARGET}: ${NO_INTERFACE}`);
+  refuses('bind', `"${name}"`, `"${name}" is not ${TARGET}: ${INTERFACE_RULE}`);
 for (const [name, why] of [
   ['', 'an interface name has 1 to 15 bytes'],
   ['interface-name-1', 'an interface name has 1 to 15 bytes'],
@@ -127,10 +127,10 @@ for (const [name, why] of [
 accepts('logLevel', 'WARN', 'warn');
 accepts('logLevel', 'Trace', 'trace');
 accepts('logLevel', 'fatal', 'fatal');
-const LEVELS = 'must be one of fatal, error, warn, info, debug, trace';
-refuses('logLevel', 'verbose', `${LEVELS}, not the text "verbose"`);
-refuses('logLevel', '3', `${LEVELS}, not 3`);
-refuses('logLevel', '', `${LEVELS}, not nothing`);
+const LEVEL_RULE = 'must be one of fatal, error, warn, info, debug, trace';
+refuses('logLevel', 'verbose', `${LEVEL_RULE}, not the text "verbose"`);
+refuses('logLevel', '3', `${LEVEL_RULE}, not 3`);
+refuses('logLevel', '', `${LEVEL_RULE}, not nothing`);
 
 accepts('api.port', '1', 1);
 accepts('api.port', '65535', 65535);
@@ -173,9 +173,9 @@ for (const [origin, means] of [
   accepts('api.cors.origins[0]', origin, [means]);
 }
 accepts('api.cors.origins', '', []);
-const ORIGIN = 'write scheme://host or scheme://host:port, without a path, or *';
+const ORIGIN_RULE = 'write scheme://host or scheme://host:port, without a path, or *';
 for (const origin of ['null', 'home.example', 'https://', 'https://a/', 'https://a/b', 'http://*:x', ''])
-  refuses('api.cors.origins[0]', `"${origin}"`, `"${origin}" is not an origin: ${ORIGIN}`);
+  refuses('api.cors.origins[0]', `"${origin}"`, `"${origin}" is not an origin: ${ORIGIN_RULE}`);
 for (const [origin, why] of [
   ['http://a:0', 'the port must be 1 to 65535'],
   ['http://a:65536', 'the port must be 1 to 65535'],
@@ -185,15 +185,15 @@ for (const [origin, why] of [
 ] as const) {
   refuses('api.cors.origins[0]', `"${origin}"`, `"${origin}" is not an origin: ${why}`);
 }
-refuses('api.cors.origins[0]', '"https://u@a"', `"https://...@a" is not an origin: ${ORIGIN}`);
+refuses('api.cors.origins[0]', '"https://u@a"', `"https://...@a" is not an origin: ${ORIGIN_RULE}`);
 refuses('api.cors.origins', '"*"', 'must be a list, not the text "*"');
 refuses('api.cors.origins[0]', '1', 'must be an origin, not 1');
 
 accepts('api.hosts', '[Node.LAN, my_node, node.lan.]', ['node.lan', 'my_node', 'node.lan']);
-const HOST =
+const HOST_RULE =
   'a host name has parts of 1 to 63 letters, digits, - and _ with dots between them, and no scheme, port or path';
 for (const host of ['node:8018', 'http://node', '-node', 'node-', 'a..b', '.', '*.lan', 'a b', '[::1]', ''])
-  refuses('api.hosts[0]', `"${host}"`, `"${host}" is not a host name: ${HOST}`);
+  refuses('api.hosts[0]', `"${host}"`, `"${host}" is not a host name: ${HOST_RULE}`);
 // Messages quote only the first 60 characters of a text (QUOTED_MAX_CHARACTERS in config/findings.ts).
 const LONG_HOST = `"${'a.'.repeat(30)}..." is not a host name: a host name has at most 253 characters`;
 refuses('api.hosts[0]', `"${'a.'.repeat(127)}b"`, LONG_HOST);
@@ -250,18 +250,18 @@ for (const [why, ...names] of [
 refuses('systemd.user', 'mpd.service', 'must be a list, not the text "mpd.service"');
 yamlMeans('systemd: {system: [a.service], user: [a.service]}', 'systemd.user', [{ name: 'a.service' }]);
 
-const PATH = 'is not an absolute path';
+const NOT_ABSOLUTE = 'is not an absolute path';
 for (const key of ['upgrade.resultFile', 'upgrade.progressSocket', 'upgrade.stateFile']) {
   accepts(key, '/a/b', '/a/b');
   accepts(key, '~/a/b', '/home/pi/a/b');
   for (const path of ['a/b', './a', '~', '~root/a', '$HOME/a', ''])
-    refuses(key, `"${path}"`, `"${path}" ${PATH}: it must begin with / or ~/`);
-  refuses(key, '/a/', `"/a/" ${PATH}: it is the path of a directory, not of a file`);
-  refuses(key, '"/\\0"', `"/\\u0000" ${PATH}: it holds a zero character`);
+    refuses(key, `"${path}"`, `"${path}" ${NOT_ABSOLUTE}: it must begin with / or ~/`);
+  refuses(key, '/a/', `"/a/" ${NOT_ABSOLUTE}: it is the path of a directory, not of a file`);
+  refuses(key, '"/\\0"', `"/\\u0000" ${NOT_ABSOLUTE}: it holds a zero character`);
   refuses(key, '', 'must be an absolute path, not nothing');
 }
 accepts('upgrade.progressSocket', `/${'s'.repeat(106)}`, `/${'s'.repeat(106)}`);
-const LONG_SOCKET = `"/${'s'.repeat(59)}..." ${PATH}: it has 108 bytes, at most 107 are allowed`;
+const LONG_SOCKET = `"/${'s'.repeat(59)}..." ${NOT_ABSOLUTE}: it has 108 bytes, at most 107 are allowed`;
 refuses('upgrade.progressSocket', `/${'s'.repeat(107)}`, LONG_SOCKET);
 
 for (const key of ['upgrade.checkUnit', 'upgrade.upgradeUnit']) {

@@ -69,7 +69,7 @@ testProblems(
   '# \u001b[31m',
   'a:1:3: syntax: the control character U+001b is not allowed',
 );
-/** The bound `SYNTAX_PROBLEMS_MAX` of yaml.ts. */
+/** yaml.ts reports at most ten syntax errors of a file (`SYNTAX_PROBLEMS_MAX`). */
 const TEN_SYNTAX_ERRORS = Array(10).fill(/^a:1:\d+: syntax: /);
 testProblems('garbage makes a bounded number of problems', ']'.repeat(5000), ...TEN_SYNTAX_ERRORS);
 testProblems(

@@ -51,10 +51,13 @@ test('an unknown command is shown value by value, each under its type', () => {
   ]);
 });
 
-test('the missing field of a message that is too short is named, and further values of one that is too long are listed with their types', () => {
+test('the trace of a message that is too short names the missing field', () => {
   const tooShort = readCommand(GET_SINK_INFO, 1, wire.u32(3));
   assert.deepEqual(tooShort.fields, { index: 3 });
   assert.equal(tooShort.problem, 'name is missing: this is the end of the frame');
+});
+
+test('the trace of a message that is too long lists the further values with their types', () => {
   const tooLong = readCommand(GET_SINK_INFO, 1, wire.u32(3), wire.text('x'), wire.u32(0xffffffff));
   assert.deepEqual(tooLong.fields, { index: 3, name: 'x' });
   assert.deepEqual([tooLong.unnamed, tooLong.problem], [[{ type: 'u32', value: null }], undefined]);
@@ -90,9 +93,10 @@ for (const [form, fields] of [
 
 const SHARED_MEMORY_FLAG = 0x80000000;
 const MEMFD_FLAG = 0x40000000;
-const authFrame = (version: number) =>
-  Buffer.from(wire.command(AUTH, 0, wire.u32(version >>> 0), wire.blob(COOKIE)));
-const replyFrame = (version: number): Buffer => Buffer.from(wire.reply(0, wire.u32(version >>> 0)));
+/** A version word has the version, and perhaps flags of shared memory. */
+const authFrame = (versionWord: number) =>
+  Buffer.from(wire.command(AUTH, 0, wire.u32(versionWord >>> 0), wire.blob(COOKIE)));
+const replyFrame = (versionWord: number): Buffer => Buffer.from(wire.reply(0, wire.u32(versionWord >>> 0)));
 
 test('shared memory is declined in AUTH and in its reply, and nothing else is changed', () => {
   const conversation = newConversation();

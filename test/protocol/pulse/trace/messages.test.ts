@@ -14,7 +14,7 @@ import { decode } from '../decoded.js';
 const HEADER_BYTES = 20;
 /** The channel of frames without audio data. */
 const COMMAND_CHANNEL = 0xffffffff;
-/** The number in the place of one that a frame lacks. */
+/** This stands for the command or the tag of a frame that has none. */
 const NONE = 0xffffffff;
 
 const numberOf = (name: string): number => MESSAGES.findIndex((message) => message.name === name);
