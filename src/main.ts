@@ -204,12 +204,12 @@ async function runDaemon(threads: Threads, load: () => Promise<LoadResult>): Pro
   }
   gateway.listen(bind, api.port);
   supervisor.start(gateway.listener);
-  const reportDone = (): void =>
+  const reportServing = (): void =>
     void reportReady(gateway, process.env['RUNTIME_DIRECTORY'], process.pid, (reason) =>
-      log('warn', 'cannot report that the start is done', { reason }),
+      log('warn', 'cannot report that the service is ready', { reason }),
     );
-  reportDone();
-  const parts = { load, log, setLogLevel: setLevel, supervisor, gateway, onDone: reportDone };
+  reportServing();
+  const parts = { load, log, setLogLevel: setLevel, supervisor, gateway, onDone: reportServing };
   const reload = new Reload(parts, values);
   const end = endOnSignal(gateway, supervisor, threads, log);
   reloadOnSignal(reload, end);

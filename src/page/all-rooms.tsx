@@ -84,8 +84,8 @@ interface MuteAllProps {
 }
 
 /**
- * Draws the button that mutes all rooms. The next press unmutes the rooms that the press before has muted, or
- * all rooms if it has muted none.
+ * Draws the button that mutes all rooms. If all rooms are muted, a press unmutes those that this button has
+ * muted, or all rooms if it has muted none.
  */
 function MuteAllRooms({ rooms, reportAll }: MuteAllProps) {
   /** The keys of the rooms that the button muted when it was last pressed to mute. */

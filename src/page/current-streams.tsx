@@ -17,6 +17,7 @@ export function CurrentStreams(state: NodeState) {
   const isMuted = firstStream !== undefined && (output?.muted === true || firstStream.muted);
   const otherCount = streams.length - 1;
   const othersText = otherCount > 0 ? ` · ${translate('andMore', { count: otherCount })}` : '';
+  // The element around the text is watched in place of a player's buttons, which this card does not have.
   return (
     <article class="card hero sounding">
       <div class="cover" aria-hidden="true">

@@ -52,7 +52,7 @@ export function usePart<T>(part: LatePart<T>, isNeeded = true): void {
   }, [part, isMissing, attempt, redraw, reportLoading]);
   const waitMs = Math.min(RETRY_MS * 2 ** (failures - 1), RETRY_MAX_MS);
   const hasFailed = isMissing && failures > 0;
-  // Each failure gives `attempt` another value, so that the effect above loads the file again.
+  // After the wait, `attempt` gets another value, so that the effect above loads the file again.
   const tryAgain = (): void => setAttempt(failures);
   useLater(hasFailed ? waitMs : undefined, tryAgain, [part, failures]);
 }

@@ -109,7 +109,7 @@ const ServiceCard = memoized(({ service }: { readonly service: ServiceRecord }) 
       {isOpen ? <ServiceMore service={service} title={title} canRun={canRun} run={run} /> : null}
       <UnitLog
         read={() => node.unitLog(scope, name)}
-        state={active_state}
+        readAgainOn={active_state}
         showsFailure={hasFailed}
         title={title}
         isOffered={isOpen || hasFailed}

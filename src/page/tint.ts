@@ -23,8 +23,8 @@ const CONTRAST_MIN = 4.5;
 /** The hues are summed up in this many ranges. */
 const HUE_RANGES = 12;
 /**
- * A cover counts as coloured if its strongest range has more chroma than this: the sum over the range,
- * divided by the number of all pixels.
+ * A cover counts as coloured if its strongest range has more chroma than this. The chroma of a range is the
+ * sum over its pixels, divided by the number of all pixels.
  */
 const CHROMA_MIN = 0.03;
 const LIGHTNESS_STEP = 0.01;

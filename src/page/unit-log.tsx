@@ -7,8 +7,8 @@ import { formatTime } from './time.js';
 
 interface UnitLogProps {
   readonly read: () => Promise<readonly LogEntryRecord[]>;
-  /** The unit's state, or the end of a run. The log is read again when this changes. */
-  readonly state: string | undefined;
+  /** The log is read again when this changes. It is the unit's state, or the time at which a run ended. */
+  readonly readAgainOn: string | undefined;
   /** True if the last failure in the log is displayed above the lines. */
   readonly showsFailure: boolean;
   readonly title: string;
@@ -24,7 +24,7 @@ interface LogContent {
 
 const NO_CONTENT: LogContent = { logEntries: [], emptyReason: '' };
 
-export function UnitLog({ read, state, showsFailure, title, isOffered }: UnitLogProps) {
+export function UnitLog({ read, readAgainOn, showsFailure, title, isOffered }: UnitLogProps) {
   const [isOpen, setOpen] = useState(false);
   const [{ logEntries, emptyReason }, setContent] = useState<LogContent>(NO_CONTENT);
   useEffect(() => {
@@ -43,7 +43,7 @@ export function UnitLog({ read, state, showsFailure, title, isOffered }: UnitLog
       });
     return () => request.abort();
     // `read` is no input of the effect, because each drawing passes another function.
-  }, [state, isOpen]);
+  }, [readAgainOn, isOpen]);
   if (!isOffered && !isOpen) return null;
   const lines = logEntries.map(({ time, message }) => {
     const timeOfDay = new Date(time).toTimeString().slice(0, 8);

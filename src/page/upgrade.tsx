@@ -28,7 +28,7 @@ export function UpgradeCard({ upgrade }: Pick<NodeState, 'upgrade'>) {
       {isRunning ? null : <LastCheckLine check={check} checkedAt={check?.finished_at ?? checked_at} />}
       <UnitLog
         read={() => node.upgradeLog()}
-        state={run.finished_at}
+        readAgainOn={run.finished_at}
         showsFailure
         title={translate('upgrade')}
         isOffered={isLogOffered}

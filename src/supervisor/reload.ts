@@ -21,7 +21,7 @@ export interface ReloadParts {
     startMissing(): readonly ChildName[];
   };
   readonly gateway: { reconfigure(settings: Settings, stopped: readonly ChildName[]): void };
-  /** Called when the last requested reading has ended, also if it has failed. */
+  /** Called when the last requested reading has ended, also if it has failed. `systemctl reload` waits for it. */
   readonly onDone: () => void;
 }
 

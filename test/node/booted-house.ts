@@ -61,7 +61,7 @@ export class BootedHouse {
     const node = this.node(room);
     await this.label(room, room);
     await this.plugIn(room, ADDRESSES[room]);
-    // The file has the name server that this machine uses. Without the file, Avahi does not ask that server.
+    // The file names the name server of the machine that runs the test. Avahi must not ask that server.
     await node.shell('rm -f /etc/resolv.conf; systemctl --quiet enable --now avahi-daemon.service');
     await node.unpackPlain();
     await node.setUpPi('--bind', 'lo', '--bind', CABLE, '--discovery');
@@ -70,8 +70,8 @@ export class BootedHouse {
   /** Connects a room's node with the house. A node loses its cable when it ends. */
   async plugIn(room: Room, address: string): Promise<void> {
     const node = this.node(room);
-    // Each cable has a name of its own, because the kernel removes the cable of an ended node only a moment
-    // later.
+    // The house's end of each cable has a name of its own. The kernel removes the cable of a node only some
+    // time after the node has ended, so its name is still taken then.
     this.#cableCount += 1;
     const bridgePort = `port${this.#cableCount}`;
     await node.connectHere(bridgePort, CABLE);

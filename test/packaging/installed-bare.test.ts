@@ -25,13 +25,13 @@ const LIST_PATHS =
 
 const AS_ANN = 'setpriv --reuid ann --regid ann --init-groups --reset-env env --chdir=/home/ann';
 
-/** Returns a script. Its shell then runs the shell script `script` instead of the program `name`. */
-const replaced = (name: string, script: string): string =>
-  `mkdir /tmp/p; printf '#!/bin/sh\\n${script}\\n' > /tmp/p/${name}; chmod 755 /tmp/p/${name}; PATH=/tmp/p:$PATH`;
+/** Returns shell commands. After them, the shell runs the script `replacement` instead of the program `name`. */
+const replaced = (name: string, replacement: string): string =>
+  `mkdir /tmp/p; printf '#!/bin/sh\\n${replacement}\\n' > /tmp/p/${name}; chmod 755 /tmp/p/${name}; PATH=/tmp/p:$PATH`;
 
 /**
- * Installations by root that are refused before anything is changed. `prepare` is a script that runs first.
- * `:` does nothing there, and mounts last only for this row. install.sh ends with `status`, and prints only
+ * Installations by root that are refused before anything is changed. The commands of `prepare` run first; `:`
+ * does nothing. A mount that they make ends with the row. install.sh ends with `status`, and prints only
  * `line`.
  */
 const REFUSED: readonly (readonly [

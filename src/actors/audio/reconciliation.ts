@@ -22,7 +22,7 @@ export class Reconciliation {
   /** To be called when everything has been published for the first time on the connection. */
   begin(connection: SoundConnection): void {
     this.#timers.set('round', this.#roundMs, () => {
-      // `#endRound` may close the connection. `end` then cancels the next round, which must have begun.
+      // The next round is planned first. `#endRound` may close the connection, and `end` then cancels it.
       this.begin(connection);
       this.#endRound(connection);
     });
@@ -36,8 +36,8 @@ export class Reconciliation {
   /**
    * pipewire-pulse learns the default output by an event of PipeWire, separately for each connection
    * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire"). If it has missed this event, only
-   * another connection helps. A server without a session manager has no default output on any connection, so
-   * the number of rounds doubles each time.
+   * another connection helps. A server without a session manager has no default output on any connection. So
+   * each connection stays for twice as many rounds as the one before.
    */
   #endRound(connection: SoundConnection): void {
     const { state } = connection;

@@ -79,8 +79,8 @@ export interface CollectionSpec {
    */
   readonly keeps?: 'passing' | 'actions';
   /**
-   * The collection whose record with the same key is in snapshots, in place of this collection's record.
-   * That record also has members whose changes make no event of this collection.
+   * A snapshot has the record of the same key from the collection named here, in place of this one's record.
+   * The two records are the same, but the one in the snapshot may have more members.
    */
   readonly inSnapshots?: 'upgrade.run';
 }
@@ -121,7 +121,7 @@ const COLLECTIONS = {
   upgrade: { backend: 'upgrade' },
   /**
    * The parts of `upgrade` whose changes make events, under the keys `status` and `run`. Both make the same
-   * type of event: clients take an event with a `state` for a run, and any other event for a whole status.
+   * type of event. For clients, an event with a `state` is a run, and any other event is a whole status.
    */
   'upgrade.info': { backend: 'upgrade', updated: 'upgrade.info', inSnapshots: 'upgrade.run' },
   /**
@@ -160,8 +160,8 @@ const COLLECTIONS = {
   /** One record, key ''. */
   bluetooth: { backend: 'bluetooth', updated: 'bluetooth.updated' },
   /**
-   * Keyed by address: known devices, and those that a scan has found. Because of `passing`, the journal
-   * drops them when the adapter is gone (`dropsWhenAway` in gateway/journal.ts).
+   * Keyed by address: known devices, and those that a scan has found. The journal drops `passing` records
+   * when their backend is no longer up (`dropsWhenAway` in gateway/journal.ts), as after the adapter's loss.
    */
   'bluetooth.devices': { backend: 'bluetooth', keeps: 'passing' },
   /**

@@ -58,7 +58,10 @@ export class NodeWorld {
     return [{ kind: 'put', collection, key: '', json: JSON.stringify({ n: this.actions, ...fields }) }];
   }
 
-  /** The state that a consumer must have. */
+  /**
+   * The state that a consumer must have. The lists of clients and outputs are in brackets, because each of
+   * them is the data of one event.
+   */
   expectedState(): object {
     return this.#stateAfter(new StateModel(), {
       'backend.updated': [...this.#backends].map(([backend, state]) => ({ backend, state })),

@@ -49,16 +49,16 @@ export class UpgradeDaemon extends DaemonOnNode {
   }
 
   /** Starts the daemon anew, with nothing known of earlier runs. `upgrade` is YAML in flow style. */
-  async begin(upgrade: string): Promise<void> {
+  async beginWithConfig(upgrade: string): Promise<void> {
     this.stopListening();
     await this.systemctl('stop', 'tonearm.service');
     await this.shell(`rm -rf ~/.local/state/tonearm ~/gate ~/.config/tonearm; mkdir -p ~/.config/tonearm
       cat > ~/.config/tonearm/config.yaml <<'END'\n${CONFIG}upgrade: ${upgrade}\nEND`);
-    await this.up();
+    await this.startDaemon();
   }
 
   /** Starts the daemon if it does not run, and waits until the backend is connected. */
-  async up(): Promise<void> {
+  async startDaemon(): Promise<void> {
     await this.systemctl('start', 'tonearm.service');
     await this.readUpgrade();
   }
@@ -95,7 +95,7 @@ export class UpgradeDaemon extends DaemonOnNode {
   }
 
   /** Starts an upgrade, which must be accepted. */
-  async start(): Promise<void> {
+  async startUpgrade(): Promise<void> {
     assert.equal(await this.post('/upgrade/start'), 202);
   }
 
@@ -103,19 +103,19 @@ export class UpgradeDaemon extends DaemonOnNode {
    * Starts the daemon anew with an upgrade unit, which is a oneshot that runs `script`. `more` are further
    * lines of the unit.
    */
-  async beginWith(script: string, more = ''): Promise<void> {
+  async beginWithUnit(script: string, more = ''): Promise<void> {
     const program = '/opt/upgrade/up.service';
     await this.node.writeFile(program, `#!/bin/sh\n${script}\n`, '755');
     await this.node.writeUnit('user', 'up.service', `[Service]\nType=oneshot\nExecStart=${program}\n${more}`);
     // systemctl fails here if the unit is not loaded, so its status is not checked.
     await this.node.user('systemctl', '--user', 'reset-failed', 'up.service');
-    await this.begin(FULL);
+    await this.beginWithConfig(FULL);
   }
 
-  /** Does what `beginWith` does, and starts the upgrade. */
-  async beginRun(script: string, more = ''): Promise<void> {
-    await this.beginWith(script, more);
-    await this.start();
+  /** Does what `beginWithUnit` does, and starts the upgrade. */
+  async runUnit(script: string, more = ''): Promise<void> {
+    await this.beginWithUnit(script, more);
+    await this.startUpgrade();
   }
 
   /** Waits until the answer of `GET /upgrade` is as expected. `what` describes it in the error. */

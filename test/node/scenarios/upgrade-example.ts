@@ -49,7 +49,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
   const UPGRADE = `{enabled: true, resultFile: ${RESULT}, checkUnit: tonearm-detect.service, upgradeUnit: tonearm-upgrade.service}`;
 
   test('the examples check and upgrade, and a step of the upgrade restarts the daemon', async () => {
-    await daemon.begin(UPGRADE);
+    await daemon.beginWithConfig(UPGRADE);
     const received = await daemon.listen();
     assert.equal(await daemon.post('/upgrade/check'), 202);
     await daemon.unitEnds('tonearm-detect.service');
@@ -70,7 +70,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     daemon.stopListening();
 
     const pidBefore = await daemon.node.property('MainPID');
-    await daemon.start();
+    await daemon.startUpgrade();
     await daemon.untilRun('idle');
     assert.notEqual(await daemon.node.property('MainPID'), pidBefore);
     assert.match(await daemon.shell('cat ~/as-root'), /-n apt-get -qq install --only-upgrade --yes bash/);
@@ -92,7 +92,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
       await repository.make();
       await setEnvironment(`TONEARM_UPGRADE_PACKAGE=${PACKAGE} PATH=/usr/local/bin:/usr/bin:/bin`);
     });
-    beforeEach(() => daemon.begin(UPGRADE));
+    beforeEach(() => daemon.beginWithConfig(UPGRADE));
     after(() => repository.remove());
 
     const untilUpgradedTo = async (version: number) => {
@@ -104,7 +104,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     test('an upgrade waits for another apt that is at work, and reports this in its step and its log', async () => {
       await repository.publish(2);
       const release = await repository.holdLock();
-      await daemon.start();
+      await daemon.startUpgrade();
       await untilStep('Waiting for another package manager');
       await daemon.logHas(/^E: Could not get lock .* held by process \d+ \(apt-get\)/);
       await release();
@@ -114,14 +114,14 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     test('an installation that a power cut has interrupted is mended', async () => {
       await repository.publish(3);
       await repository.interrupt();
-      await daemon.start();
+      await daemon.startUpgrade();
       await daemon.logHas(/^E: dpkg was interrupted/);
       await untilUpgradedTo(3);
     });
 
     test('an upgrade goes on where an unrelated repository is broken, and logs this', async () => {
       await repository.publish(4, BROKEN_SOURCE);
-      await daemon.start();
+      await daemon.startUpgrade();
       await untilUpgradedTo(4);
       await daemon.logHas(/^E: .*\/nowhere/);
       await daemon.logHas(/not all package lists could be read: going on/);
@@ -130,7 +130,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     test('an upgrade fails if the readable repositories have nothing newer, because the broken one may have it', async () => {
       // The test above has installed version 4.
       await repository.publish(4, BROKEN_SOURCE);
-      await daemon.start();
+      await daemon.startUpgrade();
       await daemon.untilRun('failed');
       await daemon.logHas(/have nothing newer than tonearm-example 4$/);
     });
@@ -138,12 +138,12 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     test('the log of an upgrade that failed has what root wrote', async () => {
       const failingPostinst = 'echo "no room left here" >&2; exit 3';
       await repository.publish(5, NO_SOURCE, failingPostinst);
-      await daemon.start();
+      await daemon.startUpgrade();
       await daemon.untilRun('failed');
       await daemon.logHas(/^no room left here$/);
       await daemon.logHas(/^E: Sub-process \/usr\/bin\/dpkg returned an error code/);
       await repository.publish(6);
-      await daemon.start();
+      await daemon.startUpgrade();
       await untilUpgradedTo(6);
     });
 
@@ -162,7 +162,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     });
 
     test('a script that is run by sudo reports to the daemon of the user who runs it', async () => {
-      await daemon.begin(READ_ONLY);
+      await daemon.beginWithConfig(READ_ONLY);
       await daemon.shell('sudo -n /usr/local/bin/tonearm progress begin --total 1');
       await daemon.untilRun('running', 'socket');
     });

@@ -24,9 +24,9 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
       GATE,
       'tonearm progress end --success',
     ];
-    await daemon.beginWith(script.join('\n'));
+    await daemon.beginWithUnit(script.join('\n'));
     const received = await daemon.listen();
-    await daemon.start();
+    await daemon.startUpgrade();
     const during = await daemon.waitFor('the progress', ({ run }) => run.percent === 40);
     const published = [during.run.state, during.run.origin, during.run.step];
     assert.deepEqual(published, ['running', 'systemd', 'unpack']);
@@ -45,16 +45,16 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
 
   test('a run fails although its script reported success, and stays failed over a restart', async () => {
     const script = `echo unpacking\n${GATE}\ntonearm progress end --success; echo "disk full"; exit 3`;
-    await daemon.beginWith(script);
+    await daemon.beginWithUnit(script);
     const received = await daemon.listen();
-    await daemon.start();
+    await daemon.startUpgrade();
     // journald looks up the unit of a script when journald reads the script's first line. It finds the unit
     // only if the script still runs then. So the gate opens only after the first line is in the log.
     await daemon.logHas('unpacking');
     await daemon.openGate();
     const failed = await daemon.untilRun('failed');
     await until('the run has failed', () => runStates(received).at(-1) === 'failed');
-    // journald reads what a script writes and what systemd writes from two sockets, in an order of its own.
+    // journald gets the script's lines and systemd's lines by two sockets. It may read either socket first.
     await daemon.logHas('disk full');
     await daemon.logHas("up.service: Failed with result 'exit-code'.");
     daemon.stopListening();
@@ -63,7 +63,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
   });
 
   test('only one of many starts at the same time is accepted', async () => {
-    await daemon.beginWith(GATE);
+    await daemon.beginWithUnit(GATE);
     const replies = await Promise.all(Array.from({ length: 8 }, () => daemon.post('/upgrade/start')));
     assert.deepEqual(replies.sort(), [202, 409, 409, 409, 409, 409, 409, 409]);
     await daemon.openGate();
@@ -77,9 +77,12 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
       ['echo once >> /home/pi/tries; [ $(wc -l < /home/pi/tries) = 3 ]', 'idle'],
       ['exit 3', 'failed'],
     ] as const) {
-      await daemon.beginWith(`tonearm progress step --percent 1 --current 1 --step a\n${script}`, restart);
+      await daemon.beginWithUnit(
+        `tonearm progress step --percent 1 --current 1 --step a\n${script}`,
+        restart,
+      );
       const received = await daemon.listen();
-      await daemon.start();
+      await daemon.startUpgrade();
       await daemon.untilRun(expected);
       await until(`the run is ${expected}`, () => runStates(received).at(-1) === expected);
       assert.deepEqual(runStates(received), ['running', expected]);
@@ -89,7 +92,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
   });
 
   test('a run that is started by systemctl is followed', async () => {
-    await daemon.beginWith(GATE);
+    await daemon.beginWithUnit(GATE);
     await daemon.systemctl('start', '--no-block', 'up.service');
     await daemon.untilRun('running');
     assert.equal(await daemon.post('/upgrade/start'), 409);
@@ -98,14 +101,14 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
   });
 
   test('the run of a service that is no oneshot lasts until the service has ended', async () => {
-    await daemon.beginRun(`${GATE}; exit 1`, 'Type=simple\n');
+    await daemon.runUnit(`${GATE}; exit 1`, 'Type=simple\n');
     await daemon.untilRun('running');
     await daemon.openGate();
     await daemon.untilRun('failed');
   });
 
   test('the run of a service that is no oneshot has failed if somebody stops it', async () => {
-    await daemon.beginRun(GATE, 'Type=simple\n');
+    await daemon.runUnit(GATE, 'Type=simple\n');
     await daemon.untilRun('running');
     await daemon.systemctl('stop', 'up.service');
     assert.equal(await daemon.node.property('Result', 'up.service'), 'success');
@@ -140,7 +143,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
         ['AssertPathExists=/nowhere', /did not run: the job's result is assert/],
         ['Requires=never.service\nAfter=never.service', /did not run: the job's result is dependency/],
       ] as const) {
-        await daemon.beginWith('exit 0', `Type=${type}\n[Unit]\n${section}\n`);
+        await daemon.beginWithUnit('exit 0', `Type=${type}\n[Unit]\n${section}\n`);
         await mustNotRun(why);
       }
     });
@@ -150,7 +153,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     await daemon.systemctl('mask', 'masked.service');
     await daemon.node.writeUnit('user', 'bad.service', '[Service]\nType=oneshot\n');
     for (const [unit, why] of Object.entries({ missing: /not found/, masked: /masked/, bad: /./ })) {
-      await daemon.begin(FULL.replace('up.service', `${unit}.service`));
+      await daemon.beginWithConfig(FULL.replace('up.service', `${unit}.service`));
       await mustNotRun(why);
     }
   });
@@ -159,10 +162,10 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     // No other unit refers to this unit, so systemd forgets it when it ends.
     const unit = '[Service]\nType=oneshot\nExecStart=-/bin/false\n';
     await daemon.node.writeUnit('user', 'quick.service', unit);
-    await daemon.begin(FULL.replace('up.service', 'quick.service'));
+    await daemon.beginWithConfig(FULL.replace('up.service', 'quick.service'));
     const received = await daemon.listen();
     for (let runs = 1; runs <= 10; runs += 1) {
-      await daemon.start();
+      await daemon.startUpgrade();
       await until(
         'the run is over',
         () => runStates(received).filter((state) => state === 'idle').length === runs,
@@ -176,12 +179,12 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     [1, 'failed'],
   ] as const) {
     test(`a daemon killed during a run finds that the run has ended ${verdict}`, async () => {
-      await daemon.beginRun(`${GATE}; exit ${status}`);
+      await daemon.runUnit(`${GATE}; exit ${status}`);
       const { run: before } = await daemon.untilRun('running');
       await daemon.kill();
       await daemon.openGate();
       await daemon.unitEnds();
-      await daemon.up();
+      await daemon.startDaemon();
       const { run } = await daemon.readUpgrade();
       assert.deepEqual([run.state, run.started_at], [verdict, before.started_at]);
     });
@@ -189,21 +192,21 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
 
   for (const type of ['oneshot', 'simple']) {
     test(`a daemon killed during a run finds that the run was stopped, though its script ended with status 0: ${type}`, async () => {
-      await daemon.beginRun(`trap 'exit 0' TERM; echo ready\n${GATE}`, `Type=${type}\n`);
+      await daemon.runUnit(`trap 'exit 0' TERM; echo ready\n${GATE}`, `Type=${type}\n`);
       await daemon.logHas('ready');
       await daemon.kill();
       await daemon.systemctl('stop', 'up.service');
       assert.equal(await daemon.node.property('Result', 'up.service'), 'success');
-      await daemon.up();
+      await daemon.startDaemon();
       assert.equal((await daemon.readUpgrade()).run.state, 'failed');
     });
   }
 
   test('a daemon killed during a run finds that the run goes on, and later that it ends', async () => {
-    await daemon.beginRun(GATE);
+    await daemon.runUnit(GATE);
     const { run: before } = await daemon.untilRun('running');
     await daemon.kill();
-    await daemon.up();
+    await daemon.startDaemon();
     assert.deepEqual((await daemon.readUpgrade()).run, before);
     await daemon.openGate();
     assert.equal((await daemon.untilRun('idle')).run.started_at, before.started_at);
@@ -211,7 +214,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
 
   test('the progress socket may be directly in the runtime directory, although the user cannot write to the parent of that directory', async () => {
     const socket = `/run/user/${daemon.node.uid}/upgrade.sock`;
-    await daemon.begin(READ_ONLY.replace('}', `, progressSocket: ${socket}}`));
+    await daemon.beginWithConfig(READ_ONLY.replace('}', `, progressSocket: ${socket}}`));
     await daemon.shell(`tonearm progress begin --total 1 --socket ${socket}`);
     await daemon.untilRun('running', 'socket');
     assert.doesNotMatch((await daemon.ask('GET', '/health')).text, /cannot listen/);
