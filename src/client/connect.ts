@@ -150,6 +150,7 @@ class LiveNode implements Live {
     this.#hasReceivedBye = word === 'bye';
     this.#clock.hasCaughtUp = word === 'love';
     if (word !== 'connected') return;
+    clearTimeout(this.#retryTimer);
     this.#retryTimer = undefined;
     this.#dropPartialSnapshot();
     this.#setConnection('live');

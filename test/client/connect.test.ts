@@ -184,6 +184,20 @@ for (const [status, isRetried, title] of [
   });
 }
 
+test('a refusal of an earlier connection causes no request in the present one', async (t) => {
+  const client = await openLiveClient(t);
+  client.answers.set('/power/', () => new Response('', { status: 503 }));
+  await client.event('b-1', 'backend.updated', { backend: 'power', state: 'up' });
+  client.answers.set('/power/', () => ({ can_reboot: 'yes' }));
+  await client.stream().end();
+  await client.tick(RETRY_MS);
+  await sendHello(client.stream());
+  await client.event('b-2', 'backend.updated', { backend: 'power', state: 'up' });
+  const requestsBefore = [...client.requests];
+  await client.tick(PAUSE_MS);
+  assert.deepEqual(client.requests, requestsBefore);
+});
+
 test('a client that was closed before or after the refusal does not fetch the power actions again', async (t) => {
   for (const isClosedBefore of [true, false]) {
     await t.test(`the client is closed ${isClosedBefore ? 'before' : 'after'} the refusal`, async (t) => {
