@@ -101,7 +101,7 @@ export class Daemon {
     const contentType = body === undefined ? {} : { 'Content-Type': 'application/json' };
     const request = { method, path, ...json, headers: { ...contentType, ...headers } };
     const answer = await send(this.port, request);
-    this.#conformance ??= new Conformance((await send(this.port, { path: '/openapi.json' })).text);
+    this.#conformance ??= Conformance.of((await send(this.port, { path: '/openapi.json' })).text);
     this.#conformance.check(method, path, answer);
     return answer;
   }

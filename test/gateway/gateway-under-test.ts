@@ -161,7 +161,7 @@ export class GatewayUnderTest {
   /** Sends a request, and checks the answer against the OpenAPI document. */
   async fetch(request: HttpRequest): Promise<HttpAnswer> {
     const response = await send(this.port, request);
-    this.#conformance ??= new Conformance((await send(this.port, { path: '/openapi.json' })).text);
+    this.#conformance ??= Conformance.of((await send(this.port, { path: '/openapi.json' })).text);
     this.#conformance.check(request.method ?? 'GET', request.path, response);
     return response;
   }

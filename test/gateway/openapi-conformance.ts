@@ -18,13 +18,26 @@ export interface Operation {
 
 type Content = Readonly<Record<string, { readonly schema?: { readonly $ref?: string } }>>;
 
+/** By the text of the document. */
+const conformances = new Map<string, Conformance>();
+
 export class Conformance {
   readonly #document: OpenApi;
-  readonly #ajv = new Ajv2020({ strict: false });
+  /** openapi.test.ts checks the document itself. To check it once more takes half of the time of a compilation. */
+  readonly #ajv = new Ajv2020({ strict: false, validateSchema: false });
   readonly #validators = new Map<string, ValidateFunction>();
 
-  /** `text`: the body of `GET /openapi.json`. */
-  constructor(text: string) {
+  /**
+   * `text` is the body of `GET /openapi.json`. Most gateways of a process have the same document. So they
+   * share its validators, whose compilation takes 0.1 s.
+   */
+  static of(text: string): Conformance {
+    const conformance = conformances.get(text) ?? new Conformance(text);
+    conformances.set(text, conformance);
+    return conformance;
+  }
+
+  private constructor(text: string) {
     this.#document = JSON.parse(text) as OpenApi;
     this.#ajv.addFormat('date-time', (value: string) => !Number.isNaN(Date.parse(value)));
   }

@@ -34,7 +34,7 @@ export class EmulatedNode {
   private constructor(machine: Machine, stream: EventConsumer, openApi: string) {
     this.machine = machine;
     this.stream = stream;
-    this.#conformance = new Conformance(openApi);
+    this.#conformance = Conformance.of(openApi);
   }
 
   /**
