@@ -37,7 +37,7 @@ const families = Object.values(networkInterfaces()).flatMap((addresses) =>
 );
 const machineHasIpv6 = families.includes('IPv6');
 
-/** The addresses, then "absent" with the entries of `bind` that have none. */
+/** The addresses, then "absent" and the entries of `bind` that have no address. */
 function summaryOf({ present, missing }: ReturnType<typeof resolveBind>): string {
   const addresses = present.map(({ address }) => address);
   if (missing.length === 0) return addresses.join(' ');
@@ -116,19 +116,25 @@ test('IPv6 addresses alone can never be listened on where the kernel has no IPv6
     assert.equal(canNeverExist(bind, hasIpv6), expected, bind.join());
 });
 
+/** 192.168.1.7 in IPv6 form. */
 const IPV4_AS_IPV6 = '0000:0000:0000:0000:0000:ffff:c0a8:0107';
 const clients: readonly [client: string, listening: string[], host: string, why: string][] = [
-  ['192.168.1.7', ['::'], '192.168.1.5', 'the network that both are in'],
+  ['192.168.1.7', ['::'], '192.168.1.5', 'the client is in the network of this address'],
   [IPV4_AS_IPV6, ['::'], '192.168.1.5', 'an IPv4 address as the server writes it'],
   ['192.168.1.7', ['0.0.0.0'], '192.168.1.5', 'every IPv4 address is served'],
   ['192.168.1.7', ['10.0.0.2'], '10.0.0.2', 'only the other network is served'],
   ['fd00::7', ['::'], '[fd00::2]', 'a network of IPv6'],
   ['fd00::7', ['0.0.0.0'], '10.0.0.2', 'IPv6 is not served'],
   ['203.0.113.7', ['::'], '10.0.0.2', 'a client from elsewhere'],
-  ['127.0.0.1', ['127.0.0.1', '192.168.1.5'], '192.168.1.5', 'a proxy on the node, a browser elsewhere'],
+  [
+    '127.0.0.1',
+    ['127.0.0.1', '192.168.1.5'],
+    '192.168.1.5',
+    'the client may be a proxy for a browser elsewhere',
+  ],
   ['127.0.0.1', ['127.0.0.1', '::1'], 'localhost', 'only loopback is served'],
   ['127.0.0.1', ['127.0.0.2'], '127.0.0.2', 'localhost is not served'],
-  ['127.0.0.1', ['127.0.0.2', '::1'], 'localhost', 'localhost is among what is served'],
+  ['127.0.0.1', ['127.0.0.2', '::1'], 'localhost', 'localhost also means ::1, which is served'],
   ['192.168.1.7', [], 'localhost', 'nothing is served'],
 ];
 for (const [client, listening, host, why] of clients) {
@@ -194,8 +200,10 @@ test('addresses that cannot be read for long do not fill the memory', async (t) 
   await staysFlat(t, { full: 200_000, part: 60_000, round: repeating(poll) });
 });
 
-test('a stopped listener reads no addresses', () => {
+test('a stopped listener has closed its sockets, and reads no addresses any more', () => {
   const machine = new ScriptedMachine(['lo', 'eth0'], { lo: [v4('127.0.0.1')] });
+  assert.equal(machine.clock.timers, 1);
+  assert.deepEqual(machine.openAddresses, ['127.0.0.1']);
   machine.listening.stop();
   assert.equal(machine.clock.timers, 0);
   assert.deepEqual(machine.openAddresses, []);

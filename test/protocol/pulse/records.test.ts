@@ -60,7 +60,8 @@ const LONG_TEXT = 'x'.repeat(60_000);
 const LONGEST_LATENCY = wire.usec(0xffffffff, 0xffffffff);
 /** Longer texts for people are cut. */
 const TEXT_MAX_BYTES = 1024;
-const FIELDS: readonly (readonly [what: string, wire.SinkInputBytes, field: Partial<SinkInputInfo>])[] = [
+type FieldRow = readonly [what: string, change: wire.SinkInputBytes, field: Partial<SinkInputInfo>];
+const FIELDS: readonly FieldRow[] = [
   ['no volume', { hasVolume: false }, { hasVolume: false }],
   ['a null name', { name: null }, { name: undefined }],
   ['an empty name, which is not a missing one', { name: '' }, { name: '' }],
@@ -102,7 +103,7 @@ const PROPS: readonly (readonly [what: string, entries: Bytes[], expected: strin
   ],
 ];
 for (const [what, entries, expected] of PROPS) {
-  test(`a property list is read with ${what}`, () => {
+  test(`a property list that has ${what} is read`, () => {
     const { props } = decodedSinkInput({ props: wire.props(...entries) });
     assert.equal(JSON.stringify(props), expected);
     assert.deepEqual(Reflect.ownKeys(Object.getPrototypeOf(props)), []);
@@ -139,7 +140,7 @@ test('a long text that is not UTF-8 is cut, too', () => {
   assert.equal(props['k'], '\ufffd'.repeat(TEXT_MAX_BYTES));
 });
 
-test('the first 115 of very many properties are kept, because records may need 13 others', () => {
+test('the first 115 of very many properties are kept: 13 of the 128 places are for those that records need', () => {
   const entries = Array.from({ length: 1000 }, (_, index) => wire.textProp(`k${index}`, String(index)));
   const { props, corked } = decodedSinkInput({ props: wire.props(...entries) });
   const expected = Array.from({ length: 115 }, (_, index) => `k${index}`);
@@ -147,9 +148,9 @@ test('the first 115 of very many properties are kept, because records may need 1
   assert.equal(corked, true);
 });
 
-/** 100 properties with values of this length. */
-const hundredProps = (size: number): Bytes[] =>
-  Array.from({ length: 100 }, (_, index) =>
+/** 200 properties with values of this length. */
+const manyProps = (size: number): Bytes[] =>
+  Array.from({ length: 200 }, (_, index) =>
     wire.textProp(`k${String(index).padStart(3, '0')}`, 'x'.repeat(size)),
   );
 const NEEDED_KEYS = [
@@ -170,7 +171,7 @@ const NEEDED_KEYS = [
 
 test('the first 8 KiB of very large properties are kept', () => {
   // Each takes 1024 bytes: the key, the value and its NUL.
-  const { props, corked } = decodedSinkInput({ props: wire.props(...hundredProps(1019)) });
+  const { props, corked } = decodedSinkInput({ props: wire.props(...manyProps(1019)) });
   assert.equal(Object.keys(props).length, 8);
   assert.equal(corked, true);
 });
@@ -179,8 +180,9 @@ test('the properties that records need are kept wherever they stand', () => {
   const needed = NEEDED_KEYS.map((key) => wire.textProp(key, key.toUpperCase()));
   // The large properties use up all bytes, and the many small ones all entries.
   for (const bytesPerValue of [1019, 10]) {
-    const { props } = decodedSinkInput({ props: wire.props(...hundredProps(bytesPerValue), ...needed) });
+    const { props } = decodedSinkInput({ props: wire.props(...manyProps(bytesPerValue), ...needed) });
     for (const key of NEEDED_KEYS) assert.equal(props[key], key.toUpperCase());
+    assert.ok(Object.keys(props).length <= 128);
   }
 });
 
@@ -270,14 +272,15 @@ const TOO_MANY_PORTS = [
   AFTER_PORTS,
 ].flat();
 
-const VIOLATIONS: readonly (readonly [what: string, RequestName, payload: Bytes, detail: RegExp])[] = [
+type ViolationRow = readonly [what: string, command: RequestName, payload: Bytes, detail: RegExp];
+const VIOLATIONS: readonly ViolationRow[] = [
   ['a wrong tag', 'GET_SINK_INPUT_INFO', SINK_INPUT.with(0, ascii('B')), /byte 0 .*expected u32, got u8/],
   ['an unknown tag', 'GET_SINK_INPUT_INFO', SINK_INPUT.with(0, 0x7f), /expected u32, got byte 0x7f/],
   ['no end of a text', 'GET_SERVER_INFO', [ascii('t'), 97, 98], /without its end/],
   ['no name', 'GET_SINK_INFO', [...wire.u32(1), ...wire.text(null)], /expected text, got noText/],
   ['the empty payload', 'GET_SERVER_INFO', [], /got the end of the frame/],
   ['a word cut short', 'GET_SINK_INPUT_INFO', [ascii('L'), 0, 0], /ends within 4 bytes/],
-  ['a boolean that is none', 'GET_SINK_INPUT_INFO', BAD_BOOLEAN, /expected/],
+  ['a boolean that is neither true nor false', 'GET_SINK_INPUT_INFO', BAD_BOOLEAN, /expected/],
   ['more channels than bytes', 'GET_SERVER_INFO', TOO_FEW_POSITIONS, /ends within 200/],
   ['a byte left over', 'GET_SERVER_INFO', [...SERVER, 0], /1 bytes left over/],
   [
