@@ -5,7 +5,7 @@
  * index, and a set of one index takes more memory.
  */
 export interface ChangedRecords {
-  /** True if the record of the server itself may have changed, which also shows the default sink. */
+  /** True if the server's info or a sink may have changed. The server's record also has the default sink. */
   haveServerOrSinksChanged: boolean;
   haveSinksComeOrGone: boolean;
   /** If true, all inputs are compared with their published records, because inputs are few. */

@@ -40,6 +40,9 @@ const REQUESTS = {
   'sink-input': { mute: 'SET_SINK_INPUT_MUTE', volume: 'SET_SINK_INPUT_VOLUME' },
 } as const;
 
+/** The field `available` of a card's profile has this value if the profile certainly cannot be used now. */
+const UNUSABLE = 0;
+
 function findOutput(state: SoundState, ref: string): SoundDevice | PlanRefusal {
   const record = state.findSink(ref);
   return record === undefined ? notFound('output', ref) : { kind: 'sink', record };
@@ -72,6 +75,7 @@ function resolveTarget(state: SoundState, target: AudioTarget): CommandTarget | 
   }
 }
 
+/** Without `desired`, the mute is toggled. */
 function planMute({ kind, record }: CommandTarget, desired: boolean | undefined): SettingPlan {
   const { index } = record.info;
   const muted = desired ?? !record.info.muted;
@@ -111,7 +115,7 @@ function planVolume({ kind, record }: CommandTarget, desired: number | undefined
 /** Returns the raw volumes from which a step begins. */
 function stepStart({ requestedVolumes, sources }: SoundState, target: CommandTarget): readonly number[] {
   const { kind, record } = target;
-  // The volume of a stream has no coarse steps.
+  // Only devices have mixers with coarse steps. So the known volume of a stream is the requested one.
   if (kind === 'sink-input') return record.info.volume;
   const volumesOfKind = kind === 'sink' ? requestedVolumes : sources.requestedVolumes;
   return volumesOfKind.stepStart(record.info);
@@ -138,7 +142,7 @@ function planVolumeOrStep(
   return planVolume(target, Math.min(highest, Math.max(0, command.volume)));
 }
 
-/** Plans `volume`, but at most the output's limit. For an output without a limit, `defaultLimit` holds. */
+/** Plans `volume`, but at most the output's limit, or `defaultLimit` for an output without a limit. */
 function planLimitedVolume(
   state: SoundState,
   output: SoundDevice,
@@ -179,7 +183,7 @@ function planProfile(state: SoundState, ref: string, desired: string): SettingPl
   if (profile === undefined)
     return refuseBecauseOf(cardToReadAgain, 'no-such-profile', `The card has no profile ${quoted}`);
   const unpluggedDetail = `Profile ${quoted} cannot be used now: nothing is plugged in for it`;
-  const isUnusable = profile.available === 0;
+  const isUnusable = profile.available === UNUSABLE;
   if (isUnusable) return refuseBecauseOf(cardToReadAgain, 'profile-unavailable', unpluggedDetail);
   return setPlan({ command: 'SET_CARD_PROFILE', args: { index, profile: desired } }, 'card', index);
 }

@@ -17,7 +17,7 @@ export interface NodeToReach {
   readonly cookiePort: number | undefined;
 }
 
-/** The pause after which a tunnel tries again to reach a node that is away. PipeWire 0.3.65 does not try. */
+/** The pause after which a tunnel tries again to reach a lost node. PipeWire 0.3.65 does not try again. */
 const RECONNECT_MS = 5_000;
 
 const PULSE_FOLDER = '~/.config/pulse';

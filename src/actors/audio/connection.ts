@@ -84,7 +84,8 @@ export class SoundConnection implements CommandConnection {
   }
 
   /**
-   * Reads the server's info first, because its cookie shows whether the earlier connection's state is valid.
+   * Reads the server's info first. The cookie in the info shows whether the state of the earlier connection
+   * is still valid.
    */
   #begin(): void {
     this.#link.request('GET_SERVER_INFO', {}, (result) => {
@@ -95,8 +96,7 @@ export class SoundConnection implements CommandConnection {
   }
 
   /**
-   * Subscribes before any record is read, because a change between a reading and the subscription would be
-   * missed.
+   * Subscribes before any record is read. In the other order, a change between the two would be missed.
    */
   #subscribe(): void {
     this.#link.request('SUBSCRIBE', { mask: AUDIO_MASK }, (result) => {

@@ -21,7 +21,7 @@ const REQUESTS = {
   source: { port: 'SET_SOURCE_PORT', default: 'SET_DEFAULT_SOURCE' },
 } as const;
 
-/** A refusal names the device, so that its record is read again before the refusal (executor.ts). */
+/** A refusal names the device as its reason. Then executor.ts reads the device again, and plans anew. */
 export function planPort({ kind, record }: SoundDevice, port: string): SettingPlan {
   const { index, ports } = record.info;
   const noun = NOUNS[kind];
@@ -51,14 +51,15 @@ export function planDefault(state: SoundState, device: SoundDevice): SettingPlan
 }
 
 /**
- * The sound server moves the streams of the present default to the new one. It may leave some there, but
+ * The sound server moves the streams of the present default to the new one. It may leave some of them, but
  * does not report which ones. A passthrough stream sets its sink to 100 %. So a sink with a limit is refused
  * while such a stream plays to the present default.
  */
 function limitRefusal(state: SoundState, { info }: KnownRecord<SinkInfo>): PlanRefusal | undefined {
-  const limit = state.limits.ofSink(info) ?? 1;
+  const isLimited = (state.limits.ofSink(info) ?? 1) < 1;
+  if (!isLimited) return undefined;
   const presentDefault = state.defaultSink()?.info;
-  if (limit >= 1 || presentDefault === undefined || presentDefault.index === info.index) return undefined;
+  if (presentDefault === undefined || presentDefault.index === info.index) return undefined;
   const stream = passthroughOn(state.sinkInputs, presentDefault.index);
   if (stream === undefined) return undefined;
   const detail = `${JSON.stringify(stream.name)} may follow to the output; it is played ${howPlayed(stream.info)}, which sets the output to 100 %, above its volume_limit`;

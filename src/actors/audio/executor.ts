@@ -42,8 +42,8 @@ export interface CommandConnection {
   readonly state: SoundState;
   readonly hasEnded: boolean;
   /**
-   * Sends a setting. Until the reply, no event causes a read of the record `changed`. After a success the
-   * caller must call `readAgain` for this record, because until then no event causes a read of it.
+   * Sends a setting. From then on, no event causes a read of the record `changed`. A failure ends this.
+   * After a success the caller must end this by a call of `readAgain` for the record.
    */
   send(setting: Setting, changed: ReadRequest, deadlineMs: number): Promise<RequestResult<unknown>>;
   /**
@@ -144,8 +144,8 @@ export class Executor {
     if (plan.kind === 'nothing') return DONE;
     if (plan.kind === 'fault') return failed(plan.fault);
     const { setting, changed, balance } = plan;
-    // The step of a fade would hide a volume that somebody has just set. A reading right before it shows this
-    // volume, and fade.ts sets it again.
+    // The step of a fade would hide a volume that somebody has just set. A reading right before the step
+    // shows this volume, and fade.ts sets this volume again.
     if (command.do === 'fade') void this.#connection.readAgain(changed);
     const result = await this.#connection.send(setting, changed, latestMs - this.#clock.monotonic());
     if (!result.ok) {
@@ -160,7 +160,7 @@ export class Executor {
     // reading for the step's volume.
     if (command.do === 'fade' && this.#connection.hasEnded) return CONNECTION_ENDED;
     if (setting.command === 'SET_DEFAULT_SINK') {
-      // The streams are moved afterwards, but only until `commandLeastMs` is left. So the wait ends earlier.
+      // When less than `commandLeastMs` is left, no stream is moved. So the wait leaves twice this time.
       const waitEndMs = latestMs - 2 * this.#timing.commandLeastMs;
       await this.#awaitDefault('defaultSink', setting.args.name, waitEndMs);
     }
@@ -206,8 +206,9 @@ export class Executor {
   }
 
   /**
-   * PipeWire sets a default only after its reply. A later command for the default output would otherwise
-   * change the old one. Returns false if the default is still another one when the wait ends.
+   * PipeWire sets a default only after its reply. Without this wait, a later command for the default
+   * output would change the old default output. Returns false if the default is still another one when the
+   * wait ends.
    */
   async #awaitDefault(
     field: 'defaultSink' | 'defaultSource',
@@ -230,7 +231,7 @@ export class Executor {
 
   /**
    * If a record is the reason for a refusal, the record is read again and the command is planned anew. The
-   * server may not have announced a change of the record.
+   * record may have changed without an event of the server.
    */
   async #plan(command: SoundCommand, latestMs: number): Promise<SettingPlan> {
     const { state } = this.#connection;

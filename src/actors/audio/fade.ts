@@ -70,7 +70,7 @@ export function fadeOfDefault(context: FadeContext): Fade | undefined {
 
 /** A fade of an earlier process, which has lowered the output and has not put its volume back. */
 export function recalledFade(context: FadeContext, lowered: LoweredOutput): Fade {
-  // The server may round the volume that was read last differently now. So it counts as not yet read.
+  // The server may now round volumes in another way. So the volume that was read last counts as unread.
   return new Fade(context, { ...lowered, unread: lowered.unread ?? lowered.last });
 }
 
@@ -231,7 +231,7 @@ export class Fade {
     return false;
   }
 
-  /** `volume` is the requested volume of the step that was read. */
+  /** `volume` is the volume that the step has requested. */
   #takeReading(sink: SinkInfo, volume: number): void {
     this.#expectedVolume = volumeOf(sink);
     this.#unreadVolume = undefined;

@@ -134,7 +134,8 @@ export class GroupKeeper {
       await new Promise<void>((resolve) => clock.after(PAUSE_MS, resolve));
     }
     state.hasStandIns = false;
-    // A missing default, and streams that play to no output, were not published meanwhile.
+    // Until now, a missing default, and streams without an output, were not published. If there still are
+    // any, this reading publishes them.
     await readBoth();
   }
 

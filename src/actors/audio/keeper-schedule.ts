@@ -5,7 +5,7 @@ import { type Clock, Timers } from '../../host/clock.js';
 
 /** The pause between a change and the work, because a card or a starting server makes several devices. */
 const PAUSE_MS = 1_000;
-/** Further changes begin the pause anew, but the work begins at most this long after the first one. */
+/** Further changes begin the pause anew, but the work begins at most this long after the first change. */
 const PAUSE_MAX_MS = 5_000;
 /** The pause after a refusal of the server. */
 const RETRY_MS = 5_000;
@@ -48,9 +48,9 @@ export class KeeperSchedule {
   }
 
   /**
-   * To be called when anything else has been read, which happens each minute. After a refusal this causes no
-   * try at once. Otherwise each try could cause the next one, because it makes and removes streams, which
-   * are read, too.
+   * To be called when anything else has been read, which happens each minute. After a refusal, this call
+   * causes no immediate try. Otherwise each try could cause the next one, because a try makes and removes
+   * streams, and these are read, too.
    */
   onReading(): void {
     if (this.#refusals === 0) {

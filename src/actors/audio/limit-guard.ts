@@ -10,10 +10,10 @@ import type { SoundState } from './state.js';
 
 /** How long after a command the server may still restore a volume. WirePlumber does so within 0.1 s. */
 const RESTORING_MS = 1_000;
-/** How long it may do so after a switch of a port or a profile, and for each output of the new profile. */
+/** How long it may do so after a switch of a port or a profile, and after a new profile's output appears. */
 const SWITCH_RESTORING_MS = 5_000;
 /**
- * How long after the command the outputs of a new profile may appear. On a board with a slow core, PipeWire
+ * How long after the switch of a profile the new outputs may appear. On a board with a slow core, PipeWire
  * makes them seconds after its reply.
  */
 const NEW_OUTPUTS_MS = 30_000;

@@ -174,9 +174,9 @@ export class ListenKeeper {
     return this.#answerWhenPublished();
   }
 
-  /** The record of an input follows from the streams, so they are read again before the answer. */
+  /** The streams show where an input is heard. So they are read again before the answer. */
   async #answerWhenPublished(): Promise<Answer> {
-    // The work that begins later takes back an earlier remark about the pair.
+    // `#keepPairs`, which runs later, removes an earlier remark about the pair.
     this.#schedule.onChange();
     await this.#context.readAgain({ kind: 'sink-input' });
     // If the connection has ended, a loopback that was to be unloaded may still be there.

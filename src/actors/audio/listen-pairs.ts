@@ -113,10 +113,10 @@ export class ListenPairs {
   }
 
   /**
-   * Takes over the pairs of commands that are heard, while `PAIRS_MAX` allows it. Ends the other pairs that
-   * are not desired, mostly those of an earlier configuration. PipeWire 1.4 keeps a loopback whose output has
-   * gone. So a loopback that is not connected to its input and output shows that one of them has gone
-   * meanwhile, even if it is back.
+   * Takes over each connected pair that a command began, while `PAIRS_MAX` allows it. Ends all other pairs
+   * that are not desired, mostly those of an earlier configuration. PipeWire 1.4 keeps a loopback whose
+   * output has gone. So a loopback that is not connected to its input and output shows that one of the two
+   * has gone meanwhile, even if both are there now.
    */
   #adopt(loopbacks: readonly Loopback[], observed: ObservedLoopbacks): void {
     this.hasAdopted = true;

@@ -32,8 +32,8 @@ function isPlayedByModule({ client, ownerModule }: Pick<SinkInputInfo, 'client' 
 
 /**
  * True for the stream by which the sink itself plays, because it is a group or a filter. PulseAudio makes
- * the stream and the sink by one module. PipeWire names no module for a filter of a program, but a common
- * link group.
+ * the stream and the sink by one module. PipeWire names no module for a program's filter. In
+ * this case the stream and the sink have the same link group.
  */
 export function playsForSink(stream: SinkInputInfo, sink: SinkInfo): boolean {
   if (isPlayedByModule(stream) && stream.ownerModule === sink.ownerModule) return true;

@@ -74,7 +74,7 @@ export class Meters {
   #sentLevel: string | undefined;
   #sendImmediate: NodeJS.Immediate | undefined;
   readonly #timers: Timers<'pause' | 'retry'>;
-  /** Selects the pause after the next level. `later` follows `second`, even if that level was not sent. */
+  /** The place of the next level in its series. A second level counts even if it is not sent. */
   #nextPlace: keyof typeof PAUSES_MS = 'first';
 
   constructor(open: OpenLink, state: SoundState, clock: Clock, publish: (level: string) => void) {

@@ -131,8 +131,8 @@ function moduleArguments(argument = ''): ModuleArguments {
 }
 
 /**
- * Matches 127.0.0.1 and its other forms: `::ffff:127.0.0.1`, and `::ffff:7f00:1`, which listening-sockets.ts
- * makes of it.
+ * Matches `127.0.0.1`, `::ffff:127.0.0.1`, and the latter as listening-sockets.ts writes it:
+ * `::ffff:7f00:1`.
  */
 const IPV4_LOOPBACK = /^(?:(?:::ffff:)?127\.|::ffff:7f[\da-f]{2}:)/;
 

@@ -117,7 +117,7 @@ export class SoundPublisher {
     return changed;
   }
 
-  /** Publishes server, cards and outputs together, because one can change the records of the others. */
+  /** Publishes server, cards and outputs together, because a change of one can affect the others. */
   #updateServerCardsAndOutputs(
     state: SoundState,
     server: ServerInfo,

@@ -54,7 +54,7 @@ export class Reading {
    */
   #isJointReadDue = false;
   readonly #waiters = new ReadWaiters();
-  /** Waiters whose read has ended. They are resolved when its record is published. */
+  /** Waiters whose read has ended. They are resolved when the records are published. */
   readonly #unpublishedWaiters: ReadWaiter[] = [];
   /** True while a card switches its profile. An event of a card then means that sinks come or go. */
   isSwitching = false;

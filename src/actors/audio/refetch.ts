@@ -136,7 +136,7 @@ export class Refetch {
     this.#delayedRecord = undefined;
   }
 
-  /** Makes the record due, even if it is being read now: the next read begins after this call. */
+  /** Makes the record due. If it is being read now, it is read once more. */
   markRecord(index: number): void {
     const willListBeRead = this.#listState === 'due' || this.#isListStale;
     if (willListBeRead) return;
@@ -213,7 +213,7 @@ export class ReadWaiters {
 
   /**
    * Returns the waiters of this record, or for a whole list all waiters of its kind. To be called when a read
-   * begins: its reply resolves them. Also to be called when the record is removed, which resolves them.
+   * begins, because its reply resolves these waiters. Also to be called when the record is removed.
    */
   take({ kind, index }: ReadRequest): readonly ReadWaiter[] {
     if (this.#waiters.length === 0) return NO_WAITERS;

@@ -32,15 +32,15 @@ const BACKENDS_START_MS = 5_000;
  */
 const PAUSE_AGAIN_MS = 5_000;
 /**
- * Players that could not be paused within this time are given up. Each try also pauses again the players
- * that answer, so the time is short.
+ * Players that could not be paused within this time are given up. Each try pauses all players that answer,
+ * also those that an earlier try has paused. So the time is short.
  */
 const PAUSE_TRIES_MAX_MS = 30_000;
 /** The longest sleep that a command may begin. If the plan in the file has a later end, it is dropped. */
 const SLEEP_MAX_MS = 720 * MINUTE_MS;
 /** While a sleep runs, its date is compared with the clock this often. */
 const CLOCK_CHECK_MS = 30_000;
-/** A smaller difference is no sign that the clock was set, because a time server corrects it slowly. */
+/** A smaller difference is no sign that the clock was set. A time server corrects the clock slowly. */
 const CLOCK_SET_MIN_MS = 1_000;
 /** The backend's stop waits at most this long until volumes are put back. */
 const LEAVE_MAX_MS = 300;
@@ -118,12 +118,12 @@ export class Sleep {
 
   /** Begins a sleep, in the place of an earlier one. */
   async start(minutes: number, fadeS = FADE_S): Promise<Answer> {
-    const aborted = this.#abort();
+    const aborting = this.#abort();
     const delayMs = minutes * MINUTE_MS;
     const plan = { untilMs: this.#context.clock.date() + delayMs, fadeS };
     // The sleep begins before the volume is put back, because a later command must find the sleep.
     this.#begin(plan, delayMs);
-    await Promise.all([aborted.then(() => this.#save()), this.#save()]);
+    await Promise.all([aborting.then(() => this.#save()), this.#save()]);
     return DONE;
   }
 
@@ -202,7 +202,7 @@ export class Sleep {
     await this.#clear();
   }
 
-  /** The file keeps the plan meanwhile, so that the next thread or process begins again. */
+  /** The file keeps the plan meanwhile. If this thread ends, the next one pauses the players. */
   async #pausePlayers(plan: Plan): Promise<void> {
     const { node, clock } = this.#context;
     const latestMs = clock.monotonic() + PAUSE_TRIES_MAX_MS;

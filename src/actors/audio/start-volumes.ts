@@ -11,7 +11,8 @@ import { type WishSettings, wishFor } from './wishes.js';
 
 /**
  * The start volume is set this long after the output has appeared. PipeWire restores a stored volume up to
- * 20 ms after it has announced the output, on a slow board later. A volume that is set earlier would be lost.
+ * 20 ms after it has announced the output. On a slow board this takes longer. A start volume that is set
+ * earlier would be lost.
  */
 const SET_AFTER_MS = 400;
 
@@ -24,7 +25,7 @@ interface StartVolumesContext {
   readonly run: (command: SoundCommand) => Promise<Answer>;
 }
 
-/** Each connection has its own. */
+/** Each connection has its own `StartVolumes`. */
 export class StartVolumes {
   readonly #context: StartVolumesContext;
   /** By the index of the output. */

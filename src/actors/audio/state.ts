@@ -52,7 +52,7 @@ export class SoundState {
    * Records do not show stand-ins.
    */
   hasStandIns = false;
-  /** The name of the last default sink that was known before the server's info was last read. */
+  /** The name of the last known default sink before the newest reading of the server's info. */
   #defaultBefore: string | undefined;
   /** Called with each reading of a sink. A fade sets this callback for the time of a step. */
   onSinkRead: ((info: SinkInfo) => void) | undefined;
@@ -267,7 +267,7 @@ export class SoundState {
 
   /**
    * Marks the streams that play to the sink, because their records name it. Also marks the streams of
-   * `module`, by which a new sink itself plays. If this sink is a group, they are no clients any more.
+   * `module`, by which a new sink itself plays. If this sink is a group, these streams are not clients.
    */
   #markSinkInputsOf(sink: number, module?: number): void {
     for (const { info } of this.#sinkInputs.values()) {

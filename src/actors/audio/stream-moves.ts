@@ -18,8 +18,8 @@ export function streamMoves(state: SoundState, output: string): readonly StreamM
   return (
     [...state.sinkInputs.values()]
       .filter(({ info }) => info.sink !== target.index)
-      // A group or a filter plays by a stream of its own, which stays. The streams that play to the group or
-      // filter are moved instead.
+      // A group or a filter plays by a stream of its own. This stream stays. The streams that play to the
+      // group or filter are moved instead.
       .filter(({ info }) => !sinks.some((sink) => playsForSink(info, sink.info)))
       // Only passthrough streams have no volume. They would set a limited output to 100 %.
       .filter(({ info }) => !isLimited || hasVolume(info))

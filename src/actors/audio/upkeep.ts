@@ -104,7 +104,7 @@ export class Upkeep {
     const streams = [...state.sinkInputs.values()];
     const hasLoopback = streams.some(({ info }) => listenInputOf(info) !== undefined);
     const mustAdopt = hasLoopback && !listenPairs.hasAdopted;
-    // Nothing is left to take over if no pair is desired and the sound server has no loopback.
+    // Without a loopback nothing is left to take over. If a pair is desired, the keeper sets `hasAdopted`.
     if (desired.length === 0 && !hasLoopback) listenPairs.hasAdopted = true;
     const isNeeded = desired.length > 0 || ended.length > 0 || mustAdopt;
     if (this.#listenKeeper === undefined && !isNeeded) return;
@@ -146,8 +146,8 @@ export class Upkeep {
       readAgain,
       setRemark: (text) => this.#setRemark('listening', text),
     });
-    // If the connection has ended during the import, the keeper is ended here. The call in `end` would come
-    // only after the call of a command that waits for the keeper.
+    // If the connection has ended during the import, the keeper is ended here. `end` would end the keeper
+    // too late: a command that waits for the import would call the keeper first.
     if (this.#hasEnded) keeper.end();
     return keeper;
   }

@@ -182,7 +182,7 @@ export function cardRecord(info: CardInfo, name: string): Encodable<CardRecord> 
     description: info.props['device.description'] || name,
     driver: nonEmpty(info.driver),
     active_profile: info.activeProfile || undefined,
-    // If several profiles had the name of the active one, the filter alone would keep too many.
+    // If several profiles had the active profile's name, the filter alone would keep too many.
     profiles: profiles
       .filter((profile, position) => position < firstCount || isActive(profile))
       .slice(0, PROFILES_MAX),

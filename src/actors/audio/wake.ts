@@ -28,15 +28,15 @@ const MONO = 0;
  * have it, too (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
  *
  * The sink of a card always reports its true volume and mute. The flag PA_SINK_HARDWARE does not distinguish
- * it from a virtual sink, because PipeWire 1.4.2 gives this flag to its null sinks, too.
+ * such a sink from a virtual sink, because PipeWire 1.4.2 gives this flag to its null sinks, too.
  */
 export function hidesVolume(state: SoundState, sink: SinkInfo): boolean {
   return sink.card === undefined && state.hasNotBeenAwake(sink.index) && state.kind === 'pipewire';
 }
 
 /**
- * Each capture has a connection of its own, and ends with it. So no stream is left over, and no failure
- * affects the main connection.
+ * Each capture has a connection of its own. The capture ends when this connection is closed, so no stream
+ * is left over. No failure of a capture affects the main connection.
  */
 export class Waker {
   readonly #open: OpenLink;
@@ -114,14 +114,15 @@ export class Waker {
         }),
       onEvent: () => undefined,
       onClosed: (reason) => {
-        cancel();
-        // The reason is `stopped` if this file has closed the link. `giveUp` has marked its failure before.
+        cancelGiveUp();
+        // The reason is `stopped` if this file has closed the link. `giveUp` calls `markFailed` before it
+        // closes the link.
         if (reason.kind !== 'stopped') markFailed();
         this.#captures.delete(key);
         this.#onEnded();
       },
     });
-    const cancel = this.#clock.after(this.#limitMs, giveUp);
+    const cancelGiveUp = this.#clock.after(this.#limitMs, giveUp);
     this.#captures.set(key, { kind, index, link });
   }
 }

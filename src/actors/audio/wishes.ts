@@ -13,7 +13,7 @@ export interface OutputWish {
   readonly volumeLimit?: number | undefined;
   /** True if pages leave the output out; else absent. */
   readonly hidden?: boolean | undefined;
-  /** 0..1, set when the output first appears in a life of the sound server. */
+  /** 0..1. The daemon sets it when the output first appears after a start of the sound server. */
   readonly startVolume?: number | undefined;
   /** The names of the outputs that belong to this output, if it is a group. */
   readonly group?: readonly string[] | undefined;
