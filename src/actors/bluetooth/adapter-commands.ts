@@ -63,15 +63,16 @@ export class AdapterCommands {
   }
 
   /**
-   * Returns true if the device with this path may pair and connect now. A device that asks in pairing mode is
-   * remembered. So it may be trusted even if pairing mode ends before its services are known.
+   * Returns true if the device with this path may pair and connect now. A device that asks for this in
+   * pairing mode is remembered. So the device may be trusted even if pairing mode ends before BlueZ knows
+   * the device's services.
    */
   admit(device: string): boolean {
     if (this.#pairing.isActive) this.#pairing.admit(device, { hasPaired: false });
     return this.#pairing.isActive || this.connecting.isRequestedFor(device);
   }
 
-  /** Takes over a new adapter: makes it neither discoverable nor pairable; `mustPowerOn` switches it on. */
+  /** Makes a new adapter neither discoverable nor pairable, and switches it on if `mustPowerOn` is true. */
   begin({ path, Discoverable, Pairable }: BluetoothAdapter, mustPowerOn: boolean): Promise<void> {
     return this.#turns.run(async () => {
       if (Discoverable === true || Pairable === true) await this.#pairing.end(path);
@@ -93,9 +94,9 @@ export class AdapterCommands {
       'scan/stop': () => this.#stopScan(adapter.path),
     };
     const { clock, onChange } = this.#parts;
-    const latestStart = clock.monotonic() + TURN_MAX_MS;
+    const latestStartMs = clock.monotonic() + TURN_MAX_MS;
     return this.#turns.run(async () => {
-      if (clock.monotonic() > latestStart)
+      if (clock.monotonic() > latestStartMs)
         return failure('timeout', 'The commands before this one took too long');
       this.#isBeginning = verb === 'scan' || verb === 'pairing_mode';
       if (this.#isBeginning) onChange();
@@ -106,7 +107,7 @@ export class AdapterCommands {
     });
   }
 
-  /** Switches the adapter off if it is still idle after the commands before this one. */
+  /** Waits for the queued commands, then switches the adapter off if it is still idle. */
   switchOffIfIdle({ path }: BluetoothAdapter, isIdle: () => boolean): Promise<void> {
     const { publish, onChange } = this.#parts;
     return this.#turns.run(async () => {
@@ -140,8 +141,8 @@ export class AdapterCommands {
   }
 
   /**
-   * To be called when a paired device has changed. `before`: the device before the change; undefined if BlueZ
-   * did not have it.
+   * To be called when a paired device has changed. `before` is the device before the change. It is undefined
+   * if BlueZ did not have the device.
    */
   pairedDeviceChanged(
     adapter: BluetoothAdapter,
@@ -179,7 +180,7 @@ export class AdapterCommands {
     this.#pairing.markEnded();
   }
 
-  /** To be called when the adapter is gone, and with it everything that was under way. */
+  /** To be called when the adapter is gone. Ends everything that was under way. */
   adapterLost(): void {
     this.#timers.cancelAll();
     this.#pairing.adapterLost();

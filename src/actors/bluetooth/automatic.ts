@@ -84,7 +84,7 @@ export class AutomaticActions {
     if (reason !== undefined) this.#reconnecting.disconnected(signal.path, reason);
   }
 
-  /** To be called for each attempt to connect a device, the daemon's own one or a client's. */
+  /** To be called when an attempt to connect a device begins or ends, the daemon's own or a client's. */
   attemptProgressed(devicePath: string, progress: AttemptProgress): void {
     this.#reconnecting.attemptProgressed(devicePath, progress);
   }

@@ -44,11 +44,11 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   #isUpdateQueued = false;
   #isStopped = false;
 
-  constructor(settings: BluetoothSettings, publish: Publisher, clock: Clock, bus: BusOptions = {}) {
+  constructor(settings: BluetoothSettings, publish: Publisher, clock: Clock, busOptions: BusOptions = {}) {
     this.#settings = settings;
     this.#publish = publish;
     this.#recordPublisher = new BluetoothPublisher(publish, clock, () => this.#currentRecords());
-    this.#bus = new Bus('bluetooth', { callDeadlineMs: CALL_DEADLINE_MS, ...bus }, this);
+    this.#bus = new Bus('bluetooth', { callDeadlineMs: CALL_DEADLINE_MS, ...busOptions }, this);
     const bluez: Bluez = (method, args, options) => this.#bus.call(method, args, options);
     this.#reading = new BluezReading({
       bluez,
@@ -177,8 +177,8 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   }
 
   /**
-   * Applies a signal. One signal must cost little, because a scan by another program brings thousands a
-   * second, nearly all about devices.
+   * Applies a signal. One signal must cost little, because a scan by another program brings thousands of
+   * signals a second, nearly all about devices. A change without a device is a change of an adapter.
    */
   #apply(signal: Signal): void {
     const change = this.#objects.apply(signal);

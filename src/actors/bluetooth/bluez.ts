@@ -32,7 +32,7 @@ export const CALL_DEADLINE_MS = 8_000;
 const BUSY_PAUSE_MS = 200;
 const BUSY_REPEATS_MAX = 10;
 
-/** The fault for a device that left before the call reached it. */
+/** The faults for calls to a device that BlueZ no longer has, by D-Bus error name. */
 export const DEVICE_FAULTS: Readonly<Record<string, FaultCode>> = {
   [BLUEZ_ERRORS.doesNotExist]: 'no-such-device',
   [BLUEZ_ERRORS.unknownObject]: 'no-such-device',
@@ -95,7 +95,8 @@ export async function setAdapterProperty(
 }
 
 /**
- * The backend has the status `up` even if its adapter is blocked. This text is then the detail in `/health`.
+ * The detail in `/health` while the adapter is blocked; otherwise undefined. The backend has the status `up`
+ * even while its adapter is blocked.
  */
 export function blockedDetail({ PowerState }: BluetoothAdapter): string | undefined {
   return PowerState === POWER_BLOCKED ? 'The adapter is blocked by rfkill' : undefined;
@@ -105,8 +106,8 @@ export function blockedDetail({ PowerState }: BluetoothAdapter): string | undefi
 const RFKILL_FOLDER = '/sys/class/rfkill';
 
 /**
- * The end of a sentence that names what blocks the adapter (`hci0`); undefined if nothing does, or if rfkill
- * cannot be read.
+ * The end of a sentence that names what blocks the adapter (`hci0`); undefined if nothing blocks the
+ * adapter, or if rfkill cannot be read.
  */
 export async function findBlocker(adapter: string): Promise<string | undefined> {
   const switches = await readdir(RFKILL_FOLDER).catch(() => []);

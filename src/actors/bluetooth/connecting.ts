@@ -40,7 +40,7 @@ function refusalOfInput({ Address: address = '' }: BluetoothDevice): Answer {
 /** An attempt to connect a device, from its beginning to its outcome. */
 interface Attempt {
   readonly outcome: Promise<Answer>;
-  /** Ends the attempt at once. BlueZ may still answer its calls, or never. */
+  /** Ends the attempt at once. BlueZ may answer the calls of the attempt later, or never. */
   readonly abort: (fault: FaultCode, detail: string) => void;
   /** True once a client has requested this connection. */
   isRequested: boolean;
@@ -68,8 +68,8 @@ export class Connecting {
   }
 
   /**
-   * Resolves with the outcome, also if several clients request the connection. After 9 s it resolves with
-   * `ok`, and an event reports the outcome later.
+   * Resolves with the outcome. Several clients that request the connection get the same outcome. After 9 s
+   * the promise resolves with `ok`, and an event reports the outcome later.
    */
   async connect(device: BluetoothDevice): Promise<Answer> {
     const { Address: address = '' } = device;
@@ -106,7 +106,7 @@ export class Connecting {
   }
 
   /**
-   * Ends an attempt, unless a client has requested the connection. BlueZ then stops trying to connect, and
+   * Makes BlueZ stop the attempt, unless a client has requested the connection. The attempt ends when BlueZ
    * answers the attempt's call with an error.
    */
   giveUp(path: string): void {
@@ -123,8 +123,8 @@ export class Connecting {
   }
 
   /**
-   * To be called when BlueZ has removed the device. Ends its attempt, because BlueZ never answers the calls
-   * to the device.
+   * To be called when BlueZ has removed the device. Ends the attempt, because BlueZ never answers calls to a
+   * removed device.
    */
   deviceRemoved(path: string): void {
     this.#attempts.get(path)?.abort('no-such-device', 'BlueZ has forgotten the device');
@@ -189,7 +189,7 @@ export class Connecting {
   ): Promise<BusResult<'connected' | 'for input'>> {
     const { bluez, clock, currentDevice, publish } = this.#parts;
     const endMs = clock.monotonic() + CONNECT_MAX_MS;
-    /** Both calls share one deadline. */
+    /** `Pair` and `Connect` share one deadline. */
     const callOptions = () => ({ path, deadlineMs: Math.max(1, endMs - clock.monotonic()) });
     // The attempt may have been aborted while the agent was registered.
     if (isPaired !== true && !signal.aborted) {
@@ -198,7 +198,8 @@ export class Connecting {
       // BlueZ has learnt the services of the device before it answers `Pair`.
       const pairedDevice = currentDevice(path);
       if (paired.ok && pairedDevice !== undefined && isOnlyForInput(pairedDevice)) {
-        // The attempt does not wait for this call: the removal would abort it, with another fault.
+        // The attempt does not wait for this call, because the removal would abort the attempt with another
+        // fault.
         void bluez(BLUEZ_METHODS.removeDevice, [path], { path: adapter }).then(({ ok: isForgotten }) =>
           publish.log('info', 'a device that is for input only is not connected', {
             device: path,

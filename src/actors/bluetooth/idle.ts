@@ -7,7 +7,7 @@ interface IdleParts {
   /** 0 means that the adapter is never switched off. */
   readonly idleTimeoutMs: number;
   readonly isIdle: () => boolean;
-  /** Switches the adapter off, after the commands that are queued, unless the adapter is in use by then. */
+  /** Waits for the queued commands, then switches the adapter off if it is still idle. */
   readonly switchOffIfIdle: () => Promise<void>;
 }
 

@@ -60,7 +60,8 @@ export interface BluetoothDevice extends PropertyValues<typeof DEVICE_PROPERTIES
 }
 
 /**
- * A device before and after a signal. Both are undefined if the signal has changed an adapter and no device.
+ * A device before and after a signal. If the signal has changed an adapter and no device, `before` and
+ * `after` are undefined.
  */
 export interface BluezChange {
   readonly path: string;
@@ -81,9 +82,9 @@ export class BluezObjects {
   }
 
   /**
-   * The adapter to use; undefined if there is none. With a `name` (`hci0`) only this adapter is used.
-   * Without a name, the present adapter stays while it is in use, or while a client's command needs it
-   * (`isBusy`). Otherwise BlueZ's default is used.
+   * The adapter to use; undefined if there is none. If there is a `name`, such as `hci0`, only the adapter
+   * with this name is used. Without a name, the present adapter stays while it is in use, or while a
+   * client's command needs it (`isBusy`). Otherwise BlueZ's default is used.
    */
   chooseAdapter(
     name: string | undefined,
@@ -152,13 +153,13 @@ export class BluezObjects {
   }
 
   #addInterfaces(path: string, interfaces: Readonly<Record<string, PropertyRecord>>): boolean {
-    const used: (readonly [BluezInterface, BluezObject[BluezInterface]])[] = [];
+    const usedInterfaces: (readonly [BluezInterface, BluezObject[BluezInterface]])[] = [];
     for (const [name, record] of Object.entries(interfaces))
       if (isUsedInterface(name))
-        used.push([name, readProperties(PROPERTY_TABLES[name], boundedProperties(record))]);
+        usedInterfaces.push([name, readProperties(PROPERTY_TABLES[name], boundedProperties(record))]);
     const isOverBound = !this.#objects.has(path) && this.#objects.size >= OBJECTS_MAX;
-    if (used.length === 0 || isOverBound) return false;
-    this.#put(path, { ...this.#objects.get(path), ...Object.fromEntries(used) });
+    if (usedInterfaces.length === 0 || isOverBound) return false;
+    this.#put(path, { ...this.#objects.get(path), ...Object.fromEntries(usedInterfaces) });
     return true;
   }
 

@@ -1,5 +1,5 @@
 // Decides which devices may pair (docs/bluetooth.md, "Who may pair"). Begins and ends pairing mode,
-// registers our agent with BlueZ, and trusts or forgets devices that have paired. It sets no timer.
+// registers our agent with BlueZ, and trusts or forgets devices that have paired. This file sets no timer.
 
 import { Turns } from '../../host/turns.js';
 import { failed, success } from '../../protocol/actor/result.js';
@@ -27,7 +27,7 @@ export class Pairing {
   readonly #parts: BluezParts;
   /** Runs the calls that register and unregister the agent one after the other. */
   readonly #turns = new Turns();
-  /** Counts who needs the agent: pairing mode, and each connection that a client has requested. */
+  /** How many need the agent: pairing mode counts, and each connection that a client has requested. */
   #agentHolders = 0;
   /**
    * `unknown`: BlueZ was asked to register the agent, and has not confirmed it. BlueZ may still have the
@@ -42,8 +42,8 @@ export class Pairing {
    */
   #end: { readonly date: number; readonly monotonicMs: number } | undefined;
   /**
-   * The devices that may pair, by path. A device stays until it is decided whether it is trusted. The value
-   * is true once the device has paired.
+   * The devices that may pair, by path. A device stays until the daemon has decided whether to trust it. The
+   * value is true once the device has paired.
    */
   readonly #admitted = new Map<string, boolean>();
 
@@ -226,8 +226,8 @@ export class Pairing {
 }
 
 /**
- * True if BlueZ knows a service for input of the device, and none for sound. The node must not connect such
- * a device: for a connection that the node begins, BlueZ does not ask the agent about the services.
+ * True if BlueZ knows an input service of the device, and no sound service. The node must not connect such a
+ * device, because BlueZ does not ask the agent about the services when the node begins the connection.
  */
 export function isOnlyForInput({ UUIDs = [] }: BluetoothDevice): boolean {
   return UUIDs.some(isInputService) && !UUIDs.some(isSoundService);

@@ -22,8 +22,8 @@ const DISCOVERED_PAUSE_MS = 100;
 const PUBLISHED_MAX_MS = 1_000;
 
 /**
- * Returns true, for each command, if the records show that the command has been carried out. `connect` is
- * missing, because connecting.ts itself waits for the outcome.
+ * By command: a function that returns true if the records show that the command has been carried out.
+ * `connect` is missing, because connecting.ts itself waits for the outcome.
  */
 export const IS_CARRIED_OUT: Readonly<
   Partial<Record<BluetoothCommand['do'], (records: BluetoothRecords, address: string) => boolean>>

@@ -1,5 +1,5 @@
-// Reads all objects of BlueZ, and decides when to try again. Signals during a reading may be newer than its
-// reply, so they are applied after it.
+// Reads all objects of BlueZ, and decides when to try again. Signals during a reading may be newer than the
+// reply, so they are queued, and applied after the reply.
 
 import { backoffMs, type Clock, Timers } from '../../host/clock.js';
 import { BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';

@@ -1,5 +1,5 @@
 // Decides which known devices are to be connected again, and when (docs/bluetooth.md, "Coming back by
-// itself"). It connects no device and sets no timer.
+// itself"). This file connects no device and sets no timer.
 
 import type { Clock } from '../../host/clock.js';
 import { INTENDED_REASONS, isPlayingService, isSoundService } from '../../protocol/dbus/bluez.js';
@@ -24,12 +24,13 @@ interface Attempts {
   failures: number;
   /** When the next attempt is due; undefined if none is planned, for instance for a connected device. */
   dueAt: number | undefined;
+  /** When the last connection began; undefined if this is not known (see `#connectionEnded`). */
   connectedAt: number | undefined;
-  /** True if somebody has disconnected the device on purpose, even if BlueZ still has it as connected. */
+  /** True if somebody has disconnected the device on purpose, even if BlueZ still reports a connection. */
   isLeftDisconnected: boolean;
 }
 
-/** How far an attempt to connect a device has come, the daemon's own one or a client's. */
+/** How far an attempt to connect a device has come. The attempt may be the daemon's own or a client's. */
 export type AttemptProgress = 'begun' | 'succeeded' | 'failed';
 
 interface DueAttempt {
@@ -53,14 +54,15 @@ export class ReconnectPolicy {
   /**
    * The devices whose link is unproven, by path. `under way`: an attempt is under way. `failed`: an attempt
    * has failed, and the device was not connected since. BlueZ may make a link for an attempt that fails, and
-   * end the link before or after the failure. It gives the same reason for this as if somebody had
-   * disconnected the device.
+   * end the link before or after the failure. BlueZ gives the same reason for the end of this link as if
+   * somebody had disconnected the device.
    */
   readonly #unproven = new Map<string, 'under way' | 'failed'>();
   #isSoundServed = true;
   /**
    * Until which monotonic time BlueZ may end a device's link because the sound server has gone; by the path
-   * of the device. BlueZ gives the same reason for this as if somebody had disconnected the device.
+   * of the device. BlueZ gives the same reason for the end of this link as if somebody had disconnected the
+   * device.
    */
   readonly #soundlessUntilMs = new Map<string, number>();
 
@@ -87,15 +89,15 @@ export class ReconnectPolicy {
     const wasConnected = before?.Connected === true;
     const isConnected = after?.Connected === true;
     const hasConnected = isConnected && !wasConnected;
-    const isFirstSinceFailure = hasConnected && this.#unproven.get(path) === 'failed';
-    if (after === undefined || isFirstSinceFailure) this.#unproven.delete(path);
+    const isFirstConnectionSinceFailure = hasConnected && this.#unproven.get(path) === 'failed';
+    if (after === undefined || isFirstConnectionSinceFailure) this.#unproven.delete(path);
     if (after === undefined || hasConnected) this.#soundlessUntilMs.delete(path);
     if (hasConnected && !this.#isSoundServed) this.#markSoundless(after);
     if (after === undefined || !this.#shouldReturn(after)) {
       this.#attempts.delete(path);
       return;
     }
-    // BlueZ announces an adapter before the devices that it has loaded, so `begin` did not get them.
+    // BlueZ announces an adapter before the adapter's known devices, so `begin` did not get these devices.
     if (before === undefined && !isConnected) this.#scheduleNow(path);
     if (hasConnected) this.#connectionBegan(path);
     if (wasConnected && !isConnected) this.#connectionEnded(path);
@@ -109,9 +111,9 @@ export class ReconnectPolicy {
   }
 
   /**
-   * To be called when a sound server begins or ceases to serve the adapter's sound, with all devices. A link
-   * that ends more than `STEADY_MS` later does not count as ended because of it. This bound is for a node to
-   * which a sound server never comes: there, too, somebody may disconnect a device on purpose.
+   * To be called when a sound server begins or ceases to serve the adapter's sound, with all devices. If a
+   * link ends more than `STEADY_MS` later, the sound server does not count as the cause. Without this bound,
+   * no disconnection would count as intended on a node whose sound server never comes.
    */
   soundServed(isServed: boolean, devices: readonly BluetoothDevice[]): void {
     this.#isSoundServed = isServed;
@@ -123,15 +125,15 @@ export class ReconnectPolicy {
     for (const device of devices) if (device.Connected === true) this.#markSoundless(device);
   }
 
-  /** To be called for each attempt, the daemon's own one or a client's. */
+  /** To be called when an attempt begins or ends, the daemon's own or a client's. */
   attemptProgressed(path: string, progress: AttemptProgress): void {
     if (progress === 'begun') this.#unproven.set(path, 'under way');
     else if (progress === 'succeeded') this.#attemptSucceeded(path);
-    // After `end` an attempt may still fail.
+    // An attempt that fails after `end` is ignored.
     else if (this.#unproven.has(path)) this.#unproven.set(path, 'failed');
   }
 
-  /** To be called when somebody has disconnected the device. It stays so until somebody connects it. */
+  /** To be called when somebody has disconnected the device. The daemon then leaves it disconnected. */
   leaveDisconnected(path: string): void {
     this.#attempts.set(path, { ...this.#attemptsFor(path), dueAt: undefined, isLeftDisconnected: true });
   }

@@ -55,7 +55,7 @@ export class Reconnecting {
     this.#policy.soundServed(isServed, devices);
   }
 
-  /** To be called for each attempt, the daemon's own one or a client's. */
+  /** To be called when an attempt begins or ends, the daemon's own or a client's. */
   attemptProgressed(path: string, progress: AttemptProgress): void {
     this.#policy.attemptProgressed(path, progress);
   }
@@ -66,7 +66,7 @@ export class Reconnecting {
     this.recheck();
   }
 
-  /** To be called when an attempt may have become due, allowed, or not allowed. */
+  /** To be called when an attempt may have become due, allowed or forbidden. */
   recheck(): void {
     this.#timers.cancelAll();
     const attempt = this.#attempt;
@@ -98,7 +98,7 @@ export class Reconnecting {
     this.recheck();
   }
 
-  /** Logs only the first failure since the device was last connected. */
+  /** Logs only the first failure since the last proven connection (reconnect-policy.ts). */
   #attemptFailed(path: string, reason: string): void {
     const failures = this.#policy.attemptFailed(path);
     if (failures !== 1) return;

@@ -61,8 +61,8 @@ export function userBusPaths(env: Variables, uid: number): BusPaths {
   const session = parseAddresses(addresses, runtimeFolder);
   if (!session.ok) return session;
   const system = systemBusPaths(env, uid);
-  const configuredPaths = system.ok ? system.value : [];
-  const systemPaths = [...configuredPaths, SYSTEM_BUS_PATH].map(comparablePath);
+  const configuredSystemPaths = system.ok ? system.value : [];
+  const systemPaths = [...configuredSystemPaths, SYSTEM_BUS_PATH].map(comparablePath);
   const paths = session.value.filter((path) => !systemPaths.includes(comparablePath(path)));
   if (paths.length > 0) return success(paths);
   return failed('the address of the session bus is that of the system bus');

@@ -154,7 +154,7 @@ export class Bus<E extends Effect> {
   readonly isRunning = (name: string): boolean => this.#watches.hasOwner(name);
 
   /**
-   * Ends a subscription. If it was for the signals of one connection, such as `:1.42`, no signal of this
+   * Ends a subscription. If the sender of `match` is one connection, such as `:1.42`, no signal of this
    * connection is passed on any more.
    */
   unwatch(match: Match): Promise<BusResult<undefined>> {
@@ -181,7 +181,7 @@ export class Bus<E extends Effect> {
     const attempt = this.#attempts;
     const waitMs = this.#options.backoffMs?.(attempt) ?? backoffMs(attempt, Math.random());
     this.#attempts += 1;
-    // A wait of 0 has a timer, too: the caller of the constructor must have the bus before its first event.
+    // A wait of 0 has a timer, too: no event of this bus may come before the constructor has returned.
     this.#attemptTimer = setTimeout(() => void this.#connect(), waitMs);
   }
 
@@ -212,7 +212,7 @@ export class Bus<E extends Effect> {
   }
 
   async #useConnection(connection: BusConnection): Promise<void> {
-    // A connection that was lost since the greeting has already scheduled the next attempt.
+    // If the connection was lost since the greeting, `#onLost` has already scheduled the next attempt.
     if (!connection.isOpen) return;
     this.#connection = connection;
     // The loss of a connection that the owner has used is reported even if the last reason was the same.

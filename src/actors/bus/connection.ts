@@ -51,8 +51,8 @@ type BusReply = Pick<Signal, 'signature' | 'values'>;
 
 /**
  * Private fields of dbus-next. dbus-next 0.10.2 has no deadlines, does not report a dead bus, and leaves
- * calls pending for ever. It also throws errors where nobody can catch them. This file mends these faults
- * with the fields. Therefore the version is pinned, and the fields are checked before use.
+ * calls pending for ever. It also throws errors where nobody can catch them. This file uses the fields to
+ * mend these faults. Therefore the version is pinned, and the fields are checked before use.
  */
 interface PrivateParts {
   readonly stream: Socket;
@@ -63,8 +63,8 @@ interface PrivateParts {
 }
 
 /**
- * dbus-next would remember each name that was called or has changed its owner, for ever. Only its proxies and
- * names of our own need that, and there are none.
+ * dbus-next would remember for ever each name that was called or has changed its owner. This memory serves
+ * only dbus-next's proxies and names of our own, and we have neither.
  */
 const REMEMBERS_NO_NAMES: object = new Proxy({}, { set: () => true });
 
@@ -105,8 +105,8 @@ export async function connectBus(
     const parts = privateParts(bus);
     parts.fields._nameOwners = REMEMBERS_NO_NAMES;
     skipBadMessages(parts.stream, messageMaxBytes);
-    // This call must precede the constructor's `PausableReading`, whose `read` then calls the `read` of this
-    // call, except during a pause. So a message that waits during a pause does not count as late.
+    // This call must precede `new BusConnection`, where `PausableReading` replaces `stream.read`. During a
+    // pause the replaced `read` is not called, so a message that waits does not count as late.
     reportLateMessages(parts.stream, messageDeadlineMs, () =>
       connection.lose(`a message did not end within ${messageDeadlineMs} ms`),
     );
@@ -201,8 +201,8 @@ export class BusConnection {
   }
 
   /**
-   * Ends the connection if the bus has not greeted us yet. A later error needs no action: the end of the
-   * stream has an event of its own. A call whose reply dbus-next has refused ends at its deadline.
+   * Ends the connection if the bus has not greeted us yet. A later error needs no action. If the stream has
+   * ended, it emits `end` or `close`. If dbus-next has refused a reply, the call ends at its deadline.
    */
   #onError(reason: string): void {
     if (this.#isGreeted) return;

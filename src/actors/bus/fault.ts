@@ -7,8 +7,8 @@ import { clipped } from '../text.js';
 
 export type BusError =
   /**
-   * The peer answered with an error, or the bus did so in its place. `name` is the D-Bus error name; `text`
-   * is for people and may be empty.
+   * The peer answered with an error, or the bus answered in the peer's place. `name` is the D-Bus error
+   * name; `text` is for people and may be empty.
    */
   | { readonly kind: 'dbus'; readonly name: string; readonly text: string }
   /** No reply within the call's deadline; the call may still take effect. */
@@ -79,7 +79,8 @@ function busFaultCode(error: BusError, { byName = {}, otherwise = 'refused' }: F
 }
 
 /**
- * Another program's text on one line, cut to a short length. Only a single full stop at its end is removed.
+ * Another program's text on one line, cut to a short length. A single full stop at the end is removed, but
+ * three dots stay.
  */
 function shortLine(text: string): string {
   // Control characters become blanks, too, because the text goes to logs and clients.

@@ -1,9 +1,10 @@
-// Guards dbus-next against bad messages from the bus, and can pause its reading. This file replaces methods
-// of the connection's stream. It knows how dbus-next reads this stream, but not what messages contain.
+// Guards dbus-next against bad messages from the bus, and can pause dbus-next's reading. This file replaces
+// methods of the connection's stream. It knows how dbus-next reads this stream, but not what messages
+// contain.
 
 import type { Socket } from 'node:net';
 
-/** The size of a message's fixed header. Its fields and body follow. */
+/** The size of a message's fixed header. The message's fields and body follow. */
 const HEADER_BYTES = 16;
 
 /**
@@ -62,7 +63,7 @@ export function reportLateMessages(stream: Socket, deadlineMs: number, onLate: (
       if (hasBegun) timer ??= setTimeout(onLate, deadlineMs);
       return null;
     }
-    // The rest of a message may have the size of a header.
+    // The rest of a message may have the size of a header, so the size alone does not decide.
     const isHeader = size === HEADER_BYTES && !isInMessage;
     isInMessage = isHeader;
     if (!isInMessage) clearTimer();

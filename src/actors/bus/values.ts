@@ -43,8 +43,8 @@ function isVariant(value: object): value is Variant {
 }
 
 /**
- * The entries of a dictionary, also one with the key `__proto__`. dbus-next assigns all keys to an object,
- * so the value of this key has become the prototype. If that value is no object, dbus-next has lost it.
+ * The entries of a dictionary, which may have the key `__proto__`. dbus-next assigns all keys to an object,
+ * so the value of `__proto__` has become the prototype. If this value is no object, dbus-next has lost it.
  */
 function dictionaryEntries(dictionary: object): [string, unknown][] {
   const prototype: unknown = Object.getPrototypeOf(dictionary);

@@ -29,7 +29,7 @@ import { announcedInterfaceNames, announcementPlaces, type NetworkInterfaces, ty
  */
 const ROUND_EVERY_MS = 8_000;
 
-/** How many names are tried until the next `beginAnew`, which begins with the first name again. */
+/** How many names are tried at most. `beginAnew` begins with the first name again. */
 const NAMES_MAX = 32;
 
 const TXT = ['path=/ui', 'api=tonearm', `version=${VERSION}`].map((pair) => Buffer.from(pair));
@@ -79,7 +79,7 @@ export class Announcer {
   #hasCollided = false;
   /** The number of collisions since the last `beginAnew`. */
   #collisions = 0;
-  /** True if a round was requested since the last round began. The timer does not count. */
+  /** True if a round was requested since the last round began. The rounds of the timer do not count. */
   #isRoundRequested = false;
   readonly #rounds = new SharedWork(async () => {
     this.#isRoundRequested = false;
@@ -275,8 +275,8 @@ export class Announcer {
   async #withdraw(): Promise<StepResult> {
     const path = this.#group?.path;
     const freed = path === undefined ? DONE : await this.#bus.call(AVAHI_METHODS.free, [], { path });
-    // A group that could not be freed is still announced. If a round was requested meanwhile, it tries to
-    // free the group again. Otherwise the connection ends (`#rounds`), and Avahi withdraws the group.
+    // A group that could not be freed is still announced. A round that was requested meanwhile tries to free
+    // it again. Without such a round the connection ends (`#rounds`), and Avahi withdraws the group.
     if (!freed.ok) return freed;
     this.#group = undefined;
     return DONE;

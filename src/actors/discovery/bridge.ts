@@ -25,7 +25,8 @@ import type { NetworkInterface, NetworkInterfaces } from './places.js';
 
 /**
  * avahi-daemon answers at once, but on a busy board only after seconds. A call without an answer ends the
- * connection, and Avahi then withdraws the announcement. So the deadline is long. No client waits for it.
+ * connection, and Avahi then withdraws the announcement. So the deadline is long. No client waits for such a
+ * call.
  */
 const CALL_DEADLINE_MS = 20_000;
 const WATCHED_INTERFACES = [AVAHI_SERVER, AVAHI_ENTRY_GROUP, AVAHI_BROWSER, AVAHI_RESOLVER];
@@ -184,7 +185,7 @@ function canAnnounceOn(name: string): boolean {
 /** Undefined if the interface has gone meanwhile. */
 function readNumber(name: string, file: 'ifindex' | 'flags'): number | undefined {
   try {
-    // `Number` also reads flags, which are written as 0x1003.
+    // Flags are written in hexadecimal, such as `0x1003`. `Number` reads this, too.
     return Number(readFileSync(`/sys/class/net/${name}/${file}`, 'utf8'));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;

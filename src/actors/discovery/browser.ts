@@ -1,4 +1,4 @@
-// Asks Avahi to look for nodes on the network, and decides which of the services are resolved.
+// Asks Avahi to search the network for nodes, and decides which of the found services are resolved.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import {
@@ -19,11 +19,11 @@ export const SERVICE_TYPE = '_http._tcp';
 const DOMAIN = 'local';
 const NO_FLAGS = 0;
 /**
- * More services are not resolved. A service counts once for each interface and protocol. Each resolver is an
- * object of Avahi, which allows a client 1024 objects.
+ * At most this many services are resolved. A service counts once for each interface and protocol. Each
+ * resolver is an object of Avahi, which allows a client 1024 objects.
  */
 const RESOLVERS_MAX = 256;
-/** The events of a service that appears on several interfaces are gathered, so that it is published once. */
+/** A service that appears on several interfaces causes several events. They are gathered for this time. */
 const GATHER_MS = 250;
 
 /** A service on one interface, by one protocol. */
@@ -110,8 +110,8 @@ export class Browser {
 
   /**
    * Makes a new connection to the bus after a timeout, or after a reply that could not be read (`local`).
-   * Other errors are no reason for it: an error of Avahi would come again, and the bus itself replaces a
-   * lost connection. A new connection has a price: this node's announcement ends with the old one.
+   * Other errors need no new connection: Avahi would send the same error again, and `Bus` itself replaces a
+   * lost connection. A new connection has a price: this node's announcement ends with the old connection.
    */
   #reconnectAfter(error: BusError): void {
     if (error.kind === 'timeout' || error.kind === 'local')

@@ -1,6 +1,6 @@
-// Publishes each known node once, with the origins whose pages are trusted here, and those to which this
-// node's page may connect. Decides which services on the network and which nodes of the configuration are
-// one node.
+// Publishes each known node once. Also publishes the origins whose pages are trusted here, and the origins
+// to which this node's page may connect. Decides which services on the network and which nodes of the
+// configuration are one node.
 
 import { isIP } from 'node:net';
 import type { Collection } from '../../protocol/actor/collections.js';
@@ -70,7 +70,7 @@ export class KnownNodes {
     this.#replace('nodes', new Map(nodes.map((node) => [node.name, node])));
     const namesByTrustedOrigin = namesByOrigin(nodes, trustedOrigins);
     this.#replace('nodes.origins', this.#parts.isTrusting ? namesByTrustedOrigin : new Map());
-    // `nodes` is not used here: a record that is marked as configured there may have addresses that a
+    // `nodes` is not used here. A record of `nodes` that is marked as configured may have addresses that a
     // stranger has announced.
     const namesByConfiguredOrigin = namesByOrigin(configured, configuredOrigins);
     this.#replace('nodes.policy', new Map([...namesByTrustedOrigin, ...namesByConfiguredOrigin]));
@@ -110,9 +110,9 @@ function withConfigured(nodes: readonly NodeRecord[], added: NodeRecord): readon
   return nodes.map((node) => (isSameNode(node, added) ? markedAsConfigured(node, added.reachable) : node));
 }
 
-function markedAsConfigured(node: NodeRecord, reachable: boolean | undefined): NodeRecord {
-  // Several URLs may lead to one node: it is reachable if one of them reaches it.
-  const isReachable = node.reachable === true || reachable;
+function markedAsConfigured(node: NodeRecord, isReachableByUrl: boolean | undefined): NodeRecord {
+  // Several URLs may lead to one node. The node is reachable if one of the URLs reaches it.
+  const isReachable = node.reachable === true || isReachableByUrl;
   return { ...node, configured: true, ...(isReachable !== undefined && { reachable: isReachable }) };
 }
 

@@ -1,5 +1,5 @@
-// Decides which node answers at a URL, by one `GET /server` within a deadline. It follows no redirect, and
-// keeps nothing.
+// Decides which node answers at a URL, by one `GET /server` within a deadline. This file follows no
+// redirect, and keeps nothing.
 
 import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as secureRequest } from 'node:https';
@@ -27,7 +27,7 @@ export interface NodeAnswer {
   readonly version?: string;
   /** The address that has answered. */
   readonly address: string;
-  /** True if the address is one of this machine. */
+  /** True if this machine itself has the address. */
   readonly isOwnAddress: boolean;
 }
 
