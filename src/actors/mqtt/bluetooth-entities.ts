@@ -87,7 +87,7 @@ interface DisplayedDevice {
 function knownDevices(record: BluetoothRecord): readonly DisplayedDevice[] {
   const devices = record.known_devices ?? [];
   // `distinctLabels` finds an entry by its `name`. So `name` is the address here, because no two devices
-  // share it.
+  // share an address.
   const labels = distinctLabels(
     devices.map(({ address, name }) => ({ name: address, label: name, addition: address })),
   );

@@ -42,8 +42,8 @@ const RECORD_TOPICS: Partial<Readonly<Record<Collection, (key: string, name: str
 };
 
 /**
- * Collections in which several records may have the same name. Each key is the parameter of a request that
- * names such a record.
+ * Collections in which several records may have the same name. Each key is also the name of a request's
+ * parameter, and this parameter names a record of the collection.
  */
 const COLLECTIONS_BY_KIND = {
   output: 'audio.outputs',
@@ -119,7 +119,7 @@ interface Row {
   readonly publishedName: string;
   /** Undefined for a record without a topic of its own. */
   readonly topic: string | undefined;
-  /** A text that changes when an entity of this record may have to change; '' if it has no entities. */
+  /** A text that changes when an entity of this record may have to change; '' if there are no entities. */
   readonly entityFingerprint: string;
 }
 

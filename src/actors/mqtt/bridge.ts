@@ -1,5 +1,5 @@
 // Decides when the node connects to an MQTT broker. Each attempt finds out whether this node may serve its
-// branch of topics (probe.ts). If so, it serves the branch until the connection is lost (serving.ts).
+// branch of topics (probe.ts). If so, the node serves the branch until the connection is lost (serving.ts).
 
 import { hostname, networkInterfaces, userInfo } from 'node:os';
 import { backoffMs, type Clock, systemClock, Timers } from '../../host/clock.js';
@@ -72,7 +72,7 @@ export class MqttBridge implements BridgeActor {
   #topics: RetainedTopics | undefined;
   #serving: Serving | undefined;
   #connection: BrokerConnection | undefined;
-  /** Resolves after `stop`, when the last attempt has ended. */
+  /** Resolves after `stop`, when the last attempt has ended. Undefined until the first batch. */
   #attemptsEnded: Promise<void> | undefined;
   #endWait: () => void = () => undefined;
   #isStopped = false;

@@ -45,9 +45,9 @@ export async function brokerAddress(
   const pem = certificateBytes.ok ? certificateBytes.value : undefined;
   const ca = pem === undefined ? undefined : Buffer.from(pem).toString();
   if (passwordBytes.value === undefined) return success({ url, username, ca });
-  const oddityTexts = odditiesOf(passwordBytes.value).join(', ');
+  const joinedOddities = odditiesOf(passwordBytes.value).join(', ');
   const passwordOddities =
-    oddityTexts === '' ? undefined : `mqtt.passwordFile: ${passwordFile}: ${oddityTexts}`;
+    joinedOddities === '' ? undefined : `mqtt.passwordFile: ${passwordFile}: ${joinedOddities}`;
   return success({ url, username, password: passwordIn(passwordBytes.value), passwordOddities, ca });
 }
 

@@ -32,7 +32,7 @@ export function dialBroker(url: string, ca: string | undefined, nameLookup: Name
   };
   if (protocol !== 'mqtts:') return connectTcp(target);
   // TLS allows no IP address as the name of the server (RFC 6066, section 3).
-  const serverName = isIP(hostWithoutBrackets) === 0 ? { servername: hostWithoutBrackets } : {};
-  const trust = ca === undefined ? {} : { ca };
-  return connectTls({ ...target, ...trust, ...serverName });
+  const serverNameOption = isIP(hostWithoutBrackets) === 0 ? { servername: hostWithoutBrackets } : {};
+  const caOption = ca === undefined ? {} : { ca };
+  return connectTls({ ...target, ...caOption, ...serverNameOption });
 }

@@ -35,14 +35,14 @@ const KEEPALIVE_S = 30;
 /** The broker has this time to close the connection after our DISCONNECT. */
 const END_DEADLINE_MS = 200;
 /**
- * How many messages may wait for acknowledgement in each direction. The broker may set a lower bound for the
- * messages that it receives.
+ * How many messages may wait for acknowledgement in each direction. The broker may set a smaller number for
+ * the messages that it receives.
  */
 const IN_FLIGHT_MAX = 16;
 
 /**
- * A node's state is never so large. The broker is informed of this bound. The connection ends if the broker
- * sends a larger packet all the same.
+ * The largest packet that the broker may send. A node's state is never so large. The broker is informed of
+ * this bound. If the broker sends a larger packet all the same, the connection ends.
  */
 const PACKET_MAX_BYTES = 1 << 20;
 /**
@@ -70,7 +70,7 @@ export interface BrokerOptions extends BrokerAddress {
   /** The broker publishes and retains this message when the connection is lost. */
   readonly will?: { readonly topic: string; readonly text: string };
   readonly onMessage: (message: BrokerMessage) => void;
-  /** Called when the broker has answered a ping, which it gets while nothing else is sent. */
+  /** Called when the broker has answered a ping. The broker gets pings while nothing else is sent. */
   readonly onPong: () => void;
   readonly clock: Clock;
 }

@@ -45,7 +45,7 @@ export class CommandHandler {
       this.#refuse(message, RETAINED_COMMAND);
       return;
     }
-    // The text is left out, because requests with this source may wait.
+    // The source has no text, because a source stays in memory while its requests wait.
     const source: CommandSource = response === undefined ? { topic } : { topic, response };
     const size = commandSize(message);
     let isChoiceRefused = false;
@@ -60,8 +60,8 @@ export class CommandHandler {
         this.#refuse(message, BODY_TOO_LARGE);
         continue;
       }
-      // The later requests of the message act on the refused choice, so they are refused, too. The queues
-      // might accept one of them in place of an older request.
+      // The later requests of the message act on the refused choice, so they do not go to the queues. The
+      // queues might accept one of them in place of an older request.
       const isAdded = !isChoiceRefused && this.#queues.add({ ...parsed, request, source, size });
       if (isAdded) continue;
       this.#refuse(message, TOO_MANY_COMMANDS);

@@ -8,8 +8,9 @@ import type { BrokerMessage } from './broker.js';
 /** Requests that wait in all queues together. People and home automations send fewer at a time. */
 const WAITING_MAX = 256;
 /**
- * The sum of the sizes of all waiting requests. A command of a person has some hundred characters, but one
- * with the longest body, topics and correlation data has 256 Ki. Parsed, it needs up to 20 times the memory.
+ * The sum of the sizes of all waiting requests. A command of a person has some hundred characters, but a
+ * command with the longest body, topics and correlation data has a size of 256 Ki. After parsing, a command
+ * needs up to 20 times as much memory.
  */
 const WAITING_SIZE_MAX = 512 * 1024;
 /**
@@ -70,7 +71,7 @@ export class CommandQueues {
     this.#onDropped = onDropped;
   }
 
-  /** False if the request is dropped, because too many wait already. */
+  /** False if the request is dropped, because too many wait already or too little memory is left for it. */
   add(request: WaitingRequest): boolean {
     if (this.#isTooMuch(request)) return false;
     if (this.#replaceRepeated(request)) return true;
@@ -95,9 +96,9 @@ export class CommandQueues {
   }
 
   /**
-   * If the last waiting choice of the queue is the same, the newer one takes its place, so that the newer
-   * sender gets a refusal. Without this, a flood of `{"output": ..., "volume": ...}` would fill the queue,
-   * because no request overtakes a choice. False if there is no such choice.
+   * If the last waiting choice of the queue is the same, the newer one takes its place. If the choice is
+   * refused, the newer sender gets the refusal. No request overtakes a choice, so without this a flood of
+   * `{"output": ..., "volume": ...}` would fill the queue. Returns false if there is no such choice.
    */
   #replaceRepeated(newer: WaitingRequest): boolean {
     if (newer.isChoice !== true) return false;
@@ -118,7 +119,8 @@ export class CommandQueues {
   /**
    * The waiting request that the newer one makes needless; undefined if there is none. The newer one goes to
    * the end, so the requests that came after the older one overtake this setting. A choice overtakes no
-   * request of its queue, and no request overtakes a choice: a volume would be set at another output.
+   * request of its queue, and no request overtakes a choice. Otherwise a volume would be set at another
+   * output.
    */
   #replacedBy(newer: QueuedRequest): WaitingRequest | undefined {
     if (newer.setting === undefined) return undefined;

@@ -29,7 +29,7 @@ interface CommandOperations {
   /** Operations that a member of an object asks for, in the order in which they are run. */
   readonly members: readonly NamedOperation[];
   /** The operation that a plain value asks for. A topic that has it takes nothing else. */
-  readonly plainValue: NamedOperation | undefined;
+  readonly valueOperation: NamedOperation | undefined;
 }
 
 interface CommandTopic extends CommandOperations {
@@ -46,8 +46,8 @@ interface MatchedTopic extends CommandOperations {
 }
 
 /**
- * The order matters: with its port an output gets the volume and the mute that the sound server has stored
- * for this port, and a loud output must be turned down before it is unmuted.
+ * The order matters. The port comes first, because a new port brings the volume and the mute that the sound
+ * server has stored for this port. A loud output must be turned down before it is unmuted.
  */
 const MEMBERS_RUN_FIRST: readonly string[] = ['port', 'volume', 'delta', 'muted', 'balance', 'position'];
 
@@ -66,7 +66,7 @@ function commandTopics(): readonly CommandTopic[] {
       pattern: new RegExp(`^${template.replaceAll(PARAMETER, '(?<$1>[^/]*)')}/set$`),
       words: operationsAtTopic.filter(({ by }) => by === 'word'),
       members: members.sort((a, b) => runOrder(a) - runOrder(b)),
-      plainValue: operationsAtTopic.find(({ by }) => by === 'topic-level'),
+      valueOperation: operationsAtTopic.find(({ by }) => by === 'topic-level'),
     };
   });
 }
@@ -89,8 +89,8 @@ function runOrder(member: NamedOperation): number {
 }
 
 /**
- * True if the member's value is a parameter of the operation's path, as the output that is to become the
- * default is at the topic `audio/server`.
+ * True if the member's value is a parameter of the operation's path. At the topic `audio/server`, for
+ * instance, the value of the member `output` is the output that becomes the default.
  */
 function isParameter({ name, change }: NamedOperation): boolean {
   return parametersOf(change.path).includes(name);
@@ -109,12 +109,12 @@ export function isCommand(topic: string): boolean {
 }
 
 function matchTopic(topic: string): MatchedTopic | undefined {
-  for (const { pattern, words, members, plainValue } of COMMAND_TOPICS) {
+  for (const { pattern, words, members, valueOperation } of COMMAND_TOPICS) {
     const match = pattern.exec(topic);
     if (match === null) continue;
     const levels = Object.entries(match.groups ?? {});
     const params = levels.map(([parameter, level]) => [parameter, percentDecodedText(level)]);
-    return { topic, words, members, plainValue, params: Object.fromEntries(params) };
+    return { topic, words, members, valueOperation, params: Object.fromEntries(params) };
   }
   return undefined;
 }
@@ -123,8 +123,8 @@ function matchTopic(topic: string): MatchedTopic | undefined {
 export function wordsAt(topic: string): readonly string[] {
   const matched = matchTopic(topic);
   if (matched === undefined) return [];
-  const { words, plainValue } = matched;
-  const valueWords = plainValue === undefined ? undefined : PLAIN_BODIES[plainValue.name]?.words;
+  const { words, valueOperation } = matched;
+  const valueWords = valueOperation === undefined ? undefined : PLAIN_BODIES[valueOperation.name]?.words;
   return [...words.map(({ name }) => name), ...(valueWords ?? [])];
 }
 
@@ -135,11 +135,11 @@ export function wordsAt(topic: string): readonly string[] {
 export function requestsOf(topic: string, payload: string): readonly QueuedRequest[] {
   const matched = matchTopic(topic);
   if (matched === undefined) return [];
-  const { words, members, plainValue } = matched;
-  if (plainValue !== undefined) return [plainValueRequest(matched, plainValue, payload)];
+  const { words, members, valueOperation } = matched;
+  if (valueOperation !== undefined) return [plainValueRequest(matched, valueOperation, payload)];
   const json = boundedJson(payload);
-  // A list or `null` also counts as an object. So does a payload that begins as one, but is broken, or too
-  // large to be parsed. If the topic takes objects, an operation refuses such a body.
+  // A list or `null` also counts as an object. So does a payload that begins like an object, but is broken
+  // or too large to be parsed. If the topic takes objects, an operation refuses such a body.
   const isMeantAsObject = typeof json === 'object' || payload.trimStart().startsWith('{');
   const takesWords = words.length > 0;
   const takesThisObject = members.length > 0 && isMeantAsObject;
@@ -155,18 +155,19 @@ function wordRequest({ topic, words, params }: MatchedTopic, word: string): Queu
 /** `audio/server/volume/set` with `0.4` is handled like `audio/server/set` with `{"volume": 0.4}`. */
 function plainValueRequest(
   { topic, params }: MatchedTopic,
-  plainValue: NamedOperation,
+  valueOperation: NamedOperation,
   payload: string,
 ): QueuedRequest {
   const objectTopic = topic.replace(/\/[^/]+\/set$/, '/set');
-  const body = PLAIN_BODIES[plainValue.name]?.bodyOf(wordIn(payload));
+  const body = PLAIN_BODIES[valueOperation.name]?.bodyOf(wordIn(payload));
   if (body === undefined) return queuedRequest(objectTopic, { operation: undefined, params });
-  const { operation } = plainValue;
+  const { operation } = valueOperation;
   if (isTooLongForBody(payload))
     return queuedRequest(objectTopic, { operation, params, invalidBody: payload });
   // An empty body toggles. Each toggle counts, because its effect depends on the state before it.
   const isToggle = Object.keys(body).length === 0;
-  return queuedRequest(objectTopic, { operation, params, body }, isToggle ? undefined : plainValue.setting);
+  const setting = isToggle ? undefined : valueOperation.setting;
+  return queuedRequest(objectTopic, { operation, params, body }, setting);
 }
 
 /**
@@ -198,11 +199,11 @@ function memberRequests(matched: MatchedTopic, json: unknown, payload: string): 
     }
     return requests;
   }
-  // The operation must not need the member as a parameter of its path. It would be refused because the
-  // parameter is missing, and not because of its body.
-  const refusingMember = [...knownMembers, ...matched.members].find((member) => !isParameter(member));
+  // The operation of this member checks the whole payload. A member that is a parameter of the path cannot
+  // be used: its operation would refuse the request because the parameter is missing.
+  const checkingMember = [...knownMembers, ...matched.members].find((member) => !isParameter(member));
   const wholePayload = json === undefined ? { invalidBody: payload } : { body: json };
-  const request = { operation: refusingMember?.operation, params, ...wholePayload };
+  const request = { operation: checkingMember?.operation, params, ...wholePayload };
   return [queuedRequest(topic, request)];
 }
 
@@ -257,8 +258,8 @@ function isReferredKind(parameter: string): parameter is ReferredKind {
 }
 
 /**
- * Settings of the whole node, which several topics set: the default output and the default input. Their
- * commands replace each other, whatever their topics.
+ * Settings of the whole node, which several topics set: the default output and the default input. A newer
+ * command for such a setting replaces an older one for the same setting, also at another topic.
  */
 const SETTINGS_OF_NODE: readonly string[] = ['default', 'default input'];
 

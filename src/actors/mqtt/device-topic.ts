@@ -61,8 +61,8 @@ export class DeviceTopic {
   received(text: string, otherOwner: string | undefined): void {
     const areEntitiesKnown = text === this.#retained.text && this.#retained.entities.size > 0;
     this.#otherOwner = otherOwner;
-    // While another node owns the device, this node publishes no device message. The topics of entities
-    // would wait for one in vain (retained-topics.ts), so `#retained` has no entities then.
+    // While another node owns the device, this node publishes no device message. If `#retained` had
+    // entities, their topics would wait in vain for such a message (retained-topics.ts).
     if (otherOwner !== undefined) this.#retained = { text, entities: new Map() };
     // Our own text may be too long for `entitiesIn`, which then finds no entities. So a known text is not
     // parsed again.
@@ -92,8 +92,8 @@ export class DeviceTopic {
   }
 
   /**
-   * '' if the broker should retain no message. Undefined if its present message must stay: while another node
-   * owns the device, or while the branch does not know enough for a message.
+   * '' if the broker should retain no message. Undefined if the retained message must stay as it is: while
+   * another node owns the device, or while the branch does not know enough for a message.
    */
   desiredText(): string | undefined {
     if (this.#otherOwner !== undefined) return undefined;

@@ -57,14 +57,15 @@ function componentOf(node: DisplayedNode, draft: Draft): Component {
 }
 
 /**
- * An entity is available while the node is online, its backend is up, and the draft's own condition holds.
+ * An entity is available while the node is online, the entity's backend is up, and the draft's own condition
+ * is true.
  */
 function entityAvailability({ topic }: DisplayedNode, { key, availableWhile }: Draft) {
   const backend = backendOf(key);
   const nodeCondition = { topic: `${topic}/status` };
   if (backend === undefined) return { availability: [nodeCondition] };
-  const isUp = `value_json.${backend}.state == 'up'`;
-  const backendCondition = { topic: `${topic}/backends`, value_template: availabilityTemplate(isUp) };
+  const upExpression = `value_json.${backend}.state == 'up'`;
+  const backendCondition = { topic: `${topic}/backends`, value_template: availabilityTemplate(upExpression) };
   if (availableWhile === undefined)
     return { availability: [nodeCondition, backendCondition], availability_mode: 'all' };
   const draftCondition = {

@@ -36,9 +36,9 @@ interface Condition {
 }
 
 /**
- * A template in Jinja2 with the value of the expression, which reads the topic's JSON as `value_json`. An
- * emptied topic has no JSON, and gives `otherwise`. The expression must have a `default` for each member that
- * may be missing, because a missing member is an error.
+ * A template in Jinja2 that gives the value of the expression. The expression reads the topic's JSON as
+ * `value_json`. An emptied topic has no JSON, and gives `otherwise`. The expression must have a `default`
+ * for each member that may be missing, because a missing member is an error.
  */
 export function ifJson(expression: string, otherwise = ''): string {
   return `{% if value_json is defined %}{{ ${expression} }}{% else %}${otherwise}{% endif %}`;
@@ -62,6 +62,7 @@ interface SelectChoice {
   readonly stateMember: string;
   /** This member of a command has the new name. */
   readonly commandMember: string;
+  /** Further members of the entity, such as `icon` or `entity_category`. */
   readonly style: EntityMembers;
 }
 

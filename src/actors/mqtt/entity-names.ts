@@ -21,8 +21,8 @@ function trimmed(name: string): string {
 }
 
 /**
- * '' for a name that has only blanks. Half of a character of two UTF-16 units (an emoji) is replaced,
- * because Home Assistant would refuse the whole device for it.
+ * '' for a name that has only blanks. A name may contain half of a character of two UTF-16 units (an emoji).
+ * The half is replaced, because Home Assistant would refuse the whole device for it.
  */
 export function displayName(name: string): string {
   // UTF-8 cannot have half of a character, so the buffer replaces the half.

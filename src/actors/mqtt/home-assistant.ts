@@ -54,10 +54,10 @@ export function entitiesToPublish(
 ): Entities {
   const next = new Map(present);
   for (const [key, earlier] of retained) {
-    const desired = present.get(key);
-    const isGoneOrReplaced = desired?.platform !== earlier.platform;
+    const presentEntity = present.get(key);
+    const isGoneOrReplaced = presentEntity?.platform !== earlier.platform;
     const isRemovedAlready = Object.keys(earlier).length === 1;
-    if (desired === undefined && !isComplete(backendOf(key))) next.set(key, earlier);
+    if (presentEntity === undefined && !isComplete(backendOf(key))) next.set(key, earlier);
     else if (isGoneOrReplaced && !isRemovedAlready) next.set(key, { platform: earlier.platform });
   }
   return next;

@@ -3,7 +3,7 @@
 import { clipped } from '../text.js';
 import type { LeftOut } from './retained-topics.js';
 
-/** If more topics are left out for one reason, `/health` and the log name only this many of them. */
+/** For each reason, `/health` and the log name at most this many topics. */
 const LEFT_OUT_NAMED_MAX = 3;
 /** The text of these names is cut after this many UTF-16 units. */
 const LEFT_OUT_MAX_UNITS = 512;

@@ -70,7 +70,7 @@ function usesOf(component: Component): readonly TopicUse[] {
   return [...uses, ...conditions.flatMap(availabilityUse)];
 }
 
-/** The retained message may be one that somebody else has written, so its conditions may have any form. */
+/** Somebody else may have written the retained message, so its conditions may have any form. */
 function availabilityUse(condition: unknown): readonly TopicUse[] {
   if (typeof condition !== 'object' || condition === null || !('topic' in condition)) return [];
   const { topic } = condition;

@@ -11,11 +11,11 @@ export interface PassingMessage extends Publication {
   readonly correlation?: Uint8Array;
 }
 
-/** If more messages wait, the oldest are dropped. */
+/** If more messages than this wait, the oldest are dropped. */
 const WAITING_MAX = 256;
 /**
- * If the sum of their sizes is larger, the oldest are dropped, too. A refusal repeats the topic, the
- * response topic and the correlation data of its command. Each may have 64 KiB.
+ * If the sum of the sizes of waiting messages is larger than this, the oldest are dropped, too. A refusal
+ * repeats the topic, the response topic and the correlation data of its command. Each may have 64 KiB.
  */
 const WAITING_SIZE_MAX = 1024 * 1024;
 
@@ -27,12 +27,13 @@ export class PassingMessages {
 
   add(message: PassingMessage): void {
     this.#waiting.push(message);
-    this.#waitingSize += publicationSize(message);
+    this.#waitingSize += messageSize(message);
     while (this.#waiting.length > WAITING_MAX || this.#waitingSize > WAITING_SIZE_MAX) this.#takeOldest();
   }
 
   /**
-   * The oldest message that the broker accepts. Older ones, which are too large for the broker, are dropped.
+   * The oldest message that the broker accepts; undefined if there is none. Older messages, which are too
+   * large for the broker, are dropped.
    */
   takeNext(
     accepts: (topic: string, text: string, correlation?: Uint8Array) => boolean,
@@ -45,12 +46,12 @@ export class PassingMessages {
 
   #takeOldest(): PassingMessage | undefined {
     const message = this.#waiting.shift();
-    if (message !== undefined) this.#waitingSize -= publicationSize(message);
+    if (message !== undefined) this.#waitingSize -= messageSize(message);
     return message;
   }
 }
 
 /** The characters of the message, and the bytes of its correlation data. */
-function publicationSize({ topic, text, correlation }: PassingMessage): number {
+function messageSize({ topic, text, correlation }: PassingMessage): number {
   return topic.length + text.length + (correlation?.byteLength ?? 0);
 }

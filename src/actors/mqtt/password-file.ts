@@ -36,7 +36,7 @@ export function odditiesOf(bytes: Uint8Array): readonly string[] {
   if (isUtf16) return ['it is written in UTF-16'];
   const password = passwordIn(bytes);
   const oddities = ODDITIES.filter(({ isIn }) => isIn(password)).map(({ text }) => text);
-  // The decoder replaces bytes that are not UTF-8. If the text is encoded again, it has other bytes then.
+  // The decoder replaces bytes that are not UTF-8. So these bytes differ when the text is encoded again.
   const decoded = Buffer.from(bytes).toString();
   const isUtf8 = Buffer.from(decoded).equals(bytes);
   return isUtf8 ? oddities : [...oddities, 'it is not written in UTF-8'];

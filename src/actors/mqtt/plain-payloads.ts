@@ -12,7 +12,7 @@ export function wordIn(payload: string): string {
 type Body = Readonly<Record<string, unknown>>;
 
 interface PlainValue {
-  /** All words that mean a value; empty for a number. */
+  /** All words that mean a value; empty if the value is a number. */
   readonly words: readonly string[];
   /** The body that the operation gets for a word; undefined for an unknown word. */
   readonly bodyOf: (word: string) => Body | undefined;

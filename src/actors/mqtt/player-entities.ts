@@ -72,7 +72,8 @@ const METADATA = '(value_json.metadata | default({}))';
 const LENGTH_S = `${METADATA}['mpris:length'] | default(0) | float(0) / 1000000`;
 /**
  * The track's length in seconds. `none` if it is unknown or not positive. A length of 9007199254 s (2^53
- * microseconds) or more also becomes `none`. Players report the largest number for a stream without an end.
+ * microseconds) or more also becomes `none`. For a stream without an end, players report the largest
+ * possible number.
  */
 const DURATION = `([${LENGTH_S}] | select('gt', 0) | select('lt', 9007199254) | first | default(none))`;
 

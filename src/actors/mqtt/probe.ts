@@ -171,7 +171,7 @@ class Probe {
     if (!question.ok && question.error.kind === 'ended') return ENDED;
     // Most brokers keep the order: once our question comes back, all retained messages have come.
     const isQuestionBack = question.ok && (await this.#waitFor(questionArrival)) === 'arrived';
-    // The broker's access list may hide the question.
+    // The broker's access list may hide the question. Then the reply to an UNSUBSCRIBE is used.
     const reading = isQuestionBack ? this.#untilQuiet() : this.#unsubscribeWhenRead(filters);
     if (!(await reading)) return ENDED;
     const node = this.#retained.get(`${branch}/node`) ?? '';

@@ -24,7 +24,7 @@ export function deviceReference(rowsById: ReadonlyMap<string, NamedRow>, name: s
   return isUnambiguous ? name : id;
 }
 
-/** No two clients have one name, but the name of a client may be the id of another one. */
+/** No two clients have the same name, but the name of a client may be the id of another client. */
 export function clientReference(
   rowsById: ReadonlyMap<string, { readonly json: string }>,
   name: string,

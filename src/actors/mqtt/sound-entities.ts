@@ -125,8 +125,8 @@ function volumeAndMute(node: DisplayedNode, audible: AudibleRecord): readonly Dr
 }
 
 /**
- * Further streams are left out, because Home Assistant stores each change of the attributes. It does not
- * store attributes of more than 16 KiB.
+ * Home Assistant stores each change of the attributes, but it stores no attributes of more than 16 KiB. So
+ * further streams are left out.
  */
 const STREAMS_MAX = 16;
 

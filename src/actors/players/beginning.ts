@@ -7,9 +7,9 @@ import type { RepeatedReading } from './repeated-reading.js';
 type Readings = Pick<RepeatedReading, 'begun' | 'isSettledSince'>;
 
 export class Beginning {
-  /** How many readings had begun when the player began to play; undefined if it has not begun. */
+  /** How many readings had begun when `note` was called; undefined if no beginning is noted. */
   #readingsBegunBefore: number | undefined;
-  /** When the player was first published as playing; a monotonic time. */
+  /** When the player was first published as playing after `note`; a monotonic time. */
   #publishedAtMs: number | undefined;
 
   /** To be called when the player seems to have begun to play. */

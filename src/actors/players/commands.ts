@@ -68,7 +68,7 @@ function answerOf(player: Player, command: PlayerCommand, reply: BusResult<undef
   return failure(hasLeft ? 'no-such-player' : fault, detail);
 }
 
-/** `question` ends the sentence "PLAYER did not answer". */
+/** `question` completes the sentence "PLAYER did not answer". */
 function refusalWithoutReply({ busName, readings }: Player, question: string): CommandFailure {
   if (readings.hasEnded) return failure('no-such-player', `${busName} has left`);
   return failure('timeout', `${busName} did not answer ${question}`);
@@ -141,8 +141,8 @@ function trackReferenceIn(command: TrackCommand): string {
 }
 
 /**
- * The id that the player gets with the command: of the track that it plays or removes, or after which it adds
- * one. Undefined if the list has no such track.
+ * The id that the player gets with the command. The player plays or removes the track with this id, or adds
+ * the new track after it. Undefined if the list has no such track.
  */
 function trackIdIn({ ids }: TracklistReading, command: TrackCommand): string | undefined {
   const reference = trackReferenceIn(command);

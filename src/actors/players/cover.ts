@@ -92,7 +92,7 @@ export class CoverReader {
     return success({ cover: await this.#webCovers.cover(cover.location, cachedTag) });
   }
 
-  /** The cover that the player names, or its address if it is on the web. */
+  /** The cover that the player names; only the cover's address if the cover is on the web. */
   async #answerWithoutWeb(player: CoverPlayer, cachedTag: string | undefined): Promise<Answer> {
     const { artUrl, hasLongArtUrl } = player.facts.metadata;
     if (artUrl === undefined && !hasLongArtUrl) return NO_COVER;
@@ -167,7 +167,7 @@ class WebCovers {
   }
 }
 
-/** The facts keep no long URL, because most contain the image itself (`data:`). So each request reads it. */
+/** The facts keep no long URL: most long ones contain the image (`data:`). So each request reads the URL. */
 async function readLongUrl(bus: BusCaller<'players'>, { owner }: CoverPlayer): Promise<string | undefined> {
   const options = { path: PLAYER_PATH, deadlineMs: ANSWER_MAX_MS };
   const properties = await bus.call(playerMethods(owner).getAll, [PLAYER_INTERFACE], options);

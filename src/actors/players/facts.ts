@@ -115,7 +115,7 @@ export function playerRecord(
   };
 }
 
-/** The volume in exact hundredths; undefined if the number is too large for them. */
+/** The volume in exact hundredths; undefined if none is reported, or if the reported one is too large. */
 function roundedVolume(reported: number | undefined): number | undefined {
   if (reported === undefined) return undefined;
   const hundredths = Math.max(0, Math.round(reported * 100));

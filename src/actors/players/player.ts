@@ -64,7 +64,7 @@ interface PlayerListener {
   readonly onUnreadable: (reason: string) => void;
   /**
    * Called when it is certain that the player has begun to play, after its record was published.
-   * `begunAtMs`: when a record first said that it plays; a monotonic time.
+   * `begunAtMs`: when a record first said that the player plays; a monotonic time.
    */
   readonly onPlayingBegun: (player: Player, begunAtMs: number) => void;
 }
@@ -275,8 +275,8 @@ export class Player {
   /** Resolves when the player has answered all that must be known before its record is published. */
   #firstAnswers(): Promise<unknown> {
     const { readings } = this.tracklist;
-    // A player owns its name before it can answer. If its readings have failed, these first calls may have
-    // failed, too, so they are made again.
+    // A player owns its name before it can answer. If its readings have failed, the first calls for these
+    // answers may have failed, too, so they are made again.
     if (this.readings.failures > 0) return Promise.all([readings.requestAndWait(), this.#stopIfPlayerctld()]);
     return Promise.all([readings.firstAttempt, this.#playerctldCheck]);
   }

@@ -102,8 +102,8 @@ export class ReckonedPosition {
   }
 
   /**
-   * To be called with each position that was read. It counts as a jump if the reckoned position differs too
-   * much from it, or was unreliable.
+   * To be called with each position that was read. This position counts as a jump if it differs too much
+   * from the reckoned position, or if the reckoned position was unreliable.
    *
    * A phone's player (mpris-proxy) always reports the position that it has announced last. So if a player
    * plays, and its position never moves by itself, a reading that repeats the announced position is no jump.
@@ -152,8 +152,8 @@ export class ReckonedPosition {
     const { positionUs, moment } = this.#anchor;
     if (lengthUs === undefined || positionUs === undefined) return;
     const isMovingToEnd = rate > 0 && positionUs < lengthUs;
-    const isStillNearEnd = this.#wasEndRead && positionUs > lengthUs / 2;
-    if (!isMovingToEnd || isStillNearEnd) return;
+    const standsNearEnd = this.#wasEndRead && positionUs > lengthUs / 2;
+    if (!isMovingToEnd || standsNearEnd) return;
     this.#wasEndRead = false;
     const fromAnchorToEndMs = (lengthUs - positionUs) / 1000 / rate;
     const sinceAnchorMs = this.#clock.monotonic() - moment.monotonic;

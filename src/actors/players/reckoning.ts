@@ -30,8 +30,8 @@ export interface Motion {
  */
 const JUMP_US = 500_000;
 /**
- * If the two clocks differ by more, the date was set. Smaller differences are usual, because a time server
- * corrects the date slowly.
+ * If the time since the anchor's moment differs by more between the two clocks, the date was set. Smaller
+ * differences are usual, because a time server corrects the date slowly.
  */
 const CLOCK_STEP_MS = 500;
 

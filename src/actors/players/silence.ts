@@ -55,10 +55,10 @@ export async function silenceAll(players: readonly Player[], run: RunCommand): P
 async function silenceIfPlaying(player: Player, run: RunCommand): Promise<Answer> {
   // Not every player announces that it plays.
   const isAnswered = await player.readAll({ withTracks: false });
-  const hasLeftMeanwhile = player.readings.hasEnded;
-  if (hasLeftMeanwhile || !player.isPlaying) return DONE;
+  const hasLeftWhileRead = player.readings.hasEnded;
+  if (hasLeftWhileRead || !player.isPlaying) return DONE;
   if (!isAnswered) return failure('timeout', `${player.busName} did not answer whether it plays`);
   const answer = await silence(player, run);
-  const hasLeft = !answer.ok && answer.error.fault === 'no-such-player';
-  return hasLeft ? DONE : answer;
+  const hasLeftWhileSilenced = !answer.ok && answer.error.fault === 'no-such-player';
+  return hasLeftWhileSilenced ? DONE : answer;
 }
