@@ -8,11 +8,11 @@ import type { Reply, RequestArgs, RequestName } from '../protocol/pulse/commands
 import type { ClosedReason, RequestResult } from '../protocol/pulse/outcome.js';
 import { Session, type SessionEvents, type SessionOptions } from '../protocol/pulse/session.js';
 
-/** The connection ends if more bytes are unsent, because the server no longer reads. A few kB are usual. */
+/** If more bytes than this are unsent, the server no longer reads, and the link ends. A few kB are usual. */
 export const UNSENT_MAX_BYTES = 256 * 1024;
 /**
- * All reads share one buffer of this size, because a new buffer costs as much as the read. Nobody keeps a
- * part of the buffer.
+ * All reads of a link share one buffer of this size, because a new buffer costs as much as the read. Nobody
+ * keeps a part of the buffer.
  */
 const READ_BYTES = 64 * 1024;
 

@@ -32,12 +32,12 @@ const BATCH_ITEMS_MAX = 1024;
 
 /**
  * Everything that an actor publishes in one synchronous step leaves as one batch. While a command runs, a
- * batch has everything of one turn. So the command's answer leaves with the changes of its turn.
+ * batch has everything of one turn. So a command's answer leaves with the changes of the same turn.
  */
 export interface Publisher {
   /**
-   * A backend sends `up` after it has put all its records. At `connecting` the journal drops these records
-   * by itself, and keeps only some, such as units (`dropsWhenAway` in gateway/journal.ts).
+   * A backend sends `up` after it has put all its records. At `connecting` the journal itself drops these
+   * records, except some, such as units (`dropsWhenAway` in gateway/journal.ts).
    */
   status(state: 'connecting' | 'up', detail?: string): void;
   log(level: LogLevel, message: string, fields?: LogFields): void;
@@ -47,7 +47,7 @@ export interface Publisher {
    */
   put(collection: Collection, key: string, json: string, rank?: number): void;
   drop(collection: Collection, key: string): void;
-  /** The newest reading of the meters. To be sent only while somebody watches them. */
+  /** Sends the newest reading of the meters. To be called only while somebody watches the meters. */
   level(json: string): void;
 }
 
@@ -163,8 +163,8 @@ class BatchPublisher implements BackendLink {
   };
 
   /**
-   * Sends the collected items. They are lost if the port is closed. Only a timer of a stopped actor publishes
-   * items then, and nobody needs them.
+   * Sends the collected items. They are lost if the port is closed. Only a timer of a stopped actor still
+   * publishes items then, and nobody needs these items.
    */
   readonly flush = (): void => {
     if (this.#items.length === 0) return;
@@ -217,7 +217,7 @@ async function run<S, C>(
     });
     await actor.stop();
   } finally {
-    // The last items are sent even after a failure, because a log line among them may tell its reason.
+    // The last items are sent even after a failure, because a log line among them may give the reason.
     publisher.flush();
     port.close();
   }

@@ -9,7 +9,7 @@ import { errorText } from '../printable.js';
 import { type Failure, failed, type Result, success } from '../protocol/actor/result.js';
 
 export interface SmallFile {
-  /** The content. Its buffer has no other data, so that it can be transferred to another thread. */
+  /** The content. Its buffer has no other data, so the buffer can be transferred to another thread. */
   readonly bytes: Uint8Array;
   /** `st_mode` of stat(2): the type and the permissions. */
   readonly mode: number;
@@ -56,8 +56,8 @@ async function readRegular(file: FileHandle, maxBytes: number): Promise<FileResu
   const stats = await file.stat();
   if (!stats.isFile())
     return unreadFile(stats.isDirectory() ? 'it is a directory' : 'it is not a regular file');
-  // The size from `stat` is not used, because the file may grow, and files in /proc have the size 0. The
-  // extra byte shows that the file is too large.
+  // The size from `stat` is not used, because the file may grow, and files in /proc have the size 0. If the
+  // extra byte is filled, the file is too large.
   const bytes = new Uint8Array(maxBytes + 1);
   const length = await readUntilEnd(file, bytes);
   if (length > maxBytes) return unreadFile(`it is larger than ${maxBytes} bytes`);

@@ -2,14 +2,14 @@
 // (docs/http-api.md, "Names of clients"). Pure.
 
 /**
- * A thing has its desired name. If that name is in use already, the thing is called `NAME #ID` until it is
- * released. A numbered thing keeps this name even if its desired name changes.
+ * A thing has its desired name. If that name is in use already, the thing is called `NAME #ID` instead. It
+ * keeps this numbered name until `release`, even if its desired name changes.
  */
 export class UniqueNames {
   readonly #nameById = new Map<number, { readonly name: string; readonly isNumbered: boolean }>();
   readonly #idByName = new Map<string, number>();
 
-  /** The name of the thing `id`. Call it again when the desired name changes. */
+  /** Returns the name of the thing `id`. To be called again when the desired name changes. */
   assign(id: number, desired: string): string {
     const current = this.#nameById.get(id);
     const canKeepName = current?.isNumbered === true || current?.name === desired;
@@ -30,8 +30,7 @@ export class UniqueNames {
    */
   vacate(id: number, desired: string): void {
     const current = this.#nameById.get(id);
-    const hasDesiredName = current?.name === desired;
-    if (current?.isNumbered === false && !hasDesiredName) this.release(id);
+    if (current?.isNumbered === false && current.name !== desired) this.release(id);
   }
 
   /** Frees the name of a thing that is gone. */

@@ -33,16 +33,17 @@ const INVOKER_VARIABLES = ['SUDO_UID', 'PKEXEC_UID'] as const;
 export function invokingUser({ env, uid }: Caller): number | undefined {
   // Without variables, this is the directory that logind makes for the user of this process.
   const defaultDirectory = runtimeDirectory({}, uid);
-  // If the directory is another one, somebody has set it for this command on purpose. Then the command uses
-  // what it finds there as root.
-  const isPlainRoot = uid === 0 && runtimeDirectory(env, uid) === defaultDirectory;
+  // If `env` names another directory, somebody has set it for this command on purpose. Then the command
+  // stays root, and uses what it finds in that directory.
+  const hasDefaultDirectory = runtimeDirectory(env, uid) === defaultDirectory;
   // The id is that of a user other than root, such as `1000`.
   const invoker = INVOKER_VARIABLES.map((name) => env[name] ?? '').find((id) => /^[1-9]\d*$/.test(id));
-  return isPlainRoot && invoker !== undefined ? Number(invoker) : undefined;
+  if (uid !== 0 || !hasDefaultDirectory || invoker === undefined) return undefined;
+  return Number(invoker);
 }
 
 /**
- * Gives root's rights up for good: files, sound server and cookie are the invoking user's from now on. It is
+ * Gives root's rights up for good: files, sound server and cookie are the invoking user's from now on. To be
  * called before any thread is started, because threads copy the environment. Does nothing for a user who is
  * not in the user database.
  */

@@ -31,10 +31,10 @@ always 0, so that a script under set -e goes on; a problem is one line on stderr
 /** The daemon reads a line within milliseconds. A script must not wait for a daemon that hangs. */
 const ANSWER_MAX_MS = 1_000;
 const RETRY_AFTER_MS = 50;
-/** A script must not wait long for a daemon that is absent. The next line makes up for one that is lost. */
+/** A script must not wait long for a daemon that is absent. The next line makes up for a lost line. */
 const RETRY_MAX_MS = 1_000;
 /**
- * No line follows `end`, and without it the progress would stay unfinished for ten minutes. The start of the
+ * No line follows `end`. If `end` is lost, the progress stays unfinished for ten minutes. The start of the
  * daemon takes seconds on a slow board.
  */
 const END_RETRY_MAX_MS = 15_000;

@@ -17,7 +17,7 @@ import type { Settings } from '../protocol/actor/settings.js';
 export interface MachineAddresses {
   /** The best first. */
   readonly interfaces: InterfaceAddresses;
-  /** True if an interface of that name exists, also without an address. */
+  /** True if an interface of that name exists, even if it has no address. */
   hasInterface(name: string): boolean;
 }
 
@@ -34,15 +34,15 @@ export function servedSentences(
   { interfaces, hasInterface }: MachineAddresses,
 ): readonly string[] {
   const { present, missing } = resolveBind(bind, interfaces);
-  const missingSentences = missing.map((name) =>
-    hasInterface(name)
-      ? `${name} is not connected now; it is served once it is connected`
-      : `${name} does not exist now; it is served once it exists`,
+  const missingSentences = missing.map((bindEntry) =>
+    hasInterface(bindEntry)
+      ? `${bindEntry} is not connected now; it is served once it is connected`
+      : `${bindEntry} does not exist now; it is served once it exists`,
   );
   // A link-local address does not count, because people cannot open it: URLs cannot contain its zone.
   const served = present.map(({ address }) => address).filter((address) => !isLinkLocal(address));
   const reachable = reachableAt(served, interfaces);
-  // One address of each interface is enough. The first one is its best.
+  // One address of each interface is enough: the first, which is the interface's best.
   const bestAddresses = new Map<string, string>();
   for (const { interfaceName, info } of reachable)
     if (!bestAddresses.has(interfaceName)) bestAddresses.set(interfaceName, info.address);
@@ -56,7 +56,7 @@ export function servedSentences(
   ];
 }
 
-/** The sentence about other machines, none of which can reach the service now. */
+/** The sentence about other machines. To be called only if none of them can reach the service now. */
 function otherMachinesSentence(served: readonly string[], missing: readonly string[]): string {
   if (served.includes(EVERY_ADDRESS) || served.includes(EVERY_IPV4))
     return 'other machines can reach it once this one is on a network';

@@ -1,5 +1,5 @@
-// The power backend: decides whether the node may be switched off or restarted, and has logind do it. Each
-// command asks logind anew, because a rule, a lock or a login may change the answer without a signal.
+// The power backend: decides whether the node may be switched off or restarted, and gives logind the order.
+// Each command asks logind anew, because a rule, a lock or a login may change the answer without a signal.
 
 import { type Answer, DONE, type PowerCommand } from '../../protocol/actor/commands.js';
 import { type FaultCode, failure } from '../../protocol/actor/faults.js';
@@ -65,8 +65,8 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   /** Why there is no bus; undefined while there is one. */
   #absence: string | undefined = 'not connected yet';
   /**
-   * The action of a command that is under way. Later it is not needed, because logind itself refuses further
-   * actions once it has accepted one.
+   * The action of the command that is under way; undefined if none is. After the command this is not needed:
+   * once logind has accepted an action, it refuses further actions itself.
    */
   #requestedAction: PowerAction | undefined;
   /**
@@ -183,7 +183,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
 
 type Inhibitor = Values<'a(ssssuu)'>[0][number];
 
-/** A text of a lock's holder is cut to this length before a client gets it. */
+/** Another program's text is cut to this length before a client gets it. */
 const QUOTED_MAX_CHARACTERS = 200;
 /** How many locks a message names. */
 const NAMED_MAX_INHIBITORS = 5;
@@ -204,7 +204,7 @@ function blockingLocks(inhibitors: readonly Inhibitor[]): readonly Inhibitor[] {
   );
 }
 
-/** Another program's text as a quoted line, cut to a short length. */
+/** Another program's text as a quoted line of bounded length. */
 function shortQuote(text: string): string {
   return JSON.stringify(clipped(text, QUOTED_MAX_CHARACTERS));
 }

@@ -29,8 +29,8 @@ export function watchedUnits(settings: Omit<SystemdSettings, 'enabled'>): readon
 type UnitTarget = Result<WatchedUnit, Fault>;
 
 /**
- * The unit of a command, or why the command is refused. Every unit that is not watched has the same answer,
- * whether it exists or not. Units of the system are read-only.
+ * The unit of a command, or why the command is refused. The answer for a unit that is not watched is always
+ * the same, whether the unit exists or not. Units of the system are read-only.
  */
 export function commandTarget(watched: readonly WatchedUnit[], command: SystemdCommand): UnitTarget {
   const { scope, unit: name } = command;
@@ -45,7 +45,7 @@ function noSuchUnit({ scope, unit }: SystemdCommand): Failure<Fault> {
 }
 
 const NO_OPTIONS = {};
-/** Units can be changed only on the user's bus. */
+/** The first argument is the effect that calls may have. Units can be changed only on the user's bus. */
 const BUSES = {
   system: (owner: BusOwner) => new Bus('none', NO_OPTIONS, owner),
   user: (owner: BusOwner) => new Bus('units', NO_OPTIONS, owner),
@@ -109,7 +109,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     if (names.length === 0) return undefined;
     const changed = (units: readonly FollowedUnit[]) => this.#unitsChanged(scope, units);
     const up = () => {
-      // `follower` exists by now, because the bus makes its first call by a timer.
+      // `follower` exists by now, because the bus never calls its owner from the constructor.
       this.#unitsChanged(scope, follower.table.units());
       this.#services.setAbsence(scope, undefined);
     };
@@ -131,7 +131,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     }
   }
 
-  /** True for a unit that is internal by any of its names. */
+  /** True if one of the unit's names is the name of an internal unit. */
   #isHidden({ facts }: FollowedUnit): boolean {
     return facts.names.some((name) => this.#internal.includes(name));
   }

@@ -12,8 +12,8 @@ import { type FollowedUnit, isAtRest, mustResetBeforeStart, type UnitFacts } fro
 import type { UnitFollower } from '../units/follower.js';
 
 /**
- * A command ends before the supervisor's 10 s, so that the client gets its answer and no timeout
- * (docs/http-api.md, "Unit routes").
+ * A command ends before the supervisor's 10 s, so that the client gets the command's answer and not a
+ * timeout (docs/http-api.md, "Unit routes").
  */
 const COMMAND_MAX_MS = 9_000;
 /**
@@ -67,7 +67,7 @@ export async function commandUnit(
   const deadline = clock.monotonic() + COMMAND_MAX_MS;
   const leftMs = (): number => Math.max(1, deadline - clock.monotonic());
   const factsNow = (): UnitFacts | undefined => table.unit(name)?.facts;
-  // The follower's readings have a deadline of their own. It may be later than that of the command.
+  // The follower's readings have a deadline of their own, which may be later than the command's deadline.
   const refresh = async (): Promise<BusResult<undefined>> =>
     (await within(clock, leftMs(), follower.refresh([name]))) ?? failed({ kind: 'timeout' });
   const refusal = (error: BusError): Answer => busFault(error, `The ${noun} of ${name} failed`);
@@ -102,8 +102,8 @@ export async function commandUnit(
   const end = await waits.forJob(jobPath, target, leftMs());
   if (end === undefined) return DONE;
   if (end.kind === 'away') return refusal({ kind: 'closed' });
-  // The job's signals have brought the facts of the unit that was stopped. They have not brought the facts
-  // of the name that was its alias, so this name is read.
+  // The job's signals have brought the facts of the stopped unit. They have not brought the facts of the
+  // removed alias, so `refresh` reads this name.
   if (wasAliasRemoved) await refresh();
   const unit = table.unit(name);
   const hasBegun =
@@ -145,8 +145,8 @@ function isGoneAlready({ linkChange }: CommandPlan, before: UnitFacts | undefine
 }
 
 /**
- * Returns why the unit is not as the job should have left it; undefined if it is. The job's result does not
- * decide this: it is `done`, too, if a condition is not met, or if a program cannot be executed
+ * Returns why the goal of the job is not met; undefined if it is met. The job's result does not decide this.
+ * The result is `done` even if a condition of the unit is not met, or a program cannot be executed
  * (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
  */
 function unmetGoal(
@@ -165,8 +165,8 @@ function unmetGoal(
 }
 
 /**
- * The answer to a command whose job is over. `result` is the job's; undefined if its signal JobRemoved was
- * missed. Only the unit's state counts then.
+ * The answer to a command whose job is over. `result` is the job's result. If the job's signal JobRemoved
+ * was missed, `result` is undefined, and only the unit's state counts.
  */
 export function answerAfterJob(goal: Goal, result: string | undefined, facts: UnitFacts): Answer {
   const results = `job's result is ${result ?? 'unknown'}, the unit's Result ${facts.result}`;

@@ -137,7 +137,7 @@ export class ServicePublisher {
     const detail = absences.map(([scope, reason]) => `${scope} scope: ${reason}`).join('; ');
     const isUp = absences.length === 0;
     const status = isUp ? 'up' : detail;
-    // Before the first status, a scope whose first attempt is under way is no reason to publish one.
+    // The first status is published when all scopes are reached, or the attempt to reach one has failed.
     if (this.#publishedStatus === undefined && !isUp && !hasFailed) return;
     if (status === this.#publishedStatus) return;
     this.#publishedStatus = status;

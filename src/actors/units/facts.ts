@@ -18,8 +18,8 @@ export interface RunFacts {
    */
   readonly isConditionMet: boolean;
   /**
-   * True if the unit had failed and was reset (`reset-failed`), so that `result` is no longer that of its
-   * run. Known only while the unit stays loaded.
+   * True if the unit had failed and was reset (`reset-failed`). Then `result` is no longer the result of the
+   * failed run. A reset is known only while the unit stays loaded.
    */
   readonly wasReset: boolean;
   /**
@@ -208,8 +208,8 @@ export class UnitTable {
   }
 
   /**
-   * Applies UnitRemoved: systemd has unloaded a unit, which was therefore at rest. The result of its run
-   * stays known. The signal also follows each reading of an unloaded unit.
+   * Applies UnitRemoved: systemd has unloaded a unit. Only units at rest are unloaded. The result of the
+   * unit's run stays known. The signal also follows each reading of an unloaded unit.
    */
   applyRemoval(id: string): readonly FollowedUnit[] {
     const { activeState, subState, job, invocation } = NOTHING_RAN;

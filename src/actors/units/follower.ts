@@ -11,7 +11,7 @@ import { type FollowedUnit, UnitTable } from './facts.js';
 import { type Interest, type ReadingBus, subscribe, UnitReader, unitRules, watchAll } from './unit-reader.js';
 import { type AwaitedJob, Waits } from './waits.js';
 
-/** Units are read when no reload and no change of unit files has come for this time. */
+/** Units are read when this time has passed without a reload and without a change of unit files. */
 const QUIET_MS = 50;
 /** After this time a reload counts as ended, even if no signal reports its end. */
 const RELOAD_MAX_MS = 30_000;
@@ -67,7 +67,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#timers = new Timers(plan.clock);
     this.bus = makeBus(this);
     // Results of runs come by signals. Only `verdicts` also needs the result of a run that was not followed.
-    // This result must be read, so '' reads the properties of all interfaces.
+    // This result must be read, and it is no property of UNIT_INTERFACE. '' stands for all interfaces.
     const readInterface = plan.interest === 'verdicts' ? '' : UNIT_INTERFACE;
     this.#reader = new UnitReader(this.bus, this.table, readInterface);
   }

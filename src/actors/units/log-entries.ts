@@ -13,8 +13,8 @@ const MESSAGE_MAX_UNITS = 4096;
 const INFO_PRIORITY = 6;
 /**
  * Sequences that set colours and move the cursor of a terminal, such as ESC and then `[1;31m`. They begin
- * with any control character (`\p{Cc}`) except line breaks, tabs and carriage returns. A carriage return
- * rewrites a line of progress, and a text such as `[download] 5%` behind it is no sequence.
+ * with any control character (`\p{Cc}`) except line breaks, tabs and carriage returns. Programs use a
+ * carriage return to rewrite a line of progress, so `[download] 5%` after a carriage return is no sequence.
  */
 const ESCAPES = /(?![\n\t\r])\p{Cc}\[[\d;:?]*[@-~]/gu;
 /** All control characters except line breaks and tabs. */

@@ -30,7 +30,7 @@ export interface LogQuery {
   readonly lines: number;
 }
 
-/** If this user may not read a file in one of these folders, a unit's log may lack messages. */
+/** If the daemon's user is not allowed to read a file in one of these folders, a log may lack messages. */
 export type JournalFolders = Readonly<Record<UnitScope, readonly string[]>>;
 
 /**
@@ -44,7 +44,7 @@ const JOURNAL_FOLDERS: JournalFolders = {
 };
 
 const NO_ENTRIES = '[]';
-/** journalctl's words if it may open no file at all. */
+/** journalctl prints these words if it is not allowed to open any file. */
 const FORBIDDEN = /insufficient permissions/;
 const NOT_READABLE = failure(
   'not-granted',
@@ -173,7 +173,8 @@ async function answerTo(end: JournalctlEnd, folders: readonly string[]): Promise
 }
 
 /**
- * True if this user may not read a file in one of these folders. journalctl 252 does not always report that.
+ * True if the daemon's user is not allowed to read a file in one of these folders. journalctl 252 does not
+ * always report that.
  */
 async function hasHiddenFile(folders: readonly string[]): Promise<boolean> {
   const machineId = (await readFile('/etc/machine-id', 'utf8').catch(() => '')).trim();

@@ -45,7 +45,7 @@ const PROPERTY_CHANGES: Match = {
 
 /**
  * The match rules for the units with these names. Signals have a unit's primary name, so the rules of an
- * alias match none. Measured for a start, a restart and a stop of one unit: its own rules cost 17 kB of
+ * alias match no signal. Measured for a start, a restart and a stop of one unit: its own rules cost 17 kB of
  * messages, rules for all units 38 kB.
  */
 export function unitRules(interest: Interest, names: readonly string[]): readonly Match[] {
@@ -60,8 +60,8 @@ export function unitRules(interest: Interest, names: readonly string[]): readonl
 }
 
 /**
- * Subscribes to units and the manager. Resolves to the first error, after which no signals will come. A
- * manager sends signals only after the call of Subscribe.
+ * Subscribes to units and the manager. If this resolves to an error, no signals will come, because a manager
+ * sends signals only after the call of Subscribe.
  */
 export async function subscribe(
   bus: ReadingBus,
@@ -87,8 +87,8 @@ export async function watchAll(bus: ReadingBus, rules: readonly Match[]): Promis
 }
 
 /**
- * Each reading takes at most two calls. A connection allows 256 calls at a time, which are also for commands
- * and for readings of other groups.
+ * Each reading takes at most two calls. A connection allows 256 calls at a time. Commands, and readings of
+ * other groups, need some of these calls, too.
  */
 const READINGS_AT_ONCE = 8;
 

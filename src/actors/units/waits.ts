@@ -20,14 +20,14 @@ export interface AwaitedJob {
 
 export class Waits {
   readonly #clock: Clock;
-  /** One function for each wait, which ends the wait if its value is there. */
+  /** One function for each wait. The function ends the wait if the awaited value is there. */
   readonly #checks = new Set<() => void>();
   /**
    * The ends of recent jobs, by path. A job may end before the reply that names the job, and so before the
    * wait begins (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
    */
   readonly #ends = new Map<string, Extract<JobEnd, { readonly kind: 'ended' }>>();
-  /** Bounded, because the supervisor bounds the commands that run at a time. */
+  /** This set is bounded, because the supervisor bounds the commands that run at a time. */
   readonly #awaited = new Set<AwaitedJob>();
   #managerLosses = 0;
 

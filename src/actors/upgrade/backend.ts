@@ -141,7 +141,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
   }
 }
 
-/** Has an id that is new after each boot of the kernel (random(4)). */
+/** This file has an id that is new after each boot of the kernel (random(4)). */
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 
 export default actorThread<'upgrade'>((settings, publish) => {

@@ -49,7 +49,7 @@ function progressEvent(value: unknown): ProgressEvent | undefined {
 
 /**
  * True for an integer of any size, because the line is relayed as a text. `JSON.parse` makes Infinity of an
- * integer that is too large for a double. `Number.isInteger` would refuse that.
+ * integer that is too large for a double. `Number.isInteger` would refuse Infinity.
  */
 function isJsonInteger(value: unknown): value is number {
   return typeof value === 'number' && Math.trunc(value) === value;
@@ -57,7 +57,7 @@ function isJsonInteger(value: unknown): value is number {
 
 /**
  * Yields the lines without their LF, and at the end the bytes after the last LF. A line that is too long may
- * be cut, but only so far that it is still recognized as too long.
+ * be cut. It then still has enough bytes to be recognized as too long.
  */
 export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let unfinished: Uint8Array = new Uint8Array(0);

@@ -91,7 +91,7 @@ export class UpgradePublisher {
     if (this.#isUp) return;
     this.#isUp = true;
     this.#run = run;
-    // All records are put before each `up`, also those that are in the journal already.
+    // All records are put before each status `up`, also those that are in the journal already.
     this.#published.clear();
     this.#publishChanges();
     this.#publish.status('up', this.#detail());
@@ -116,7 +116,7 @@ export class UpgradePublisher {
 
   /**
    * Publishes all records that have changed. If only percent and step have changed, the record `upgrade`
-   * waits until PROGRESS_PAUSE_MS have passed since the last one. The record `upgrade.run` does not wait,
+   * waits until PROGRESS_PAUSE_MS have passed since it was last put. The record `upgrade.run` does not wait,
    * because a snapshot must have the progress of all lines that came before the snapshot.
    */
   #publishChanges(): void {
@@ -162,7 +162,7 @@ export class UpgradePublisher {
 /** The last known run of the check unit (docs/http-api.md, "Upgrade"). */
 export interface LastCheck {
   readonly state: 'idle' | 'running' | 'failed';
-  /** The invocation of its last run; '' if it has not run. */
+  /** The invocation of this run; '' if the check unit has not run. */
   readonly invocation: string;
   /** Milliseconds since the epoch; undefined if the end is unknown. */
   readonly finishedMs?: number | undefined;
@@ -186,7 +186,7 @@ export function nextCheck(before: LastCheck | undefined, facts: RunFacts, nowMs:
   // At a start systemd first sends the new invocation and the start job, still with the old state. The next
   // signal decides.
   if (before !== undefined && job !== '') return before;
-  // A reset is no run. The start of a failed unit resets it, and may be refused afterwards.
+  // A reset is no run. A failed unit is reset before its start, and the start may then be refused.
   if (wasReset && before?.invocation === invocation && before.state !== 'running') return before;
   // If the invocation has changed, a whole check has run since the last facts.
   const hasEnded = before !== undefined && (before.state === 'running' || before.invocation !== invocation);

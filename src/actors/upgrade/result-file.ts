@@ -33,7 +33,7 @@ export class ResultFile {
     this.#clock = clock;
   }
 
-  /** Resolves when the file as it is now has been read. On a disk that hangs this may be never. */
+  /** Resolves when the file's present content has been read. If the disk hangs, it may never resolve. */
   read(): Promise<void> {
     return this.#readings.run();
   }

@@ -32,7 +32,10 @@ export class RunKeeper {
   readonly #timers: Timers<'quiet' | 'confirm'>;
   #circumstances: Circumstances;
   #run = initialRun();
-  /** When the last systemd run ended, monotonic. A connection that began before counts as that run's. */
+  /**
+   * When the last systemd run ended, monotonic. A progress connection that began before this time counts as
+   * a connection of that run.
+   */
   #systemdEndedMs = Number.NEGATIVE_INFINITY;
   /** Applies the lines of all connections one after the other. */
   readonly #turns = new Turns();
@@ -142,7 +145,7 @@ export class RunKeeper {
     else this.#timers.set('confirm', CONFIRM_AGAIN_MS, () => void this.#confirm());
   }
 
-  /** Sets the timer that ends a run of the socket without connections, or cancels it if it is not needed. */
+  /** Sets the timer that ends a socket run without an open connection, or else cancels the timer. */
   #setQuietTimer(): void {
     const { state, origin } = this.#run;
     const isSocketRun = state === 'running' && origin === 'socket';

@@ -193,7 +193,7 @@ function continuedRun(run: Run, nowMs: number): Run {
   return isAtWork(facts) ? begunByUnit(failedRun, nowMs) : failedRun;
 }
 
-/** Gives the run the unit's invocation: its first invocation, or the invocation of another try. */
+/** The run with the unit's invocation, which is the run's first invocation, or that of another try. */
 function withInvocation(run: Run): Run {
   const next = { ...run, invocationBefore: undefined };
   if (run.invocation === undefined) return { ...next, invocation: run.facts.invocation };
@@ -212,8 +212,8 @@ function withVerdict(run: Run, nowMs: number): Run {
 }
 
 /**
- * Notes that somebody stops the unit: it is stopping, and has a job that is not that of its start. A unit
- * that ends by itself has no such job, unless somebody starts or reloads it just then.
+ * Notes that somebody stops the unit. Such a unit is stopping, and has another job than `startJob`. A unit
+ * that ends by itself has no other job, unless somebody starts or reloads it just then.
  */
 function withStop(run: Run): Run {
   const { facts, invocation, startJob } = run;
@@ -230,7 +230,7 @@ function afterDoubt(run: Run, facts: RunFacts, nowMs: number): Run {
 function hasSucceeded({ badJobResult, wasStopped, invocation, facts }: Run): boolean {
   if (badJobResult !== undefined || wasStopped) return false;
   // If the run has no invocation, the unit has not run: something prevented its start after the job was
-  // queued. The unit's `Result` counts only if it is of the run's invocation.
+  // queued. The unit's `Result` counts only if it belongs to the run's invocation.
   if (invocation === undefined || facts.invocation !== invocation) return false;
   return facts.result === 'success' && facts.activeState !== 'failed' && !facts.wasReset;
 }
@@ -251,8 +251,8 @@ function afterGap(run: Run, input: RunInput & { readonly kind: 'facts-after-gap'
   // any other case `continuedRun` could end the run, but the end is decided below.
   const mayTakeInvocation = isSameManagerAndUnit && (run.invocation === undefined || facts.restarts > 0);
   const next = mayTakeInvocation ? continuedRun(withFacts, nowMs) : withFacts;
-  const mayBeItsInvocation = next.invocation === undefined || next.invocation === facts.invocation;
-  const isSameRun = isSameManagerAndUnit && mayBeItsInvocation;
+  const mayBeSameInvocation = next.invocation === undefined || next.invocation === facts.invocation;
+  const isSameRun = isSameManagerAndUnit && mayBeSameInvocation;
   // A unit that works in another invocation, or under another manager, has begun a new run.
   if (isAtWork(facts)) return isSameRun ? withStop(next) : begunByUnit(next, nowMs);
   // A pending job may still start the unit, so the run goes on.

@@ -65,8 +65,8 @@ export class UpgradeUnits implements FollowerOwner {
   /** Counts the calls of `up`, `down` and `stop`, so that results from before the last call are ignored. */
   #epoch = 0;
   /**
-   * The last known invocation of each unit that has run, by the unit's configured name. It stays when systemd
-   * unloads the unit. A quick unit may be unloaded before systemd answers the start.
+   * The last known invocation of each unit that has run, by the unit's configured name. An entry stays when
+   * systemd unloads the unit. A quick unit may be unloaded before systemd answers the start.
    */
   readonly #lastInvocations = new Map<string, string>();
   /** The facts of a check that seems to have failed, while its unit is read again. */

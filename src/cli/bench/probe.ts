@@ -41,12 +41,9 @@ const CODEC_MS_PER_SECOND = 50;
 /** The first rounds are slow, because nothing has been compiled yet. They are not counted. */
 const CHANGES_WARM_UP_MS_PER_SECOND = 50;
 const CODEC_WARM_UP_MS_PER_SECOND = 25;
-/** Pause between changes. It divides no timer's period, so that changes do not coincide with a timer. */
+/** The pause between changes. It divides no timer's period, so changes do not coincide with a timer. */
 const CHANGE_PAUSE_MS = 7.3;
-/**
- * A listener searches only this many characters, the last that it has read. One event of a busy node has
- * fewer characters.
- */
+/** A listener searches only the newest characters, up to this number. One event of a busy node has fewer. */
 const TAIL_CHARS = 64 * 1024;
 /** `SinkInfo.state` of a suspended output. */
 const SUSPENDED = 2;
@@ -114,8 +111,8 @@ function ask<C extends RequestName>(link: Link, command: C, args: RequestArgs<C>
 }
 
 /**
- * Returns the index of a corked stream, which plays nothing and keeps no output awake. Prefers an output that
- * is awake already.
+ * Opens a corked stream, which plays nothing and keeps no output awake. Prefers an output that is awake
+ * already. Returns the stream's index.
  */
 async function openSilentStream(link: Link): Promise<number> {
   const sinks = await ask(link, 'GET_SINK_INFO_LIST', {});
@@ -179,8 +176,8 @@ class Listener {
 
 /**
  * Renames the stream again and again, because a new name is a change without a sound. `delaysMs` has, for
- * each change, the time until the listener has read it. `cpuMs` is the CPU time of this process per change;
- * the service runs in it, too.
+ * each change, the time until the listener has read it. `cpuMs` is the CPU time of this process per change.
+ * The service runs in the same process.
  */
 async function measureChanges(link: Link, streamIndex: number, listener: Listener, forMs: number) {
   const before = process.cpuUsage();

@@ -1,4 +1,4 @@
-// Makes the list of streams, as a sound server sends it, with which `tonearm bench` times the codec. Pure.
+// Makes a list of streams as a sound server sends it. `tonearm bench` times the codec with this list. Pure.
 
 import { clientRecord, PropertyCache } from '../../actors/audio/view.js';
 import { FROM_SERVER, REQUESTS, type Reply } from '../../protocol/pulse/commands.js';

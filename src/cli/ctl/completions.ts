@@ -19,7 +19,7 @@ const PROGRAM_WORDS: readonly (readonly [word: string, summary: string])[] = [
   ['--help', 'Prints the help'],
   ['--version', 'Prints the version'],
 ];
-const OPTIONS = ['--node', '--json', '--help'];
+const CTL_OPTIONS = ['--node', '--json', '--help'];
 const SWITCHES = ['on', 'off'];
 
 interface OfferedOperation {
@@ -67,7 +67,7 @@ const originLine = (shell: Shell): string => `# Made by \`tonearm ctl completion
  */
 function bashScript(operations: readonly OfferedOperation[]): string {
   const programWords = PROGRAM_WORDS.map(([word]) => word).join(' ');
-  const names = [...operations.map(({ name }) => name), ...OPTIONS].join(' ');
+  const names = [...operations.map(({ name }) => name), ...CTL_OPTIONS].join(' ');
   const cases = operations
     .filter(({ words }) => words.length > 0)
     .map(({ name, words }) => `    ${name}) words='${words.join(' ')}' ;;\n`);
@@ -155,7 +155,7 @@ _tonearm() {
     '')
       found=(${names.join('\n        ')})
       _describe -t operations operation found
-      compadd -- ${OPTIONS.join(' ')}
+      compadd -- ${CTL_OPTIONS.join(' ')}
       ;;
 ${cases.join('')}  esac
 }
@@ -210,7 +210,7 @@ function __tonearm_ctl
     test $is_value = 0; and test "$operation" = "$argv[1]"
 end
 complete -c tonearm -n '__tonearm_is_first; or __tonearm_is_ctl' -f
-complete -c tonearm -n '__tonearm_ctl ""' -a '${OPTIONS.join(' ')}'
+complete -c tonearm -n '__tonearm_ctl ""' -a '${CTL_OPTIONS.join(' ')}'
 ${programLines.join('')}${operationLines.join('')}${wordLines.join('')}`;
 }
 

@@ -68,7 +68,7 @@ function statusLines(): string {
 export function commandHelp(name: string, command: CtlCommand): string {
   const { parameters, fields, toggles, summary, route } = command;
   const words: readonly (readonly [word: string, text: string])[] = [
-    ...parameters.map(({ name, values }) => [name, values?.join(' or ') ?? 'a name'] as const),
+    ...parameters.map((parameter) => [parameter.name, parameter.values?.join(' or ') ?? 'a name'] as const),
     ...fields.map((field) => [field.name, fieldHelp(field, toggles)] as const),
   ];
   const width = Math.max(...words.map(([word]) => placeholder(word).length));
@@ -78,7 +78,7 @@ export function commandHelp(name: string, command: CtlCommand): string {
   return `${usage}\n${summary} (${route}).\n${emptyLine}${lines}`;
 }
 
-/** False for the bounds of `EXACT_INTEGERS` (schemas.ts). They only keep a number exact. */
+/** False without a bound, and for the bounds of `EXACT_INTEGERS` (schemas.ts), which keep a number exact. */
 const isRealBound = (bound: number | undefined): boolean =>
   bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER;
 

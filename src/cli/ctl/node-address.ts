@@ -22,8 +22,8 @@ const LOOPBACK_ADDRESS = '127.0.0.1';
 const REACHED_BY_LOOPBACK = [LOOPBACK_ADDRESS, EVERY_ADDRESS, EVERY_IPV4];
 
 /**
- * A host, a host with its port, or a URL; each may begin with user and password. An empty query or fragment
- * counts as absent.
+ * `text` is a host, a host with its port, or a URL; each may begin with user and password. An empty query or
+ * fragment counts as absent.
  */
 export function addressOf(text: string): Result<NodeAddress, string> {
   const address = text.replace(/[?#]+$/, '');
@@ -43,7 +43,7 @@ export function addressOf(text: string): Result<NodeAddress, string> {
   return success({ base: url.href, headers: username === '' ? {} : { Authorization: `Basic ${secret}` } });
 }
 
-/** A proxy may serve the node below a path, so a whole URL may have one. A host alone may not. */
+/** A proxy may serve the node below a path, so a whole URL may have a path. A host alone must have none. */
 function hasNodeAddressOnly({ pathname, search, hash }: URL, mayHavePath: boolean): boolean {
   return search === '' && hash === '' && (mayHavePath || pathname === '/');
 }
@@ -67,7 +67,8 @@ export async function addressHere(): Promise<Result<NodeAddress, readonly string
   const { loadSettings } = await import('../../supervisor/config/load.js');
   const { env } = process;
   const uid = process.getuid?.() ?? 0;
-  // The files of secrets are not checked. Only the daemon needs them, and this user may not read them.
+  // The files of secrets are not checked. Only the daemon needs them, and this user may have no right to
+  // read them.
   const noFault = (): undefined => undefined;
   const environment = { env, home: homeDirectory(), hostname: hostname(), uid, secretFault: noFault };
   const loaded = await loadSettings(environment);
@@ -76,7 +77,7 @@ export async function addressHere(): Promise<Result<NodeAddress, readonly string
   return success({ base: `http://${hostHere(bind)}:${api.port}`, headers: {} });
 }
 
-/** Loopback if it is served: with `api.control: local`, the node accepts changes only from loopback. */
+/** Prefers loopback, because with `api.control: local` the node accepts changes only from loopback. */
 function hostHere(bind: readonly string[]): string {
   const served = resolveBind(bind, networkInterfaces()).present.map(({ address }) => address);
   if (served.some((address) => REACHED_BY_LOOPBACK.includes(address))) return LOOPBACK_ADDRESS;

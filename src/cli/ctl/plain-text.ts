@@ -40,8 +40,8 @@ const DEVICE_COLUMNS: readonly (keyof DeviceRecord)[] = ['address', 'name', 'pai
 const LOG_ENTRY_COLUMNS: readonly (keyof LogEntryRecord)[] = ['time', 'priority', 'message'];
 
 /**
- * The columns of a list's table, by operation, or by the member of a record that has the list. For any other
- * list, they are the members of its first record.
+ * The columns of a list's table, by the name of the operation or of the record's member whose value is the
+ * list. The table of any other list has the members of the list's first record.
  */
 const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   outputs: OUTPUT_COLUMNS,
@@ -137,7 +137,10 @@ function padded(text: string, minWidth: number): string {
   return text + ' '.repeat(Math.max(0, minWidth - width(text)));
 }
 
-/** The width in code points. Terminals display some of them two columns wide, and these are not aligned. */
+/**
+ * The width in code points. Terminals display some characters two columns wide. Texts with such characters
+ * are not aligned.
+ */
 function width(text: string): number {
   return [...text].length;
 }

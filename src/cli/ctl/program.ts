@@ -130,7 +130,7 @@ async function watchNode({ types, options }: WatchRequest): Promise<ExitName> {
 function problemText(error: ProblemError, { transport }: Tonearm): string {
   const { code, problem, cause } = error;
   if (code !== 'unreachable' && code !== 'not-the-service') return printable(error.message);
-  // The error of `fetch` says only that it has failed; its cause says why.
+  // `cause` is the error of `fetch`, which says only that the request has failed. Its own cause says why.
   const why = cause instanceof Error ? errorText(cause.cause ?? cause) : problem.detail;
   const explanation = why && `: ${why}`;
   return printable(`${problem.title}, ${transport.base}${explanation}`);

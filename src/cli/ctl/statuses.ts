@@ -53,7 +53,7 @@ const EXIT_BY_HTTP_STATUS: Readonly<Record<FaultRow['status'] | 401 | 407, ExitN
 
 const PROXY_REFUSALS: readonly number[] = [401, 403, 407];
 
-/** The node has no such route, because the backend is not enabled or the node is older. */
+/** The problem's code if the node has no such route: the backend is not enabled, or the node is older. */
 const NO_ROUTE = 'not-found';
 
 export function exitFor({ code, status }: ProblemError): ExitName {

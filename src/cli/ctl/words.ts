@@ -7,7 +7,7 @@ import type { CommandField, CtlCommand } from './commands.js';
 
 export interface RequestArguments {
   readonly params: Readonly<Record<string, string>>;
-  /** Undefined if there is no field. */
+  /** Undefined if no field has a value. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -84,8 +84,8 @@ function fieldFor(command: CtlCommand, word: string, body: object): Result<Field
   const [, name = '', value = ''] = NAMED_WORD.exec(word) ?? [];
   const namedField = command.fields.find((field) => field.name === name);
   if (namedField !== undefined) {
-    // `volume=+5%` is a `delta`, as `+5%` alone is. So the named field comes first, and then those that
-    // exclude it, until the value fits.
+    // `volume=+5%` is a `delta`, as `+5%` alone is. So the named field is tried first, and then the fields
+    // that exclude it, until the value fits.
     const alternatives = alternativesTo(command, name);
     const field = [namedField, ...command.fields].find(
       (candidate) => alternatives.includes(candidate.name) && fitsField(candidate, value),
@@ -100,8 +100,8 @@ function fieldFor(command: CtlCommand, word: string, body: object): Result<Field
   const next = command.fields.find(
     (field) => isFreeField(command, field.name, body) && fitsField(field, word),
   );
-  // `name` is empty for a word without an equals sign. A text may contain one, so the whole word may be the
-  // value of a text field.
+  // `name` is empty for a word without an equals sign. A text may contain an equals sign, so the whole word
+  // may be the value of a text field.
   const isWholeValue = name === '' || next?.type === 'string';
   if (next !== undefined && isWholeValue) return success({ field: next, text: word });
   const names = command.fields.map((field) => field.name);

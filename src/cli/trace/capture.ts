@@ -21,19 +21,19 @@ const NOTE =
 /** The frames of one direction of a connection. */
 export class CaptureFile {
   readonly path: string;
-  readonly #file: number;
+  readonly #descriptor: number;
   readonly #frames: object[] = [];
   #byteCount = 0;
   #frameCount = 0;
 
   constructor(path: string) {
     this.path = path;
-    this.#file = openSync(path, 'w', 0o600);
+    this.#descriptor = openSync(path, 'w', 0o600);
   }
 
   keep(frame: Buffer, channel: number): void {
     const isCommand = channel === CONTROL_CHANNEL;
-    writeFileSync(this.#file, isCommand ? withoutCookie(frame) : frame);
+    writeFileSync(this.#descriptor, isCommand ? withoutCookie(frame) : frame);
     const position = { offset: this.#byteCount, payload: frame.length - HEADER_BYTES, channel };
     const listed = isCommand ? { ...position, ...commandAndTagOf(frame) } : position;
     if (this.#frameCount < LISTED_FRAMES_MAX) this.#frames.push(listed);
@@ -43,7 +43,7 @@ export class CaptureFile {
 
   /** Returns the size and the frames of the file, for its entry in the list. */
   close() {
-    closeSync(this.#file);
+    closeSync(this.#descriptor);
     return { bytes: this.#byteCount, frame_count: this.#frameCount, frames: this.#frames };
   }
 }
@@ -53,7 +53,7 @@ export class Capture {
   readonly #listPath: string;
   #fileCount = 0;
 
-  /** `path` is that of the list, with or without `.json`. Nothing is written before `begin`. */
+  /** `path` is the path of the list, with or without `.json`. Nothing is written before `begin`. */
   constructor(path: string) {
     this.#stem = path.replace(/\.json$/, '');
     this.#listPath = `${this.#stem}.json`;

@@ -23,7 +23,7 @@ export interface TraceProxyParts {
   serverPaths(): readonly string[];
   writeLine(line: TraceLine): void;
   readonly capture: Capture | undefined;
-  /** Runs `write`, which may fail if the disk is full; the result is undefined then. */
+  /** Runs `write`. Returns undefined if `write` fails, for example because the disk is full. */
   attempt<T>(write: () => T): T | undefined;
   /** True if blocks of audio data get lines. */
   readonly showsData: boolean;
@@ -66,7 +66,7 @@ export class TraceProxy {
       }
     });
     // Later errors are accepts that fail for lack of descriptors. They are ignored, because the client sees
-    // the failure, and the socket stays open.
+    // the failure, and the server still listens.
     this.#server.removeAllListeners('error').on('error', () => undefined);
   }
 
@@ -108,7 +108,10 @@ export class TraceProxy {
     write({ note: `closed${audioText}` });
   }
 
-  /** Passes frames both ways until both sides have ended. Resolves with how much audio data had no lines. */
+  /**
+   * Passes frames both ways until both sides have ended. Resolves with the amount of audio data without
+   * lines.
+   */
   async #passBothWays(client: Socket, server: Socket, connection: number, write: WriteItem) {
     const { attempt, capture, showsData } = this.#parts;
     const conversation = new Conversation(this.#texts);

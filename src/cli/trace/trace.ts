@@ -35,7 +35,7 @@ Exit status: 0 success, 64 wrong usage, 69 cannot listen, 74 cannot write,
              126 or 127 the command cannot be run, otherwise the command's own
 `;
 
-/** The time that the command has to end after a signal, until it is killed. */
+/** A command that has not ended this long after a signal is killed. */
 const COMMAND_END_MAX_MS = 5_000;
 /** The longest wait at the end for pending messages, and for the reader of the output. */
 const DRAIN_MAX_MS = 1_000;
@@ -214,7 +214,7 @@ class Output {
     return this.#over.signal;
   }
 
-  /** The reason why a write has failed. It is no failure that the reader has closed the pipe. */
+  /** The reason why a write has failed. A pipe that its reader has closed is no failure. */
   get failure(): string | undefined {
     return this.#failure;
   }
