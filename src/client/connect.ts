@@ -13,7 +13,7 @@ import { emptySlices, isMark, KNOWN_EVENTS, type NodeState, type Slice, Store } 
 import { ReconnectingStream } from './stream.js';
 
 const LEVEL = 'audio.level';
-/** The wait before power and upgrade are requested once more if one of them was answered with 503 or 504. */
+/** The wait after an answer with 503 or 504. Then power and upgrade are requested once more. */
 const RETRY_MS = 10_000;
 
 /** Returns at once and reconnects until `close`. The `options` cannot be changed later. */
@@ -35,8 +35,8 @@ class LiveNode implements Live {
   /** The state that listeners have received last. */
   #published: NodeState;
   /**
-   * False while the store has only a part of a snapshot. A snapshot begins with its first mark. Its last
-   * event is its only event with an id.
+   * False while the store has only a part of a snapshot. A snapshot begins with a mark. Only the last event
+   * of a snapshot has an id.
    */
   #isWhole = true;
   #hasLevels: boolean;
@@ -44,11 +44,12 @@ class LiveNode implements Live {
   readonly #clock = new NodeClock();
   /**
    * The backends whose unstreamed records must be fetched as soon as the backend is up. A backend that stays
-   * up does not become due, although it may send `backend.updated`. Otherwise each request to `power` would
-   * cause the next one: the node starts a thread for it, and the thread's start and end are such events.
+   * up does not become due, even if it sends `backend.updated`. Otherwise each request to `power` would
+   * cause the next request: the node starts a thread for the request, and sends `backend.updated` when this
+   * thread starts and when it ends.
    */
   readonly #due = new Set<string>(['power', 'upgrade']);
-  /** Set by the first 503 or 504 of a connection. There is only one retry, because the reason may stay. */
+  /** Set by the first 503 or 504 of a connection. There is no second retry, because the reason may last. */
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(node: Tonearm, options: ConnectOptions) {
@@ -129,8 +130,8 @@ class LiveNode implements Live {
 
   #applyEvent(event: NodeEvent, hasNewId: boolean): void {
     // A snapshot begins. All slices are emptied, because the client may have missed the removal of a record,
-    // and because the snapshot has no mark of a backend that is no longer enabled. A clock may have been set
-    // since the last snapshot.
+    // and because the snapshot has no mark for a backend that is no longer enabled. A clock may have been
+    // set since the last snapshot.
     if (isMark(event) && this.#isWhole) {
       this.#store.set(emptySlices());
       this.#clock.forget();
@@ -170,10 +171,10 @@ class LiveNode implements Live {
     this.#notify();
   }
 
-  #setConnection(status: NodeState['connection']['status'], problem?: ProblemError): void {
+  #setConnection(status: NodeState['connection']['status'], error?: ProblemError): void {
     const before = this.#store.state.connection;
     const since = before.status === status ? before.since : Date.now();
-    this.#store.set({ connection: { status, since, ...(problem && { problem: problem.problem }) } });
+    this.#store.set({ connection: { status, since, ...(error && { problem: error.problem }) } });
   }
 
   /** Returns from an incomplete snapshot to the state before it. The node sends the snapshot again. */
@@ -202,7 +203,10 @@ class LiveNode implements Live {
     if (this.#isReady()) this.#setReady(state);
   }
 
-  /** The first snapshot fills `backends`. A node without enabled backends and bridges sends no snapshot. */
+  /**
+   * The first snapshot fills `backends`. A node without enabled backends and bridges sends no snapshot, but
+   * only the server's record shows that the node has none.
+   */
   #isReady(): boolean {
     const { connection, backends, server } = this.#published;
     if (connection.status !== 'live' || !this.#isServerRequestOver) return false;
@@ -228,8 +232,8 @@ class LiveNode implements Live {
   }
 
   /**
-   * If the stream has changed the upgrade since the request, the response may be older. It then adds only
-   * the `can_*`, and `check` if that is not known.
+   * If the stream changes the upgrade during the request, the response may be older than this change. Then
+   * only the `can_*` of the response are used, and its `check` if no check is known.
    */
   async #readUpgrade(): Promise<NodeState['upgrade']> {
     const { upgrade: upgradeAtRequest } = this.#store.state;
@@ -242,9 +246,9 @@ class LiveNode implements Live {
   }
 
   /**
-   * If the request fails, the slice keeps its value. A backend that is up answers with 503 or 504 while its
-   * thread loads for longer than a request may take. Then `power` and `upgrade` become due once more, after
-   * a wait.
+   * If the request fails, the slice keeps its value. A backend that is up may answer with 503 or 504,
+   * because its thread can take longer to load than a request may take. So after such an answer and a wait,
+   * `power` and `upgrade` become due once more.
    */
   async #fetchSlice<S extends 'server' | 'power' | 'upgrade'>(
     slice: S,

@@ -4,7 +4,7 @@ import type { Events, UpgradeRecord } from './records.js';
 
 /**
  * The data of each event. The schema of `upgrade.progress` has only the member `event`, so `UpgradeProgress`
- * replaces it.
+ * replaces this schema.
  */
 export interface EventData extends Omit<Events, 'upgrade.progress'> {
   readonly 'upgrade.progress': UpgradeProgress;

@@ -19,16 +19,19 @@ export interface ConnectOptions {
   readonly backend?: readonly Backend[];
   /** These events are not sent, even if `types` or `backend` names them. */
   readonly exclude?: readonly EventName[];
-  /** If true, peaks arrive up to ten times a second. The default is false: peaks cost the node CPU time. */
+  /**
+   * If true, peaks arrive up to ten times a second. The default is false, because peaks cost the node CPU
+   * time.
+   */
   readonly levels?: boolean;
   /** Called once after each group of changes that arrived together. */
   readonly onChange?: (state: NodeState, changed: readonly Slice[]) => void;
   /**
-   * Called for each event, also if it changes no state (`power.action`). `state` does not contain the event's
-   * change yet.
+   * Called for each event, even if the event changes no state (`power.action`). `Live.state` does not
+   * contain the event's change yet.
    */
   readonly onEvent?: (event: NodeEvent) => void;
-  /** Closes the connection when it aborts. */
+  /** When this signal aborts, the connection is closed. */
   readonly signal?: AbortSignalType;
 }
 
@@ -52,7 +55,7 @@ export interface Live {
   /** If the connection is lost, the next attempt begins now. */
   reconnect(): void;
   /**
-   * Milliseconds since the epoch by the node's clock, as the events of its players show it. Until such an
+   * Milliseconds since the epoch by the node's clock, as the events of the players show it. Until such an
    * event comes, the header `Date` of the stream's answer is used, which has whole seconds. Before that
    * answer, or if the program cannot read the answer's `Date`, the time is that of this device.
    */

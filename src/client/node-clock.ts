@@ -1,7 +1,10 @@
-// Estimates the node's time from its answers and events, because its clock may be years away from this
-// device's.
+// Estimates the node's time from its answers and events, because the node's clock may be years away from the
+// clock of this device.
 
-/** If a new event's delay seems this much longer than the shortest, one of the two clocks was set. */
+/**
+ * If the delay of a new event seems this much longer than the shortest delay, the clock of the node or of
+ * this device was set.
+ */
 const CLOCK_SET_MS = 2000;
 
 export class NodeClock {
@@ -16,7 +19,10 @@ export class NodeClock {
    * Undefined before the first event.
    */
   #aheadMs: number | undefined;
-  /** The same by the header `Date` of the newest stream's answer, which has whole seconds; 0 without it. */
+  /**
+   * The same difference, calculated from the header `Date` of the answer that began the newest stream. The
+   * header has whole seconds. 0 if there is no such header.
+   */
   #answerAheadMs = 0;
 
   /** Milliseconds since the epoch. Before the first event, only the header shows the node's time. */

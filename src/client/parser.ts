@@ -12,7 +12,7 @@ export interface ParsedEvent {
 const EVENT_LENGTH_MAX = 4 * 1024 * 1024;
 
 export class EventParser {
-  /** The id of the last event; the constructor's if no event had an id. */
+  /** The last id that an event had. Before the first such event, it is the constructor's argument. */
   lastEventId: string;
   /** The stream's last `retry:` field. */
   retryMs: number | undefined;
@@ -33,8 +33,8 @@ export class EventParser {
   }
 
   /**
-   * Yields the events that `text` completes. While an event is yielded, `lastEventId` is its id, or else the
-   * last id before it. Throws a RangeError if an event gets too long.
+   * Yields the events that `text` completes. While an event is yielded, `lastEventId` is the event's id. If
+   * the event has none, it is the last id before the event. Throws a RangeError if an event gets too long.
    */
   *feed(text: string): Generator<ParsedEvent> {
     const received = this.#unfinishedLine + (this.#endsInCr && text.startsWith('\n') ? text.slice(1) : text);

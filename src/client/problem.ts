@@ -1,4 +1,4 @@
-// Makes a `ProblemError` of each failure of a request. It contains a problem document (RFC 9457).
+// Makes a `ProblemError` of each failure of a request. The error contains a problem document (RFC 9457).
 
 import type { FaultCode, ProblemRecord } from './records.js';
 
@@ -7,7 +7,7 @@ export type OwnCode = 'unreachable' | 'silent' | 'offline' | 'bye' | 'not-the-se
 
 /**
  * The gateway has further codes (`not-found`, `bad-body`, ...). `string & {}` allows every text, but unlike
- * `string` it lets an editor suggest the codes before it.
+ * `string` it lets an editor suggest the codes of `FaultCode` and `OwnCode`.
  */
 export type ProblemCode = FaultCode | OwnCode | (string & {});
 
@@ -63,19 +63,19 @@ export function asProblem(error: unknown): ProblemError {
   return ownProblem(code, messageOf(error), 0, error);
 }
 
-/** Causes are followed only to this depth, because a cause may lead back to an error before it. */
-const CAUSES_MAX = 4;
+/** Causes are followed only to this depth, because an error may be among its own causes. */
+const CAUSE_DEPTH_MAX = 4;
 
 /**
- * Never empty for an `Error`. A connection to a name with several addresses fails with an error whose own
- * message is empty. The reasons are in its `errors`. For another object the text is empty.
+ * The text is never empty for an `Error`. A connection to a name with several addresses fails with an error
+ * whose own message is empty. This error has the reasons in `errors`. For another object the text is empty.
  */
-function messageOf(error: unknown, causesMax = CAUSES_MAX): string {
+function messageOf(error: unknown, depthLeft = CAUSE_DEPTH_MAX): string {
   if (!(error instanceof Error)) return typeof error === 'object' ? '' : String(error);
   const hasErrorList = 'errors' in error && Array.isArray(error.errors);
   const causes: readonly unknown[] = hasErrorList
     ? (error.errors as readonly unknown[])
     : [error.cause ?? ''];
-  const messages = causesMax > 0 ? causes.map((cause) => messageOf(cause, causesMax - 1)) : [];
+  const messages = depthLeft > 0 ? causes.map((cause) => messageOf(cause, depthLeft - 1)) : [];
   return error.message || messages.filter((text) => text !== '').join('; ') || error.name;
 }

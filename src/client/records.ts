@@ -71,8 +71,8 @@ type BodyArgument<Row> = Row extends { readonly body: infer Body extends BodyNam
 type QueryArgument<Row> = Row extends { readonly kind: 'log' } ? [query?: { readonly lines?: number }] : [];
 
 /**
- * A `POST` makes `Promise<void>`. A `GET` with the schema `'Outputs'` makes a promise of that type, and a
- * `GET` without a schema makes `Promise<Binary>`.
+ * A `POST` makes `Promise<void>`. A `GET` with the schema `'Outputs'` makes a promise of the type `Outputs`,
+ * and a `GET` without a schema makes `Promise<Binary>`.
  */
 type AnswerOf<Row> = Row extends { readonly method: 'POST' }
   ? Promise<void>
@@ -81,9 +81,9 @@ type AnswerOf<Row> = Row extends { readonly method: 'POST' }
     : Promise<Binary>;
 
 /**
- * A function that changes something resolves when the program behind it, such as the sound server, has
- * accepted the change. A function that fails rejects with a `ProblemError`. It rejects with a `URIError` if
- * a parameter of the path cannot be encoded, and with a `TypeError` if JSON cannot write the body. Pass
+ * A function that changes something resolves when the program that makes the change, such as the sound
+ * server, has accepted it. A function that fails rejects with a `ProblemError`. It rejects with a `URIError`
+ * if a parameter of the path cannot be encoded, and with a `TypeError` if JSON cannot write the body. Pass
  * names as they are: the functions encode them.
  */
 export type Routes = {

@@ -65,7 +65,7 @@ export async function send(
   const request = async (signal: AbortSignal): Promise<unknown> => {
     const response = await fetch(base + path, { method, signal, ...content });
     const isRead = method === 'GET';
-    // A blob of the node is never a text.
+    // A blob of the node is never a text. If a text comes, it is from another program.
     const isText = response.headers.get('Content-Type')?.startsWith('text/');
     // The node answers 202 to each command. A proxy may answer with a page of its own. It may also redirect a
     // command. Then `fetch` sends a `GET`, whose answer may be 200.

@@ -11,12 +11,12 @@ export interface ClientOptions {
   readonly fetch?: Fetch;
   /** The time-out of a request and its whole response, 15 000 by default. The node takes 10 s at most. */
   readonly timeoutMs?: number;
-  /** For each request and for the event stream, such as an `Authorization` that a proxy demands. */
+  /** Sent with each request, also for the event stream. For example, a proxy may demand `Authorization`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface CallOptions extends Pick<ClientOptions, 'timeoutMs' | 'headers'> {
-  /** When it aborts, the requests that are under way end, and reject with the code `aborted`. */
+  /** When this signal aborts, the requests that are under way end, and reject with the code `aborted`. */
   readonly signal?: AbortSignalType;
 }
 
@@ -30,8 +30,8 @@ export interface Tonearm extends Routes {
 }
 
 /**
- * `base` is the node's address (`http://node.local:8018`); a page that the node itself serves needs none.
- * Nothing is requested yet.
+ * `base` is the node's address (`http://node.local:8018`); a page that the node itself serves needs no
+ * `base`. Nothing is requested yet.
  * @throws {TypeError} if `base` is not an http or https address
  */
 export function tonearm(base: string | { readonly href: string } = '', options: ClientOptions = {}): Tonearm {

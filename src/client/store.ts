@@ -65,7 +65,8 @@ export interface NodeState {
    */
   readonly discovered: ReadonlyMap<string, records.DeviceRecord>;
   /**
-   * The allowed actions. They are fetched at each snapshot and start of the backend: no event reports them.
+   * The allowed actions. No event reports them, so they are fetched at each snapshot, and at each start of
+   * the backend.
    */
   readonly power: records.PowerRecord | undefined;
   readonly server: records.ServerRecord | undefined;
@@ -162,7 +163,7 @@ const RULES: Rules = {
   'upgrade.progress': ({ upgrade }, line) => {
     if (line.event !== 'progress' || upgrade?.run?.state !== 'running') return {};
     const { step } = line;
-    // The event is the line of a script, whose percentage may be any number (docs/upgrades.md, "Progress").
+    // A script writes the line, so the percentage may be any number (docs/upgrades.md, "Progress").
     const percent = Math.min(100, Math.max(0, line.percent));
     return { upgrade: { ...upgrade, run: { ...upgrade.run, percent, step } } };
   },
@@ -243,15 +244,15 @@ export function positionOf(player: records.PlayerRecord, now: number): number | 
   return Math.max(0, Math.min(length, positionNow));
 }
 
-function put<K, R>(records: ReadonlyMap<K, R>, changed: readonly R[], keyOf: (record: R) => K) {
-  return new Map([...records, ...changed.map((record) => [keyOf(record), record] as const)]);
+function put<K, R>(before: ReadonlyMap<K, R>, changed: readonly R[], keyOf: (record: R) => K) {
+  return new Map([...before, ...changed.map((record) => [keyOf(record), record] as const)]);
 }
 
-/** Returns the same map if it has none of the records. */
-function drop<K, R, G>(records: ReadonlyMap<K, R>, gone: readonly G[], keyOf: (record: G) => K) {
-  const remaining = new Map(records);
+/** Returns `before` itself if it has none of the gone records. */
+function drop<K, R, G>(before: ReadonlyMap<K, R>, gone: readonly G[], keyOf: (record: G) => K) {
+  const remaining = new Map(before);
   for (const record of gone) remaining.delete(keyOf(record));
-  return remaining.size < records.size ? remaining : records;
+  return remaining.size < before.size ? remaining : before;
 }
 
 /** No event reports that a tracklist has ended. Only the player's record shows it. */

@@ -24,7 +24,10 @@ export interface EventStreamOptions {
   readonly transport: Pick<Transport, 'base' | 'fetch' | 'headers'>;
   /** Called before each attempt. */
   readonly query: () => URLSearchParams;
-  /** Called when a stream begins, with the header `Date` in milliseconds since the epoch, or with NaN. */
+  /**
+   * Called when a stream begins, with the header `Date` in milliseconds since the epoch, or with NaN if
+   * there is no such header.
+   */
   readonly onAnswer?: (sentAtMs: number) => void;
   /**
    * `hasNewId` is true if the id differs from the id of the event before. If `onEvent` throws, the stream is
@@ -49,6 +52,7 @@ export class ReconnectingStream {
   #retryMs = RETRY_MS;
   /** The longest wait before the next attempt; 0 while the stream is open. */
   #waitMs = RETRY_MS;
+  /** When the last bytes arrived. Before the first ones, when the attempt began. */
   #receivedAtMs = 0;
   #attemptController = new AbortController();
   /** Ends the wait for the next attempt. */
@@ -173,8 +177,8 @@ export class ReconnectingStream {
   }
 
   /**
-   * The wait doubles with each failure. Its random part, up to a half, keeps clients from reconnecting
-   * together.
+   * The wait doubles with each failure. Up to half of it is left out at random, so that clients do not
+   * reconnect together.
    */
   #pause(): Promise<void> {
     const ms = Math.min(RETRY_MAX_MS, this.#waitMs) * (1 - Math.random() / 2);

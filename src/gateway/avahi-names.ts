@@ -1,5 +1,5 @@
-// Decides whether a name is one that Avahi has given to this host. Such a name may differ from the hostname:
-// Avahi calls the second `raspberrypi` of a network `raspberrypi-2.local`.
+// Decides whether Avahi has given a name to this host. Such a name may differ from the hostname: Avahi calls
+// the second `raspberrypi` of a network `raspberrypi-2.local`.
 
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -12,7 +12,7 @@ export const AVAHI_SOCKET = '/run/avahi-daemon/socket';
  * connection would make systemd start avahi-daemon.
  */
 const PID_FILE = 'pid';
-/** Other names are never trusted, because a public web server could have such a name. */
+/** Names with another ending are never trusted, because a public web server could have such a name. */
 const TRUSTED_SUFFIX = '.local';
 /**
  * Avahi answers for its own addresses within 4 ms. For an address that it does not know it waits for 5 s
@@ -57,7 +57,7 @@ export class AvahiNames {
   }
 
   /**
-   * Asks Avahi for all names. It uses Avahi's socket for lines of text, which needs no bus. Concurrent calls
+   * Asks Avahi for all names. Uses Avahi's socket for lines of text, so no bus is needed. Concurrent calls
    * share one answer. Never rejects.
    */
   ask(): Promise<void> {
@@ -71,7 +71,7 @@ export class AvahiNames {
     const isRunning = existsSync(join(dirname(this.#access.socketPath), PID_FILE));
     const addresses = isRunning ? this.#access.addresses().slice(0, ADDRESSES_MAX) : [];
     const answers = await Promise.all(addresses.map((address) => requestAnswer(address, this.#access)));
-    // If Avahi was asked and has answered nothing in time, it is slow, and has taken no name away.
+    // If Avahi was asked, but no answer came in time, Avahi is only slow. So the last known names stay.
     const isSlow = answers.length > 0 && answers.every((answer) => answer === undefined);
     if (!isSlow) this.#names = new Set(answers.flatMap((answer = '') => nameInAnswer(answer) ?? []));
     this.#answeredAt = this.#access.clock.monotonic();

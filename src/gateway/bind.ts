@@ -32,8 +32,8 @@ const IPV4_MAPPED = '::ffff:';
 
 /**
  * `bind` holds interface names, IP addresses or `all`. Keeps the order, and leaves out duplicates. An
- * address is also left out if the socket of another address serves it, because a second socket would be
- * refused as taken.
+ * address is also left out if the socket of another address serves it, because the kernel would refuse a
+ * second socket for the address.
  */
 export function resolveBind(bind: readonly string[], interfaces: InterfaceAddresses): ResolvedBind {
   if (bind.includes('all')) {

@@ -1,5 +1,5 @@
-// Checks parsed bodies against their schemas, and describes a fault in one sentence. This file loads typebox,
-// so only body.ts may import it, and only when the first body comes.
+// Checks parsed bodies against their schemas, and says in one sentence what is wrong. This file loads
+// typebox, so only body.ts may import it, and only when the first body comes.
 
 import type { TSchema } from 'typebox';
 import { Check } from 'typebox/schema';

@@ -17,7 +17,7 @@ export type ReceivedBody =
   | { readonly kind: 'too-slow' }
   | { readonly kind: 'gone' };
 
-/** The JSON of a body; undefined without a body. */
+/** The parsed JSON of a body. The value is undefined if there is no body. */
 export type ParsedBody = Result<unknown, Problem>;
 
 const badBody = (detail: string): ParsedBody => failed(problem('bad-body', detail));

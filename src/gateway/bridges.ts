@@ -169,7 +169,7 @@ function replyTo(
   const hasAllParams = parametersOf(operation.path).every((parameter) => params[parameter]);
   const missingConfigKey = missingKeyFor(operation, settings);
   if (!hasAllParams || missingConfigKey !== undefined) return problemReply(noSuchPath(missingConfigKey));
-  // An invalid body is parsed once more, because the error has the words with which HTTP refuses it.
+  // An invalid body is parsed once more, to get the error with which HTTP refuses this body.
   const body = request.invalidBody === undefined ? success(request.body) : parseText(request.invalidBody);
   if (!body.ok) return problemReply(body.error);
   // `mayChange` becomes the member `control` of the record of `GET /server`. MQTT is the only child that

@@ -2,10 +2,11 @@
 // answer nobody (docs/development/what-we-learnt.md, "uWebSockets.js").
 
 /**
- * The limit of a request's head in bytes. uWebSockets.js reads the variable when it is loaded, so this file
- * must be imported first. The default of 4 KiB is too little: a browser sends the cookies of all services on
- * the host, whatever their port. A larger head is answered with 431, and so are more than 97 headers, which
- * is a built-in number. Each connection stores its incomplete head, so the limit also bounds memory.
+ * The limit of a request's head in bytes. uWebSockets.js reads the variable when it is loaded, so server.ts
+ * must import this file before uWebSockets.js. The default of 4 KiB is too little: a browser sends the
+ * cookies of all services on the host, whatever their port. A larger head is answered with 431, and so are
+ * more than 97 headers, which is a built-in number. Each connection stores its incomplete head, so the limit
+ * also bounds memory.
  */
 process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(16 * 1024);
 
@@ -55,7 +56,7 @@ export function connectionLimits(configuredStreams: number, descriptorsMax: numb
     connections,
     spare: Math.min(SPARE_CONNECTIONS, Math.max(0, descriptorsMax - OTHER_DESCRIPTORS - connections)),
     reservedPerSide: Math.floor(connections / RESERVED_ONE_IN),
-    // With this bound, one peer cannot take all streams, unless there are only `PER_PEER_MIN` or fewer.
+    // If there are more than `PER_PEER_MIN` streams, one peer cannot take all of them.
     perPeer: Math.max(PER_PEER_MIN, Math.floor(streams / 2)),
     streams,
   };

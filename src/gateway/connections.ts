@@ -33,9 +33,9 @@ export interface BoundedConnection {
   readonly peer: string;
   /** Each call costs a system call. */
   readonly isOpen: () => boolean;
-  /** True once a request has come. If the first one was a `POST`, it stays false (server.ts says why). */
+  /** True once a request has come, but never if the first request was a `POST` (server.ts says why). */
   readonly isKnownToHaveRequested: () => boolean;
-  /** True if its last request was answered with a body, and no further request has come (server.ts). */
+  /** True if the last request was answered with a body, and no further request has come (server.ts). */
   readonly isIdle: () => boolean;
 }
 
@@ -100,7 +100,8 @@ export class Connections<C extends BoundedConnection> {
   /** The condition by which a peer must lose a connection; undefined if no peer has to. */
   #conditionForLosingOne(): ((peer: Peer) => boolean) | undefined {
     const { connections, reservedPerSide, perPeer } = this.#limits;
-    // Loopback is one side, all other peers are the other. Neither may use what is reserved for the other.
+    // There are two sides: loopback, and all other peers. No side may use the connections that are reserved
+    // for the other side.
     const maxPerSide = connections - reservedPerSide;
     // This is the ordinary case: so few connections exceed no bound, whoever has them.
     if (this.#open.length <= Math.min(perPeer, maxPerSide)) return undefined;

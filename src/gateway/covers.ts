@@ -12,7 +12,7 @@ import { type HttpReply, isMatch, REVALIDATE } from './reply.js';
 
 /** The bound is 16 MiB for all players together; one cover has at most 8 MiB. */
 const CACHED_MAX_BYTES = 16 << 20;
-/** The time from a request to its answer, with the wait for an earlier question to the backend. */
+/** The longest time from a request to its answer, including the wait for an earlier question. */
 const REPLY_MAX_MS = 10_000;
 
 const TIMEOUT = failure('timeout', 'The cover cannot be read now');
@@ -56,8 +56,8 @@ export class Covers {
   }
 
   /**
-   * Resolves to the answer to a question that began after the call, because the one that is under way may be
-   * about the track before. All calls during one question share the next one.
+   * Resolves with the answer to a question that began after the call, because a question that is under way
+   * may be about the track before. All calls during one question share the next question.
    */
   async #newest(player: string): Promise<CoverResult> {
     const question = this.#questions.get(player) ?? new SharedWork(() => this.#fetch(player));

@@ -11,8 +11,8 @@ import { type Problem, problem } from './problem.js';
 import type { CachedResponse, ResponseMaker } from './reply.js';
 
 /**
- * How long a request waits for a backend's first health report, so that a client that comes back while the
- * service starts finds the records (docs/http-api.md, "Answers").
+ * How long a request waits for a backend's first health report. A client may come back while the service
+ * starts, and must find the records then (docs/http-api.md, "Answers").
  */
 const FIRST_HEALTH_MS = 2000;
 
@@ -142,7 +142,7 @@ export class Documents {
   }
 }
 
-/** Why the response of a backend cannot be made. */
+/** Why the response of a backend cannot be made; undefined if the backend reports no reason. */
 function reasonOf({ state, detail }: BackendHealth): string | undefined {
   return state === 'up' ? 'it has not reported this yet' : detail;
 }

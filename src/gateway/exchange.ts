@@ -68,7 +68,7 @@ export class Exchange {
     return Buffer.from(this.#response.getRemoteAddressAsText()).toString();
   }
 
-  /** True if the other end came by loopback, so it is on this machine. Same rule as `peer`. */
+  /** True if the other end uses a loopback address. It is on this machine then. Same rule as `peer`. */
   get isLocal(): boolean {
     return peerOf(this.#response.getRemoteAddress()) === LOOPBACK_PEER;
   }
@@ -88,7 +88,7 @@ export class Exchange {
     return this.#head().getHeader(name);
   }
 
-  /** The first of these headers that is repeated. Same rule as `header`. */
+  /** The first of these headers that comes twice; undefined if none does. Same rule as `header`. */
   firstRepeatedHeader(names: readonly string[]): string | undefined {
     const earlier = new Set<string>();
     let firstRepeated: string | undefined;
@@ -104,7 +104,10 @@ export class Exchange {
     return this.#head().getQuery() ?? '';
   }
 
-  /** Makes the request readable after an await. Call it in the handler's synchronous part, at most once. */
+  /**
+   * Makes head and body of the request readable after an await. Call it in the handler's synchronous part,
+   * at most once.
+   */
   keep(): void {
     this.#keptRequest = new KeptRequest(this.#head());
     if (this.method !== 'GET' && this.method !== 'HEAD') this.#keptBody = this.#collectBody();
@@ -142,8 +145,8 @@ export class Exchange {
   }
 
   #collectBody(): Promise<ReceivedBody> {
-    const declared = Number(this.header('content-length') || 0);
-    if (declared > DISCARD_LIMIT_BYTES) return Promise.resolve({ kind: 'too-large' });
+    const declaredBytes = Number(this.header('content-length') || 0);
+    if (declaredBytes > DISCARD_LIMIT_BYTES) return Promise.resolve({ kind: 'too-large' });
     this.#isCollecting = true;
     return new Promise((resolve) => {
       const settle = (body: ReceivedBody): void => {
@@ -166,7 +169,7 @@ export class Exchange {
         // The chunk's memory is invalid after this callback.
         chunks.push(Buffer.from(new Uint8Array(chunk)));
         // If a second request follows in the same packet, uWebSockets.js ends the connection, and the first
-        // one must have no effect. `setImmediate` lets the end of the connection come first.
+        // request must have no effect. `setImmediate` lets the end of the connection come first.
         if (isLast) setImmediate(settle, { kind: 'whole', bytes: Buffer.concat(chunks) });
       });
     });
@@ -248,8 +251,8 @@ export class Exchange {
       return;
     }
     // `end` would send a body also in reply to HEAD. The headers `Connection` and `Content-Length` are
-    // written here, because `endWithoutBody` with arguments leaves the response pending, and that ends the
-    // process.
+    // written here, because `endWithoutBody` with arguments leaves the response pending. A response that is
+    // left pending ends the process.
     if (closesConnection) this.#response.writeHeader('Connection', 'close');
     if (body !== undefined) this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
     this.#response.endWithoutBody();

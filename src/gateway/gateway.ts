@@ -29,8 +29,8 @@ import { StartTime } from './start-time.js';
 import { trustSettings } from './trust.js';
 
 /**
- * Avahi usually has a name for this address. It is the first of the `addresses` for `AvahiNames`, so the
- * limit of avahi-names.ts never cuts it off.
+ * Avahi usually has a name for this address. The address is the first of the `addresses` for `AvahiNames`,
+ * so the limit of avahi-names.ts never cuts it off.
  */
 const LOOPBACK_ADDRESS = '127.0.0.1';
 
@@ -105,9 +105,9 @@ export class Gateway {
     this.#identity = this.#newIdentity();
     this.#replies = this.#newReplies(responses);
     this.#handler = this.#newHandler();
-    this.#server = new HttpServer(this.#handler, clock, limits, (peer) =>
-      log('warn', 'too many connections: those without a request are closed first', { ...limits, peer }),
-    );
+    const onFull = (peer: string): void =>
+      log('warn', 'too many connections: those without a request are closed first', { ...limits, peer });
+    this.#server = new HttpServer(this.#handler, clock, limits, onFull);
     this.listener = this.#newListener();
   }
 

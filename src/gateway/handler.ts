@@ -238,10 +238,10 @@ export class RequestHandler implements ExchangeHandler {
     const query = parseEventQuery(exchange.query(), exchange.header('last-event-id'));
     if (!query.ok) return answerProblem(exchange, problem('bad-query', query.error));
     if (exchange.method === 'HEAD') return exchange.answer({ status: 200, headers: STREAM_HEADERS });
-    const response = exchange.openStream(STREAM_HEADERS);
-    const stream = this.#parts.hub.openStream(query.value, response);
+    const sink = exchange.openStream(STREAM_HEADERS);
+    const stream = this.#parts.hub.openStream(query.value, sink);
     // The connection of a refused stream is closed, because requests need its place.
-    if (stream.ok) response.attach(stream.value);
+    if (stream.ok) sink.attach(stream.value);
     else refuseAndClose(exchange, TOO_MANY_STREAMS);
   }
 }

@@ -1,5 +1,5 @@
-// Decides whether the name in a Host header is the node's. The hostname may change while the service runs,
-// and Avahi may give the node another name.
+// Decides whether the name in a Host header is a name of the node. The hostname may change while the service
+// runs, and Avahi may give the node another name.
 
 import type { AvahiNames } from './avahi-names.js';
 import { type Problem, problem } from './problem.js';
@@ -53,8 +53,8 @@ export class HostIdentity {
   }
 
   /**
-   * Asks Avahi if nothing else can decide whether the name in this Host header is the node's. `hostProblem`
-   * can decide as soon as the promise has settled, or at once if there is no promise.
+   * Asks Avahi if nothing else can decide whether the name in this Host header is a name of the node.
+   * `hostProblem` can decide as soon as the promise has settled, or at once if there is no promise.
    */
   askAvahiIfNeeded(header: string): Promise<void> | undefined {
     if (this.#isTrusted(header)) return undefined;

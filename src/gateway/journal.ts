@@ -29,7 +29,10 @@ export interface JournalEntry {
   readonly key: string;
   /** JSON; for a removal, the record's last text. */
   readonly json: string;
-  /** The sequence number of the record's first entry. A client that has read up to it has the record. */
+  /**
+   * The sequence number of the record's first entry. A client that has read up to this number has the
+   * record.
+   */
   readonly firstSequence: number;
   /** The place in lists, the lowest first. Records without a place come last. */
   readonly rank: number;
@@ -77,9 +80,9 @@ class BoundedEntries {
 }
 
 /**
- * True if a removal has no event although a change has one. Then only a new snapshot shows that the record
- * is gone. Records with `keeps` are in no snapshot (protocol/actor/collections.ts). A record with `isPart`
- * is removed together with another record, whose removal has an event.
+ * True if a change of a record has an event, but its removal has none. Then only a new snapshot shows that
+ * the record is gone. Records with `keeps` are in no snapshot (protocol/actor/collections.ts). A record with
+ * `isPart` is removed together with another record, whose removal has an event.
  */
 function needsSnapshot({ updated, removed, keeps, isPart }: CollectionSpec): boolean {
   return updated !== undefined && removed === undefined && keeps === undefined && isPart === undefined;
@@ -181,7 +184,10 @@ export class Journal {
     for (const entry of this.#entries.values()) if (entry.sequence > sequence) yield entry;
   }
 
-  /** True if no removal or action after this sequence number is missing in the relevant collections. */
+  /**
+   * True if the journal still has all removals and actions of the relevant collections after this sequence
+   * number.
+   */
   isCompleteAfter(sequence: number, isRelevant: (collection: Collection) => boolean): boolean {
     for (const [collection, forgotten] of this.#forgotten)
       if (forgotten > sequence && isRelevant(collection)) return false;

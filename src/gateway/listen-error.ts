@@ -14,7 +14,7 @@ const LOCAL_ADDRESS = '127.0.0.1';
 /**
  * One line with the reason if waiting does not help. Undefined if an entry of `bind` can be served now or
  * later, because the service then waits only for the others. An entry with several addresses, such as `lo`,
- * counts as taken if one of them is. An address that is not ready (EADDRNOTAVAIL) may be ready later.
+ * counts as taken if one of them is taken. An address that is not ready (EADDRNOTAVAIL) may be ready later.
  */
 export async function listenProblem(
   bind: readonly string[],

@@ -14,7 +14,7 @@ const POLL_EVERY_MS = 8000;
 
 export interface BoundSocket {
   readonly port: number;
-  /** Accepted connections stay open. Call it once, because it frees the socket. */
+  /** Accepted connections stay open. Call `close` only once, because it frees the socket. */
   close(): void;
 }
 
@@ -108,7 +108,7 @@ export class ListeningSockets {
     return bestFirst(this.#readInterfaces() ?? {});
   }
 
-  /** Undefined if the system call fails; nothing is changed then. */
+  /** Undefined if the system call fails, which is logged. */
   #readInterfaces(): InterfaceAddresses | undefined {
     try {
       return this.#options.interfaces();

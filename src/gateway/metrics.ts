@@ -129,8 +129,8 @@ function requestMetrics(
 }
 
 /**
- * In OpenMetrics the bucket `le` counts all requests that took at most `le` seconds. A whole number is
- * written with a decimal place there, such as `10.0` (OpenMetrics, "Canonical Numbers").
+ * In OpenMetrics the bucket `le` counts all requests that took at most `le` seconds. A whole number as `le`
+ * is written with a decimal place, such as `10.0` (OpenMetrics, "Canonical Numbers").
  */
 function histogram(operation: string, { buckets, count, sumS }: OperationCounts): readonly Sample[] {
   let countSoFar = 0;

@@ -11,7 +11,7 @@ const STEP_DEGREES = 30;
 const HASH_PRIME = 1_000_003;
 const NAME_PLACEHOLDER = '{name}';
 
-/** How a file is made for a node of this name, by the ending of the file. */
+/** How a file is made for the node with the name `nodeName`, by the ending of the file. */
 const MAKERS: Readonly<Record<string, (file: Buffer, nodeName: string) => Buffer>> = {
   '.png': (file, nodeName) => recolouredPng(file, hueDegreesFor(nodeName)),
   '.svg': (file, nodeName) => Buffer.from(recolouredText(file.toString(), hueDegreesFor(nodeName))),

@@ -23,7 +23,7 @@ export interface NodeInfo {
 export function readNodeInfo(): NodeInfo {
   // The files are in the order of os-release(5). The first one that has a name counts.
   const names = ['/etc/os-release', '/usr/lib/os-release'].map((file) => prettyName(textIfThere(file)));
-  // Go calls all architectures on which tonearm runs as Node does, except `x64`.
+  // Only `x64` has another name in Go than in Node, among the architectures on which tonearm runs.
   const goArchitecture = arch() === 'x64' ? 'amd64' : arch();
   return {
     get hostname() {

@@ -75,7 +75,7 @@ export class OperationReplies {
   readonly #serverResponses = new Map<boolean, CachedResponse>();
   /** By `mayChange`. */
   #openapiResponses = new Map<boolean, CachedResponse>();
-  /** Those of earlier configurations. An equal text keeps its tag and time. */
+  /** Those of earlier configurations. If a new text equals the earlier one, tag and time stay the same. */
   readonly #earlierOpenapiResponses = new Map<boolean, CachedResponse>();
 
   constructor(parts: ReplyParts) {
@@ -171,7 +171,7 @@ export class OperationReplies {
   #serverReply(mayChange: boolean, ifNoneMatch: string): HttpReply {
     const { responses, serverRecord, clock } = this.#parts;
     const before = this.#serverResponses.get(mayChange);
-    // The first record counts as changed when the configuration was read.
+    // The time of the first record is the time when the configuration was read.
     const changedAt = before === undefined ? this.#configuredAt : clock.date();
     const response = responses.makeIfChanged(before, JSON.stringify(serverRecord(mayChange)), changedAt);
     this.#serverResponses.set(mayChange, response);

@@ -110,7 +110,7 @@ export class Page {
     // At `/ui/` the relative addresses in the document would be wrong.
     const slashCount = part === 'document' ? finalSlashCount(request.path) : 0;
     if (slashCount > 0) return redirectTo(`${'../'.repeat(slashCount)}ui`, request.query());
-    // The document would be cached for ever as a file.
+    // The document would be cached for ever as the file `/ui/index.html`.
     const isDocumentAsFile = part === 'file' && name === DOCUMENT;
     const file = isDocumentAsFile ? undefined : this.#parts.files.get(name);
     if (file === undefined) return problemReply(problem('not-found', 'The page has no such file'));

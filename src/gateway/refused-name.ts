@@ -1,5 +1,5 @@
-// Decides the reply to a request by a name that is not the node's. Programs get a problem, and people get a
-// page with an address that works.
+// Decides the reply to a request whose host name is not a name of the node. Programs get a problem, and
+// people get a page with an address that works.
 
 import type { Exchange } from './exchange.js';
 import { PROBLEMS, type Problem, problemReply } from './problem.js';

@@ -7,7 +7,7 @@ import type { OpenStream, TextSink } from './events/stream.js';
  * A comment line, which clients ignore. It is written in two places because of uWebSockets.js.
  *
  * - After each text, because the end of a chunk is sent only with the next chunk. Clients that read whole
- *   chunks, such as Python's urllib3 and requests, would get every event one event late.
+ *   chunks, such as Python's `urllib3` and `requests`, would get every event one event late.
  * - When the connection is writable again, because a buffer may still have bytes that the kernel did not
  *   accept. This is possible even if all writes returned true. Only another write sends these bytes, and
  *   its result says whether the buffer is empty.
@@ -17,9 +17,13 @@ const COMMENT = ':\n';
 /** A response of uWebSockets.js has these methods. */
 interface StreamedResponse {
   cork(write: () => void): unknown;
-  /** False if the kernel did not take everything. True does not prove that it did (`COMMENT`). */
+  /**
+   * False if the kernel did not take everything. True does not prove that the kernel took everything
+   * (`COMMENT` says why).
+   */
   write(text: string): boolean;
   end(): unknown;
+  /** `handler` must return true. */
   onWritable(handler: () => boolean): unknown;
 }
 
@@ -77,7 +81,7 @@ export class ResponseStream implements TextSink {
 
   /** From now on the stream is called when the connection can take more, or is lost. */
   attach(stream: OpenStream): void {
-    // The stream has begun with its first write, and may have ended within it.
+    // The stream's first write has begun the response, and may also have ended it.
     if (this.#state !== 'begun') return;
     this.#stream = stream;
     this.#response.onWritable(() => {

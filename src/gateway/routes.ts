@@ -136,7 +136,7 @@ export class Router {
       const plainPath = withoutSlash(route.path);
       const match = success({ route, other, params: {} });
       this.#routesByPath.set(`${plainPath}/`, match);
-      // Only the route `/` has no plain path.
+      // The route `/` has only the path with a slash.
       if (plainPath !== '') this.#routesByPath.set(plainPath, match);
     }
   }

@@ -38,8 +38,8 @@ export interface ExchangeHandler {
 }
 
 /**
- * Loads the binary of uWebSockets.js. Returns undefined if it is loaded, and one line if there is none for
- * this machine.
+ * Loads the binary of uWebSockets.js. Returns undefined if it is loaded, and a message of one line if this
+ * machine has no such binary.
  */
 export function whyNoServer(): string | undefined {
   try {
@@ -155,7 +155,8 @@ class SurplusCloser {
 
   #addConnection(response: HttpResponse): void {
     this.#connections.add(new HttpConnection(response, this.#newestExchange));
-    // If even the spare connections are too few, one is closed at once. The timer would be too late.
+    // If there are too many connections, even with the spare ones, one is closed at once. The timer would be
+    // too late.
     if (this.#connections.isOverfull) this.#closeOne();
     else if (!this.#isTimerSet) this.#closeSome(1);
   }

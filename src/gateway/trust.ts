@@ -40,8 +40,8 @@ const HTTP_PORT = 80;
 const HTTPS_PORT = 443;
 /**
  * Routers and mDNS name the node below these suffixes (docs/http-api.md, "Host and Origin"). No public name
- * server serves these suffixes, except `fritz.box`. The maker of the routers owns this domain, and nobody
- * else can make a name in it.
+ * server serves these suffixes, except `fritz.box`. The maker of FRITZ!Box routers owns this domain, and
+ * nobody else can make a name in it.
  */
 const HOME_SUFFIXES = ['local', 'lan', 'home', 'home.arpa', 'internal', 'localdomain', 'fritz.box'] as const;
 

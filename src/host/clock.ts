@@ -114,7 +114,8 @@ const JITTER_MAX_SHARE = 0.25;
 
 /**
  * Returns the wait in ms before each attempt to reach a lost peer (docs/http-api.md, "Backends that are
- * away"). Attempt 0 does not wait, attempt 1 waits 250 ms, and each later one twice as long, up to 30 s.
+ * away"). Attempt 0 does not wait, and attempt 1 waits 250 ms. Each later attempt waits twice as long as the
+ * one before, but at most 30 s.
  * `random` is in 0..1. It keeps nodes that lost the same peer from reconnecting together.
  */
 export function backoffMs(attempt: number, random: number): number {

@@ -6,8 +6,8 @@ const COLLECTION_MIN_BYTES = 4 * 1024 * 1024;
 
 export class IdleHeap {
   /**
-   * The size of the heap from which its growth is counted: at first, or after the last collection that left
-   * little unused memory.
+   * The growth of the heap is counted from this size. It is the size at the start, or after the last
+   * collection that left little unused memory.
    */
   #settledBytes = process.memoryUsage().heapTotal;
   #isCollecting = false;
@@ -36,8 +36,8 @@ export class IdleHeap {
  * A measurement of memory includes a collection. No other way collects in a single thread: a flag of V8 would
  * be set for all threads, and the inspector can hang when its session ends.
  *
- * A collection gives back only pages that V8 knew to be almost free before it began. So memory that the first
- * collection finds is given back by the second one.
+ * A collection gives back only pages that V8 knew to be almost free before the collection began. So memory
+ * that the first collection finds is given back by the second one.
  */
 async function collect(): Promise<void> {
   const { measureMemory } = await import('node:vm');

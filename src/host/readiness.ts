@@ -13,10 +13,10 @@ interface FirstReports {
 }
 
 /**
- * Call this when HTTP is served, or will be served once its addresses exist. Call it again after each
- * reload, because the unit removes the file before it reloads the daemon. The call waits for the upgrade
- * backend's first report: by then the socket for upgrade scripts exists, or `/health` shows why it cannot be
- * created.
+ * Call this when HTTP is served, or will be served once the configured addresses exist. Call it again after
+ * each reload, because the unit removes the file before it reloads the daemon. The call waits for the
+ * upgrade backend's first report: by then the socket for upgrade scripts exists, or `/health` shows why this
+ * socket cannot be created.
  *
  * `runtimeDirectory` is `$RUNTIME_DIRECTORY`; undefined without systemd. Never rejects.
  */

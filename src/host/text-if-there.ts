@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Returns '' if the file cannot be read. For example, a kernel without IPv6 has no tables of it, and a
- * process may have ended.
+ * Returns '' if the file cannot be read. For example, a kernel without IPv6 has no file of IPv6 routes, and
+ * the files of a process are gone when it has ended.
  */
 export function textIfThere(path: string): string {
   try {

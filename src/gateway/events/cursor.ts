@@ -48,12 +48,12 @@ export class Cursor {
   #joiner: Joiner;
 
   /**
-   * The client has all events up to `readUpTo`, a sequence number of this run of the daemon. If it is
-   * undefined, the client gets a snapshot. The client knows all records whose first number is at most
-   * `knownUpTo`. This number is smaller than `readUpTo` if the client fell behind in the middle of a batch.
-   * For example, the numbers 5 to 9 are a batch, and `readUpTo` is 7. Then `knownUpTo` is 4. If the batch
-   * puts a record with number 5 and again with number 9, the journal has only number 9 for it. So the client
-   * does not know this record yet.
+   * The client has all events up to `readUpTo`, a sequence number of this run of the daemon. If `readUpTo`
+   * is undefined, the client gets a snapshot. The client knows all records whose first number is at most
+   * `knownUpTo`, which is smaller than `readUpTo` if the client fell behind in the middle of a batch. For
+   * example, the numbers 5 to 9 are a batch, and `readUpTo` is 7. Then `knownUpTo` is 4. If the batch puts a
+   * record with number 5 and again with number 9, the journal has only number 9 for it. So the client does
+   * not know this record yet.
    */
   constructor(context: CursorContext, filter: Filter, readUpTo: number | undefined, knownUpTo = readUpTo) {
     this.#context = context;
@@ -161,16 +161,16 @@ export class Cursor {
   }
 
   /**
-   * Yields first the removals and actions after `readUpTo`, or none if it is undefined. For each backend it
-   * then yields a mark, an event with the detail if there is one, and the records. A mark is a
-   * `backend.updated` with the detail "snapshot": it makes the client forget what it knows of this backend.
+   * First come the removals and actions after `readUpTo`, or none if `readUpTo` is undefined. Then follow,
+   * for each backend: a mark, an event with the backend's detail if there is one, and the records. A mark is
+   * a `backend.updated` with the detail "snapshot". It makes the client forget this backend's records.
    */
   *#snapshotItems(readUpTo: number | undefined, newest: number): Iterable<StreamItem> {
     if (readUpTo !== undefined) yield* this.#removalsAndActions(readUpTo, newest);
     for (const backend of this.#context.journal.records('backends')) {
       const { backend: name, state, detail } = JSON.parse(backend.json) as BackendRecord;
       const kind = kindOf('backend.updated', name);
-      // No filter keeps a mark back.
+      // A mark is sent whatever the filter.
       if (kind !== undefined) yield { kind, json: backendData(name, state, 'snapshot'), upTo: undefined };
       const detailItem = detail === undefined ? undefined : this.#itemOf(backend, newest);
       if (detailItem !== undefined) yield detailItem;
@@ -216,8 +216,8 @@ export class Cursor {
   }
 
   /**
-   * Undefined if the filter keeps the entry back, or if it makes no event. If `knownUpTo` is undefined, all
-   * records are new to the client.
+   * Undefined if the filter keeps the entry back, or if the entry makes no event. If `knownUpTo` is
+   * undefined, all records are new to the client.
    */
   #itemOf(entry: JournalEntry, knownUpTo: number | undefined, upTo?: number): StreamItem | undefined {
     const kind = kindOfEntry(entry, knownUpTo);

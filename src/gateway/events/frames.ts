@@ -111,21 +111,22 @@ export function backendData(backend: ChildName, state: BackendRecord['state'], d
 export const BYE_EVENT = frame('server.info', '"bye"');
 
 /**
- * The first lines of a stream. `chance` is 0 <= chance < 1. `unknownNames` are as the client wrote them.
+ * The first lines of a stream. `chance` is a random number, 0 <= chance < 1. `unknownNames` are as the
+ * client wrote them.
  */
 export function firstLines(chance: number, unknownNames: readonly string[] = []): string {
-  const remark =
+  const commentLine =
     unknownNames.length === 0 ? '' : `: ignored, as unknown here: ${JSON.stringify(unknownNames)}\n`;
   const retryMs = RETRY_MIN_MS + Math.floor(chance * (RETRY_MAX_MS - RETRY_MIN_MS + 1));
-  return `${remark}retry: ${retryMs}\n${frame('server.info', '"connected"')}`;
+  return `${commentLine}retry: ${retryMs}\n${frame('server.info', '"connected"')}`;
 }
 
 /**
  * The event after a silence. A client can resume from its id, even if no newer event has passed the client's
  * filter.
  */
-export function loveEvent(bootId: string, newest: number): string {
-  return frame('server.info', '"love"', `${bootId}-${newest}`);
+export function loveEvent(bootId: string, newestSequence: number): string {
+  return frame('server.info', '"love"', `${bootId}-${newestSequence}`);
 }
 
 /** One event as text. `data` is one line of JSON. */

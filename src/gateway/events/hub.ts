@@ -89,12 +89,12 @@ export class EventHub {
   }
 
   /**
-   * There is no event for this removal, so streams that accept this collection must read a snapshot. Returns
-   * those that must read it now.
+   * To be called with a removal that makes no event. Streams that accept its collection must read a
+   * snapshot. Returns the streams that must read it now.
    */
   #makeStreamsRead({ collection, sequence }: JournalEntry): readonly EventStream[] {
     const accepting = [...this.#streams].filter(({ filter }) => acceptsCollection(filter, collection));
-    // `fallBackTo` is false for a stream that is behind, because it reads the journal anyway.
+    // `fallBackTo` is false for a stream that is behind, because such a stream reads the journal anyway.
     return accepting.filter((stream) => stream.fallBackTo(sequence - 1));
   }
 
@@ -187,15 +187,15 @@ export class EventHub {
 
   /**
    * `closedSlow` counts streams that were closed because their consumer read too slowly. `published` counts
-   * the events while a stream was open.
+   * the events that were published while a stream was open.
    */
   stats(): { readonly open: number; readonly closedSlow: number; readonly published: number } {
     return { open: this.#streams.size, closedSlow: this.#closedSlow, published: this.#published };
   }
 
   /**
-   * Only an earlier time changes the timer. It stays when a stream's keep-alive is postponed, or when the
-   * stream ends. This costs one wake-up, but saves a change of the timer for each event.
+   * Only an earlier time changes the timer. The timer stays when a stream's keep-alive is postponed, or when
+   * the stream ends. This costs one wake-up, but saves a change of the timer for each event.
    */
   #wakeBy(dueAt: number): void {
     if (this.#wakeUp !== undefined && this.#wakeUp.dueAt <= dueAt) return;

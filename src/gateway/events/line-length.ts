@@ -20,7 +20,7 @@ const LEFT_OUT: Readonly<Partial<Record<Collection, string>>> = { 'upgrade.info'
  */
 const KEPT_COUNTS = [4096, 512, 64, 8];
 
-/** The part of a record that a line has room for. `json` is longer than `DATA_MAX_BYTES`. */
+/** The part of a record that a line has room for. Call it only if `json` exceeds `DATA_MAX_BYTES`. */
 export function shortenedData(collection: Collection, json: string): string {
   const record: Readonly<Record<string, unknown>> = JSON.parse(json);
   const members = Object.entries(record).filter(([name]) => name !== LEFT_OUT[collection]);

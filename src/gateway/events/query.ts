@@ -61,7 +61,7 @@ export function parseEventQuery(query: string, lastEventIdHeader = ''): Result<E
   return success(lastEventId === undefined ? parsed : { ...parsed, lastEventId });
 }
 
-/** Undefined if the percent-encoding is bad: URLSearchParams alone would keep it as literal text. */
+/** Undefined if the percent-encoding is bad. `URLSearchParams` alone would keep it as literal text. */
 function decodeParameters(query: string): URLSearchParams | undefined {
   try {
     decodeURIComponent(query);
@@ -93,9 +93,9 @@ function parseSnapshot(values: readonly string[]): boolean | undefined {
 }
 
 /**
- * The header wins, because a browser that reconnects sends its newest id there, and its URL still has the
- * page's first id. In the query the last id wins, because libraries that replace EventSource append the
- * newest id at every reconnect.
+ * The header wins, because a browser that reconnects sends its newest id in the header, but its URL still
+ * has the page's first id. In the query the last id wins, because libraries that replace EventSource append
+ * the newest id at every reconnect.
  */
 function idToResumeFrom(parameters: URLSearchParams, header: string): string | undefined {
   if (header !== '') return header;

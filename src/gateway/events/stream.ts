@@ -126,8 +126,8 @@ export class EventStream implements OpenStream {
   }
 
   /**
-   * Sends the unread events and `bye`, and ends the stream. If the stream is behind, it does so when it is
-   * writable again.
+   * Sends the unread events and `bye`, and ends the stream. If the stream is behind, all this is done when
+   * the stream is writable again.
    */
   bye(): void {
     const isFlowing = this.#state === 'flowing';
@@ -193,7 +193,7 @@ export class EventStream implements OpenStream {
     return this.#writeText(text);
   }
 
-  /** Writes without postponing the keep-alive. The result is that of `#writeEvent`. */
+  /** Writes without postponing the keep-alive. The result means the same as that of `#writeEvent`. */
   #writeText(text: string): boolean {
     const isAccepted = this.#options.sink.write(text);
     if (!isAccepted) {
