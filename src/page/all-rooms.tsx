@@ -1,4 +1,5 @@
-// Draws the controls of all rooms at once: pause, mute, and one volume that moves all in proportion.
+// Draws the controls of all rooms at once: pause, mute, and one slider that changes the volumes of all rooms
+// in proportion.
 
 import { useContext, useRef, useState } from 'preact/hooks';
 import { ActionButton, Toggle } from './controls.js';
@@ -25,7 +26,7 @@ interface PausableRoom {
   readonly pause: () => Promise<unknown>;
 }
 
-/** The labels of rooms, each with a request that was sent to the room. */
+/** Rooms, each with the request that was sent to it. Only the label of the room is needed. */
 type SentToRooms = readonly (readonly [room: Readonly<{ label: string }>, sent: Promise<unknown>])[];
 
 export function AllRooms({ rooms }: { readonly rooms: readonly NamedRoom[] }) {

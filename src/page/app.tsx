@@ -161,7 +161,7 @@ function useDocumentTitle(nodeName: string, player: PlayerRecord | undefined): v
     document.title = title;
   }, [title]);
   useEffect(() => {
-    // An iPhone takes the name for its home screen from this element. In index.html it contains `tonearm`.
+    // An iPhone takes the name for its home screen from this element. index.html has `tonearm` there.
     document.querySelector('meta[name="apple-mobile-web-app-title"]')?.setAttribute('content', nodeName);
   }, [nodeName]);
 }

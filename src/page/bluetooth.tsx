@@ -17,7 +17,7 @@ export function Bluetooth({ bluetooth, discovered }: Pick<NodeState, 'bluetooth'
   const live = useLive();
   const [attempts, setAttempts] = useState(0);
   const isLongAfterScan = useHasLasted(bluetooth?.scanning !== true, FOUND_DEVICE_MS);
-  // While a device is being connected, it stays, with its busy button.
+  // While a device is being connected, it stays in the list, with its busy button.
   const areFoundOutdated = isLongAfterScan && attempts === 0;
   const connect = (address: string): Promise<void> => {
     setAttempts((count) => count + 1);

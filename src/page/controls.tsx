@@ -156,7 +156,7 @@ interface ActionButtonProps extends Omit<Parameters<typeof Button>[0], 'onClick'
   readonly send: () => Promise<unknown>;
 }
 
-/** A notice names the button that failed by its label, or by its text if it has no label. */
+/** A notice about a failure names the button by its label, or by its text if it has no label. */
 export function ActionButton({ send, ...button }: ActionButtonProps) {
   const what = button.label ?? String(button.children);
   const [isBusy, begin] = useAction(send, translate('didNotWork', { what }));

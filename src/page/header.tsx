@@ -77,7 +77,7 @@ export function Header({ name, state, presence, isReduced, needs, onNeed }: Head
     isLost || reason !== undefined
       ? translate(reasonTexts?.banner ?? 'lostLong', { node: isolated(name) })
       : undefined;
-  // A node may refuse each stream from the first on. One with `api.sse.enabled: false` does.
+  // A node may refuse every stream, also the first one, for instance because of `api.sse.enabled: false`.
   const { problem } = connection;
   const refusalText = status === 'connecting' && problem ? titleAndDetail(problem) : undefined;
   const banner = absenceText ?? refusalText;
@@ -148,9 +148,11 @@ function HouseMenu({ name, isOnlyNode, isAway }: HouseProps) {
     const close = (event: MouseEvent | KeyboardEvent): void => {
       const { current } = menu;
       const { target } = event;
-      // At its summary the menu opens and closes by itself. A button in the menu leaves it open.
-      const isOnButton = target instanceof Element && target.closest('.house :is(summary, button)') !== null;
-      const closesMenu = event instanceof KeyboardEvent ? event.key === 'Escape' : !isOnButton;
+      // The browser itself opens and closes the menu at a press on its summary. A press on a button in the
+      // menu leaves the menu open.
+      const isOnSummaryOrButton =
+        target instanceof Element && target.closest('.house :is(summary, button)') !== null;
+      const closesMenu = event instanceof KeyboardEvent ? event.key === 'Escape' : !isOnSummaryOrButton;
       if (current !== null && closesMenu) current.open = false;
     };
     document.addEventListener('click', close);

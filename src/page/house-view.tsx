@@ -38,7 +38,7 @@ export function HouseView({ isAway }: { readonly isAway: boolean }) {
 /**
  * The URL of this page at its node's first announced address, or else at the announced host name. Other
  * nodes trust the page there if the address is private, or the name is below `.local` (docs/http-api.md,
- * "The house"). Undefined if the page has an announced address or name already, or if none is known.
+ * "The house"). Undefined if the page was loaded from an announced address or name, or if none is known.
  */
 function urlForHouse(nodes: NodeState['nodes']): string | undefined {
   const ownNode = [...nodes.values()].find(({ self }) => self);

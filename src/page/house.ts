@@ -1,5 +1,5 @@
-// Decides which rooms the house has: this node and the other nodes that it knows. Keeps one connection to
-// each of them.
+// Decides which rooms the house has: this node, and the other nodes that this node knows. Keeps one
+// connection to each of the other nodes.
 
 import type { NodeRecord, NodeState } from '../client/client.js';
 import type { PageLive } from './node.js';
@@ -16,7 +16,7 @@ export interface Room {
    */
   readonly name: string;
   readonly isOwn: boolean;
-  /** `link`: a node of another program, which has a page, but not this interface. */
+  /** `link`: a node that runs another program. It has a page, but not this interface. */
   readonly status: RoomStatus | 'link';
   /** Undefined for a link. */
   readonly live: PageLive | undefined;
@@ -44,8 +44,8 @@ export class House {
 
   /**
    * Connects to the nodes that are new in the list. A node that has left the list stays as a room that is
-   * away, if its state is known. It does not stay if a node in the list has its address, because that is the
-   * same node under a new name.
+   * away, if its state is known. If a node in the list has the same address, the node only has a new name,
+   * and the room with the old name is dropped.
    */
   update(nodes: NodeState['nodes']): void {
     const present = [...nodes.values()].filter(isControllableNode);
@@ -108,8 +108,8 @@ function compareRoomNames(one: Room, other: Room): number {
 }
 
 /**
- * A room for a node that has only a page. There is none if neither the node's addresses nor its host make a
- * URL.
+ * The room for a node that has only a page. Empty if no URL can be made of the node's addresses and its
+ * host.
  */
 function linkRoom(record: NodeRecord): readonly Room[] {
   const { name, path } = record;

@@ -61,8 +61,8 @@ export function timeLanguage(): string {
 }
 
 /**
- * 0.426 makes `43%`. The text `percent` places the sign, because the browser's own formats are slow at the
- * first drawing.
+ * 0.426 makes `43%`. The text `percent` says where the percent sign stands. The browser's own formats are
+ * not used, because they are slow at the first drawing.
  */
 export function formatPercent(part: number): string {
   return translate('percent', { value: Math.round(part * 100) });

@@ -31,7 +31,7 @@ class VisibilityWatch {
     return this.#isVisible;
   }
 
-  /** Calls the listener at once, too, because its component may have been drawn before the last change. */
+  /** Calls the listener at once, too, because the value may have changed since its component was drawn. */
   subscribe(listener: (isVisible: boolean) => void): () => void {
     this.#listeners.add(listener);
     listener(this.#isVisible);

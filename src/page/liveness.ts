@@ -107,7 +107,7 @@ export class Liveness {
    * is called only when this becomes true.
    */
   #hasReturned = false;
-  #isReturnRequested = false;
+  #isReturnRequestOpen = false;
 
   constructor(options: LivenessOptions) {
     this.#options = options;
@@ -156,10 +156,10 @@ export class Liveness {
   }
 
   async #checkReturn(now: number): Promise<void> {
-    if (this.#isReturnRequested || now - this.#requestedAt < RETURN_MS) return;
-    this.#isReturnRequested = true;
+    if (this.#isReturnRequestOpen || now - this.#requestedAt < RETURN_MS) return;
+    this.#isReturnRequestOpen = true;
     const isAnswered = await this.#request(now, RETURN_MS + 2 * this.#latency.estimateMs);
-    this.#isReturnRequested = false;
+    this.#isReturnRequestOpen = false;
     if (isAnswered && !this.#hasReturned && this.#options.situation() === 'lost') this.#options.onReturn();
     this.#hasReturned = isAnswered;
   }

@@ -7,8 +7,8 @@ import { Button } from './icons.js';
 import { translate } from './language.js';
 
 /**
- * A text that is not the page's own. It has the direction of its script. page.css decides after how many
- * lines it is cut off.
+ * A text that is not the page's own. Its writing direction follows from its letters. page.css decides after
+ * how many lines it is cut off.
  */
 export function ForeignText({
   children,
@@ -35,8 +35,9 @@ export function toggleWholeText({ target }: Event): void {
 }
 
 /**
- * Closes a dialog at a click beside it. While the node is away, the button that closes it is disabled. Then
- * a click on this button reaches its parent of the class `closing` (page.css), and closes the dialog, too.
+ * Closes a dialog at a click beside it. While the node is away, the button that closes the dialog is
+ * disabled. A click on this button then reaches the button's parent, which has the class `closing`
+ * (page.css), and closes the dialog, too.
  */
 export function closeDialog({ target }: Event): void {
   if (target instanceof Element && target.matches('dialog, .closing')) target.closest('dialog')?.close();
@@ -180,7 +181,7 @@ type DrawPiece = () => void;
 /** A piece waits before or behind all pieces that wait already. */
 type QueuePlace = 'first' | 'last';
 
-/** Draws one piece per frame. A task that lays out several pieces takes so long that it is noticed. */
+/** Draws one piece per frame. A task that lays out several pieces takes so long that people notice it. */
 class DrawQueue {
   #pieces: readonly DrawPiece[] = [];
   #isScheduled = false;
@@ -213,7 +214,7 @@ class DrawQueue {
 export const PageDrawQueue = createContext(new DrawQueue());
 
 /**
- * Returns how many of `total` things to draw now. The number grows by `step` per frame. Things with the
+ * Returns how many of `total` entries to draw now. The number grows by `step` per frame. Entries with the
  * place `last` wait for all other lists, because a list that grows moves them down.
  */
 export function useGrowing(total: number, step: number, place: QueuePlace = 'first'): number {
@@ -222,8 +223,8 @@ export function useGrowing(total: number, step: number, place: QueuePlace = 'fir
   // A layout effect runs within the drawing. So with the place `first`, the list's next piece is queued at
   // once, in front of the pieces of all other lists.
   useLayoutEffect(() => {
-    // Without this limit, a list that becomes shorter and then longer again would draw all its new things in
-    // one frame.
+    // Without this limit, a list that becomes shorter and then longer again would draw all its new entries
+    // in one frame.
     if (drawn > total + step) setDrawn(total + step);
     return drawn < total ? queue.add(() => setDrawn(drawn + step), place) : undefined;
   }, [drawn, total, step, place, queue]);

@@ -1,5 +1,5 @@
-// Joins the two modules that read the pixels of covers, so that the browser loads both as one file, and only
-// when it displays a cover (late.tsx).
+// Joins the two modules that draw covers on a canvas, so that the browser loads both as one file, and only
+// when one of them is needed (late.tsx).
 
 export { colourPage } from './colour-page.js';
 export { keepCover, LastCover } from './last-cover.js';

@@ -94,7 +94,7 @@ export function Players({ player, output, ...state }: PlayersProps) {
 /** The button is always there, so that it stays in its place when players begin or stop. */
 function PauseAll({ players }: { readonly players: readonly PlayerRecord[] }) {
   const node = useNode();
-  // A single player is silenced with its own button.
+  // If only one player plays, its own button silences it.
   const isDisabled = players.filter(canBeSilenced).length < 2;
   return (
     <li class="pause-all">
@@ -179,7 +179,7 @@ function Tracklist({ player, tracklist }: TracklistProps) {
   return (
     <details class="more" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary aria-label={translate('labelWithName', { what: name, name: player.identity })}>{name}</summary>
-      {/* The key makes a new list for another player, because the list keeps tracks and removals. */}
+      {/* The key makes a new list for another player, because a list keeps its tracks and removals. */}
       {isOpen ? <Late key={player.bus_name} part={TRACKS} props={{ player, tracklist }} /> : null}
     </details>
   );

@@ -26,7 +26,8 @@ export class Presence {
   isOutdated = false;
   /** The reason that the node has announced for its absence; undefined once the node is back. */
   absence: AnnouncedAbsence | undefined;
-  #connectionStatus = 'connecting';
+  /** The connection's status before the change that `onChange` handles. */
+  #previousStatus = 'connecting';
   #wasLive = false;
 
   /** Calls `draw` at each change except those of levels. Lives as long as the page. */
@@ -38,12 +39,12 @@ export class Presence {
       levels: !document.hidden,
       onChange: ({ connection: { status } }, changed) => {
         // A stream may also be opened again while the node is there. The status then stays `live`.
-        const isNewlyLive = status === 'live' && this.#connectionStatus !== 'live';
+        const isNewlyLive = status === 'live' && this.#previousStatus !== 'live';
         if (isNewlyLive) this.absence = undefined;
         // A page that is live for the first time has just been loaded. It is the newest page itself.
         if (isNewlyLive && this.#wasLive) void this.loadNewerPage();
         if (isNewlyLive) this.#wasLive = true;
-        this.#connectionStatus = status;
+        this.#previousStatus = status;
         if (changed.some((slice) => !LEVEL_SLICES.includes(slice))) draw();
       },
       // Events come only after the constructor has returned, so `liveness` exists.

@@ -1,9 +1,9 @@
 // Decides the volume of each room when one slider moves them all. The rooms keep their proportion to each
 // other, also through 0 and back. Pure.
 
-/** A room's volume: 0..1, or more if it is louder than the page can set. */
 export interface RoomVolume {
   readonly key: string;
+  /** 0..1, or more if the room is louder than the page can set. */
   readonly volume: number;
   /** The room's own limit, 0..1. */
   readonly limit: number;
@@ -11,8 +11,8 @@ export interface RoomVolume {
 
 export interface Proportion {
   /**
-   * The room's volume before the slider moved it. If all rooms were silent then, it is the first volume of
-   * the slider. The rooms keep the proportion of their bases.
+   * The room's volume before the slider moved it. If all rooms were silent then, the base is the slider's
+   * first volume. The rooms keep the proportion of their bases.
    */
   readonly base: number;
   /** The volume to which the slider has set the room last. */

@@ -41,11 +41,14 @@ export function nodeUrls({ addresses, host, port, path }: NodeRecord): readonly 
   return origins.filter((origin) => origin !== undefined).map((origin) => origin + folder);
 }
 
-/** True for an http address on a page that came by https. Most browsers refuse it, as if nobody answered. */
+/**
+ * True for an http address on a page that came by https. In most browsers a request to such an address fails
+ * as if nobody answered.
+ */
 const isMixedContent = (url: string): boolean =>
   location.origin.startsWith('https:') && url.startsWith('http:');
 
-/** Undefined for a text that is no URL. `URL.canParse` exists only from Safari 17 on. */
+/** Undefined for a text that is no URL. Safari before version 17 has no `URL.canParse`. */
 function originOf(url: string): string | undefined {
   try {
     return new URL(url).origin;
@@ -113,9 +116,9 @@ export class RoomConnection {
   }
 
   /**
-   * True if this page's policy blocks all URLs of the node. For a node that has moved, it is enough that the
-   * policy blocks the new URL. The policy still allows the node's name below `.local`, but that is not
-   * enough for a connection, because not every device finds such names.
+   * True if this page's policy blocks all URLs of the node. Also true if the node has moved, and the policy
+   * blocks the new URL. The policy still allows the node's name below `.local` then, but not every device
+   * finds such names.
    */
   get #isBlocked(): boolean {
     const isUrlBlocked = (url: string): boolean => this.#blockedOrigins.has(originOf(url) ?? '');

@@ -1,4 +1,4 @@
-// Sets the volumes of several rooms as one, in proportion. A slow room delays no other room.
+// Sets the volumes of several rooms together, in proportion. A slow room delays no other room.
 
 import { SETTLE_MS } from './control.js';
 import { type Proportions, proportionsAt, type RoomVolume } from './proportion.js';
@@ -65,8 +65,8 @@ export class RoomVolumes {
   readonly #senders = new Map<string, VolumeSender>();
 
   /**
-   * Sets the loudest room to `volume`, and the others in proportion. Returns each room with a promise. It
-   * resolves when the room has accepted its newest volume, and rejects when the room refuses that volume.
+   * Sets the loudest room to `volume`, and the others in proportion. Returns each room with a promise. This
+   * promise resolves when the room has accepted its newest volume, and rejects when the room refuses it.
    */
   set<R extends RoomVolume & { readonly setVolume: VolumeSetter }>(
     rooms: readonly R[],
@@ -83,8 +83,8 @@ export class RoomVolumes {
   }
 
   /**
-   * Returns the room with the volume that was set here last, if its record may still be older. Without this,
-   * the older volume would count as somebody else's change.
+   * Returns the room with the volume that was set here last, if the room's record may still have an older
+   * one. Without this, the older volume would count as somebody else's change.
    */
   #withNewestVolume(room: RoomVolume): RoomVolume {
     const lastSet = this.#proportions.get(room.key)?.lastSet;

@@ -24,6 +24,7 @@ export function RoomMenu({ isAway }: { readonly isAway: boolean }) {
 
 function RoomItem({ room }: { readonly room: NamedRoom }) {
   const { live, label, status, href, isOwn, player } = room;
+  /** Why the room cannot be controlled; undefined if its status is `live`. */
   const obstacle = STATUS_TEXTS[status];
   const isConnected = status === 'live';
   const title = live !== undefined && isConnected ? playingTitle(live.state, player) : '';

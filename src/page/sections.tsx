@@ -34,7 +34,7 @@ interface SectionRow {
   readonly content: () => Content<SectionState> | undefined;
 }
 
-const NETWORK = new LatePart(async () => (await import('./sound-tab.js')).PlayFromComputer);
+const PLAY_FROM_COMPUTER = new LatePart(async () => (await import('./sound-tab.js')).PlayFromComputer);
 const SOUND_TAB = new LatePart(() => import('./sound-tab.js'));
 const NODE_TAB = new LatePart(() => import('./node-tab.js'));
 
@@ -44,7 +44,7 @@ const NODE_TAB = new LatePart(() => import('./node-tab.js'));
  */
 const SECTIONS: readonly SectionRow[] = [
   { id: 'now', tab: 'music', content: () => Now },
-  { id: 'outputs', tab: 'sound', backend: 'audio', content: () => OutputsAndNetwork },
+  { id: 'outputs', tab: 'sound', backend: 'audio', content: () => OutputsAndPlayFromComputer },
   { id: 'streams', tab: 'music', backend: 'audio', content: () => Streams },
   { id: 'inputs', tab: 'sound', backend: 'audio', part: SOUND_TAB, content: () => SOUND_TAB.loaded?.Inputs },
   {
@@ -85,11 +85,11 @@ export function tabsOf({ backends }: Pick<NodeState, 'backends'>): readonly TabI
   return TABS.filter((tab) => hasTab[tab]);
 }
 
-function OutputsAndNetwork(state: NodeState) {
+function OutputsAndPlayFromComputer(state: NodeState) {
   return (
     <>
       <Outputs {...state} />
-      <Late part={NETWORK} props={{ backends: state.backends }} />
+      <Late part={PLAY_FROM_COMPUTER} props={{ backends: state.backends }} />
     </>
   );
 }
@@ -152,7 +152,7 @@ export function Sections({ state: pageState, only }: SectionsProps) {
     ({ part, content }) => content() === undefined && part?.failures === 0,
   );
   const loaded = firstLoading < 0 ? displayed : displayed.slice(0, firstLoading);
-  // With 'last', all lists that still grow come before the next section.
+  // With 'last', the next section waits until no list grows any more.
   const drawnCount = useGrowing(SECTIONS.length, SECTIONS_PER_FRAME, 'last');
   const drawn = loaded.slice(0, drawnCount);
   const columns = only === undefined ? tabsOf(state) : TABS;
@@ -183,7 +183,7 @@ function Section({ row, state }: Readonly<{ row: SectionRow; state: SectionState
   const SectionContent = content();
   const away = backend && awayBackend(state, backend);
   const hasMuteAll = id === 'outputs' && state.outputs.size > 1;
-  // The title of this section is not the name of its backend, so `Away` also draws this name.
+  // The title of the section of outputs does not name the backend, so `Away` draws the backend's name.
   const backendName = id === 'outputs' ? translate('backend_audio') : undefined;
   return (
     <section class="section" id={id} aria-labelledby={`${id}-title`}>

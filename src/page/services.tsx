@@ -172,7 +172,7 @@ type Verb = 'start' | 'stop' | 'restart';
 
 const FAILURE_TITLES = { start: 'couldNotStart', stop: 'couldNotStop', restart: 'couldNotRestart' } as const;
 
-/** "Restarted" is displayed for this time. The unit's own state is the same as before the restart. */
+/** "Restarted" is displayed for this time, because a restart leaves the unit's own state as it was. */
 const CONFIRMATION_MS = 2000;
 
 type UnitCommand = Readonly<{ verb: Verb; isAccepted: boolean }>;

@@ -26,10 +26,13 @@ type Update =
 /** Each tab needs these events to know that the node is there, or why it goes away (presence.ts). */
 const RELAYED_EVENTS: ReadonlySet<string> = new Set(['server.info', 'power.action']);
 
-/** The longest silence of a holder. Its open stream brings something new every 10 s or sooner. */
+/**
+ * After a longer silence of the holder, another tab takes over. An open stream brings an event every 10 s or
+ * sooner.
+ */
 const SILENCE_MAX_MS = 20_000;
 /**
- * The longest silence of a holder whose stream is lost. An attempt fails every 45 s or sooner
+ * The same for a holder whose stream is lost. An attempt to connect fails every 45 s or sooner
  * (client/stream.ts), and the holder reports each failure to the others.
  */
 const SILENCE_WHILE_LOST_MAX_MS = 60_000;

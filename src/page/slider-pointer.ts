@@ -8,9 +8,9 @@ import { useEffect, useRef } from 'preact/hooks';
 interface PointerOptions {
   /** The thumb's position. */
   readonly thumbAt: number;
-  /** Called when a mouse button is pressed, and when a finger or a button is lifted. */
+  /** Called when a mouse button is pressed or released, and when a finger or a pen is lifted. */
   readonly takeFocus: () => void;
-  /** Called for each notch of the wheel, with 1 upwards. If undefined, the wheel scrolls the page. */
+  /** Called for each notch of the wheel: 1 is up, -1 is down. If undefined, the wheel scrolls the page. */
   readonly onWheel: ((direction: number) => void) | undefined;
   /** A gesture ends without a value if this changes, for example because the next track has begun. */
   readonly subjectId: string | undefined;

@@ -117,7 +117,7 @@ function ChangeableSlider({ min = 0, max = 1, step = 0.01, text, ...more }: Slid
           onKeyDown={({ currentTarget: field }) => {
             // While the slider moves by itself, the announced step may be outdated, so a key starts from the
             // current step. If the native slider has another step than the announced one, a key has moved it
-            // since the last drawing. The next key then starts from there.
+            // since the last drawing. The next key then starts from the step of the native slider.
             const hasAnnouncedStep = field.valueAsNumber === announcedStep;
             if (isMovingByItself && hasAnnouncedStep) field.valueAsNumber = currentStep;
             stepBeforeKey.current = field.valueAsNumber;
@@ -150,7 +150,7 @@ function useSteps({ label, value, send, setsOnRelease, min, max, step }: StepsPr
   // The node rounds its values, so it may report a value that is half a step away from the one that was set.
   const isSameStep = (a: number, b: number): boolean => Math.abs(a - b) < step * 0.6;
   const control = useControl(value, send, couldNotSet(label), isSameStep);
-  /** The step of a movement that is not sent yet. */
+  /** The step that a movement has reached, while it is displayed and not yet sent. */
   const [preview, setPreview] = useState<number>();
   const maxStep = Math.round((max - min) / step);
   // Without `toFixed`, 3 * 0.1 would be sent as 0.30000000000000004.
@@ -161,7 +161,7 @@ function useSteps({ label, value, send, setsOnRelease, min, max, step }: StepsPr
   return {
     displayed,
     currentStep: stepOf(displayed),
-    /** The step after the last request; undefined while a request is open. */
+    /** The step after the last request; undefined while a request is pending. */
     settledStep: (): number | undefined => {
       const settledValue = control.settledValue();
       return settledValue === undefined ? undefined : stepOf(settledValue);

@@ -70,7 +70,7 @@ export function StreamRows({ streams, outputs, server, buttonAt = 0, children = 
   // The options stay the same object while their content is the same, so that no row is drawn again.
   const options = useMemo(() => newOptions, [JSON.stringify(newOptions)]);
   const [drag, setDrag] = useState<StreamDrag>();
-  // The handle of a stream that has ended is gone, and with it the events that end the drag.
+  // When a stream ends, its handle is removed, so no event of the handle ends the drag.
   const dragged = streams.some(({ id }) => id === drag?.id) ? drag : undefined;
   const rows = streams.map((stream) => (
     <StreamRow
@@ -249,7 +249,7 @@ function dragStream(down: PointerEvent, { id, name, onDrag, onDrop }: DragOption
     end();
     if (drag?.outputUnder !== undefined) onDrop(drag.outputUnder);
   };
-  // The handle then gets the pointer's events wherever the pointer moves.
+  // From here on, the handle gets the pointer's events wherever the pointer moves.
   handle.setPointerCapture(down.pointerId);
   handle.addEventListener('pointermove', move, ended);
   handle.addEventListener('pointerup', drop, ended);

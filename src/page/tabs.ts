@@ -41,7 +41,7 @@ export interface TabsOptions<U> {
   readonly onRequest: () => void;
   /** Called at a follower when the holder has sent an update. */
   readonly onUpdate: (update: U) => void;
-  /** The longest time, in milliseconds, in which a holder sends nothing. */
+  /** The longest silence of a holder, in milliseconds. After this time a follower claims the stream. */
   readonly silenceMs: () => number;
 }
 

@@ -5,7 +5,7 @@ import { timeLanguage } from './language.js';
 class Times {
   #format: Intl.DateTimeFormat | undefined;
 
-  // The format is made late, because a browser needs 20 ms for it, and a slow phone 100 ms.
+  // The format is made at its first use, because a browser needs 20 ms for it, and a slow phone 100 ms.
   get format(): Intl.DateTimeFormat {
     this.#format ??= new Intl.DateTimeFormat(timeLanguage(), { dateStyle: 'medium', timeStyle: 'short' });
     return this.#format;

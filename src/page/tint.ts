@@ -113,8 +113,8 @@ const grey = (level: number): Colour => [level / 255, level / 255, level / 255];
 
 /**
  * The search for the ground and the accent begins with these values. Each of the two must have enough
- * contrast with its `greys`. Each grey stands for a colour of page.css, such as `--quiet`, but contrasts a
- * little less. So what is enough for the grey is enough for the colour.
+ * contrast with its `greys`. Each grey stands for a colour of page.css, such as `--quiet`, but has a little
+ * less contrast than this colour. So enough contrast with the grey is also enough with the colour.
  */
 interface Scheme {
   readonly ground: {

@@ -16,9 +16,9 @@ const TRACKS_PER_FRAME = 10;
 type TracklistProps = Readonly<{ player: PlayerRecord; tracklist: StreamedTracklist }>;
 
 /**
- * Requests a long tracklist, because the event stream has only its first tracks. Returns these before the
- * first response, and after a failed request. Returns the previous response while a changed tracklist is
- * requested.
+ * Requests the whole of a long tracklist, because the event stream has only the first tracks. Returns these
+ * before the first response, and after a failed request. Returns the previous response while a changed
+ * tracklist is requested.
  */
 function useWholeTracklist(player: string, streamed: StreamedTracklist): TracklistRecord {
   const node = useNode();
@@ -95,7 +95,7 @@ const TrackLine = memoized(({ busName, track, isCurrent, canControl, canEdit }: 
           <Button
             icon={removal.isUnderWay ? 'undo' : 'close'}
             label={translate(removal.isUnderWay ? 'keepTrack' : 'removeTrack', { name })}
-            disabled={!canControl || removal.isWithoutAnswer}
+            disabled={!canControl || removal.isPending}
             onClick={removal.isUnderWay ? removal.undo : removal.begin}
           />
         </IfMayChange>
@@ -116,9 +116,10 @@ const UNDO_MS = 5000;
  */
 function useLateRemoval(remove: () => Promise<unknown>, name: string) {
   const report = useContext(Reporting);
+  /** True from `begin` on, until the removal is undone or has failed. */
   const [isUnderWay, setUnderWay] = useState(false);
   /** True from the request until its answer. */
-  const [isWithoutAnswer, setWithoutAnswer] = useState(false);
+  const [isPending, setPending] = useState(false);
   const isUndone = useRef(false);
   useEffect(() => {
     if (!isUnderWay) return undefined;
@@ -126,11 +127,11 @@ function useLateRemoval(remove: () => Promise<unknown>, name: string) {
     const send = (): void => {
       if (isSent || isUndone.current) return;
       isSent = true;
-      setWithoutAnswer(true);
+      setPending(true);
       const failureTitle = translate('didNotWork', { what: translate('removeTrack', { name }) });
       void report(failureTitle, remove()).then((isDone) => {
-        setWithoutAnswer(false);
-        // After a success the line stays removed until the tracklist comes without the track.
+        setPending(false);
+        // After a success the line stays marked as removed until the tracklist comes without the track.
         if (!isDone) setUnderWay(false);
       });
     };
@@ -145,7 +146,7 @@ function useLateRemoval(remove: () => Promise<unknown>, name: string) {
   }, [isUnderWay]);
   return {
     isUnderWay,
-    isWithoutAnswer,
+    isPending,
     begin: () => {
       isUndone.current = false;
       setUnderWay(true);

@@ -66,7 +66,7 @@ const LOOP_MODES = {
 
 interface TransportProps {
   readonly player: PlayerRecord;
-  /** Makes a button's label, with the player's name if there are several players. */
+  /** Makes a button's label of its text. The label may also name the player or the room. */
   readonly label: (what: string) => string;
 }
 
@@ -181,10 +181,10 @@ export function PositionBar({ player }: { readonly player: PlayerRecord }) {
 
 /** 83000000 microseconds make `1:23`. */
 function clockText(us: number): string {
-  const total = Math.floor(us / US_PER_S);
-  const hours = Math.floor(total / 3600);
-  const minutes = Math.floor(total / 60) % 60;
-  const seconds = total % 60;
+  const wholeSeconds = Math.floor(us / US_PER_S);
+  const hours = Math.floor(wholeSeconds / 3600);
+  const minutes = Math.floor(wholeSeconds / 60) % 60;
+  const seconds = wholeSeconds % 60;
   const twoDigits = (part: number): string => String(part).padStart(2, '0');
   if (hours === 0) return `${minutes}:${twoDigits(seconds)}`;
   return `${hours}:${twoDigits(minutes)}:${twoDigits(seconds)}`;
@@ -206,7 +206,7 @@ interface CoverProps {
 
 /**
  * Loads covers only from the node, because another host would learn what is played. The page's policy stops
- * redirections to other hosts. While nothing plays, the player's last cover stays, but pale.
+ * redirections to other hosts. While the player has no track, its last cover stays, but pale.
  */
 export function Cover({ player, onPicture }: CoverProps) {
   const node = useNode();
@@ -214,7 +214,7 @@ export function Cover({ player, onPicture }: CoverProps) {
   /** The identity of the cover that could not be loaded; empty if there is none. */
   const [brokenCover, setBrokenCover] = useState('');
   useLater(brokenCover === '' ? undefined : COVER_RELOAD_MS, () => setBrokenCover(''), [brokenCover]);
-  /** The node serves covers of these schemes. */
+  // The node serves only covers whose address has one of these schemes.
   const hasCover = /^(?:file|data|https?):/i.test(identity) && brokenCover !== identity;
   const lastCover = useRef({ address: '', player: '' });
   const { bus_name } = player;
@@ -250,14 +250,14 @@ export function NoCover({ showsLastCover }: { readonly showsLastCover: boolean }
 
 /**
  * Begins with the address of the cover. Some players have one address for the covers of all tracks, so other
- * fields follow. The title is not among them, because that of a radio station often changes.
+ * fields follow. The title is not among them, because the title of a radio station often changes.
  */
 function coverIdentity({ metadata = {} }: PlayerRecord): string {
   const fields = ['mpris:artUrl', 'xesam:url', 'xesam:album', 'mpris:trackid'] as const;
   return fields.map((field) => metadata[field]).join();
 }
 
-/** A player's covers have the same path. With this number in the query, the browser loads each new cover. */
+/** All covers of a player have one path. With this number in the query, the browser loads each new cover. */
 function hashOf(text: string): number {
   let hash = 7;
   for (const letter of text) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 1_000_000_007;

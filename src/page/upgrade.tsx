@@ -16,7 +16,7 @@ export function UpgradeCard({ upgrade }: Pick<NodeState, 'upgrade'>) {
   const { current = '', latest = '', upgrade_available, checked_at, can_check, can_upgrade } = upgrade;
   const { run = { state: 'idle' }, check } = upgrade;
   const isRunning = run.state === 'running';
-  // The log is that of the unit that upgrades. Without `can_upgrade` there is no such unit.
+  // This is the log of the unit that upgrades. Without `can_upgrade` there is no such unit.
   const isLogOffered = run.state === 'failed' && can_upgrade === true;
   return (
     <div class="card">

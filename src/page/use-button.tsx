@@ -1,5 +1,5 @@
 // Draws the button that makes an output or an input the default. On a node that may not be changed, only the
-// default has it, as a mark.
+// default has this button, as a mark.
 
 import { useControl } from './controls.js';
 import { translate } from './language.js';

@@ -1,5 +1,5 @@
-// Decides the labels of rooms, which player and which output a room is about, and on which node the controls
-// of a room act, for the page of the house and the menu of rooms.
+// Decides what the page of the house and the menu of rooms know of each room: its label, its player, its
+// output, and the node on which its controls act.
 
 import type { ComponentChildren } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
@@ -14,7 +14,7 @@ import { useRedraw } from './parts.js';
 import { ownScript } from './presence.js';
 import type { TextKey } from './texts/english.js';
 
-/** Connects the page to the rooms while the component is drawn. `isAway`: this node is away. */
+/** Connects the page to the rooms while the component is drawn. `isAway`: this page's node is away. */
 export function useNamedRooms(isAway: boolean): readonly NamedRoom[] {
   const rooms = useRooms(isAway);
   const lastRooms = useRef<readonly PlayingRoom[]>([]);
@@ -44,7 +44,7 @@ interface PlayingRoom extends Room {
 
 export type NamedRoom = PlayingRoom & { readonly label: string };
 
-/** `last` is the room of the last drawing. */
+/** `last` is the same room at the last drawing. */
 function playingRoom(room: Room, last: PlayingRoom | undefined): PlayingRoom {
   const state = room.live && withoutHidden(room.live.state);
   const player = state && currentPlayer([...state.players.values()], last?.player);
@@ -69,8 +69,9 @@ function withLabels(rooms: readonly PlayingRoom[]): readonly NamedRoom[] {
 }
 
 function ownLabel({ live, name, status, output, lastLabel }: PlayingRoom): string {
-  // The last label is only for a room that is not live. A node that was switched off may have lost its
-  // outputs before the connection ended. A node with a new address has no state at first.
+  // A room that is not live keeps its last label, because its output may be unknown now: a node that was
+  // switched off may have lost its outputs before the connection ended. A node with a new address has no
+  // state at first.
   const outputLabel = status === 'live' ? output?.label : lastLabel;
   return outputLabel ?? live?.state.server?.hostname ?? name;
 }

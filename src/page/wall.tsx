@@ -42,7 +42,7 @@ export function Wall({ state, player, output, name }: WallProps) {
   const artist = hasNoTrack ? '' : artistAndAlbum(player);
   const next = player === undefined ? undefined : nextTitle(player, state.tracklists);
   const isSilent = !isSounding(state) && (player === undefined || !isPlaying(player));
-  // A player without a track has its last cover. This would be the wrong one while another stream sounds.
+  // A player without a track shows its last cover, which would be wrong while another stream sounds.
   const playerOfCover = hasNoTrack && !isSilent ? undefined : player;
   return (
     <div class={`wall ${isDimmed ? 'rests' : ''} ${isSilent ? 'silent' : ''}`} id="now" style={useShift()}>
