@@ -148,8 +148,9 @@ export class Child {
   }
 
   /**
-   * To be called after `preventStart`. Resolves when the thread has ended. After `withinMs` it is killed. If
-   * a reload is stopping the child when the daemon ends, the time of the later call counts.
+   * To be called after `preventStart`. Resolves when the thread has ended. A thread that has not ended after
+   * `withinMs` is killed. If the daemon ends while a reload is stopping the child, this is called twice, and
+   * the second `withinMs` counts.
    */
   stop(withinMs = this.spec.stopWithinMs): Promise<void> {
     if (this.#incarnation === undefined) this.#finishStop();

@@ -89,7 +89,7 @@ export class Incarnation {
   readonly #itemRate = new RateLimit(ITEMS_PER_SECOND_MAX);
   /** The ping that has no pong yet. `missed` counts how often the pong was due and had not arrived. */
   #openPing: { readonly id: number; readonly missed: number } | undefined;
-  #lastPing = 0;
+  #lastPingId = 0;
   #lastReport: ThreadReport | undefined;
   #isReportRequested = false;
   #beatsSincePing = 0;
@@ -164,9 +164,9 @@ export class Incarnation {
     this.#thread.measure();
     if (!needsPing(utilization, this.#beatsSincePing, policy)) return false;
     this.#beatsSincePing = 0;
-    this.#lastPing += 1;
-    this.#openPing = { id: this.#lastPing, missed: 0 };
-    this.send({ kind: 'ping', id: this.#lastPing });
+    this.#lastPingId += 1;
+    this.#openPing = { id: this.#lastPingId, missed: 0 };
+    this.send({ kind: 'ping', id: this.#lastPingId });
     return true;
   }
 

@@ -82,7 +82,7 @@ interface LogEntry {
 }
 
 /**
- * One line for people, and below it the lines of a stack. `json` may end with a line feed, and the text
+ * One line for people, and below it the lines of a stack. `json` may end with a line feed, and the result
  * always does. pino-pretty is not used, because it lets an escape sequence in a stream's name reach the
  * terminal (docs/development/what-we-learnt.md, "piscina and pino").
  */
@@ -110,7 +110,7 @@ function clockTime(time: string | undefined): string {
   return `${date.toTimeString().slice(0, 8)}.${String(date.getMilliseconds()).padStart(3, '0')}`;
 }
 
-/** Returns how many of the bytes were written. Throws the system's error, also if it would have to wait. */
+/** Returns how many of the bytes were written. Throws the system's error, also if writing would block. */
 type WriteBytes = (bytes: Uint8Array) => number;
 
 /**

@@ -10,9 +10,9 @@ export interface ChildSpec {
   readonly actorFile: string;
   readonly isEnabled: (settings: Settings) => boolean;
   /**
-   * How long the actor may take to stop before its thread is killed. If the shutdown has less time left for
-   * all children, each gets a part of this (`stopTimeMs`). The sum for all children must stay below 4 s,
-   * because the whole process has 5 s (docs/configuration.md, "Command line").
+   * How long the actor may take to stop before its thread is killed. If the shutdown has less time left than
+   * all children may take together, each gets only a part of its time (`stopTimeMs`). The sum for all
+   * children must stay below 4 s, because the whole process has 5 s (docs/configuration.md, "Command line").
    */
   readonly stopWithinMs: number;
   /**
@@ -76,7 +76,7 @@ export function stopTimeMs(fullTimesMs: readonly number[], leftMs: number): numb
 
 /** Decides when a dead child is started again (docs/http-api.md, "Backends that are away"). */
 export interface RestartPolicy {
-  /** The waits after the first, second and further deaths within the window. One more death is too many. */
+  /** The waits after the first and further deaths within the window. More deaths than waits are too many. */
   readonly waitsMs: readonly number[];
   /** Older deaths do not count. */
   readonly windowMs: number;

@@ -21,7 +21,7 @@ export interface ReloadParts {
     startMissing(): readonly ChildName[];
   };
   readonly gateway: { reconfigure(settings: Settings, stopped: readonly ChildName[]): void };
-  /** Called when the last requested reading has ended, also if it has failed. `systemctl reload` waits for it. */
+  /** Called when the last requested reading has ended or failed. `systemctl reload` waits for this call. */
   readonly onDone: () => void;
 }
 

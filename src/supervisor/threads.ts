@@ -71,7 +71,7 @@ type Task = ActorTask<unknown>;
  */
 class Pool {
   readonly #pool: Piscina<Task | undefined, void>;
-  /** Needed because a thread that dies before it takes its task does not settle the task. */
+  /** Resolves if the thread dies before it takes its task. Such a thread does not settle the task. */
   readonly #diedEarly: Promise<Death>;
 
   /** With a `warmUpFile`, the thread boots at once and calls the `warmUp` of this file. */
@@ -192,7 +192,7 @@ export class Threads {
 
   /**
    * Boots a thread for the next `run` of this file, and calls the file's `warmUp`. Meanwhile the caller reads
-   * the configuration on another core, which takes as long (bench/FIGURES.md, "The start").
+   * the configuration on another core, and this takes as long as the boot (bench/FIGURES.md, "The start").
    */
   preload(actorFile: string): void {
     this.#preloaded = { actorFile, pool: new Pool(this.#limits, actorFile) };

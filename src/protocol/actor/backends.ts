@@ -23,9 +23,9 @@ export type ChildName = Backend | Bridge;
 /** In start order. */
 export const CHILD_NAMES: readonly [...typeof BACKENDS, ...typeof BRIDGES] = [...BACKENDS, ...BRIDGES];
 
-/** A child's names outside the daemon. Some are older than its `ChildName`, and differ from it. */
+/** A child's names outside the daemon. Some of them are older than the `ChildName`, and differ from it. */
 interface OuterNames {
-  /** Its section of the configuration. */
+  /** The name of the child's section in the configuration. */
   readonly section: string;
   /** A second name of the section, for configurations that were written for another program. */
   readonly sectionAlias?: string;
@@ -62,7 +62,7 @@ export interface BackendHealth {
 
 const NOT_REPORTED = 'it is starting, and has not reported yet';
 
-/** The words of a refusal: `failed: no luck` for a state with a reason. */
+/** The words of a refusal for the state of a child: `failed: no luck` for a state with a reason. */
 export function stateWithReason(state: string, reason: string | undefined): string {
   if (reason !== undefined) return `${state}: ${reason}`;
   return state === 'connecting' ? `connecting: ${NOT_REPORTED}` : state;

@@ -45,7 +45,7 @@ export const LEVEL_BACKEND = 'audio' satisfies Backend;
 export interface CollectionSpec {
   /** Absent for records of the node itself, or of all children. */
   readonly backend?: ChildName;
-  /** The event of a new record. By default it is `updated`. */
+  /** The event of a new record. By default it is the event in `updated`. */
   readonly added?: EventType;
   /** The event of a changed or new record. Absent if changes of this collection make no event. */
   readonly updated?: EventType;
@@ -80,7 +80,7 @@ export interface CollectionSpec {
   readonly keeps?: 'passing' | 'actions';
   /**
    * A snapshot has the record of the same key from the collection named here, in place of this one's record.
-   * The two records are the same, but the one in the snapshot may have more members.
+   * The record in the snapshot has all members of this one, and may have more.
    */
   readonly inSnapshots?: 'upgrade.run';
 }
@@ -187,7 +187,7 @@ export interface ResourceSpec {
   readonly backend: ChildName;
   readonly collections: readonly Collection[];
   /**
-   * Makes the answer's JSON; undefined while a record is missing that the answer needs. `texts` returns the
+   * Makes the answer's JSON; undefined while a record that the answer needs is missing. `texts` returns the
    * JSON texts of a collection, sorted by rank, then in the order in which they were first put.
    */
   join(texts: (collection: Collection) => readonly string[]): string | undefined;

@@ -37,7 +37,7 @@ export type CoverAnswer =
   | { readonly tag: string; readonly type: string; readonly bytes: Uint8Array }
   | 'unchanged';
 
-/** The result of a command that reads: `text` is JSON, `bytes` are a raw body. Other commands have none. */
+/** The content that a command has read: `text` is JSON, `bytes` are a raw body. Empty if it reads nothing. */
 export interface AnswerContent {
   readonly text?: string;
   readonly bytes?: Uint8Array;

@@ -130,13 +130,15 @@ export const IS_UNNEEDED: Readonly<Record<Subscriber, (collection: Collection) =
 };
 
 /**
- * The changes since the subscriber's last batch, in order: the newest of each record, and every kept action.
+ * The changes since the subscriber's last batch, in order: the newest change of each record, and every kept
+ * action.
  * The records may contradict each other until the last change is applied. While a backend is not `up`, its
  * records may be outdated.
  */
 export interface ChangeBatch {
   /**
-   * True if `changes` has all records that the subscriber needs. Then it must forget all earlier records.
+   * True if `changes` has all records that the subscriber needs. The subscriber must then forget all earlier
+   * records.
    */
   readonly isWhole: boolean;
   readonly changes: readonly Change[];
@@ -150,12 +152,12 @@ export interface BridgeRequest {
   readonly params?: Readonly<Record<string, string | undefined>>;
   /** Parsed JSON. */
   readonly body?: unknown;
-  /** A text that is no valid body, in place of `body`. Its refusal has the same words as over HTTP. */
+  /** A text that is no valid body, in place of `body`. It is refused with the same words as over HTTP. */
   readonly invalidBody?: string;
 }
 
 /**
- * The status and body that a client would get over HTTP. The body is JSON or empty. That of a refusal is
+ * The status and body that a client would get over HTTP. The body is JSON or empty. The body of a refusal is
  * the problem document.
  */
 export interface BridgeReply {

@@ -183,12 +183,12 @@ function post<
   };
 }
 
-/** Over MQTT, only this word as the payload requests the operation. */
+/** Over MQTT, the operation is requested by a payload that is only this word. */
 function byWord(name: string, setting?: string): readonly MqttName[] {
   return [{ by: 'word', name, ...(setting !== undefined && { setting }) }];
 }
 
-/** The operation is requested by this member of the payload. A newer command supersedes a queued one. */
+/** The operation is requested by this member of the payload. A newer command replaces a queued one. */
 function byMember(name: string, setting: string = name): MqttName {
   return { by: 'member', name, setting };
 }

@@ -384,7 +384,8 @@ export const BODIES = {
   seek: closed({ offset: Type.Integer({ ...EXACT_INTEGERS, description: 'microseconds' }) }),
   position: closed({
     position: Type.Integer({ ...EXACT_INTEGERS, minimum: 0, description: 'microseconds' }),
-    // Clients send back what the record has, which may be no object path of D-Bus, or "" or "/" for no track.
+    // Clients send back the id that the record has. Some players have ids that are no object paths of D-Bus.
+    // An id of "" or "/" stands for no track.
     track_id: Type.Optional(Type.String({ maxLength: NAME_MAX_CHARACTERS })),
   }),
   setVolume: SetVolume,

@@ -131,8 +131,8 @@ export const AGENT_CALLS = {
 /** A UUID of Bluetooth's own list: only 16 bits vary, such as `110b` (Assigned Numbers, "Service Class"). */
 const LISTED_UUID = /^0000([0-9a-f]{4})-0000-1000-8000-00805f9b34fb$/;
 
-/** Makes a function that returns true for the UUIDs of these services. */
-const isOneOf =
+/** Returns a function that returns true for the UUIDs of these services. */
+const uuidTestFor =
   (...services: readonly string[]) =>
   (uuid: string): boolean =>
     services.includes(LISTED_UUID.exec(uuid.toLowerCase())?.[1] ?? '');
@@ -152,7 +152,7 @@ const HUMAN_INTERFACE = '1124';
 const HUMAN_INTERFACE_LOW_ENERGY = '1812';
 
 /** True for a service of sound, or of the remote control of players. */
-export const isSoundService = isOneOf(
+export const isSoundService = uuidTestFor(
   A2DP_SOURCE,
   A2DP_SINK,
   A2DP,
@@ -167,10 +167,10 @@ export const isSoundService = isOneOf(
 );
 
 /** True for a service of loudspeakers and headphones, which play the sound that others send. */
-export const isPlayingService = isOneOf(A2DP_SINK, HEADSET, HANDS_FREE);
+export const isPlayingService = uuidTestFor(A2DP_SINK, HEADSET, HANDS_FREE);
 
 /** True for the services that exist on an adapter only while a sound server serves sound there. */
-export const isSoundServerService = isOneOf(A2DP_SOURCE, A2DP_SINK);
+export const isSoundServerService = uuidTestFor(A2DP_SOURCE, A2DP_SINK);
 
 /** True for a service of keyboards, mice and remote controls. */
-export const isInputService = isOneOf(HUMAN_INTERFACE, HUMAN_INTERFACE_LOW_ENERGY);
+export const isInputService = uuidTestFor(HUMAN_INTERFACE, HUMAN_INTERFACE_LOW_ENERGY);

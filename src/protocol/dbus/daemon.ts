@@ -43,7 +43,10 @@ export function getProperty(destination: string) {
   return methodsOf(destination, undefined, PROPERTIES_INTERFACE)('Get', ['ss', 'v'], 'none');
 }
 
-/** The row of `Set`: interface, property, value. Called on the path of an object. */
+/**
+ * The row of `Set`: interface, property, value. Called on the path of an object. `methodsOf` would give the
+ * value the type `unknown`.
+ */
 export function setProperty<const E extends Effect>(
   destination: string,
   effect: E,

@@ -92,7 +92,8 @@ const RECORD_STREAM_ARGUMENTS = {
   channelMap,
   source: byIndex,
   /**
-   * Size of the server's buffer, in bytes. The server chooses this and the other sizes if they are undefined.
+   * Size of the server's buffer, in bytes. Sizes have the kind `index`, because they may be undefined. The
+   * server then chooses them.
    */
   maxLength: index,
   corked: bool,
@@ -103,14 +104,18 @@ const RECORD_STREAM_ARGUMENTS = {
   peakDetect: bool,
   adjustLatency: bool,
   props,
+  /** If defined, only the sound of this sink input is recorded. */
   directOnInput: index,
   earlyRequests: bool,
+  /** If true, the source may be suspended although the stream is open. */
   noInhibitAutoSuspend: bool,
   failOnSuspend: bool,
   formats,
   volume: volumes,
   muted: bool,
+  /** If false, the server ignores `volume`. */
   volumeSet: bool,
+  /** If false, the server ignores `muted`. */
   mutedSet: bool,
   relativeVolume: bool,
   passthrough: bool,
@@ -125,9 +130,9 @@ const PLAYBACK_STREAM_ARGUMENTS = {
   corked: bool,
   /** How full the server keeps its buffer, in bytes. */
   targetLength: index,
-  /** How full the buffer must be at the start, in bytes. */
+  /** How full the buffer must be before the stream begins to play, in bytes. */
   prebuffering: index,
-  /** The smallest request of the server, in bytes. */
+  /** The server requests at least this many bytes at a time. */
   minimumRequest: index,
   syncId: u32,
   volume: volumes,

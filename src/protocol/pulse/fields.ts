@@ -67,7 +67,7 @@ export const channelMap = writableKind('channelMap', (writer, value: readonly nu
   writer.channelMap(value),
 );
 
-/** An integer of 64 bits with a sign: a number if a number is exact, else the digits as a text. */
+/** An integer of 64 bits with a sign. Becomes a number if that is exact, else a text of its digits. */
 export const s64: Readable<number | string> = {
   read: (reader) => {
     const value = reader.takeBytes(TYPE_TAG.s64, 8).readBigInt64BE();

@@ -94,8 +94,8 @@ export class Framer {
   }
 
   /**
-   * Adds bytes to the frame that comes in pieces. A call stops at the end of the header, a later call at the
-   * end of the frame, which it delivers. Returns how many bytes it has taken.
+   * Adds bytes to the frame that comes in pieces: first up to the end of the header, in later calls up to
+   * the end of the frame. Delivers the frame when it is complete. Returns how many bytes were taken.
    */
   #stage(received: Uint8Array, deliver: Deliver): number {
     const targetBytes = HEADER_BYTES + (this.#header?.length ?? 0);

@@ -57,7 +57,7 @@ export type ClosedReason =
   | { readonly kind: 'version-unsupported'; readonly version: number }
   /**
    * A command had no answer by its deadline. During the handshake the session then ends by itself. Later
-   * only its caller ends it for this reason, as actors/audio/connection.ts does.
+   * only the session's caller ends it for this reason, as actors/audio/connection.ts does.
    */
   | { readonly kind: 'timeout'; readonly command: CommandName }
   | { readonly kind: 'peer-closed' }

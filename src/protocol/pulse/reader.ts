@@ -213,7 +213,7 @@ export class Reader {
     return this.#texts.text(bytes, this.#view, start, end);
   }
 
-  /** Reads a property list. `place` is its place in the cache, in which most lists are found unchanged. */
+  /** Reads a property list. `place` is its place in the cache. Most lists are found there unchanged. */
   #propertyList(place: number, maxBytes?: number): Properties {
     const start = this.#offset;
     const lists = this.#texts.lists;

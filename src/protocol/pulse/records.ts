@@ -87,7 +87,7 @@ export const SINK_INFO = {
 
 export const SOURCE_INFO = {
   ...DEVICE_BEGINNING,
-  /** The sink whose sound it captures; undefined for a source that is no monitor. */
+  /** The sink whose sound the source captures; undefined for a source that is no monitor. */
   monitorOfSink: index,
   monitorOfSinkName: excerpt,
   ...DEVICE_END,
@@ -140,7 +140,7 @@ export const SOURCE_OUTPUT_INFO = {
 export const MODULE_INFO = {
   index: ownIndex,
   name: text,
-  /** A whole text, because it shows whose module it is. */
+  /** A whole text, because the argument shows to whom the module belongs. */
   argument: optionalText,
   /** How many streams or devices use the module; undefined if that is unknown. */
   used: index,

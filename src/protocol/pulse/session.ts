@@ -138,7 +138,7 @@ export class Session {
     return next;
   }
 
-  /** Settles the requests whose deadline has passed. If the handshake's has passed, the session ends. */
+  /** Settles the requests whose deadline has passed. The deadline of the handshake ends the session. */
   expire(now: number): void {
     if (this.#state.kind === 'handshake' && this.#state.deadline <= now)
       this.close({ kind: 'timeout', command: this.#state.command });
@@ -256,7 +256,10 @@ export class Session {
     }
   };
 
-  /** Settles the request of a reply or an error. Throws WireError if there is no such request. */
+  /**
+   * Settles the request of a reply or an error. Both are dropped if the request has timed out. Throws
+   * WireError if there was no such request, or if the reply or error cannot be decoded.
+   */
   #settle(tag: number, reader: Reader, command: number): void {
     const request = this.#takePending(tag);
     if (request === undefined) {

@@ -21,8 +21,8 @@ const GOLDEN_FACTOR = 0x9e3779b1;
 /** This factor, like the one above, is a prime of xxHash. */
 const PRIME_FACTOR = 0x85ebca77;
 /**
- * A product is shifted to the right by this number, so that its highest bits stay. Only these depend on all
- * bits of the factors.
+ * A product is shifted to the right by this number, so that its highest bits stay. Only the highest bits
+ * depend on all bits of both multiplied numbers.
  */
 const SLOT_SHIFT = 32 - Math.log2(TEXT_SLOTS);
 
@@ -139,7 +139,8 @@ export class TextCache {
   }
 
   /**
-   * The slot's text if it equals the text in [start, end). The last word may overlap the word before it.
+   * The slot's text if it equals the text in [start, end), else undefined. The last word may overlap the
+   * word before it.
    */
   #find(slot: number, firstWord: number, words: DataView, start: number, end: number): string | undefined {
     const cached = this.#texts[slot];

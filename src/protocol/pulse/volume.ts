@@ -19,8 +19,8 @@ export function fractionOf(raw: number): number {
 }
 
 /**
- * The raw volume of a fraction, within the range that a server accepts. `fractionOf` turns the raw volume of
- * a whole percent, 0.00 to 1.00, into the same fraction again.
+ * The raw volume of a fraction, within the range that a server accepts. If the fraction is a whole percent,
+ * `fractionOf` turns the raw volume into the same fraction again.
  */
 export function rawOf(fraction: number): number {
   return Math.min(RAW_MAX, Math.max(0, Math.round(fraction * RAW_NORM)));

@@ -36,8 +36,8 @@ export function quoted(text: string): string {
 }
 
 /**
- * The path of a key in `parent` ('' at the top). A long name is quoted, and so is one with other characters
- * than ASCII letters, digits, `_` and `-`.
+ * The path of a key in `parent` ('' at the top). The name is quoted if it is long, or if it has other
+ * characters than ASCII letters, digits, `_` and `-`.
  */
 export function keyPath(parent: string, name: string): string {
   const isPlain = /^[\w-]+$/.test(name) && name.length <= QUOTED_MAX_CHARACTERS;

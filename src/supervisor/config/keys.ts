@@ -75,6 +75,7 @@ export const KEYS = {
     outputs: key({}, readers.byName(readers.outputChoice)),
     groups: key({}, groups),
     listen: key({}, listen),
+    /** In ms. */
     listenLatency: key(100, readers.integer(50, 1000)),
   },
   power: {
@@ -103,6 +104,7 @@ export const KEYS = {
     adapter: optionalKey(readers.checkedText('the name of an adapter', texts.adapterName)),
     powerOnStart: key(false, readers.flag),
     reconnect: key(false, readers.flagOrList(readers.checkedText('an address', texts.bluetoothAddress))),
+    // The three defaults are in seconds, as `duration` returns them.
     pairingTimeout: key(60, readers.duration('10s', '10m')),
     scanTimeout: key(60, readers.duration('10s', '10m')),
     idleTimeout: key(0, readers.zeroOr(readers.duration('1m', '24h'))),

@@ -4,12 +4,12 @@
 import { byCheckedName, checkedText, type ValueReader } from './readers.js';
 import { deviceName } from './texts.js';
 
-const LISTENS_MAX = 8;
+const INPUTS_MAX = 8;
 
 const output = checkedText('the name of an output', deviceName);
 
 export const listen: ValueReader<Readonly<Record<string, string>>> = byCheckedName(output, {
-  max: LISTENS_MAX,
+  max: INPUTS_MAX,
   nounPlural: 'inputs',
   nameProblem: (name) => {
     const checked = deviceName(name);

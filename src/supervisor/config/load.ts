@@ -38,7 +38,7 @@ export interface LoadedConfiguration extends Configuration {
 /** The error is a line for people that says why the file cannot be read. */
 type ConfigFileResult = Result<ConfigFile, string>;
 
-/** If a file is wrong or cannot be read, the result has failed. Rejects only by a fault of ours. */
+/** If a file is wrong or cannot be read, the result has failed. Rejects only because of a bug. */
 export async function loadSettings(request: LoadRequest): Promise<LoadResult> {
   const { configPath, systemConfig = SYSTEM_CONFIG } = request;
   const directory = configDirectory(request);
@@ -119,9 +119,9 @@ function isDanglingLink(path: string): boolean {
 }
 
 /**
- * Returns one byte more than is allowed if the file is too long. The error says what is wrong with the file.
- * Throws the system's error. The file is opened without blocking, because a FIFO that nobody writes to would
- * block the start.
+ * Returns one byte more than is allowed if the file is too long. The result has failed if the file is of a
+ * wrong kind, such as a directory. Throws the system's error if the file cannot be opened or read. The file
+ * is opened without blocking, because a FIFO that nobody writes to would block the start.
  */
 function readBounded(path: string): Result<Buffer, string> {
   const handle = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);

@@ -159,7 +159,7 @@ function readSection(
 
 function reportConflicts({ upgrade }: KeyValues, writtenKeys: EntriesByKey, findings: Findings): void {
   const { checkUnit, upgradeUnit } = upgrade;
-  // The default is false, so if the key is true, it is written.
+  // A key that is true is written in a file, because the default is false.
   const enabledAt = writtenKeys.get('upgrade.enabled')?.valueAt;
   // The written key is checked, and not the value. A wrong `upgrade.resultFile` has no value, but has been
   // reported already.
@@ -167,11 +167,11 @@ function reportConflicts({ upgrade }: KeyValues, writtenKeys: EntriesByKey, find
     findings.addProblem(enabledAt, 'upgrade.resultFile', 'is required when upgrade.enabled is true');
   reportSameFiles(upgrade, writtenKeys, findings);
   warnOfHiddenUnits(writtenKeys, findings);
-  const entry = writtenKeys.get('upgrade.upgradeUnit');
-  if (entry !== undefined && upgradeUnit !== undefined && upgradeUnit === checkUnit)
+  const upgradeUnitEntry = writtenKeys.get('upgrade.upgradeUnit');
+  if (upgradeUnitEntry !== undefined && upgradeUnit !== undefined && upgradeUnit === checkUnit)
     findings.addWarning(
-      entry.valueAt,
-      entry.key,
+      upgradeUnitEntry.valueAt,
+      upgradeUnitEntry.key,
       'is also upgrade.checkUnit, so every check would start an upgrade',
     );
 }
@@ -182,7 +182,7 @@ function reportBrokerProblems(
   { secretFault }: Environment,
   findings: Findings,
 ): void {
-  // The default is false, so if the key is true, it is written.
+  // A key that is true is written in a file, because the default is false.
   const enabledAt = writtenKeys.get('mqtt.enabled')?.valueAt;
   if (mqtt.enabled && enabledAt !== undefined && !writtenKeys.has('mqtt.url'))
     findings.addProblem(enabledAt, 'mqtt.url', 'is required when mqtt.enabled is true');

@@ -12,7 +12,7 @@ export type TextCheck = (text: string, home: string) => CheckResult;
 
 type Objection = readonly [reason: string, appliesTo: RegExp | ((text: string) => boolean)];
 
-/** Accepts texts to which no objection applies. Of several objections, the first is the reason. */
+/** Accepts texts to which no objection applies. If several apply, the result has the reason of the first. */
 function acceptUnless(...objections: readonly Objection[]) {
   return (text: string): CheckResult => {
     for (const [reason, appliesTo] of objections) {
@@ -282,7 +282,7 @@ const UNIT_STEM = /^[0-9A-Za-z:\-_.\\@]+$/;
 export const unitName = acceptUnless(
   ['it is empty', /^$/],
   [`it is longer than ${UNIT_NAME_MAX_BYTES} bytes`, isLongerThan(UNIT_NAME_MAX_BYTES)],
-  ['it has no suffix such as .service', (name) => !UNIT_SUFFIX.test(name)],
+  ['it has no suffix such as .service', doesNotMatch(UNIT_SUFFIX)],
   ['it has nothing before the suffix', (name) => stemOf(name) === ''],
   ['only letters, digits and : - _ . \\ @ are allowed', (name) => !UNIT_STEM.test(stemOf(name))],
   ['it has nothing before the @', /^@/],

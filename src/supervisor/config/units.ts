@@ -21,5 +21,5 @@ const listedUnit: ValueReader<UnitEntry> = (entry, context) => {
   return fields.name === undefined ? undefined : { ...fields, name: fields.name };
 };
 
-/** The units of one scope, in the order of the list. */
+/** The units of `systemd.system` or of `systemd.user`, in the order of the list. */
 export const units: ValueReader<readonly UnitEntry[]> = listOfDifferent(listedUnit, ({ name }) => name);

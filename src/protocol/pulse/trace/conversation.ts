@@ -126,8 +126,8 @@ export class Conversation {
    * names may be wrong.
    */
   get #namingVersion(): number {
-    const version = this.negotiatedVersion ?? Math.min(NEWEST_VERSION, this.offeredVersion ?? NEWEST_VERSION);
-    return Math.max(OLDEST_VERSION, version);
+    const version = this.negotiatedVersion ?? this.offeredVersion ?? NEWEST_VERSION;
+    return Math.max(OLDEST_VERSION, Math.min(NEWEST_VERSION, version));
   }
 
   /** Remembers a request until its reply comes. */
@@ -218,7 +218,7 @@ function decode(reader: Reader, named: MessageFields, version: number) {
   }
 }
 
-/** Reads the fields of a record into `values`. After an error, `values` has the fields before it. */
+/** Reads the fields of a record into `values`. If this throws, `values` has the fields read so far. */
 function readRecord(
   reader: Reader,
   fields: MessageFields,

@@ -48,7 +48,7 @@ const READERS: Readonly<Record<string, (reader: Reader) => Value>> = {
   /** 0xffffffff mostly means "none", as with indices. It becomes null. */
   u32: (reader) => fields.index.read(reader) ?? null,
   u8: fields.u8.read,
-  /** An integer of 64 bits without a sign: a number if a number is exact, else the digits as a text. */
+  /** An integer of 64 bits without a sign. Becomes a number if that is exact, else a text of its digits. */
   u64: (reader) => {
     const value = reader.takeBytes(TYPE_TAG.u64, 8).readBigUInt64BE();
     return Number.isSafeInteger(Number(value)) ? Number(value) : `${value}`;
