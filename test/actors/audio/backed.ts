@@ -17,7 +17,7 @@ import { until } from '../../until.js';
 import { Recorder } from '../recorder.js';
 import { type Handler, scriptedServer } from './scripted-server.js';
 
-/** Options of a test that waits for a sound server: a test that never ends must fail. */
+/** Options of a test that waits for a sound server. After this time the test fails. */
 export const DEADLINE = { timeout: 60_000 };
 
 class AudioRecorder extends Recorder {

@@ -1,5 +1,5 @@
-// The backend against a scripted server, for everything that real servers cannot be made to do. Real ones:
-// real-servers.test.ts.
+// Tests the backend against a scripted server, for everything that real servers cannot be made to do.
+// real-servers.test.ts has the tests on real servers.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
@@ -35,7 +35,7 @@ const VOLUME: AudioCommand = { do: 'volume', target: TARGET, volume: 0.5 };
 const TOGGLE: AudioCommand = { do: 'mute', target: TARGET };
 /** The index in events about the server itself. */
 const NO_INDEX = 0xffffffff;
-/** A server without a default output names this placeholder. */
+/** The info of a server without a default output, which names a placeholder instead. */
 const WITHOUT_DEFAULT = bytesOf.server({ defaultSink: '@DEFAULT_SINK@' });
 
 /** Everything that was published, without the sleep timer, which does not depend on the sound server. */
@@ -242,12 +242,15 @@ describe('events', DEADLINE, () => {
 });
 
 describe('commands', DEADLINE, () => {
-  /** The request that each kind of server answers right after the event about a command. */
-  const answeredAfterEvent = { PipeWire: COMMAND.setInputVolume, PulseAudio: COMMAND.getInput };
-  for (const [kind, answered] of Object.entries(answeredAfterEvent)) {
-    test(`the record that a command changes is read only once, though the server sends an event about it, as ${kind} does`, async (t) => {
+  /** The server sends the event about the change right before it answers the request `answeredNext`. */
+  const eventTimes: readonly (readonly [when: string, answeredNext: number])[] = [
+    ['before it answers the command, as PipeWire does', COMMAND.setInputVolume],
+    ['after it has answered the command, as PulseAudio does', COMMAND.getInput],
+  ];
+  for (const [when, answeredNext] of eventTimes) {
+    test(`the record that a command changes is read only once, though the server also sends an event ${when}`, async (t) => {
       const sendingEvent: Handler = (request, responder) => {
-        if (request.command === answered) responder.send(event('inputChange', CLIENT_ID));
+        if (request.command === answeredNext) responder.send(event('inputChange', CLIENT_ID));
         return ordinaryHandler(request, responder);
       };
 
@@ -273,8 +276,8 @@ describe('commands', DEADLINE, () => {
 
       const answer = backend.handle(VOLUME);
       await until('the command is sent', () => server.count(COMMAND.setInputVolume) === 1);
-      // The backend requests the server's info after this event. By then it has read the reply, because the
-      // server sent the reply before the event.
+      // The backend requests the server's info after this event. By then the backend has read the reply,
+      // because the server sent the reply before the event.
       server.responder.send(event('serverChange', NO_INDEX));
       await until('the reply is processed', () => server.count(COMMAND.getServerInfo) === 2);
 
@@ -288,12 +291,14 @@ test(
   'a command is answered only after its change is published, also while everything is read because an output has come',
   DEADLINE,
   async (t) => {
-    const changed = ordinaryExcept({ [COMMAND.getInput]: bytesOf.input(CLIENT_ID, 'News', { muted: true }) });
+    const answerMuted = ordinaryExcept({
+      [COMMAND.getInput]: bytesOf.input(CLIENT_ID, 'News', { muted: true }),
+    });
     const { backend, server, recorder } = await startOnScriptedServer(t);
-    /** The tag of the request for the cards, whose reply is delayed. Nothing is published before it. */
+    /** The tag of the request for the cards. The reply is delayed, and nothing is published before it. */
     let delayedTag: number | undefined;
     server.handler = (request, responder) => {
-      if (request.command !== COMMAND.getCards) return changed(request, responder);
+      if (request.command !== COMMAND.getCards) return answerMuted(request, responder);
       delayedTag = request.tag;
       return undefined;
     };
@@ -306,7 +311,8 @@ test(
     });
     await until('the client is read', () => server.count(COMMAND.getInput) === 1);
     const countBefore = server.count(COMMAND.getServerInfo);
-    // The backend requests the server's info after this event. By then it has read the client's record.
+    // The backend requests the server's info after this event. By then the backend has read the record of
+    // the client.
     server.responder.send(event('serverChange', NO_INDEX));
     await until('the reply is processed', () => server.count(COMMAND.getServerInfo) > countBefore);
     assert.deepEqual([isAnswered, recorder.client(CLIENT_ID)?.muted], [false, false]);
@@ -393,11 +399,12 @@ describe('many requests at once', DEADLINE, () => {
     const { server } = await startOnScriptedServer(t);
     const receivedBefore = server.received.length;
 
+    // Without replies all the requests are open at the same time.
     server.handler = () => undefined;
 
     const kinds = ['cardChange', 'sinkChange', 'sourceChange', 'inputChange'] as const;
     const recordEvents = kinds.flatMap((kind) => indices.map((index) => event(kind, index)));
-    const events = [...recordEvents, event('serverChange', 0)];
+    const events = [...recordEvents, event('serverChange', NO_INDEX)];
     server.responder.send(Buffer.concat(events));
     await until('every record is requested', () => server.received.length - receivedBefore >= events.length);
     assert.equal(server.connections(), 1);

@@ -34,12 +34,12 @@ const SURROUND_INDEX = 7;
 /** The number of outputs of each profile. */
 const PROFILES = { off: 0, stereo: 1, surround: 1, hdmi: 1, usb: 1 } as const;
 
-/** The sound server's numbers for what is plugged in at a port. */
+/** The sound server's numbers for whether something is plugged in at a port. */
 const NOTHING_PLUGGED_IN = 1;
 const PLUGGED_IN = 2;
 /**
- * Nothing is plugged in at the port of `surround` and `hdmi`, and `usb` has no port. So each of these three
- * profiles is `unknown`, unless the server reports it as unusable.
+ * Nothing is plugged in at the port of `surround` and `hdmi`, and `usb` has no port. So the availability of
+ * these three profiles is `unknown`, except for a profile that the server reports as unusable.
  */
 const PORTS = {
   line: { available: PLUGGED_IN, profiles: ['stereo'] },
@@ -48,7 +48,7 @@ const PORTS = {
 const NO_SOURCES = 0;
 const PRIORITY = 0;
 const IS_OUTPUT = 1;
-/** A signed number of 64 bits, which is 0. */
+/** The letter r, which marks a signed number of 64 bits, and then the number 0. */
 const NO_LATENCY_OFFSET = [0x72, 0, 0, 0, 0, 0, 0, 0, 0];
 
 /** The answer to GET_CARD_INFO. */
@@ -84,8 +84,8 @@ const cardFields = (activeProfile: string, unusable: readonly string[]): Bytes =
   ].flat();
 
 /**
- * A sound server with a sink that belongs to a card, a sink without one, and a stream to the first sink. The
- * card's sink has the name of the active profile.
+ * A sound server with a sink that belongs to a card, a sink without a card, and a stream to the first sink.
+ * The card's sink has the name of the active profile.
  */
 class World {
   readonly sinks = new Map<number, readonly [name: string, fields: SinkFields]>()
@@ -173,7 +173,7 @@ describe('a card', DEADLINE, () => {
     assert.deepEqual(cards, ['dac', undefined]);
   });
 
-  test('refuses a profile that it does not have, or that is not available now', async (t) => {
+  test('refuses a profile that it does not have, or that is not available now; a profile of an unknown card is refused, too', async (t) => {
     const { backend, server } = await startNode(t);
     const commands = [
       profileCommand('off', 'amp'),
@@ -189,7 +189,7 @@ describe('a card', DEADLINE, () => {
     assert.equal(
       faultOf(await backend.handle(profileCommand('off'))),
       'no-such-card',
-      'the server no longer has it',
+      'the server no longer has the card',
     );
   });
 
@@ -211,7 +211,7 @@ describe('a card', DEADLINE, () => {
     assert.deepEqual([available(), recorder.cards()[0]?.active_profile], ['unknown', 'hdmi']);
   });
 
-  test('is switched although the server sends no event about the card, and does not wait for a stream that had no output before', async (t) => {
+  test('is switched although the server sends no event about the card; the switch does not wait for a stream that had no output before', async (t) => {
     const { backend, recorder, server, world } = await startNode(t, { streamSink: NO_INDEX }, PATIENT);
     /** The start and the events cause at most this many readings of the cards. */
     const READINGS_BY_EVENTS = 5;
@@ -238,7 +238,7 @@ describe('a card', DEADLINE, () => {
     assert.equal(recorder.cards()[0]?.active_profile, 'surround');
   });
 
-  test('counts as switched only after its new output exists, even if the profile is active before, and no stream waits for an output', async (t) => {
+  test('counts as switched only after its new output exists: an active profile, and streams that all have an output, are not enough', async (t) => {
     const { backend, recorder, world } = await startNode(t, { streamSink: KITCHEN_INDEX }, PATIENT);
     let readings = 0;
     world.onProfile = () => {
@@ -282,12 +282,13 @@ describe('a card', DEADLINE, () => {
         world.sinks.delete(STEREO_INDEX);
         world.sinks.set(SURROUND_INDEX, ['surround', { card: CARD }]);
         Object.assign(world, { profile: 'surround', defaultSink: 'surround', streamSink: SURROUND_INDEX });
-        const events = [
+        return [
           event('sinkRemove', STEREO_INDEX),
           event('sinkNew', SURROUND_INDEX),
           event('inputChange', 5),
+          serverChanged,
+          event('cardChange', CARD),
         ];
-        return [...events, serverChanged, event('cardChange', CARD)];
       };
     },
     'PipeWire, in three steps': (world) => {
@@ -313,7 +314,7 @@ describe('a card', DEADLINE, () => {
     },
   };
   for (const [kind, prepare] of Object.entries(switches)) {
-    test(`is switched, and clients get all of it as one change (${kind})`, async (t) => {
+    test(`is switched, and every record that changes is published only once (${kind})`, async (t) => {
       const { backend, recorder, world } = await startNode(t);
       prepare(world);
       recorder.published.length = 0;
@@ -371,7 +372,7 @@ describe('an output', DEADLINE, () => {
 
   /** 3 % of full volume. */
   const MIXER_STEP_RAW = 1966;
-  test('an output whose mixer has coarse steps moves by small deltas, and shows what the mixer does', async (t) => {
+  test('small deltas add up at an output whose mixer has coarse steps, and the record of the output has the volume of the mixer', async (t) => {
     const world = new World();
     const setMixer = (raw: number): void => {
       const rounded = Math.round(raw / MIXER_STEP_RAW) * MIXER_STEP_RAW;
@@ -390,8 +391,8 @@ describe('an output', DEADLINE, () => {
       return recorder.output('kitchen')?.volume;
     };
 
-    // Each step begins at the volume that the last step requested: 0.31, 0.32 and so on. The rounded volume
-    // of the mixer does not count.
+    // Each delta is added to the volume that the last delta requested: 0.31, 0.32 and so on. The rounded
+    // volume of the mixer does not count.
     const volumes = [];
     for (const delta of [0.01, 0.01, 0.01, 0.01, 0.01, -0.01, -0.01, -0.01])
       volumes.push(await volumeAfter(delta));

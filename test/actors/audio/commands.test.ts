@@ -123,7 +123,7 @@ describe('refused commands', () => {
       'no-volume',
     ],
     [
-      'that makes one of two outputs with the same name the default',
+      'that sets as the default an output whose name another output also has',
       { do: 'default', output: '11' },
       'same-name',
     ],

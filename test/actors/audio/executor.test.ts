@@ -45,7 +45,7 @@ function connectionWith(parts: Partial<CommandConnection> = {}): CommandConnecti
   };
 }
 
-describe('the time limit of a command starts when it arrives', DEADLINE, () => {
+describe('the time limit of a command starts when the command arrives', DEADLINE, () => {
   test('the time that earlier commands take counts, too', async () => {
     const clock = new ManualClock();
     const remainingMs: number[] = [];
@@ -80,7 +80,7 @@ describe('the time limit of a command starts when it arrives', DEADLINE, () => {
   });
 });
 
-test('the output of a fade is read right before each step and after it', async () => {
+test('the output of a fade is read right before and right after each step', async () => {
   const steps: string[] = [];
   const connection = connectionWith({
     wakeIfAsleep: () => false,
@@ -95,7 +95,7 @@ test('the output of a fade is read right before each step and after it', async (
   assert.deepEqual(steps, ['read sink 0', 'SET_SINK_VOLUME', 'read sink 0']);
 });
 
-test('a step of a fade has failed if the connection ends before its volume is read', async () => {
+test('a step of a fade has failed if the connection ends before the volume of the step is read', async () => {
   const connection = connectionWith({ hasEnded: true, wakeIfAsleep: () => false });
   const answer = await new Executor(connection, TIMING, systemClock).run({
     do: 'fade',
@@ -288,7 +288,7 @@ describe('the answer to a command that sets a default waits for the default', DE
     return { clock, steps, run, readings };
   }
 
-  test('the streams are moved only after the server has set the default output, which may be later than its reply', async () => {
+  test('the streams are moved only after the server has set the default output, even if the reply comes earlier', async () => {
     const { steps, run } = startWithDefaultsAfter(20);
     assert.deepEqual(await run({ do: 'default', output: 'kitchen', move: true }), OK);
     const moves = ['MOVE_SINK_INPUT', 'MOVE_SINK_INPUT', 'MOVE_SINK_INPUT'];

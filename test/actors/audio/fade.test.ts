@@ -22,9 +22,9 @@ const VOLUME_BEFORE = 0.4;
 const FOREIGN_VOLUME = 0.8;
 
 /**
- * A fade of the output `living`, to which a stream plays, on a sound server that does each step at once.
+ * A fade of the output `living`, to which a stream plays. The sound server carries out each step at once.
  * `planCommand` bounds the steps, as it does for the daemon. `onStep` is called with the number of each
- * step, from 1, before its volume is read.
+ * step, from 1, before the volume of the step is read.
  */
 function startFade(
   volumeBefore: number,
@@ -56,7 +56,7 @@ function startFade(
     },
   });
   assert.ok(fade);
-  /** Lets the time pass in steps that are shorter than any pause of a fade. */
+  /** Lets the time pass in steps that are not longer than any pause of a fade. */
   const pass = async (ms: number): Promise<void> => {
     for (let passedMs = 0; passedMs < ms; passedMs += STEP_MS) {
       clock.advance(STEP_MS);
@@ -105,8 +105,8 @@ test('an output that is missing for minutes after its fade gets its volume withi
 });
 
 /**
- * Fades an output of PipeWire. The output then goes, and comes back asleep. `wakeVolume` is its volume as
- * soon as the next step has woken it; 1 = 100 %.
+ * Fades an output of PipeWire. The output then goes, and comes back asleep. As soon as the next step has
+ * woken the output, the output has the volume `wakeVolume`; 1 = 100 %.
  */
 async function fadeAndReturnAsleep(wakeVolume: number) {
   // PipeWire 1.4 reports 100 % for a sink that has not been awake (wake.ts).

@@ -31,8 +31,8 @@ const moduleInfo = (index: number, argument: string): ModuleInfo => ({
 interface ServerScript {
   readonly modules?: readonly ModuleInfo[];
   /**
-   * The keeper reads a module by its index before it unloads the module. This is the server's answer; by
-   * default it is the first of `modules`.
+   * The keeper reads a module by its index before it unloads the module. This is what the server answers to
+   * the reading; by default it answers the first of `modules`.
    */
   readonly moduleByIndex?: ModuleInfo | undefined;
   /** True if no module can be loaded. */
@@ -131,7 +131,7 @@ test('a group is made later if the server did not list its modules at first', as
   assert.equal(remarks.at(-1), undefined);
 });
 
-test('a default output that does not come back when a stand-in goes is read once more after two seconds', async () => {
+test('if the default output is still missing two seconds after a stand-in was removed, server and streams are read once more', async () => {
   const { keeper, state, readsWithoutStandIns, pass } = startKeeper({ defaultSink: 'kitchen' });
   keeper.onChange();
   await pass(1_000);

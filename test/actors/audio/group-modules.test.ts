@@ -56,9 +56,9 @@ describe('steps', () => {
     sound: ObservedSound,
     ...steps: readonly string[],
   ])[] = [
-    ['a group whose outputs are there is made', GROUP_OF_BOTH, observed(BOTH), 'make all'],
+    ['a group whose outputs are all there is made', GROUP_OF_BOTH, observed(BOTH), 'make all'],
     [
-      'a group is made when one of its outputs is there',
+      'a group is made even if only one of its outputs is there',
       GROUP_OF_BOTH,
       observed(['living']),
       `make all ${STAND_IN_ARGUMENT}`,

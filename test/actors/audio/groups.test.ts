@@ -146,7 +146,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal((await listGroupModules(server)).length, 1);
     });
 
-    test('while a group is made, the default output and the outputs of clients stay, even if a missing output of the group is the configured default', async (t) => {
+    test('while a group is made, there is always a default output, and every client has an output; the configured default is a missing output of the group', async (t) => {
       const server = await start({ sinks: [{ name: 'attic' }, ...OUTPUTS.map((name) => ({ name }))] });
       t.after(() => server.stop());
       await server.pactl('set-default-sink', 'attic');
@@ -197,7 +197,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     });
 
     // PulseAudio 16 could abort here (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
-    test('a default group is made again, and the sound server survives a stream that moves to it at once', async (t) => {
+    test('a group that is the default output is made again, and the sound server survives that a stream moves to the group at once', async (t) => {
       const { server, recorder, backend } = await startWithSinks(t, OUTPUTS);
       await until('the group is published', () => recorder.output('tonearm.all'));
       assert.equal(faultOf(await backend.handle({ do: 'default', output: 'tonearm.all' })), 'none');
@@ -219,7 +219,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.ok(!recorder.published.some((line) => line.startsWith('connecting')), 'the server has died');
     });
 
-    test('a group is made again when the sound server has died while it played', async (t) => {
+    test('a group is made again when the sound server has died while the group played', async (t) => {
       const { server, recorder, backend } = await startWithSinks(t, OUTPUTS);
       await until('the group is published', () => recorder.output('tonearm.all'));
       await server.play({ sink: 'tonearm.all' });

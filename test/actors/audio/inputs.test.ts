@@ -1,5 +1,5 @@
-// Tests inputs. Their records and commands are tested on real sound servers of both kinds. The bound on
-// their number, ports, an ignored command and the events of sources are tested without a real server.
+// Tests inputs. Their records and commands are tested on real sound servers of both kinds. Ports, an ignored
+// command, the events of sources, and the bound on the number of inputs are tested without a real server.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -21,6 +21,8 @@ import { serverInfo, sourceInfo } from './sound-records.js';
 /** The number of this state in the records of sources. */
 const RUNNING = 0;
 const MIKE: AudioTarget = { kind: 'input', ref: 'mike' };
+/** No source was removed while a list was read. */
+const NONE_REMOVED: ReadonlySet<number> = new Set();
 
 for (const { kind, skip, start } of SOUND_SERVERS) {
   describe(`with ${kind}, an input`, { skip, concurrency: 2 }, () => {
@@ -112,8 +114,8 @@ test('an input may be woken even if its index was that of an awake input, which 
   const { sources } = new SoundState();
   const mikes = Array.from({ length: SOURCES_MAX_RECORDS }, (_, index) => sourceInfo(index, `mike-${index}`));
   const leftOut = { ...sourceInfo(SOURCES_MAX_RECORDS, 'left-out'), state: RUNNING };
-  sources.replace([...mikes, leftOut], new Set());
-  sources.replace(mikes.slice(1), new Set());
+  sources.replace([...mikes, leftOut], NONE_REMOVED);
+  sources.replace(mikes.slice(1), NONE_REMOVED);
   sources.put({ ...sourceInfo(SOURCES_MAX_RECORDS, 'asleep'), state: SUSPENDED });
   assert.ok(sources.hasNotBeenAwake(SOURCES_MAX_RECORDS), 'the index was that of an input that was left out');
 
@@ -133,7 +135,7 @@ test('inputs beyond the limit have no record, and the log reports this once', ()
   );
   const monitor = sourceInfo(99, 'living.monitor', { monitorOf: 0 });
 
-  state.sources.replace([...mikes, monitor], new Set());
+  state.sources.replace([...mikes, monitor], NONE_REMOVED);
   publisher.update(state);
   assert.equal(recorder.all('audio.inputs').length, SOURCES_MAX_RECORDS);
 
@@ -142,7 +144,7 @@ test('inputs beyond the limit have no record, and the log reports this once', ()
   assert.deepEqual(recorder.logs, ['warn: too many inputs: some are left out']);
 
   // SOURCES_MAX_RECORDS is 16, so these last two inputs had no record before.
-  state.sources.replace(mikes.slice(-2), new Set());
+  state.sources.replace(mikes.slice(-2), NONE_REMOVED);
   publisher.update(state);
   assert.deepEqual(
     recorder.all<InputRecord>('audio.inputs').map(({ name }) => name),
@@ -219,7 +221,7 @@ test('a monitor that changes is not read', async (t) => {
   const { server } = await startOnScriptedServer(t);
   // The only sink of the server names the source 0 as its monitor.
   const monitorEvent = event('sourceChange', 0);
-  // This event comes second. When its stream is read, the backend has handled the monitor's event, too.
+  // This event comes second. When the stream 5 is read, the backend has handled the monitor's event, too.
   const streamEvent = event('inputChange', 5);
   server.responder.send(Buffer.concat([monitorEvent, streamEvent]));
   await until('the stream is read', () => server.count(COMMAND.getInput) > 0);
@@ -239,7 +241,7 @@ test('an input that changes is read, even if an output names the input as its mo
   await until('the change is published', () => recorder.input('duplex')?.volume === 0.5);
 });
 
-test('an input whose mixer has coarse steps moves by small deltas, and shows what the mixer does', async (t) => {
+test('small deltas add up at an input whose mixer has coarse steps, and the record of the input has the volume of the mixer', async (t) => {
   /** 3 % of full volume. */
   const MIXER_STEP_RAW = 1966;
   let rounded = 10 * MIXER_STEP_RAW;
@@ -256,8 +258,8 @@ test('an input whose mixer has coarse steps moves by small deltas, and shows wha
     },
   });
   const { backend, recorder } = await startOnScriptedServer(t, handler);
-  // Each step begins at the volume that the last step requested: 0.31, 0.32 and so on. The rounded volume of
-  // the mixer does not count.
+  // Each delta is added to the volume that the last delta requested: 0.31, 0.32 and so on. The rounded
+  // volume of the mixer does not count.
   const reported = [];
   for (const delta of [0.01, 0.01, 0.01, 0.01, 0.01, -0.01, -0.01, -0.01]) {
     await backend.handle({ do: 'delta', target: MIKE, delta });

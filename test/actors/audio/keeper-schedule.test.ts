@@ -1,5 +1,5 @@
-// Tests when the work of a keeper begins. The keepers themselves have group-keeper.test.ts and
-// listen-keeper.test.ts.
+// Tests when the work of a keeper begins. group-keeper.test.ts and listen-keeper.test.ts test the keepers
+// themselves.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -127,13 +127,13 @@ describe('a command for a stream', () => {
     assert.equal(plannedVolume({ do: 'delta', target: stream('News'), delta: 0.1 }), 'nothing');
   });
 
-  test('has no limit if its output has none', () => {
+  test('has no limit if the output of the stream has none', () => {
     const state = stateWithFilters();
     state.putSinkInput(sinkInputInfo(TALK, 'Talk', { sink: FREE, volume: HALF }));
     assert.deepEqual(plannedVolume({ do: 'volume', target: stream('Talk'), volume: 1 }, state), FULL);
   });
 
-  test('has no limit if its output has one, but no flat volumes', () => {
+  test('has no limit if the output of the stream has a limit, but no flat volumes', () => {
     const state = stateWithFilters();
     state.putSink(sinkInfo(CARD_SINK, 'card', { volume: HALF, flags: 0, card: SOUND_CARD }));
     assert.deepEqual(plannedVolume({ do: 'volume', target: stream('News'), volume: 1 }, state), FULL);
@@ -157,6 +157,8 @@ describe('an output whose volume is above its limit after a command', () => {
     state.putSink(sinkInfo(CARD_SINK, 'card', { volume: FULL, flags: FLAT, card: SOUND_CARD }));
   const SUCCEEDED = true;
   const FAILED = false;
+  /** Always returns the same time. */
+  const stoppedClock = () => 1;
   /** Reports the start and the end of a command to the guard. */
   const carryOut = (guard: LimitGuard, setting: Setting, hasSucceeded = SUCCEEDED): void => {
     const reportEnd = guard.watch(setting);
@@ -193,7 +195,7 @@ describe('an output whose volume is above its limit after a command', () => {
 
   test('is not set back after other commands, nor after a command that failed', () => {
     const state = stateWithFilters();
-    const guard = new LimitGuard(state, () => 1);
+    const guard = new LimitGuard(state, stoppedClock);
     carryOut(guard, UNMUTE);
     carryOut(guard, PORT, FAILED);
     raiseToFull(state);
@@ -203,7 +205,7 @@ describe('an output whose volume is above its limit after a command', () => {
   test('is not set back after the move of a stream if the output was too loud before the move; a change of its port sets it back', () => {
     const state = stateWithFilters();
     raiseToFull(state);
-    const guard = new LimitGuard(state, () => 1);
+    const guard = new LimitGuard(state, stoppedClock);
     carryOut(guard, MOVE);
     assert.deepEqual(guard.takeSinks(), []);
     carryOut(guard, PORT);
@@ -212,7 +214,7 @@ describe('an output whose volume is above its limit after a command', () => {
 
   test('is set back a limited number of times where the server never reaches the limit', () => {
     const state = stateWithFilters();
-    const guard = new LimitGuard(state, () => 1);
+    const guard = new LimitGuard(state, stoppedClock);
     carryOut(guard, PORT);
     raiseToFull(state);
     let times = 0;
@@ -226,7 +228,7 @@ describe('an output whose volume is above its limit after a command', () => {
 
   test('is set back after a command that was under way while many others came and ended', () => {
     const state = stateWithFilters();
-    const guard = new LimitGuard(state, () => 1);
+    const guard = new LimitGuard(state, stoppedClock);
     /** More commands than the guard remembers (`WATCHES_MAX` of limit-guard.ts). */
     const OTHER_COMMANDS = 100;
 

@@ -302,11 +302,11 @@ test('while a loopback with an earlier latency cannot be unloaded, no second loo
   keeper.end();
 });
 
-for (const { title, connectedSink } of [
-  { title: 'to no output', connectedSink: MISSING_INDEX },
-  { title: 'to another output', connectedSink: KITCHEN_INDEX },
+for (const { where, connectedSink } of [
+  { where: 'to no output', connectedSink: MISSING_INDEX },
+  { where: 'to another output', connectedSink: KITCHEN_INDEX },
 ]) {
-  test(`a client's loopback that an earlier daemon has left, and that is connected ${title}, is unloaded and not made again`, async () => {
+  test(`a client's loopback that an earlier daemon has left, and that is connected ${where}, is unloaded and not made again`, async () => {
     const pair = { input: 'mike', output: 'living', origin: 'command' } as const;
     const loadedArgument = loopbackArgument(pair, 'mike', LATENCY_MS);
     const { keeper, server, pass } = startKeeper({}, connectedSink, loadedArgument);
@@ -332,11 +332,11 @@ test('a command to listen is refused while an earlier loopback of the pair canno
   keeper.end();
 });
 
-for (const { title, command } of [
-  { title: 'stopped the pair', command: (keeper: ListenKeeper) => keeper.stop('mike', 'living') },
-  { title: 'begun the pair', command: (keeper: ListenKeeper) => keeper.listen('mike', 'living') },
+for (const { what, command } of [
+  { what: 'stopped the pair', command: (keeper: ListenKeeper) => keeper.stop('mike', 'living') },
+  { what: 'begun the pair', command: (keeper: ListenKeeper) => keeper.listen('mike', 'living') },
 ]) {
-  test(`the remark that an input cannot be heard goes after a client has ${title}`, async () => {
+  test(`the remark that an input cannot be heard goes after a client has ${what}`, async () => {
     const { keeper, server, pass, remarks } = startKeeper({ mike: 'living' }, LIVING_INDEX);
     server.refusesToLoad = true;
     keeper.onChange();

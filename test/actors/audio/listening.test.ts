@@ -1,5 +1,5 @@
 // Tests inputs that are heard, on real sound servers of both kinds. Our loopbacks are made, found again,
-// made again, and removed. Those of others stay.
+// made again, and removed. The loopbacks of other programs stay.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -146,9 +146,9 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await server.removeSink('attic');
       await until('one loopback is left', async () => (await loopbacks(server)).length === 1);
       await server.addSink('attic');
-      // The loopback that remains plays at `living`. When it is unloaded, the daemon reads all outputs, and
-      // makes it again. If the input were still to be heard at the attic, the daemon would make a loopback
-      // for this now, too.
+      // The loopback that remains plays at `living`. When this loopback is unloaded, the daemon reads all
+      // outputs, and makes the loopback again. If the input were still to be heard at the attic, the daemon
+      // would now make a loopback for the attic, too.
       const [remaining = ''] = await loopbacks(server);
       const [moduleIndex = ''] = remaining.split('\t');
       await server.pactl('unload-module', moduleIndex);

@@ -144,7 +144,7 @@ describe('a meter', DEADLINE, () => {
     assert.ok(recorder.isUp && recorder.logs.length === 1, 'the connection with the records stays up');
   });
 
-  test('a meter that gets no answer ends when its connection is closed', async (t) => {
+  test('the connection of a meter that gets no answer is closed, and the meter is tried again', async (t) => {
     const silent = withCaptures(() => undefined);
     const { server, backend, requested, recorder } = await startWithMeters(t, silent, {
       requestMs: 1_000,

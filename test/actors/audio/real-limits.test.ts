@@ -148,7 +148,7 @@ describe('with PulseAudio', {
     for (const command of commands) assert.equal(await run(command), 'none', JSON.stringify(command));
   });
 
-  test('a stream in AC-3 has no volume, and its output refuses one with the reason, until the stream ends', async (t) => {
+  test('a stream in AC-3 has no volume, and its output refuses a volume with the reason, until the stream ends', async (t) => {
     const sound = await startPulseAudio({ sinks: SINKS });
     const { server, recorder, run, refusal } = await startOn(t, sound);
     const formats = `formats='ac3-iec61937, format.rate = "[ 44100, 48000 ]"; pcm'`;

@@ -127,7 +127,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
         });
     });
 
-    test('a new default output is the one that the next command for the server changes', async (t) => {
+    test('a command for the server changes the output that has just become the default', async (t) => {
       const { recorder, run } = await startNode(t);
       for (let round = 1; round <= 10; round += 1) {
         const name = round % 2 === 1 ? 'kitchen' : 'living';

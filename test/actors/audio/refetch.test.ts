@@ -30,7 +30,10 @@ const ROWS: readonly (readonly [what: string, steps: string])[] = [
     'event 1: 1; event 1: -; reply 1: -',
   ],
   ['a record that is marked while it is read is read again', 'event 1: 1; mark 1; mark 1: -; reply 1: 1'],
-  ['a record that changed during a failed command is read after it', 'hold 1; event 1: -; release: 1'],
+  [
+    'a record that changed during a failed command is read after the command',
+    'hold 1; event 1: -; release: 1',
+  ],
   ['a removal cancels the reading that was due', 'event 1; removal 1: -'],
   ['a removal invalidates one reply', 'event 1: 1; removal 1; event 1; invalidReply 1: 1; reply 1'],
   [
@@ -38,7 +41,7 @@ const ROWS: readonly (readonly [what: string, steps: string])[] = [
     'markList: list; removal 7; listReplyWithout 7; markList: list; listReply',
   ],
   [
-    'a list is read only after single records, so that no older record replaces one of the list',
+    'a list is read only after single records, so that no record of the list is replaced by an older one',
     'event 1: 1; markList: -; reply 1: list',
   ],
   [

@@ -1,6 +1,6 @@
 // A scripted sound server for everything that a real one cannot be made to do: hang, send nonsense, answer
-// out of order, have ports, refuse. It writes each byte without src/protocol, because that is under test,
-// too. The writers are those of test/protocol.
+// out of order, have ports, refuse. The server writes its bytes with the writers of test/protocol, and not
+// with src/protocol, because src/protocol is under test, too.
 
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -94,7 +94,7 @@ export interface SinkFields {
   readonly ports?: readonly (readonly [name: string, available: number])[];
   /** By default the first of the ports. */
   readonly activePort?: string;
-  /** The index of its card. */
+  /** The index of the card to which the sink belongs. */
   readonly card?: number;
 }
 

@@ -26,6 +26,7 @@ import { temporaryFolder } from '../../temporary-folder.js';
 import { skipReason } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { Recorder } from '../recorder.js';
+import { AUDIO_SETTINGS } from './backed.js';
 import { scriptedServer } from './scripted-server.js';
 
 const XDG_ENV = { XDG_RUNTIME_DIR: '/run/user/1000' };
@@ -236,7 +237,11 @@ describe('client.conf', () => {
 
   const CONFIG_PATH_ROWS: readonly (readonly [what: string, file: string, named: readonly string[]])[] = [
     ['replaces both files of the home directory', 'own/client.conf', ['/b']],
-    ['replaces both files of the home directory, even if it has no client.conf', 'own/other.conf', []],
+    [
+      'replaces both files of the home directory, even without a client.conf in the folder',
+      'own/other.conf',
+      [],
+    ],
   ];
   for (const [what, file, named] of CONFIG_PATH_ROWS) {
     test(`the folder of PULSE_CONFIG_PATH ${what}`, {
@@ -306,16 +311,7 @@ describe('client.conf', () => {
 describe('the backend', { timeout: 60_000 }, () => {
   function startRecordedBackend(t: TestContext, env: Variables, home: string) {
     const recorder = new Recorder();
-    const settings = {
-      enabled: true,
-      actsByItself: true,
-      serveCookie: false,
-      apiPort: 8018,
-      outputs: {},
-      groups: {},
-      listen: {},
-      listenLatency: 100,
-    };
+    const settings = { ...AUDIO_SETTINGS, serveCookie: false };
     const backend = new AudioBackend(settings, context(env, home), recorder, systemClock, TIMING);
     t.after(() => backend.stop());
     return recorder;

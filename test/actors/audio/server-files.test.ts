@@ -108,7 +108,7 @@ describe('the cookie is searched for', () => {
     assert.equal(cookiePaths(env, '/h')[0], '/etc/pi/pulse/cookie');
   });
 
-  test('without a home only where the environment names it, and never in the working directory', () => {
+  test('only in places that the environment names if there is no home, and never in the working directory', () => {
     assert.deepEqual(cookiePaths({}, ''), []);
     assert.deepEqual(cookiePaths({ PULSE_COOKIE: '/c' }, ''), ['/c']);
     assert.deepEqual(cookiePaths({ PULSE_COOKIE: 'c' }, ''), []);

@@ -30,6 +30,11 @@ const FIRST_CHECK_MS = 500;
 const SILENCE_PAUSE_MAX_MS = 30_000;
 const REFUSED: Answer = { ok: false, error: { fault: 'refused', detail: 'not now' } };
 
+/** Lets the work that a timer has begun run to its end, which takes a few turns of the event loop. */
+async function finishWork(): Promise<void> {
+  for (let turn = 0; turn < 4; turn += 1) await setImmediate();
+}
+
 /** Begins a sleep, and returns while the output, which had the volume 0.5, is fading. */
 async function startFading(t: TestContext) {
   const clock = new ManualClock();
@@ -65,7 +70,7 @@ async function startFading(t: TestContext) {
   const sleep = newSleep();
   const pass = async (ms: number): Promise<void> => {
     clock.advance(ms);
-    for (let turn = 0; turn < 4; turn += 1) await setImmediate();
+    await finishWork();
   };
   const record = () => recorder.newest<SleepRecord>('audio.sleep');
 
@@ -236,7 +241,7 @@ for (const { title, loseReading } of MISSING_READINGS) {
   });
 }
 
-/** Ends the service after the fade, while a stream still plays to the output, and starts the next one. */
+/** Ends the service after the fade, while a stream still plays to the output. Starts the next service. */
 async function restartAfterFade(t: TestContext, meanwhile: (fading: Fading) => void = () => undefined) {
   const fading = await startFading(t);
   const { sleep, newSleep, appliedVolumes, pass, record, path } = fading;
@@ -298,7 +303,7 @@ test('an output gets its volume from the next service, even if the last step was
   assert.deepEqual(fading.appliedVolumes, [0.25, 0.5]);
 });
 
-test('a sleep in the file that would last longer than 12 hours is dropped, and the log gives this reason', async (t) => {
+test('a stored sleep that would last longer than 12 hours is dropped, and the log gives this reason', async (t) => {
   const clock = new ManualClock();
   const recorder = new Recorder();
   const path = join(temporaryFolder(t), 'sleep.json');
@@ -324,7 +329,7 @@ test('a sleep keeps its end when the clock is set, and the next process goes on 
   const { sleep, record } = startSleep();
   await sleep.start(30);
   const endMs = clock.monotonic() + 30 * 60_000;
-  const untilOfEnd = () => new Date(clock.date() + endMs - clock.monotonic()).toISOString();
+  const expectedUntil = () => new Date(clock.date() + endMs - clock.monotonic()).toISOString();
 
   clock.shiftDate(500);
   const untilBefore = record()?.until;
@@ -333,20 +338,20 @@ test('a sleep keeps its end when the clock is set, and the next process goes on 
 
   clock.shiftDate(3_600_000);
   clock.advance(30_000);
-  assert.equal(record()?.until, untilOfEnd());
-  await until('the file has the corrected date', () => readFileSync(path, 'utf8').includes(untilOfEnd()));
+  assert.equal(record()?.until, expectedUntil());
+  await until('the file has the corrected date', () => readFileSync(path, 'utf8').includes(expectedUntil()));
 
   await sleep.leave();
   const next = startSleep();
   await next.sleep.recall();
-  assert.deepEqual(next.record(), { active: true, until: untilOfEnd(), fade: 20 });
+  assert.deepEqual(next.record(), { active: true, until: expectedUntil(), fade: 20 });
 });
 
 /** The time between two requests to pause the players, and from the first one to the last one (sleep.ts). */
 const PAUSE_AGAIN_MS = 5_000;
 const PAUSE_TRIES_MAX_MS = 30_000;
 
-/** A node whose players answer a pause with `status`. */
+/** A node whose players answer a pause with the status `pauseStatus`. */
 class NodeWithPlayers extends Recorder {
   pauseStatus = 503;
   override async ask(request: BridgeRequest) {
@@ -376,7 +381,7 @@ async function endAfterRestart(t: TestContext) {
   t.after(() => sleep.leave());
   const pass = async (ms: number): Promise<void> => {
     clock.advance(ms);
-    for (let turn = 0; turn < 4; turn += 1) await setImmediate();
+    await finishWork();
   };
   await sleep.recall();
   // The fade begins 5 s after the start of the service (sleep.ts), and takes a second.
@@ -412,7 +417,7 @@ for (const status of [503, 504]) {
   });
 }
 
-test('players that are away for minutes after a sleep are given up, and the log says so', async (t) => {
+test('players that stay away after a sleep are given up, and the log says so', async (t) => {
   const { node, pass, isActive } = await endAfterRestart(t);
   for (let passedMs = 0; passedMs <= PAUSE_TRIES_MAX_MS; passedMs += PAUSE_AGAIN_MS)
     await pass(PAUSE_AGAIN_MS);

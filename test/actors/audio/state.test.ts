@@ -15,7 +15,7 @@ function stateWithSound(): SoundState {
   return state;
 }
 
-test('a sink that replaces another one at the same index does not get its balance', () => {
+test('a sink that replaces another one at the same index does not get the balance of the replaced sink', () => {
   const state = stateWithSound();
   state.putSink(sinkInfo(1, 'kitchen', { volume: [0x10000, 0x8000] }));
   state.putSink(sinkInfo(1, 'hdmi', { volume: [0, 0] }));
@@ -55,7 +55,7 @@ describe('a list of streams', () => {
 });
 
 describe('streams change the names that they prefer', () => {
-  /** The names of the streams 1 and 2. */
+  /** Each field after the title has the names of the streams 1 and 2, with a comma between them. */
   interface RenameRow {
     readonly title: string;
     readonly preferred: string;

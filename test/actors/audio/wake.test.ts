@@ -106,7 +106,7 @@ describe('a step on a sleeping output, with the times of the daemon', () => {
     const state = new SoundState();
     state.putServer(serverInfo({ packageName: PIPEWIRE, cookie: 1 }));
     state.putSink(sinkInfo(0, 'living', { state: SUSPENDED, volume: [RAW_NORM, RAW_NORM] }));
-    // The capture ends when it is closed, as a link does.
+    // `close` ends the capture, as with a real link.
     const open: OpenLink = ({ onClosed }) =>
       ({ close: (reason: ClosedReason) => onClosed(reason) }) as unknown as Link;
     const waker = new Waker(open, state, clock, TIMING.wakeMs, () => executor.proceed());
@@ -159,7 +159,7 @@ async function startWithSleepingOutputs(
   const awake = new Set(['kitchen']);
   const sinks = () =>
     NAMES.map((name, index) => bytesOf.sink(index, name, { state: awake.has(name) ? RUNNING : SUSPENDED }));
-  // The index begins at byte 1, because a byte with its type is before it.
+  // A byte with the type is before the index, so the index begins at byte 1.
   const answerSink: Handler = ({ tag, fields }, { reply }) =>
     reply(tag, sinks()[fields.readUInt32BE(1)] ?? assert.fail());
   const handler = ordinaryExcept({
@@ -181,7 +181,7 @@ async function startWithSleepingOutputs(
 }
 
 describe('a sleeping output', DEADLINE, () => {
-  test('a sleeping output whose monitor cannot be captured accepts the command nevertheless', async (t) => {
+  test('a sleeping output whose monitor cannot be captured accepts a command nevertheless', async (t) => {
     const refuseCapture: Handler = ({ tag }, { error }) => error(tag, ERROR.access);
     const { backend, server, captures } = await startWithSleepingOutputs(t, refuseCapture);
     assert.deepEqual(await backend.handle(MUTE), OK);
