@@ -35,7 +35,7 @@ function resolveName(lookup: NameLookup, choice: Choice, name = NAME): Promise<u
       if (error !== null) resolve(error.code);
       else resolve(choice.all ? address : [address, family]);
     };
-    // `lookupFor(NAME)` resolves any name. `lookupFor('localhost')` would be undefined.
+    // The function that `lookupFor(NAME)` returns resolves any name. `lookupFor('localhost')` is undefined.
     const lookupFunction = lookup.lookupFor(NAME);
     lookupFunction?.(name, choice, answer);
   });

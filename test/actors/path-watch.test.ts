@@ -130,7 +130,7 @@ describe('the watch of a path reports when a file', () => {
   });
 
   test('is replaced because a symbolic link in its path changes, or is rewritten behind this link', async (t) => {
-    // The next poll reports both at the latest.
+    // Each of the two changes is reported by the next poll at the latest.
     const folder = temporaryFolder(t);
     for (const version of ['v1', 'v2']) makeFile(join(folder, version, 'file'), version);
     symlinkSync('v1', join(folder, 'now'));
@@ -181,6 +181,6 @@ test('a watch that is closed reports nothing', async (t) => {
   closed.close();
   await living.reports('the file');
   unlinkSync(path);
-  await living.reports('its end');
+  await living.reports('that the file is gone');
   assert.deepEqual(noticed, []);
 });

@@ -130,7 +130,7 @@ test('during a scan every new device is published once, and the last change of a
   assert.equal(recorder.device('AA:BB:CC:DD:EE:10')?.rssi, -50);
 });
 
-test('pairing mode switches the adapter on and sets the time limit in BlueZ, before it makes the adapter visible', async (t) => {
+test('pairing mode switches the adapter on and sets the time limit in BlueZ, before the adapter becomes visible', async (t) => {
   const { bluez, recorder, clock, sendCommand } = await startBackend(t, { pairingTimeout: 90 }, (bluez) =>
     Object.assign(bluez.adapter(), { Powered: false }),
   );
@@ -345,7 +345,7 @@ for (const { what, phone, adapter, isKept } of OUTSIDE_PAIRINGS) {
   });
 }
 
-test('another device that pairs while one is being connected is forgotten, even if a scan has found it', async (t) => {
+test('a device that pairs while another device is being connected is forgotten, even if a scan has found it before', async (t) => {
   const { bluez, recorder, sendCommand } = await startBackend(t);
   for (const address of [SPEAKER, PHONE]) bluez.addDevice(address, { RSSI: -60 });
   await until('the speaker is found', () => recorder.device(SPEAKER));
@@ -598,8 +598,8 @@ const INVALID_ADDRESSES = [
   PHONE.replaceAll(':', '-'),
   'AA:BB:CC:DD:EE:'.repeat(65_536),
 ];
-/** This is `TEXT_MAX_UNITS` of objects.ts. */
-const TEXT_MAX_CHARS = 248;
+/** The longest text of a record (objects.ts). */
+const TEXT_MAX_UNITS = 248;
 
 test('a device with an invalid address is not listed, and long texts are cut', async (t) => {
   const { bluez, recorder } = await startBackend(t);
@@ -614,7 +614,7 @@ test('a device with an invalid address is not listed, and long texts are cut', a
     recorder.record?.known_devices?.map(({ address }) => address),
     [SPEAKER],
   );
-  const cutText = 'x'.repeat(TEXT_MAX_CHARS);
+  const cutText = 'x'.repeat(TEXT_MAX_UNITS);
   assert.deepEqual([recorder.firstKnown?.name, recorder.firstKnown?.kind], [cutText, cutText]);
 
   // An invalid address does not replace a valid one. `Trusted` shows that this change has arrived.
@@ -639,7 +639,7 @@ test('a battery whose charge is unknown is left out of the record', async (t) =>
   await until('the battery is published', () => recorder.firstKnown?.battery === 100);
 });
 
-test('a slow connection that two clients request is answered before its outcome; its failure makes an event and one line of the log, even if no record changes', async (t) => {
+test('two clients that request one slow connection are answered before its outcome is known; its failure then makes an event and one line of the log, even if no record changes', async (t) => {
   const { bluez, recorder, backend, clock } = await startBackend(t, {}, withPhone);
   const attempt = new Deferred<void>();
   bluez.onCall.set('Connect', async () => {

@@ -1,4 +1,4 @@
-// Tests when an attempt to connect a device ends, although BlueZ never answers it.
+// Tests when an attempt to connect a device ends if BlueZ never answers the attempt.
 
 import assert from 'node:assert/strict';
 import type { Bluez } from '../../../src/actors/bluetooth/bluez.js';
@@ -62,12 +62,12 @@ function startConnecting() {
   return { connecting, device, calls, reply };
 }
 
-const ABORTIONS: readonly (readonly [what: string, abort: (connecting: Connecting) => void])[] = [
+const ABORTIONS: readonly (readonly [cause: string, abort: (connecting: Connecting) => void])[] = [
   ['the device was removed', (connecting) => connecting.deviceRemoved(pathOf(SPEAKER))],
   ['the adapter was unplugged', (connecting) => connecting.adapterLost()],
 ];
-for (const [what, abort] of ABORTIONS) {
-  test(`after an attempt has ended because ${what}, its deadline disconnects no device`, async () => {
+for (const [cause, abort] of ABORTIONS) {
+  test(`after an attempt has ended because ${cause}, its deadline disconnects no device`, async () => {
     const { connecting, device, calls, reply } = startConnecting();
     const outcome = connecting.reconnect({ ...device, Paired: true });
     abort(connecting);
@@ -78,7 +78,7 @@ for (const [what, abort] of ABORTIONS) {
     assert.deepEqual(calls, ['Connect']);
   });
 
-  test(`no connection follows a pairing that ends after ${what}`, async () => {
+  test(`no connection follows a pairing that ends after ${cause}`, async () => {
     const { connecting, device, calls, reply } = startConnecting();
     const outcome = connecting.reconnect(device);
     abort(connecting);

@@ -16,7 +16,7 @@ const CHOICES_MAX = SIGNAL_COUNT / 4;
 /** `QUEUED_MAX_SIGNALS` of reading.ts. */
 const SIGNALS_QUEUED_MAX = 2_048;
 
-test('the last of many signals that arrive together is published; the adapter is not chosen anew for each', async (t) => {
+test('the last of many signals that arrive together is published, and the adapter is not chosen anew for each signal', async (t) => {
   const { bluez, recorder } = await startBackend(t, {}, (bluez) => bluez.addDevice(PHONE, { Paired: true }));
   const chooseAdapter = t.mock.method(BluezObjects.prototype, 'chooseAdapter');
   for (let signal = 1; signal <= SIGNAL_COUNT; signal += 1)

@@ -139,7 +139,7 @@ test('a device that somebody disconnected and connected again is due after its c
   assert.equal(secondsUntilDue(), 5);
 });
 
-test('a device whose attempt is given up is due, even if BlueZ made the link before the policy began', () => {
+test('after an attempt to connect a device is given up, the device is due, even if BlueZ made the link before the policy began', () => {
   const { policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, CONNECTED);
   policy.attemptProgressed(SPEAKER_PATH, 'begun');
   policy.disconnected(SPEAKER_PATH, 'org.bluez.Reason.Local');
@@ -163,13 +163,13 @@ const attemptFails: PolicyStep = (policy) => {
 };
 const reportLocalEnd = bluezReports('Local');
 
-const UNPROVEN_ENDS: readonly { readonly when: string; readonly steps: readonly PolicyStep[] }[] = [
+const ENDS_OF_FAILED_ATTEMPTS: readonly { readonly when: string; readonly steps: readonly PolicyStep[] }[] = [
   { when: 'before the attempt fails', steps: [reportLocalEnd, linkEnds, attemptFails] },
   { when: 'when the attempt fails', steps: [linkEnds, attemptFails, reportLocalEnd] },
   { when: 'after the attempt has failed', steps: [attemptFails, linkEnds, reportLocalEnd] },
 ];
 
-for (const { when, steps } of UNPROVEN_ENDS) {
+for (const { when, steps } of ENDS_OF_FAILED_ATTEMPTS) {
   test(`an attempt is made again if BlueZ ends its link ${when}, even with the reason Local`, () => {
     const { clock, policy, secondsUntilDue } = policyFor(ALL_LOUDSPEAKERS, DISCONNECTED);
     const pauses = [5, 10, 20];
@@ -181,7 +181,11 @@ for (const { when, steps } of UNPROVEN_ENDS) {
       clock.advance(pause * SECOND_MS);
     }
     const failures = policy.attemptFailed(SPEAKER_PATH);
-    assert.equal(failures, pauses.length + 1, 'an unproven link does not end the count of failures');
+    assert.equal(
+      failures,
+      pauses.length + 1,
+      'the link of a failed attempt does not end the count of failures',
+    );
   });
 }
 

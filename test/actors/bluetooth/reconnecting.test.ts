@@ -119,7 +119,8 @@ for (const verb of ['scan', 'pairing_mode'] as const) {
       withSpeaker(bluez);
       Object.assign(bluez.adapter(), { Powered: false });
     });
-    // BlueZ answers only when the adapter is published as on, because an attempt would begin before that.
+    // BlueZ answers this call only after the adapter is published as on. A wrong attempt would begin before
+    // the answer, so the last assertion would find it.
     bluez.onCall.set(FIRST_CALLS[verb], async () => {
       await until('the adapter is published as on', () => recorder.record?.powered);
     });
@@ -216,7 +217,7 @@ test('an attempt whose link is up already is given up during a scan, and tried a
   assert.equal(attemptCount(bluez), 2);
 });
 
-test('an attempt also waits until the scan of another program has ended', async (t) => {
+test('an attempt waits until the scan of another program has ended', async (t) => {
   const { bluez, recorder } = await startBackend(t, RECONNECTING, (bluez) => {
     withSpeaker(bluez);
     Object.assign(bluez.adapter(), { Discovering: true });

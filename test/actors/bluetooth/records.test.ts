@@ -63,7 +63,7 @@ test('if one line of the event stream cannot hold all known devices, the record 
 /** Properties of an ordinary sound card. They have no address of a Bluetooth device. */
 const CARD_PROPS = { 'device.string': 'hw:0', 'device.api': 'alsa' };
 const OUTPUTS: readonly (readonly [
-  what: string,
+  how: string,
   name: string,
   props: Record<string, string>,
   isFound: boolean,
@@ -111,15 +111,15 @@ const MASTERS: readonly (readonly [what: string, name: string, props: Record<str
 for (const [what, name, props] of MASTERS) {
   test(`the output of a device is the one that ${what}, not its filter, whichever of the two changes last`, () => {
     const outputs = new DeviceOutputs();
-    const loudspeaker = put('2', name, props);
-    outputs.applyChanges({ isWhole: true, changes: [FILTER, loudspeaker] });
+    const master = put('2', name, props);
+    outputs.applyChanges({ isWhole: true, changes: [FILTER, master] });
     assert.equal(outputs.outputName(ADDRESS), name);
-    for (const output of [FILTER, loudspeaker, FILTER]) {
+    for (const output of [FILTER, master, FILTER]) {
       const hasChanged = outputs.applyChanges({ isWhole: false, changes: [output] });
-      assert.equal(hasChanged, false, 'no device has another output');
+      assert.equal(hasChanged, false, 'no device gets another output');
       assert.equal(outputs.outputName(ADDRESS), name);
     }
-    outputs.applyChanges({ isWhole: false, changes: [{ ...loudspeaker, kind: 'drop' }] });
+    outputs.applyChanges({ isWhole: false, changes: [{ ...master, kind: 'drop' }] });
     assert.equal(outputs.outputName(ADDRESS), `${MASTER}.remapped`);
   });
 }

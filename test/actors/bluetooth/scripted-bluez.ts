@@ -110,7 +110,7 @@ export class ScriptedBluez {
     return this.objects.get(pathOf(address))?.[DEVICE_INTERFACE] ?? {};
   }
 
-  /** Connects to the bus. Takes BlueZ's name there only when it can answer calls, as bluetoothd does. */
+  /** Connects to the bus. As in bluetoothd, calls can be answered before BlueZ's name is taken. */
   async start(): Promise<void> {
     const bus = sessionBus({ busAddress: this.#address, authMethods: ['EXTERNAL'] });
     bus.on('error', () => undefined);

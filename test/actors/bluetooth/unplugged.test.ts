@@ -77,7 +77,7 @@ test('the agent is unregistered if BlueZ does not confirm its registration befor
   assert.ok(bluez.agent);
 });
 
-test('the registration of the agent fails if BlueZ ends meanwhile, and the next one makes all calls again', async () => {
+test('the registration of the agent fails if BlueZ ends meanwhile, and the next registration makes all calls again', async () => {
   const registration = ['RegisterAgent', 'RequestDefaultAgent'];
   const calls: string[] = [];
   const callBluez = async ({ member }: { readonly member: string }) => {

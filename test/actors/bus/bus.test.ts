@@ -79,7 +79,7 @@ test('watched signals arrive, others do not', async (t) => {
 });
 
 for (const killSignal of ['SIGKILL', 'SIGTERM'] as const) {
-  test(`the bus ends by ${killSignal}: calls are settled, and its return is noticed`, async (t) => {
+  test(`when the bus ends by ${killSignal}, calls are settled, and the return of the bus is noticed`, async (t) => {
     const { bus, owner, askNameOwner } = await startConnectedBus(t);
     // A stopped bus does not answer, so the call is pending when the bus gets the signal to end. SIGTERM
     // takes effect only after SIGCONT.

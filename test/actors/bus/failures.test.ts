@@ -197,7 +197,8 @@ test('a message that makes dbus-next throw does not delay the answer behind it, 
 test('on the system bus, the compiler and the class Bus refuse a method that changes something, and nothing is sent', async (t) => {
   const bus = await scriptedBus(() => HONEST, t);
   const owner = new NotingOwner();
-  const link = new Bus('none', optionsFor(bus.path), owner);
+  const effectsOnSystem = 'none';
+  const link = new Bus(effectsOnSystem, optionsFor(bus.path), owner);
   t.after(() => link.stop());
   await owner.waitForNote(/^up/);
 

@@ -62,7 +62,7 @@ test('the socket is not read while too many signals wait to be handled, and no s
   assert.deepEqual(handled(), allNumbers);
 });
 
-test('signals that wait to be handled when the connection ends are dropped', async (t) => {
+test('when the connection ends, the signals that wait to be handled are dropped', async (t) => {
   const { link, handled, allNumbers } = await startFlood(t, 1_000);
   await link.call(BUS_METHODS.getNameOwner, ['a.b']);
 

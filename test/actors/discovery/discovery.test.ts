@@ -69,6 +69,19 @@ function startDiscovery(t: TestContext, bus: ScriptedBus, address: string, inter
   return { recorder, reportServed };
 }
 
+const NO_FLAGS = 0;
+const serviceOf = (name: string) => [ETH0_INDEX, PROTOCOLS.IPv4, name, '_http._tcp', 'local'];
+
+const itemNewSignal = (name: string): Buffer =>
+  signal(AVAHI, AVAHI_BROWSER, 'ItemNew', 'iisssu', ...serviceOf(name), NO_FLAGS);
+
+/** `txt` has the pairs of the TXT record, such as `api=tonearm`. */
+function foundSignal(name: string, ...txt: readonly string[]): Buffer {
+  const pairs = txt.map((pair) => [...Buffer.from(pair)]);
+  const values = [...serviceOf(name), `${name}.local`, PROTOCOLS.IPv4, '192.0.2.7', 80, pairs, LOCAL_FLAG];
+  return signal(AVAHI, AVAHI_RESOLVER, 'Found', 'iissssisqaayu', ...values);
+}
+
 test('if avahi-daemon refuses each name of a service, 32 names are tried before the bridge gives up for a while', async (t) => {
   let triedNames = 0;
   const bus = await startAvahi(t, (socket, { serial, text }) => {
@@ -203,6 +216,7 @@ async function startSlowAvahi(t: TestContext) {
     return staysOpen;
   });
   const { recorder, reportServed } = startDiscovery(t, bus, EVERY_IPV4);
+  // The bus is dialled in a timer of 0 ms.
   clock.advance(0);
   const countCalls = (name: string) => bus.received.filter(({ text }) => text.includes(name)).length;
   await until('the service is announced', () => countCalls('Commit') === 1);
@@ -224,7 +238,10 @@ test('an announcement stays if avahi-daemon takes almost 20 s for one answer', a
   const questions = countCalls('GetState');
   await until('the next round has begun', () => countCalls('GetState') > questions);
   reportServed();
-  await until('the next round has ended', () => countCalls('GetState') > questions + 1);
+  await until(
+    'another round has begun, so the next round has ended',
+    () => countCalls('GetState') > questions + 1,
+  );
   assert.equal(countCalls('Free'), 0, 'nothing is withdrawn');
   assert.equal(bus.connections(), 1);
 });
@@ -240,19 +257,6 @@ test('an avahi-daemon that leaves a call open for 20 s is reported, and called o
   await until('the service is announced again', () => countCalls('Commit') === 2);
   assert.equal(bus.connections(), 2);
 });
-
-const NO_FLAGS = 0;
-const serviceOf = (name: string) => [ETH0_INDEX, PROTOCOLS.IPv4, name, '_http._tcp', 'local'];
-
-const itemNewSignal = (name: string): Buffer =>
-  signal(AVAHI, AVAHI_BROWSER, 'ItemNew', 'iisssu', ...serviceOf(name), NO_FLAGS);
-
-/** `txt` has the pairs of the TXT record, such as `api=tonearm`. */
-function foundSignal(name: string, ...txt: readonly string[]): Buffer {
-  const pairs = txt.map((pair) => [...Buffer.from(pair)]);
-  const values = [...serviceOf(name), `${name}.local`, PROTOCOLS.IPv4, '192.0.2.7', 80, pairs, LOCAL_FLAG];
-  return signal(AVAHI, AVAHI_RESOLVER, 'Found', 'iissssisqaayu', ...values);
-}
 
 /** The number of services that may be resolved at the same time (RESOLVERS_MAX in discovery/browser.ts). */
 const SERVICES_MAX = 256;

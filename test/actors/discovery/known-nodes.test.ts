@@ -43,7 +43,7 @@ function configuredNode(url: string, address?: string, { isOwnAddress = false } 
   return { url: new URL(url), answer, isReachable: answer !== undefined };
 }
 
-test('a node that is only configured has one origin, and its name is its address, with the port unless that is 8018', () => {
+test('a node that is only configured has one origin, and its name is its address, with the port unless the port is 8018', () => {
   const { nodes, list, origins } = createKnownNodes();
   nodes.setConfigured([
     configuredNode('http://10.8.0.3:8018', '10.8.0.3'),

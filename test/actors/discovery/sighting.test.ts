@@ -5,6 +5,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { announcedNode, parseSighting, type Sighting } from '../../../src/actors/discovery/sighting.js';
 
+/** The daemon's own node is not announced. */
+const OWN_NAME = undefined;
+
 const SERVICE = { name: 'attic', host: 'attic.local', address: '192.0.2.7', port: 8018 };
 
 function sightedAs(txt: readonly string[], changes: Partial<typeof SERVICE> = {}): Sighting | undefined {
@@ -64,7 +67,7 @@ test('addresses of another host, and those that no other machine can reach, are 
   const sightings = addresses.flatMap((address) => sightedAs(['api=tonearm'], { address }) ?? []);
   const otherHost = sightedAs(['api=tonearm'], { address: '192.0.2.9', host: 'other.local' });
   assert.ok(otherHost);
-  assert.deepEqual(announcedNode([...sightings, otherHost], undefined)?.addresses, [
+  assert.deepEqual(announcedNode([...sightings, otherHost], OWN_NAME)?.addresses, [
     '192.0.2.7',
     '2001:db8::1',
   ]);
@@ -76,7 +79,7 @@ test('the addresses of a host are listed together, even if only one of its servi
     { address: '192.0.2.8', host: 'attic.local' },
   ];
   const sightings = addresses.flatMap((changes) => sightedAs(['api=tonearm'], changes) ?? []);
-  assert.deepEqual(announcedNode(sightings, undefined)?.addresses, ['192.0.2.7', '192.0.2.8']);
+  assert.deepEqual(announcedNode(sightings, OWN_NAME)?.addresses, ['192.0.2.7', '192.0.2.8']);
 });
 
 test('a node is this node only if its service is local and has the name of this node', () => {

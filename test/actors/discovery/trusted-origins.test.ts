@@ -98,7 +98,7 @@ const HOST_PIECES = [
   ' ',
 ];
 
-function privateNetworks(): BlockList {
+function createHouseNetworks(): BlockList {
   const list = new BlockList();
   const networks = { '10.0.0.0': 8, '172.16.0.0': 12, '192.168.0.0': 16, '169.254.0.0': 16 };
   for (const [network, bits] of Object.entries(networks)) list.addSubnet(network, bits);
@@ -119,7 +119,7 @@ const ROUNDS = 2000;
 
 test('no announcement gives trust to a name of the web or to a public address', () => {
   const random = new SeededRandom(SEED);
-  const houseNetworks = privateNetworks();
+  const houseNetworks = createHouseNetworks();
   let trustedCount = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
     const strangeHost = Array.from({ length: 1 + random.below(4) }, () => random.pick(HOST_PIECES)).join('.');

@@ -172,7 +172,7 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     await spy.publish(`${clients}/22/set`, { volume: 0.2, output: 'kitchen' });
     await spy.publish(`${clients}/22/mute/set`, 'ON');
     await spy.publish(`${clients}/talk/set`, { volume: 0.3 });
-    // No client has this name, so it is an id.
+    // No client has the name 5, so 5 is an id.
     await spy.publish(`${clients}/5/set`, { volume: 0.4 });
     await until('all commands have come', () => node.commands.length === 5);
     assert.deepEqual(node.commands, [
@@ -300,7 +300,7 @@ describe('a bridge', { skip: skipReason({ programs: ['mosquitto'] }) }, () => {
     // Each delta counts, so no command replaces one that waits.
     await Promise.all(Array.from({ length: COMMAND_COUNT }, () => spy.publish(topic, { delta: 0.1 })));
     await until(
-      'the other commands are refused',
+      'the commands beyond the bound are refused',
       () => spy.texts(`${node.topic}/error`).length === COMMAND_COUNT - ACCEPTED_COUNT,
     );
     const error = JSON.parse(await spy.untilText(`${node.topic}/error`));

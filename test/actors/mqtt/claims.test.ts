@@ -133,7 +133,7 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
           await first.stop();
           return second;
         }
-        // After a power cut the status of the dead node still says that it is online.
+        // After a power cut the status of the dead node is still `online`.
         await second.stop();
         await first.stop();
         await branchSpy.publish(`${topic}/status`, 'online', { retain: true });
@@ -163,7 +163,7 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
     const availability = [{ topic: 'house/elsewhere/status' }];
     await spy.publish(device, { components: { x: { platform: 'sensor', availability } } }, { retain: true });
     await nodeOn(t, topic, '00000000000000dd', { settings: { homeAssistantPrefix: 'moved' } }).up();
-    // A node removes the device of another one before it publishes its own.
+    // A node removes the device of another node before it publishes its own device.
     await spy.untilText('moved/device/tonearm_00000000000000dd/config');
     assert.equal(spy.texts(device).length, 1);
   });
@@ -176,7 +176,7 @@ describe('a topic branch', { skip: skipReason({ programs: ['mosquitto'] }) }, ()
     await spy.untilText(`${topic}/node`, (text) => text === '00000000000000ee');
   });
 
-  test('stays with the first of two nodes that take it over after a power cut', async (t) => {
+  test('belongs to the node that first takes it over after a power cut, not to the node that asked first', async (t) => {
     const topic = 'house/cut';
     const spy = await spyOn(t, topic);
     await spy.publish(`${topic}/node`, 'first', { retain: true });

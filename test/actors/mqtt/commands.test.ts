@@ -91,7 +91,7 @@ const ROWS: readonly Row[] = [
   ['bluetooth/set', '"scan"', ['startScan']],
   ['bluetooth/set', '{"connect": "AA:BB:CC:DD:EE:FF"}', ['connectDevice', { address: 'AA:BB:CC:DD:EE:FF' }]],
   ['bluetooth/set', '{"disconnect": 5}', ['disconnectDevice', { address: 5 }]],
-  // Nonsense passes as a whole, because the operation refuses it. A text passes unchanged if it is no JSON,
+  // Nonsense passes as a whole to the operation, which refuses it. A text passes unchanged if it is no JSON,
   // or is too long.
   ['audio/server/set', 'loud', ['setServerVolume', 'loud']],
   ['audio/server/set', '{"volume": 1, "delta": 1}', ['setServerVolume', { volume: 1, delta: 1 }]],
@@ -277,7 +277,7 @@ test('a newer setting replaces a waiting one and goes to the end of the queue; e
 
 type ObjectCommand = readonly [topic: string, payload: object];
 
-/** Queues with the requests of the commands, which wait for a command that is under way. */
+/** Queues with the requests of the commands. The requests wait for a command that is under way. */
 function queuesWith(commands: readonly ObjectCommand[]) {
   const queues = manualQueues(({ request }) => {
     const [what, body] = commanded(request);
@@ -293,7 +293,10 @@ function queuesWith(commands: readonly ObjectCommand[]) {
   return queues;
 }
 
-/** Adds the requests of the commands while another one is under way. Returns the requests in their order. */
+/**
+ * Adds the requests of the commands while another command is under way. Returns the requests in the order in
+ * which they begin.
+ */
 async function requestsInOrder(...commands: readonly ObjectCommand[]) {
   const { begun, finish } = queuesWith(commands);
   const requestsPerCommandMax = 2;
@@ -325,7 +328,7 @@ test('requests that act on a refused choice are dropped, also those of an older 
   ]);
 });
 
-test('a default output is dropped with its refused port, but not if a later command chooses it, too', async () => {
+test('the choice of a default output is dropped if its port is refused, but not if a later command chooses the same output', async () => {
   const output = 'audio/outputs/x';
   const command = [output, { port: 'line', volume: 0.9, default: true }] as const;
   const alone = queuesWith([command]);
@@ -435,16 +438,17 @@ test('long commands may wait until their sizes reach a bound, and even then a co
   const long = `{"delta":${' '.repeat(60_000)}0.1}`;
   handle({ muted: true });
   for (let count = 0; count < 20; count += 1) handleText('audio/server/set', long);
-  const waiting = Math.floor(WAITING_SIZE_MAX / `T/audio/server/set${long}`.length);
-  assert.equal(refusals.length, 20 - waiting);
+  const sizeOfEach = 'T/audio/server/set'.length + long.length;
+  const waitingCount = Math.floor(WAITING_SIZE_MAX / sizeOfEach);
+  assert.equal(refusals.length, 20 - waitingCount);
   assert.match(refusals[0]?.text ?? '', /too-many-commands/);
   handleText('players/mpv/set', `{"volume":${' '.repeat(60_000)}0.1}`);
   assert.equal(requests.length, 2);
   status.resolve(202);
-  await until('all accepted commands are carried out', () => requests.length === 2 + waiting);
+  await until('all accepted commands are carried out', () => requests.length === 2 + waitingCount);
 });
 
-test('a setting that is refused, because it is too long to wait, does not remove the one that waits', async () => {
+test('a setting that is refused, because it is too long to wait, does not remove the setting that waits', async () => {
   const { add, begun, finish } = manualQueues();
   for (const name of ['under way', 'older']) assert.ok(add(waitingRequest(name, { setting: 'v' })));
   assert.equal(add(waitingRequest('newer', { setting: 'v', size: WAITING_SIZE_MAX + 1 })), false);
@@ -452,7 +456,7 @@ test('a setting that is refused, because it is too long to wait, does not remove
   assert.deepEqual(begun, ['under way', 'older']);
 });
 
-test('a setting replaces the one that waits also if no other request may wait any more', async () => {
+test('a setting replaces the setting that waits, even if no other request may wait any more', async () => {
   const { add, begun, finish } = manualQueues();
   assert.ok(add(waitingRequest('under way', { setting: 'v' })));
   assert.ok(add(waitingRequest('older', { setting: 'v', size: 2 })));
@@ -506,7 +510,7 @@ test('a step or a mute of the default output, and a volume of a port or a profil
     'setOutputVolume x {"volume":0.2}',
     'setOutputPort x {"port":"hdmi"}',
   ]);
-  // The output may be the default one.
+  // The output `x` may be the default output, and then the volume is for its port.
   const portsOfDefault = await requestsInOrder(
     ['audio/outputs/x', { port: 'line' }],
     ['audio/server', { volume: 0.2 }],

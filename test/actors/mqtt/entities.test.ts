@@ -65,7 +65,7 @@ test('an output whose limit is 0 has a sensor instead of a slider', () => {
 });
 
 test('the later of two outputs or cards with the same name has its id in its topic, name and option, and no unique id occurs twice', () => {
-  // The labels have the name, because two outputs have the same description (audio/output-labels.ts).
+  // Each label ends with the output's name, because both descriptions are the same (audio/output-labels.ts).
   const outputsOfOneName = [7, 8].map((id) =>
     put('audio.outputs', `${id}`, output(id, 'hall', { description: 'Hall', label: 'Hall (hall)' })),
   );
@@ -75,19 +75,19 @@ test('the later of two outputs or cards with the same name has its id in its top
     ...outputsOfOneName,
     ...cardsOfOneName,
   ]).message();
-  const componentsNamed = (ending: string) =>
+  const namesWithTopics = (ending: string) =>
     Object.values(components).flatMap(({ name, state_topic: topic }) =>
       String(name).endsWith(ending) ? [`${name}: ${String(topic).replace('tonearm/living/audio/', '')}`] : [],
     );
 
   // `#` is written as `%23` in a topic.
   assert.deepEqual(
-    componentsNamed(' volume')
+    namesWithTopics(' volume')
       .filter((line) => line.startsWith('Hall'))
       .sort(),
     ['Hall (hall) #8 volume: outputs/hall %238', 'Hall (hall) volume: outputs/hall'],
   );
-  assert.deepEqual(componentsNamed(' profile'), [
+  assert.deepEqual(namesWithTopics(' profile'), [
     'HiFi HAT profile: cards/card',
     'HiFi HAT #4 profile: cards/card %234',
   ]);
@@ -105,7 +105,9 @@ test('an input is a slider and a switch that have its description, and two input
       .filter(({ unique_id: id }) => String(id).includes('_input_'))
       .map(({ platform, name, command_topic: command, state_topic: state }) => {
         const topic = String(state).slice(String(state).indexOf('inputs/'));
-        return `${platform} ${name}: ${topic}${command === undefined ? '' : ', set'}`;
+        // The ending `, set` stands for a command topic.
+        const ending = command === undefined ? '' : ', set';
+        return `${platform} ${name}: ${topic}${ending}`;
       });
 
   assert.deepEqual(inputEntities({ control: true }).sort(), [

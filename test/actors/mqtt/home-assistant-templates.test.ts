@@ -97,7 +97,7 @@ const DEVICE = { address: 'AA:BB:CC:DD:EE:FF', name: 'Phone', connected: true };
 const OTHER_DEVICE = { ...DEVICE, address: 'AA:BB:CC:DD:EE:00', battery: 9 };
 const BLUETOOTH = { powered: true, pairing_active: false, known_devices: [DEVICE, OTHER_DEVICE] };
 
-test('an entity is unavailable, and causes no error, if the player or the device lacks its value', () => {
+test('an entity is unavailable, and causes no error, if the player or the device has no value for the entity', () => {
   const { components } = new AnnouncedNode({}, [
     ...WHOLE_NODE,
     health('players', 'up'),

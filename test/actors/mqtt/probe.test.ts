@@ -63,7 +63,7 @@ test('a retained message that comes late is read if it comes before the probe ge
   assert.deepEqual(topics, [KITCHEN.topic]);
 });
 
-/** A probe that has its question back already, as EMQX may send it before the retained messages. */
+/** A probe that has its question back already. EMQX may send the question before the retained messages. */
 function probeWithQuestion() {
   const clock = new ManualClock();
   let deliver: (message: BrokerMessage) => void = () => undefined;

@@ -27,7 +27,7 @@ const nextPublications = ({ topics }: AnnouncedNode) => {
   return publications.map(({ topic, text }) => `${topic.slice(BRANCH.length + 1)}=${text.slice(0, 10)}`);
 };
 
-test('topics that are out of date at the start of a connection are published, and those of removed things emptied', () => {
+test('topics that are out of date at the start of a connection are published, and the topics of removed records are emptied', () => {
   const node = publishedNode();
   const retained = ['status', 'audio/outputs/gone', 'players/gone', 'audio/outputs/x/set', 'what', 'error'];
   node.topics.beginConnection(
@@ -52,6 +52,7 @@ test('the status is published at the start of a connection if nobody has answere
     [statusTopic, 'online'],
   ]);
   const otherDeviceOwner = undefined;
+  // Nobody has answered (`RetainedState` of probe.ts).
   const isLeftover = true;
   node.topics.beginConnection(retained, otherDeviceOwner, isLeftover);
   assert.ok(nextPublications(node).includes('status=online'));
@@ -140,8 +141,8 @@ const defaultOutput = (name: string) =>
   put('audio.server', '', { kind: 'pulseaudio', default_sink: name, volume: 0.42, muted: false });
 
 /**
- * Publishes until nothing is out of date. Returns a line for each round: its topics, `no TOPIC` for one that
- * is emptied, and for the device message its outputs.
+ * Publishes until nothing is out of date. Returns a line for each round, with the topics of the round. In the
+ * line, `no TOPIC` is a topic that is emptied, and `device: OUTPUTS` is the device message.
  */
 function publishInRounds(node: AnnouncedNode, ...changes: readonly Change[]): readonly string[] {
   node.publishRecords(...changes);
@@ -171,7 +172,7 @@ test('the device message comes before the removal of an output, and before a def
   assert.deepEqual(publishInRounds(node, returningKitchen, defaultOutput('kitchen')), returned);
 });
 
-test('a device message that was deleted is published again, but not without mqtt.homeAssistant', () => {
+test('a device message that was deleted is published again only with mqtt.homeAssistant', () => {
   for (const homeAssistant of [true, false]) {
     const node = publishedNode({ homeAssistant });
     assert.ok(node.topics.receiveDevice(''));
@@ -280,7 +281,7 @@ test('a player is published again after a device message with another address, b
 });
 
 for (const unitCount of [0, 200]) {
-  test(`an upgraded node with ${unitCount} units more publishes its players again after the device message`, () => {
+  test(`an upgraded node with ${unitCount} more units publishes its players again after the device message`, () => {
     const units = Array.from({ length: unitCount }, (_, index) =>
       put('systemd.services', `user/${index}.service`, service('user', `${index}.service`)),
     );

@@ -123,7 +123,7 @@ test('a topic that changes all the time is published at most once per interval, 
     return later.atMs - (earlier?.atMs ?? 0);
   });
   assert.ok(Math.min(...gapsMs) >= ROUND_GAP_MS, String(gapsMs));
-  // The second in which the volume changes has nine intervals of 110 ms (`ROUND_GAP_MS`).
+  // The volume changes for one second, which has nine intervals of 110 ms (`ROUND_GAP_MS`).
   assert.ok(published.length > 8, `published ${published.length} times`);
   assert.equal(published.at(-1)?.volume, 1);
   assert.equal(clock.timers, 1, 'at rest the only timer is `poll` of bridge.ts');
@@ -168,7 +168,7 @@ test('where mqtt.control is false, no command is carried out, even if the broker
   broker.deliver(...LAST_COMMAND);
 
   const countBefore = broker.published.length;
-  // Another node asks whether this one is alive. Its question comes after the command.
+  // Another node asks whether this node is alive. The broker delivers this question after the command.
   broker.deliver(`${BRANCH}/who`, 'attic');
   await until('the question is answered', () =>
     broker.published.slice(countBefore).includes(`${BRANCH}/status`),
@@ -204,7 +204,7 @@ test('a branch with more topics than a node can have is not taken over, even if 
   assert.deepEqual(broker.published, []);
 });
 
-test('a branch whose topics are longer together than those of a node is not taken over', async (t) => {
+test('a branch is not taken over if its topics together are longer than all topics of a node can be', async (t) => {
   const broker = new ScriptedBroker();
   // The bound is 16 Mi characters (`CHARS_MAX` in probe.ts).
   broker.retainedMessages = Array.from({ length: 300 }, (_, index) =>

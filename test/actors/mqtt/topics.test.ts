@@ -17,7 +17,7 @@ test('the identifier is derived from the ids of the machine and the user, and do
   assert.ok(!MACHINE.includes(identifierOf(MACHINE, 1000)), 'it is no part of the machine-id');
 });
 
-test('the identifier is read from the file of the machine-id, if the file holds one', (t) => {
+test('the identifier is read from the file of the machine-id, if the file has a machine-id', (t) => {
   const path = join(temporaryFolder(t), 'machine-id');
   assert.equal(readIdentifier(1000, path), undefined);
   const rows: readonly (readonly [text: string, expected: string | undefined])[] = [

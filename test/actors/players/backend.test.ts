@@ -72,7 +72,7 @@ test('when a player leaves, its name passes to the next player in the queue of t
 });
 
 /** With these arguments, busctl prints the match rules of all connections. */
-const MATCH_RULES =
+const PRINT_MATCH_RULES =
   'call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus.Debug.Stats GetAllMatchRules';
 
 test('a connection is one player under its shortest name, and is watched until it has no name', async (t) => {
@@ -96,7 +96,7 @@ test('a connection is one player under its shortest name, and is watched until i
   const isWatched = async (): Promise<boolean> => {
     const { stdout: rules } = await runProgram('busctl', [
       `--address=${bus.address}`,
-      ...MATCH_RULES.split(' '),
+      ...PRINT_MATCH_RULES.split(' '),
     ]);
     return rules.includes(PLAYER_PATH);
   };
@@ -169,7 +169,7 @@ test('changes are read from signals, and properties that a signal invalidates ar
   await recorder.until('the new identity is published', 'scripted', ({ identity }) => identity === 'Renamed');
 });
 
-/** The player answers as one that owns its name already, but has no object yet. */
+/** The player answers like a player that owns its name already, but has no object yet. */
 function answerWithErrors({ misbehaviours }: ScriptedPlayer): void {
   for (const member of ['GetAll', 'Get'])
     misbehaviours.set(member, { error: 'org.freedesktop.DBus.Error.UnknownObject' });
@@ -182,7 +182,7 @@ const untilReadTwice = ({ calls }: ScriptedPlayer) =>
     () => calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length > 1,
   );
 
-test('a player that answers with errors is published as soon as it answers without one, with its tracklist', async (t) => {
+test('a player that answers with errors is published, with its tracklist, as soon as it answers without errors', async (t) => {
   const { bus, recorder } = await startBackend(t);
   const player = await ScriptedPlayer.connect(t, bus);
   player.properties[TRACKLIST_INTERFACE] = { Tracks: new Variant('ao', ['/t/1']) };
@@ -194,7 +194,7 @@ test('a player that answers with errors is published as soon as it answers witho
   await recorder.until('the player is published', 'early', (record) => record.tracklist_supported);
 });
 
-test('playerctld that answers with errors at first is not listed once it answers without one', async (t) => {
+test('playerctld that answers with errors at first is not listed when it answers without errors', async (t) => {
   const { bus, recorder, start } = await startBackend(t);
   const repeater = await ScriptedPlayer.connect(t, bus);
   repeater.properties[PLAYERCTLD_INTERFACE] = { PlayerNames: new Variant('as', []) };
@@ -203,7 +203,7 @@ test('playerctld that answers with errors at first is not listed once it answers
   await untilReadTwice(repeater);
   const callsBefore = repeater.calls.length;
   repeater.misbehaviours.clear();
-  await until('the backend has asked again whether it is playerctld', () =>
+  await until('the backend has asked again whether the player is playerctld', () =>
     repeater.calls.slice(callsBefore).includes(`GetAll ${PLAYERCTLD_INTERFACE}`),
   );
   await start('other');
@@ -283,7 +283,8 @@ async function startWithTracklist(t: TestContext, tracks: readonly string[]) {
 test('commands find the first 20 000 tracks of a list, and a track is added after the very last one', async (t) => {
   const tracks = Array.from({ length: TRACKS_OF_COMMANDS_MAX + 2 }, (_, index) => `/t/${index + 1}`);
   const { backend, player, tracklist, target } = await startWithTracklist(t, tracks);
-  // Clients get only the first 500 tracks of a list (`TRACKS_MAX` of tracklist.ts).
+  // Clients get only the first 500 tracks of a list (`TRACKS_MAX` of tracklist.ts). A command may use only
+  // the last segment of a track's id, such as `501`.
   for (const track of ['/t/500', '/t/501', '501', '/t/20000'])
     assert.equal(faultOf(await backend.handle({ do: 'goto', ...target, track })), 'none');
   assert.equal(faultOf(await backend.handle({ do: 'goto', ...target, track: '/t/20001' })), 'no-such-track');
@@ -300,7 +301,7 @@ test('commands find the first 20 000 tracks of a list, and a track is added afte
   });
 });
 
-test('a track is added at the end if `after_track` is empty, and before the first track if it is the id of no track', async (t) => {
+test('a track is added at the end if `after_track` is empty, and before the first track if `after_track` is NoTrack', async (t) => {
   const { backend, player, target } = await startWithTracklist(t, ['/t/1', '/t/2']);
   const uri = 'http://radio/';
   for (const after_track of ['', 'NoTrack', NO_TRACK])
@@ -309,7 +310,7 @@ test('a track is added at the end if `after_track` is empty, and before the firs
   const [atEnd, ...before] = added;
   assert.equal(atEnd, `AddTrack ${uri} /t/2 false`);
   assert.deepEqual(before, [`AddTrack ${uri} ${NO_TRACK} false`, `AddTrack ${uri} ${NO_TRACK} false`]);
-  // No track is played by the id of no track.
+  // `NoTrack` stands for no track, so it cannot be played.
   assert.equal(faultOf(await backend.handle({ do: 'goto', ...target, track: 'NoTrack' })), 'no-such-track');
 });
 
@@ -329,7 +330,7 @@ test('32 players are published, another player follows when one leaves, and the 
   assert.equal(recorder.logs.filter((line) => line.includes('too many')).length, 1);
 });
 
-test('a name that appears and disappears all the time, even if its player hangs, delays no command to others', async (t) => {
+test('a name that appears and disappears all the time, even if its player hangs, delays no command to other players', async (t) => {
   const { backend, bus, recorder, start } = await startBackend(t);
   const others = ['a', 'b', 'c', 'd'];
   for (const name of others) await start(name);
@@ -375,7 +376,7 @@ test('each D-Bus error of a player becomes the fault that belongs to it', async 
   }
 });
 
-test('each command becomes the call that belongs to it, and a player is never sent what it cannot do', async (t) => {
+test('each command becomes the call that belongs to it, and a player gets no call that it cannot carry out', async (t) => {
   const { backend, recorder, start } = await startBackend(t);
   const track = metadata({ 'mpris:trackid': new Variant('o', '/t/1') });
   const player = await start('scripted', { Metadata: track });

@@ -16,20 +16,21 @@ test('a player that began later is not silenced, even while it is not certain th
   later.beginning.note(readings);
   const laterBeganMs = 20;
   assert.equal(later.beginning.takeCertain(readings, laterBeganMs), undefined);
-  assert.deepEqual(playersToSilence([first, later], first, laterBeganMs - 10), []);
-  assert.deepEqual(playersToSilence([first, later], first, laterBeganMs + 10), [later]);
+  const silencedBy = (firstBeganMs: number) => playersToSilence([first, later], first, firstBeganMs);
+  assert.deepEqual(silencedBy(laterBeganMs - 10), []);
+  assert.deepEqual(silencedBy(laterBeganMs + 10), [later]);
 });
 
 /** The pause between two readings. */
 const PAUSE_MS = 100;
 
-/** Readings of a player. The first one is under way. `endReading` ends the one that is under way. */
+/** Readings of a player. The first one is under way. `endReading` ends the reading that is under way. */
 function startReadings() {
   const clock = new ManualClock();
   const ends: ((isAnswered: boolean) => void)[] = [];
   const readings = new RepeatedReading(clock, PAUSE_MS, () => new Promise((resolve) => ends.push(resolve)));
-  const endReading = async (isAnswered: boolean): Promise<void> => {
-    ends.pop()?.(isAnswered);
+  const endReading = async (outcome: 'answered' | 'failed'): Promise<void> => {
+    ends.pop()?.(outcome === 'answered');
     await settle();
   };
   return { clock, readings, endReading };
@@ -38,20 +39,22 @@ function startReadings() {
 test('if a reading under way fails after a signal, the signal is believed without another reading', async () => {
   const { readings, endReading } = startReadings();
   const { begun } = readings;
+  // A signal comes during the reading, so another reading is requested (player.ts).
   readings.request();
   assert.equal(readings.isSettledSince(begun), false);
-  await endReading(false);
+  await endReading('failed');
   assert.equal(readings.isSettledSince(begun), true);
 });
 
 test('if a reading under way is answered after a signal, the signal is believed only after another reading', async () => {
   const { clock, readings, endReading } = startReadings();
   const { begun } = readings;
+  // A signal comes during the reading, so another reading is requested (player.ts).
   readings.request();
-  await endReading(true);
+  await endReading('answered');
   assert.equal(readings.isSettledSince(begun), false);
   clock.advance(PAUSE_MS);
   assert.equal(readings.isSettledSince(begun), false);
-  await endReading(true);
+  await endReading('answered');
   assert.equal(readings.isSettledSince(begun), true);
 });

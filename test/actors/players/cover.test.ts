@@ -213,7 +213,7 @@ test('a cover that is no regular file is not opened, because opening a device ca
   assert.equal(openings, 1);
 });
 
-/** Requests for covers that may be open: one is being read, and the others wait. */
+/** The largest number of open requests: one cover is being read, and the other requests wait. */
 const OPEN_REQUESTS_MAX = 32;
 /**
  * This cover is a data: URL that is too long to be kept (`KEPT_URL_MAX_UNITS` in metadata.ts). So each

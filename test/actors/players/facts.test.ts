@@ -53,6 +53,7 @@ test('values of metadata become text: lists are joined, objects become JSON, and
     bytes: new Uint8Array(4),
     empty: [],
     title: 'a\u0000b\u001b[31m\ud800',
+    // Without the brackets, `__proto__` would set the prototype of the object.
     ['__proto__']: 'own',
   });
   const lines = Object.entries(texts).map(([key, text]) => `${key} ${text}`);

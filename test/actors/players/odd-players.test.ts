@@ -58,7 +58,7 @@ test('playerctld, which repeats other players, is not listed as a player', async
   const repeater = await ScriptedPlayer.connect(t, bus);
   repeater.properties[PLAYERCTLD_INTERFACE] = { PlayerNames: new Variant('as', []) };
   await repeater.requestName('repeater');
-  await until('the backend has asked whether it is playerctld', () =>
+  await until('the backend has asked whether the player is playerctld', () =>
     repeater.calls.includes(`GetAll ${PLAYERCTLD_INTERFACE}`),
   );
   const other = await start('other');

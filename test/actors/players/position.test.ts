@@ -71,10 +71,10 @@ for (const name of ['Metadata', 'PlaybackStatus']) {
   });
 }
 
-test('a track that begins again is published at position 0, even if the player has announced this position last', async (t) => {
+test('a track that begins again is published at position 0, even if the last announced position was also 0', async (t) => {
   const Metadata = trackMetadata('One', 60);
   const { manual, recorder, player, untilAt, moveTo } = await startPlaying(t, { Metadata });
-  // This reading shows that the position of this player moves by itself.
+  // This reading shows the backend that the position of this player also moves without an announcement.
   moveTo(20);
   player.announce({ Metadata });
   await untilAt(20);
@@ -128,7 +128,7 @@ const TRACK_IDS: readonly (readonly [what: string, more: object])[] = [
   ['always the same id', trackId('/track')],
 ];
 for (const [what, more] of TRACK_IDS) {
-  test(`if tracks have ${what}, the next track begins at its beginning`, async (t) => {
+  test(`if tracks have ${what}, the next track is published at its beginning`, async (t) => {
     const { manual, player, recorder } = await startPlaying(t, { Metadata: trackMetadata('One', 240, more) });
     manual.advance(NEARLY_WHOLE_TRACK_MS);
     // From now on the player answers no reading. An earlier answer may still arrive after the first signal,
@@ -215,8 +215,8 @@ test('the track is read before its position is set, also if no signal announces 
   );
 
   changeSilently(player, { Metadata: trackMetadata('Two', 60, trackId('/track/2')) });
-  // The first id is that of the earlier track. The other two stand for a track without a usable id, but the
-  // current track has one.
+  // The first id is that of the earlier track. The other two ids stand for a track without a usable id, but
+  // the current track has a usable id.
   for (const id of ['/track/1', '/', 'spotify:track:1'])
     assert.equal(faultOf(await setPosition(id)), 'other-track', id);
   await recorder.until(

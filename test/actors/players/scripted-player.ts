@@ -91,7 +91,7 @@ export class ScriptedPlayer {
     return player;
   }
 
-  /** Requests the name from the bus. Resolves with 1 if the player owns it now, with 2 if it is queued. */
+  /** Requests the name. Resolves with 1 if the player now owns the name, and with 2 if it must wait. */
   requestName(name: string): Promise<number> {
     return this.#bus.requestName(PLAYER_NAME_PREFIX + name, NO_FLAGS);
   }
@@ -135,7 +135,7 @@ export class ScriptedPlayer {
   }
 
   #answer(message: Message): boolean {
-    // After the player has left, dbus-next would throw at an answer, where nothing can catch it.
+    // After the player has left, an answer would make dbus-next throw where nothing can catch the error.
     if (this.#hasLeft) return true;
     if (message.path !== PLAYER_PATH) return false;
     const { member, body } = message;

@@ -1,5 +1,5 @@
-// Silencing scripted players on a real bus: all players by one command, and all others when one player begins
-// to play.
+// Tests how scripted players on a real bus are silenced: all players by one command, and all other players
+// when one player begins to play.
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -48,9 +48,9 @@ test('the command to pause all players fails if the bus is lost before the playe
   const { backend, bus, start } = await startBackend(t);
   const player = await start('playing', PLAYING);
   player.misbehaviours.set('GetAll', 'hang');
-  const readingsBefore = player.calls.length;
+  const callsBefore = player.calls.length;
   const answering = backend.handle({ do: 'pause_all' });
-  await until('the player is asked', () => player.calls.length > readingsBefore);
+  await until('the player is being read', () => player.calls.length > callsBefore);
   await bus.kill('SIGKILL');
   assert.equal(faultOf(await answering), 'unavailable');
 });
@@ -123,7 +123,7 @@ test('if three players begin to play at once, only the last that is published as
   assert.equal(playbackCalls(lastStarted), '');
 });
 
-test('if a player signals a pause while it is read, an answer by which it plays silences no other player', async (t) => {
+test('if a player signals a pause while it is read, an older answer with `Playing` silences no other player', async (t) => {
   const { start, recorder } = await startExclusive(t);
   const one = await start('one', PLAYING);
   const two = await start('two');
@@ -147,7 +147,8 @@ test('if a player signals a pause while it is read, an answer by which it plays 
 });
 
 test('a player that signals that it plays, and then hangs, silences the others', async (t) => {
-  // While a player plays, its record is published every 30 s, also without a change. This clock stands still.
+  // While a player plays, its record is published every 30 s, also without a change. The clock of this timer
+  // stands still.
   const stoppedClock = new ManualClock();
   const after: Clock['after'] = (ms, callback) =>
     (ms < 30_000 ? systemClock : stoppedClock).after(ms, callback);
@@ -174,7 +175,7 @@ test('a second name of a player does not pause the player', async (t) => {
   await player.requestName('vlc');
   await until('the player has its short name', () => recorder.names.join() === 'vlc');
   const other = await start('other', PLAYING);
-  // `other` causes this pause. If the second name had caused one, too, it would arrive while `probe` starts.
+  // `other` causes this pause. If the second name caused another, it would arrive while `probe` starts.
   await until('the player is paused', () => playbackCalls(player) !== '');
   await start('probe');
   assert.equal(playbackCalls(player), 'Pause');
@@ -226,5 +227,9 @@ test('playerctld is not silenced, even if it is recognized only after it was pub
 
   await start('one', PLAYING);
   await start('two', PLAYING);
-  assert.equal(playbackCalls(repeater), '', 'it would pass the command on to the player that has just begun');
+  assert.equal(
+    playbackCalls(repeater),
+    '',
+    'playerctld would pass the command on to the player that has just begun to play',
+  );
 });

@@ -1,6 +1,6 @@
-// Tests covers from the web by https. The certificate of the server must have the name in the URL, and a
-// known authority must have signed it. Node reads the authorities only when a process starts, so a process
-// of its own fetches the covers.
+// Tests covers from the web by https. The certificate of the server must be for the name in the URL, and a
+// known authority must have signed the certificate. Node reads the authorities only when a process starts,
+// so a process of its own fetches the covers.
 
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
@@ -24,7 +24,10 @@ openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -subj /C
 
 const MODULES = new URL('../../../src/', import.meta.url).href;
 
-/** Fetches the covers at its arguments. Every name leads to 127.0.0.1, which counts as public here. */
+/**
+ * A program whose arguments are URLs. It prints the type of the cover at each URL. Every name leads to
+ * 127.0.0.1, which counts as public here.
+ */
 const FETCH_PROGRAM = `
 import { systemClock } from '${MODULES}host/clock.js';
 import { webCover } from '${MODULES}actors/players/web-cover.js';

@@ -84,7 +84,7 @@ test('one redirect is followed, and a second one is not', async (t) => {
   assert.equal(await fetch('/2'), undefined);
 });
 
-test('nothing is fetched unless every address of the name is public, also after a redirect', async (t) => {
+test('an image is fetched only if every address of the name is public, also after a redirect', async (t) => {
   const requestedHosts: (string | undefined)[] = [];
   const addressesOfNames: Readonly<Record<string, readonly string[]>> = {
     'public.example': ['127.0.0.1'],
@@ -126,7 +126,10 @@ test('a name is looked up once: its address cannot change between the check and 
   assert.equal(lookups, 1);
 });
 
-/** `authority` is the host, with the user and the password that stand before it in the URL. */
+/**
+ * `authority` is the host, with the user and the password that stand before it in the URL. In a parsed URL
+ * the port 80 is ''.
+ */
 const REFUSED_URLS: readonly (readonly [
   what: string,
   authority: string,
@@ -235,7 +238,7 @@ test('an address is not fetched again for a minute if the fetch has failed, or i
   assert.equal(requests.length, 4, 'a minute later');
 });
 
-/** Covers that are fetched at a time (cover.ts). */
+/** The number of covers that are fetched at a time (cover.ts). */
 const FETCHES_MAX = 4;
 
 test('four covers are fetched at a time; further clients are redirected to the web', async () => {
@@ -296,5 +299,5 @@ for (const [title, addresses, expected] of [
   });
 }
 
-test('the networks of the house share a prefix of 48 bits, however narrow the network of the node is', () =>
+test('an address that shares its first 48 bits with the node is not public, however narrow the network of the node is', () =>
   assert.equal(isPublic('2a00:1:2:44::1', ['2a00:1:2:3::5/128']), false));

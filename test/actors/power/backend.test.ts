@@ -204,7 +204,11 @@ const RACES: readonly (readonly [what: string, script: LogindScript, expected: F
   ['the power-off, and the bus ends before the reply', { ...POWERS_OFF, order: BUS_ENDS }, 'none'],
   ['the power-off, and logind ends before the reply', { ...POWERS_OFF, order: NO_REPLY }, 'none'],
   ['the power-off, and no answer follows', { ...POWERS_OFF, order: NO_ANSWER }, 'none'],
-  ['a power-off, but logind never got the order', { ...POWERS_OFF, order: SHUTTING_DOWN }, 'in-progress'],
+  [
+    'another power-off, and systemd refuses the order in place of logind',
+    { ...POWERS_OFF, order: SHUTTING_DOWN },
+    'in-progress',
+  ],
 ];
 
 for (const [what, script, expected] of RACES) {
@@ -226,7 +230,7 @@ test('actions that systemd began before the request are ignored', async (t) => {
   assert.deepEqual(publishedActions(recorder), []);
 });
 
-test('the backend is connecting and unavailable when the bus ends, and up when it returns', async (t) => {
+test('the backend is connecting and unavailable when the bus ends, and up when the bus returns', async (t) => {
   const { backend, setScript, recorder } = await startPower(t, { can: BUS_ENDS });
   assert.equal(recordOrFault(await backend.handle({ do: 'status' })), 'unavailable');
   await until('the loss is noticed', () => recorder.published.some((line) => line.startsWith('connecting')));

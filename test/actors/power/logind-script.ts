@@ -33,7 +33,7 @@ export interface LogindScript {
 
 /** The unique name of logind and systemd on this bus. */
 const OWNER = ':1.7';
-/** The bytes of a call have NULs around the method's name: `CanReboot` does not match, `Reboot` does. */
+/** The bytes of a call have NULs around the method's name, so `Reboot` matches, and `CanReboot` does not. */
 const ORDER = /\0(Reboot|PowerOff)\0/;
 const USER_ID = 1000;
 const PROCESS_ID = 42;

@@ -61,7 +61,7 @@ test("a unit's record is dropped, and its log is refused, once the name of an in
   assert.equal(await readLog(), 'No system unit "x.service" is configured');
 });
 
-/** More units than a connection may have calls at once (`CALLS_MAX_AT_ONCE` in scripted-manager.ts). */
+/** A connection may not have this many calls at once (`CALLS_MAX_AT_ONCE` in scripted-manager.ts). */
 const MANY_NAMES = Array.from({ length: 300 }, (_, index) => `unit-${index}.service`);
 
 test('the backend is not up while systemd refuses to send signals; later it is up with the records of all 300 units', async (t) => {

@@ -86,7 +86,7 @@ for (const [what, name, stateAfterJob] of ANSWERED_AT_ONCE) {
 
 const FAILED = { ActiveState: 'failed', SubState: 'failed' };
 
-/** Commands an enabled unit in this state, and resolves with the methods that are called for the command. */
+/** Commands a unit in this state, and resolves with the methods that are called for the command. */
 async function callsFor(t: TestContext, verb: UnitVerb, state: typeof FAILED, fileState = 'enabled') {
   const clock = new ManualClock();
   const { manager, follower } = await followUnits(t, clock, ['x.service'], (scripted) => {
@@ -109,7 +109,7 @@ test('a failed unit is reset before a start, a restart and an enabling, even if 
   assert.deepEqual(callsToEnable, ['EnableUnitFiles', 'ResetFailedUnit', 'StartUnit']);
 });
 
-test('a unit is reset only before a start, if it has failed and systemd could load it again', async (t) => {
+test('before a start a unit is reset only if it has failed and systemd could load it again; before a stop it is never reset', async (t) => {
   assert.deepEqual(await callsFor(t, 'stop', FAILED), ['StopUnit']);
   const stopped = { ActiveState: 'inactive', SubState: 'dead' };
   assert.deepEqual(await callsFor(t, 'start', stopped), ['StartUnit']);

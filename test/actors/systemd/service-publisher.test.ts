@@ -15,7 +15,7 @@ const SYSTEM_UNIT: WatchedUnit = { key: 'system/s', scope: 'system', name: 's' }
 const USER_UNIT: WatchedUnit = { key: 'user/u', scope: 'user', name: 'u' };
 const UNITS: readonly WatchedUnit[] = [SYSTEM_UNIT, USER_UNIT];
 
-/** `onLog` is called with the values of the fields of each log line. */
+/** For each log line, `onLog` is called with the values of its fields. */
 function setUp(watched: readonly WatchedUnit[] = UNITS, onLog: (line: string) => void = () => undefined) {
   const published: string[] = [];
   /** How many records were encoded as JSON. */
@@ -105,7 +105,7 @@ test('an urgent change is published at once, and not again later', () => {
   assert.deepEqual([takePublished(), encoded.count], [[], 1]);
 });
 
-test('if a scope is down, the backend reports once that it is down, with the reason of the scope', () => {
+test('if a scope is down, the backend reports this once, with the reason of the scope', () => {
   const { services, takePublished } = setUpScopes();
   services.setAbsence('user', 'gone');
   services.setAbsence('user', 'gone');

@@ -41,6 +41,7 @@ const CHANGES: readonly (readonly [properties: object, change: Partial<RunFacts>
   [{ ...INACTIVE_CHANGED_AT_7, InactiveEnterTimestamp: 7n }, { activeState: 'inactive' }],
   // The unit is still active, so it was not reset.
   [{ StateChangeTimestamp: 7n, InactiveEnterTimestamp: 5n }, {}],
+  // A timestamp of D-Bus may be a number or a bigint.
   [{ ConditionResult: false, ConditionTimestamp: 5 }, { isConditionMet: false }],
   [{ ConditionResult: false, ConditionTimestamp: 5n }, { isConditionMet: false }],
   [{ ConditionResult: false }, {}],

@@ -35,7 +35,7 @@ function setUp(t: TestContext, names: readonly string[] = [NAME], interest: Inte
     activeState: () => follower.table.unit(NAME)?.facts.activeState,
     /** The reports to the owner since the last call. */
     takeEvents: () => events.splice(0),
-    /** Lets time pass, and promises settle. */
+    /** Advances the clock, and then lets promises settle. */
     pass: async (ms: number) => {
       clock.advance(ms);
       await settle();

@@ -53,7 +53,7 @@ test('log entries begin with the oldest, and incomplete ones are left out', () =
   assert.deepEqual(messages, ['old', 'new']);
 });
 
-test('the newest log entries are kept where there are more than 64 KiB', () => {
+test('if log entries have more than 64 KiB together, only the newest are kept', () => {
   // JSON escapes each quote, so an entry takes some 8 kB, and some eight entries fit.
   const lines = Array.from({ length: 200 }, (_, age) => {
     return { ...TIMESTAMP, MESSAGE: `${age} ${'"'.repeat(4000)}` };

@@ -74,11 +74,11 @@ export class ScriptedManager {
       return { ok: false, error: { kind: 'local', detail: 'too many calls without an answer' } };
     }
     this.#callsUnderWay += 1;
-    // A call of a real bus, too, reaches systemd only after the method has returned its promise.
+    // A call over a real bus also reaches systemd only after `call` has returned its promise.
     await Promise.resolve();
     this.calls.push(member);
     this.effects.get(member)?.();
-    // The answer is made before the pause, so a late answer has the properties of the time of its call.
+    // The answer is made before the pause, so a late answer has the properties from the time of the call.
     const answer = this.refusals.get(member) ?? this.#answer(member, args, path);
     if (member === 'GetAll') await this.#pauseEnd;
     this.#callsUnderWay -= 1;

@@ -1,4 +1,4 @@
-// Tests the answers where journalctl fails, hangs, writes without end, or is missing. The real journalctl is
+// Tests the answers if journalctl fails, hangs, writes without end, or is missing. The real journalctl is
 // tested in test/node/scenarios/systemd-logs.ts.
 
 import assert from 'node:assert/strict';
@@ -127,8 +127,8 @@ test('a reading whose journalctl hangs ends with `timeout`, but takes one of fou
 
   await until('there is room for another journalctl', async () => {
     // A reading for which there is no room ends at once, and starts no journalctl.
-    const first = await Promise.race([logs.read(query), waitUntilStarted(5).then(() => 'started')]);
-    return first === 'started';
+    const firstResult = await Promise.race([logs.read(query), waitUntilStarted(5).then(() => 'started')]);
+    return firstResult === 'started';
   });
 
   await logs.stop();

@@ -28,6 +28,7 @@ async function startBackend(t: TestContext, more: Partial<UpgradeSettings> = {},
   if (savedRun !== undefined) writeFileSync(settings.stateFile, savedRun);
   const recorder = new Recorder();
   const paths = () => ({ ok: true, value: [join(directory, 'no-bus')] }) as const;
+  // The bus is missing. The second attempt to connect would come only after the end of a test.
   const bus = { paths, backoffMs: (attempt: number) => (attempt === 0 ? 0 : 60_000) };
   const clock = { ...systemClock, date: () => 5_000 };
   const backend = new UpgradeBackend(settings, recorder, { bus, bootId: 'boot', clock });

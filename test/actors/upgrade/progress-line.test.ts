@@ -29,7 +29,7 @@ test('valid lines are relayed unchanged, whatever their size and their other fie
   }
 });
 
-test('one carriage return at the end of a line is cut, and any other that is outside of strings becomes a space', () => {
+test('the last carriage return at the end of a line is removed, and any other one outside of strings becomes a space', () => {
   const line = Buffer.from('{"event":"begin",\r"total":3}\r\r');
   assert.equal(parseLine(line)?.text, '{"event":"begin", "total":3} ');
 });

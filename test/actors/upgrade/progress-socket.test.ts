@@ -131,7 +131,7 @@ test('a connection beyond the largest number is closed, and the problem is repor
   assert.deepEqual(listener.lines, [END]);
 });
 
-test('the socket is closed to other users, and leaves no file', async (t) => {
+test('no other user may use the socket, and no file is left when the socket has stopped', async (t) => {
   const listener = await startListening(t);
   const directory = join(listener.path, '..');
   assert.equal(statSync(listener.path).mode & 0o777, 0o600);

@@ -133,7 +133,7 @@ const LAST_CHECKS: readonly (readonly [
   ['it had run before the first reading of its unit', [DONE], { state: 'idle' }],
   ['it failed', [WORKING, FAILED], { state: 'failed', finished_at: NOW, detail: 'its result is exit-code' }],
   [
-    'it failed, and the failure was reset in systemd, which is no run',
+    'it failed, and the failure was then reset in systemd',
     [FAILED, FORGOTTEN],
     { state: 'failed', detail: 'its result is exit-code' },
   ],
@@ -159,7 +159,7 @@ const LAST_CHECKS: readonly (readonly [
     { state: 'idle' },
   ],
   ['it is being stopped', [WORKING, STOPPING], { state: 'running' }],
-  ['it is unloaded after its end', [WORKING, DONE, {}], { state: 'idle', finished_at: NOW }],
+  ['it has ended, and its unit was then unloaded', [WORKING, DONE, {}], { state: 'idle', finished_at: NOW }],
 ];
 for (const [what, steps, expected] of LAST_CHECKS) {
   test(`the last check is derived from its unit: ${what}`, () => {

@@ -1,6 +1,6 @@
-// Tests that the result file is read on a real file system, which texts of it are accepted, and which
-// problem is reported for any other text. small-file.test.ts has other kinds of files. path-watch.test.ts
-// has every way in which a file appears, changes and vanishes.
+// Tests that the result file is read on a real file system, which texts are accepted, and which problem is
+// reported for any other text. small-file.test.ts has other kinds of files. path-watch.test.ts has every way
+// in which a file appears, changes and vanishes.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';

@@ -27,7 +27,7 @@ const NO_RELAY = (): void => undefined;
 type KeeperUnderTest = ReturnType<typeof createKeeper>;
 
 function createKeeper(t: TestContext, savedBefore?: SavedRun) {
-  /** Questions to systemd without an answer. */
+  /** Questions to systemd that have no answer yet. */
   const openQuestions: ((facts: RunFacts | undefined) => void)[] = [];
   const saved: SavedRun[] = [];
   const clock = new ManualClock();
@@ -131,7 +131,7 @@ for (const [what, story] of STORIES) {
   });
 }
 
-test('no line begins a run within a second after a systemd run has ended; later no line of an older connection begins one', async (t) => {
+test('no line begins a run within a second after a systemd run has ended; later no line of a connection from before this end begins a run', async (t) => {
   const { keeper, clock, answer } = createKeeper(t);
   const connectedBeforeEndMs = clock.monotonic();
   clock.advance(1);

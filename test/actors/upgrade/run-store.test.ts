@@ -110,7 +110,7 @@ test('the wait for a disk that hangs is bounded', async (t) => {
   assert.equal(clock.timers, 0);
 });
 
-test('a path that cannot be written is reported and tried again, and the newest run is saved as soon as it can be', async (t) => {
+test('a path that cannot be written is reported and tried again, and the newest run is saved as soon as the path can be written', async (t) => {
   const { directory, path, store, problems, clock } = createStore(t);
   const obstacle = join(directory, 'deep');
   writeFileSync(obstacle, '');

@@ -1,4 +1,5 @@
-// The run: the table of docs/upgrades.md, "Runs", row by row, and the orders of systemd's signals.
+// Tests what becomes of a run: each row of the table in docs/upgrades.md, "Runs", and the orders in which
+// systemd's signals may come.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -110,8 +111,8 @@ function testRows(name: string, rows: readonly Row[]): void {
         const run = followed.isDoubtful ? nextRun(followed, confirmation, NOW_MS) : followed;
         if (expected === 'same') assert.deepEqual(publishedRun(run), publishedRun(from));
         else assert.equal(`${run.state} ${run.origin ?? '-'}`, expected);
-        const hasRun = from.state === 'running' || run.begunRuns > from.begunRuns;
-        const hasEnded = hasRun && run.state !== 'running';
+        const ranMeanwhile = from.state === 'running' || run.begunRuns > from.begunRuns;
+        const hasEnded = ranMeanwhile && run.state !== 'running';
         assert.equal(run.finishedMs, hasEnded ? NOW_MS : undefined);
       });
     }
@@ -241,7 +242,7 @@ testRows('signals and replies of systemd come in any order', [
   ['the invocation is known before the reply', idle, `inactive A job1; ${SERVICE}; failed A bad`, BAD],
   ['a condition is false, and the reply comes last', idle, 'accepted over its end', BAD],
   ['a condition is false after a reset', failed, 'inactive B reset; accepted over B; job1 done', BAD],
-  ['no signal finds the quick unit at work', failed, 'inactive A; accepted over B and its end', WELL],
+  ['no signal comes while the quick unit works', failed, 'inactive A; accepted over B and its end', WELL],
   ['the job times out, the unit works on', running, 'job1 timeout; activating A', GOES],
   ['the job times out, and the unit ends', running, 'job1 timeout; inactive A', BAD],
   ["somebody else's job times out", idle, 'activating A job1; job1 timeout; inactive A', BAD],
@@ -260,7 +261,7 @@ testRows('signals and replies of systemd come in any order', [
   ['a second begin begins nothing', socketRun, 'begin', 'same'],
 ]);
 
-/** Observed order: the failure, the end of the first job, and only then the coming restart. */
+/** The observed order: first the failure and the end of the job, and only then the wait for the next try. */
 const FAILS = 'failed A bad job1; job1 failed';
 const WAITS = `${FAILS}; activating A bad waits`;
 const NEXT_TRY = `${WAITS}; activating A bad waits job1; inactive B job1 again; activating B job1 again`;

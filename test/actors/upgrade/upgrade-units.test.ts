@@ -1,5 +1,5 @@
-// Starts of the check unit and the upgrade unit by a scripted manager, for moments that no real systemd can
-// be made to have.
+// Tests starts of the check unit and the upgrade unit by a scripted manager, in situations that no real
+// systemd can be made to cause.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -158,21 +158,22 @@ test('a check unit that has exited, but has stayed active, is restarted, because
 
 test('a check unit that systemd restarts by itself has failed only when systemd does not restart it any more', async (t) => {
   const { manager, recorder } = await startUnits(t);
-  const failureLines = () => recorder.logs.filter((line) => line === 'warn: the check unit failed').length;
+  const failureLineCount = () =>
+    recorder.logs.filter((line) => line === 'warn: the check unit failed').length;
   manager.sendChange(CHECK_UNIT, CHECK_AT_WORK);
   manager.setUnit(CHECK_UNIT, CHECK_WAITING);
   // systemd sends the signal of the coming restart before it answers the reading.
   manager.effects.set('GetAll', () => manager.sendChange(CHECK_UNIT, CHECK_WAITING));
   manager.sendChange(CHECK_UNIT, CHECK_FAILED);
   await settle();
-  assert.deepEqual([recorder.checkStates, failureLines()], [['running'], 0]);
+  assert.deepEqual([recorder.checkStates, failureLineCount()], [['running'], 0]);
 
   manager.effects.clear();
   manager.sendChange(CHECK_UNIT, { ...CHECK_AT_WORK, InvocationID: NEXT_INVOCATION });
   manager.setUnit(CHECK_UNIT, CHECK_FAILED);
   manager.sendChange(CHECK_UNIT, { ...CHECK_FAILED, InvocationID: NEXT_INVOCATION });
   await settle();
-  assert.deepEqual([recorder.checkStates, failureLines()], [['running', 'failed'], 1]);
+  assert.deepEqual([recorder.checkStates, failureLineCount()], [['running', 'failed'], 1]);
 });
 
 test('a check unit that systemd unloads after its failure has failed', async (t) => {
