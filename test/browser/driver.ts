@@ -13,7 +13,7 @@ const COMMAND_DEADLINE_MS = 60_000;
 interface DriverOptions {
   readonly program: string;
   readonly env: Environment;
-  /** For the driver's log. */
+  /** The folder of the driver's log. */
   readonly folder: string;
   /** Capabilities that only this browser has. */
   readonly capabilities: object;

@@ -7,7 +7,7 @@ import { drop, put } from '../gateway/scripted-backends.js';
 import { ip } from '../tools/own-network.js';
 import { NodeWithPage, output, player } from './node-with-page.js';
 
-/** The nodes of a house are trusted, and their pages may connect to each other. */
+/** `nodes.origins` has the trusted nodes, and `nodes.policy` those to which the node's page may connect. */
 const ORIGIN_COLLECTIONS = ['nodes.origins', 'nodes.policy'] as const;
 
 export const addressOf = (room: number): string => `10.9.0.${room + 1}`;
@@ -38,7 +38,10 @@ export class HouseOfNodes {
     return node;
   }
 
-  /** Adds a node with a player and one output, which has the name of the room. */
+  /**
+   * Adds a node with a player and one output, which has the name of the room. The other nodes learn about it
+   * at the next `announce`.
+   */
   open(name: string, address: string): NodeWithPage {
     const defaultPage = undefined;
     const node = new NodeWithPage({}, defaultPage, address);
@@ -65,6 +68,7 @@ export class HouseOfNodes {
     return node;
   }
 
+  /** Ends the node. The other nodes know it until the next `announce`. */
   async close(name: string): Promise<void> {
     const node = this.room(name);
     this.rooms.delete(name);
@@ -76,9 +80,7 @@ export class HouseOfNodes {
     await Promise.all([...this.rooms.values()].map((node) => node.close()));
   }
 
-  /**
-   * Gives the node another hostname, output and announced name. The records of other nodes keep its `host`.
-   */
+  /** Gives the node another hostname, output and announced name. Its announced `host` stays the same. */
   rename(name: string, newName: string): void {
     const node = this.room(name);
     const record = this.#records.get(name);

@@ -23,6 +23,7 @@ const PICTURE_HEIGHT_PX_MAX = 2600;
 const TARGET_PX_MIN = 44;
 
 export interface State {
+  /** Replaces the ordinary state of these backends. */
   readonly node?: Partial<Record<Backend, readonly Change[]>>;
   readonly language?: string;
   /** Changes the node before the page is loaded. */

@@ -13,7 +13,7 @@ import { put } from '../gateway/scripted-backends.js';
 /** The folder to which the build writes the page's files. */
 export const PAGE_FOLDER = fileURLToPath(new URL('../../../dist/page', import.meta.url));
 
-/** Streams of a page that is still open may take this long to end. */
+/** If a page is still open, its streams may take this long to end. */
 const CLOSE_MS = 500;
 
 /** Fields of an output's record; its label follows from its description. */

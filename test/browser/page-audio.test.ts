@@ -12,7 +12,7 @@ import { type OpenBrowser, openChromium } from './chromium.js';
 import { spotOn } from './finger.js';
 import { DESK } from './pages.js';
 
-/** This far from its corner, a point is inside a drag handle or an output of the tray. */
+/** A point this far from the corner of a drag handle, or of an output of the tray, is inside. */
 const INSIDE_PX = 20;
 
 const skip = skipReason({ programs: ['chromium', 'pulseaudio', 'pactl', 'pacat'] });

@@ -95,7 +95,7 @@ describe('a page whose node goes away', { skip: skipReason({ programs: ['chromiu
     }
   });
 
-  test('a page that has been connected for long says that its node is being upgraded as soon as the node does not answer', async () => {
+  test('if a node does not answer during an upgrade, its page displays Upgrading at once, also after a long connection', async () => {
     node.change(...upgrade({}, RUNNING));
     await page.getByRole('progressbar').waitFor();
     // An upgrade explains an absence of up to 30 minutes (src/page/liveness.ts).
@@ -134,7 +134,7 @@ describe('a page whose node goes away', { skip: skipReason({ programs: ['chromiu
     return { upgradedNode, olderScript };
   };
 
-  test('a page that the browser brings back after it was left loads the newer page of its node', async (t) => {
+  test('a page that was left, and is brought back by the browser, loads the newer page of its node', async (t) => {
     const { upgradedNode } = startUpgradedNode(t);
     // Playwright's Chromium keeps no page that was left. So the test sends the page the events of leaving
     // and of coming back.
@@ -205,6 +205,7 @@ describe('a page whose node goes away', { skip: skipReason({ programs: ['chromiu
       const box = await button.boundingBox();
       assert.ok(box);
       const besideDialog = { x: 4, y: 400 };
+      // A tap on the disabled button closes the dialog, too (`closeDialog` in src/page/parts.tsx).
       if (place === 'beside it') await page.mouse.click(besideDialog.x, besideDialog.y);
       else await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
       await dialog.waitFor({ state: 'hidden' });
@@ -216,7 +217,7 @@ describe('a page whose node is there', { skip: skipReason({ programs: ['chromium
   beforeEach(() => void node.up());
 
   test('a page stops checking its node a minute after the last input, and checks it again at the next input', async () => {
-    /** By a HEAD request the page checks that the node answers (src/page/presence.ts). */
+    /** The number of HEAD requests. They check that the node answers (src/page/presence.ts). */
     let checks = 0;
     page.on('request', (request) => {
       if (request.method() === 'HEAD') checks += 1;

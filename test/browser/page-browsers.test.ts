@@ -75,7 +75,7 @@ describe('the check of the bundles', () => {
     });
   }
 
-  test('the check of the bundles allows what all browsers have, and names of our own', () => {
+  test('the check of the bundles allows names of our own, and what all browsers have', () => {
     const script = 'class A { #b = 1; ourOwn() { return [this.#b].at(-1); } } new A().ourOwn();';
     checkScript('the script', script);
     checkStyle(
@@ -152,7 +152,7 @@ describe('the page in an older browser', { skip: skipReason({ programs: ['chromi
     });
   });
 
-  test('the page names the browsers that it needs if a function is missing', async () => {
+  test('if a function is missing, the page names the browsers that it needs', async () => {
     await makeOlder(page, ['Object.hasOwn']);
     node.up();
     await page.goto(node.url);
@@ -160,7 +160,7 @@ describe('the page in an older browser', { skip: skipReason({ programs: ['chromi
     assert.equal(await page.locator('header').count(), 0);
   });
 
-  test('the page says that it waits for its script until the script comes', async () => {
+  test('until the script of the page comes, the page says that it waits for this script', async () => {
     node.up();
     const pendingRoutes: Route[] = [];
     await page.route('**/*.js', (route) => void pendingRoutes.push(route));
@@ -177,14 +177,14 @@ describe('the page in an older browser', { skip: skipReason({ programs: ['chromi
     assert.equal(await page.locator(NEEDS).count(), 0);
   });
 
-  test('the page names the likely reason if its script is refused: a proxy that rewrites Host', async () => {
+  test('if the script of the page is refused, the page names the likely reason: a proxy that rewrites Host', async () => {
     node.up();
     await page.route('**/*.js', (route) => route.fulfill({ status: 403, body: '' }));
     await page.goto(node.url);
     await page.getByText('A proxy on the way must pass on the Host header as it is').waitFor();
   });
 
-  test('the page names the browsers that it needs if its script does not run', async () => {
+  test('if the script of the page does not run, the page names the browsers that it needs', async () => {
     node.up();
     await page.route('**/*.js', (route) =>
       route.fulfill({ contentType: 'text/javascript', body: 'not ( a script' }),

@@ -30,11 +30,11 @@ describe('the last cover', { skip: skipReason({ programs: ['chromium'] }) }, () 
 
   const isKept = (): Promise<boolean> => page.evaluate("sessionStorage.getItem('tonearm-cover') !== null");
 
-  for (const [what, query] of [
+  for (const [place, query] of [
     ['in the page', ''],
     ['on a wall', '?view=now'],
   ] as const) {
-    test(`the last cover stays ${what} while nothing plays, also after a reload`, async () => {
+    test(`the last cover stays ${place} while nothing plays, also after a reload`, async () => {
       const errors: string[] = [];
       page.on('console', (message) => {
         if (message.type() === 'error') errors.push(message.text());
@@ -106,8 +106,8 @@ describe('the last cover', { skip: skipReason({ programs: ['chromium'] }) }, () 
       const address = (): Promise<unknown> =>
         page.evaluate("document.querySelector('.hero .cover img')?.src");
       const firstAddress = await address();
-      // These requests get no answer. The answer 404 would remove the image, from which the test reads the
-      // address.
+      // From now on, requests for covers get no answer. With the answer 404 the page would remove the image,
+      // from which the test reads the address.
       await page.route('**/cover*', (route) => void urls.add(route.request().url()));
 
       // A radio station changes only the title.

@@ -141,6 +141,7 @@ for (const engine of ENGINES)
       await page.focus('slider', VOLUME);
       await page.key('Home');
       await sentVolumeIs(0);
+      // The arrow key moves the volume by the node's step, which is 5 % by default (`api.ui.volumeStep`).
       await page.key('ArrowRight');
       await sentVolumeIs(0.05);
     });

@@ -203,7 +203,8 @@ inOwnNetwork(import.meta.url, () => {
       await sendsToOutput(0, { do: 'mute', muted: true }, () => mute('Living room'));
       await sendsToOutput(0, { do: 'volume', volume: 0 }, () => sliderOfAll().press('Home'));
 
-      // The bridge of a player, such as mpDris2, has another process id than the player itself.
+      // Now no stream has the process id of the player, as with a bridge such as mpDris2. So the first
+      // stream that sounds counts, apart from the streams of inputs. It is that of the other program.
       node.change(player('mpd', { pid: 1 }), drop('audio.clients', '10'));
       await sendsToOutput(1, { do: 'mute', muted: true }, () => mute('Terrace'));
       await sendsToOutput(1, { do: 'volume', volume: 1 }, () => sliderOfAll().press('End'));
@@ -356,6 +357,7 @@ inOwnNetwork(import.meta.url, () => {
     test('the button of a room in the menu continues the player that it has paused, also if the menu was closed meanwhile', async () => {
       house = new HouseOfNodes('Living room', 'Kitchen');
       const kitchen = house.room('Kitchen');
+      // The stopped player becomes the first one of the room.
       const stopped = player('airplay', { playback_status: 'Stopped', metadata: {} });
       kitchen.change(drop('players', 'org.mpris.MediaPlayer2.mpd'), stopped, player('mpd'));
       await page.goto(house.room('Living room').url);
@@ -377,6 +379,8 @@ inOwnNetwork(import.meta.url, () => {
 
     test('a menu of rooms that is closed while the page probes the addresses of a room opens no stream to the room', async () => {
       house = new HouseOfNodes(...THREE_ROOMS);
+      // No node listens at NEW_ADDRESS, which is the first address of the attic now. After the attempt there
+      // has failed, the page probes both addresses (src/page/room-connection.ts).
       house.addAddress('Attic', NEW_ADDRESS);
       const origin = new URL(house.room('Attic').url).origin;
       const streamUrls: string[] = [];

@@ -59,7 +59,7 @@ describe('the section of inputs', { skip: skipReason({ programs: ['chromium'] })
     assert.deepEqual(await nextCommand(), { do: 'stop-listen', input: '40', output: 'output-1' });
   });
 
-  test('an input is made the default by its button, and its socket and balance are changed behind its button More', async () => {
+  test('the button Use makes an input the default, and the button More shows the controls for its socket and balance', async () => {
     const ports = [
       { name: 'line', description: 'Line in', available: 'yes' },
       { name: 'phono', description: 'Phono', available: 'unknown' },

@@ -8,7 +8,7 @@ import { DESK, node, openPage, page, pageForEach } from './pages.js';
 
 const LANGUAGE_FILE = /\/ui\/(?:german|french|spanish|italian|dutch|polish|portuguese)-/;
 
-const ROWS: readonly (readonly [tag: string, file: string, headingOfOutputs: string])[] = [
+const ROWS: readonly (readonly [tag: string, language: string, headingOfOutputs: string])[] = [
   ['de-AT', 'german', 'Ausgänge'],
   ['fr-BE', 'french', 'Sorties'],
   ['es', 'spanish', 'Salidas'],
@@ -31,14 +31,14 @@ async function prefer(tag: string): Promise<readonly string[]> {
 describe('the page in the language of the browser', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   pageForEach(DESK);
 
-  for (const [tag, file, heading] of ROWS) {
-    test(`the page is in ${file} for ${tag}, and loads no other language`, async () => {
+  for (const [tag, language, heading] of ROWS) {
+    test(`the page is in ${language} for ${tag}, and loads no other language`, async () => {
       const files = await prefer(tag);
       await openPage();
       await page.getByRole('heading', { name: heading, exact: true }).waitFor();
       assert.equal(await page.locator('html').getAttribute('lang'), tag.split('-')[0]);
       assert.equal(files.length, 1);
-      assert.match(files[0] ?? '', new RegExp(`/${file}-`));
+      assert.match(files[0] ?? '', new RegExp(`/${language}-`));
     });
   }
 

@@ -100,7 +100,7 @@ describe('a part that is loaded late', { skip: skipReason({ programs: ['chromium
     });
   }
 
-  test('the page says that a part is missing also after another part has come', async () => {
+  test('the page still says that a part is missing after another part has come', async () => {
     await page.route('**/ui/node-tab-*.js', (route) => route.abort());
     await page.route(
       '**/ui/sound-tab-*.js',
@@ -134,14 +134,14 @@ describe('a part that is loaded late', { skip: skipReason({ programs: ['chromium
     await commandsAre({ do: 'mute', target: { kind: 'output', ref: '0' }, muted: true });
   });
 
-  test('a page loads the newer page when it requests a file that the node no longer has', async (t) => {
+  test('if a page requests a file that the node no longer has, it loads the newer page', async (t) => {
     const files = new Map(readPageFiles(PAGE_FOLDER));
     const upgraded = new NodeWithPage({}, files).up();
     t.after(() => upgraded.close());
     await page.goto(upgraded.url);
     await page.locator('#system .button').first().waitFor();
     // The page's stream stays open, as behind a proxy that keeps the stream over an upgrade of the node. So
-    // only a missing file shows the page that the node has been upgraded.
+    // the page learns of the upgrade only from a missing file.
     const html = files.get('index.html')?.identity.toString() ?? '';
     const oldScript = /app-[\w-]{10}\.js/.exec(html)?.[0] ?? '';
     const newScript = 'app-0123456789.js';

@@ -25,7 +25,7 @@ const longList = (title: string) => ({
 });
 /** A removal is sent after the time in which it can be undone (src/page/tracklist.tsx). */
 const UNDO_MS = 5000;
-/** The page waits for this time until a device is connected (src/page/bluetooth.tsx). */
+/** The page waits at most this long for the connection of a device (src/page/bluetooth.tsx). */
 const LATE_CONNECTION_MS = 20_000;
 /** The name of a tracklist of which the page knows only the first tracks. */
 const LONG_LIST_NAME = /^Tracks \(\d+\+\)$/;
@@ -267,7 +267,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     assert.equal(await page.locator('.notice').count(), 0);
   });
 
-  test('shows that a device is being connected until it is connected, and says so if it is not connected in time', async () => {
+  test('shows that a device is being connected until it is connected, and reports a device that is not connected in time', async () => {
     const speaker = { ...SPEAKER, paired: true, connected: false };
     const headset = { ...speaker, address: 'AA:BB:CC:DD:EE:03', name: 'Headset' };
     node.up({ bluetooth: [bluetooth({ known_devices: [speaker, headset] })] });
@@ -297,8 +297,9 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
   });
 
   /**
-   * Each step has 4 s of the page's clock, which also goes on by itself. The page must get an event now and
-   * then. Otherwise it would connect again, and forget what was found.
+   * Each step has 4 s of the page's clock, which also goes on by itself. The record of each step says that
+   * no scan runs. The page must get an event now and then. Otherwise it would connect again, and forget what
+   * was found.
    */
   const runStepsAfterScan = async (first: number, last: number): Promise<void> => {
     for (let step = first; step <= last; step += 1) {

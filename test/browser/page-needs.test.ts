@@ -1,5 +1,6 @@
-// Tests how the page shows that something needs a person: by a line in the header, which leads to it, and by
-// a mark on its tab. Also tests that one touch in the sheet Play on moves the music to another output.
+// Tests how the page shows that something needs a person: a line in the header names the problem and leads
+// to it, and the tab of the problem has a mark. Also tests that one touch in the sheet Play on moves the
+// music to another output.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -31,7 +32,7 @@ describe('the header line for what needs a person', { skip: skipReason({ program
     assert.deepEqual(await markedTabs(), []);
   });
 
-  test('the line names the worst problem and the number of others, and a touch of it leads to the problem', async () => {
+  test('the line names the worst problem and the number of others, and a touch of the line leads to this problem', async () => {
     await openPage({ systemd: [failedUnit] });
     await headerLine()
       .getByText(/AirPlay receiver.*: Failed/)

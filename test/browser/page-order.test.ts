@@ -158,7 +158,7 @@ describe('a pressed button', { skip: skipReason({ programs: ['chromium'] }) }, (
     assert.ok(firstLetter > middle && firstLetter < right, `${left} ${firstLetter} ${right}`);
   });
 
-  test('the last position is the end of the track also if the track has no whole number of seconds', async () => {
+  test('the last position is the end of the track, also if the length of the track is no whole number of seconds', async () => {
     const metadata = { 'mpris:length': '100600000', 'xesam:title': 'Nocturne' };
     await openPage({ players: [player('mpd', { metadata, playback_status: 'Paused' })] });
     const commandAnswer = node.backends.hold();
@@ -170,7 +170,7 @@ describe('a pressed button', { skip: skipReason({ programs: ['chromium'] }) }, (
     commandAnswer.resolve({ ok: true, value: {} });
   });
 
-  test('the text of a running position for screen readers stays while its slider has the focus, and changes again afterwards', async () => {
+  test('the slider of a running position keeps its text for screen readers while the slider has the focus, and changes the text again afterwards', async () => {
     await openPage();
     const slider = page.getByRole('slider', { name: /^Position in/ });
     const announced = (): Promise<string | null> => slider.getAttribute('aria-valuetext');

@@ -71,12 +71,16 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     );
     node.backends.requests.length = 0;
   };
+  /** The track of the ordinary player is 263 s long, and at 83 s when a test begins (node-with-page.ts). */
+  const REST_OF_TRACK_SECONDS = 263 - 83;
+  /** The fade takes this long by default (`FADE_MS` in src/page/sleep.tsx). */
+  const FADE_SECONDS = 20;
   /** The next command must be a sleep of `secondsAtBegin`, less the time since `beganMs`. */
   const assertSleepIn = async (secondsAtBegin: number, beganMs: number): Promise<void> => {
     const { minutes } = (await nextCommand()) as { readonly minutes: number };
     const secondsNow = secondsAtBegin - (Date.now() - beganMs) / 1_000;
-    // The page has calculated the minutes between `beganMs` and now. Its estimate of the node's time may be
-    // wrong by a second.
+    // At some time between `beganMs` and now, the page has calculated the minutes. Its estimate of the
+    // node's time may be wrong by a second.
     const mostMinutes = (secondsAtBegin + 1) / 60;
     const leastMinutes = (secondsNow - 1) / 60;
     assert.ok(minutes > leastMinutes && minutes < mostMinutes, String(minutes));
@@ -265,8 +269,7 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await commandsAre({ do: 'sleep', minutes: 30 });
 
     await sheet.getByRole('button', { name: 'End of the track' }).tap();
-    // The track of 263 s was at 83 s when this test began, and the fade takes 20 s.
-    await assertSleepIn(263 - 83 - 20, beganMs);
+    await assertSleepIn(REST_OF_TRACK_SECONDS - FADE_SECONDS, beganMs);
 
     const endsAt = new Date(Date.now() + 29.5 * 60_000).toISOString();
     node.change(put('audio.sleep', '', { active: true, until: endsAt, fade: 20 }));
@@ -287,8 +290,8 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await open({ audio, players: [player('mpd', { rate })] });
     await page.locator('.hero').getByRole('button', { name: 'Sleep' }).tap();
     await page.getByRole('dialog').getByRole('button', { name: 'End of the track' }).tap();
-    // The fade takes 20 s at any rate.
-    await assertSleepIn((263 - 83) / rate - 20, beganMs);
+    // The fade takes as long at any rate.
+    await assertSleepIn(REST_OF_TRACK_SECONDS / rate - FADE_SECONDS, beganMs);
   });
 
   test('a drag on the volume beside the player ends when the music moves to another output', async () => {
@@ -334,18 +337,18 @@ describe('the remote', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await open({ audio: [...IN_THE_KITCHEN, mutedAttic] });
     await openTab('Sound');
     const mute = page.getByRole('button', { name: 'Mute all' });
-    const commandsSet = (muted: boolean): Promise<unknown> =>
+    const commandsSetMuted = (muted: boolean): Promise<unknown> =>
       commandsAre(
         { do: 'mute', target: { kind: 'output', ref: '0' }, muted },
         { do: 'mute', target: { kind: 'output', ref: '1' }, muted },
       );
     await mute.tap();
-    await commandsSet(true);
+    await commandsSetMuted(true);
 
     node.change(output(0, { muted: true }), output(1, { description: 'Kitchen', muted: true }));
     await page.locator('#outputs [aria-pressed=true][aria-label="Mute all"]').waitFor();
     await mute.tap();
-    await commandsSet(false);
+    await commandsSetMuted(false);
   });
 
   test('on a desk the wheel changes the volume beside the player, but no volume in the list of outputs', async () => {

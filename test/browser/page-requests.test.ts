@@ -50,7 +50,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     }
   });
 
-  test('sends a port, a profile, a balance, and a position once the slider is released', async () => {
+  test('sends a port, a profile and a balance, and sends a position once its slider is released', async () => {
     await button('More of Living room').click();
     await choose('Socket of Living room', 'headphones');
     assert.deepEqual(await nextCommand(), { do: 'port', output: '0', port: 'headphones' });
@@ -96,7 +96,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     await button('Check now').waitFor();
   });
 
-  test('shows the last step of an upgrade though the node has forgotten it, and offers the log of a failed upgrade', async () => {
+  test('still shows the last step of an upgrade after the node has forgotten this step, and offers the log of a failed upgrade', async () => {
     const running = { state: 'running', origin: 'systemd', started_at: '2026-01-01T10:00:00Z' };
     node.change(...upgrade({}, running, { percent: 37, step: 'Unpacking' }));
     const progress = { event: 'progress', percent: 40, current: 4, step: 'Restarting the service' };
@@ -250,7 +250,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     const slider = page.getByRole('slider', { name: 'Volume on Living room' });
     await page.mouse.move(...(await spotOn(slider, 0.42)));
     await page.mouse.down();
-    // Only these requests of the page fail, and those for a stream. Commands would reach the node.
+    // Besides the requests for a stream, only these requests fail. Commands would reach the node.
     await page.route('**/server', (route) => route.abort());
     await until('the slider is disabled', () => slider.isDisabled());
     const cursor = await page.evaluate(
@@ -290,7 +290,7 @@ describe('the page', { skip: skipReason({ programs: ['chromium'] }) }, () => {
     assert.equal(await card.getByText('View only').count(), 1);
   });
 
-  test('shows a change at once, and takes it back if the node refuses it, with the detail of the problem', async () => {
+  test('shows a change at once, and if the node refuses the change, takes it back and shows the detail of the problem', async () => {
     const commandAnswer = node.backends.hold();
     const mute = button('Mute Living room');
     await mute.click();

@@ -1,4 +1,4 @@
-// Tests how the page looks in the states that people see every day, by looked-at-states.ts.
+// Tests the page in the states that people see every day. looked-at-states.ts has the checks.
 
 import assert from 'node:assert/strict';
 import { type State, testStates } from './looked-at-states.js';
@@ -11,7 +11,7 @@ const commands = (['pulseaudio', 'pipewire'] as const).flatMap((server) => [
   { for: server, use: 'output' as const, lines: [loadTunnel] },
 ]);
 
-/** The page shows it as 1:02:05. */
+/** The page shows this position as 1:02:05. */
 const POSITION_OVER_AN_HOUR_US = 3_725_000_000;
 
 const STATES: Readonly<Record<string, State>> = {

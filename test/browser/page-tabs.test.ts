@@ -90,8 +90,8 @@ describe('many tabs of one page', { skip: skipReason({ programs: ['chromium'] })
     node.change(output(0, { default: true, volume: 0.1 }));
     await waitForVolume(10, [second, third, ...others]);
 
-    // The second tab is the oldest that is left, so it has the stream now. When it is hidden, the third tab
-    // must take over the stream, even if the third tab itself is hidden for a moment.
+    // The second tab is now the oldest that shows the page, so it has the stream. When it is hidden, the
+    // third tab must take over the stream, even if the third tab itself is hidden for a moment.
     await setHidden(second, true);
     const streamRequest = third.waitForRequest((sent) => sent.url().includes('/events'));
     await setHidden(third, true);

@@ -64,7 +64,7 @@ describe('a unit on the page', { skip: skipReason({ programs: ['chromium'] }) },
     return { ok: true as const, value: { text: JSON.stringify(entries) } };
   };
 
-  test('a failed unit on the page requests and shows its log only when a person opens it', async () => {
+  test('the page requests and shows the log of a failed unit only when a person opens this log', async () => {
     await open(FAILED);
     await stateIs('Failed');
     assert.deepEqual(commands(), []);

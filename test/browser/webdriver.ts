@@ -20,8 +20,8 @@ export const COMMANDS = {
 type Command = keyof typeof COMMANDS;
 
 /**
- * The time-outs are in ms. If one passes, the browser's error says little, but `until` adds what it waited
- * for.
+ * The time-outs are in ms. After a time-out, the browser's error says little, but `until` adds what the test
+ * waited for.
  */
 export const CAPABILITIES = {
   acceptInsecureCerts: true,

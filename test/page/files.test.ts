@@ -1,5 +1,5 @@
-// Tests the files that the build makes of the page: their sizes, their names, which follow from their
-// content, and the document that names them.
+// Tests the files that the build makes of the page: their sizes, their names with hashes, and the document
+// that names them.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -12,7 +12,7 @@ const LANGUAGES = ['german', 'french', 'spanish', 'italian', 'dutch', 'polish', 
 const isLanguage = (name: string): boolean => LANGUAGES.includes(name.split('-')[0] ?? '');
 /** All scripts except the first are parts. A browser loads a part when the page needs it. */
 const isPart = (name: string): boolean => name.endsWith('.js') && !name.startsWith('app-');
-/** The largest first load: all its files together, compressed, also the icon for a home screen. */
+/** The largest first load: the compressed size of all its files, with the icon for a home screen. */
 const FIRST_LOAD_MAX_BYTES = 45_000;
 /**
  * The largest compressed part. A language has 3 kB, and the largest other part, the node's tab, has 3.5 kB.

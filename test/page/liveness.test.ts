@@ -85,7 +85,7 @@ test('the page sends no request while events arrive, nor while it rests', async 
 
 test('the page shows within a second that there is no answer, and that there is one again', async () => {
   const { state, liveness, advance } = startLiveness();
-  // Any moment would do here.
+  // The silence may begin at any moment, so this time is arbitrary.
   await advance(730);
   // The page must show the loss within a second of this sign of life.
   liveness.noteAlive();

@@ -121,7 +121,7 @@ const ROWS: readonly Row[] = [
 for (const [title, player, differences] of ROWS)
   test(title, () => assert.deepEqual(controlsOf(player), { ...CONTROLS_OF_ABLE_PLAYER, ...differences }));
 
-test('a player can be silenced only while it plays, and if it can pause or be stopped', () => {
+test('a player can be silenced only if it plays, and can pause or be stopped', () => {
   assert.equal(canBeSilenced(ABLE_PLAYER), true);
   assert.equal(canBeSilenced(playerWith({}, { playback_status: 'Paused' })), false);
   assert.equal(canBeSilenced(playerWith({ can_pause: false })), true);

@@ -42,7 +42,7 @@ test('a room that somebody else has set meanwhile keeps its new proportion', () 
   const [first, second] = roomsAfter(start, half);
   assert.ok(first && second);
   // The rooms keep the proportion of their bases (proportion.ts). The base of the first room is still 0.8,
-  // its volume before the slider moved it. The new base of the second room is 0.8, too.
+  // the volume that it had before the slider moved. The new base of the second room is 0.8, too.
   const moved = proportionsAt([first, { ...second, volume: 0.8 }], 0.8, half);
   assert.deepEqual(volumesOf(moved), [0.8, 0.8]);
 });

@@ -87,7 +87,7 @@ afterEach(() => {
   ScriptedChannel.all.clear();
 });
 
-/** Opens a visible tab, a second after the one before. */
+/** Opens a visible tab, a second after the previous tab. */
 function openTab(openChannel: () => ScriptedChannel | undefined = () => new ScriptedChannel()): Tab {
   mock.timers.tick(1000);
   return new Tab(openChannel);
@@ -118,7 +118,7 @@ test('exactly one of the other tabs takes over when the holder leaves', () => {
   assert.deepEqual(areHolders(one, two, three), [true, false, false], 'the first tab has come back');
 });
 
-test('one of the other tabs takes over when the holder has crashed, but not while it still publishes', () => {
+test('one of the other tabs takes over when the holder has crashed, but not while the holder still publishes', () => {
   const one = openTab();
   const two = openTab();
   const three = openTab();
@@ -150,7 +150,11 @@ test('a visible tab takes the stream from a hidden tab, and one of several hidde
   assert.deepEqual(areHolders(one, two, three), [false, false, true]);
   one.setHidden(false);
   mock.timers.tick(OBJECTION_MS);
-  assert.deepEqual(areHolders(one, two, three), [true, false, false]);
+  assert.deepEqual(
+    areHolders(one, two, three),
+    [true, false, false],
+    'the older visible tab takes the stream',
+  );
 });
 
 test('a tab that cannot open a channel has a stream of its own', () => {
