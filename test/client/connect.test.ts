@@ -125,6 +125,7 @@ describe('the client connects', () => {
 
   test('the client fetches the power actions again after a mark and after a restart of power, but not for a new detail', async (t) => {
     const client = await openLiveClient(t);
+    // Only the first of these events has a new id. So the snapshot of the last row stays incomplete.
     const sendPower = (event: object) =>
       client.event('b-1', 'backend.updated', { backend: 'power', state: 'up', ...event });
     const requestCount = () => client.requests.filter((path) => path === '/power/').length;
@@ -300,7 +301,7 @@ describe('a snapshot', () => {
 });
 
 describe('the client notifies', () => {
-  test('the client notifies of a whole snapshot at once, and of nothing while it is incomplete', async (t) => {
+  test('the client notifies of a whole snapshot in one call, and of nothing while the snapshot is incomplete', async (t) => {
     const client = await openClient(t);
     let answerServer: (server: unknown) => void = () => undefined;
     client.answers.set('/server', () => new Promise((resolve) => (answerServer = resolve)));
@@ -460,7 +461,7 @@ describe('the connection is lost', () => {
     ['when the client gets an invalid event', 'not-the-service', ({ stream }) => stream().send(NONSENSE)],
   ];
   for (const [what, code, lose] of losses) {
-    test(`at once ${what}; the state stays known, and the connection is made again`, async (t) => {
+    test(`the connection is lost at once ${what}; the state stays known, and the connection is made again`, async (t) => {
       const client = await openLiveClient(t);
       await client.event('b-1', 'audio.output.updated', [record(1)]);
       await client.tick(SILENCE_MS - 1);
@@ -507,7 +508,7 @@ describe('the connection is lost', () => {
 
   test('a lost connection is tried again after delays that grow up to a bound and are random', async (t) => {
     const client = await openClient(t);
-    // With this number, each delay is three quarters of the longest one (`#pause` in src/client/stream.ts).
+    // With this number, each delay is three quarters of its upper bound (`#pause` in src/client/stream.ts).
     const random = t.mock.method(Math, 'random', () => 0.5);
     await sendHello(client.stream());
     await client.stream().end();
@@ -533,7 +534,7 @@ describe('the connection is lost', () => {
 
   test('a lost connection is tried again at most twice a second, whatever `retry` the node sends', async (t) => {
     const client = await openClient(t);
-    // With this number, each delay is the shortest one: a little more than half of `RETRY_MIN_MS` in
+    // With this number, each delay is as short as possible: a little more than half of `RETRY_MIN_MS` in
     // src/client/stream.ts.
     t.mock.method(Math, 'random', () => 0.999);
     for (let attempts = 1; attempts < 4; attempts += 1) {

@@ -64,7 +64,7 @@ describe('the first state', () => {
     assert.deepEqual(outcomes, ['kitchen ']);
   });
 
-  test('fails if the connection is closed too early, also by its signal', async (t) => {
+  test('fails if the connection is closed too early, by close() or by its signal', async (t) => {
     const controller = new AbortController();
     const byHand = await openConnection(t, SERVER);
     const bySignal = await openConnection(t, SERVER, { signal: controller.signal });

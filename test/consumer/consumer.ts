@@ -1,6 +1,6 @@
-// An EventSource for tests, over a real connection. It follows the standard. Unlike a browser's, it can also
-// stop reading and break the connection, and the test decides when it reconnects. It shares no code with the
-// daemon.
+// An EventSource for tests, over a real connection. It follows the standard. Unlike the EventSource of a
+// browser, it can also stop reading and break the connection. The test decides when it reconnects. It shares
+// no code with the daemon.
 
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
@@ -47,7 +47,7 @@ export class EventConsumer {
   }
 
   /**
-   * Resolves as soon as `isFulfilled` returns true. This function is called at once, after every chunk, and
+   * Resolves as soon as `isFulfilled` returns true. `isFulfilled` is called at once, after every chunk, and
    * when the connection ends. Rejects after `deadlineMs`: the error says that `expected` did not come, and
    * has the last events.
    */

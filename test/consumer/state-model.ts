@@ -71,8 +71,8 @@ export class StateModel {
 }
 
 /**
- * True for an event that docs/events.md allows in this state: a new player is added before it changes, also
- * for a slow reader.
+ * True for an event that docs/events.md allows in this state. For example, an event that changes a player
+ * comes only after the event that adds the player, also for a slow reader.
  */
 function isPossible({ players, nodes }: NodeState, { type, data }: NodeEvent): boolean {
   switch (type) {

@@ -85,7 +85,7 @@ inOwnNetwork(import.meta.url, () => {
     ip('link', 'del', 'wlan7');
     await untilHealthShows({ listening: LO, waiting: ['wlan7'] });
     assert.equal(stream.ended, false);
-    // The log names the missing interface at the start, and again after its end.
+    // The log names the missing interface at the start, and again after the interface has gone.
     assert.equal(daemon.log.match(/does not exist yet/g)?.length, 2, daemon.log);
   });
 
@@ -138,7 +138,7 @@ inOwnNetwork(import.meta.url, () => {
   test('an address is logged while another program has its port, and served as soon as the port is free', async (t) => {
     const { daemon, untilHealthShows, assertServed } = await startBound(t, '[127.0.0.1, 10.8.0.2]');
     await untilHealthShows({ listening: ['127.0.0.1'], waiting: ['10.8.0.2'] });
-    // With this setting another program can occupy an address before it exists.
+    // With this setting another program can occupy an address before the address exists.
     writeFileSync('/proc/sys/net/ipv4/ip_nonlocal_bind', '1');
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(daemon.port, '10.8.0.2', resolve));

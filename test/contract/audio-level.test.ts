@@ -95,7 +95,7 @@ onEachSoundServer('the level of an output', (node) => {
     await playing.stop();
     await untilLevel(stream, kitchen.id, 0, 0);
     await untilLevel(stream, living.id, 0, 0);
-    // While the tone played to the kitchen, its level was not that of the silent stream.
+    // `living` played only the silent stream, so its level was 0, also while the tone played to the kitchen.
     const levelsOfLiving = stream.events
       .slice(eventCountBefore)
       .filter(({ type }) => type === 'audio.level')

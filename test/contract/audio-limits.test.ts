@@ -21,7 +21,7 @@ const LIMITED = `${AUDIO_ONLY}pulseaudio: {volumeLimit: {living: 0.5}}\n`;
 async function startNode(t: TestContext, config: string, startSound?: () => Promise<SoundServer>) {
   const soundAndDaemon = await startAudio(t, { config, startSound });
   const node = new AudioNode(soundAndDaemon, await soundAndDaemon.daemon.events('?snapshot=1'));
-  /** Posts, demands a refusal with this status, and gives its reason. */
+  /** Posts, demands a refusal with this status, and resolves with the reason of the refusal. */
   const postRefused = async (path: string, body: unknown, status: number): Promise<string> => {
     const answer = await node.daemon.post(path, body);
     assert.equal(answer.status, status, `${path}: ${answer.text}`);

@@ -62,7 +62,7 @@ onEachSoundServer('audio', (node) => {
     await node().sound.pactl('set-sink-volume', 'kitchen', `${rawVolume(1.2)}`, `${rawVolume(0.6)}`);
     await node().untilOutput('kitchen', { volume: 1.2, balance: -0.5 });
     await node().change('/audio/outputs/kitchen/volume', { delta: 0.1 });
-    assert.equal((await node().output('kitchen')).volume, 1.2, 'upwards from above 1 changes nothing');
+    assert.equal((await node().output('kitchen')).volume, 1.2, 'a volume above 1 is not raised by a delta');
     for (const volume of [0.5, 0, 0.5]) {
       await node().change('/audio/outputs/kitchen/volume', { volume });
       await node().untilOutput('kitchen', { volume });
@@ -239,7 +239,7 @@ test('outputs have the label, the mark `hidden` and the limit that the configura
 });
 
 /** A client that reconnects when the service is back must find all records (docs/http-api.md, "Answers"). */
-test('the first answers have the records of the backends, and the reason of a backend that has none', {
+test('the first answers have the records of the backends, or the reason why a backend has none', {
   skip,
 }, async (t) => {
   const sound = await startPulseAudio();

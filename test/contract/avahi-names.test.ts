@@ -14,7 +14,7 @@ import { until } from '../until.js';
 import { Daemon, NO_BACKENDS } from './daemon.js';
 
 const skip = skipReason({ programs: ['avahi-daemon', 'nsenter'], root: true });
-/** Avahi tries a name for some seconds before it says which one it has. */
+/** Avahi needs some seconds until it has found a free name. */
 const NAMED_MAX_MS = 60_000;
 const OWN_ADDRESS = '10.7.0.1';
 const OTHER_ADDRESS = '10.7.0.2';

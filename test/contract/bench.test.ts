@@ -63,7 +63,10 @@ async function imitateDaemon(sound: SoundServer): Promise<void> {
   });
 }
 
-/** Starts a sound server that plays a stream. `before` is the user's audio while it plays. */
+/**
+ * Starts a sound server with all that `imitateDaemon` makes, and with one more stream. `before` is the
+ * user's audio while this stream plays.
+ */
 async function startWithStream(t: TestContext, startServer: () => Promise<SoundServer>) {
   const sound = await startServer();
   t.after(() => sound.stop());

@@ -48,7 +48,7 @@ async function startStorm(sound: SoundServer, random: SeededRandom) {
   const soundClient = await sound.streams('storm');
   const streams = new Set<Stream>();
   let titles = 0;
-  /** Some streams share a title, so that names are assigned anew. */
+  /** Some streams share a title, so the daemon must make their names unique. */
   const nextTitle = (): string => {
     titles += 1;
     return `song ${titles % 7}`;
@@ -78,7 +78,7 @@ async function startStorm(sound: SoundServer, random: SeededRandom) {
   return { step, close };
 }
 
-/** The filter of each connection, and the slices that it then keeps up to date. */
+/** A row has the filter of one connection, and the slices that this connection keeps up to date. */
 const FILTERS: readonly (readonly [filter: ConnectOptions, slices: readonly Slice[]])[] = [
   [{}, ['outputs', 'clients', 'backends', 'upgrade']],
   [{ levels: true }, ['outputs', 'clients', 'backends', 'upgrade']],
@@ -173,7 +173,7 @@ describe(`client and node (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     return true;
   }
 
-  /** Writes a result as a detector of upgrades does: into a file beside the result file, then renamed. */
+  /** Writes a result as a detector of upgrades does: into a new file, which replaces the result file. */
   function writeNewResult(): void {
     const latest = String(random.below(100));
     writeFileSync(`${resultFile}.new`, JSON.stringify({ current: '1', latest, upgrade_available: true }));

@@ -104,6 +104,7 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
     ['output-volume attic 1', 'notFound', /There is no output "attic"; there is .*kitchen \(Küche\)/],
     // The node has no backend for players.
     ['player-volume mpv 1', 'unavailable', /^tonearm: ctl: player-volume: /],
+    // Neither this input nor this output exists. A monitor is no input.
     ['listen-to-input living.monitor nowhere', 'notFound', /^tonearm: ctl: listen-to-input: /],
     // The output has no ports.
     ['output-port kitchen none', 'conflict', /^tonearm: ctl: output-port: /],
@@ -184,14 +185,14 @@ describe('tonearm ctl on a node with sound', { skip }, () => {
   });
 });
 
-test('tonearm ctl finds the node by the configuration on this machine or by TONEARM_NODE, and says why it cannot reach one', async (t) => {
+test('tonearm ctl finds the node by the configuration on this machine or by TONEARM_NODE, and says why it cannot reach a node', async (t) => {
   const daemon = await Daemon.start({ config: NO_BACKENDS }, t);
   const config = join(home, '.config/tonearm');
   mkdirSync(config, { recursive: true });
   writeFileSync(join(config, 'config.yaml'), `api: {port: ${daemon.port}}\n`);
   const found = await ctl(['server']);
   assert.match(found.out, /^api_sw: tonearm$/m, found.err);
-  // The user who runs the command may not be allowed to read the password, and the command does not need it.
+  // The command works without the password, also for users who cannot read the password file.
   const broker = 'mqtt: {enabled: true, url: "mqtt://b", passwordFile: ~/none}';
   writeFileSync(join(config, 'config.yaml'), `api: {port: ${daemon.port}}\n${broker}\n`);
   const withoutPassword = await ctl(['server']);
@@ -213,7 +214,7 @@ test('tonearm ctl finds the node by the configuration on this machine or by TONE
   assert.match(misconfigured.err, /config\.yaml:1:13: api\.port: /);
 });
 
-test('tonearm ctl refuses a change with a reason where nothing may be changed, and still reads', async (t) => {
+test('where nothing may be changed, tonearm ctl refuses a change and says why, and still reads', async (t) => {
   const daemon = await Daemon.start({ config: NO_BACKENDS, api: 'control: false' }, t);
   const node = `localhost:${daemon.port}`;
   const { status, err } = await ctl(['--node', node, 'power-off']);
@@ -222,7 +223,7 @@ test('tonearm ctl refuses a change with a reason where nothing may be changed, a
   assert.match((await ctl(['--node', node, 'server'])).out, /^control: no$/m);
 });
 
-test('tonearm ctl sends the user and the password of the address to a proxy', async (t) => {
+test('tonearm ctl sends a proxy the user and the password that the address contains', async (t) => {
   const daemon = await Daemon.start({ config: NO_BACKENDS }, t);
   const expected = `Basic ${Buffer.from('pi:a%b@c').toString('base64')}`;
   const port = await startServer(t, ({ headers, url = '' }, reply) => {

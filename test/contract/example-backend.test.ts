@@ -32,6 +32,7 @@ function addExample(folder: string): void {
     const count = source.split(text).length - 1;
     assert.equal(count, 1, `${file} has ${JSON.stringify(text)} once`);
     // In a replacement, `@` stands for the replaced text.
+    // A function as the second argument of `replace` keeps `$` in a text as it is.
     const newText = replacement.replace('@', () => text);
     const newSource = source.replace(text, () => newText);
     writeFileSync(join(folder, file), newSource);
@@ -43,7 +44,7 @@ function addExample(folder: string): void {
   }
 }
 
-/** Runs Node in a folder. If Node fails, the error has what it printed. */
+/** Runs Node in a folder. If Node fails, the error has the output of Node. */
 function runNode(folder: string, ...args: readonly string[]): void {
   execFileSync(process.execPath, [...args], { cwd: folder, encoding: 'utf8', stdio: 'pipe' });
 }

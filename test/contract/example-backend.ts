@@ -1,6 +1,5 @@
-// Edits of the sources that add a backend and a bridge. They change only files that
-// docs/development/adding.md lists.
-// The backend is a bell that counts how often it rings.
+// These edits of the sources add a backend and a bridge. They change only files that
+// docs/development/adding.md lists. The backend is a bell that counts how often it rings.
 
 const SETTINGS = 'src/protocol/actor/settings.ts';
 

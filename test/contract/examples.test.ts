@@ -63,7 +63,7 @@ describe('examples/alarm.sh', { skip: skipReason(playersAnd('curl')) }, () => {
     assert.ok(new Set(fromSilence).size > 2, `in steps: ${fromSilence}`);
   });
 
-  // The machine may have no locale with a decimal comma, so an `awk` of this test prints one.
+  // The machine may have no locale with a decimal comma, so an `awk` of this test prints the comma.
   test('alarm.sh raises the volume also where the locale has a decimal comma', async (t) => {
     const programs = temporaryFolder(t);
     const usualPath = process.env['PATH'] ?? '';

@@ -13,16 +13,16 @@ import { startAudio } from './audio-node.js';
 
 /** The delay in each direction. So an answer arrives at least 300 ms after its request was sent. */
 const DELAY_MS = 150;
-/** A POST needs at most this long to the node, also on a busy machine. */
+/** A POST reaches the node within this time, also on a busy machine. */
 const WAY_MAX_S = 1;
 const AIOHTTP = '/usr/lib/python3/dist-packages/aiohttp/__init__.py';
 
 /**
  * Opens connections with a request for `/server`, leaves each idle for a different time up to 14 s, and then
- * sends one POST on each. The times are quarters of a second until 1 s before the announced time, and tenths
- * of a second from the announced time on. aiohttp itself closes the connection after 15 s. Prints the time
- * that the header `Keep-Alive` announces. Of each POST it prints the seconds since the first request of its
- * connection, and the outcome, which is a status or the name of an error.
+ * sends one POST on each. Up to 1 s before the announced time, these times are 0.25 s apart. From the
+ * announced time on, they are 0.1 s apart. aiohttp itself closes the connection after 15 s. The program
+ * prints the time that the header `Keep-Alive` announces. For each POST it prints the seconds since the
+ * first request of the connection, and the outcome, which is a status or the name of an error.
  */
 const CLIENT = `
 import aiohttp, asyncio, json, sys

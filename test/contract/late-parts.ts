@@ -155,8 +155,8 @@ export const LATE_PARTS: Readonly<Record<string, LatePartUse>> = {
     await ScriptedPlayer.start(t, bus, 'scripted', { Metadata: metadata({ 'mpris:artUrl': location }) });
     const isListed = async () => (await daemon.read<readonly PlayerRecord[]>('/players')).length > 0;
     await until('the player is listed', isListed);
-    // The node fetches no cover from an address of the local network, but redirects. If the part could not be
-    // loaded, the answer would be 502.
+    // The node fetches no cover from an address of the local network, but redirects the client to the cover.
+    // If the part could not be loaded, the answer would be 502.
     const answer = await daemon.get('/players/scripted/cover');
     assert.deepEqual([answer.status, answer.headers['location']], [307, location], answer.text);
     assert.equal(connections, 0);

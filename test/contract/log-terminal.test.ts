@@ -38,8 +38,8 @@ async function onTerminal(t: TestContext, env: Readonly<Record<string, string>>)
   const ended = once(child, 'close');
   t.after(() => child.kill('SIGKILL'));
   const printed = new SpawnedText(child.stdout);
-  // The line LISTENING is too early for Ctrl-C, because the daemon logs it just before it begins to handle
-  // signals. A daemon that answers handles them.
+  // The daemon logs the line LISTENING just before it begins to handle signals, so this line is too early
+  // for Ctrl-C. A daemon that answers handles signals.
   await until('the daemon answers', async () => (await fetch(`http://127.0.0.1:${port}/server`)).ok);
   child.stdin.write(CTRL_C);
   assert.deepEqual(await ended, [0, null]);

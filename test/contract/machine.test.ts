@@ -87,7 +87,7 @@ test('every backend works or says why not, although the user database has no ent
   const get = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
   try {
     const backends = await until('every backend has reported its state', async () => {
-      // The backend `power` runs on demand. It counts as up until it is asked for the first time
+      // The backend `power` runs on demand, and counts as up until its first request
       // (docs/http-api.md, "Backends that are away").
       const power = await get('/power/');
       const health = (await (await get('/health')).json()) as Health;

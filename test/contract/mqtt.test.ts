@@ -94,7 +94,7 @@ describe('a daemon on a sound server with a broker', { skip }, () => {
     await untilRead('the default output', () => sound.pactl('get-default-sink'), /kitchen/);
   });
 
-  test('the will of a daemon that is killed says that it is offline, and a restarted daemon removes the topic of an output that has gone', async () => {
+  test('the will of a daemon that is killed says that this daemon is offline, and a restarted daemon removes the topic of an output that has gone', async () => {
     await sound.addSink('cellar');
     await spy.untilText(`${OUTPUTS}/cellar`);
     daemon.signal('SIGKILL');

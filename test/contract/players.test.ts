@@ -100,7 +100,7 @@ test('fifty clients that do not read a cover cost less memory than fifty covers'
   const { daemon, nameCover, path } = await withPlayer(t);
   writeFileSync(path, pngOf(COVER_BYTES - PNG.length));
   await nameCover(`file://${path}`);
-  // Each client asks as soon as it is connected, because a connection without a request is closed after 10 s.
+  // Each client asks as soon as it is connected, because a connection without a request is soon closed.
   for (let count = 0; count < CLIENTS; count += 1) {
     const socket = connect(daemon.port, '127.0.0.1');
     t.after(() => socket.destroy());

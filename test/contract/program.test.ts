@@ -116,7 +116,7 @@ const DISK_FULL = /^tonearm: cannot write: the disk is full\n$/;
 
 /** `lost` is the output that goes to the full disk, `printed` the text on the other one. */
 for (const [what, args, lost, status, printed] of [
-  ['tonearm progress still never fails', ['progress', 'begin', '--total', '1'], 'stderr', 0, /^$/],
+  ['tonearm progress never fails', ['progress', 'begin', '--total', '1'], 'stderr', 0, /^$/],
   ['the help of tonearm progress never fails, either', ['progress', '--help'], 'stdout', 0, DISK_FULL],
   ['an answer that is lost is an error', ['--version'], 'stdout', 74, DISK_FULL],
   ['a usage error stays a usage error', ['--frobnicate'], 'stderr', 64, /^$/],
@@ -278,7 +278,7 @@ test('api.hosts and api.cors.origins of the file decide which requests are accep
 test('SIGUSR1 opens no inspector in the daemon', async (t) => {
   const daemon = await Daemon.start({ config: NO_BACKENDS }, t);
   daemon.signal('SIGUSR1');
-  // Node would open it within a turn of its loop; these answers need several.
+  // Node would open the inspector within one turn of its loop. These answers need several turns.
   for (let round = 0; round < 10; round += 1) await daemon.read('/server');
   assert.doesNotMatch(daemon.log, /Debugger/);
 });

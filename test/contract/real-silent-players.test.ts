@@ -70,7 +70,7 @@ describe('Mopidy, which does not announce changes of its tracklist', { skip: ski
     assert.match(refused.text, /can_play is false/);
   });
 
-  test('Mopidy plays at the first command after its tracklist was filled, and the record and the event stream show it', async () => {
+  test('Mopidy plays at the first command after its tracklist was filled, and the record and the event stream show that it plays', async () => {
     await mopidy.add(node.session.files);
     await node.change('mopidy', 'play');
     const { capabilities } = await node.player(MOPIDY);

@@ -141,7 +141,7 @@ describe('a list of 500 songs in VLC', { skip: skipReason(NEEDS) }, () => {
   });
   after(() => node?.stop());
 
-  test('a list of 500 songs is whole in the answer, and the stream has its first tracks, in a line within the limit', async () => {
+  test('a list of 500 songs is whole in the answer, and the stream has the first tracks of the list, in a line within the limit', async () => {
     const path = '/players/vlc/tracklist';
     await until('the stream has the first tracks of the answer', async () => {
       const { tracks } = await node.daemon.read<TracklistRecord>(path);

@@ -66,7 +66,7 @@ describe('the configuration of a daemon that runs', {
   const get = (path: string, more: object = {}) => send(audible.daemon.port, { path, ...more });
   const statusOf = async (path: string, more?: object) => (await get(path, more)).status;
   const readHealth = async () => JSON.parse((await get('/health')).text) as Health;
-  /** This text changes if the backend is restarted, because it has the time at which its state began. */
+  /** The text has the time at which the backend's state began, so a restart of the backend changes it. */
   const readAudioHealth = async () => JSON.stringify((await readHealth()).backends['audio']);
 
   test('a reload of a wrong configuration changes nothing, and logs each problem in a line', async () => {

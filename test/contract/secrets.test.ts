@@ -22,7 +22,7 @@ import { Daemon, ENTRY } from './daemon.js';
 const PASSWORD = 'marked-password-of-the-broker';
 const COOKIE_BEGINNING = 'marked-cookie-of-the-sound-server';
 const COOKIE = COOKIE_BEGINNING.padEnd(256, '~');
-/** Both secrets as they are, in hex and in base64. In a URL they look as they are. */
+/** Both secrets as they are, in hex and in base64. A URL does not change them. */
 const SPELLINGS = [PASSWORD, COOKIE_BEGINNING].flatMap((secret) => [
   secret,
   Buffer.from(secret).toString('hex'),
@@ -30,7 +30,7 @@ const SPELLINGS = [PASSWORD, COOKIE_BEGINNING].flatMap((secret) => [
 ]);
 
 /**
- * The secret as it looks in the base64 of a longer text. Base64 takes three bytes at a time, so there are
+ * The secret as it stands in the base64 of a longer text. Base64 takes three bytes at a time, so there are
  * three spellings, which depend on the number of bytes before the secret. The first and the last four
  * characters are left out, because they also depend on the bytes around the secret.
  */

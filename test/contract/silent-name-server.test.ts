@@ -42,7 +42,7 @@ function startWithBroker(t: TestContext, name: string): Promise<Daemon> {
 
 inOwnNetwork(import.meta.url, () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    test(`${signal} while a name is looked up ends the daemon with status 0`, async (t) => {
+    test(`the daemon ends with status 0 at ${signal} while it waits for a name server`, async (t) => {
       const server = createSocket('udp4');
       t.after(() => server.close());
       server.bind(DNS_PORT, '127.0.0.1');

@@ -27,7 +27,7 @@ const STREAM_CLIENTS = consecutiveAddresses('10.9.0.20', 8);
 const REQUESTS_EACH = 15;
 const STREAMS_MAX = 256;
 /**
- * At most 512 open connections are no streams. 1024 more connections wait until other connections are
+ * Besides the streams, 512 connections may be open. 1024 more connections wait until other connections are
  * closed.
  */
 const CONNECTIONS_MAX = STREAMS_MAX + 512 + 1024;

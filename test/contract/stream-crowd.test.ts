@@ -56,7 +56,7 @@ test(`${LISTENER_COUNT} listeners get each event once, and ${NON_READER_COUNT} t
   await until('every consumer that never reads is closed', async () => {
     rounds += 1;
     const volume = 0.2 + (rounds % 50) / 100;
-    // By the changes of the big clients, the consumers that never read fall behind. The listeners get only
+    // The changes of the big clients make the consumers that never read fall behind. The listeners get only
     // changes of outputs.
     await Promise.all(clients.map(({ id }) => mixer.setStreamVolume(id, volume)));
     await mixer.setSinkVolume(living.id, volume);

@@ -91,7 +91,7 @@ test("without a sound server a client's connection is closed, and a line says wh
 
 const ENDS: readonly (readonly [what: string, end: (tracer: Tracer) => void])[] = [
   ['SIGTERM', ({ child }) => void child.kill('SIGTERM')],
-  ['the end of the program that reads its output', ({ child }) => void child.stdout?.destroy()],
+  ['the end of the program that reads the trace', ({ child }) => void child.stdout?.destroy()],
 ];
 
 for (const [what, end] of ENDS) {

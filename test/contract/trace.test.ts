@@ -29,7 +29,7 @@ const runFile = promisify(execFile);
 const DEADLINE_MS = 180_000;
 const PROGRAM_MS = 60_000;
 const COOKIE_BYTES = 256;
-/** A piece of the cookie of this length must appear nowhere. */
+/** The test cuts the cookie into pieces of this length. None of them may appear anywhere. */
 const COOKIE_PIECE_BYTES = 8;
 /** The channel of messages; every other channel has audio data. */
 const MESSAGE_CHANNEL = 0xffffffff;

@@ -85,6 +85,7 @@ test('the estimate follows from the figures', () => {
   assert.match(text, /estimate.*\nhalf of a core .* 250 changes .*\n.* 4800 listeners .*\n.* 2500 streams /);
 });
 
+// The estimate is 10 000 listeners at most (`LISTENERS_MAX` in report.ts).
 for (const { reason, aloneMs, crowdedMs, listeners } of [
   { reason: 'a listener seems to cost nothing', aloneMs: 2, crowdedMs: 2, listeners: 10_000 },
   { reason: 'listeners seem to save time', aloneMs: 2, crowdedMs: 1, listeners: 10_000 },

@@ -25,7 +25,7 @@ for (const [extra, lines] of EXTRAS)
   test(`the member extra of an upgrade is printed as lines if it is ${JSON.stringify(extra)}`, () =>
     assert.deepEqual(plainLines('upgrade', { extra }), lines));
 
-test('the answer of network has each line to type on a computer below the sound server and the use of that line', () => {
+test('the answer of network groups the lines to type on a computer by sound server and use', () => {
   const lines = ['curl -o c http://node/audio/cookie && chmod 600 c', 'PULSE_SERVER=tcp:node:4713 PROGRAM'];
   const commands: NetworkRecord['commands'] = [
     { for: 'pulseaudio', use: 'program', lines },

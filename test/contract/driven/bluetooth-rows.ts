@@ -55,7 +55,7 @@ export const BLUETOOTH_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['operation startPairing', 'operation stopPairing'],
-    title: 'pairing mode opens the adapter, and its end closes it',
+    title: 'pairing mode opens the adapter, and the end of the mode closes the adapter',
     run: async ({ house, bluez }) => {
       await house.post('/bluetooth/pairing_mode');
       const { Discoverable, Pairable } = bluez.adapter();

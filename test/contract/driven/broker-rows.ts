@@ -125,7 +125,7 @@ export const BROKER_ROWS: readonly Row<BrokerNode>[] = [
       const before = countAnswers();
       await spy.publish('house/cellar/who', '');
       await until('the node has answered', () => countAnswers() > before);
-      // If `stop` were carried out, its call would come before that of this command.
+      // If `stop` were carried out, systemd would get its call before the call of this `restart`.
       await plain.post('/services/user/player.service/restart');
       assert.ok(!units.calls.some((call) => call.startsWith('StopUnit')));
     },

@@ -5,6 +5,8 @@ import { once } from 'node:events';
 import { Message, type MessageBus, MessageType, sessionBus } from 'dbus-next';
 import type { Ending } from '../daemon.js';
 
+const NO_FLAGS = 0;
+
 export interface BusCall {
   readonly member: string;
   readonly path: string;
@@ -33,7 +35,7 @@ export class BusService {
     const service = new BusService(bus, answers);
     t.after(async () => bus.disconnect());
     await once(bus, 'connect');
-    await bus.requestName(name, 0);
+    await bus.requestName(name, NO_FLAGS);
     return service;
   }
 

@@ -13,6 +13,7 @@ import {
 import { props, source, text, textProp, u32 } from '../../protocol/pulse/bytes.js';
 import type { Ending } from '../daemon.js';
 
+const SINK = 0;
 const CARD = 3;
 /** The card belongs to no module of the sound server. */
 const NO_MODULE = 0xffffffff;
@@ -52,7 +53,8 @@ export async function startCardServer(t: Ending) {
     ].flat(),
   );
   const input = () => source({ name: 'line-in', ports: inputPorts, activePort: state.inputPort });
-  const sink = () => bytesOf.sink(0, 'living', { card: CARD, ports: OUTPUT_PORTS, activePort: state.port });
+  const sink = () =>
+    bytesOf.sink(SINK, 'living', { card: CARD, ports: OUTPUT_PORTS, activePort: state.port });
   /** The last text of the fields. Each text stands between `t` and a zero byte, such as `tsurround\0`. */
   const lastText = (fields: Buffer): string => /t([a-z]+)\0$/.exec(fields.toString('latin1'))?.[1] ?? '';
   const handler = ordinaryExcept({
@@ -75,7 +77,7 @@ export async function startCardServer(t: Ending) {
     },
     [COMMAND.setSinkPort]: ({ tag, fields }, responder) => {
       state.port = lastText(fields);
-      return Buffer.concat([responder.reply(tag), event('sinkChange', 0)]);
+      return Buffer.concat([responder.reply(tag), event('sinkChange', SINK)]);
     },
   });
   const server = await scriptedServer(t, handler);

@@ -1,7 +1,7 @@
 // Starts the daemons that most rows of the table share: four built daemons on private buses and sound
 // servers. `house` has every backend. `plain` has the same backends. In its configuration, most keys have
-// the default, or another value than in `house`. `bare` has no backend. `cards` has a scripted sound server
-// with a card, a unit whose log is not served, and Bluetooth.
+// the default, or another value than in `house`. `bare` has no backend. `cards` has Bluetooth, a unit whose
+// log is not served, and a scripted sound server with a card.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -100,7 +100,7 @@ bluetooth: {enabled: true, adapter: hci1, powerOnStart: true, idleTimeout: ${HAS
 `;
 }
 
-/** `cards` has an adapter of its own, so that its short durations do not end the scans of `house`. */
+/** `cards` has an adapter of its own, so its short durations end no scans of other daemons. */
 const CARDS_CONFIG = `
 systemd: {user: [player.service]}
 bluetooth: {enabled: true, adapter: hci2, reconnect: true, pairingTimeout: ${HASTENED_S.pairingTimeout}s, scanTimeout: ${HASTENED_S.scanTimeout}s}

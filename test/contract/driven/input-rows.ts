@@ -11,7 +11,7 @@ const readMicrophone = async ({ house }: House): Promise<InputRecord> =>
   (await house.read<readonly InputRecord[]>('/audio/inputs')).find(({ name }) => name === 'mike') ??
   assert.fail('there is no microphone');
 
-/** Runs `use` while there is an input of this name. Resolves when the event of its end has come. */
+/** Runs `use` while there is an input of this name. Resolves after the event of the input's removal. */
 async function withInput(node: House, input: string, use: () => Promise<void>): Promise<void> {
   const module = (await node.sound.pactl('load-module', 'module-null-source', `source_name=${input}`)).trim();
   try {
@@ -73,7 +73,7 @@ export const INPUT_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['operation listenToInput', 'operation stopListening'],
-    title: 'an input is played to an output, and its playing is stopped',
+    title: 'an input is played to an output, and the playing is stopped',
     run: (node) =>
       withInput(node, 'mike', async () => {
         await node.house.post('/audio/inputs/mike/listen', { output: 'kitchen' });

@@ -28,13 +28,14 @@ const BROWSER = '/browser';
 const RESOLVER = '/resolver';
 const NAME = 'Kitchen radio';
 /**
- * The web server listens at this address. A route makes it local, but no interface has it. So the daemon
+ * The address of the web server. A route makes this address local, but no interface has it. So the daemon
  * counts it as public.
  */
 const PUBLIC_ADDRESS = '93.184.215.14';
 const HTTP_PORT = 80;
 /** The address of this machine in its home network. */
 const OWN_ADDRESS = '10.9.0.1';
+const NO_FLAGS = 0;
 
 export interface NetworkNode extends DrivenNode {
   readonly house: Driver;
@@ -130,18 +131,18 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
       await until('the daemon browses for nodes', () =>
         avahi.calls.some((call) => call.startsWith('ServiceBrowserNew')),
       );
-      avahi.emit(BROWSER, AVAHI_BROWSER, 'ItemNew', 'iisssu', ...ITEM, 0);
+      avahi.emit(BROWSER, AVAHI_BROWSER, 'ItemNew', 'iisssu', ...ITEM, NO_FLAGS);
       await until('the daemon resolves the node', () =>
         avahi.calls.some((call) => call.startsWith('ServiceResolverNew')),
       );
       const txt = [Buffer.from('api=tonearm'), Buffer.from('path=/ui')];
       // The host, the protocol of its address, the address, the port, the TXT record and flags.
-      const resolved = ['attic.local', 0, '10.9.0.7', 8018, txt, 0];
+      const resolved = ['attic.local', 0, '10.9.0.7', 8018, txt, NO_FLAGS];
       avahi.emit(RESOLVER, AVAHI_RESOLVER, 'Found', 'iissssisqaayu', ...ITEM, ...resolved);
       await house.untilEvent('node.updated', (data) => data.includes('"attic"'));
       const nodes = await house.read<readonly NodeRecord[]>('/nodes');
       assert.ok(nodes.some(({ name, port }) => name === 'attic' && port === 8018));
-      avahi.emit(BROWSER, AVAHI_BROWSER, 'ItemRemove', 'iisssu', ...ITEM, 0);
+      avahi.emit(BROWSER, AVAHI_BROWSER, 'ItemRemove', 'iisssu', ...ITEM, NO_FLAGS);
       await house.untilEvent('node.removed', (data) => data.includes('"attic"'));
       assert.equal(await plain.statusOf('/nodes'), 404);
     },
@@ -187,8 +188,8 @@ export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
         readOrigin: knownOrigin,
         mayConnect: true,
       });
-      // Without the port it is not the origin of the known node. The page of `house` may still connect to
-      // that node.
+      // An origin without the port is not the origin of the known node. The page of `house` may still
+      // connect to the known node.
       const originWithoutPort = `http://${OWN_ADDRESS}`;
       assert.deepEqual(await accessOf(house, originWithoutPort), { ...refused, mayConnect: true });
       // `discovery.trust` is only about the pages of other nodes, so the page of `wary` may connect, too.

@@ -12,6 +12,7 @@ inOwnNetwork(import.meta.url, () => {
     let started: NetworkNode | undefined;
     const cleanups: (() => unknown)[] = [];
     before(async () => {
+      // The part that was started last ends first.
       started = await startNetworkNode({ after: (end) => cleanups.unshift(end) });
     });
     after(async () => {

@@ -47,7 +47,7 @@ async function withPlayer(
   }
 }
 
-/** The commands without a body, and the method of each. */
+/** The commands without a body, and the D-Bus method that each calls. */
 const METHOD_BY_COMMAND = {
   play: 'Play',
   pause: 'Pause',

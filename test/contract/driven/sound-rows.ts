@@ -27,7 +27,10 @@ const readOutput = async ({ house }: House, name: string): Promise<OutputRecord>
 export const untilPactl = ({ sound }: House, fits: RegExp, ...args: readonly string[]): Promise<boolean> =>
   until(`pactl ${args.join(' ')} prints ${fits}`, async () => fits.test(await sound.pactl(...args)));
 
-/** Runs `act` while a stream called News plays to `living`. Resolves when the event of its end has come. */
+/**
+ * Runs `act` while a stream called News plays to `living`. Resolves when the event of the stream's end has
+ * come.
+ */
 async function withStream(node: House, act: (id: number) => Promise<void>): Promise<void> {
   const playing = await node.sound.play({ app: 'radio', name: 'News', sink: 'living', samples: node.tone });
   try {
@@ -147,7 +150,8 @@ export const SOUND_ROWS: readonly Row<House>[] = [
       const isGroup = (data: string): boolean => /"label":"All".*"group":\["shed"\]/.test(data);
       await node.house.untilEvent('audio.output.updated', isGroup);
       await node.sound.removeSink('shed');
-      // `plain` has no group configured, so it removes the group as one of an earlier configuration.
+      // `plain` has no group configured. It cannot tell this group from one of its own earlier
+      // configuration, so it removes the group.
       await node.house.untilRead<readonly OutputRecord[]>('/audio/outputs', (outputs) =>
         outputs.every(({ name }) => !name.startsWith('tonearm.')),
       );

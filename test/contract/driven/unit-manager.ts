@@ -93,13 +93,13 @@ export class UnitManager {
     // `EnableUnitFiles` and `DisableUnitFiles` begin with a list of names, other calls with one name.
     const unitNameOf = ({ values: [first] }: BusCall): string =>
       String(Array.isArray(first) ? first[0] : first);
-    const setFileState = (fileState: string, answer: BusAnswer) => (call: BusCall) => {
+    const fileStateHandler = (fileState: string, answer: BusAnswer) => (call: BusCall) => {
       this.#unit(unitNameOf(call)).fileState = fileState;
       setImmediate(() => this.#service?.emit(SYSTEMD_PATH, MANAGER_INTERFACE, 'UnitFilesChanged', ''));
       return answer;
     };
-    const beginJob = (act: (unit: Unit) => void) => (call: BusCall) =>
-      this.#begin(this.#unit(unitNameOf(call)), act);
+    const jobHandler = (act: (unit: Unit) => void) => (call: BusCall) =>
+      this.#beginJob(this.#unit(unitNameOf(call)), act);
     return {
       Subscribe: emptyAnswer,
       Reload: emptyAnswer,
@@ -109,13 +109,13 @@ export class UnitManager {
         const unit = this.#units.find(({ name }) => name === unitNameOf(call));
         return unit === undefined ? { error: SYSTEMD_ERRORS.fileNotFound } : ['s', unit.fileState];
       },
-      StartUnit: beginJob((unit) => this.#run(unit)),
-      RestartUnit: beginJob((unit) => this.#run(unit)),
-      StopUnit: beginJob((unit) => {
+      StartUnit: jobHandler((unit) => this.#run(unit)),
+      RestartUnit: jobHandler((unit) => this.#run(unit)),
+      StopUnit: jobHandler((unit) => {
         unit.state = ['inactive', 'dead'];
       }),
-      EnableUnitFiles: setFileState('enabled', ['ba(sss)', true, []]),
-      DisableUnitFiles: setFileState('disabled', ['a(sss)', []]),
+      EnableUnitFiles: fileStateHandler('enabled', ['ba(sss)', true, []]),
+      DisableUnitFiles: fileStateHandler('disabled', ['a(sss)', []]),
     };
   }
 
@@ -125,7 +125,7 @@ export class UnitManager {
   }
 
   /** Begins a job. As with systemd, the effect of the job is announced after the answer to the call. */
-  #begin(unit: Unit, act: (unit: Unit) => void): BusAnswer {
+  #beginJob(unit: Unit, act: (unit: Unit) => void): BusAnswer {
     this.#jobCount += 1;
     const job = this.#jobCount;
     setImmediate(() => {

@@ -55,7 +55,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['event service.updated'],
-    title: 'a unit of the system that changes is an event',
+    title: 'a change of a system unit is an event',
     run: async ({ house, systemUnits }) => {
       systemUnits.set('other.service', 'active', 'running');
       await house.untilEvent('service.updated', isUnitEvent('other.service', { running: true }));
@@ -142,7 +142,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['key upgrade.checkUnit', 'operation checkUpgrade', 'event upgrade.check'],
-    title: 'a check starts upgrade.checkUnit, and its beginning is an event',
+    title: 'a check starts upgrade.checkUnit, and the beginning of the check is an event',
     run: async ({ house, plain, userUnits }) => {
       await house.post('/upgrade/check');
       assertCalled(userUnits, 'StartUnit check.service replace');
