@@ -1,4 +1,4 @@
-// Programs that end without an answer. A daemon that fails at its start is such a program, too.
+// Tests programs that end without an answer. A daemon that fails at its start is such a program, too.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// The processes that measurements fork.
+// Tests the processes that measurements fork.
 
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';

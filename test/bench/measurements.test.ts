@@ -16,7 +16,7 @@ import { skipReason } from '../tools/requirements.js';
 const PROJECT = new URL('../../../', import.meta.url);
 const DEADLINE_MS = 120_000;
 const MEASUREMENTS = [
-  // The names of the rows contain `part`. `against` is what the rows compare with.
+  // The names of the rows contain `part`. `against` is what the rows are compared with.
   { measurement: 'codec', part: 'encoding', against: ['pulseaudio.js', 'libpulse'] },
   { measurement: 'change', part: 'plain: 1 stream', against: ['a bare program of two threads'] },
 ] as const;

@@ -68,7 +68,8 @@ export async function startFloodingBroker(messages: readonly FloodMessage[], lim
       const answer = answerTo(packet, limits);
       if (answer !== undefined) socket.write(packets.generate(answer, MQTT_5));
       // A client that subscribes to its commands (`/set`) during the flood has reconnected, because the
-      // acknowledgements came too late: they were behind all messages of the flood. The flood goes on.
+      // acknowledgements came too late: they were behind all messages of the flood. The new connection gets
+      // the flood, too.
       if (isFlooding && packet.subscriptions?.some(({ topic }) => topic.includes('/set')))
         sendMessages(socket);
     });
@@ -121,7 +122,7 @@ function answerTo(
 
 /**
  * Commands to the node of `topic`, many of them to targets that do not exist, and messages that are no
- * commands. Those below `elsewhere` are not even for this node.
+ * commands. The messages below `elsewhere` are not even for this node.
  */
 export function commandsOfAllKinds(topic: string): readonly FloodMessage[] {
   return Array.from(
@@ -140,7 +141,7 @@ export function commandsOfAllKinds(topic: string): readonly FloodMessage[] {
   ).flat();
 }
 
-/** Commands to the node of `topic`. Each kind has another large part. No command replaces an earlier one. */
+/** Commands to the node of `topic`. The key names their large part. No command replaces an earlier one. */
 export const LARGE_COMMANDS_BY_KIND: Readonly<Record<string, (topic: string) => readonly FloodMessage[]>> = {
   payload: (topic) => largeCommands(() => [`${topic}/audio/server/set`, 'x'.repeat(LARGE_PAYLOAD_CHARS)]),
   'plain value': (topic) =>

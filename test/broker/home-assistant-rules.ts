@@ -127,6 +127,7 @@ function faultsOfComponent(key: string, component: Fields): readonly string[] {
   // A component with nothing but its platform removes the entity.
   if (Object.keys(component).length === 1) return wrongKey;
   const missing = `unique_id ${required}`.split(' ').filter((name) => component[name] === undefined);
+  // These are Home Assistant's defaults for `min` and `max`.
   const { min = 0, max = 100, device_class: kind, options } = component;
   const { platform: _, ...settings } = component;
   const wrong = Object.entries(settings).filter(

@@ -14,7 +14,7 @@ export interface ReceivedMessage {
 
 export type Spy = Awaited<ReturnType<typeof startSpy>>;
 
-/** Resolves when the client has subscribed to `filter`. It first receives the messages that are retained. */
+/** Resolves when the client has subscribed to `filter`. The client first receives the retained messages. */
 export async function startSpy(url: string, filter = '#', credentials: object = {}) {
   const client = mqtt.connect(url, { protocolVersion: 4, reconnectPeriod: 100, ...credentials });
   const received: ReceivedMessage[] = [];
@@ -40,7 +40,7 @@ export async function startSpy(url: string, filter = '#', credentials: object = 
     /** Texts of the topic, in the order in which they came. */
     texts: (topic: string): readonly string[] =>
       received.filter((message) => message.topic === topic).map(({ text }) => text),
-    /** Waits until the last text of the topic fits, and resolves with it. */
+    /** Waits until the last text of the topic fits, and resolves with this text. */
     untilText: (topic: string, fits: (text: string) => boolean = () => true): Promise<string> =>
       until(`${topic} holds the expected value`, () => {
         const text = tree().get(topic);

@@ -47,7 +47,7 @@ test('a command that a stalled thread takes up after the deadline is not carried
   assert.equal(faultOf(await stalled), 'timeout');
   assert.equal(faultOf(await late), 'timeout');
 
-  // The thread takes up its commands in order, so an answer shows that it has taken up the late one.
+  // The thread takes up its commands in order, so an answer shows that it has taken up `publish`.
   let answer = await ask('audio', 'who');
   while (!answer.ok) answer = await ask('audio', 'who');
   assert.ok(!recorder.sequence.includes('put power.action'), recorder.sequence.join());
@@ -138,7 +138,7 @@ test('the audio thread is notified of listeners to its meters: at its start, for
 
   await ask('audio', 'exit');
   await recorder.untilState('audio', 'up', 2);
-  // A line that is one too many would have come before the answer of its thread.
+  // If a thread logged one line too many, this line would come before the thread's answer to `who`.
   await ask('audio', 'who');
   await ask('power', 'who');
 

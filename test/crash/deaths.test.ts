@@ -103,7 +103,7 @@ test('an actor that is idle and never reads its messages is killed after several
   assert.match(recorder.healthOf('audio')?.detail ?? '', /^thread ended: not responding: idle and no answer/);
 });
 
-/** The command `speak and exit` publishes so many records, whose keys count from 0. */
+/** The command `speak and exit` publishes this number of records. Their keys count from 0. */
 const SPOKEN_RECORDS = 20 * 1024;
 const MAIN_THREAD_BLOCKED_MS = 300;
 

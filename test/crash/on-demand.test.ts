@@ -14,8 +14,8 @@ const IDLE_MS = 60_000;
 /** The first ping is due later than any test advances its clock. */
 const NEVER_MS = 1_000_000_000;
 /**
- * The clock of a test is this far ahead of the real clock, which the threads use. So no thread takes a
- * command for late, however busy the machine is.
+ * The clock of a test is this far ahead of the real clock, which the threads use. So no thread drops
+ * a command as late, however busy the machine is.
  */
 const AHEAD_MS = 1_000_000_000_000;
 const NO_HEARTBEAT = { everyMs: NEVER_MS, loadMs: NEVER_MS, pongWithinMs: NEVER_MS, idleBeats: 1 };

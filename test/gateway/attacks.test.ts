@@ -94,8 +94,9 @@ describe('an ambiguous request', () => {
   const ambiguous = `${REBOOT_LINE}${OWN_HOST}Transfer-Encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`;
 
   test('a request after an ambiguous one has no effect, in the same packet or in a later one', async () => {
-    // The gateway answers an ambiguous request a moment later (`refuseAmbiguous` in src/gateway/handler.ts).
-    // If the next request is in the same packet, uWebSockets.js closes the connection before that answer.
+    // The gateway answers an ambiguous request only after the whole packet is parsed (`refuseAmbiguous` in
+    // src/gateway/handler.ts). If the packet also has the next request, uWebSockets.js closes the connection
+    // before this answer.
     const together = new RawConnection(under.port).write(`${ambiguous}${REBOOT_LINE}${OWN_HOST}\r\n`);
     assert.equal(await together.untilClosed(), '');
 

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { BridgeFeeds } from '../../src/gateway/bridges.js';
 import { Journal } from '../../src/gateway/journal.js';
-import type { Bridge } from '../../src/protocol/actor/backends.js';
+import type { Bridge, ChildName } from '../../src/protocol/actor/backends.js';
 import type { BridgeRequest, Change, ChangeBatch } from '../../src/protocol/actor/messages.js';
 import { without } from '../contract/access-rows.js';
 import type { HttpRequest } from '../tools/http.js';
@@ -121,7 +121,8 @@ describe('a request of a bridge', () => {
     batches.length = 0;
 
     const bluetooth = { ...SETTINGS.bluetooth, enabled: false };
-    gateway.reconfigure({ ...SETTINGS, bluetooth, bind: ['127.0.0.1'] }, ['audio', 'bluetooth']);
+    const stopped: readonly ChildName[] = ['audio', 'bluetooth'];
+    gateway.reconfigure({ ...SETTINGS, bluetooth, bind: ['127.0.0.1'] }, stopped);
     assert.equal(batches.length, 1);
     const [batch = assert.fail('there is no batch')] = batches;
     assert.equal(batch.isWhole, false);
@@ -185,8 +186,8 @@ class NodeWithBridge {
   }
 
   /**
-   * Requests the next batch, as the bridge's thread does, and so confirms the last one. Returns the changes
-   * of the next batch, if one is sent.
+   * Requests the next batch, as the bridge's thread does. This confirms the batch before. Returns the
+   * changes of the next batch, if one is sent.
    */
   requestNext(): readonly Change[] | undefined {
     return this.#requestFeed(false);

@@ -19,7 +19,7 @@ for (const [bytes, peer, why] of ADDRESSES) {
     assert.equal(peerOf(new Uint8Array(bytes).buffer), peer));
 }
 
-/** Loopback is one side, and all other peers together are the other. */
+/** Loopback is one side. All other peers together are the other side. */
 const LIMITS = { connections: 8, spare: 2, reservedPerSide: 2, perPeer: 3 };
 
 /**

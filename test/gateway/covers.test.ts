@@ -4,11 +4,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Covers } from '../../src/gateway/covers.js';
-import type { Answer } from '../../src/protocol/actor/commands.js';
 import { success } from '../../src/protocol/actor/result.js';
 import { ManualClock } from '../manual-clock.js';
 import { ScriptedBackends } from './scripted-backends.js';
 
+/** The requests of these tests have no header If-None-Match. */
+const NO_TAG = '';
 const PLAYER = 'org.mpris.MediaPlayer2.mpv';
 const FIRST_COVER = { tag: 'first', type: 'image/png', bytes: Uint8Array.of(1) } as const;
 const SECOND_COVER = { tag: 'second', type: 'image/png', bytes: Uint8Array.of(2) } as const;
@@ -17,17 +18,17 @@ function coversOfScriptedBackends() {
   const backends = new ScriptedBackends();
   const clock = new ManualClock();
   const covers = new Covers(backends, clock);
-  const bodyOf = async () => (await covers.reply(PLAYER, '')).body;
-  return { backends, clock, covers, bodyOf };
+  const coverBody = async () => (await covers.reply(PLAYER, NO_TAG)).body;
+  return { backends, clock, covers, coverBody };
 }
 
 test('requests that come during a question for a cover share the next question, and get the cover of the newer track', async () => {
-  const { backends, bodyOf } = coversOfScriptedBackends();
+  const { backends, coverBody } = coversOfScriptedBackends();
   const firstAnswer = backends.hold();
-  const firstBody = bodyOf();
+  const firstBody = coverBody();
   // The track changes while the first question is under way.
   const secondAnswer = backends.hold();
-  const laterBodies = [bodyOf(), bodyOf(), bodyOf()];
+  const laterBodies = [coverBody(), coverBody(), coverBody()];
   assert.equal(backends.requests.length, 1);
   firstAnswer.resolve(success({ cover: FIRST_COVER }));
   assert.equal(await firstBody, FIRST_COVER.bytes);
@@ -44,33 +45,33 @@ test('requests that come during a question for a cover share the next question, 
 });
 
 test('a question for the cover of one player does not wait for the answer about another player', async () => {
-  const { backends, covers, bodyOf } = coversOfScriptedBackends();
+  const { backends, covers, coverBody } = coversOfScriptedBackends();
   backends.hold();
-  void covers.reply('org.mpris.MediaPlayer2.hung', '');
+  void covers.reply('org.mpris.MediaPlayer2.hung', NO_TAG);
   backends.answer = success({ cover: FIRST_COVER });
-  assert.equal(await bodyOf(), FIRST_COVER.bytes);
+  assert.equal(await coverBody(), FIRST_COVER.bytes);
 });
 
-test('a question that fails fails only for the requests that share it', async () => {
-  const { backends, bodyOf } = coversOfScriptedBackends();
+test('if a question fails, only the requests that share it fail', async () => {
+  const { backends, coverBody } = coversOfScriptedBackends();
   backends.fault = new Error('a defect');
-  const failing = assert.rejects(bodyOf(), /a defect/);
-  const later = bodyOf();
+  const failing = assert.rejects(coverBody(), /a defect/);
+  const later = coverBody();
   backends.fault = undefined;
   backends.answer = success({ cover: FIRST_COVER });
   await failing;
   assert.equal(await later, FIRST_COVER.bytes);
-  assert.equal(await bodyOf(), FIRST_COVER.bytes);
+  assert.equal(await coverBody(), FIRST_COVER.bytes);
 });
 
 test('a request for a cover is 504 after 10 s, although it waits for two questions', async () => {
   const { backends, clock, covers } = coversOfScriptedBackends();
   const firstAnswer = backends.hold();
-  const first = covers.reply(PLAYER, '');
+  const first = covers.reply(PLAYER, NO_TAG);
   clock.advance(1_000);
-  const second = covers.reply(PLAYER, '');
+  const second = covers.reply(PLAYER, NO_TAG);
   clock.advance(8_000);
-  backends.answer = new Promise<Answer>(() => undefined);
+  backends.hold();
   firstAnswer.resolve(success({ cover: FIRST_COVER }));
   assert.equal((await first).status, 200);
   // The second request came 1 s after the first one. After this step it has waited for 10 s.

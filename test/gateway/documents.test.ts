@@ -142,7 +142,7 @@ interface FirstHealth {
   readonly title: string;
   readonly state: BackendState;
   readonly detail?: string;
-  /** True if a GET waits no longer. */
+  /** True if this health counts as a report. Then a GET waits no longer. */
   readonly isReport: boolean;
 }
 const FIRST_HEALTH: readonly FirstHealth[] = [

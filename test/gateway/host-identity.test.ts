@@ -15,7 +15,7 @@ import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { RawConnection } from './raw-connection.js';
 
 const NAME = 'kitchen-2.local';
-/** These times are those of src/gateway/avahi-names.ts. */
+/** How long Avahi may take for an answer. The three times are those of src/gateway/avahi-names.ts. */
 const DEADLINE_MS = 1000;
 /** How long the last answer counts for a name that is in it. */
 const AVAHI_NAME_MS = 10_000;
@@ -103,10 +103,10 @@ for (const [what, answer] of [
 test('the question to an Avahi that hangs ends at a deadline without a name, and an absent Avahi gives no name', async (t) => {
   const { avahi, clock, names } = withScriptedAvahi(t);
   avahi.answer = undefined;
-  const answered = names.ask();
+  const questionEnd = names.ask();
   await until('Avahi has the question', () => avahi.questions.length === 1);
   clock.advance(DEADLINE_MS);
-  await answered;
+  await questionEnd;
   assert.equal(names.has(NAME), false);
 
   const absent = new AvahiNames({ addresses: () => ['127.0.0.1'], socketPath: '/nowhere/socket', clock });
@@ -118,10 +118,10 @@ test('a name from Avahi stays while the next answer is late, and goes when Avahi
   const { avahi, clock, names } = withScriptedAvahi(t);
   await names.ask();
   avahi.answer = undefined;
-  const answered = names.ask();
+  const questionEnd = names.ask();
   await until('Avahi has the second question', () => avahi.questions.length === 2);
   clock.advance(DEADLINE_MS);
-  await answered;
+  await questionEnd;
   assert.equal(names.has(NAME), true);
 
   avahi.answer = '-15 Timeout reached\n';
@@ -156,7 +156,7 @@ test('a request whose Host is a name from Avahi is served like any other', async
   const body = '{"muted":true}';
   const command = request(
     'POST /audio/server/mute',
-    'Content-Type: application/json\r\nContent-Length: 14\r\n\r\n',
+    `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
   );
   // The body goes out after the head, in a packet of its own.
   await new Promise((resolve) => setImmediate(resolve));

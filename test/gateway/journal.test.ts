@@ -120,7 +120,7 @@ test('a reading of the journal includes the changes that are applied meanwhile',
 
 test('a backend that goes down loses its records that have an event for a removal, and keeps the others', () => {
   const { journal } = new JournalUnderTest();
-  // There are events for the removal of an output and of a stream, but none for that of a server or a unit.
+  // There are events for the removal of an output and of a client, but none for that of a server or a unit.
   const unit = put('systemd.services', 'a', 1);
   const server = put('audio.server', '', 's');
   journal.apply([client('1', 'a'), put('audio.outputs', '3', 'x'), server, unit], CHANGED_AT);

@@ -23,7 +23,7 @@ test('if there is one answer more than the gateway keeps, it forgets the tag of 
     tags.set(lines, String((await requestLog(lines)).headers.etag));
 
   // The gateway has forgotten question 1. This question comes last, because its new answer makes the gateway
-  // forget the oldest one. That is LAST_QUESTION, because the others come in reverse order.
+  // forget the oldest answer. The oldest one is the answer to LAST_QUESTION, which the loop asks first.
   for (let lines = LAST_QUESTION; lines > 1; lines -= 1)
     assert.equal((await requestLog(lines, tags.get(lines))).status, 304, `lines=${lines}`);
   assert.equal((await requestLog(1, tags.get(1))).status, 200);

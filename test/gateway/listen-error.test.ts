@@ -7,7 +7,7 @@ import { listenProblem } from '../../src/gateway/listen-error.js';
 import { freePort } from '../tools/free-port.js';
 import { v4 } from './interfaces.js';
 
-/** The kernel has all of 127.0.0.0/8, so servers can listen there without an interface called `loops`. */
+/** The interface `loops` is invented. Servers can listen at its addresses, as at all of 127.0.0.0/8. */
 const INTERFACES = { lo: [v4('127.0.0.1')], loops: [v4('127.0.0.5'), v4('127.0.0.6')] };
 
 const cases: readonly (readonly [bind: string[], taken: string[], problemAt: string | undefined])[] = [

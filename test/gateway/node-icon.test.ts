@@ -50,13 +50,13 @@ describe('the files of the page that are made for a node', () => {
     const png = fileFor('kitchen', '.png');
     const kinds: string[] = [];
     // A chunk is the length of its data, its kind, the data and a checksum: 4 bytes each, except the data.
-    let chunk = png.subarray(PNG_SIGNATURE_BYTES);
-    while (chunk.length > 0) {
-      const length = chunk.readUInt32BE(0);
-      const kind = chunk.toString('latin1', 4, 8);
+    let rest = png.subarray(PNG_SIGNATURE_BYTES);
+    while (rest.length > 0) {
+      const length = rest.readUInt32BE(0);
+      const kind = rest.toString('latin1', 4, 8);
       kinds.push(kind);
-      if (kind === 'IDAT') assert.ok(inflateSync(chunk.subarray(8, 8 + length)).length > 0);
-      chunk = chunk.subarray(12 + length);
+      if (kind === 'IDAT') assert.ok(inflateSync(rest.subarray(8, 8 + length)).length > 0);
+      rest = rest.subarray(12 + length);
     }
     assert.deepEqual([kinds.at(0), kinds.at(-1)], ['IHDR', 'IEND']);
     assert.ok(kinds.includes('PLTE'));

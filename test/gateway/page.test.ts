@@ -1,6 +1,6 @@
 // Tests the page's routes (docs/http-api.md, "The page") over real HTTP: the bytes that a client gets, how
 // long the client may keep them, and which sites may frame the page. It also tests the answer to a request
-// by a name that is not the node's. test/contract/access.test.ts tests which requests are refused.
+// whose Host is no name of the node. test/contract/access.test.ts tests which requests are refused.
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
@@ -29,7 +29,7 @@ describe('the page', () => {
     });
   }
 
-  /** A browser may request a path with a prefix from a proxy, which requests it without the prefix. */
+  /** Behind a proxy, a browser requests a path with a prefix. The node gets the path without the prefix. */
   const redirects = [
     { prefix: '', path: '/' },
     { prefix: '/kitchen', path: '/' },
@@ -136,7 +136,8 @@ test('a page that a client has stored is sent anew after a reload that changes w
   const under = GatewayUnderTest.up().closeAtEndOf(context);
   const storedTag = (await under.fetch({ path: '/ui' })).headers.etag ?? '';
   const api = { ...SETTINGS.api, cors: { origins: ['https://home.example'] } };
-  under.gateway.reconfigure({ ...SETTINGS, api, bind: ['127.0.0.1'] }, []);
+  const stoppedChildren: readonly never[] = [];
+  under.gateway.reconfigure({ ...SETTINGS, api, bind: ['127.0.0.1'] }, stoppedChildren);
   const revalidated = await under.fetch({ path: '/ui', headers: { 'If-None-Match': storedTag } });
   assert.equal(revalidated.status, 200);
   assert.match(

@@ -13,8 +13,9 @@ import { put, sink } from './scripted-backends.js';
 
 /** The addresses stay the same in all settings. */
 const bind = ['127.0.0.1'];
-/** The child whose settings change. Its thread has been stopped. */
+/** The children whose threads have been stopped before the reload. */
 const STOPPED: readonly ChildName[] = ['systemd'];
+const NONE_STOPPED: readonly ChildName[] = [];
 const SERVICE = { scope: 'user', running: true, enabled: true, exists: true };
 const unit = (name: string) => put('systemd.services', `user/${name}`, { ...SERVICE, name });
 
@@ -75,13 +76,13 @@ test('the answers of /openapi.json and /server have the time of the reload that 
   assert.equal(await updatedAt('/server'), reloadedAt);
 
   // A reload that changes nothing in a document leaves its time.
-  under.gateway.reconfigure({ ...SETTINGS, systemd, bind }, []);
+  under.gateway.reconfigure({ ...SETTINGS, systemd, bind }, NONE_STOPPED);
   assert.equal(await updatedAt('/openapi.json'), reloadedAt);
 });
 
 test('a closed gateway ignores new settings', async () => {
   const under = GatewayUnderTest.up();
   await under.close();
-  under.gateway.reconfigure({ ...SETTINGS, bind }, []);
+  under.gateway.reconfigure({ ...SETTINGS, bind }, NONE_STOPPED);
   await assert.rejects(under.fetch({ path: '/server' }), /ECONNREFUSED/);
 });

@@ -5,7 +5,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ResponseStream } from '../../src/gateway/response-stream.js';
 
-test('a stream learns when a part of its bytes is accepted, and may write when all of them are', () => {
+test('a stream learns when a part of its bytes is accepted, and may write when all are accepted', () => {
+  // Each signal makes the stream write a comment, and this is the result (`COMMENT` in response-stream.ts).
   let isAccepting = false;
   let signalWritable = (): boolean => false;
   const response = {

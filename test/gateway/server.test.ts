@@ -93,7 +93,7 @@ const CONFIGURATION = new URL('docs/configuration.md', ROOT);
  * A configuration's maxClients, the process's limit of descriptors, and the resulting limits. These follow
  * from the constants of connection-limits.ts: 768 connections are 256 streams and 512 others.
  */
-const LIMITS: readonly (readonly [clients: number, descriptors: number, limits: ConnectionLimits])[] = [
+const LIMITS: readonly (readonly [maxClients: number, descriptors: number, limits: ConnectionLimits])[] = [
   [256, 16_384, { connections: 768, spare: 1024, streams: 256, reservedPerSide: 96, perPeer: 128 }],
   [
     10_000,
@@ -109,9 +109,9 @@ const LIMITS: readonly (readonly [clients: number, descriptors: number, limits: 
     { connections: 513, spare: 1024, streams: 1, reservedPerSide: 64, perPeer: 32 },
   ],
 ];
-for (const [clients, descriptors, limits] of LIMITS) {
-  test(`maxClients ${clients} and ${descriptors} descriptors give the limits ${JSON.stringify(limits)}`, () =>
-    assert.deepEqual(connectionLimits(clients, descriptors), limits));
+for (const [maxClients, descriptors, limits] of LIMITS) {
+  test(`maxClients ${maxClients} and ${descriptors} descriptors give the limits ${JSON.stringify(limits)}`, () =>
+    assert.deepEqual(connectionLimits(maxClients, descriptors), limits));
 }
 
 test('the shipped unit allows as many descriptors as the largest maxClients needs', () => {

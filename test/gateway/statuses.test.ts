@@ -46,7 +46,12 @@ describe('the gateway refuses by itself', () => {
     ['bad JSON', post(volume, '{'), 400, 'bad-body'],
     ['a bad field', post(volume, '{"volume":2}'), 400, 'bad-body'],
     ['a position before the beginning', post('/players/x/position', '{"position":-1}'), 400, 'bad-body'],
-    ['no position', post('/players/x/position', '{"track_id":"/1"}'), 400, 'bad-body'],
+    [
+      'a position command without a position',
+      post('/players/x/position', '{"track_id":"/1"}'),
+      400,
+      'bad-body',
+    ],
     [
       'a track id that is too long',
       post('/players/x/position', JSON.stringify({ position: 1, track_id: 'x'.repeat(4097) })),
@@ -61,8 +66,8 @@ describe('the gateway refuses by itself', () => {
     ['a NUL in a name', post('/audio/outputs/%00/mute'), 400, 'bad-path'],
     ['a bad query value', { path: '/events?keepalive=9' }, 400, 'bad-query'],
     ['a bad query value in a HEAD request', { method: 'HEAD', path: '/events?keepalive=9' }, 400, ''],
-    ['no such route', { path: '/nowhere' }, 404, 'not-found'],
-    ['no such scope', post('/services/global/x.service/start'), 404, 'not-found'],
+    ['a route that does not exist', { path: '/nowhere' }, 404, 'not-found'],
+    ['a scope that does not exist', post('/services/global/x.service/start'), 404, 'not-found'],
     ['a name that is too long', post(`/services/user/${'x'.repeat(4097)}/start`), 404, 'not-found'],
     ['the wrong method', { method: 'DELETE', path: '/audio' }, 405, 'wrong-method'],
     ['a method that no route has', { method: 'PROPFIND', path: '/audio' }, 405, 'wrong-method'],
@@ -74,8 +79,8 @@ describe('the gateway refuses by itself', () => {
       415,
       'unsupported-type',
     ],
-    ['no content type', post(volume, '{"volume":1}', {}), 415, 'unsupported-type'],
-    ['a form, where no body is taken', post('/power/reboot', 'a=b', FORM), 415, 'unsupported-type'],
+    ['a body without a content type', post(volume, '{"volume":1}', {}), 415, 'unsupported-type'],
+    ['a form for a route that takes no body', post('/power/reboot', 'a=b', FORM), 415, 'unsupported-type'],
   ];
   for (const [what, request, status, code] of rows) {
     test(`${what} is ${status}, and no backend is called`, async () => {
@@ -153,7 +158,7 @@ describe('a refusal of a backend', () => {
   }
 });
 
-test('a backend that has not reported yet is connecting with this reason, in health and in the event stream', async (t) => {
+test('a backend that has not reported yet is connecting, and the reason says so, in health and in the event stream', async (t) => {
   const under = new GatewayUnderTest().closeAtEndOf(t);
   const detail = 'it is starting, and has not reported yet';
   const assertReasons = async (): Promise<void> => {

@@ -122,7 +122,7 @@ const PLAYER_ROWS: readonly PlayerRow[] = [
     events: [addedEvent(1), REMOVED_EVENT, addedEvent(3)],
   },
 ];
-/** With a capacity of one byte, the connection accepts each write, but no further one until it is read. */
+/** With a capacity of one byte, the connection accepts one write, and no other until the consumer reads. */
 const READERS = [
   { who: 'keeps up', capacity: undefined },
   { who: 'accepts one write at a time', capacity: 1 },
@@ -203,6 +203,7 @@ const marks = (...excluded: readonly Backend[]): readonly string[] =>
   BACKENDS.filter((backend) => !excluded.includes(backend)).map(
     (backend) => ` backend.updated {"backend":"${backend}","state":"connecting","detail":"snapshot"}`,
   );
+/** The lines of a snapshot, without their ids. */
 const SNAPSHOT = [
   ' backend.updated {"backend":"audio","state":"up","detail":"snapshot"}',
   ' audio.updated [{"id":2}]',

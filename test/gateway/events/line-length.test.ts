@@ -116,6 +116,7 @@ for (const collection of COLLECTIONS_OF_EVENTS) {
   test(`an event of ${collection} is not too long for a line, whatever its record has`, () => {
     const node = new NodeUnderTest();
     const live = node.consumer();
+    // Consumers accept an event about a part of a player only after the player itself.
     if (collection.startsWith('players.'))
       node.publish([node.world.put('players', [VLC, { bus_name: VLC, tracklist_supported: true }])]);
     const key = collection === 'backends' ? 'mqtt' : VLC;

@@ -9,7 +9,7 @@ export class SimulatedConnection implements TextSink {
   /** How many writes there were. */
   writes = 0;
   stream: OpenStream | undefined;
-  /** How the hub (`ended`, `cut`) or the peer (`gone`) ended it. Undefined while the connection is open. */
+  /** How the hub (`ended`, `cut`) or the peer (`gone`) ended the connection. Undefined while it is open. */
   over: 'ended' | 'cut' | 'gone' | undefined;
   readonly #capacity: number;
   readonly #unread: Uint8Array[] = [];

@@ -50,7 +50,7 @@ export class SimulatedConsumer {
     this.names = new NameModel(traits.heedsMarks);
   }
 
-  /** Makes the consumer return with this id. It may then get actions a second time. */
+  /** Makes the consumer return with this id. The consumer may then get actions a second time. */
   setLastEventId(lastEventId: string): void {
     this.lastEventId = lastEventId;
     this.#nextAction = undefined;

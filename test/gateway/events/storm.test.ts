@@ -20,9 +20,9 @@ const NAMED_FILTER = 'types=audio.updated,audio.removed,audio.output.updated,aud
 const ACTIONS_FILTER = 'types=upgrade.progress,power.action';
 interface Filter {
   readonly filter: string;
-  /** True if the filter lets all records through that have names. */
+  /** True if all records that have names pass the filter. */
   readonly hasNames: boolean;
-  /** True if the filter lets all actions through. */
+  /** True if all actions pass the filter. */
   readonly hasActions: boolean;
 }
 const FILTERS: readonly Filter[] = [
@@ -50,7 +50,7 @@ interface Storm {
    * make the consumer forget the removed records.
    */
   readonly areRemovalsKept: boolean;
-  /** The journal certainly keeps the actions of a consumer's absence if there are no more than these. */
+  /** If a consumer misses at most this many actions, the journal certainly keeps all of them. */
   readonly actionsKept: number;
 }
 
@@ -132,7 +132,7 @@ function namedRecords(
 
 function anyChange(world: NodeWorld, options: ChangeOptions): readonly Change[] {
   const { random } = options;
-  // Changes of records are the most frequent: they are 7 to 10.
+  // The choices 7 to 10 all change records, so these changes are the most frequent.
   const choice = random.below(11);
   if (choice === 0) return world.action('power.action', someFields(options));
   if (choice <= 2) return world.action('upgrade.progress', someFields(options));
@@ -166,7 +166,8 @@ function publishBatch(node: NodeUnderTest, options: ChangeOptions): void {
   const size = 1 + random.below(sizeMax);
   node.publish(Array.from({ length: size }, () => anyChange(node.world, options)));
   if (!random.chance(floodChance)) return;
-  // First the records that readers know are removed. The removals after these make the journal forget them.
+  // Readers know the records that are removed here. The unrelated removals then make the journal forget
+  // these removals.
   for (const collection of ['audio.clients', 'audio.outputs'] as const)
     node.publish([node.world.drop(collection, ...node.world.records(collection).keys())]);
   node.publishUnrelatedRemovals(KEPT + 1);
@@ -178,8 +179,8 @@ function someCapacity(random: SeededRandom): number {
 }
 
 /**
- * A consumer that ignores marks does not recognize a snapshot. Without an id it certainly gets one, so it
- * forgets its records before.
+ * A consumer that ignores marks does not recognize a snapshot. If the consumer has no id, a snapshot surely
+ * comes. So it forgets its records before it opens the stream.
  */
 function reconnectIgnoringMarks(consumer: SimulatedConsumer, random: SeededRandom): void {
   consumer.connection.breakOff();
@@ -191,8 +192,8 @@ function reconnect(consumer: SimulatedConsumer, random: SeededRandom): void {
   consumer.connection.breakOff();
   if (REAL_ID.test(consumer.lastEventId) && random.chance(0.1))
     consumer.setLastEventId(random.pick(['other-5', 'b-999999999', 'rubbish', 'b-0']));
-  // A consumer without an id must request a snapshot. Others may, because an id that the node can use wins
-  // over `snapshot=1`.
+  // A consumer without an id must request a snapshot. The others may request one, too: if the node can use
+  // their id, it ignores `snapshot=1`.
   const query = consumer.lastEventId === '' || random.chance(0.3) ? 'snapshot=1' : '';
   consumer.open(query, someCapacity(random));
 }

@@ -49,7 +49,7 @@ const TEXTS: readonly [name: string, data: string, received: string][] = [
   ['NUL', '"a\0b"', '"a\0b"'],
   ['U+2028, U+2029, NEL, VT, FF', '"\u2028\u2029\u0085\v\f"', '"\u2028\u2029\u0085\v\f"'],
   ['a byte order mark', '\ufeff{}', '\ufeff{}'],
-  ['beyond the BMP', '"🎵"', '"🎵"'],
+  ['a character beyond the BMP', '"🎵"', '"🎵"'],
   ['a lone high surrogate', '"\ud83c"', '"\ufffd"'],
   ['swapped surrogates', '"\udfb5\ud83c"', '"\ufffd\ufffd"'],
 ];
@@ -86,7 +86,7 @@ for (const [id, bootId, sequence] of IDS) {
 
 const onlyTypes = (...types: readonly EventType[]): Filter => filterOf((type) => types.includes(type));
 
-/** The type audio.level must be requested by name. */
+/** All types but audio.level, which must be requested by name. */
 const DEFAULT_TYPES = defaultTypesBut();
 const NO_TYPES = filterOf(() => false);
 const DEFAULTS = { filter: DEFAULT_TYPES, keepaliveMs: 30_000, snapshot: false, unknownNames: [] };
