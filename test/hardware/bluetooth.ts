@@ -23,7 +23,7 @@ const PHONE_PAIRS_UNASKED = `timeout 60 btmgmt --index 1 pair -c 3 -t 0 ${NODE}`
 const PHONE_FINDS_NODE = `class='busctl get-property org.bluez ${NODE_AT_PEER} Class'
 (until $class > /dev/null; do echo select ${PEER}; echo scan bredr; sleep 1; done) 2> /dev/null | bluetoothctl > /dev/null
 $class`;
-/** Pairs, and has the phone trust the node, too. */
+/** Pairs, and makes the phone trust the node, too. */
 const PHONE_PAIRS = `busctl --timeout=120 call org.bluez ${NODE_AT_PEER} Pair
 busctl set-property org.bluez ${NODE_AT_PEER} Trusted b true`;
 const [NODE_PATH_AT_PEER] = NODE_AT_PEER.split(' ');

@@ -79,7 +79,7 @@ export function hotPlugScenarios(node: () => EmulatedNode): void {
   after(() => script.end());
   const orderDriver: OrderDriver = (line) => script.write(line);
 
-  test('without a card there is only an output of the sound server’s own', async () => {
+  test('without a card the only output is one that the sound server makes by itself', async () => {
     assert.equal((await node().untilOutput(OUTPUT_WITHOUT_CARDS)).default, true);
     const { server, outputs, clients } = await node().get<Audio>('/audio');
     assert.deepEqual([server.default_sink, outputs.length, clients.length], [OUTPUT_WITHOUT_CARDS, 1, 0]);

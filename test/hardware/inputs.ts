@@ -11,8 +11,8 @@ const TURNTABLE = LOOPBACK.replace('alsa_output', 'alsa_input');
 const LISTEN = `/audio/inputs/${TURNTABLE}/listen`;
 
 /**
- * Plays noise into the other half of the card until the unit `record` ends. The card refuses to capture
- * unless both halves have the same format, rate and layout. The script reads these values from the half that
+ * Plays noise into the other half of the card until the unit `record` ends. The card captures only if both
+ * halves have the same format, rate and layout. The script reads these values from the half that
  * captures already. With `--separate-channels` aplay reads one file for each channel, so there are two
  * files.
  */

@@ -29,7 +29,7 @@ export function loudspeakerScenarios(node: GetNode): void {
   });
   after(() => booted?.close());
 
-  test('a scan finds a loudspeaker, and a command connects it, which also pairs it and makes it an output', async () => {
+  test('a scan finds a loudspeaker, and one command pairs it, connects it and makes it an output', async () => {
     const from = node().stream.events.length;
     await speaker().change('/bluetooth/pairing_mode');
     await bluetoothOf(speaker).untilAdapterHas({ pairing_active: true, discoverable: true, pairable: true });

@@ -21,7 +21,7 @@ export const RADIO_PORT = 8020;
 
 /** A busy machine takes ten times as long as a quiet one. */
 const BOOT_DEADLINE_MS = 900_000;
-/** The set-up of tonearm took 3 min on a machine where fifteen processes wanted two cores. */
+/** The set-up of tonearm took 3 min on a machine where fifteen processes shared two cores. */
 const COMMAND_DEADLINE_MS = 600_000;
 /** The deadline of one attempt to run a command through the door. */
 const KNOCK_DEADLINE_MS = 10_000;
@@ -141,8 +141,8 @@ export class Machine {
 }
 
 /**
- * Ends QEMU when the test's own thread ends, because this thread starts it. There is no `nice` here: with a
- * smaller share of time QEMU is too slow for Bluetooth.
+ * Ends QEMU when the thread that has started it ends, which is the test's own thread. There is no `nice`
+ * here: with a smaller share of time QEMU is too slow for Bluetooth.
  */
 const ENDS_WITH_TEST = ['setpriv', '--pdeathsig', 'KILL'] as const;
 

@@ -73,7 +73,7 @@ export class EmulatedNode {
     const marksBefore = this.stream.model.marks;
     const isOpen = (): Promise<boolean> => this.stream.reconnect().then(() => true);
     await until('the event stream', isOpen, SLOW_MS);
-    // Until its first mark, the model has the records of the daemon that has ended.
+    // Until the first mark of the new snapshot, the model has the records of the daemon that has ended.
     await this.until('the snapshot has begun', () => this.stream.model.marks > marksBefore);
   }
 

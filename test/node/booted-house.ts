@@ -1,5 +1,5 @@
-// A house of three booted nodes on one network, each with the installed daemon, PulseAudio and Avahi, by
-// which they find each other. The test must run in the network namespace of `inOwnNetwork`
+// A house of three booted nodes on one network. Each node has the installed daemon, PulseAudio and Avahi.
+// The nodes find each other by Avahi. The test must run in the network namespace of `inOwnNetwork`
 // (tools/own-network.ts). A program in this namespace, such as a browser, is one more machine of the house.
 
 import assert from 'node:assert/strict';
@@ -61,7 +61,8 @@ export class BootedHouse {
     const node = this.node(room);
     await this.label(room, room);
     await this.plugIn(room, ADDRESSES[room]);
-    // The file names the name server of the machine that runs the test. Avahi must not ask that server.
+    // /etc/resolv.conf names the name server of the machine that runs the test. Avahi must not ask that
+    // server.
     await node.shell('rm -f /etc/resolv.conf; systemctl --quiet enable --now avahi-daemon.service');
     await node.unpackPlain();
     await node.setUpPi('--bind', 'lo', '--bind', CABLE, '--discovery');
@@ -70,8 +71,8 @@ export class BootedHouse {
   /** Connects a room's node with the house. A node loses its cable when it ends. */
   async plugIn(room: Room, address: string): Promise<void> {
     const node = this.node(room);
-    // The house's end of each cable has a name of its own. The kernel removes the cable of a node only some
-    // time after the node has ended, so its name is still taken then.
+    // Each new cable gets a new name at the house's end. The kernel removes a node's old cable only some
+    // time after the node has ended. Until then the old name is taken.
     this.#cableCount += 1;
     const bridgePort = `port${this.#cableCount}`;
     await node.connectHere(bridgePort, CABLE);

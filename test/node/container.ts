@@ -24,7 +24,7 @@ export const NODE_HOSTNAME = 'tonearm-node';
  * (packaging/debian13.mjs).
  */
 export const NODE_ROOT = process.env['TONEARM_NODE_ROOT'] || '/';
-/** The path of Node.js on the node, which is this machine's or that of the other Debian. */
+/** The path of Node.js on the node. This Node.js is this machine's or the other Debian's. */
 export const NODE_PROGRAM = NODE_ROOT === '/' ? process.execPath : '/usr/bin/node';
 
 /** A boot takes 2 s on a quiet machine. */
@@ -139,7 +139,7 @@ export class Container {
     return this.#enter(this.#asUser(command));
   }
 
-  /** Writes a file of root's inside, and makes its folders. `mode` is in chmod's notation. */
+  /** Writes a file inside as root, and makes the file's folders. `mode` is in chmod's notation. */
   async writeFile(path: string, text: string, mode = '644'): Promise<void> {
     const script = 'mkdir -p "$1" && cat > "$2" && chmod "$3" "$2"';
     const child = this.#enter(['sh', '-c', script, 'write', dirname(path), path, mode]);

@@ -21,7 +21,7 @@ const AWAY_TEXT = 'Not there right now';
 
 /** A host name of the web, which false announcements contain. */
 const WEB_NAME = 'evil.example';
-/** A public address in false announcements. Their test adds it to this machine. */
+/** A public address in false announcements. The test of these announcements gives it to this machine. */
 const PUBLIC_ADDRESS = '93.184.215.14';
 /** The port of false announcements. */
 const FALSE_PORT = 8080;
@@ -96,7 +96,7 @@ inOwnNetwork(import.meta.url, () => {
       const ended = await Promise.allSettled([...pages].map(inEngine));
       for (const outcome of ended) if (outcome.status === 'rejected') throw outcome.reason;
     };
-    /** The names of the rooms on the page, which has its own room first. */
+    /** The names of the rooms on the page. The room of the page's own node is the first. */
     const roomsOf = (page: WebDriverPage): Promise<readonly string[]> =>
       page.evaluate("[...document.querySelectorAll('.room h2')].map((heading) => heading.textContent)");
     /** Sets a room's volume by a click on its slider. `label` is the room's name on the page. */
@@ -172,7 +172,7 @@ inOwnNetwork(import.meta.url, () => {
       for (const [unit, command] of Object.entries(FALSE_ANNOUNCEMENTS)) await announce(unit, command);
       await until('Avahi of the living room has found both false services', async () => {
         const output = await living.shell('timeout 5 avahi-browse -rptk _http._tcp');
-        // These lines have the host name and the address of a service.
+        // Only lines that begin with `=` have the host name and the address of a service.
         const found = output.split('\n').filter((line) => line.startsWith('='));
         const isFound = (host: string): boolean => found.some((line) => line.includes(host));
         assert.ok([WEB_NAME, PUBLIC_ADDRESS].every(isFound), found.join('\n'));

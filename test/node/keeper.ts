@@ -29,7 +29,7 @@ export class Keeper {
   constructor(settings: Readonly<Record<string, string>>) {
     const [command, ...args] = LAUNCH;
     // The keeper has a session of its own, so that Ctrl-C reaches only the tests. When the tests end, the
-    // keeper's standard input ends, and it cleans up.
+    // keeper's standard input ends, and the keeper cleans up.
     this.#child = spawn(command, args, {
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
@@ -50,8 +50,8 @@ export class Keeper {
     });
     this.#child.on('error', fail);
     lines.on('close', () => fail(new Error('the node ended unasked')));
-    // Nobody may be waiting when the promise rejects, for instance after `close`. Without this handler the
-    // rejection would end the tests.
+    // Sometimes nobody waits when the promise rejects, for instance after `close`. Without this handler such
+    // a rejection would end the tests.
     this.#failure.catch(() => undefined);
     this.holder = new Promise((resolve) => {
       lines.on('line', (line) => {

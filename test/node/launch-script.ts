@@ -12,8 +12,8 @@
 //   keeps in version 1 (memory, cpu) are missing inside the node.
 // - /run is a tmpfs of the node's own, because nspawn keeps locks and propagation mounts there. These must
 //   not outlive the node, nor meet those of another nspawn.
-// - CAP_SYS_RESOURCE is not needed. Without it systemd may not lower OOM scores. In a container it ignores
-//   this refusal.
+// - CAP_SYS_RESOURCE is not needed. Without it systemd may not lower OOM scores. In a container systemd
+//   ignores this refusal.
 //
 // The keeper's standard input is a pipe from the test process. The pipe ends with the test process, however
 // this ends (close, crash, SIGKILL, Ctrl-C). The keeper then kills the PID namespace and removes the cgroup.
@@ -86,8 +86,8 @@ rmdir_tree() {
   [ ! -d "$group" ] || find "$group" -depth -type d -exec rmdir {} + 2>/dev/null
 }
 trap clean_up EXIT
-# A killed keeper would clean up nothing, so the keeper ignores these signals. As it ignores PIPE, a report that
-# nobody reads any more only fails.
+# A killed keeper would clean up nothing, so the keeper ignores these signals. The kernel sends PIPE for a
+# report that nobody reads any more.
 trap '' INT HUP TERM PIPE
 mkdir "$group"
 # The child enters the group first, because the group becomes the root of the cgroup namespace that the child makes.

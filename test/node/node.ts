@@ -76,7 +76,7 @@ export async function bootNode(
   }
 }
 
-/** Resolves with the output of a command, which must succeed. */
+/** Resolves with the output of a command. Rejects if the command fails. */
 async function outputOf(running: Promise<Ran>, command: string): Promise<string> {
   const { status, stdout, stderr } = await running;
   assert.equal(status, 0, `${command}\n${stdout}${stderr}`);
@@ -139,7 +139,7 @@ export class Node extends Container {
     return this.root('tonearm-setup', ...args);
   }
 
-  /** Runs tonearm-setup for pi, and resolves with its output. Rejects if it fails. */
+  /** Runs tonearm-setup for pi, and resolves with its output. Rejects if tonearm-setup fails. */
   setUpPi(...args: readonly string[]): Promise<string> {
     return outputOf(this.setUp('--user', 'pi', ...args), `tonearm-setup ${args.join(' ')}`);
   }

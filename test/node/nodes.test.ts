@@ -28,9 +28,9 @@ const OPENING_FILE = {
 const TRACES = `find /home/pi/.config ${CONFIG} -type f | grep -v "/pulse/[^d]" | sort | xargs sha256sum; ss -Hltn`;
 /** The arguments with which the package is built. */
 const PACKAGE = ['--compress', 'none', '--version', '0.1.0-1'];
-/** The output of a computer that leads to the node's address 10.9.1.1. */
+/** The name of a computer's output. This output plays at the node's address 10.9.1.1. */
 const TUNNEL_SINK = 'tonearm-node_10-9-1-1';
-/** Matches the line of the set-up that a computer runs to get this output. */
+/** Matches a line that tonearm-setup prints. A computer runs this line to get the output `TUNNEL_SINK`. */
 const TUNNEL_LINE = new RegExp(
   `pactl load-module module-tunnel-sink server=tcp:10\\.9\\.1\\.1:4713 (cookie=\\S+/${TUNNEL_SINK}\\.cookie )?sink_name=${TUNNEL_SINK} `,
 );
@@ -52,8 +52,8 @@ async function plugIn(node: Node, { booted, name, number }: Computer): Promise<v
   const computer = booted.node();
   await node.connect(`lan${number}`, computer, 'eth0');
   await node.shell(`ip addr add 10.9.${number}.1/24 dev lan${number}; ip link set lan${number} up`);
-  // The node's commands name its first address, 10.9.1.1, also for the second computer, which needs a route
-  // to it.
+  // The commands that the node lists name the address 10.9.1.1 for both computers. So the second computer
+  // needs a route to this address.
   await computer.shell(`hostname ${name}
     ip addr add 10.9.${number}.2/24 dev eth0; ip link set eth0 up; ip route add 10.9.0.0/16 via 10.9.${number}.1`);
 }

@@ -28,7 +28,7 @@ export function terminate(pid: number): void {
   }
 }
 
-/** The ids of a process in each PID namespace, from that of our /proc to its own. */
+/** The ids that a process has in the PID namespaces, from our namespace to its own. */
 function idsOf(pid: number | 'self'): readonly number[] {
   const status = unlessGone(() => readFileSync(`/proc/${pid}/status`, 'utf8'));
   return numbersIn(/^NSpid:(.*)$/m.exec(status)?.[1] ?? '');
@@ -69,8 +69,8 @@ export interface Ran {
 }
 
 /**
- * Gives the child its input, and resolves when it has ended. Rejects if the child could not be started, or
- * has not ended at the deadline, which kills it.
+ * Gives the child its input, and resolves when it has ended. Rejects if the child could not be started. At
+ * the deadline it kills a child that has not ended, and rejects.
  */
 export function toTheEnd(child: ChildProcessWithoutNullStreams, input?: string | Buffer): Promise<Ran> {
   return new Promise((resolve, reject) => {

@@ -15,17 +15,18 @@ import { buildPackage, extracted, flagsOf, output, packageIn, run } from './buil
 // build/test/packaging/arm.test.js -> the project's root
 const MAKER = fileURLToPath(new URL('../../../packaging/arm.mjs', import.meta.url));
 const skip = skipReason({ programs: ['apt-get', 'dpkg-deb', 'pulseaudio', 'pactl'], root: true });
-/** An emulated processor is ten times slower than this one, and this one may be busy. */
+/** An emulated processor is ten times slower than this machine's, and this machine may be busy. */
 const EMULATED_MS = 180_000;
 
 const EMULATORS = Object.entries({ arm64: 'qemu-aarch64', armhf: 'qemu-arm' });
 
 describe('the packages for ARM', { skip }, () => {
-  let machines = ''; // the folder with the emulators and the root of each architecture
+  /** The folder with the emulators, and with the root of each architecture. */
+  let machinesFolder = '';
   let whyNot = '';
   before(async () => {
     try {
-      machines = (await output(process.execPath, MAKER)).trim();
+      machinesFolder = (await output(process.execPath, MAKER)).trim();
     } catch (error) {
       if (process.env['TONEARM_REQUIRE_ALL'] === '1') throw error;
       whyNot = `cannot be emulated here: ${String(error).split('\n').slice(0, 3).join(' ')}`;
@@ -38,8 +39,8 @@ describe('the packages for ARM', { skip }, () => {
       const folder = temporaryFolder(t);
       await buildPackage('--arch', architecture, '--compress', 'none', '--out', folder);
       const tree = await extracted(packageIn(folder, 'tonearm', architecture), folder);
-      const root = join(machines, architecture);
-      const program = join(machines, emulator);
+      const root = join(machinesFolder, architecture);
+      const program = join(machinesFolder, emulator);
       const programArguments = ['-L', root, join(root, 'usr/bin/node')];
       const emulatedNode = [program, ...programArguments].join(' ');
       const { stdout } = await run(program, [...programArguments, '-p', 'process.arch']);

@@ -65,7 +65,7 @@ export const buildRelease = (folder: string, ...args: readonly string[]): Promis
   return runBuilder(process.execPath, join(ROOT, 'packaging/release.mjs'), VERSION, ...trial);
 };
 
-/** Begins a release that must be refused. If it is not, its files stay below `folder`. */
+/** Begins a release that must be refused. If it is not refused, the release's files stay below `folder`. */
 export const refusedRelease = (folder: string, version: string): Promise<string> => {
   const out = ['--no-image', '--out', join(folder, 'refused')];
   return runBuilder(process.execPath, join(ROOT, 'packaging/release.mjs'), version, ...out);

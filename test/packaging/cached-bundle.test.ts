@@ -21,9 +21,9 @@ const template = readFileSync(new URL('../../../packaging/cached-bundle.cjs', im
 function printedBy(word: string, digest: string, cache: string | undefined): string {
   const folder = join(home, 'dist');
   const define = { BUNDLE_DIGEST: JSON.stringify(digest), BUNDLE_NAME: '"some/main"' };
-  const keepsAtOnce = template.replace('WRITE_AFTER_MS = 10_000', 'WRITE_AFTER_MS = 0');
-  assert.notEqual(keepsAtOnce, template, 'the delay has another name in packaging/cached-bundle.cjs');
-  const { code } = transformSync(keepsAtOnce, { define });
+  const withoutDelay = template.replace('WRITE_AFTER_MS = 10_000', 'WRITE_AFTER_MS = 0');
+  assert.notEqual(withoutDelay, template, 'the delay has another name in packaging/cached-bundle.cjs');
+  const { code } = transformSync(withoutDelay, { define });
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }');
   writeFileSync(join(folder, 'main.js'), code);
@@ -50,7 +50,7 @@ test('the code that V8 has compiled is kept, and runs at the next start', () => 
   assert.equal(printedBy('two', 'a', cache), 'one');
 });
 
-test('a bundle with another digest does not run the code of the last bundle, and replaces it', () => {
+test('a bundle with another digest does not run the code of the last bundle, and replaces that code', () => {
   const cache = join(home, 'other');
   printedBy('one', 'a', cache);
   assert.equal(printedBy('two', 'b', cache), 'two');

@@ -27,8 +27,8 @@ interface Descriptor {
 
 /**
  * Runs a command in the image's root ($1). TMPDIR ($2) is mounted there under the same path, because the
- * files of the test lie in it. The command begins with the path of this machine's Node ($3), which `shift 3`
- * drops, because the image has its own. $0 is `enter`, and has no effect.
+ * files of the test lie in TMPDIR. The command begins with the path of this machine's Node ($3). `shift 3`
+ * drops this path, because the image has its own Node. $0 is `enter`, and has no effect.
  */
 const ENTER =
   'mkdir -p "$1$2"; mount --bind "$2" "$1$2"; mount -t proc proc "$1/proc"; root=$1; shift 3; exec chroot "$root" "$@"';

@@ -25,7 +25,7 @@ const LIST_PATHS =
 
 const AS_ANN = 'setpriv --reuid ann --regid ann --init-groups --reset-env env --chdir=/home/ann';
 
-/** Returns shell commands. After them, the shell runs the script `replacement` instead of the program `name`. */
+/** Returns shell commands. After them the shell runs `replacement` in place of the program `name`. */
 const replaced = (name: string, replacement: string): string =>
   `mkdir /tmp/p; printf '#!/bin/sh\\n${replacement}\\n' > /tmp/p/${name}; chmod 755 /tmp/p/${name}; PATH=/tmp/p:$PATH`;
 
@@ -78,7 +78,7 @@ const FOLDER_OF_ANN = '/home/ann/.local/lib/tonearm';
 const UNIT_OF_ANN = '/home/ann/.config/systemd/user/tonearm.service';
 const FOLDER_OF_ROOT = '/usr/local/lib/tonearm';
 
-/** Makes some of the files that install.sh of an old checkout made, with its list of them. */
+/** Makes some of the files that install.sh of an old checkout made, and the list of these files. */
 const FROM_CHECKOUT = `
 cd /usr/local; mkdir -p lib/tonearm share/tonearm; touch bin/tonearm lib/tonearm/main.js share/tonearm/config.example.yaml
 printf '%s\\n' bin/tonearm lib/tonearm/main.js share/tonearm/config.example.yaml > lib/tonearm/installed-files
@@ -92,7 +92,7 @@ for (const debian of ['12', '13']) {
     const tryAsAnn = (script: string): Promise<Ran> =>
       node().root('sh', '-c', `exec ${AS_ANN} sh -euc "$0"`, script);
 
-    /** Runs a script as ann, which must succeed. Resolves with what it prints, on both streams. */
+    /** Runs a script as ann. The script must succeed. Resolves with what it prints, on both streams. */
     async function runAsAnn(script: string): Promise<string> {
       const { status, stdout, stderr } = await tryAsAnn(`${script} 2>&1`);
       assert.equal(status, 0, `${stdout}${stderr}`);
@@ -189,7 +189,7 @@ for (const debian of ['12', '13']) {
       assert.equal((await node().ask('GET', '/server')).status, 200);
       assert.notEqual(await propertyOfAnn('MainPID'), earlier.pid);
       assert.equal(await runAsAnn(settings), earlier.settings);
-      // install.sh keeps the new and the old files in folders `.tonearm.*` while it replaces them.
+      // install.sh keeps the new and the old files in folders `.tonearm.*` only while it works.
       const leftOver = await node().root('find', '/home/ann', '-name', 'gone.1', '-o', '-name', '.tonearm.*');
       assert.equal(leftOver.stdout, '');
     });

@@ -42,12 +42,12 @@ const SUDOERS = '/etc/sudoers.d/tonearm-upgrade';
 /** Scripts that the user may have run since the set-up. */
 const CHANGES_OF_TIMER: readonly (readonly [what: string, script: string])[] = [
   ['has removed the timer', `rm ${UNITS}/${TIMER}`],
-  ['has made the timer one that remembers no run', `sed -i /Persistent/d ${UNITS}/${TIMER}`],
+  ['has changed the timer so that it remembers no run', `sed -i /Persistent/d ${UNITS}/${TIMER}`],
 ];
 
 /**
- * Makes the files by which the package recognizes a tonearm below /usr/local, and the record of its set-up.
- * The command of its set-up fails.
+ * Makes the files by which the package recognizes a tonearm below /usr/local, and the record of a set-up by
+ * this tonearm. The `tonearm-setup` of this tonearm fails.
  */
 const INSTALL_BELOW_LOCAL = `
 mkdir -p /usr/local/lib/tonearm /usr/local/sbin /var/lib/tonearm/setup; touch /usr/local/lib/tonearm/installed-files
@@ -195,7 +195,7 @@ describe('the forms of the package', { skip: whyNoNode() }, () => {
       await node().userShell(`rm -r ${own} ${UNITS}/tonearm.service`);
       await node().systemctl('daemon-reload');
     });
-    // By this file the package recognizes a tonearm at home.
+    // The package recognizes a tonearm at home by the file `installed-files`.
     await node().userShell(`mkdir -p ${own} ${UNITS}; touch ${own}/installed-files
       printf '[Service]\nExecStart=sleep infinity\n' > ${UNITS}/tonearm.service`);
     await node().systemctl('daemon-reload');

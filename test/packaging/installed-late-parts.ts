@@ -1,6 +1,6 @@
-// Uses late parts of the package that is installed on a booted node. It asks the service, which systemd
-// runs, and runs commands. test/contract/late-parts.ts lists all late parts. Some of them are not used here,
-// but package.test.ts and form-with-node.test.ts use all of them in the unpacked packages.
+// Uses late parts of the package that is installed on a booted node. This file sends requests to the
+// service, and runs commands. test/contract/late-parts.ts lists all late parts. Some of them are not used
+// here, but package.test.ts and form-with-node.test.ts use all of them in the unpacked packages.
 
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';

@@ -104,13 +104,13 @@ describe('the apt repository', { skip: whyNoNode('apt-ftparchive', 'gpg', 'curl'
 
   test('apt upgrade brings the next version to the running service, which keeps its settings', async () => {
     await node().setUpPi('--unit', 'mpd.service', '--players');
-    const before = { pid: await node().property('MainPID'), settings: await node().shell(PRINT_SETTINGS) };
+    const earlier = { pid: await node().property('MainPID'), settings: await node().shell(PRINT_SETTINGS) };
     await publish('0.2.0-1', SERVED);
     await node().shell('apt update && apt upgrade');
     assert.equal(await installedVersion(node()), `0.2.0-1${suffix}`);
     assert.equal(await node().property('ActiveState'), 'active');
-    assert.notEqual(await node().property('MainPID'), before.pid);
-    assert.equal(await node().shell(PRINT_SETTINGS), before.settings);
+    assert.notEqual(await node().property('MainPID'), earlier.pid);
+    assert.equal(await node().shell(PRINT_SETTINGS), earlier.settings);
     assert.equal((await node().ask('GET', '/server')).status, 200);
     const units = await until('the units are listed', () =>
       node().read<readonly { name: string }[]>('/services'),

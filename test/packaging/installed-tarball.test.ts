@@ -10,8 +10,8 @@ import { until } from '../until.js';
 import { buildTarball } from './built-package.js';
 
 /**
- * Unpacks the release, and adds the user ann with a unit of her own. Her systemd is started, as by a login.
- * Unlike pi, she does not linger, and has only what a login brings.
+ * Unpacks the release, and adds the user ann with a unit of her own. The script starts her systemd, as a
+ * login would. Unlike the node's user pi, ann does not linger.
  */
 const PREPARE = `
 cd /opt; tar -xzf release/tonearm-*.tar.gz; mv tonearm-* tonearm
@@ -32,7 +32,7 @@ describe('the tarball on a node', { skip: whyNoNode() }, () => {
 
   /**
    * Runs a script as ann. The script must succeed. Resolves with all that it prints, also on standard error.
-   * The outer shell gets the script as an argument, and has it as `$0`.
+   * The outer shell has the script in `$0`.
    */
   async function runAsAnn(script: string): Promise<string> {
     const inside = `export XDG_RUNTIME_DIR=/run/user/$(id -u); { ${script}\n} 2>&1`;

@@ -42,8 +42,8 @@ const ARCHITECTURES: readonly (readonly [debian: string, node: string])[] = [
 const PLACEHOLDER = /@(?:PREFIX|VERSION|DATE|NODE|NODE_FLAGS|PACKAGE|ARMV7_ONLY|USER_MANAGERS)@/;
 
 /**
- * Outputs of `uname -m`, and whether the armhf package runs on such a machine. A 64-bit kernel prints
- * `aarch64`, also below 32-bit programs.
+ * Outputs of `uname -m`, and whether the armhf package runs on such a machine. On a 64-bit kernel the output
+ * is `aarch64`, also for a 32-bit program.
  */
 const MACHINES: readonly (readonly [machine: string, runs: boolean])[] = [
   ['armv6l', false],
@@ -71,12 +71,13 @@ const EXPECTED_FILES = Object.entries({
 
 /** The lines that the build prints, one for each Debian package. */
 const SIZE_LINES = /deb: [\d.]+ MiB, [\d.]+ MiB installed, \d+ files$/gm;
+/** Three packages have the plain form, and four have a Node of their own. */
 const DEBIAN_PACKAGE_COUNT = 7;
 const WITH_NODE = 'tonearm-with-node';
 
 /**
- * Paths of the native binaries for these module versions of Node: 115 is Node 20, 127 is 22, 137 is 24, and
- * 141 is 25 (packaging/natives.mjs). The binaries of `older` need only an older C library.
+ * Paths of native binaries. `newer` and `older` are module versions of Node: 115 is Node 20, 127 is 22, 137
+ * is 24, and 141 is 25 (packaging/natives.mjs). The binaries for `older` need only an older C library.
  */
 const nativesOf = (
   node: string,
@@ -89,8 +90,8 @@ const nativesOf = (
 ];
 
 /**
- * The forms with a Node of their own: the suffix of their version, the major version of that Node, and the
- * module versions for which they have native binaries.
+ * The forms with a Node of their own: the suffix of the package's version, the major version of that Node,
+ * and the module versions for which the package has native binaries.
  */
 const OWN_NODES = [
   { debian: 13, suffix: '', major: 24, newer: [137], older: [] },
@@ -98,9 +99,9 @@ const OWN_NODES = [
 ] as const;
 
 /**
- * The form that `apt install tonearm` takes. All forms provide this name. `suite` is a suite of the apt
- * repository, and `debian` is the machine's Debian. The suite `system-node` has only the plain form. A
- * second architecture is a foreign one: 64-bit Raspberry Pi OS adds armhf.
+ * The form that `apt install tonearm` takes. All forms provide the name `tonearm`. `suite` is a suite of the
+ * apt repository, and `debian` is the machine's Debian. The suite `system-node` has only the plain form. The
+ * first architecture is the machine's own, and a second one is foreign: 64-bit Raspberry Pi OS adds armhf.
  */
 const CHOSEN: readonly (readonly [
   suite: string,
@@ -125,7 +126,7 @@ describe('the packages', { skip }, () => {
   const packageOf = (architecture: string, form = 'tonearm', suffix = ''): string =>
     packageIn(releaseFolder, form, architecture, suffix);
   const trees = new Map<string, Promise<string>>();
-  /** The folder with a package's files. It is unpacked once for all tests, which change none of the files. */
+  /** The folder with a package's files. The package is unpacked once for all tests, which change no file. */
   const treeOf = (architecture: string, form = 'tonearm', suffix = ''): Promise<string> => {
     const file = packageOf(architecture, form, suffix);
     const tree = trees.get(file) ?? extracted(file, folder);
@@ -138,7 +139,7 @@ describe('the packages', { skip }, () => {
     releaseOutput = await buildRelease(releaseFolder, '--compress', 'none');
   });
 
-  test('a release holds every form for every architecture, each with its checksum', async () => {
+  test('a release has all expected packages and no others, each with its checksum', async () => {
     const packages = [
       ...ARCHITECTURES.map(([architecture]) => `tonearm_${VERSION}-1_${architecture}.deb`),
       `${WITH_NODE}_${VERSION}-1_amd64.deb`,
@@ -162,7 +163,7 @@ describe('the packages', { skip }, () => {
     await assert.rejects(buildRelease(releaseFolder), /file already exists/);
   });
 
-  test('a version that package.json does not have is not released', async () => {
+  test('a version other than that of package.json is not released', async () => {
     await assert.rejects(refusedRelease(folder, '9.9.9'), /package\.json has version/);
     await assert.rejects(refusedRelease(folder, 'next'), /VERSION must be three numbers/);
   });
@@ -242,7 +243,7 @@ describe('the packages', { skip }, () => {
     });
   }
 
-  test('the manual of armhf tells of older processors, and its unit does not restart on them', async () => {
+  test('the manual of the armhf package names older processors, and the unit of the package does not restart on them', async () => {
     const tree = await treeOf('armhf');
     assert.match(await output('zcat', join(tree, 'usr/share/man/man1/tonearm.1.gz')), /ARMv6/);
     const unit = readFileSync(join(tree, 'usr/lib/systemd/user/tonearm.service'), 'utf8');
@@ -250,7 +251,7 @@ describe('the packages', { skip }, () => {
     assert.match(unit, /^RestartPreventExitStatus=.* 126$/m);
   });
 
-  // This machine has another processor, so a script stands in for `uname` and prints the machine's name.
+  // The tests do not run on these machines, so a script stands in for `uname` and prints the machine's name.
   // Another script stands in for Node, and prints its arguments.
   for (const [machine, runs] of MACHINES) {
     test(`on ${machine} the armhf package ${runs ? 'starts' : 'does not start, and says why in one line'}`, async () => {
@@ -285,8 +286,8 @@ describe('the packages', { skip }, () => {
     assert.notEqual(await cacheTagWith('--max-semi-space-size=1'), tag);
   });
 
-  // form-with-node.test.ts does this with the other form, whose Node does not run on every machine that
-  // builds it.
+  // form-with-node.test.ts tests the same of the other form. The Node of that form does not run on every
+  // machine that builds the packages.
   test('the plain form loads each of its late parts', {
     skip: skipReason({ programs: LATE_PART_PROGRAMS }),
   }, async (t) => {
@@ -376,7 +377,7 @@ describe('the packages', { skip }, () => {
       }
     }
 
-    test('the package for Debian 13 is an upgrade of the one for Debian 12, which needs only an older C library', async () => {
+    test('the package for Debian 12 has a lower version than the package for Debian 13, and needs only an older C library', async () => {
       const versionForDebian12 = `${VERSION}-1${FOR_DEBIAN_12}`;
       await run('dpkg', ['--compare-versions', versionForDebian12, 'lt', `${VERSION}-1`]);
       const control = await output('dpkg-deb', '--field', packageOf('amd64', WITH_NODE, FOR_DEBIAN_12));

@@ -34,9 +34,9 @@ function documentedSource(tree: string, suite: string, architecture: string): st
 /**
  * The names of the packages that `apt install tonearm` would install. `tree` is the folder of the
  * repository, and `suite` is one of its suites. `debian` is the Debian whose packages count as installed.
- * The first architecture is the machine's own. The others are those whose packages it takes, too
- * (`dpkg --add-architecture`). Only packages of the machine's own architecture are installed. `Multi-Arch:
- * foreign` lets packages of the other architectures depend on them.
+ * The first architecture is the machine's own. The machine also takes packages of the others
+ * (`dpkg --add-architecture`). The packages that count as installed have the machine's own architecture.
+ * `Multi-Arch: foreign` lets packages of the other architectures depend on them.
  */
 export async function plannedByApt(
   tree: string,

@@ -14,7 +14,7 @@ export async function makeKey(folder: string): Promise<string> {
   await output(...gpg, ...GENERATE);
   const file = join(folder, 'key.asc');
   writeFileSync(file, await output(...gpg, '--armor', '--export-secret-keys'));
-  // gpg has started an agent for this folder, which would outlive the test.
+  // gpg has started an agent for this folder. Without this command the agent would outlive the test.
   await output('env', `GNUPGHOME=${home}`, 'gpgconf', '--kill', 'all');
   return file;
 }

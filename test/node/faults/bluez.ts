@@ -6,5 +6,5 @@ import { device, PHONE, pathOf, ScriptedBluez } from '../../actors/bluetooth/scr
 
 const bluez = new ScriptedBluez('unix:path=/run/dbus/system_bus_socket');
 bluez.objects.set(pathOf(PHONE), { [DEVICE_INTERFACE]: device(PHONE, { Paired: true, Trusted: true }) });
-// Without a bus `start` rejects, which ends the process.
+// Without a bus `start` rejects, and Node ends the process.
 void bluez.start();

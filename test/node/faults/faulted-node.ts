@@ -73,7 +73,7 @@ async function bluezDouble(): Promise<string> {
   return outputFiles[0]?.text ?? assert.fail('there is no bundle');
 }
 
-/** A small file system that belongs to pi, and whose content is kept over a reboot. */
+/** The unit of a small file system that belongs to pi. What is in it survives a reboot. */
 const smallDisk = (uid: number): string => `[Unit]
 Before=user@${uid}.service
 ${ONESHOT}ExecStart=/bin/sh -ec 'mount -t tmpfs -o size=128k,mode=700,uid=${uid},gid=${uid} small-disk ${STATE}; cp -a /var/kept/. ${STATE}'
@@ -228,7 +228,7 @@ systemd-run --user --quiet --collect --unit=${WITNESS} -p Restart=always -p Rest
    *   a stream, PipeWire reads nothing from the session manager until the stream's connection has answered.
    *   If each waits for the other, PipeWire answers nobody, not even pw-cli. It was locked 2 of 3 times when
    *   wireplumber was restarted beside one pacat, and 6 of 6 times when pipewire-pulse was halted meanwhile.
-   * - Deaf: PipeWire sends nobody changes of the default output. Only clients that connect later learn of
+   * - Deaf: PipeWire sends changes of the default output to nobody. Only clients that connect later learn of
    *   them. PipeWire becomes deaf if a client goes before the session manager has answered for this client.
    *   It was deaf 5 of 8 times after 40 pw-metadata had been killed.
    * - Forgetful: clients that listened when an event was sent have not received it. Clients that came later

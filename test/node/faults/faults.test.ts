@@ -1,6 +1,7 @@
 // Causes one fault after the other on the installed node with all backends, bridges, players and its page,
-// under load. After each fault everything is up within its bound, every request was answered, and all
-// clients know the true state. At the end the daemon takes hardly more memory and descriptors than before.
+// under load. After each fault everything is up within the fault's bound, every request was answered, and
+// all clients know the true state. At the end the daemon takes hardly more memory and descriptors than
+// before.
 //
 // The seed chooses one fault of each part. TONEARM_FAULTS=all causes all faults. `npm run soak` also causes
 // all, if there is time. TONEARM_FAULTS=TEXT,TEXT causes the faults whose names contain one of the texts.
@@ -21,7 +22,7 @@ const IS_OTHER_DEBIAN = NODE_ROOT !== '/';
 /** The seed chooses the node's sound server. The two Debians of one run have different sound servers. */
 const SEED_OF_SOUND = IS_OTHER_DEBIAN ? SEED + 1 : SEED;
 const SOUND = SEED_OF_SOUND % 2 === 0 ? 'pulseaudio' : 'pipewire';
-/** The first unit of each is the sound server's own. */
+/** The first unit of each list is the unit to which the daemon connects. */
 const SOUND_UNITS = {
   pulseaudio: ['pulseaudio.service'],
   pipewire: ['pipewire-pulse.service', 'pipewire.service', 'wireplumber.service'],

@@ -66,6 +66,8 @@ const READS = 'audio audio/outputs audio/clients services players upgrade blueto
 type Choose<T> = (random: SeededRandom) => T;
 
 const randomVolume = (random: SeededRandom): number => random.below(101) / 100;
+/** A change of a volume, from -0.1 to 0.1. */
+const randomDelta = (random: SeededRandom): number => randomVolume(random) / 5 - 0.1;
 
 const POSTS: readonly Choose<readonly [path: string, body?: object]>[] = [
   (random) => [
@@ -73,7 +75,7 @@ const POSTS: readonly Choose<readonly [path: string, body?: object]>[] = [
     { volume: randomVolume(random) },
   ],
   (random) => ['/audio/outputs/kitchen/mute', { muted: random.chance(0.5) }],
-  (random) => ['/audio/server/volume', { delta: randomVolume(random) / 5 - 0.1 }],
+  (random) => ['/audio/server/volume', { delta: randomDelta(random) }],
   (random) => [`/services/user/radio.service/${random.pick(['start', 'stop', 'restart'])}`],
   (random) => [`/players/mpv/${random.pick(['play', 'pause', 'next', 'previous'])}`],
   (random) => ['/players/mpv/volume', { volume: randomVolume(random) }],
@@ -85,12 +87,12 @@ const POSTS: readonly Choose<readonly [path: string, body?: object]>[] = [
 const TOGGLE_GUEST_OUTPUT = `there=$(pactl list short modules | awk '/sink_name=guest/ { print $1 }')
 if [ "$there" ]; then pactl unload-module $there; else pactl load-module module-null-sink sink_name=guest; fi`;
 
-/** Plays a stream for half a second. The status 124 means that `timeout` has ended it. */
+/** Plays a stream for half a second. The status 124 means that `timeout` has ended pacat. */
 const PLAY_SHORTLY = 'timeout 0.5 pacat /dev/zero || [ $? = 124 ]';
 
 /**
  * A pactl that waits for a server ends only by KILL, and keeps its connection until then. PipeWire's server
- * has 64 connections, and refuses further ones.
+ * accepts 64 connections, and refuses further ones.
  */
 const KILL_AFTER_5_S = ['timeout', '-s', 'KILL', '5'];
 
@@ -130,8 +132,8 @@ export class Load {
   }
 
   /**
-   * Throws while a kind of request, command or message has never worked. The error has the code of its
-   * function.
+   * Throws while a kind of request, command or message has never worked. The error has the source text of
+   * the function that makes this kind.
    */
   hasAllWorked(): true {
     assert.deepEqual([...this.#neverWorked].map(String), []);
@@ -140,8 +142,8 @@ export class Load {
 
   begin(): void {
     this.#isOn = true;
-    const works = [() => this.#sendRequests(), () => this.#runCommands(), () => this.#publish()];
-    this.#running = Promise.all(works.map((work) => this.#repeat(work)));
+    const actions = [() => this.#sendRequests(), () => this.#runCommands(), () => this.#publish()];
+    this.#running = Promise.all(actions.map((action) => this.#repeat(action)));
   }
 
   /** Ends the load. Resolves when nothing of it is under way. */
@@ -150,8 +152,8 @@ export class Load {
     await this.#running;
   }
 
-  async #repeat(work: () => Promise<void>): Promise<void> {
-    while (this.#isOn) await work();
+  async #repeat(action: () => Promise<void>): Promise<void> {
+    while (this.#isOn) await action();
   }
 
   async #sendRequests(): Promise<void> {

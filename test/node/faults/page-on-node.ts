@@ -130,7 +130,7 @@ export class PageOnNode {
     this.page.on('pageerror', (error) => this.pageErrors.push(error.message));
     await this.page.goto(address);
     await this.page.locator('#system .health').waitFor();
-    // A reload would remove this mark, which faults.test.ts reads at its end.
+    // A reload would remove this mark. The last test of faults.test.ts reads it.
     await this.page.evaluate('window.sameDocument = true');
   }
 

@@ -146,7 +146,7 @@ export class Series {
   }
 
   /**
-   * Waits until the daemon takes hardly more than when its process was first measured: the bounds are at the
+   * Waits until the daemon takes hardly more than when its process was first measured. The bounds are at the
    * top of this file. After a fault that ends the process, `step` measures the new process. Later usage is
    * then compared with this measurement.
    */

@@ -1,5 +1,6 @@
 // Keeps event streams with different filters open, as browsers do. Each stream reconnects with its last id
-// whenever it ends. Its state is compared with the answers of the routes, as far as its filter permits.
+// whenever it ends. The state from each stream is compared with the answers of the routes, as far as the
+// stream's filter permits.
 
 import assert from 'node:assert/strict';
 import type { NodeState } from '../../../src/client/store.js';
@@ -9,6 +10,7 @@ import { until } from '../../until.js';
 type Json = Readonly<Record<string, unknown>>;
 
 const BACK_WITHIN_MS = 120_000;
+/** The longest delay that a timer of Node can have. */
 const FOR_EVER_MS = 2 ** 31 - 1;
 
 /** The records that the routes answer with. */
@@ -49,9 +51,9 @@ type Part = keyof typeof RECORDS_OF_STATE;
 const ALL_PARTS = Object.keys(RECORDS_OF_STATE) as Part[];
 type Filter = readonly [query: string, parts: readonly Part[]];
 /**
- * Each stream has one of these filters, and learns the parts of the state beside it. `backend` and `types`
- * add to each other, and `mpris` means `players` (docs/events.md, "Query"). `audio.updated` and
- * `audio.removed` are the events of clients.
+ * Each stream has the query of one of these rows, and learns the parts of the state in the same row.
+ * `backend` and `types` add to each other, and `mpris` means `players` (docs/events.md, "Query").
+ * `audio.updated` and `audio.removed` are the events of clients.
  */
 const FILTERS: readonly Filter[] = [
   ['', ALL_PARTS],

@@ -76,8 +76,8 @@ const NETWORK: readonly GroupedFault[] = [
 /**
  * Limits the daemon's descriptors. The colon after the number means that only the soft limit is set. `limit`
  * is a word of the shell. In it, PID stands for the daemon's process id. The user pi sets the limit, because
- * the daemon is a process of pi. Root would need CAP_SYS_RESOURCE for that, which a node may lack
- * (launch-script.ts).
+ * the daemon is a process of pi. Root would need CAP_SYS_RESOURCE to set the limit, and a node may lack this
+ * capability (launch-script.ts).
  */
 const limitDescriptors =
   (limit: string): Step =>
@@ -86,7 +86,7 @@ const limitDescriptors =
     await faultedNode.node.userShell(`prlimit --pid ${pid} --nofile=${limit.replace('PID', String(pid))}:`);
   };
 
-/** Succeeds when dd fails, because the disk is full then. */
+/** dd fails when the disk is full. Only then this step succeeds. */
 const FILL_DISK = sh(`! dd if=/dev/zero of=${STATE}/filler bs=1k 2> /dev/null`);
 
 const FAILED_STATUS = '1';
@@ -119,7 +119,7 @@ const SHORTAGES: readonly Fault[] = [
 
 const CLOCK = [3650, -3650, 1].map(
   (days): Fault => ({
-    name: `the clock is ${days} days ahead`,
+    name: `the clock is ${Math.abs(days)} days ${days > 0 ? 'ahead' : 'behind'}`,
     part: 'the clock',
     mayGo: [],
     do: inTurn(({ faultedNode }) => faultedNode.sabotage(`clock ${days * 86_400_000}`), untilTwoRounds),

@@ -1,5 +1,5 @@
-// Reads the true state of the node without the daemon, by pactl, systemctl, busctl and from files, and
-// compares the answers of the routes with it.
+// Reads the true state of the node without the daemon, by pactl, systemctl, busctl and from files. Compares
+// the answers of the routes with this state.
 
 import assert from 'node:assert/strict';
 import type { BluetoothRecord } from '../../../src/protocol/actor/schemas.js';
@@ -22,8 +22,8 @@ const CALL_LOGIND =
   'timeout 5 busctl --system -j call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager';
 
 /**
- * Everything is read by one script, because entering the node takes time. Each part of its output begins
- * with a line `=== NAME`.
+ * Everything is read by one script, because entering the node takes time. Each part of the script's output
+ * begins with a line `=== NAME`.
  */
 const READ_WORLD = `set +e
 for list in sinks sink-inputs; do echo "=== $list"; timeout -s KILL 5 pactl -f json list $list; echo; done
@@ -59,7 +59,7 @@ export interface World {
   readonly bluez: BluezObjects;
   readonly result: Readonly<Record<string, unknown>>;
   readonly runState: 'idle' | 'running' | 'failed';
-  /** The state of the upgrade's run that a daemon would load if it started now. */
+  /** The state of the run in the daemon's state file. The daemon loads this state when it starts. */
   readonly savedState: string;
 }
 
@@ -134,8 +134,8 @@ function checkOutputs(routes: Routes, { sinks, defaultSink }: World): void {
 }
 
 /**
- * True if a group plays through this sink input, which belongs to the group's module and is no client.
- * `pactl` lists the module's index as a number for a sink, and as a text for a sink input.
+ * True if a group plays through this sink input. Then the sink input belongs to the group's module, and is
+ * no client. `pactl` lists the module's index as a number for a sink, and as a text for a sink input.
  */
 const playsForGroup = ({ owner_module }: Listed, { sinks }: World): boolean =>
   sinks.some((sink) => sink.name?.startsWith('tonearm.') && `${sink.owner_module}` === `${owner_module}`);

@@ -55,8 +55,8 @@ function parseFoundLine(line: string) {
 }
 
 /**
- * The script of the neighbour, a network namespace behind a veth pair that stands for another host. The
- * neighbour's own avahi-daemon announces a service. `$1` is the service's name, `$2` its TXT records as XML.
+ * The script of the neighbour: a network namespace, which stands for another host. The neighbour's own
+ * avahi-daemon announces a service. `$1` is the service's name, `$2` the service's TXT records as XML.
  */
 const NEIGHBOUR = `
 mount -t tmpfs tmpfs /run/avahi-daemon
@@ -120,8 +120,8 @@ class DiscoveryDaemon extends DaemonOnNode {
   }
 
   /**
-   * Waits until the service is announced at these places and nowhere else, and resolves with one of the
-   * lines. Without an argument, it waits until the service is announced nowhere.
+   * Waits until the service is announced at these places and nowhere else. Resolves with the service as one
+   * of the places has it. Without an argument, it waits until the service is announced nowhere.
    */
   async untilFoundAt(...places: readonly string[]): Promise<FoundService | undefined> {
     const [first] = await until(`the service is announced at ${places.join(', ') || 'none'}`, async () => {
@@ -155,8 +155,8 @@ class DiscoveryDaemon extends DaemonOnNode {
       /Service "[^"]*" .*successfully established/.test(output.text),
     ).catch((cause: unknown) => assert.fail(`${String(cause)}; its output: ${output.text}`));
     return async () => {
-      // The namespace has several processes. `kill` fails if one of them has already ended because another
-      // one did. `gone` shows that all have ended.
+      // The namespace has several processes. When one of them ends, others may end with it before `kill`
+      // reaches them. Then `kill` fails. `gone` shows that all have ended.
       await this.node.shell('kill $(ip netns pids neighbour) || true');
       await gone;
     };
@@ -245,7 +245,7 @@ export function discoveryScenarios(node: () => Node): void {
     await node().shell('ip link del quiet0');
   });
 
-  test('a name that another host has gets a number', async () => {
+  test('the daemon adds a number to a service name that another host already has', async () => {
     await daemon.end();
     const endNeighbour = await daemon.startNeighbour(SERVICE_NAME);
     await daemon.begin('[lo, lan0]');

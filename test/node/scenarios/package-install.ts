@@ -195,7 +195,7 @@ export function installScenarios(node: () => Node): void {
   test('--discovery announces the node, names what is missing for that, and is kept by later runs', async () => {
     const output = await node().setUpPi('--discovery');
     assert.match(output, /while avahi-daemon does not run: systemctl enable --now avahi-daemon/);
-    // avahi-daemon keeps running, because the scenarios that follow are of a node that announces itself.
+    // avahi-daemon keeps running, because in the scenarios that follow the node announces itself.
     await node().shell('systemctl start avahi-daemon.service');
     assert.doesNotMatch(await node().setUpPi('--discovery'), /avahi/);
     await node().setUpPi('--unit', 'mpd.service', '--unit', 'a\\x27b.service');

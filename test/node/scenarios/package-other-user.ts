@@ -1,6 +1,6 @@
-// Scenarios in which a process of another user on the node attacks the service. It may send HTTP requests,
-// as everybody in the trusted network (docs/security.md, "What whoever reaches the node can do"), and
-// nothing else.
+// Scenarios in which a process of another user on the node attacks the service. This process may send HTTP
+// requests, as everybody in the trusted network may (docs/security.md, "What whoever reaches the node can
+// do"). It may do nothing else.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -24,7 +24,7 @@ async function configure(t: TestContext, node: Node, text: string): Promise<void
 }
 
 export function serviceScenarios(node: () => Node): void {
-  test('the start of the service is done when it answers', async () => {
+  test('the start of the service is done when the service answers', async () => {
     for (let round = 0; round < 3; round += 1) {
       await node().restartService();
       assert.equal((await node().ask('GET', '/server')).status, 200);
@@ -34,8 +34,8 @@ export function serviceScenarios(node: () => Node): void {
   test('the start of the service is done when scripts can send progress', async (t) => {
     await configure(t, node(), 'upgrade: {enabled: true, resultFile: /home/pi/result.json}\n');
     for (let round = 0; round < 3; round += 1) {
-      // Both run in one command, because a socket that comes late would be there when a second command
-      // begins.
+      // One command restarts the service and tests the socket. If a second command tested it, even a socket
+      // that comes too late would be there.
       const restart = 'systemctl --user restart tonearm; test -S $XDG_RUNTIME_DIR/tonearm/upgrade.sock';
       await node().userShell(restart);
       // The line is an `end`, because a `begin` would begin a run. The run would last for ten minutes, and
@@ -64,8 +64,11 @@ export function serviceScenarios(node: () => Node): void {
   });
 
   test('the code that V8 has compiled is kept for the next start', async () => {
-    const keeps = 'test -e ~/.cache/tonearm/main.code -a -e ~/.cache/tonearm/actors-audio-backend.code';
-    await until('the compiled code is kept', async () => (await node().user('sh', '-c', keeps)).status === 0);
+    const checkFiles = 'test -e ~/.cache/tonearm/main.code -a -e ~/.cache/tonearm/actors-audio-backend.code';
+    await until(
+      'the compiled code is kept',
+      async () => (await node().user('sh', '-c', checkFiles)).status === 0,
+    );
   });
 
   test('SIGUSR1 opens no inspector, not even before the code of the daemon runs', async () => {
@@ -163,13 +166,13 @@ export function serviceScenarios(node: () => Node): void {
     const copy = '/home/pi/50-setup.copy';
     t.after(() => node().userShell(`cat ${copy} > ${file}; rm ${copy}`));
     await setUpWithPort(8018, 'tonearm.service is running');
-    // The redirection keeps the file, so the time of its folder stays.
+    // The redirection keeps the file, so the modification time of the folder stays.
     await node().userShell(`cp ${file} ${copy}; { grep -v ^bind: ${copy}; echo 'bind: [lo]'; } > ${file}`);
     await setUpWithPort(8018, 'start tonearm.service');
     await setUpWithPort(8018, 'tonearm.service is running');
   });
 
-  test('the start of the service is done while it waits for an interface', async (t) => {
+  test('the start of the service is done even while the service waits for an interface', async (t) => {
     await configure(t, node(), 'bind: late0\n');
     await node().restartService();
     assert.equal(await node().property('ActiveState'), 'active');

@@ -99,14 +99,14 @@ export function changesByOthersScenarios(daemon: SystemdDaemon): void {
   });
 }
 
-interface SystemRequest {
+interface RefusedRequest {
   readonly why: string;
   readonly unit: string;
   readonly scope: string;
   readonly status: number;
 }
 /** Requests that the daemon refuses, whatever their verb is. */
-const SYSTEM_REQUESTS: readonly SystemRequest[] = [
+const REFUSED_REQUESTS: readonly RefusedRequest[] = [
   { why: 'nobody may change it', unit: 'watched.service', scope: 'system', status: 403 },
   { why: 'it is in no list', unit: 'unlisted.service', scope: 'system', status: 404 },
   { why: 'it is a unit of the user', unit: 'plain.service', scope: 'system', status: 404 },
@@ -128,7 +128,7 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
     );
   });
 
-  test('no request changes a system unit, or makes the daemon send a call that could', async () => {
+  test('no request changes a system unit, or makes the daemon send a call that could change a unit', async () => {
     const monitor = daemon.node.spawnRoot('busctl', '--system', '--json=short', 'monitor');
     const output = new SpawnedText(monitor.stdout);
     /** Sends a harmless call with this word. Resolves with true if the monitor has printed the word. */
@@ -139,7 +139,7 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
     };
     await until('the monitor has its first message', () => ping('first.word'));
     for (const verb of ['start', 'stop', 'restart', 'enable', 'disable']) {
-      for (const { why, unit, scope, status } of SYSTEM_REQUESTS) {
+      for (const { why, unit, scope, status } of REFUSED_REQUESTS) {
         const [actualStatus] = await daemon.post(unit, verb, scope);
         assert.equal(actualStatus, status, `${verb} ${scope}/${unit}: ${why}`);
       }

@@ -127,5 +127,5 @@ export const ROWS: readonly Row[] = [
   row('an internal unit', 'start secret', 404, {}),
   row('an internal unit by another name', 'start secret-alias', 404, {}),
   row('a bare template', 'start tpl@', 404, {}),
-  row('a name of 300 characters', `start ${'a'.repeat(292)}`, 404, {}),
+  row('a name of 300 characters', `start ${'a'.repeat(300 - '.service'.length)}`, 404, {}),
 ];

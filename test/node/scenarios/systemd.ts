@@ -131,7 +131,7 @@ export function systemdScenarios(node: () => Node): void {
     ['lingering-again.service', 'deactivating stop-post'],
     ['retried.service', 'activating auto-restart'],
   ] as const) {
-    test(`a start of ${unit}, whose program fails, is answered with 502, or 202 if it fails after 100 ms`, async () => {
+    test(`a start of ${unit}, whose program fails, is answered with 502, or 202 if the program fails after 100 ms`, async () => {
       await startInVain(unit, /exit-code/);
       await daemon.waitFor(unit, (service) => `${service.active_state} ${service.sub_state}` === state);
       if (state.endsWith('stop-post')) await daemon.systemctl('kill', unit);

@@ -69,8 +69,8 @@ export class UpgradeDaemon extends DaemonOnNode {
   }
 
   /**
-   * Kills the daemon once it has saved the invocation of the run, because a run of an unknown invocation
-   * counts as failed.
+   * Kills the daemon after it has saved the invocation of the run. If this invocation were not saved, the
+   * next start of the daemon would count the run as failed.
    */
   async kill(): Promise<void> {
     await until('the state file has the invocation', async () =>
@@ -118,7 +118,7 @@ export class UpgradeDaemon extends DaemonOnNode {
     await this.startUpgrade();
   }
 
-  /** Waits until the answer of `GET /upgrade` is as expected. `what` describes it in the error. */
+  /** Waits until the answer of `GET /upgrade` is as expected. `what` describes this answer in the error. */
   async waitFor(what: string, isExpected: (upgrade: UpgradeRecord) => boolean): Promise<UpgradeRecord> {
     return until(what, async () => {
       const upgrade = await this.node.read<UpgradeRecord>('/upgrade');

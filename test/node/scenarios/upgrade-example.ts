@@ -17,9 +17,9 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
   const UNITS = ['tonearm-detect.service', 'tonearm-detect.timer', 'tonearm-upgrade.service'];
 
   /**
-   * Sets the environment of the examples' units, such as the package that they upgrade. It also removes the
-   * limit of their starts. A quick machine starts them here more than five times within 10 s, and systemd
-   * would refuse the sixth start.
+   * Sets the environment of the examples' units, such as the package that they upgrade. Also removes the
+   * limit of the units' starts. A quick machine starts them here more than five times within 10 s, and
+   * systemd would refuse the sixth start.
    */
   const setEnvironment = async (variables: string) => {
     const settings = `[Unit]\nStartLimitIntervalSec=0\n[Service]\nEnvironment=${variables}\n`;
@@ -32,8 +32,8 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     await daemon.node.install(EXAMPLES, '/usr/lib/tonearm/upgrade');
     for (const unit of UNITS)
       await daemon.node.writeUnit('user', unit, readFileSync(`${EXAMPLES}/${unit}`, 'utf8'));
-    // The daemon's unit gets the relations to other units that the shipped unit has. It is enabled, as it is
-    // on a node.
+    // The daemon's unit gets the relations to other units that the shipped unit has. The daemon's unit is
+    // enabled, as on a node.
     const relations = SHIPPED_UNIT.replace(/^\[Service\][^[]*/m, '');
     await daemon.node.writeFile('/etc/systemd/user/tonearm.service.d/shipped.conf', relations);
     await setEnvironment('TONEARM_UPGRADE_PACKAGE=bash PATH=/opt/fake:/usr/local/bin:/usr/bin:/bin');
@@ -127,7 +127,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
       await daemon.logHas(/not all package lists could be read: going on/);
     });
 
-    test('an upgrade fails if the readable repositories have nothing newer, because the broken one may have it', async () => {
+    test('an upgrade fails if the readable repositories have nothing newer, because the broken repository may have a newer version', async () => {
       // The test above has installed version 4.
       await repository.publish(4, BROKEN_SOURCE);
       await daemon.startUpgrade();
@@ -161,7 +161,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
       assert.equal((await checkFinds(false)).upgrade_available, true);
     });
 
-    test('a script that is run by sudo reports to the daemon of the user who runs it', async () => {
+    test('a script that a user runs by sudo reports to the daemon of this user', async () => {
       await daemon.beginWithConfig(READ_ONLY);
       await daemon.shell('sudo -n /usr/local/bin/tonearm progress begin --total 1');
       await daemon.untilRun('running', 'socket');

@@ -159,7 +159,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
   });
 
   test('a unit that ends at once counts as a run, also if systemd unloads it before the start is answered', async () => {
-    // No other unit refers to this unit, so systemd forgets it when it ends.
+    // No other unit refers to this unit, so systemd forgets the unit when its program ends.
     const unit = '[Service]\nType=oneshot\nExecStart=-/bin/false\n';
     await daemon.node.writeUnit('user', 'quick.service', unit);
     await daemon.beginWithConfig(FULL.replace('up.service', 'quick.service'));
