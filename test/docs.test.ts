@@ -69,7 +69,7 @@ function linesBelow(
 /** True for the line between the head and the rows of a table, such as `|---|---|`. */
 const isRule = (line = ''): boolean => /^\|[-| ]+\|$/.test(line);
 
-/** The cells of the rows of all tables that have this number of columns, without the tables' heads. */
+/** The rows of all tables with this number of columns, each as a list of its cells. Heads are left out. */
 function rowsIn(lines: readonly string[], columns: number): readonly (readonly string[])[] {
   return lines.flatMap((line, index) => {
     const isHead = isRule(lines[index + 1]);
@@ -82,14 +82,14 @@ function rowsIn(lines: readonly string[], columns: number): readonly (readonly s
 /** The parts of a cell that stand in backticks. */
 const codesIn = (cell = ''): readonly string[] =>
   [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
-const codeIn = (cell = ''): string => codesIn(cell)[0] ?? '';
+const firstCodeIn = (cell = ''): string => codesIn(cell)[0] ?? '';
 
 test('the routes in docs are those of the source', () => {
   // The tables of routes have two to five columns.
   const rows = [5, 4, 3, 2].flatMap((columns) =>
     rowsIn(linesBelow('docs/http-api.md', 'Routes', 'with subheadings'), columns),
   );
-  const listed = rows.map(([route]) => codeIn(route));
+  const listed = rows.map(([route]) => firstCodeIn(route));
   assert.deepEqual(listed.toSorted(), SERVED.toSorted());
 });
 
@@ -101,13 +101,15 @@ test('no document names a route that does not exist', () => {
 });
 
 test('the events in docs are those of the source', () => {
-  const listed = rowsIn(linesBelow('docs/events.md', 'Events'), 4).map(([event]) => codeIn(event));
+  const listed = rowsIn(linesBelow('docs/events.md', 'Events'), 4).map(([event]) => firstCodeIn(event));
   assert.deepEqual(listed.toSorted(), Object.keys(EVENTS).toSorted());
 });
 
 test('the keys of the configuration and their defaults in docs are those of the source', () => {
   const rows = rowsIn(linesBelow('docs/configuration.md', 'Keys', 'with subheadings'), 4);
-  const listed = rows.map(([key, , byDefault = '']) => `${codeIn(key)}: ${codeIn(byDefault) || byDefault}`);
+  const listed = rows.map(
+    ([key, , byDefault = '']) => `${firstCodeIn(key)}: ${firstCodeIn(byDefault) || byDefault}`,
+  );
   assert.deepEqual(listed.toSorted(), defaultsIn(KEYS).toSorted());
 });
 
@@ -133,7 +135,7 @@ function defaultsIn(table: KeyTable, path = ''): readonly string[] {
 
 test('the problems and their statuses in docs are those of the source', () => {
   const rows = rowsIn(linesBelow('docs/http-api.md', 'Errors'), 3);
-  const listed = rows.map(([code, status]) => `${codeIn(code)}: ${status}`);
+  const listed = rows.map(([code, status]) => `${firstCodeIn(code)}: ${status}`);
   const expected = Object.entries(PROBLEMS).map(([code, { status }]) => `${code}: ${status}`);
   assert.deepEqual(listed.toSorted(), expected.toSorted());
 });
@@ -201,7 +203,7 @@ test('the arguments of `npm run soak` in CONTRIBUTING.md are those of its usage'
   assert.ok(document.includes(`\`${usage}\``), usage);
 });
 
-/** Records with a table of their own. Its heading is the record's name in words. */
+/** Records that have a table of their own. The table's heading is the record's name in words. */
 const RECORDS: readonly ComponentName[] = [
   'Server',
   'Health',
@@ -256,23 +258,24 @@ function fieldsOf({ properties = {}, required = [] }: PlainSchema, path = ''): r
 }
 
 for (const component of RECORDS) {
-  test(`the fields of ${component} in docs are those of its schema, and the same ones may be absent`, () => {
+  test(`docs list the fields of ${component}, and say which may be absent, as its schema does`, () => {
     const rows = rowsIn(linesBelow('docs/http-api.md', headingFor(component)), 4);
-    const listed = rows.map(([field, , absent]) => `${codeIn(field)}${absent === '' ? '' : '?'}`);
+    const listed = rows.map(([field, , absent]) => `${firstCodeIn(field)}${absent === '' ? '' : '?'}`);
     assert.deepEqual(listed.toSorted(), fieldsOf(COMPONENTS[component] as PlainSchema).toSorted());
   });
 }
 
-test('every record that a GET answers has a table', () => {
+test('every record that answers a GET has a table in docs', () => {
   // Lists and the OpenAPI document need no table.
-  const lists = 'Services Log Outputs Inputs Cards Clients Players Nodes BluetoothDevices OpenApi'.split(' ');
+  const withoutTable =
+    'Services Log Outputs Inputs Cards Clients Players Nodes BluetoothDevices OpenApi'.split(' ');
   const answers = ROUTES.flatMap((route) => ('schema' in route ? (route.schema ?? []) : []));
-  const missing = answers.filter((name) => !lists.includes(name) && !RECORDS.includes(name));
+  const missing = answers.filter((name) => !withoutTable.includes(name) && !RECORDS.includes(name));
   assert.deepEqual(missing, []);
 });
 
 test('the fields of request bodies in docs are those of their schemas', () => {
-  const listed = rowsIn(linesBelow('docs/http-api.md', 'Bodies'), 3).map(([field]) => codeIn(field));
+  const listed = rowsIn(linesBelow('docs/http-api.md', 'Bodies'), 3).map(([field]) => firstCodeIn(field));
   const bodies = Object.values<unknown>(BODIES) as readonly PlainSchema[];
   const variants = bodies.flatMap((body) => body.anyOf ?? [body]);
   const expected = new Set(variants.flatMap(({ properties = {} }) => Object.keys(properties)));
@@ -281,7 +284,9 @@ test('the fields of request bodies in docs are those of their schemas', () => {
 
 test('the functions of the client in docs are those of the source, with their routes', async () => {
   const rows = rowsIn(linesBelow('docs/client.md', 'Functions'), 2);
-  const listed = new Map(rows.map(([name, route]) => [codeIn(name).replace(/\(.*/, ''), codeIn(route)]));
+  const listed = new Map(
+    rows.map(([name, route]) => [firstCodeIn(name).replace(/\(.*/, ''), firstCodeIn(route)]),
+  );
   const requests: string[] = [];
   const node = tonearm('http://node', {
     fetch: async (url, init) => {
@@ -305,12 +310,13 @@ test('the functions of the client in docs are those of the source, with their ro
 });
 
 for (const guide of DOCS.filter((document) => document.startsWith('docs/guides/'))) {
-  test(`${guide} says behind each configuration how it takes effect`, () => {
+  test(`${guide} says after each example of a configuration how it takes effect`, () => {
     const sections = readFileSync(join(ROOT, guide), 'utf8').split(/^#+ /m);
     const configuration = new RegExp(`^ {4}(?:${Object.keys(KEYS).join('|')}):`, 'm');
     for (const section of sections) {
-      const [, ...behind] = section.split(configuration);
-      for (const text of behind) assert.match(text, /systemctl --user reload tonearm|tonearm-setup/, section);
+      const [, ...textsAfter] = section.split(configuration);
+      for (const text of textsAfter)
+        assert.match(text, /systemctl --user reload tonearm|tonearm-setup/, section);
     }
   });
 }

@@ -41,7 +41,7 @@ const RATIOS: readonly (readonly [beginning: string, what: RegExp, against: RegE
   ['memory at rest, audio and units ', /^Rss at rest: tonearm, audio and units alone,/, /^bare Node/],
 ];
 
-/** With two digits that count. */
+/** The figure with two significant digits. */
 const rounded = (figure: number): number => Number(figure.toPrecision(2));
 
 for (const [beginning, what, against] of RATIOS) {

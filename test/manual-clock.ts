@@ -5,7 +5,7 @@ import type { Clock } from '../src/host/clock.js';
 /** The date of the monotonic time 0, in ms since 1970. */
 const EPOCH_MS = 1_000_000_000_000;
 
-/** Each method of `Clock` is bound to this clock, so that it can be passed without the clock. */
+/** Each method of `Clock` is bound to this clock, so that the method can be passed alone. */
 export class ManualClock implements Clock {
   #now: number;
   #dateShiftMs = 0;

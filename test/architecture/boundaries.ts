@@ -14,7 +14,7 @@ export interface Boundary {
   readonly mayImport: readonly string[];
   /** Patterns of the project's files from which the row's files may import only types. */
   readonly mayImportTypes?: readonly string[];
-  /** Modules of Node that the row's files may import: their names, without `node:`. */
+  /** Modules of Node that the row's files may import: their names, without `node:`, separated by blanks. */
   readonly builtins: string;
 }
 
@@ -74,7 +74,7 @@ export const BOUNDARIES: readonly Boundary[] = [
     mayImport: [],
     builtins: 'child_process dns net',
   },
-  // The file reads the body of an answer to a request of the daemon.
+  // The daemon also sends HTTP requests. The file reads the bodies of their answers.
   { files: 'src/actors/response-body.ts', mayImport: ['src/protocol/actor/result.ts'], builtins: 'http' },
   // The file fetches covers from the web. No other actor speaks HTTP to strangers.
   {
@@ -116,8 +116,8 @@ export const BOUNDARIES: readonly Boundary[] = [
     builtins: 'fs net os crypto path',
   },
   { files: 'src/supervisor/', mayImport: SHARED, builtins: 'buffer fs net os path tty url worker_threads' },
-  // probe.ts uses the audio actor's code to talk to the sound server. It is the file of a thread that
-  // `tonearm bench` starts, but not an actor.
+  // probe.ts uses the audio actor's code to talk to the sound server. It runs in a thread that
+  // `tonearm bench` starts, but it is not an actor.
   {
     files: 'src/cli/bench/',
     mayImport: [...SHARED, 'src/cli/arguments.ts', 'src/protocol/', 'src/actors/audio/', 'src/actors/*.ts'],

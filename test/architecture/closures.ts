@@ -15,8 +15,8 @@ const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFu
 const isFunction = ({ type }: SyntaxNode): boolean => FUNCTIONS.has(type);
 
 /**
- * Nodes through which a function is returned, such as the object in `return { f: () => a }`. A call is none,
- * because its result need not contain its arguments.
+ * Nodes through which a function is returned, such as the object in `return { f: () => a }`. A call is not
+ * among them, because its result need not contain its arguments.
  */
 const RETURNING_TYPES = new Set([
   'ReturnStatement',

@@ -7,7 +7,7 @@ import { WRITING } from './writing.js';
 
 export type Check = (files: readonly SourceFile[]) => readonly string[];
 
-/** Makes a check of single files. It skips files whose path does not begin with `folder`. */
+/** Makes a check of single files. The path of these files begins with `folder`. */
 function eachFile(folder: string, check: (file: SourceFile) => readonly string[]): Check {
   return (files) => files.filter(({ path }) => path.startsWith(folder)).flatMap(check);
 }
@@ -131,7 +131,7 @@ function filesLoadedFrom(
 
 const mainDecodesNothing: Check = (files) => {
   const isLoading = ({ target, typeOnly, dynamic }: Import): boolean => {
-    // Such a program runs instead of the daemon.
+    // The programs of PROGRAMS run instead of the daemon.
     const startsOtherProgram = dynamic && PROGRAMS.includes(target);
     return !typeOnly && !startsOtherProgram;
   };

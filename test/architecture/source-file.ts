@@ -1,6 +1,6 @@
-// A source file as the rules of the architecture see it, by a real parser: code without comments and texts,
-// its imports, its comments, its names, the titles of its tests, the literals that are squeezed into others,
-// and the functions that keep state.
+// A source file as the rules of the architecture see it. A real parser finds the code without comments and
+// texts, the imports, the comments, the names, the titles of tests, the literals that are squeezed into
+// others, and the functions that keep state.
 
 import { posix } from 'node:path';
 import { type Expression, type ParseResult, parseSync, Visitor } from 'oxc-parser';

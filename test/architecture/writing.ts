@@ -79,7 +79,7 @@ const titlesHaveSubjects: Check = (files) =>
     return complaints(file, withoutSubject, () => 'a title is a sentence with a subject');
   });
 
-/** A remark in brackets that begins or ends with `measured`. A reader cannot find the measurement by it. */
+/** A remark in brackets that begins or ends with `measured`. It does not say where the measurement is. */
 const UNNAMED_MEASUREMENT = /\(measured\b|\bmeasured\)/;
 
 const measurementsAreNamed: Check = (files) =>

@@ -36,7 +36,7 @@ export class DamagingProxy {
     this.#random = random;
   }
 
-  /** Listens at `address`, and connects each client to the server at `target`. Both are a path or a port. */
+  /** Listens at `address`, and connects each client to the server at `target`. Each is a path or a port. */
   static async start(
     random: SeededRandom,
     address: number | string,

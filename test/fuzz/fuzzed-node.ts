@@ -15,7 +15,7 @@ import { startSurvivor } from './survivor.js';
 
 export const PROGRAMS = ['pulseaudio', 'pactl', 'mosquitto'];
 export const TOPIC = 'house/living';
-/** Finds a call that would end the machine: D-Bus encloses the name of a method in zero bytes. */
+/** A call that would end the machine. D-Bus encloses the name of a method in zero bytes. */
 const POWER_CALL_PATTERN = /\0(?:Reboot|PowerOff)\0/;
 const BACKENDS = ['audio', 'systemd', 'power', 'upgrade', 'players', 'mqtt'];
 

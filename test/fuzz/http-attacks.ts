@@ -46,7 +46,7 @@ const BODIES = [
 const QUERIES = `   ?${'q'.repeat(2000)} ? ?a=b ?% ?types=%00 #x ?a=%0d%0aX:%20y`.split(' ');
 const METHODS = ['PUT', 'HEAD', 'OPTIONS', 'get', 'X'.repeat(50), ''];
 const VERSIONS = ['HTTP/1.0', 'HTTP/2.0', 'HTTP/1.1 x', 'http/1.1', ''];
-/** The space before `X: folded` continues the header before it, as in old versions of HTTP. */
+/** The line ` X: folded` begins with a space: in old versions of HTTP it continues the header above it. */
 const HEADERS = [
   ...'Accept: */* | Origin: null | Origin: http://127.0.0.1 | Sec-Fetch-Site: cross-site'.split(' | '),
   ...'If-None-Match: * | If-None-Match: W/" | Expect: 100-continue | Connection: close'.split(' | '),
@@ -117,8 +117,8 @@ function damagedRequest(text: string, random: SeededRandom): string {
 
 const HIDDEN_BYTES = HIDDEN.length;
 /**
- * Headers that leave open where the body ends: the node must refuse the request, and read nothing after it.
- * Some have a space before the name or before the colon on purpose.
+ * Headers that do not say clearly where the body ends. The node must refuse such a request, and read nothing
+ * after it. Some headers have a space before the name or before the colon on purpose.
  */
 const UNCLEAR_FRAMINGS = [
   ...'Content-Length: 0, 5 | Content-Length: +0 | Content-Length: -1 | Content-Length: 0x0'.split(' | '),
@@ -136,9 +136,9 @@ const UNCLEAR_FRAMINGS = [
   'X: y\r\n Transfer-Encoding: chunked\r\nContent-Length: 0',
 ];
 /**
- * Sizes of chunks that are malformed. An empty size, and a size behind a space, are missing here, because
- * uWebSockets.js takes them for the last chunk. This does no harm: no proxy passes such a size on, and a
- * client that reaches the node directly can send the hidden request openly.
+ * Malformed sizes of a chunk. An empty size and a size after a space are missing here, because
+ * uWebSockets.js takes either for the size of the last chunk. This does no harm: no proxy passes such a size
+ * on, and a client that reaches the node directly can send the hidden request openly.
  */
 const MALFORMED_SIZES = [
   ...'0x0 -0 +0 00000000000000000000001 fffffffffffffffff g 1_0 10000000000000000'.split(' '),

@@ -63,11 +63,11 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: skipReason({ programs:
       for (let storm = 0; storm < STORMS; storm += 1) {
         proxy.lie();
         const damagedBefore = proxy.damaged;
-        const answers: Promise<{ readonly status: number }>[] = [];
+        const postAnswers: Promise<{ readonly status: number }>[] = [];
         await until('the server has sent bytes that were damaged', async () => {
           const volume = random.below(100) / 100;
-          if (answers.length < POSTS_PER_STORM_MAX)
-            answers.push(daemon.post('/audio/outputs/living/volume', { volume }));
+          if (postAnswers.length < POSTS_PER_STORM_MAX)
+            postAnswers.push(daemon.post('/audio/outputs/living/volume', { volume }));
           await node.spy.publish(`${TOPIC}/audio/server/set`, { volume });
           await node.sound.pactl('set-sink-volume', 'kitchen', `${random.below(100)}%`);
           await node.survivor.answers();
@@ -75,7 +75,7 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: skipReason({ programs:
         });
 
         proxy.becomeHonest();
-        for (const { status } of await Promise.all(answers)) assert.notEqual(status, 500);
+        for (const { status } of await Promise.all(postAnswers)) assert.notEqual(status, 500);
         await node.survivor.recovers();
       }
       stream.close();

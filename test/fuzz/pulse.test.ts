@@ -87,7 +87,7 @@ function feedSession(bytes: Buffer, random: SeededRandom, tally: Tally): void {
       },
       onData: (stream, data) => {
         count('data');
-        // `stream` may be any number, because the frame is damaged. It chooses one to four channels.
+        // `stream` may be any number, because the frame is damaged. The test makes 1, 2, 3 or 4 of it.
         const channels = 1 + (stream % 4);
         const peaks = peaksOf(data, channels);
         assert.ok(

@@ -1,5 +1,5 @@
-// Tests the moment from which the start counts as done, and the script that waits for it in the unit
-// (packaging/deb/wait-listening).
+// Tests when the start counts as done. Also tests packaging/deb/wait-listening, by which the unit waits for
+// this moment.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -72,7 +72,7 @@ describe('wait-listening', { timeout: 60_000 }, () => {
     const directory = temporaryFolder(t);
     writeFileSync(join(directory, 'ready.1'), '');
     assert.deepEqual(await runWaitListening(directory, process.pid, REPORT_READY), [0, 'waits\n']);
-    // The file of this process is gone, because a later process may have the same id.
+    // wait-listening has removed the file of this process. A later process may have the same id.
     const left = readdirSync(directory).filter((name) => name.startsWith('ready'));
     assert.deepEqual(left, ['ready.1']);
   });

@@ -1,4 +1,4 @@
-// Tests how the runtime directory is found, and that all parts that need it find the same one.
+// Tests how the runtime directory is found, and that all parts of the daemon find the same directory.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

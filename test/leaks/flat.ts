@@ -9,7 +9,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { until } from '../until.js';
 
-/** True in `npm run soak`, which repeats everything at its full number; `npm test` repeats it less often. */
+/** True in `npm run soak`, which repeats an action `full` times. `npm test` repeats it only `part` times. */
 const isFullSize = process.env['TONEARM_LEAKS'] === 'full';
 
 /**
@@ -20,10 +20,11 @@ const ROUNDS = 12;
 const QUARTER = ROUNDS / 4;
 /**
  * The growth that does not count as a leak. The heap varies by 500 kB by chance. Half of the repetitions lie
- * between the middles of the two quarters. So a leak is found if this half leaves more than that behind.
+ * between the middles of the two quarters. So a leak is found if this half leaves more than
+ * `HEAP_SLACK_BYTES` behind.
  */
 const HEAP_SLACK_BYTES = 1024 * 1024;
-/** The bound for buffers outside of the heap, which Node allocates in pools. */
+/** The same bound for buffers. Node allocates them outside of the heap, in pools. */
 const EXTERNAL_SLACK_BYTES = 1024 * 1024;
 /** After a round, connections are still being closed. The measurement waits at most this long for them. */
 const SETTLED_WITHIN_MS = 30_000;
@@ -41,7 +42,7 @@ interface Resources {
 }
 
 async function measureResources(): Promise<Resources> {
-  // A collection runs finalizers, and what these release is only freed by the next one.
+  // A collection runs finalizers. Only the next collection frees what the finalizers release.
   for (let times = 0; times < 3; times += 1) {
     collectGarbage();
     await new Promise((resolve) => setImmediate(resolve));
@@ -68,7 +69,7 @@ export interface Repeated {
   readonly round: (times: number) => Promise<void>;
 }
 
-/** A round that calls `once` `times` times, and then empties `lists`, in which the test has recorded. */
+/** A round that calls `once` `times` times, and then empties `lists`. Their items would count as a leak. */
 export const repeating =
   (once: () => Promise<void>, ...lists: readonly unknown[][]): Repeated['round'] =>
   async (times) => {

@@ -17,12 +17,12 @@ const RECORDS = 300_000;
  */
 const LEFT_BYTES = 16 * 1024 * 1024;
 /**
- * Two collections are needed, and V8 begins each of them 7 to 12 s after its request. The deadline is
- * several times as long as both together.
+ * Two collections are needed. V8 begins a collection 7 to 12 s after the actor has requested it. The
+ * deadline is several times as long as both collections together.
  */
 const COLLECTED_MS = 180_000;
 
-/** Makes objects that live long enough to get into the old generation. They are garbage when it returns. */
+/** Makes objects that live long enough to get into the old generation. They are garbage afterwards. */
 function growHeap(): number {
   const records = Array.from({ length: RECORDS }, (_, at) => ({ at, name: `stream ${at}` }));
   return records.length;
@@ -67,7 +67,7 @@ test('an actor that is pinged gives back the memory of many records that it no l
   };
   await until('the heap is small again', isSmallAfterPing, COLLECTED_MS);
   assert.ok(measurement.callCount() > 0, 'V8 was asked to collect');
-  // This warning proves that warnings reach the log. It must be the only one.
+  // This warning proves that warnings reach the log. No other warning may be there.
   process.emitWarning('too many listeners', 'MaxListenersExceededWarning');
   await until('the warning is a line of the log', async () => warningNames.length > 0);
   assert.deepEqual(warningNames, ['MaxListenersExceededWarning']);

@@ -52,7 +52,7 @@ describe('a gateway', () => {
   });
   after(() => underTest.close());
 
-  /** Sends this number of requests on one connection, each after the answer to the one before. */
+  /** Sends this number of requests on one connection, each after the answer to the previous request. */
   async function sendRequests(count: number): Promise<void> {
     let answers = 0;
     await new Promise<void>((resolve, reject) => {
@@ -126,7 +126,7 @@ test('a sound server that is lost again and again leaves nothing behind', async 
 });
 
 test('a broker that is lost again and again leaves nothing behind', async (t) => {
-  // This broker sends its message only after a call of `flood`, which does not come.
+  // This broker would send its message after a call of `flood`. This test never calls `flood`.
   const broker = await startFloodingBroker([['x', 'x']]);
   // The monotonic time of this clock is a million times faster. So every connection has lasted long, and no
   // rate limit delays anything. The probe (actors/mqtt/probe.ts) waits 5 s for its own question, which this
@@ -202,6 +202,7 @@ test('a thread that dies again and again leaves nothing behind', async (t) => {
     restartCount += 1;
     await ask('audio', 'throw');
     await recorder.untilState('audio', 'up', restartCount);
+    // `untilState` needs the newest health.
     recorder.healths.splice(0, recorder.healths.length - 1);
     recorder.sequence.length = 0;
     recorder.lines.length = 0;

@@ -1,4 +1,4 @@
-// MPD with mpDris2, for tests: MPD plays to a null output at the speed of the clock, and mpc commands it,
+// MPD with mpDris2, for tests: MPD plays to a null output at the speed of the clock. mpc commands MPD,
 // without tonearm.
 
 import { execFile } from 'node:child_process';

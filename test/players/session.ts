@@ -1,5 +1,5 @@
 // A user's session for real players, private to its test: a session bus, a sound server and an album to play.
-// It starts no player itself: mpv.ts, cmus.ts and the others do.
+// The session starts no player itself: mpv.ts, cmus.ts and the others do.
 
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -35,8 +35,9 @@ function chunk(name: string, ...parts: readonly Buffer[]): Buffer {
 
 function format(): Buffer {
   const fields = Buffer.alloc(16);
-  // Two of the words have two halves, of which the lower is written first. 0x10001 is PCM (1) and 1 channel,
-  // 0x80001 is 1 byte and 8 bits per sample. Between them are samples per second and bytes per second.
+  // The first word has two fields, and so has the last. The lower half is written first. 0x10001 is PCM (1)
+  // and 1 channel, 0x80001 is 1 byte and 8 bits per sample. The words between them are samples per second
+  // and bytes per second.
   for (const [index, word] of [0x10001, RATE_HZ, RATE_HZ, 0x80001].entries())
     fields.writeUInt32LE(word, 4 * index);
   return fields;

@@ -6,7 +6,7 @@ import type { Environment } from './program.js';
 
 export interface SinkSpec {
   readonly name: string;
-  /** By default this is the name. It has no quotes, because `sinkArguments` quotes it. */
+  /** By default this is the name. A description has no quotes, because `sinkArguments` quotes it. */
   readonly description?: string;
 }
 

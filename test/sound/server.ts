@@ -50,7 +50,7 @@ function environment(directory: string, socketPath: string): Environment {
     TMPDIR: directory,
     PULSE_SERVER: `unix:${socketPath}`,
     DBUS_SESSION_BUS_ADDRESS: `unix:path=${directory}/bus`,
-    // Nothing listens there, because a private server must not use the machine's own services.
+    // Nothing listens there. So a private server does not use the machine's own services.
     DBUS_SYSTEM_BUS_ADDRESS: `unix:path=${directory}/no-system-bus`,
   };
 }
@@ -211,7 +211,7 @@ export class SoundServer {
     await this.#programs.at(-1)?.end(signal);
   }
 
-  /** The server hangs: its socket stays open, and it answers nothing. */
+  /** Makes the server hang: its socket stays open, and it answers nothing. */
   freeze(): void {
     this.#programs.at(-1)?.signal('SIGSTOP');
   }
@@ -245,7 +245,7 @@ export class SoundServer {
     const [first] = this.#sinks.keys();
     if (first === undefined) return;
     await until('the first sink can be made the default', async () => {
-      // PipeWire refuses it until WirePlumber has made the place where the default is kept.
+      // PipeWire refuses this command until WirePlumber has made the place where the default is kept.
       await this.pactl('set-default-sink', first);
       return true;
     });

@@ -11,7 +11,7 @@ import { type Kind, type Recipe, SoundServer } from './server.js';
 interface ServerOptions {
   /** The first sink becomes the default. By default the sinks are `living` and `kitchen`. */
   readonly sinks?: readonly SinkSpec[];
-  /** On PulseAudio a null sink exists while there is no other (module-always-sink). True by default. */
+  /** On PulseAudio a null sink exists while there is no other sink (module-always-sink). True by default. */
   readonly alwaysSink?: boolean;
   /** On PulseAudio an output is as loud as its loudest stream. False by default, as in Debian. */
   readonly flatVolumes?: boolean;

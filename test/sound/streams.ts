@@ -51,11 +51,11 @@ export type Stream = ReturnType<typeof streamOf>;
 /**
  * A connection to the server. Many requests may be under way, and each waits for the reply with its own tag.
  */
-class SoundConnection {
+class PacketConnection {
   readonly #socket: Socket;
   readonly #waiting = new Map<number, (answer: Buffer | Error) => void>();
   #received: Buffer = Buffer.alloc(0);
-  #tags = 0;
+  #nextTag = 0;
 
   constructor(path: string) {
     this.#socket = connect({ path });
@@ -71,7 +71,7 @@ class SoundConnection {
    * error, or after 30 s.
    */
   ask(command: number, ...fields: wire.Bytes[]): Promise<Buffer> {
-    const tag = this.#tags++;
+    const tag = this.#nextTag++;
     return new Promise((resolve, reject) => {
       const failUnanswered = (): void => this.#waiting.get(tag)?.(new Error('no answer'));
       const deadline = setTimeout(failUnanswered, ANSWER_DEADLINE_MS);
@@ -151,7 +151,7 @@ function creationFields(options: StreamOptions, group: number): wire.Bytes[] {
   ];
 }
 
-function streamOf(connection: SoundConnection, reply: Buffer) {
+function streamOf(connection: PacketConnection, reply: Buffer) {
   // The reply has two numbers, each behind its tag byte: the channel of the stream, and the index of the
   // sink input, which is the `id`.
   const channel = wire.u32(reply.readUInt32BE(1));
@@ -168,16 +168,16 @@ function streamOf(connection: SoundConnection, reply: Buffer) {
 }
 
 export class StreamClient {
-  readonly #connection: SoundConnection;
-  #groups = 0;
+  readonly #connection: PacketConnection;
+  #nextGroup = 0;
 
-  private constructor(connection: SoundConnection) {
+  private constructor(connection: PacketConnection) {
     this.#connection = connection;
   }
 
   /** Connects to the server's socket as an application with this name. */
   static async connect(socketPath: string, application: string): Promise<StreamClient> {
-    const connection = new SoundConnection(socketPath);
+    const connection = new PacketConnection(socketPath);
     const cookie = wire.blob(Array(COOKIE_BYTES).fill(0));
     await connection.ask(COMMAND.auth, wire.u32(PROTOCOL_VERSION), cookie);
     await connection.ask(COMMAND.setClientName, properties({ 'application.name': application }));
@@ -203,7 +203,7 @@ export class StreamClient {
   }
 
   async #create(options: StreamOptions): Promise<Stream> {
-    const fields = creationFields(options, this.#groups++);
+    const fields = creationFields(options, this.#nextGroup++);
     return streamOf(this.#connection, await this.#connection.ask(COMMAND.createPlaybackStream, ...fields));
   }
 }

@@ -1,6 +1,6 @@
 // One thread: when its silence means that it hangs, and what it hands on at its end. A dead child: when it is
 // started again (docs/http-api.md, "Backends that are away"), and which reason is reported. All children: how
-// long they may take to stop. Real threads: test/crash.
+// long they may take to stop. test/crash tests real threads.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -17,6 +17,7 @@ test('a thread is pinged every 30 s, or every 5 minutes while it is idle or may 
     everyMs: 30_000,
     loadMs: 300_000,
     pongWithinMs: 10_000,
+    // Ten beats of 30 s are 5 minutes.
     idleBeats: 10,
   }));
 
@@ -48,7 +49,7 @@ const PING_ROWS: readonly (readonly [utilization: number | undefined, beats: num
   [undefined, 1, true],
 ];
 for (const [utilization, beats, isPinged] of PING_ROWS) {
-  test(`a thread with utilization ${utilization} gets ${isPinged ? 'a' : 'no'} ping ${beats} beats after the last one`, () =>
+  test(`a thread with utilization ${utilization} gets ${isPinged ? 'a' : 'no'} ping ${beats} beats after the previous ping`, () =>
     assert.equal(needsPing(utilization, beats, HEARTBEAT), isPinged));
 }
 
@@ -89,8 +90,8 @@ const texts = (items: FromActor): string[] => items.map(textOf);
 const batchOf = (json: string): FromActor => [[0, '1', json, undefined]];
 
 for (const [isKilled, title] of [
-  [false, 'all batches of a thread that ends while it sends are handed on'],
-  [true, 'no further batch of a thread that is killed while it sends is handed on'],
+  [false, 'if a thread ends while it sends, all its batches are handed on'],
+  [true, 'if a thread is killed while it sends, none of its further batches is handed on'],
 ] as const) {
   test(title, { timeout: 60_000 }, async (t) => {
     const { incarnation, delivered, post } = threadUnderTest(t);

@@ -1,6 +1,7 @@
 // Makes connections to a server take more than a second, as if the server was far away. The server's process
 // is stopped, and its queue of connections is filled. The kernel then drops the first packet of each new
-// connection. The tests that use this are in a network of their own. No other program changes its counters.
+// connection. The tests that use this are in a network of their own, in which no other program changes the
+// kernel's counters.
 
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

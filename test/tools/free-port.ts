@@ -1,13 +1,13 @@
-// Finds a free TCP port. The test passes its number to a program, which listens there only later. No other
-// test gets the port meanwhile.
+// Finds a free TCP port. The test passes the port's number to a program, which listens there only later. No
+// other test gets the port meanwhile.
 
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 
 /**
- * These ports are below those that the kernel gives to programs that ask for any port (32768 and up), so
- * that no program gets one of them by chance.
+ * A program that asks the kernel for any port gets one from 32768 on. The ports here are lower, so no
+ * program gets one of them by chance.
  */
 const FIRST_PORT = 20_000;
 const PORT_COUNT = 12_000;

@@ -25,7 +25,7 @@ const skip =
 
 describe('a fresh checkout', { skip }, () => {
   const home = temporaryFolder({ after });
-  const checkoutPath = (): string => join(home, 'checkout');
+  const checkout = join(home, 'checkout');
 
   /** Runs npm 9.2 on Node `major`. Both come first in PATH. Resolves with all output. */
   const npm = async (major: string, ...args: readonly string[]): Promise<string> => {
@@ -33,7 +33,7 @@ describe('a fresh checkout', { skip }, () => {
     // With NODE_TEST_CONTEXT set, a test runner believes that it runs within another one, and runs nothing.
     const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
     const env = { ...inherited, PATH: `${programs}:${process.env['PATH']}` };
-    const running = run('npm', [...args], { cwd: checkoutPath(), env });
+    const running = run('npm', [...args], { cwd: checkout, env });
     const { stdout, stderr } = await running.catch((error: Error & { stdout: string }) => {
       throw new Error(`${error.message}\n${error.stdout}`);
     });
@@ -50,8 +50,8 @@ describe('a fresh checkout', { skip }, () => {
   };
 
   before(async () => {
-    mkdirSync(checkoutPath());
-    await copyCheckout(checkoutPath(), ...NOT_IN_CLONE);
+    mkdirSync(checkout);
+    await copyCheckout(checkout, ...NOT_IN_CLONE);
     await fetchNode(OLD_NODE);
     for (const major of NODES) {
       await fetchNode(major, `npm@${NPM}`);
@@ -91,7 +91,7 @@ describe('a fresh checkout', { skip }, () => {
   // The tests above have built dist/main.js.
   for (const major of [OLD_NODE, ...NODES]) {
     test(`the built program prints help and version on Node ${major}, and without arguments says why it cannot run`, async () => {
-      const main = join(checkoutPath(), 'dist/main.js');
+      const main = join(checkout, 'dist/main.js');
       assert.match((await run(nodeOf(major), [main, '--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
       assert.match((await run(nodeOf(major), [main, '--help'])).stdout, /^Usage: tonearm /);
       const why = new RegExp(`^tonearm: cannot run here: .* this is Node ${major}\\..*\n$`);

@@ -44,7 +44,7 @@ test('the lock file holds every package that another one requires', () => {
   assert.deepEqual(missing, []);
 });
 
-test('every override is a version, because npm 9.2 cannot read one that names a package', () => {
+test('every override is a version: npm 9.2 cannot read an override that names a package', () => {
   const { overrides }: { overrides: Readonly<Record<string, unknown>> } = JSON.parse(
     readFileSync(new URL('package.json', LOCK), 'utf8'),
   );

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from '../temporary-folder.js';
 
 const PACKAGING = fileURLToPath(new URL('../../../packaging/', import.meta.url));
-/** timeout(1) ends so if the time is over, and prints nothing. */
+/** timeout(1) ends with this status if the time is over, and prints nothing. */
 const TIMED_OUT = 'exit 124';
 const SUCCEEDS = 'exit 0';
 

@@ -1,5 +1,5 @@
-// `npm start` where there is no sound server: the daemon gets a private one. At the end nothing is left of
-// it. npm's scripts go through packaging/run, which starts nothing after npm was killed.
+// `npm start` where there is no sound server: the daemon gets a private one. At the end neither is left
+// behind. npm's scripts go through packaging/run, which starts nothing after npm was killed.
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
@@ -27,7 +27,7 @@ const PLAYER_PROGRAMS = ['dbus-daemon', 'mpv', 'unshare', 'nsenter', 'ip'];
 
 /**
  * Arguments of a shell that stands in for npm. This shell runs `sh` with the arguments behind these. A shell
- * becomes its last command. Here this is `exit`, so the shell stays until `sh` has ended.
+ * may turn into its last command. Here the last command is `exit`, so the shell stays until `sh` has ended.
  */
 const NPM = ['-c', '"$@"; exit', 'npm', 'sh'];
 
@@ -286,7 +286,7 @@ test('packaging/run starts no script if npm was killed while the checkout was ma
   npm.kill('SIGKILL');
   await once(npm, 'exit');
   npm.stdin.end();
-  // Every process has closed the pipe.
+  // Every process must have closed the pipe, so that nothing more can be printed.
   await closed;
   assert.equal(printed.text, '');
 });

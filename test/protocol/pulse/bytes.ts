@@ -121,8 +121,8 @@ export function sinkInput(change: SinkInputBytes = {}): number[] {
 }
 
 /**
- * Ports are bytes, because their form depends on the version. The monitor has its name from the sink. The
- * flags are those of a null sink of PulseAudio.
+ * Ports are bytes, because their form depends on the version. Null and undefined both mean no active port.
+ * The monitor has its name from the sink. The flags are those of a null sink of PulseAudio.
  */
 const SINK = {
   index: 3,

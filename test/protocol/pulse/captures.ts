@@ -1,4 +1,5 @@
-// Reads captures. Each is a file with the frames that one side has sent. A list in JSON describes them.
+// Reads captures. Each is a file with the frames that one side has sent. A list in JSON describes the
+// captures.
 
 import { readFileSync } from 'node:fs';
 
@@ -17,7 +18,7 @@ export interface Capture {
   readonly counts?: Readonly<Record<string, number>>;
   readonly frames: readonly {
     readonly offset: number;
-    /** In bytes. */
+    /** The length of the payload in bytes. */
     readonly payload: number;
     readonly channel: number;
     readonly command?: number;

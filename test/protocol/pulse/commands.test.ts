@@ -75,7 +75,7 @@ const ROWS: readonly Row[] = [
   [
     'SET_CARD_PROFILE',
     { index: 1, profile: 'a' },
-    frameOf('00000013', '0000005a', `4c00000001 ${NULL} 746100`),
+    frameOf('00000013', '0000005a', `4c 00000001 ${NULL} 74 6100`),
   ],
   ['SET_SINK_PORT', { index: 1, port: 'a' }, frameOf('00000013', '00000060', `4c 00000001 ${NULL} 74 6100`)],
   [
@@ -113,7 +113,7 @@ for (const [what, cookie] of [
   ['an empty cookie', new Uint8Array(0)],
   ['a cookie of 300 bytes', new Uint8Array(300).fill(7)],
 ] as const) {
-  test(`AUTH with ${what} sends zeros in its place`, () => {
+  test(`AUTH with ${what} sends 256 zeros as the cookie`, () => {
     const { session } = converse({ cookie });
     session.open(NOW_MS);
     const bytes = written(session);
@@ -126,14 +126,18 @@ test('SET_CLIENT_NAME has the properties, each value with a final NUL', () => {
   const { session } = converse({ clientProps: { 'a.b': 'é', c: '' } });
   session.open(NOW_MS);
   session.takeOutput();
-  session.receive(reply(0, u32(35)));
+  const replyToAuth = reply(0, u32(35));
+  session.receive(replyToAuth);
   const first = '74 612e6200 4c 00000003 78 00000003 c3a900';
   const second = '74 6300 4c 00000001 78 00000001 00';
   const head = `0000002c ${HEADER} 4c 00000009 4c 00000001`;
   assert.deepEqual(written(session), bytesOf(`${head} 50 ${first} ${second} ${NULL}`));
 });
 
-const BAD_ARGUMENTS: readonly (readonly [what: string, row: readonly [RequestName, object]])[] = [
+const BAD_ARGUMENTS: readonly (readonly [
+  what: string,
+  request: readonly [command: RequestName, args: object],
+])[] = [
   ['an index that is no number', ['GET_SINK_INFO', { index: Number.NaN }]],
   ['a negative index', ['GET_SINK_INFO', { index: -1 }]],
   ['an index over 32 bits', ['MOVE_SINK_INPUT', { index: 1, sink: 2 ** 32 }]],
@@ -181,6 +185,7 @@ test('the requests of one turn are sent one after the other, without the refused
   assert.equal(bytes.length, 3 * frame.length);
 });
 
+// These words have a facility after the last one, the type 3, or bits above the type (subscription.ts).
 for (const word of [0x0a, 0x0f, 0x30, 0x40, 0x100, 0x80000000, 0xffffffff])
   test(`the word 0x${word.toString(16)} is no event`, () =>
     assert.throws(() => decodeEvent(word, 1), WireError));
@@ -196,7 +201,8 @@ const VERSIONS: readonly (readonly [word: number, expected: number | undefined])
   [0x80000000, undefined],
 ];
 for (const [word, expected] of VERSIONS) {
-  test(`a server that answers the version word ${word} is spoken to in version ${expected ?? 'none'}`, () =>
+  const outcome = expected === undefined ? 'is refused' : `is spoken to in version ${expected}`;
+  test(`a server that answers the version word ${word} ${outcome}`, () =>
     assert.equal(negotiate(word), expected));
 }
 

@@ -66,6 +66,7 @@ function throughSession(
   const results: unknown[] = [];
   for (let usedTag = FIRST_TAG; usedTag < tag; usedTag += 1)
     session.request('GET_SERVER_INFO', {}, 0, () => assert.fail());
+  // This index does not matter, because a reply is found by its tag.
   const args = command === 'GET_SINK_INPUT_INFO' ? { index: 5 } : {};
   session.request(command, args as { index: number }, 0, (result) => results.push(result));
 

@@ -36,11 +36,11 @@ test('the property list of a sink input is kept until the sink input is forgotte
   const texts = new TextCache();
   const read = (): unknown[] =>
     [1, 2].map((index) => readSinkInput(texts, { index, props: propsOfSong('One') }).props);
-  const [first, second] = read();
+  const before = read();
   texts.lists.forget(2);
-  const secondRead = read();
-  assert.equal(secondRead[0], first);
-  assert.notEqual(secondRead[1], second);
+  const after = read();
+  assert.equal(after[0], before[0]);
+  assert.notEqual(after[1], before[1]);
 });
 
 test('a payload that ends too early is a violation, also if its property list was kept before', () => {

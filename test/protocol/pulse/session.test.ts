@@ -86,7 +86,7 @@ test('replies settle their own requests in any order, with events between them',
 });
 
 test('a request without an answer in time is settled, and its late answer is ignored', () => {
-  // In time, the last of these replies would be a violation, because it has bytes left over.
+  // If the last of these replies came in time, it would be a violation, because it has bytes left over.
   for (const lateAnswer of [reply(2), error(2, 1), reply(2, u32(1))]) {
     const { session, closed } = ready();
     const log: string[] = [];
@@ -166,7 +166,7 @@ test('the callback of a request may send a new request, and may end the session'
   assert.deepEqual([closed, events, streamEvents], [[{ kind: 'stopped' }], [], []]);
 });
 
-test('a callback that ends the session at a time-out lets no request be settled twice', () => {
+test('no request is settled twice if a callback ends the session at a time-out', () => {
   const { session } = ready();
   const log: string[] = [];
   session.request('GET_SERVER_INFO', {}, 0, () => session.close({ kind: 'stopped' }));
@@ -216,7 +216,7 @@ for (const [what, answers, reason] of HANDSHAKES) {
   });
 }
 
-test('the handshake has one deadline for both steps, which ends the session', () => {
+test('the handshake has one deadline for both steps, and the session ends at this deadline', () => {
   const { session, closed } = converse();
   // The handshake may take 30 s (OPTIONS of conversation.ts).
   session.open(1_000);

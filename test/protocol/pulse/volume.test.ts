@@ -42,7 +42,7 @@ const REAR_LEFT = 5;
 const REAR_RIGHT = 6;
 const SUBWOOFER = 7;
 const STEREO = [FRONT_LEFT, FRONT_RIGHT];
-/** Other positions on the left. The next number is the position opposite on the right. */
+/** Other positions on the left. Each position plus 1 is the opposite position on the right. */
 const LEFT_POSITIONS = [5, 8, 10, 45, 48];
 
 const BALANCES: readonly (readonly [volume: readonly number[], map: readonly number[], balance: number])[] = [
@@ -60,6 +60,7 @@ const BALANCES: readonly (readonly [volume: readonly number[], map: readonly num
   [[FULL, TWO_THIRDS], STEREO, -0.33],
   ...LEFT_POSITIONS.map((left) => [[FULL, HALF], [left, left + 1], -0.5] as const),
   [[FULL, FULL, FULL], [FRONT_LEFT, REAR_LEFT, FRONT_RIGHT], 0],
+  // The second volume has no position, so no channel is on the left.
   [[FULL, HALF], [FRONT_RIGHT], 0],
 ];
 for (const [volume, map, balance] of BALANCES) {

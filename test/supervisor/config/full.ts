@@ -120,8 +120,8 @@ const { pulseaudio, ...otherSections } = parse(FULL_YAML);
 const { serve_cookie: serveCookie, ...audio } = pulseaudio;
 
 /**
- * The settings of `FULL_YAML`. They are written out where they have another form or name than the keys, and
- * where they come from another section.
+ * The settings of `FULL_YAML`. They are written out where they have another form or name than the keys, come
+ * from another section, or have no key (`actsByItself`).
  */
 export const FULL_SETTINGS: Settings = {
   ...otherSections,

@@ -26,7 +26,7 @@ interface LoadOptions {
 function folderAt(root: string) {
   const load = ({ xdg = false, config, home }: LoadOptions = {}) =>
     loadSettings({
-      ...environmentOf(root),
+      ...loadRequestFor(root),
       ...(config !== undefined && { configPath: resolve(root, config) }),
       ...(xdg && { env: { XDG_CONFIG_HOME: join(root, 'xdg') } }),
       ...(home !== undefined && { home }),
@@ -67,7 +67,7 @@ function testInFolder(
   });
 }
 
-function environmentOf(root: string): LoadRequest {
+function loadRequestFor(root: string): LoadRequest {
   const systemConfig = join(root, 'etc/tonearm/config.yaml');
   return { env: {}, home: join(root, 'home'), hostname: 'node', uid: 7, systemConfig };
 }
@@ -251,7 +251,7 @@ testInFolder(
     const moduleUrl = new URL('../../../src/supervisor/config/load.js', import.meta.url).href;
     const script = `
       import { loadSettings } from ${JSON.stringify(moduleUrl)};
-      console.log(JSON.stringify(await loadSettings(${JSON.stringify(environmentOf(root))})));`;
+      console.log(JSON.stringify(await loadSettings(${JSON.stringify(loadRequestFor(root))})));`;
     chmodSync(root, 0o755);
     chmodSync(join(root, USER_FOLDER, 'config.yaml'), 0o000);
     // Root may read everything, unless it loses two capabilities.

@@ -277,7 +277,7 @@ testProblems(
   'a:31:17: pulseaudio.serve_cookie: must be true or false, not the text "t"',
 );
 testProblems(
-  'all problems of one line are reported, in its order',
+  'all problems of one line are reported, from left to right',
   ['api: {hosts: [5], port: 0}'],
   'a:1:15: api.hosts[0]: must be a host name, not 5',
   'a:1:25: api.port: must be a whole number from 1 to 65535, not 0',

@@ -108,8 +108,8 @@ testHosts('the rules of YAML 1.2 hold for 1.1 too', '%YAML 1.1\n---\napi: {hosts
 const UNKNOWN_TAG = 'a:1:15: syntax: Unresolved tag: !odd';
 testHosts('an unknown tag is a warning', 'api: {hosts: [!odd one]}', ['one'], UNKNOWN_TAG);
 
-const { values: DEFAULTS } = await configurationOf();
-const { values: FULL } = await configurationOf(FULL_YAML);
+const { values: DEFAULT_VALUES } = await configurationOf();
+const { values: FULL_VALUES } = await configurationOf(FULL_YAML);
 
 const EXAMPLE = readFileSync(new URL('../../../../packaging/config.example.yaml', import.meta.url), 'utf8');
 
@@ -122,7 +122,7 @@ const uncommented = (text: string): string => text.replace(/^#(?=\S| {2})/gm, ''
 test('the values of the packaged example are the defaults, except in lines with "for example"', async () => {
   const lines = EXAMPLE.split('\n').filter((line) => !line.includes('for example'));
   const { values, warnings } = await configurationOf(uncommented(lines.join('\n')));
-  assert.deepEqual({ values, warnings }, { values: DEFAULTS, warnings: [] });
+  assert.deepEqual({ values, warnings }, { values: DEFAULT_VALUES, warnings: [] });
 });
 
 test('the packaged example has every key, in an accepted form', async () => {
@@ -134,24 +134,24 @@ test('the packaged example has every key, in an accepted form', async () => {
 });
 
 function testLoadsAgain(name: string, values: KeyValues): void {
-  test(`--check-config prints ${name} so that it loads again`, async () => {
+  test(`--check-config prints ${name} in a form that loads again`, async () => {
     assert.deepEqual((await configurationOf(effectiveYaml(values))).values, values);
   });
 }
 
-testLoadsAgain('the defaults', DEFAULTS);
-testLoadsAgain('every key', FULL);
+testLoadsAgain('the defaults', DEFAULT_VALUES);
+testLoadsAgain('every key', FULL_VALUES);
 const ODD_WORDS = 'true null ~ 1 0x10 #a *a " \' \\ \u0085'.split(' ');
 for (const odd of [...ODD_WORDS, '- a', 'a: b', ' a ', 'a\nb', 'é'.repeat(200)]) {
-  const systemd = { ...DEFAULTS.systemd, user: [{ name: 'a.service', url: odd }] };
-  testLoadsAgain(`an address that is ${JSON.stringify(odd.slice(0, 20))}`, { ...DEFAULTS, systemd });
+  const systemd = { ...DEFAULT_VALUES.systemd, user: [{ name: 'a.service', url: odd }] };
+  testLoadsAgain(`an address that is ${JSON.stringify(odd.slice(0, 20))}`, { ...DEFAULT_VALUES, systemd });
 }
 for (const path of ['/a b', '/a: b', '/a #b', '/~/x', '/\u0007', '/[x]', "/it's", '/$HOME', '/тест']) {
-  const upgrade = { ...DEFAULTS.upgrade, resultFile: path };
-  testLoadsAgain(`a path that is ${JSON.stringify(path)}`, { ...DEFAULTS, upgrade });
+  const upgrade = { ...DEFAULT_VALUES.upgrade, resultFile: path };
+  testLoadsAgain(`a path that is ${JSON.stringify(path)}`, { ...DEFAULT_VALUES, upgrade });
 }
 for (const name of ['yes', '1', '0', '1e3', '0x5', 'null', 'true'])
-  testLoadsAgain(`an interface that is ${name}`, { ...DEFAULTS, bind: [name] });
+  testLoadsAgain(`an interface that is ${name}`, { ...DEFAULT_VALUES, bind: [name] });
 
 // No key takes a number below zero, and every section must be a map. Each refuses -7 under its own name.
 for (const path of pathsIn(KEYS)) {

@@ -84,7 +84,7 @@ test('control characters are escaped, also in keys', () => {
   assert.deepEqual(fields, { name: HOSTILE, props: { [HOSTILE]: HOSTILE } });
 });
 
-test('control characters of a note are escaped, such as those in the path of a socket', () => {
+test('control characters in a note are escaped, also in the path of a socket', () => {
   const line: TraceLine = { ...TIME_AND_CONNECTION, note: `no sound server: connect ENOENT /${HOSTILE}` };
   for (const text of [textLine(line), jsonLine(line)]) assert.match(text, PRINTABLE_ASCII);
 });
