@@ -109,7 +109,7 @@ const BREACHES: readonly (readonly [rule: RuleName, path: string, source: string
   ],
   ['literals are written out', 'src/gateway/a.ts', 'const [a, b] = [c, d];', /:2: write it out/],
   ['literals are written out', 'src/gateway/a.ts', '[this.a, this.b] = [c, d];', /:2: write it out/],
-  ['comments end where code ends', 'test/gateway/a.ts', `/** ${'a '.repeat(60)}*/`, /:2: a comment ends/],
+  ['comments end where code ends', 'test/gateway/a.ts', `/** ${'a '.repeat(60)}*/`, /:2: a comment has/],
   ['titles have a subject', 'test/a.test.ts', "test('of a stream');", /:2: a title is a sentence/],
   ['titles have a subject', 'test/a.test.ts', 'describe(`what a stream is`);', /:2: a title/],
   ['measurements are named', 'src/cli/a.ts', `// It takes 3 MB (${'measured'}).`, /:2: name the file/],

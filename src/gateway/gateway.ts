@@ -28,10 +28,7 @@ import { shutDown } from './shut-down.js';
 import { StartTime } from './start-time.js';
 import { trustSettings } from './trust.js';
 
-/**
- * Avahi usually has a name for this address. The address is the first of the `addresses` for `AvahiNames`,
- * so the limit of avahi-names.ts never cuts it off.
- */
+/** Avahi usually has a name for this address. `AvahiNames` asks for eight addresses, so this one is first. */
 const LOOPBACK_ADDRESS = '127.0.0.1';
 
 export interface GatewayOptions {

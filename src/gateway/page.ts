@@ -65,7 +65,7 @@ export function readPageFiles(folder: string): PageFiles {
   );
 }
 
-/** The origins of other nodes that this node's page may speak to. */
+/** The origins of other nodes that this node's page may speak to. This node need not trust all of them. */
 export interface HouseOrigins {
   readonly origins: readonly string[];
   /** A number that differs after each change. */

@@ -11,7 +11,10 @@ import { RoomCard } from './room.js';
 import { nodeUrls } from './room-connection.js';
 import { type NamedRoom, useNamedRooms } from './use-house.js';
 
-/** `isAway`: the node that served this page is away. */
+/**
+ * `isAway`: the node that served this page is away. A room is `shut` if its node refuses this page, which may
+ * be because of the page's address.
+ */
 export function HouseView({ isAway }: { readonly isAway: boolean }) {
   const { nodes } = useLive().state;
   const rooms = useNamedRooms(isAway);
@@ -65,6 +68,7 @@ function useFreshPolicy(rooms: readonly NamedRoom[]): void {
   const blockedUrls = blocked.map(({ href }) => href).join(' ');
   const isAnyBlocked = blockedUrls !== '';
   const isNodeLive = rooms.some(({ isOwn, status }) => isOwn && status === 'live');
+  // Each tick draws the component again, and each drawing runs the effect.
   useTicks(CHECK_MS, isAnyBlocked);
   useEffect(() => {
     const isInUse = input.idleMs < UNUSED_MS;

@@ -1,4 +1,4 @@
-// The rules of how sources are written: literals are not spread to save lines, comments are no wider than
+// The rules of how sources are written: no literal is spread into another literal, comments are no wider than
 // code, names are words of the glossary, titles of tests have a subject, state is in classes, and
 // measurements can be found.
 
@@ -39,11 +39,7 @@ const complaints = (
 
 const writtenOut: Check = (files) =>
   files.flatMap((file) =>
-    complaints(
-      file,
-      file.squeezed,
-      () => 'write it out: a literal is spread, or a tuple taken apart, to save lines',
-    ),
+    complaints(file, file.squeezed, () => 'write it out: `...[a, b]` in a literal, or `[a, b] = [c, d]`'),
   );
 
 const commentWidth: Check = (files) =>
@@ -56,7 +52,7 @@ const commentWidth: Check = (files) =>
       const commentLines = Array.from({ length: lineCount }, (_, offset) => firstLine + offset);
       return commentLines
         .filter(isTooWide)
-        .map((line) => `${file.path}:${line}: a comment ends at column ${WIDTH_COLUMNS}`);
+        .map((line) => `${file.path}:${line}: a comment has at most ${WIDTH_COLUMNS} columns`);
     });
   });
 
@@ -64,9 +60,9 @@ const wordsOfTheField: Check = (files) =>
   files.flatMap((file) => {
     const vague = file.names.filter(({ name }) => isVague(name));
     return complaints(file, vague, (start) => {
-      // The name as it is written: a private one with its `#`, which `name` lacks.
-      const name = /^#?\w+/.exec(file.text.slice(start))?.[0];
-      return `${name}: could mean anything; the glossary of ARCHITECTURE.md has words`;
+      // A private name is printed with its `#`.
+      const writtenName = /^#?\w+/.exec(file.text.slice(start))?.[0];
+      return `${writtenName}: could mean anything; the glossary of ARCHITECTURE.md has words`;
     });
   });
 
@@ -92,7 +88,11 @@ const measurementsAreNamed: Check = (files) =>
 
 const stateInClasses: Check = (files) =>
   files.flatMap((file) =>
-    complaints(file, file.closures, () => 'a returned function shares a `let`: state belongs in a class'),
+    complaints(
+      file,
+      file.closures,
+      () => 'a returned function uses a `let` of the function around it: state belongs in a class',
+    ),
   );
 
 export const WRITING = {

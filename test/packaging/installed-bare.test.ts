@@ -31,7 +31,7 @@ const replaced = (name: string, replacement: string): string =>
 
 /**
  * Installations by root that are refused before anything is changed. The commands of `prepare` run first; `:`
- * does nothing. A mount that they make ends with the row. install.sh ends with `status`, and prints only
+ * does nothing. A mount that they make is gone after the row. install.sh ends with `status`, and prints only
  * `line`.
  */
 const REFUSED: readonly (readonly [
@@ -88,7 +88,7 @@ for (const debian of ['12', '13']) {
   describe(`the tarball on a bare Debian ${debian}`, { skip: whyNoNode('debootstrap') }, () => {
     let booted: Node | undefined;
     const node = (): Node => booted ?? assert.fail('the node has not booted');
-    /** Runs a script as ann. The outer `sh -c` gets the script as the argument that it calls `$0`. */
+    /** Runs a script as ann. The outer shell has the script in its `$0`. */
     const tryAsAnn = (script: string): Promise<Ran> =>
       node().root('sh', '-c', `exec ${AS_ANN} sh -euc "$0"`, script);
 
@@ -234,7 +234,7 @@ for (const debian of ['12', '13']) {
       assert.equal(ran.status, 0, `${ran.stdout}${ran.stderr}`);
       assert.equal(await node().property('FragmentPath'), '/usr/local/lib/systemd/user/tonearm.service');
       assert.match(await node().shell('id -nG pi'), /\baudio\b/);
-      assert.equal(await node().isThere('/usr/local/share/tonearm'), false);
+      assert.equal(await node().isThere('/usr/local/share/tonearm'), false, 'a file of the checkout is gone');
       assert.equal((await node().user('tonearm', '--version')).status, 0);
       assert.equal((await node().ask('GET', '/server')).status, 200);
     });
@@ -256,6 +256,7 @@ for (const debian of ['12', '13']) {
     });
 
     test('an upgrade on a full disk leaves the older installation as it is', async () => {
+      // The disk of /mnt is also at /usr/local/lib. `cmp` fails if the list of its files has changed.
       const script = `mount -t tmpfs -o size=200m tmpfs /mnt; cp -a /usr/local/lib/. /mnt
         mount --bind /mnt /usr/local/lib; find /mnt | sort > /tmp/before; status=0
         /opt/newer/install.sh || status=$?

@@ -60,8 +60,8 @@ export class Upkeep {
   }
 
   /**
-   * To be called after the first publication of a connection, with true for both. To be called again after
-   * each publication in which outputs have come or gone, or inputs or cards may have changed.
+   * To be called after the first publication of a connection, with true for both parameters. To be called
+   * again after each publication in which outputs have come or gone, or inputs or cards may have changed.
    */
   update(haveOutputsComeOrGone: boolean, mayInputsHaveChanged: boolean): void {
     const { state } = this.#context;
@@ -104,7 +104,8 @@ export class Upkeep {
     const streams = [...state.sinkInputs.values()];
     const hasLoopback = streams.some(({ info }) => listenInputOf(info) !== undefined);
     const mustAdopt = hasLoopback && !listenPairs.hasAdopted;
-    // Without a loopback nothing is left to take over. If a pair is desired, the keeper sets `hasAdopted`.
+    // Without a loopback there is nothing to take over. If there is a desired pair, the keeper sets
+    // `hasAdopted`, so it is set here only if there is none.
     if (desired.length === 0 && !hasLoopback) listenPairs.hasAdopted = true;
     const isNeeded = desired.length > 0 || ended.length > 0 || mustAdopt;
     if (this.#listenKeeper === undefined && !isNeeded) return;
@@ -146,8 +147,8 @@ export class Upkeep {
       readAgain,
       setRemark: (text) => this.#setRemark('listening', text),
     });
-    // If the connection has ended during the import, the keeper is ended here. `end` would end the keeper
-    // too late: a command that waits for the import would call the keeper first.
+    // If the connection has ended during the import, the keeper is ended before anybody gets it. Otherwise a
+    // command that waits for the import would still use the keeper.
     if (this.#hasEnded) keeper.end();
     return keeper;
   }

@@ -103,8 +103,9 @@ export class Serving {
     if (!control) return true;
     const commands = COMMAND_FILTERS.map((filter) => topics.wholeTopic(filter));
     // Commands use QoS 0, because mosquitto drops the last commands of a flood at QoS 1
-    // (docs/development/what-we-learnt.md). A lost connection loses commands of either QoS. With `rap`, a
-    // new command with the retain flag counts as retained, and is refused.
+    // (docs/development/what-we-learnt.md). QoS 1 would not help when the connection is lost, because each
+    // connection is a new session. With `rap`, a new command with the retain flag counts as retained, and is
+    // refused.
     return this.#subscriptions.subscribe(commands, { qos: 0, rap: true });
   }
 
@@ -138,7 +139,8 @@ export class Serving {
 
   #addPassing(message: PassingMessage): void {
     if (this.#state === 'ended') return;
-    // The broker sends retained commands while the connection opens. Their refusals wait until it is open.
+    // The broker sends retained commands while the connection opens. Each is refused, and the refusal is a
+    // passing message, which waits until the connection is open.
     this.#passing.add(message);
     this.#sendWaiting();
   }
@@ -228,7 +230,7 @@ export class Serving {
     const error = answer.ok ? undefined : answer.error;
     // The next connection compares anew with what the broker retains. No passing message is sent again.
     if (error?.kind === 'ended' || this.#state !== 'open') return;
-    // A refused response topic is a problem of the command's sender alone.
+    // The sender of a command chooses the topic of the answer. Its refusal concerns that sender alone.
     const isOurTopic = isOfRound || this.#parts.topics.isInBranch(topic);
     if (error !== undefined && isOurTopic) this.#addRefusal(topic, error.reason);
     if (error === undefined && isOfRound) this.#applyStored(message);
@@ -285,7 +287,7 @@ export class Serving {
 
   #receiveDevice(text: string, isRetained: boolean): void {
     const { topics } = this.#parts;
-    // The probe has read this message already, and has found out whether its node is alive.
+    // The probe has read this message already, and has found out whether the message's node is alive.
     const isKnown = isRetained && topics.isRetained(topics.deviceTopic, text);
     if (isKnown) return;
     const mustReact = topics.receiveDevice(text);

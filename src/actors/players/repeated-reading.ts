@@ -14,7 +14,7 @@ export class RepeatedReading {
   /** True if a reading was requested after the last one began. */
   #isRequested = false;
   /** How many readings have begun. */
-  #begun = 0;
+  #begunReadings = 0;
   #lastEndedAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
   /** Callers that wait for the reading under way. */
@@ -45,8 +45,8 @@ export class RepeatedReading {
   }
 
   /** How many readings have begun, for `isSettledSince`. */
-  get begun(): number {
-    return this.#begun;
+  get begunReadings(): number {
+    return this.#begunReadings;
   }
 
   /**
@@ -55,7 +55,7 @@ export class RepeatedReading {
    * ends only after another deadline.
    */
   isSettledSince(begunBefore: number): boolean {
-    const ended = this.#isUnderWay ? this.#begun - 1 : this.#begun;
+    const ended = this.#isUnderWay ? this.#begunReadings - 1 : this.#begunReadings;
     if (ended > begunBefore) return true;
     return !this.#isUnderWay && (!this.#isRequested || this.#failures > 0);
   }
@@ -99,7 +99,7 @@ export class RepeatedReading {
   async #readNow(): Promise<void> {
     this.#isUnderWay = true;
     this.#isRequested = false;
-    this.#begun += 1;
+    this.#begunReadings += 1;
     this.#waitingForCurrent = this.#waitingForNext;
     this.#waitingForNext = [];
     const isAnswered = await this.#read();

@@ -32,16 +32,16 @@ function writableKind<K extends keyof ValueTypes, T>(
 
 export const u32 = writableKind('u32', (writer, value: number) => writer.u32(value));
 /**
- * The index of another object, or a number of another meaning. Undefined is NONE on the wire: there is no
- * such object, or the server chooses the number.
+ * The index of another object, or a number that the server may choose. Undefined is NONE on the wire: there
+ * is no such object, or the server chooses the number.
  */
 export const index = writableKind('index', (writer, value: number | undefined) => writer.u32(value ?? NONE));
 export const ownIndex = readableKind('ownIndex');
 
 /**
- * The object that a request is for. On the wire it is an index and a name, either of which may mean "none".
- * The server refuses a request in which both name an object, and most requests in which neither does
- * (INVALID). We always send the index, because names are not unique. The name is the null string.
+ * The object that a request is for. On the wire it is an index and a name. The index may be NONE, and the
+ * name the null string. The server refuses a request that has both index and name, and most requests that
+ * have neither (INVALID). We always send the index and no name, because names are not unique.
  */
 export const byIndex: Writable<number> = {
   write: (writer, value) => {

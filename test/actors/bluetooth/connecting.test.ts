@@ -67,7 +67,7 @@ const ABORTIONS: readonly (readonly [cause: string, abort: (connecting: Connecti
   ['the adapter was unplugged', (connecting) => connecting.adapterLost()],
 ];
 for (const [cause, abort] of ABORTIONS) {
-  test(`after an attempt has ended because ${cause}, its deadline disconnects no device`, async () => {
+  test(`BlueZ's late answer to an attempt disconnects no device if ${cause} meanwhile`, async () => {
     const { connecting, device, calls, reply } = startConnecting();
     const outcome = connecting.reconnect({ ...device, Paired: true });
     abort(connecting);
@@ -80,6 +80,7 @@ for (const [cause, abort] of ABORTIONS) {
 
   test(`no connection follows a pairing that ends after ${cause}`, async () => {
     const { connecting, device, calls, reply } = startConnecting();
+    // The device is not paired yet, so the attempt begins with its pairing.
     const outcome = connecting.reconnect(device);
     abort(connecting);
     assert.notEqual(faultOf(await outcome), 'none');

@@ -12,7 +12,7 @@ import { settle } from '../units/scripted-manager.js';
 test('a player that began later is not silenced, even while it is not certain that it plays', () => {
   const first = { published: { isPlaying: true }, beginning: new Beginning() };
   const later = { published: { isPlaying: true }, beginning: new Beginning() };
-  const readings = { begun: 1, isSettledSince: () => false };
+  const readings = { begunReadings: 1, isSettledSince: () => false };
   later.beginning.note(readings);
   const laterBeganMs = 20;
   assert.equal(later.beginning.takeCertain(readings, laterBeganMs), undefined);
@@ -38,23 +38,23 @@ function startReadings() {
 
 test('if a reading under way fails after a signal, the signal is believed without another reading', async () => {
   const { readings, endReading } = startReadings();
-  const { begun } = readings;
+  const { begunReadings } = readings;
   // A signal comes during the reading, so another reading is requested (player.ts).
   readings.request();
-  assert.equal(readings.isSettledSince(begun), false);
+  assert.equal(readings.isSettledSince(begunReadings), false);
   await endReading('failed');
-  assert.equal(readings.isSettledSince(begun), true);
+  assert.equal(readings.isSettledSince(begunReadings), true);
 });
 
 test('if a reading under way is answered after a signal, the signal is believed only after another reading', async () => {
   const { clock, readings, endReading } = startReadings();
-  const { begun } = readings;
+  const { begunReadings } = readings;
   // A signal comes during the reading, so another reading is requested (player.ts).
   readings.request();
   await endReading('answered');
-  assert.equal(readings.isSettledSince(begun), false);
+  assert.equal(readings.isSettledSince(begunReadings), false);
   clock.advance(PAUSE_MS);
-  assert.equal(readings.isSettledSince(begun), false);
+  assert.equal(readings.isSettledSince(begunReadings), false);
   await endReading('answered');
-  assert.equal(readings.isSettledSince(begun), true);
+  assert.equal(readings.isSettledSince(begunReadings), true);
 });

@@ -40,7 +40,7 @@ test('a long list is sent as several events that together have all records, and 
   }
 });
 
-/** A tracklist whose event's data has exactly `bytes`. */
+/** A tracklist. The data of its event has exactly this number of bytes. */
 function tracklist(bytes: number): TracklistRecord {
   const track = (id: string, title: string) => ({ track_id: id, metadata: { 'xesam:title': title } });
   const list = (title: string): TracklistRecord => ({
@@ -132,11 +132,12 @@ for (const collection of COLLECTIONS_OF_EVENTS) {
     ];
     const event = live.events.find(({ type }) => types.includes(type));
     assert.ok(event !== undefined, 'the record has an event');
+    // Each event has one of the two short members at least.
     assert.ok(event.data.includes('"mqtt"') || event.data.includes('"running"'), 'short members stay');
   });
 }
 
-test('a long status of the upgrade lacks its extra members in the event, and nothing else', () => {
+test('the event of a long upgrade status has all members except `extra`', () => {
   const node = new NodeUnderTest();
   const live = node.consumer();
   const status = { current: '1.4.0', latest: '1.5.0', upgrade_available: true };
