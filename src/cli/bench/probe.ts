@@ -150,15 +150,15 @@ class Listener {
     this.#socket.write('GET /events?types=audio.updated HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
   }
 
-  /** Rejects if `text` was not read in time. Only one call at a time. */
-  async waitFor(text: string): Promise<void> {
+  /** Rejects if `text` was not read in time. The error calls it `what`. Only one call at a time. */
+  async waitFor(text: string, what: string): Promise<void> {
     const found = new Promise<true>((resolve) => {
       this.#awaited = { text, onFound: () => resolve(true) };
     });
     // The text may have come before this call.
     this.#received('');
     const isLate = (await within(systemClock, ANSWER_WITHIN_MS, found)) === undefined;
-    if (isLate) throw new Error('a change was not reported within 2 s');
+    if (isLate) throw new Error(`${what} was not reported within 2 s`);
   }
 
   close(): void {
@@ -187,7 +187,7 @@ async function measureChanges(link: Link, streamIndex: number, listener: Listene
     const name = `tonearm bench ${process.hrtime.bigint()}`;
     const [, readAt] = await Promise.all([
       ask(link, 'SET_PLAYBACK_STREAM_NAME', { stream: streamIndex, name }),
-      listener.waitFor(`"${name}"`).then(() => performance.now()),
+      listener.waitFor(`"${name}"`, 'a change').then(() => performance.now()),
     ]);
     await pause(CHANGE_PAUSE_MS);
     return readAt - begun;
@@ -203,7 +203,7 @@ async function measureListeners(link: Link, task: ProbeTask, figures: Figures): 
     const listener = new Listener(port);
     open.push(listener);
     // Each event stream begins with this event, even if its filter does not name the event.
-    await listener.waitFor('server.info');
+    await listener.waitFor('server.info', 'the start of an event stream');
     return listener;
   };
   try {
