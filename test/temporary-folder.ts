@@ -30,8 +30,8 @@ function removeUnlessInUse(folder: string): void {
 }
 
 /**
- * `t` is the test with which the folder ends, or `node:test` itself for a folder of all tests of a file.
- * Without `t` the folder is removed when the process ends.
+ * The folder is removed after the test `t`. If the module `node:test` is passed as `t`, the folder is removed
+ * after all tests of the file. Without `t` it is removed when the process ends.
  */
 export function temporaryFolder(t?: { after(act: () => void): void }): string {
   const folder = mkdtempSync(join(tmpdir(), 'tonearm-test-'));

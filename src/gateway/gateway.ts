@@ -28,7 +28,7 @@ import { shutDown } from './shut-down.js';
 import { StartTime } from './start-time.js';
 import { trustSettings } from './trust.js';
 
-/** Avahi usually has a name for this address. `AvahiNames` asks for eight addresses, so this one is first. */
+/** Avahi usually has a name for this address. It is the first one, as `AvahiNames` asks for eight names only. */
 const LOOPBACK_ADDRESS = '127.0.0.1';
 
 export interface GatewayOptions {
@@ -118,8 +118,8 @@ export class Gateway {
 
   /**
    * Listens on the addresses of `bind`, and follows them as they come and go. Call it once. Port 0 means a
-   * free port, which is the same for all addresses. It does not throw: `refused` has the addresses that exist
-   * but cannot be listened on. They are tried again.
+   * free port, which is the same for all addresses. The call never throws: `refused` has the addresses that
+   * exist but cannot be listened on. They are tried again.
    */
   listen(bind: readonly string[], port: number): Pick<ListeningSockets, 'port' | 'refused'> {
     const { interfaces, clock, log } = this.#options;
@@ -157,13 +157,13 @@ export class Gateway {
    * promise of the first one.
    */
   close(withinMs: number): Promise<void> {
-    this.#sockets?.stop();
     this.#closing ??= this.#close(withinMs);
     return this.#closing;
   }
 
   async #close(withinMs: number): Promise<void> {
     const { clock } = this.#options;
+    this.#sockets?.stop();
     await shutDown({ handler: this.#handler, streams: this.#hub, server: this.#server, clock }, withinMs);
     this.#feeds.sendAllUnread();
   }

@@ -81,10 +81,11 @@ export class ResponseStream implements TextSink {
 
   /** From now on the stream is called when the connection can take more, or is lost. */
   attach(stream: OpenStream): void {
-    // The stream's first write has begun the response, and may also have ended it.
+    // The response may have ended already, when the stream wrote its first lines.
     if (this.#state !== 'begun') return;
     this.#stream = stream;
     this.#response.onWritable(() => {
+      // Any text would do here. `write` also adds a comment to this one, which does no harm.
       if (this.write(COMMENT)) stream.onWritable();
       else stream.onProgress();
       return true;

@@ -98,11 +98,12 @@ function positionRefusalOf(
   { trackId, texts, lengthUs }: Metadata,
   { position: requestedUs, track_id: requestedId = '' }: PositionCommand,
 ): CommandFailure | undefined {
-  // The record may have an id that is no valid track id (metadata.ts). A client may send it back, so it
-  // counts as the current id.
-  const currentId = trackId ?? texts['mpris:trackid'] ?? NO_TRACK;
+  // A player may give its track an invalid id (metadata.ts). The record has this id, and a client may send it
+  // back. So it counts as the current id, and so do the ids of no track.
   const hasUsableId = trackId !== undefined;
-  const namesCurrent = requestedId === currentId || (!hasUsableId && IDS_OF_NO_TRACK.includes(requestedId));
+  const currentId = trackId ?? texts['mpris:trackid'] ?? NO_TRACK;
+  const currentIds = hasUsableId ? [trackId] : [currentId, ...IDS_OF_NO_TRACK];
+  const namesCurrent = currentIds.includes(requestedId);
   if (requestedId !== '' && !namesCurrent)
     return failure('other-track', `track_id: the current track is not ${requestedId} but ${currentId}`);
   // Without a usable id the command becomes a seek, which `setPosition` limits to the track's end.
@@ -150,7 +151,7 @@ function trackIdIn({ ids }: TracklistReading, command: TrackCommand): string | u
   if (isAppended) return ids.at(-1) ?? NO_TRACK;
   const id = ids.find((each) => each === reference) ?? ids.find((each) => lastSegmentOf(each) === reference);
   if (id !== undefined || command.do !== 'add') return id;
-  // By the specification, a track is added before the first one if it is added after NO_TRACK.
+  // NO_TRACK in place of a track means the beginning of the list (MPRIS, `AddTrack`).
   const isBeginning = reference === NO_TRACK || reference === lastSegmentOf(NO_TRACK);
   return isBeginning ? NO_TRACK : undefined;
 }

@@ -25,7 +25,7 @@ const IS_INTERACTIVE = false;
 
 /** Stands for logind's answer about an action that the configuration disables. */
 const DISABLED = { ok: true, value: 'no' } as const;
-/** For people: stands for the answer of a logind that has refused the question. */
+/** This text takes the place of logind's answer in messages to people if logind refuses the question. */
 const NO_POLKIT = 'access denied, as without polkit';
 
 type PowerAction = Exclude<PowerCommand['do'], 'status'>;
@@ -134,7 +134,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     return success({ text: JSON.stringify(record) });
   }
 
-  /** Without polkit logind refuses the question itself. It grants nothing then, as with the answer `no`. */
+  /** Without polkit, logind refuses even this question. It grants nothing then, as after the answer `no`. */
   async #availability(action: PowerAction): Promise<BusResult<string>> {
     const reply = await this.#logind.call(ACTIONS[action].question, []);
     if (reply.ok || reply.error.kind !== 'dbus') return reply;
@@ -170,9 +170,9 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   /**
    * True if logind has accepted an order whose reply never arrived, because systemd stops logind and the bus
    * during the shutdown (docs/development/what-we-learnt.md, "systemd, logind and Avahi"). The proof is the
-   * job of the action's target, which systemd announces before logind can reply. An error from logind is a
-   * refusal, also if somebody else has started the target. At SIGTERM the gateway waits for this answer
-   * (gateway/shut-down.ts).
+   * job of the action's target, which systemd announces before logind can reply. Any reply of logind with an
+   * error is a refusal, even if such a job was announced: somebody else has then started the target. At
+   * SIGTERM the gateway waits for this answer (gateway/shut-down.ts).
    */
   #isAccepted(action: PowerAction, error: BusError): boolean {
     const hasLogindEnded = error.kind === 'dbus' && error.name === LOGIND_ERRORS.noReply;

@@ -91,7 +91,7 @@ export class Series {
     if (this.#hasFailed) return t.skip('an earlier step has failed');
     this.#hasFailed = true;
     const pid = await this.#pid();
-    // The process is measured now, because this fault ends it.
+    // A fault with this value ends the process, so the process is measured before.
     if (fault.mayGo === 'all') await this.takesNoMoreThanBefore();
     const restartsBefore = await this.#restarts();
     const eventsBefore = this.#streams.eventCount;
@@ -118,14 +118,15 @@ export class Series {
     } finally {
       await this.#load.end();
     }
-    // The load kills a client that takes too long, and this may have made PipeWire deaf again.
+    // The load kills a client that takes too long. This may stop PipeWire's events (`restartStuckSound` in
+    // faulted-node.ts).
     if (await restartStuckSound()) await this.#allIsUp(RTKIT_MS);
     await this.#faultedNode.endUpgrade(this.#random.pick(['0', '1']));
     try {
       await this.#allKnowTheTruth();
     } catch (error) {
-      // The check itself may have made PipeWire deaf, too. The true state of an mpv that hangs cannot be
-      // read.
+      // The check itself may have stopped PipeWire's events, too. Or mpv hangs, so that nobody can read its
+      // true state.
       const hasRestartedSound = await restartStuckSound();
       const hasRestartedPlayer = await this.#faultedNode.restartHungPlayer();
       if (!hasRestartedSound && !hasRestartedPlayer) throw error;
@@ -137,6 +138,7 @@ export class Series {
     if (fault.mayGo !== 'all' && (await this.#pid()) !== pid)
       assert.fail(`the daemon has ended:\n${await this.#faultedNode.lastLogLines()}`);
     this.#answersWereFine(fault);
+    // A new process is compared with itself from now on.
     if ((await this.#pid()) !== this.#usageBefore?.pid) this.#usageBefore = await this.#usage();
     if (fault.mayGo !== 'all') {
       this.#nobodyElseWentAway(mayGo, eventsBefore);
