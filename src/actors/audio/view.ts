@@ -114,7 +114,7 @@ export interface OutputSurroundings {
 }
 
 function nickOf({ props }: SinkInfo, wish: OutputWish): string | undefined {
-  return wish.label ?? nonEmpty(props['node.nick'] ?? props['device.nick']);
+  return wish.label ?? nonEmpty(props['node.nick']) ?? nonEmpty(props['device.nick']);
 }
 
 /** Never empty. If outputs share a label, output-labels.ts adds their names. */

@@ -155,6 +155,7 @@ describe('an output', () => {
     // A configured label takes the place of the nick, also if it is blank.
     ['Hall', names, '   '],
     ['Hall', { ...names, props: { 'device.nick': '' } }],
+    ['DAC', { ...names, props: { 'node.nick': '', 'device.nick': 'DAC' } }],
     ['living', { description: ' \n', props: {} }],
     ['#7', { description: undefined, name: '', props: {} }],
   ];
