@@ -48,7 +48,7 @@ function reasonFor({ code, problem }: ProblemError): string | undefined {
  * Shows a notice with this `title` if `work` fails, and removes such a notice if `work` succeeds. Resolves
  * with true if `work` succeeds. Never rejects. The title says what failed, as "MPD could not start".
  */
-type ReportFailure = (title: string, work: Promise<unknown>) => Promise<boolean>;
+export type ReportFailure = (title: string, work: Promise<unknown>) => Promise<boolean>;
 
 /** The function with which the components of this part of the page report a failure. */
 export const Reporting = createContext<ReportFailure>(async () => true);

@@ -16,7 +16,16 @@ interface OutputSheetProps extends Pick<NodeState, 'outputs'> {
   readonly onClose: () => void;
 }
 
-export function OutputSheet({ output: current, outputs, onClose }: OutputSheetProps) {
+export function OutputSheet({ onClose, ...places }: OutputSheetProps) {
+  return (
+    <Sheet title={translate('playOn')} onClose={onClose}>
+      <Places {...places} />
+    </Sheet>
+  );
+}
+
+/** A component of its own, so that its failures are reported in the sheet. */
+function Places({ output: current, outputs }: Omit<OutputSheetProps, 'onClose'>) {
   const node = useNode();
   const playOn = (id: number): Promise<unknown> => node.setDefaultOutput(id, { move: true });
   const failureTitle = (id: number): string => {
@@ -26,26 +35,24 @@ export function OutputSheet({ output: current, outputs, onClose }: OutputSheetPr
   const { displayed, set } = useControl(current.id, playOn, failureTitle);
   const sorted = [...outputs.values()].sort((a, b) => a.id - b.id);
   return (
-    <Sheet title={translate('playOn')} onClose={onClose}>
-      <ul class="places">
-        {sorted.map((output) => (
-          <li key={output.id} class="place">
-            <Button
-              class="place-name"
-              label={translate('playOnOf', { name: output.label })}
-              isPressed={output.id === displayed}
-              onClick={() => {
-                if (output.id !== displayed) set(output.id);
-              }}
-            >
-              <Icon name={outputIcon(output)} />
-              <ForeignText class="grow strong">{output.label}</ForeignText>
-              {output.id === displayed ? <Icon name="tick" /> : null}
-            </Button>
-            <OutputVolume output={output} />
-          </li>
-        ))}
-      </ul>
-    </Sheet>
+    <ul class="places">
+      {sorted.map((output) => (
+        <li key={output.id} class="place">
+          <Button
+            class="place-name"
+            label={translate('playOnOf', { name: output.label })}
+            isPressed={output.id === displayed}
+            onClick={() => {
+              if (output.id !== displayed) set(output.id);
+            }}
+          >
+            <Icon name={outputIcon(output)} />
+            <ForeignText class="grow strong">{output.label}</ForeignText>
+            {output.id === displayed ? <Icon name="tick" /> : null}
+          </Button>
+          <OutputVolume output={output} />
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -1,9 +1,10 @@
 // Draws a sheet: a dialog in front of the page. A sheet is open while it is drawn.
 
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useContext, useEffect, useId, useRef } from 'preact/hooks';
 import { Button } from './icons.js';
 import { translate } from './language.js';
+import { Notices, type ReportFailure, Reporting, useNotices } from './notices.js';
 
 interface SheetProps {
   readonly title: string;
@@ -11,9 +12,20 @@ interface SheetProps {
   readonly children: ComponentChildren;
 }
 
+/**
+ * What is outside of an open sheet is inert and in the dark. So the notice of a failure in the sheet is in the
+ * sheet, unless the sheet has been closed meanwhile.
+ */
 export function Sheet({ title, onClose, children }: SheetProps) {
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);
+  const reportOnPage = useContext(Reporting);
+  const { notices, report: reportInSheet, dismiss } = useNotices();
+  const report: ReportFailure = async (failureTitle, work) => {
+    // Both reports handle the failure, so it is not handled here.
+    await work.catch(() => undefined);
+    return dialog.current === null ? reportOnPage(failureTitle, work) : reportInSheet(failureTitle, work);
+  };
   useEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog ref={dialog} class="sheet" aria-labelledby={id} onClose={onClose}>
@@ -26,7 +38,8 @@ export function Sheet({ title, onClose, children }: SheetProps) {
             <Button icon="close" label={translate('close')} onClick={() => dialog.current?.close()} />
           </div>
         </div>
-        {children}
+        <Reporting.Provider value={report}>{children}</Reporting.Provider>
+        <Notices notices={notices} dismiss={dismiss} />
       </div>
     </dialog>
   );

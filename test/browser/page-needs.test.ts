@@ -115,13 +115,14 @@ describe('the sheet Play on', { skip: skipReason({ programs: ['chromium'] }) }, 
     await page.getByRole('button', { name: /^Playing on: .*Kitchen/ }).waitFor();
   });
 
-  test('a refusal is shown, and the music stays on its output', async () => {
+  test('a refusal is shown in the sheet, and the music stays on its output', async () => {
     await openPage();
     node.backends.answer = { ok: false, error: { fault: 'refused', detail: 'It is used by another' } };
     await page.getByRole('button', { name: /^Playing on: .*Living room/ }).tap();
     const sheet = page.getByRole('dialog', { name: 'Play on' });
     await sheet.getByRole('button', { name: 'Play on Kitchen' }).tap();
-    await page.getByText('Play on Kitchen did not work').waitFor();
+    // A notice outside of the sheet would be inert, and could not be touched.
+    await sheet.getByRole('alert').getByText('Play on Kitchen did not work').tap({ trial: true });
     await sheet.getByRole('button', { name: 'Play on Living room', pressed: true }).waitFor();
   });
 });
