@@ -14,6 +14,7 @@ interface PlainSchema {
   readonly maximum?: number;
   readonly enum?: readonly string[];
   readonly pattern?: string;
+  readonly minLength?: number;
   readonly maxLength?: number;
   readonly required?: readonly string[] | undefined;
 }
@@ -49,7 +50,8 @@ function explain(schema: PlainSchema, json: unknown): string {
   }
   const missingField = schema.required?.find((field) => !Object.hasOwn(json, field));
   if (missingField !== undefined) return `Field ${missingField} is missing`;
-  // Each field fits its own schema, so only the set of fields can be wrong.
+  // Only a union can still be at fault here: it has no `required` of its own, only its variants have. Each
+  // field fits its own schema, so either there is no field, or there are fields of two variants.
   return fields.length === 0
     ? `Field ${allowedNames} is missing`
     : `Only one of ${allowedNames} can be given`;
@@ -57,7 +59,8 @@ function explain(schema: PlainSchema, json: unknown): string {
 
 function expectation(schema: PlainSchema): string {
   if (schema.anyOf !== undefined) return schema.anyOf.map(expectation).join(' or ');
-  const { type = 'a value', minimum, maximum, pattern, maxLength } = schema;
+  // Every schema of `BODIES` that has no `anyOf` has a `type`. The default is only for the compiler.
+  const { type = 'a value', minimum, maximum, pattern, minLength = 0, maxLength } = schema;
   if (schema.enum !== undefined) return schema.enum.join(' or ');
   if (pattern !== undefined) return `a ${type} that matches ${pattern}`;
   const number = type === 'integer' ? 'an integer' : 'a number';
@@ -65,9 +68,9 @@ function expectation(schema: PlainSchema): string {
   // An integer of `BODIES` (schemas.ts) with only one bound has the minimum 0.
   if (type === 'integer') return 'a non-negative integer';
   if (type === 'boolean') return 'true or false';
-  // A text of `BODIES` without a pattern has at least one character.
+  const typeText = minLength > 0 ? `non-empty ${type}` : type;
   const length = maxLength === undefined ? '' : ` of at most ${maxLength} characters`;
-  return `a non-empty ${type}${length}`;
+  return `a ${typeText}${length}`;
 }
 
 /**

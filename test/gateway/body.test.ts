@@ -18,6 +18,7 @@ const OPERATIONS = {
   port: operationWith('port'),
   balance: operationWith('balance'),
   move: operationWith('move'),
+  position: operationWith('position'),
 };
 
 async function decodeBody(name: keyof typeof OPERATIONS, body: string | Buffer): Promise<ParsedBody> {
@@ -95,6 +96,11 @@ describe('faults', () => {
       /^Field port must be a non-empty string of at most 4096 characters, got "x+/,
     ],
     ['port', '{"port":""}', 'Field port must be a non-empty string of at most 4096 characters, got ""'],
+    [
+      'position',
+      '{"position":0,"track_id":1}',
+      'Field track_id must be a string of at most 4096 characters, got 1',
+    ],
     ['reboot', '{"x":1}', /takes no fields/],
     ['reboot', 'nonsense', /not valid JSON/],
     ['mute', '{\n "muted": true,\n}', /JSON/],
