@@ -29,8 +29,8 @@ import type { OpenLink } from './wake.js';
 const FOR_EVER_MS = 2 ** 31 - 1;
 
 /**
- * Besides the requests that read records, this many may be pending. They belong to one command, or to
- * groups, listening and the network.
+ * The number of requests that may be pending besides those that read records. One command sends such
+ * requests, and so does the work for groups, for listening and for the network.
  */
 const RESERVE_MAX_REQUESTS = 48;
 /** Each kind of record takes at most `BURST_MAX_RECORDS` requests, or one request for the whole list. */
@@ -48,13 +48,13 @@ interface LiveConnection {
 
 interface ConnectionEnd {
   readonly reason: string;
-  /** How long the connection was up; undefined if it never was, and when the backend is stopped. */
+  /** How long the connection was up; undefined if it never was, or if the backend is being stopped. */
   readonly upMs?: number;
 }
 
 /**
- * Returns the number of the next attempt for the back-off. Attempt 0 begins at once. The number is 0 only
- * after a connection that was up for at least `stableMs`.
+ * Returns the number of the next attempt for the back-off. Attempt 0 begins at once. The function returns 0
+ * only after a connection that was up for at least `stableMs`.
  */
 export function nextAttempt(attempt: number, upMs: number | undefined, stableMs: number): number {
   return upMs !== undefined && upMs >= stableMs ? 0 : attempt + 1;
@@ -121,6 +121,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   }
 
   async handle(command: AudioCommand): Promise<Answer> {
+    // The cookie is read from a file, so this command needs no connection.
     if (command.do === 'cookie') return this.#daemonCommands.cookie();
     if (this.#liveConnection === undefined) {
       const reason = this.#endReason;
@@ -159,6 +160,7 @@ export class AudioBackend implements Actor<AudioCommand> {
       this.#endReason = end.reason;
       attempt = nextAttempt(attempt, end.upMs, this.#timing.stableMs);
       const hasAppeared = await waitForSocket(sockets, backoffMs(attempt, this.#clock.random()), signal);
+      // The new socket belongs to a new server, so the waits begin anew if this attempt fails, too.
       if (hasAppeared) attempt = 0;
     }
   }
@@ -186,7 +188,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     return { reason: addressProblem === undefined ? reason : `${reason}; ${addressProblem}` };
   }
 
-  /** Resolves when the connection has ended, also if it has never been up. */
+  /** Resolves when the connection has ended, even if it has never been up. */
   #connect(path: string, cookie: Uint8Array | undefined): Promise<ConnectionEnd> {
     const { connectMs, authMs, requestMs } = this.#timing;
     const session = {
@@ -200,6 +202,7 @@ export class AudioBackend implements Actor<AudioCommand> {
       // A server may hang in the handshake while a new server replaces its socket. Then the attempt ends.
       // When the connection is up, its socket is watched no more.
       const socketWatch = new AbortController();
+      // The identity is read anew, because attempts at other sockets may have taken long.
       const socket = { path, identityBefore: fileIdentity(path) };
       void waitForSocket([socket], FOR_EVER_MS, socketWatch.signal).then((isReplaced) => {
         const detail = 'another socket has taken its place';
@@ -265,6 +268,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     const { upSinceMs } = this.#liveConnection;
     this.#reconciliation.end();
     this.#liveConnection = undefined;
+    // The journal drops the records of a lost connection, so the next connection publishes all of them.
     this.#publisher.forget();
     if (this.#stop.signal.aborted) return { reason };
     this.#node.status('connecting', reason);

@@ -25,7 +25,8 @@ export class Captures {
 
   /**
    * Subscribes before it reads. In the other order, a change between the two would be missed. If the server
-   * refuses the subscription, no source counts as captured.
+   * refuses the subscription, nothing is read, and no source counts as captured. After another failure the
+   * link is closed.
    */
   begin(link: CaptureLink): void {
     if (this.#link === link) return;
@@ -61,6 +62,7 @@ export class Captures {
     link.request('GET_SOURCE_OUTPUT_INFO_LIST', {}, (result) => {
       if (this.#link !== link) return;
       this.#isReading = false;
+      // After a refusal, the sources of the read before stay.
       const isRefused = !result.ok && result.error.kind === 'server';
       if (!result.ok && !isRefused) return link.close({ kind: 'stopped' });
       if (result.ok) this.capturedSources = sourcesCapturedBy(result.value);

@@ -5,10 +5,13 @@
  * index, and a set of one index takes more memory.
  */
 export interface ChangedRecords {
-  /** True if the server's info or a sink may have changed. The server's record also has the default sink. */
+  /**
+   * True if the server's info or a sink may have changed. Sinks count, because the server's record has the
+   * volume of the default sink.
+   */
   haveServerOrSinksChanged: boolean;
   haveSinksComeOrGone: boolean;
-  /** If true, all inputs are compared with their published records, because inputs are few. */
+  /** Inputs are few and have no list. If true, all of them are compared with their published records. */
   mayInputsHaveChanged: boolean;
   readonly sinks: number[];
   readonly sinkInputs: number[];

@@ -23,12 +23,12 @@ import {
 } from './setting-plan.js';
 import type { SoundState } from './state.js';
 
-/** A device or a stream, because both have a volume and a mute. */
+/** Devices and streams can be targets, because all of them have a volume and a mute. */
 type CommandTarget =
   | SoundDevice
   | { readonly kind: 'sink-input'; readonly record: KnownRecord<SinkInputInfo> };
 
-/** A command that only outputs or inputs have, and no streams. */
+/** A command to an output or input. `move` names an output, too, but it is a command to a stream. */
 type DeviceCommand = Exclude<
   Extract<SoundCommand, { readonly output: string } | { readonly input: string }>,
   { readonly do: 'move' }
@@ -68,6 +68,7 @@ function resolveTarget(state: SoundState, target: AudioTarget): CommandTarget | 
       return record === undefined ? notFound('client', target.ref) : { kind: 'sink-input', record };
     }
     case 'server': {
+      // The server's volume and mute are those of the default output.
       const record = state.defaultSink();
       if (record === undefined) return refuse('no-such-output', 'There is no default output');
       return { kind: 'sink', record };
@@ -82,7 +83,7 @@ function planMute({ kind, record }: CommandTarget, desired: boolean | undefined)
   return setPlan({ command: REQUESTS[kind].mute, args: { index, muted } }, kind, index);
 }
 
-/** The volume limit, 1 = 100 %; undefined where there is none. */
+/** The volume limit, 1 = 100 %; undefined where there is none. Inputs never have one. */
 function volumeLimit({ limits }: SoundState, { kind, record }: CommandTarget): number | undefined {
   if (kind === 'source') return undefined;
   return kind === 'sink' ? limits.ofSink(record.info) : limits.ofStream(record.info);
@@ -138,6 +139,7 @@ function planVolumeOrStep(
   // (docs/http-api.md, "Volume and balance").
   if (isSink && limit !== undefined && command.volume > limit)
     return refuse('bad-value', `Field volume must be at most ${limit}, the output's volume_limit`);
+  // Without a limit, this command sets at most 100 %.
   const highest = Math.min(limit ?? 1, 1);
   return planVolume(target, Math.min(highest, Math.max(0, command.volume)));
 }
@@ -194,6 +196,7 @@ function planMove(state: SoundState, clientRef: string, outputRef: string): Sett
   const sink = state.findSink(outputRef);
   if (sink === undefined) return notFound('output', outputRef);
   const { index } = client.info;
+  // A passthrough stream has no volume, and sets its new output to 100 %. This must not exceed the limit.
   const isLimited = (state.limits.ofSink(sink.info) ?? 1) < 1;
   const playsElsewhere = client.info.sink !== sink.info.index;
   const wouldExceedLimit = isLimited && playsElsewhere && !hasVolume(client.info);
@@ -250,8 +253,9 @@ export function deviceChangedBy(
 }
 
 /**
- * A command with a target gets the sink with the index `sink` as its target. So a command to the default
- * output keeps this sink even if the default output changes. Other commands stay as they are.
+ * A command with a target may be for the default output. Its target becomes the sink with the index `sink`,
+ * and stays this sink even if the default output changes. Other commands name their output, and stay as they
+ * are.
  */
 export function withFixedSink(command: SoundCommand, sink: number): SoundCommand {
   return 'target' in command ? { ...command, target: { kind: 'output', ref: String(sink) } } : command;
@@ -259,7 +263,7 @@ export function withFixedSink(command: SoundCommand, sink: number): SoundCommand
 
 /**
  * Returns the fault for a record that the server did not find. To be called when the state has been read
- * again. Then a new plan for the command is mostly a refusal, and the refusal names the missing record.
+ * again. A new plan for the command is then mostly a refusal that names the missing record.
  */
 export function missingFault(state: SoundState, command: SoundCommand): Fault {
   const newPlan = planCommand(state, command);

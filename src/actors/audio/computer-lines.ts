@@ -60,8 +60,9 @@ export function computerCommands(openPort: OpenPort, node: NodeToReach): Compute
 
 /**
  * The name of the node's cookie and output on the computer. Machines may have the same hostname, so the name
- * has the address, too. It has letters, digits and `-`, and one `_`, which is before the address. The nodes
- * of two users on one machine have the same name. tonearm-setup makes the same name.
+ * has the address, too. It has letters, digits and `-`, and one `_`, which is before the address. The user
+ * is not part of it, so the nodes of two users on one machine have the same name. tonearm-setup makes the
+ * name by the same rules.
  */
 function nameOnComputer({ hostname, address }: NodeToReach): string {
   return `${onlyPlain(hostname) || 'node'}_${onlyPlain(address)}`;

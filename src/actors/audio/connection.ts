@@ -31,7 +31,7 @@ interface ConnectionContext {
   readonly log: Publisher['log'];
   /**
    * Called after the first publication, and later whenever outputs have come or gone, or inputs or cards may
-   * have changed.
+   * have changed. The argument does not mention cards: upkeep.ts reads them from the state.
    */
   readonly onPublished: (
     changed: Pick<ChangedRecords, 'haveSinksComeOrGone' | 'mayInputsHaveChanged'>,
@@ -68,7 +68,8 @@ export class SoundConnection implements CommandConnection {
     this.#link = openLink({
       onReady: () => this.#begin(),
       onEvent: this.#reading.onEvent,
-      // Events come in bursts. After a whole burst, this requests the records of all its events.
+      // Events come in bursts. The link calls `onRead` after a burst, and then the records of all its events
+      // are requested together.
       onRead: this.#reading.requestDue,
       onClosed: (reason) => {
         this.#end();
@@ -105,7 +106,9 @@ export class SoundConnection implements CommandConnection {
     });
   }
 
-  /** Reads everything again, and publishes what differs. This also shows whether the server still answers. */
+  /**
+   * Reads everything again, and publishes what differs. This also shows whether the server still answers.
+   */
   readAll(): void {
     this.#reading.readAll();
   }
@@ -149,6 +152,7 @@ export class SoundConnection implements CommandConnection {
       try {
         this.#link.request(command, args, onReply, deadlineMs);
       } catch (error) {
+        // Without this, the record would not be read until a later command releases it.
         this.#reading.release(changed);
         throw error;
       }
@@ -175,6 +179,7 @@ export class SoundConnection implements CommandConnection {
     const profileSwitch = new ProfileSwitch(this.state, desired, clock, timing.switchMs, readTogether);
     this.#profileSwitch = profileSwitch;
     this.#reading.isSwitching = true;
+    // `send` delays the reading of this card. `release` needs only the kind.
     this.#reading.release({ kind: 'card' });
     readTogether();
     return profileSwitch.ended;
@@ -191,14 +196,17 @@ export class SoundConnection implements CommandConnection {
       this.#link.close({ kind: 'timeout', command });
       return;
     }
+    // After another failure, the state may lack records, so the connection is not usable either.
     const detail = error.kind === 'server' ? error.meaning : error.kind;
     this.#link.close({ kind: 'protocol-violation', detail: `${command} failed: ${detail}` });
   }
 
+  /** `isConsistent` is false while other records must still be read before the state may be published. */
   readonly #publishChanges = (isConsistent: boolean): void => {
     if (this.#waker.devicesBeingWoken.size > 0) this.#waker.onRead();
     if (!isConsistent) return;
     const profileSwitch = this.#profileSwitch;
+    // `endIfComplete` also ends a switch whose outputs are all there.
     const isSwitchIncomplete = profileSwitch !== undefined && !profileSwitch.endIfComplete();
     if (isSwitchIncomplete) return;
     this.#profileSwitch = undefined;

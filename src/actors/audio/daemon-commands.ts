@@ -39,7 +39,7 @@ export class DaemonCommands {
   readonly #networkAnswer = new SharedWork(() => this.#newNetworkAnswer());
   /**
    * Loaded with the first command for sleep, or at the start if an earlier thread or process has left the
-   * sleep file.
+   * file at `#sleepPath`. This file has a sleep, or outputs whose volume must be put back.
    */
   #loadedSleep: Promise<Sleep> | undefined;
 
@@ -47,6 +47,7 @@ export class DaemonCommands {
     const { settings, context, node } = parts;
     this.#parts = parts;
     this.#sleepPath = join(runtimeDirectory(context.env, context.uid), 'tonearm/sleep.json');
+    // If there is an earlier sleep to go on with, `Sleep` publishes the record.
     const mustRecallSleep = settings.actsByItself && fileIdentity(this.#sleepPath) !== undefined;
     if (mustRecallSleep) void this.#loadSleep();
     else node.put('audio.sleep', '', '{"active":false}');
@@ -80,7 +81,10 @@ export class DaemonCommands {
     return command.do === 'sleep' ? sleep.start(command.minutes, command.fade) : sleep.stop();
   }
 
-  /** To be called when the daemon ends, before its connection is closed. */
+  /**
+   * To be called when the backend stops, before its connection is closed, because a volume that a fade has
+   * lowered may have to be put back.
+   */
   async leave(): Promise<void> {
     const sleep = await this.#loadedSleep;
     await sleep?.leave();
@@ -91,6 +95,7 @@ export class DaemonCommands {
     return this.#loadedSleep;
   }
 
+  /** Uses the present connection, because a sleep may outlast several connections. */
   async #run(command: SoundCommand): Promise<Answer> {
     const live = this.#parts.liveConnection();
     return live === undefined ? NOT_CONNECTED : live.connection.executor.run(command);

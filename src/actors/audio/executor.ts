@@ -102,7 +102,7 @@ export class Executor {
       this.isBusy = false;
       this.proceed();
     };
-    // A failure concerns only the caller, so the next command runs all the same.
+    // A rejection concerns only the caller, so the next command runs all the same.
     answer.then(onEnd, onEnd);
   }
 
@@ -144,8 +144,9 @@ export class Executor {
     if (plan.kind === 'nothing') return DONE;
     if (plan.kind === 'fault') return failed(plan.fault);
     const { setting, changed, balance } = plan;
-    // The step of a fade would hide a volume that somebody has just set. A reading right before the step
-    // shows this volume, and fade.ts sets this volume again.
+    // The step of a fade would replace a volume that somebody has just set. A reading right before the step
+    // shows that volume, and fade.ts sets it again. The reading need not be awaited, because its request is
+    // sent before the step.
     if (command.do === 'fade') void this.#connection.readAgain(changed);
     const result = await this.#connection.send(setting, changed, latestMs - this.#clock.monotonic());
     if (!result.ok) {
@@ -160,14 +161,15 @@ export class Executor {
     // reading for the step's volume.
     if (command.do === 'fade' && this.#connection.hasEnded) return CONNECTION_ENDED;
     if (setting.command === 'SET_DEFAULT_SINK') {
-      // When less than `commandLeastMs` is left, no stream is moved. So the wait leaves twice this time.
+      // When less than `commandLeastMs` is left, no stream is moved. So the wait leaves twice this time. An
+      // output that is still not the default then is no failure.
       const waitEndMs = latestMs - 2 * this.#timing.commandLeastMs;
       await this.#awaitDefault('defaultSink', setting.args.name, waitEndMs);
     }
     const movesStreams = command.do === 'default' && 'output' in command && command.move === true;
     if (movesStreams) return this.#moveStreams(command.output, latestMs);
     if (setting.command === 'SET_DEFAULT_SOURCE') return this.#awaitDefaultInput(setting.args.name, latestMs);
-    // With this, a later step can begin at the requested volume, although the mixer has rounded it.
+    // The requested volume is stored, because a later step begins at it, although the mixer has rounded it.
     if (setting.command === 'SET_SINK_VOLUME')
       state.putRequestedVolume('sink', setting.args.index, loudestOf(setting.args.volume));
     if (setting.command === 'SET_SOURCE_VOLUME')

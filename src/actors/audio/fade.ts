@@ -48,7 +48,7 @@ export interface FadeContext {
   readonly run: (command: SoundCommand) => Promise<Answer>;
 }
 
-/** An output whose volume a fade has not put back yet. All volumes are 1 = 100 %. */
+/** An output whose volume a fade has not put back yet. In all volumes, 1 means 100 %. */
 export interface LoweredOutput {
   /** The name of its sink. */
   readonly output: string;
@@ -56,7 +56,7 @@ export interface LoweredOutput {
   readonly before: number;
   /** The volume that the fade has read last. */
   readonly last: number;
-  /** The volume of the last step, if it has not been read yet. */
+  /** The requested volume of a step after which the output has not been read (`Fade.#unreadVolume`). */
   readonly unread?: number | undefined;
 }
 
@@ -70,7 +70,8 @@ export function fadeOfDefault(context: FadeContext): Fade | undefined {
 
 /** A fade of an earlier process, which has lowered the output and has not put its volume back. */
 export function recalledFade(context: FadeContext, lowered: LoweredOutput): Fade {
-  // The server may now round volumes in another way. So the volume that was read last counts as unread.
+  // The server may now round volumes in another way. So the volume that was read last counts as unread, and
+  // the first reading may differ from it by `LATE_DEVIATION_MAX`.
   return new Fade(context, { ...lowered, unread: lowered.unread ?? lowered.last });
 }
 
@@ -136,6 +137,7 @@ export class Fade {
       shareLeft = Math.max(0, 1 - (clock.monotonic() - beginMs) / ms);
       const volume = shareLeft * volumeAtStart;
       await this.#context.turns.run(async () => {
+        // `putBack` may have been called while this step waited for its turn.
         if (this.#isFadingOut) await this.#step(volume);
       });
     }
@@ -210,6 +212,7 @@ export class Fade {
     let foreignVolume: number | undefined;
     const { state } = this.#context;
     state.onSinkRead = (info) => {
+      // Such a sink reports a volume that is not its true one.
       if (hidesVolume(state, info)) return;
       const readVolume = volumeOf(info);
       const isForeign = readVolume < lowest || readVolume > highest;
@@ -220,12 +223,13 @@ export class Fade {
     state.onSinkRead = undefined;
     const sinkAfterStep = this.#findSink();
     if (sinkAfterStep === undefined) return false;
-    // Each reading makes a new object. There is none if the connection has ended between reply and reading.
+    // Each reading makes a new object. The object is still the old one if the connection has ended between
+    // the reply and the reading.
     const hasReading = sinkAfterStep !== sink;
     if (isSet && hasReading) this.#takeReading(sinkAfterStep, volume);
     else this.#endIfChanged(sinkAfterStep);
     if (foreignVolume === undefined) return isSet;
-    // Somebody else has set a volume during the step. If the step has replaced this volume, it is set again.
+    // Somebody else has set a volume during the step. This volume is set again if the step has replaced it.
     this.isOver = true;
     if (volumeOf(sinkAfterStep) !== foreignVolume) await this.#set(sinkAfterStep, foreignVolume);
     return false;

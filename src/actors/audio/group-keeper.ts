@@ -86,6 +86,7 @@ export class GroupKeeper {
     const modules = await ask('GET_MODULE_INFO_LIST', {});
     const { server } = state;
     if (server === undefined || !modules.ok) return undefined;
+    // The state contains no stand-ins.
     const outputs = new Set([...state.sinks.values()].map(({ info }) => info.name));
     return { server, modules: modules.value, outputs };
   }
@@ -97,12 +98,14 @@ export class GroupKeeper {
 
   async #make({ group, module, standIns }: Extract<GroupStep, { do: 'make' }>): Promise<string | undefined> {
     const { ask, log, state } = this.#context;
+    // Until `#forgetStandIns`, a missing default, and streams without an output, are not published.
     if (standIns.length > 0) state.hasStandIns = true;
     const loadedStandIns: ModuleInfo[] = [];
     for (const standIn of standIns) {
       const loaded = await loadModule(ask, standIn);
       if (loaded.ok) loadedStandIns.push(loaded.value);
     }
+    // If a stand-in was refused, the server refuses this module, too, and the refusal is reported.
     const made = await loadModule(ask, module);
     for (const standIn of loadedStandIns) await this.#unload(standIn);
     const fields = { group, missing: standIns.length };
@@ -152,6 +155,7 @@ export class GroupKeeper {
   async #moveBack(group: string, streams: readonly number[]): Promise<void> {
     if (streams.length === 0) return;
     const { ask } = this.#context;
+    // The state may not contain the new sink of the group yet, so the server is asked.
     const sinks = await ask('GET_SINK_INFO_LIST', {});
     const sink = sinks.ok ? sinks.value.find(({ name }) => name === GROUP_PREFIX + group) : undefined;
     if (sink === undefined) return;

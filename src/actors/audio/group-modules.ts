@@ -32,12 +32,12 @@ export type GroupStep =
 const COMBINE = 'module-combine-sink';
 const NULL_SINK = 'module-null-sink';
 
-/** From this major version on, PulseAudio does not abort while it corrects the clocks of a group. */
+/** The first major version of PulseAudio that does not abort in the case that `mayAbort` describes. */
 const SAFE_PULSEAUDIO_MAJOR = 17;
 
 /**
  * Matches what `combineModule` writes, by a mark that other programs do not write. An example:
- * `sink_name=tonearm.all slaves=living,tv … tonearm.group=all"`
+ * `sink_name=tonearm.all slaves=living,tv sink_properties="… tonearm.group=all"`
  */
 const OWN_GROUP_ARGUMENT = new RegExp(
   `^sink_name=tonearm\\.(?<group>[a-z0-9_-]+) slaves=(?<slaves>\\S+) .*${GROUP_MARK}=\\k<group>"$`,
@@ -47,7 +47,8 @@ const OWN_GROUP_ARGUMENT = new RegExp(
 const OWN_STAND_IN_ARGUMENT = new RegExp(`^sink_name=\\S+ sink_properties="${STAND_IN_MARK}=[a-z0-9_-]+"$`);
 
 /**
- * The modules to unload come first, then the groups to make. A group is made anew if its outputs, or their
+ * The modules to unload come first, then the groups to make. All stand-ins are unloaded, because those that
+ * still exist are left over from an earlier attempt. A group is made anew if its outputs, or their
  * order, are not those of the configuration. A group whose label has changed keeps the old label, because
  * making the group anew would interrupt the music.
  */
@@ -105,7 +106,7 @@ function missingOutputs({ outputs }: GroupChoice, observed: ObservedSound): read
 }
 
 /**
- * True if an output that is no group of ours has the name of the group's sink. If the group were made,
+ * True if an output that is no group of the daemon has the name of the group's sink. If the group were made,
  * PulseAudio would add a number to this name. PipeWire would have two sinks of one name.
  */
 function isNameTaken(group: string, { outputs, modules }: ObservedSound): boolean {

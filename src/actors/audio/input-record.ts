@@ -33,7 +33,7 @@ export function inputRecord(
     ports: info.ports.length > 0 ? portsOf(info.ports) : undefined,
     card: nonEmpty(card),
     props: propertyCache.partsOf(info.props).props,
-    // Silent channels show no balance, so the remembered one is published.
+    // Silent channels show no balance, so the remembered balance is published, if there is one.
     balance: balanceOf(balance ?? info.volume, info.channelMap),
     listen: listen.length > 0 ? [...listen] : undefined,
   };

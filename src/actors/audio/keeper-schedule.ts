@@ -12,8 +12,8 @@ const RETRY_MS = 5_000;
 /** After this many refusals, the next try waits for a change of outputs or inputs, or `LATE_RETRY_MS`. */
 const REFUSALS_MAX = 5;
 /**
- * After `REFUSALS_MAX`, a call of `onReading` brings a further try after this pause. Only listen-keeper.ts
- * calls it.
+ * After `REFUSALS_MAX`, a call of `onReading` brings a further try after this pause. group-keeper.ts never
+ * calls `onReading`.
  */
 const LATE_RETRY_MS = 60_000;
 
@@ -48,7 +48,7 @@ export class KeeperSchedule {
   }
 
   /**
-   * To be called when anything else has been read, which happens each minute. After a refusal, this call
+   * To be called after a reading without such a change; there is one each minute. After a refusal, this call
    * causes no immediate try. Otherwise each try could cause the next one, because a try makes and removes
    * streams, and these are read, too.
    */

@@ -19,6 +19,7 @@ export class KnownOutputs {
   readonly #path: string;
   readonly #clock: Clock;
   readonly #log: Publisher['log'];
+  /** The number of the server's present life (`enterLife`); undefined before the first one. */
   #cookie: number | undefined;
   #names = new Set<string>();
   #lastRead: Promise<void> = Promise.resolve();
@@ -65,7 +66,7 @@ export class KnownOutputs {
     const content = file.ok ? jsonObject(Buffer.from(file.value.bytes).toString()) : undefined;
     // The names in the file may be those of an earlier life.
     const names: unknown = content?.['cookie'] === cookie ? content['names'] : undefined;
-    // Another life may have begun meanwhile.
+    // The next life may have begun during the reading. Then `#names` belongs to that life.
     if (cookie !== this.#cookie) return;
     this.#names = new Set(Array.isArray(names) ? names.filter((name) => typeof name === 'string') : []);
   }

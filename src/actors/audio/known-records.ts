@@ -5,11 +5,14 @@ import type { ChannelParts } from '../../protocol/pulse/volume.js';
 /** A record of the server as last read. */
 export interface KnownRecord<R> {
   readonly info: R;
-  /** The balance is remembered, because silent channels do not show it. Undefined until it is known. */
+  /** The balance is remembered, because channels of volume 0 do not show it. Undefined until it is known. */
   readonly balance: ChannelParts | undefined;
 }
 
-/** Matches an id as clients write it, such as `0` or `42`. A text such as `007` can only be a name. */
+/**
+ * Matches an id as clients write it, such as `0` or `42`. An id has 32 bits, so at most ten digits. A text
+ * such as `007` can only be a name.
+ */
 const ID = /^(?:0|[1-9]\d{0,9})$/;
 
 export function findById<R>(records: ReadonlyMap<number, R>, ref: string): R | undefined {

@@ -7,7 +7,7 @@ import { RAW_NORM } from '../../protocol/pulse/volume.js';
 import { SUSPENDED } from './device-states.js';
 import type { SoundState } from './state.js';
 
-/** PA_SAMPLE_FLOAT32LE: 4 bytes per sample. */
+/** The protocol's number for PA_SAMPLE_FLOAT32LE. A sample of this format has 4 bytes. */
 const FLOAT32 = 5;
 const FLOAT32_BYTES = 4;
 const IS_LITTLE_ENDIAN = true;
@@ -52,7 +52,7 @@ export interface MeteredDevice {
 const isPlaying = ({ corked }: SinkInputInfo): boolean => !corked;
 const isAudible = ({ corked, muted }: SinkInputInfo): boolean => !corked && !muted;
 
-/** The sinks that do not sleep and have a stream for which `isCounted` is true, by ascending index. */
+/** The sinks that are not suspended and have a stream for which `isCounted` is true, by ascending index. */
 export function playingSinks(
   { sinks, sinkInputs }: Pick<SoundState, 'sinks' | 'sinkInputs'>,
   isCounted = isPlaying,
@@ -86,7 +86,7 @@ export function meteredDevices(
   return metered;
 }
 
-/** Only an input that does not sleep can have a level. */
+/** True if an input is not suspended. Only such an input can have a level. */
 export function hasAwakeInput({ sources }: Pick<SoundState, 'sources'>): boolean {
   return sources.all.some(({ info }) => info.state !== SUSPENDED);
 }
@@ -180,6 +180,7 @@ export function currentLevels(
   return levels;
 }
 
+/** `inputs` is left out of the text if no input has a level. */
 export function levelText({ outputs, inputs }: Levels): string {
   return JSON.stringify({
     outputs: levelEntries(outputs),

@@ -10,7 +10,10 @@ import type { SoundState } from './state.js';
 
 /** How long after a command the server may still restore a volume. WirePlumber does so within 0.1 s. */
 const RESTORING_MS = 1_000;
-/** How long it may do so after a switch of a port or a profile, and after a new profile's output appears. */
+/**
+ * How long the server may still restore a volume after a switch of a port or a profile, and after a new
+ * profile's output appears.
+ */
 const SWITCH_RESTORING_MS = 5_000;
 /**
  * How long after the switch of a profile the new outputs may appear. On a board with a slow core, PipeWire
@@ -58,11 +61,11 @@ export class LimitGuard {
   readonly #state: SoundState;
   readonly #now: () => number;
   #watches: LimitWatch[] = [];
-  /** Sinks that were there at the last check; undefined before the first check. */
+  /** The indices of the sinks at the last call of `takeSinks`; undefined before the first call. */
   #sinksBefore: ReadonlySet<number> | undefined;
-  /** The indices of cards with a new profile, and until when their new outputs are watched. */
+  /** The indices of cards with a new profile, and until when their new outputs may appear. */
   readonly #switchedCards = new Map<number, number>();
-  /** Sinks that are being set back now. */
+  /** The indices of the sinks that are being set back now. */
   readonly #beingSetBack = new Set<number>();
 
   /** `now`: milliseconds of any monotonic clock. */
@@ -127,6 +130,7 @@ export class LimitGuard {
     const { sinks } = this.#state;
     const before = this.#sinksBefore;
     this.#sinksBefore = new Set(sinks.keys());
+    // At the first check no sink is known to be new.
     if (before === undefined) return;
     const now = this.#now();
     for (const [card, untilMs] of this.#switchedCards) if (untilMs < now) this.#switchedCards.delete(card);
@@ -148,11 +152,11 @@ export class LimitGuard {
 
   /**
    * The position of the oldest watch whose command has ended; if there is none, that of the oldest watch.
-   * The watch of a command under way is kept longer, because the server may still restore a volume after it.
+   * The watch of a command under way is kept longer, because the server restores volumes after the command.
    */
   #positionToReplace(): number {
     const oldestEnded = this.#watches.findIndex(({ untilMs }) => Number.isFinite(untilMs));
-    // `oldestEnded` is -1 if all commands are under way. The oldest watch is the first one.
+    // `oldestEnded` is -1 if all commands are under way. Then position 0 is taken: that of the oldest watch.
     return Math.max(0, oldestEnded);
   }
 

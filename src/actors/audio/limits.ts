@@ -8,7 +8,7 @@ import { type WishSettings, wishFor } from './wishes.js';
 
 /**
  * A sink may exceed its limit by half a hundredth, because servers round the volumes that they store.
- * Volumes in records are rounded to hundredths, too.
+ * Records do not show this difference, because their volumes are rounded to hundredths.
  */
 const TOLERANCE_FRACTION = 0.005;
 

@@ -28,7 +28,7 @@ import { type ListenPairs, PAIRS_MAX } from './listen-pairs.js';
 import { type Ask, isSameModule, loadModule, unloadModule } from './sound-modules.js';
 import type { SoundState } from './state.js';
 
-/** How long a new loopback may take to connect. A command may wait meanwhile, so `commandMs` is longer. */
+/** How long a new loopback may take to connect. A command may wait for this, so it is below `commandMs`. */
 const CONNECT_MAX_MS = 5_000;
 /** While a loopback connects, the pauses between readings grow, because each one reads five whole lists. */
 const PAUSE_MIN_MS = 50;
@@ -50,7 +50,7 @@ export class ListenKeeper {
   readonly #context: ListenContext;
   readonly #schedule: KeeperSchedule;
   readonly #turns = new Turns();
-  /** The outputs and inputs at the last call of `onChange`; undefined before the first one. */
+  /** The outputs and inputs at the last call of `onChange`, as one text; undefined before the first call. */
   #devices: string | undefined;
 
   constructor(context: ListenContext) {
@@ -60,7 +60,7 @@ export class ListenKeeper {
     context.pairs.forgetIndices();
   }
 
-  /** To be called when the connection comes up, outputs have come or gone, or inputs may have changed. */
+  /** To be called first when the connection comes up, then after each reading of the outputs or inputs. */
   onChange(): void {
     const { sinks, sources } = this.#context.state;
     const records = [...sinks.values(), ...sources.all];
@@ -123,8 +123,7 @@ export class ListenKeeper {
     const observed = await this.#observe();
     if (observed === undefined) return this.#notObservedAnswer();
     pairs.observe(observed);
-    // A configured pair counts as one of the configuration, even after a client has stopped it. Its loopback
-    // gets the mark of the configuration.
+    // A configured pair gets the mark of the configuration, even after a client has stopped the pair.
     const origin = pairs.isConfigured({ input, output }) ? 'configuration' : 'command';
     const pair: ListenPair = { input, output, origin };
     const refusal = this.#pairRefusal(pair, observed);
@@ -132,6 +131,7 @@ export class ListenKeeper {
     const loopbacks = loopbacksIn(observed).filter((loopback) => isSamePair(loopback.pair, pair));
     const isConnected = loopbacks.some(({ ends }) => ends === 'right');
     if (!isConnected) {
+      // The new loopback is made only if all old ones of the pair could be unloaded.
       const problem = (await this.#unloadAll(loopbacks)) ?? (await this.#make(pair, observed));
       if (problem !== undefined) return this.#unloadLater(pair, problem);
     }
@@ -139,7 +139,10 @@ export class ListenKeeper {
     return this.#answerWhenPublished();
   }
 
-  /** Undefined if the two names and the number of pairs allow a loopback for the pair. */
+  /**
+   * Undefined if the two names and the number of pairs allow a loopback for the pair. `#startPair` checks
+   * this before it unloads a loopback, and `#make` does so for the pairs of `#keepPairs`.
+   */
   #pairRefusal(pair: ListenPair, { sinks, sources }: ObservedLoopbacks): Failure<Fault> | undefined {
     const { pairs } = this.#context;
     const refusal = nameRefusal(pair.input, sources) ?? nameRefusal(pair.output, sinks);
@@ -151,13 +154,13 @@ export class ListenKeeper {
 
   async #stopPairs(inputRef: string, outputRef: string | undefined): Promise<Answer> {
     const { state, pairs } = this.#context;
+    // A desired pair can be stopped even while its input or output is away, but then only by name.
     const knownInput = state.sources.find(inputRef)?.info.name;
     const knownOutput = outputRef === undefined ? undefined : state.findSink(outputRef)?.info.name;
     const input = knownInput ?? inputRef;
     const output = knownOutput ?? outputRef;
     const isToStop = (pair: ListenPair): boolean =>
       pair.input === input && (output === undefined || pair.output === output);
-    // A desired pair can be stopped even while its input or output is away.
     const isDesired = pairs.desired.some(isToStop);
     const isOutputMissing = outputRef !== undefined && knownOutput === undefined;
     if (!isDesired && knownInput === undefined) return noSuchInput(inputRef);
@@ -183,7 +186,10 @@ export class ListenKeeper {
     return this.#schedule.hasEnded ? CONNECTION_ENDED : DONE;
   }
 
-  /** The sound server may still have a loopback of the pair, because it may have refused to unload one. */
+  /**
+   * Answers with the problem. The sound server may still have a loopback of the pair, because it may have
+   * refused to unload one. So `#keepPairs` tries this again later.
+   */
   #unloadLater(pair: ListenPair, problem: string): Answer {
     this.#context.pairs.unloadUnlessDesired(pair);
     this.#schedule.onChange();
@@ -258,7 +264,10 @@ export class ListenKeeper {
     }
   }
 
-  /** Ends at the first loopback that cannot be unloaded, and resolves with the problem. */
+  /**
+   * Ends at the first loopback that cannot be unloaded, and resolves with the problem. After the end of the
+   * connection there is no problem, here and in `#unload`, because the callers check `hasEnded`.
+   */
   async #unloadAll(loopbacks: readonly Loopback[]): Promise<string | undefined> {
     for (const { module } of loopbacks) {
       const problem = await this.#unload(module);

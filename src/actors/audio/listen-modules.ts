@@ -108,6 +108,7 @@ function parseOwnArgument(argument: string): Pick<Loopback, 'pair' | 'latencyMs'
   const groups = OWN_ARGUMENT.exec(argument)?.groups;
   if (groups === undefined) return undefined;
   const { input = '', output = '' } = groups;
+  // A pair of unknown origin counts as one of a command.
   const origin = groups['origin'] === 'configuration' ? 'configuration' : 'command';
   return { pair: { input, output, origin }, latencyMs: Number(groups['latency']) };
 }
@@ -125,7 +126,8 @@ function endsOf(observed: ObservedLoopbacks, module: number, { input, output }: 
  * The modules to unload come first, then the loopbacks to make. A pair whose input or output is missing gets
  * no loopback. `ended` has the pairs whose loopbacks are to be unloaded. A loopback whose pair is neither
  * desired nor ended may be another tonearm's, and stays. A loopback is made anew if its ends are not
- * `right`, or if its latency or its origin is not the desired one.
+ * `right`, or if its latency or its origin is not the desired one. Of several loopbacks of a desired pair,
+ * only one is kept.
  */
 export function listenSteps(
   desired: readonly ListenPair[],
@@ -151,7 +153,10 @@ export function listenSteps(
   return steps;
 }
 
-/** The indices of the pair's source and sink, as `SOURCE SINK`; undefined if one of the two is missing. */
+/**
+ * The indices of the pair's source and sink, as one text that can be compared, such as `3 12`. Undefined if
+ * one of the two is missing.
+ */
 export function pairIndices(
   { input, output }: ListenPair,
   { sinks, sources }: ObservedLoopbacks,

@@ -1,5 +1,5 @@
 // Remembers the pairs of input and output that are desired, and those that have ended. The memory outlives
-// the connections to the sound server, so that inputs are heard again after its restart. Pure.
+// the connections to the sound server, so that inputs are heard again after the server restarts. Pure.
 
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import {
@@ -11,6 +11,7 @@ import {
   pairIndices,
 } from './listen-modules.js';
 
+/** Commands add no pair while at least this many are desired. */
 export const PAIRS_MAX = 8;
 
 interface DesiredPair {
@@ -47,7 +48,7 @@ export class ListenPairs {
     return this.#desiredPairs.length >= PAIRS_MAX;
   }
 
-  /** True also while a client has stopped the pair. */
+  /** True even after a client has stopped the pair. */
   isConfigured({ input, output }: Pick<ListenPair, 'input' | 'output'>): boolean {
     return Object.hasOwn(this.#configured, input) && this.#configured[input] === output;
   }
@@ -68,7 +69,7 @@ export class ListenPairs {
     this.#ended = [];
   }
 
-  /** `indices` are those of the pair's input and output now, as in `DesiredPair`. */
+  /** Makes the pair a desired one. `indices` are those of its input and output now, as in `DesiredPair`. */
   add(pair: ListenPair, indices: string | undefined): void {
     this.#ended = this.#ended.filter((ended) => !isSamePair(ended, pair));
     if (!this.#desiredPairs.some((desired) => isSamePair(desired.pair, pair)))

@@ -38,7 +38,7 @@ export async function listeningSockets(
   path: string,
   proc = '/proc',
 ): Promise<readonly ListeningSocket[] | undefined> {
-  // The table of Unix sockets has the path that the server has used. `path` may be a link to that path.
+  // The table has the path at which the server has made its socket. `path` may be a link to that path.
   const paths = [path, await realpath(path).catch(() => path)];
   const connectedInodes = connectedSocketInodes(paths, await readTable(join(proc, 'net/unix')));
   const inodes = await inodesOfServer(proc, connectedInodes);

@@ -31,9 +31,9 @@ function isPlayedByModule({ client, ownerModule }: Pick<SinkInputInfo, 'client' 
 }
 
 /**
- * True for the stream by which the sink itself plays, because it is a group or a filter. PulseAudio makes
- * the stream and the sink by one module. PipeWire names no module for a program's filter. In
- * this case the stream and the sink have the same link group.
+ * True for a stream by which the sink plays to another sink, because it is a group or a filter. One module
+ * of the server usually makes the stream and the sink. PipeWire names no module for a filter that a program
+ * has made. Such a filter's stream and sink have the same link group.
  */
 export function playsForSink(stream: SinkInputInfo, sink: SinkInfo): boolean {
   if (isPlayedByModule(stream) && stream.ownerModule === sink.ownerModule) return true;

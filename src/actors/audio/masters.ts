@@ -4,13 +4,13 @@
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { playsForSink } from './marks.js';
 
-/** The property that marks a filter. Its value is the name of the filter's first master. */
+/** The property that marks a filter. Its value is the name of the master that the filter had at first. */
 const MASTER_PROPERTY = 'device.master_device';
 
 /** PA_SINK_FLAT_VOLUME: the sink always has the volume of its loudest stream. */
 const SINK_FLAT_VOLUME = 0x40;
 
-/** A chain has at most this many sinks. It ends earlier if the reported filters play in a circle. */
+/** A chain (`chainFrom`) has at most this many sinks. It ends earlier if filters play in a circle. */
 const CHAIN_MAX_SINKS = 16;
 
 /** The records by index. */
@@ -26,8 +26,8 @@ export function isFilter({ props }: SinkInfo): boolean {
 function masterOf({ sinks, sinkInputs }: SoundRecords, filter: SinkInfo): SinkInfo | undefined {
   if (!isFilter(filter)) return undefined;
   // A filter plays by a stream of its own, and the sink of this stream is the master. The stream is better
-  // than the property, because PulseAudio's property still names the old sink after the stream has been moved
-  // (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
+  // than the property, because PulseAudio's property still names the old sink after the stream has been
+  // moved (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
   for (const { info: stream } of sinkInputs.values()) {
     if (!playsForSink(stream, filter)) continue;
     const master = stream.sink === undefined ? undefined : sinks.get(stream.sink);

@@ -62,6 +62,7 @@ export class Meters {
   readonly #publish: (level: string) => void;
   readonly #captures = new Captures(() => this.update());
   readonly #meters = new Set<Meter>();
+  /** True while somebody watches the levels. */
   isWatched = false;
   #link: Link | undefined;
   #isReady = false;
@@ -74,7 +75,10 @@ export class Meters {
   #sentLevel: string | undefined;
   #sendImmediate: NodeJS.Immediate | undefined;
   readonly #timers: Timers<'pause' | 'retry'>;
-  /** The place of the next level in its series. A second level counts even if it is not sent. */
+  /**
+   * The place of the next level in its series. A second level counts even if it is not sent. An unchanged
+   * later level ends the series.
+   */
   #nextPlace: keyof typeof PAUSES_MS = 'first';
 
   constructor(open: OpenLink, state: SoundState, clock: Clock, publish: (level: string) => void) {
@@ -120,6 +124,7 @@ export class Meters {
     if (desired.length === 0 && !hasAwakeInput(this.#state)) this.#closeLink();
     else if (this.#link === undefined) this.#openLink();
     else if (this.#isReady) {
+      // Only the first call of `begin` with a link has an effect.
       if (this.#state.sources.all.length > 0) this.#captures.begin(this.#link);
       this.#startAndStopMeters(this.#link, desired);
     }
@@ -279,7 +284,7 @@ export class Meters {
     } else this.#nextPlace = 'first';
   }
 
-  /** Nothing is read from the link during a pause. This saves three of four wake-ups. */
+  /** Nothing is read from the link during a pause. Then one wake-up reads the fragments of all meters. */
   #startPause(ms: number): void {
     this.#link?.pause();
     this.#timers.set('pause', ms, () => {
@@ -293,7 +298,7 @@ function noLevels(): Levels {
   return { outputs: new Map(), inputs: new Map() };
 }
 
-/** False also if a device needs a new meter, because its source or its number of channels has changed. */
+/** False even for one device if its source or number of channels has changed. Then it needs a new meter. */
 function isSameDevice(one: MeteredDevice, other: MeteredDevice): boolean {
   const isSameSource = one.list === other.list && one.index === other.index && one.source === other.source;
   return isSameSource && one.channelMap.length === other.channelMap.length;

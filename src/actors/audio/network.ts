@@ -42,6 +42,7 @@ export async function networkAnswer(
   const node = {
     hostname: server?.host ?? '',
     user: server?.user ?? '',
+    // The other machine can fetch the cookie at this port of the daemon.
     cookiePort: settings.serveCookie ? settings.apiPort : undefined,
   };
   const commands = address === undefined ? [] : computerCommands(openPort, { ...node, address });

@@ -30,7 +30,8 @@ export function openPorts(
   modules: readonly LoadedModule[],
   sockets: readonly ListeningSocket[] | undefined,
 ): readonly OpenPort[] {
-  // PipeWire lists no module for the ports that its configuration opens, so its known sockets count instead.
+  // PipeWire lists no module for the ports that its configuration opens. So its sockets count instead,
+  // unless its process cannot be read.
   const usesModules = kind === 'pulseaudio' || sockets === undefined;
   const ports = usesModules ? portsOfModules(kind, modules, sockets) : portsOfSockets(modules, sockets);
   return ports
@@ -58,7 +59,7 @@ function portsOfModules(
   return ports;
 }
 
-/** Without the argument `listen`, both servers listen at every address of IPv4 and of IPv6. */
+/** Without the argument `listen`, both servers listen at every address of IPv4 and, by `::`, of IPv6. */
 function addressesFromArguments({ listen }: ModuleArguments): readonly string[] {
   if (listen === undefined) return [EVERY_IPV4, EVERY_ADDRESS];
   // PipeWire wants brackets around an address of IPv6, as in `[::1]`.
@@ -66,8 +67,8 @@ function addressesFromArguments({ listen }: ModuleArguments): readonly string[] 
 }
 
 /**
- * Returns the addresses at which other machines reach the port. A socket of a sound server at `::` accepts no
- * IPv4, unlike a socket of the daemon (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
+ * Returns the addresses at which other machines reach the port. A socket of a sound server at `::` accepts
+ * no IPv4, unlike a socket of the daemon (docs/development/what-we-learnt.md, "PulseAudio and PipeWire").
  */
 export function reachedAddresses({ addresses }: OpenPort, interfaces: InterfaceAddresses): string[] {
   const acceptsEveryIpv4 = addresses.includes(EVERY_IPV4);
@@ -92,7 +93,7 @@ function addressesAt(sockets: readonly ListeningSocket[], port: number): readonl
   return sockets.filter((socket) => socket.port === port).map(({ address }) => address);
 }
 
-/** Undefined for a port that lets nobody in. */
+/** PipeWire takes any cookie. Undefined for a port that lets nobody in. */
 function cookieRuleOf(
   kind: SoundServerKind,
   args: ModuleArguments,

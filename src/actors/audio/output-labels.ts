@@ -1,5 +1,5 @@
 // Decides which label each output has for people (docs/http-api.md, "Output"). If outputs share a label,
-// each of them gets its name behind the label. Pure.
+// each of them gets its name behind the label. The result is the output's unique label. Pure.
 
 interface LabelledOutput {
   readonly name: string;

@@ -4,15 +4,18 @@
 import type { SinkInputInfo } from '../../protocol/pulse/records.js';
 
 /**
- * PA_ENCODING_PCM. Streams with a higher encoding are passthrough streams. The lower one is "any", which a
- * server reports for an unknown encoding. Such a stream counts as PCM.
+ * PA_ENCODING_PCM. Streams with a higher encoding are passthrough streams. The only lower encoding is 0
+ * ("any"), which a server reports for an unknown encoding. A stream with encoding 0 counts as PCM.
  */
 const PCM = 1;
 
 /** The names by `encoding`, from libpulse's format.h. */
 const ENCODINGS = ['any', 'PCM', 'AC-3', 'E-AC-3', 'MPEG', 'DTS', 'AAC', 'TrueHD', 'DTS-HD'];
 
-/** False for a passthrough stream. The volume in its record means nothing. */
+/**
+ * False for a passthrough stream. The volume in its record means nothing. A stream of PCM is a passthrough
+ * stream, too, if its record says that it has no volume.
+ */
 export function hasVolume(stream: SinkInputInfo): boolean {
   return stream.hasVolume && stream.volume.length > 0 && stream.format.encoding <= PCM;
 }

@@ -50,7 +50,7 @@ type RecordReceiver = Pick<Publisher, 'put' | 'drop' | 'log'>;
 type ListedCollection = 'audio.clients' | 'audio.outputs' | 'audio.inputs' | 'audio.cards';
 
 interface PublishedRecord {
-  /** The record's id as text. */
+  /** The record's id as text. It is kept, so that it is not made anew for each change. */
   readonly key: string;
   readonly name: string;
   readonly json: string;
@@ -182,7 +182,7 @@ export class SoundPublisher {
 
   /**
    * Updates the labels of the changed outputs. Returns the outputs whose records may differ from what was
-   * published: all of them if a label has changed, because others may share the label.
+   * published. If a label has changed, these are all outputs, because other outputs may share the label.
    */
   #updateLabels({ sinks }: SoundState, changed: readonly number[]): Iterable<number> {
     let hasLabelChanged = false;
@@ -224,7 +224,10 @@ export class SoundPublisher {
     this.#receiver.put(collection, key, json);
   }
 
-  /** `name` is the record's present name; undefined if the record is gone. */
+  /**
+   * `name` is the record's present name; undefined if the record is gone. A renamed record is dropped before
+   * it is put, so that clients learn that the old name is gone.
+   */
   #dropIfGoneOrRenamed(collection: ListedCollection, id: number, name: string | undefined): void {
     const published = this.#publishedRecords[collection];
     const before = published.get(id);

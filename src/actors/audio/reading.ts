@@ -106,7 +106,7 @@ export class Reading {
     if (facility === 'server') this.#refetchByKind.server.markList();
     if (!isRecordKind(facility)) return;
     // A monitor changes whenever its sink does. It is never in the state, so it is not read. Any other source
-    // is read, because PipeWire may have announced it before it was ready to be read.
+    // is read even if the state lacks it, because PipeWire may have announced it before it could be read.
     if (facility === 'source' && type === 'change' && this.#isMonitor(index)) return;
     const isForSwitch = facility === 'card' && this.isSwitching;
     if (isForSwitch || hasSinkComeOrGone) this.#isJointReadDue = true;
@@ -160,6 +160,7 @@ export class Reading {
     }
     for (const refetch of this.#refetches) {
       for (const { kind, index } of refetch.takeDue()) {
+        // The server's info never has an index. The check of `kind` is for the compiler.
         if (kind === 'server' || index === undefined) this.#readList(link, kind);
         else this.#readRecord(link, kind, index);
       }
@@ -233,8 +234,8 @@ export class Reading {
 
   #isMonitor(source: number | undefined): boolean {
     if (source === undefined) return false;
-    // PipeWire shows a device of the class Audio/Duplex as a sink and as an input, both with one index. The
-    // sink names this index as its monitor, too.
+    // PipeWire shows a device of the class Audio/Duplex as a sink and as an input with the same index. The
+    // sink names this index as its monitor, although the source at this index is an input.
     if (this.#state.sources.get(source) !== undefined) return false;
     for (const { info } of this.#state.sinks.values()) if (info.monitorSource === source) return true;
     return false;

@@ -19,10 +19,14 @@ export class Reconciliation {
     this.#roundMs = roundMs;
   }
 
-  /** To be called when everything has been published for the first time on the connection. */
+  /**
+   * To be called when everything has been published for the first time on the connection. Each round
+   * calls it again for the next round.
+   */
   begin(connection: SoundConnection): void {
     this.#timers.set('round', this.#roundMs, () => {
-      // The next round is planned first. `#endRound` may close the connection, and `end` then cancels it.
+      // The next round is planned first. `#endRound` may close the connection, and `end` then cancels the
+      // planned round.
       this.begin(connection);
       this.#endRound(connection);
     });

@@ -153,7 +153,10 @@ export class Refetch {
     else this.markList();
   }
 
-  /** Returns the reads to request now. Each of them must be settled, however it ends. */
+  /**
+   * Returns the reads to request now. `settleList` or `settleRecord` must be called for each of them, even
+   * if the read fails.
+   */
   takeDue(): readonly ReadRequest[] {
     if (this.#listState === 'under way') return NO_READS;
     if (this.#listState === 'due') {
@@ -212,8 +215,9 @@ export class ReadWaiters {
   }
 
   /**
-   * Returns the waiters of this record, or for a whole list all waiters of its kind. To be called when a read
-   * begins, because its reply resolves these waiters. Also to be called when the record is removed.
+   * Removes and returns the waiters of this record. If the read is that of a whole list, these are all
+   * waiters of its kind. To be called when a read begins, because its reply resolves these waiters. Also to
+   * be called when the record is removed.
    */
   take({ kind, index }: ReadRequest): readonly ReadWaiter[] {
     if (this.#waiters.length === 0) return NO_WAITERS;

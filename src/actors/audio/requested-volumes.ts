@@ -9,11 +9,12 @@ interface DeviceVolume {
   readonly volume: readonly number[];
 }
 
-/** For the devices of one kind. */
+/** One object serves all sinks, another one all sources. */
 export class RequestedVolumes {
   /**
-   * The volume that a command last set, by the index of the device. `reported` is what the server reported
-   * after it, which differs if the mixer has coarser steps.
+   * The volumes of the loudest channel, by the index of the device. `raw` is the one that a command last
+   * set. `reported` is the one that the server reported afterwards. It differs if the mixer has coarser
+   * steps.
    */
   readonly #byIndex = new Map<number, { readonly raw: number; readonly reported: number }>();
 

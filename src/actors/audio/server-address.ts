@@ -86,7 +86,8 @@ export function configuredSockets(server: ConfiguredServer, machineId: string | 
 
 /**
  * The user's sockets come first, then those of `defaultServer` from client.conf, then the system's socket.
- * If `defaultServer` has no socket of this machine, the system's socket is left out.
+ * If `defaultServer` has no socket of this machine, it still ends the search, so the system's socket is left
+ * out.
  */
 export function usualSockets(
   context: ServerContext,
@@ -148,6 +149,7 @@ async function readDefaultServer(env: Variables, home: string): Promise<Configur
       const addedText = (await readText(addedFile)) ?? '';
       server = defaultServerIn(addedFile, addedText) ?? server;
     }
+    // The address is empty if the last line cancels the earlier ones.
     return server?.addressText ? server : undefined;
   }
   return undefined;

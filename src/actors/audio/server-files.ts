@@ -1,5 +1,6 @@
 // Waits for the sound server's socket, and reads its cookie. The cookie's bytes go only to the server and to
-// the one route that serves them, never into a log or a detail (docs/security.md, "What the daemon defends").
+// the one route that serves them, never into a log or the detail of a fault (docs/security.md, "What the
+// daemon defends").
 
 import { isAbsolute, join } from 'node:path';
 import { systemClock, within } from '../../host/clock.js';
@@ -44,7 +45,7 @@ export function waitForSocket(
     };
     const watches = awaited.map(({ path }) => new PathWatch(path, check, SOCKET_SETTLE_MS));
     signal.addEventListener('abort', giveUp);
-    // Neither the watches nor the signal report what happened before this line.
+    // Neither the watches nor the signal report a change before this line.
     if (signal.aborted) end(false);
     else check();
   });

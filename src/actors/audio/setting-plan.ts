@@ -50,7 +50,7 @@ export interface PlanRefusal {
   readonly reason?: ReadRequest;
 }
 
-/** `nothing`: the command would change nothing. */
+/** The kind `nothing` means that the command would change nothing. */
 export type SettingPlan = SetPlan | PlanRefusal | { readonly kind: 'nothing' };
 
 export const NOTHING_TO_SET: SettingPlan = { kind: 'nothing' };
@@ -74,7 +74,8 @@ export function setPlan(setting: Setting, kind: ReadRequest['kind'], index?: num
 
 /**
  * Returns raw volumes whose loudest channel has `volume` (1 = 100 %). They keep the balance of `channels`,
- * the present raw volumes. At silence they get the `remembered` balance.
+ * the present raw volumes. At silence they get the `remembered` balance. If there is none, all
+ * channels get the same volume.
  */
 export function channelVolumes(
   volume: number,
@@ -87,7 +88,8 @@ export function channelVolumes(
 
 /**
  * `channels` are the raw volumes from which the step begins. Returns 0..`limit`, where 1 = 100 %. Undefined
- * for a step of 0, and for a step up from `limit` or above. The limit would turn the latter into a step down.
+ * for a step of 0, and for a step up from `limit` or above. A step up from above `limit` would lower the
+ * volume to `limit`.
  */
 export function volumeAfterStep(delta: number, channels: readonly number[], limit = 1): number | undefined {
   const loudest = loudestOf(channels);

@@ -32,21 +32,22 @@ const BACKENDS_START_MS = 5_000;
  */
 const PAUSE_AGAIN_MS = 5_000;
 /**
- * Players that could not be paused within this time are given up. Each try pauses all players that answer,
- * also those that an earlier try has paused. So the time is short.
+ * Players that could not be paused within this time are left as they are. The time is short, because each
+ * try pauses all players that answer, even a player that somebody has started again since an earlier try.
  */
 const PAUSE_TRIES_MAX_MS = 30_000;
 /** The longest sleep that a command may begin. If the plan in the file has a later end, it is dropped. */
 const SLEEP_MAX_MS = 720 * MINUTE_MS;
 /** While a sleep runs, its date is compared with the clock this often. */
 const CLOCK_CHECK_MS = 30_000;
-/** A smaller difference is no sign that the clock was set. A time server corrects the clock slowly. */
+/** A smaller difference is ignored. A time server causes it when it corrects the clock slowly. */
 const CLOCK_SET_MIN_MS = 1_000;
 /** The backend's stop waits at most this long until volumes are put back. */
 const LEAVE_MAX_MS = 300;
 /**
- * How many outputs may wait until their volumes are put back. An output that is switched off during the
- * silence waits until it comes back. If one output too many must wait, the oldest one is given up.
+ * At most this many outputs wait until their volumes are put back. An output that is switched off during the
+ * silence waits until it comes back. If one output too many must wait, the oldest one waits no longer, and
+ * stays at its lowered volume.
  */
 const WAITING_MAX_FADES = 8;
 
@@ -69,6 +70,7 @@ export class Sleep {
   /** The file is written in the order of the calls, so that it has the newest plan in the end. */
   readonly #turns = new Turns();
   #plan: Plan | undefined;
+  /** The newest fade of a sleep; `#abort` uses it only while `#isFading` is true. */
   #fade: Fade | undefined;
   /**
    * The fade that is under way, and fades of earlier sleeps that still wait for silence, or for their
@@ -85,6 +87,7 @@ export class Sleep {
 
   constructor(context: SleepContext) {
     this.#context = context;
+    // `#turns` is for the file. The turns of the fades are for their commands.
     this.#fadeContext = { ...context, turns: new Turns() };
     this.#timers = new Timers(context.clock);
   }
@@ -122,23 +125,25 @@ export class Sleep {
     const delayMs = minutes * MINUTE_MS;
     const plan = { untilMs: this.#context.clock.date() + delayMs, fadeS };
     // The sleep begins before the volume is put back, because a later command must find the sleep.
+    // The file is written at once, and again when the volume is put back.
     this.#begin(plan, delayMs);
     await Promise.all([aborting.then(() => this.#save()), this.#save()]);
     return DONE;
   }
 
   async stop(): Promise<Answer> {
+    // The file is written at once, and again when the volume is put back.
     await Promise.all([this.#abort().then(() => this.#save()), this.#clear()]);
     return DONE;
   }
 
   /**
-   * To be called when the backend stops. Puts the volume back if a fade is under way, or if an output is
-   * silent. The next thread or process goes on with the sleep, and with outputs that are missing or still
-   * play.
+   * To be called when the backend stops. Puts back the volume of a fade under way, and of each lowered
+   * output that is silent. The next thread or process goes on with the sleep, and with lowered outputs that
+   * are missing or still play.
    */
   async leave(): Promise<void> {
-    // The plan stays in the file, although `#abort` forgets it here.
+    // `#abort` forgets the plan, but the plan must stay in the file.
     const plan = this.#plan;
     // The thread may be ended before the volumes are put back, so the file names the outputs already now.
     void this.#save(plan);
@@ -177,8 +182,8 @@ export class Sleep {
   }
 
   async #end(plan: Plan): Promise<void> {
-    // An earlier fade may still have to put the volume of this output back. A second fade would take the
-    // lowered volume for the volume before the fade.
+    // An earlier fade may still have to put the volume of the default output back. A second fade would take
+    // the lowered volume for the volume before the fade.
     const output = this.#context.state.defaultSink()?.info.name;
     const isLowered = this.#fades.some(({ isOver, sinkName }) => !isOver && sinkName === output);
     const fade = isLowered ? undefined : fadeOfDefault(this.#fadeContext);
@@ -188,7 +193,7 @@ export class Sleep {
       this.#isFading = true;
       const fadeMs = plan.fadeS * 1000;
       // A fade is over early if somebody sets the volume. Even then the players are paused after `fadeMs`. If
-      // `#abort` cancels this timer, nothing below is reached.
+      // `#abort` cancels this timer, `fadeTime` never resolves, and nothing below is reached.
       const fadeTime = new Promise<void>((resolve) => this.#timers.set('faded', fadeMs, resolve));
       if (fadeMs > 0) await Promise.all([fade.fadeOut(fadeMs), fadeTime]);
     }
@@ -208,7 +213,8 @@ export class Sleep {
     const latestMs = clock.monotonic() + PAUSE_TRIES_MAX_MS;
     for (;;) {
       const { status, body } = await node.ask({ operation: 'pausePlayers' });
-      // 404 means that the players are not enabled. Then there is nothing to pause.
+      // Nothing is left to do if a client has stopped or replaced the sleep, if all players are paused, or
+      // if the players are not enabled (404).
       if (this.#plan !== plan || status < 400 || status === 404) return;
       const arePlayersAway = status === 503 || status === 504;
       if (!arePlayersAway || clock.monotonic() >= latestMs) {
@@ -221,8 +227,8 @@ export class Sleep {
   }
 
   /**
-   * Cancels the sleep at once, so that it pauses nobody. Puts the volume back if a fade is under way. If that
-   * fails, the volume is put back later.
+   * Cancels the sleep at once, so that no player is paused. Puts the volume back if a fade is under way. If
+   * this fails, the volume is put back later.
    */
   async #abort(): Promise<void> {
     this.#timers.cancelAll();
@@ -288,7 +294,7 @@ function loweredOutputsIn(text: string): readonly LoweredOutput[] {
   return Array.isArray(lowered) ? lowered.filter(isLoweredOutput) : [];
 }
 
-/** The file may have been changed by hand. */
+/** Checks a value of the file, which may have been changed by hand. `unread` may be absent. */
 function isLoweredOutput(value: Partial<LoweredOutput> | null): value is LoweredOutput {
   const { output, before, last, unread = 0 } = value ?? {};
   const volumes: readonly unknown[] = [before, last, unread];

@@ -1,5 +1,5 @@
-// Loads modules into the sound server, and unloads our own. group-modules.ts and listen-modules.ts decide
-// which modules are to be there.
+// Loads modules into the sound server, and unloads only the daemon's own. group-modules.ts and
+// listen-modules.ts decide which modules are to be there.
 
 import { failed, type Result, success } from '../../protocol/actor/result.js';
 import type { Reply, RequestArgs, RequestName } from '../../protocol/pulse/commands.js';
@@ -31,8 +31,8 @@ export async function loadModule(ask: Ask, load: ModuleLoad): Promise<Result<Mod
 
 /**
  * Resolves with undefined if the module is gone, else with the reason why it stays. PipeWire gives the index
- * of an unloaded module to the next one at once. So the module at the index is read first, and only ours is
- * unloaded.
+ * of an unloaded module to the next module that is loaded. So the module at the index is read first, and is
+ * unloaded only if it is `module`.
  */
 export async function unloadModule(ask: Ask, module: ModuleInfo): Promise<string | undefined> {
   const atIndex = await ask('GET_MODULE_INFO', { index: module.index });

@@ -60,8 +60,8 @@ export class StartVolumes {
   }
 
   /**
-   * Sets a timer for each new output that still lacks its start volume. Other new outputs become known at
-   * once.
+   * Sets a timer for each output that is new since the last call and still lacks its start volume. Other new
+   * outputs become known at once.
    */
   #setTimers(): void {
     const { state, wishes, knownOutputs } = this.#context;
@@ -83,6 +83,7 @@ export class StartVolumes {
     const { knownOutputs, log, run } = this.#context;
     const answer = await run({ do: 'start-volume', output: String(index), volume });
     if (this.#hasEnded) return;
+    // The output becomes known even if the command has failed, so that it is not tried again.
     knownOutputs.add([name]);
     if (answer.ok) log('info', 'an output has got its start volume', { output: name, volume });
     else log('warn', 'an output has not got its start volume', { output: name, why: answer.error.detail });

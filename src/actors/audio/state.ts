@@ -248,6 +248,7 @@ export class SoundState {
     return undefined;
   }
 
+  /** Marks the card's outputs, and the inputs, because their records have the card's name. */
   #cardChanged(card: number): void {
     addOnce(this.#changed.cards, card);
     this.#changed.mayInputsHaveChanged = true;
@@ -266,8 +267,9 @@ export class SoundState {
   }
 
   /**
-   * Marks the streams that play to the sink, because their records name it. Also marks the streams of
-   * `module`, by which a new sink itself plays. If this sink is a group, these streams are not clients.
+   * Marks the streams that play to the sink, because their records name the sink. `module` is the module
+   * that made a new sink. The streams of `module` are marked, too, because they are no clients if the new
+   * sink is a group.
    */
   #markSinkInputsOf(sink: number, module?: number): void {
     for (const { info } of this.#sinkInputs.values()) {

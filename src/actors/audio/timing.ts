@@ -10,19 +10,20 @@ export const TIMING = {
   // milliseconds.
   commandLeastMs: 1_000,
   // Waking takes 40 to 250 ms on a busy machine, and several seconds on a board with a slow core. An output
-  // that takes longer counts as unable to wake. A command that has waited this long for its output is still
-  // sent if other commands have delayed it by at most 3 s (`commandMs` - `wakeMs` - `commandLeastMs`).
+  // that takes longer counts as unable to wake, but its command is still sent if enough time is left. Other
+  // commands may have delayed this command by 3 s at most: `commandMs` - `wakeMs` - `commandLeastMs`.
   wakeMs: 5_000,
   // After a switch of a card's profile, the command waits at most this long for the new outputs. PipeWire
   // makes them within 0.3 s. If a profile makes fewer outputs than the server has announced, the command
   // waits the whole time.
   switchMs: 2_000,
-  // A read gets as much time as a command.
+  // The deadline of each request that has no other deadline, mainly of reads. It is as long as a command's.
   requestMs: 9_000,
   // Everything is read again after this time. Events may be lost, because PipeWire merges and drops them. A
   // server that hangs sends nothing, and only a request without an answer shows this.
   reconcileMs: 60_000,
-  // If a connection was up for a shorter time, the back-off goes on instead of beginning again.
+  // The waits before the server is dialled again grow with each attempt. They begin anew only after a
+  // connection that was up for at least this time.
   stableMs: 10_000,
   // The lack of a sound card is reported only after this time. PipeWire has only a placeholder sink until
   // WirePlumber has found the cards, which takes seconds on a slow board.

@@ -26,7 +26,9 @@ export interface UpkeepContext {
   readonly knownOutputs: KnownOutputs;
   readonly listenPairs: ListenPairs;
   readonly clock: Clock;
-  /** The lack of a card is reported after `noCardMs`. */
+  /**
+   * A command to listen is answered within `commandMs`. The lack of a card is reported after `noCardMs`.
+   */
   readonly timing: { readonly commandMs: number; readonly noCardMs: number };
   readonly publish: Pick<Publisher, 'status' | 'log'>;
   readonly run: (command: SoundCommand) => Promise<Answer>;
@@ -104,8 +106,8 @@ export class Upkeep {
     const streams = [...state.sinkInputs.values()];
     const hasLoopback = streams.some(({ info }) => listenInputOf(info) !== undefined);
     const mustAdopt = hasLoopback && !listenPairs.hasAdopted;
-    // Without a loopback there is nothing to take over. If there is a desired pair, the keeper sets
-    // `hasAdopted`, so it is set here only if there is none.
+    // Without a loopback there is nothing to take over. If a pair is desired, the keeper runs anyway, and
+    // the keeper then sets `hasAdopted`.
     if (desired.length === 0 && !hasLoopback) listenPairs.hasAdopted = true;
     const isNeeded = desired.length > 0 || ended.length > 0 || mustAdopt;
     if (this.#listenKeeper === undefined && !isNeeded) return;
@@ -148,7 +150,8 @@ export class Upkeep {
       setRemark: (text) => this.#setRemark('listening', text),
     });
     // If the connection has ended during the import, the keeper is ended before anybody gets it. Otherwise a
-    // command that waits for the import would still use the keeper.
+    // command that waits for the import would still use the keeper. No command waits for the group keeper,
+    // so `#loadGroupKeeper` does not need this.
     if (this.#hasEnded) keeper.end();
     return keeper;
   }

@@ -92,6 +92,7 @@ export function audioServerRecord(
   server: ServerInfo,
   defaultSink: KnownRecord<SinkInfo> | undefined,
 ): Encodable<AudioServerRecord> {
+  // PipeWire's own version is only in its name. Its `packageVersion` is a constant (server-kind.ts).
   const pipeWireVersion = PIPEWIRE_NAME.exec(server.packageName ?? '')?.[1];
   return {
     kind: kindOfServer(server),
@@ -113,6 +114,7 @@ export interface OutputSurroundings {
   readonly volumeLimit: number | undefined;
 }
 
+/** A configured label takes the place of the device's own nick. */
 function nickOf({ props }: SinkInfo, wish: OutputWish): string | undefined {
   return wish.label ?? nonEmpty(props['node.nick']) ?? nonEmpty(props['device.nick']);
 }
@@ -144,21 +146,23 @@ export function outputRecord(
     active_port: nonEmpty(info.activePort),
     is_network: (info.flags & SINK_NETWORK) !== 0,
     props: wish.label === undefined ? props : withoutNick(props),
-    // Silent channels show no balance, so the remembered balance is preferred.
+    // Silent channels show no balance, so the parts that the channels had before (`sink.balance`) are
+    // preferred.
     balance: balanceOf(sink.balance ?? info.volume, info.channelMap),
     ports: info.ports.length > 0 ? portsOf(info.ports) : undefined,
     card: nonEmpty(card),
     volume_limit: volumeLimit,
     hidden: wish.hidden,
-    // The record's type needs a mutable array, so the array is copied.
+    // A sink of another program may have the name of a group. The record's type needs a mutable array, so
+    // the array is copied.
     group: isGroup(info) ? wish.group?.slice() : undefined,
   };
 }
 
 /**
- * The server reports only that a profile is certainly unusable now (`available` is 0). A profile is
- * certainly usable if something is plugged into one of its ports. A profile without sinks and sources is
- * usable, because it only switches the card off.
+ * If `available` is 0, the profile is certainly unusable now. The server's other values say nothing certain.
+ * A profile is certainly usable if something is plugged into one of its ports. A profile without sinks and
+ * sources is usable, because it only switches the card off.
  */
 function profileAvailability(
   { name, available, sinks, sources }: CardInfo['profiles'][number],
@@ -182,7 +186,7 @@ export function cardRecord(info: CardInfo, name: string): Encodable<CardRecord> 
     description: info.props['device.description'] || name,
     driver: nonEmpty(info.driver),
     active_profile: info.activeProfile || undefined,
-    // If several profiles had the active profile's name, the filter alone would keep too many.
+    // `slice` is needed, too, because a broken server may name several profiles like the active profile.
     profiles: profiles
       .filter((profile, position) => position < firstCount || isActive(profile))
       .slice(0, PROFILES_MAX),

@@ -22,6 +22,8 @@ interface WakingCapture {
 const MONO = 0;
 
 /**
+ * True if the volume and mute of the sink, as read, may be wrong because the sink has never been awake.
+ *
  * PipeWire 1.4 does not report the true volume and mute of a virtual sink that has never been awake. It
  * reports 100 %, whatever WirePlumber has restored or a command has set. So a step would start from the wrong
  * volume. The first reading in which the sink is idle or running has the true volume. All later readings
@@ -46,6 +48,7 @@ export class Waker {
   readonly #onEnded: () => void;
   /** By the kind and index of the device. */
   readonly #captures = new Map<string, WakingCapture>();
+  /** Has one entry for each device that is being woken. Its values are of no use outside of this class. */
   readonly devicesBeingWoken: ReadonlyMap<string, unknown> = this.#captures;
 
   /** `onEnded` is called when a device has woken or has failed to wake, after `limitMs` at the latest. */
@@ -87,6 +90,7 @@ export class Waker {
   #sourceToCapture(kind: DeviceKind, index: number): number | undefined {
     const { kind: serverKind, sinks, sources } = this.#state;
     if (kind === 'source') {
+      // `hidesVolume` excludes the sinks of cards. `sources.hasNotBeenAwake` is false for sources of cards.
       const mustWake = serverKind === 'pipewire' && sources.hasNotBeenAwake(index);
       return mustWake ? index : undefined;
     }
