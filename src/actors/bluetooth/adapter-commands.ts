@@ -28,7 +28,7 @@ const TURN_MAX_MS = 9_000;
 
 /**
  * How long pairing mode waits for the services of a device that has paired. BlueZ asks the device for them
- * about two seconds after the pairing.
+ * about two seconds after the pairing. A device that a client connects has no such wait (connecting.ts).
  */
 const SERVICES_MAX_MS = 5_000;
 
@@ -72,7 +72,10 @@ export class AdapterCommands {
     return this.#pairing.isActive || this.connecting.isRequestedFor(device);
   }
 
-  /** Makes a new adapter neither discoverable nor pairable, and switches it on if `mustPowerOn` is true. */
+  /**
+   * Makes a new adapter neither discoverable nor pairable, and switches it on if `mustPowerOn` is true. An
+   * earlier daemon or another program may have left the adapter discoverable or pairable.
+   */
   begin({ path, Discoverable, Pairable }: BluetoothAdapter, mustPowerOn: boolean): Promise<void> {
     return this.#turns.run(async () => {
       if (Discoverable === true || Pairable === true) await this.#pairing.end(path);
@@ -127,9 +130,9 @@ export class AdapterCommands {
     const { bluez, onChange } = this.#parts;
     const { path, Address: address } = device;
     if (verb === 'connect') {
-      const answer = this.connecting.connect(device);
+      const pendingAnswer = this.connecting.connect(device);
       onChange();
-      return answer.finally(onChange);
+      return pendingAnswer.finally(onChange);
     }
     const reply =
       verb === 'disconnect'
@@ -140,10 +143,7 @@ export class AdapterCommands {
     return bluezRefusal(reply.error, `${address} could not be ${participle}`, DEVICE_FAULTS);
   }
 
-  /**
-   * To be called when a paired device has changed. `before` is the device before the change. It is undefined
-   * if BlueZ did not have the device.
-   */
+  /** To be called after a change of a paired device. `before` is undefined for a new device. */
   pairedDeviceChanged(
     adapter: BluetoothAdapter,
     device: BluetoothDevice,
@@ -153,12 +153,16 @@ export class AdapterCommands {
     const endOfAdmission = this.#pairing.endAdmission(device);
     // Undefined if the device was not admitted, or if BlueZ does not know its services yet.
     if (endOfAdmission === undefined) return;
-    // The first device that pairs ends pairing mode, but only after BlueZ was asked to trust the device.
-    // Otherwise the agent would refuse the device's sound, which may come at once.
+    // The first device that pairs ends pairing mode, but only after the call by which BlueZ trusts the
+    // device. Otherwise the agent would refuse the device's sound, which may come at once.
     void endOfAdmission.then(() => this.#endPairingIf(adapter, () => this.#pairing.isActive));
   }
 
-  /** If `before` is undefined, the device was paired when it appeared, and the pairing may be years old. */
+  /**
+   * If `before` is undefined, the device was paired when it appeared, and the pairing may be years old.
+   * `mayPair` is also true if the device was admitted in a pairing mode that has ended since. `refuse` must
+   * know whether our agent is registered for the connection of another device.
+   */
   #onPaired(adapter: BluetoothAdapter, device: BluetoothDevice, before: BluetoothDevice | undefined): void {
     const { isActive: isInPairingMode, leftMs } = this.#pairing;
     const { path } = device;
@@ -280,6 +284,7 @@ export class AdapterCommands {
     });
   }
 
+  /** Without the timer the daemon has no scan. A scan of another program goes on. */
   async #stopScan(path: string): Promise<Answer> {
     if (!this.#timers.has('scan')) return DONE;
     this.#timers.cancel('scan');

@@ -78,13 +78,13 @@ export class AutomaticActions {
     if (isOfOurAdapter) this.#reconnecting.deviceChanged(path, before, after);
   }
 
-  /** Applies the signal if it is the one by which BlueZ gives the reason for a disconnection. */
+  /** Passes on BlueZ's reason for a disconnection. Other signals have no such reason, and are ignored. */
   applyDisconnectReason(signal: Signal): void {
     const [reason] = signalValues(BLUEZ_SIGNALS.disconnected, signal) ?? [];
     if (reason !== undefined) this.#reconnecting.disconnected(signal.path, reason);
   }
 
-  /** To be called when an attempt to connect a device begins or ends, the daemon's own or a client's. */
+  /** To be called when the daemon's or a client's attempt to connect a device begins or ends. */
   attemptProgressed(devicePath: string, progress: AttemptProgress): void {
     this.#reconnecting.attemptProgressed(devicePath, progress);
   }
@@ -106,7 +106,10 @@ export class AutomaticActions {
     if (adapter !== undefined) await commands.switchOffIfIdle(adapter, () => this.#isIdle());
   }
 
-  /** True while known devices may be connected again. */
+  /**
+   * True while known devices may be connected again. The scan of any program counts, also one that `isBusy`
+   * does not know.
+   */
   #mayReconnect(): boolean {
     const { currentAdapter, commands } = this.#parts;
     const adapter = currentAdapter();
@@ -124,7 +127,8 @@ export class AutomaticActions {
 }
 
 /**
- * True if a sound server serves the adapter's sound. Also true if BlueZ does not name the adapter's services.
+ * True if a sound server serves the adapter's sound. If BlueZ does not name the adapter's services, the
+ * function returns true, because nothing then shows that the sound server is missing.
  */
 function isSoundServed({ UUIDs }: BluetoothAdapter): boolean {
   return UUIDs === undefined || UUIDs.some(isSoundServerService);

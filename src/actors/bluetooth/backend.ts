@@ -172,7 +172,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#objects = objects;
     for (const device of objects.devices()) this.#followPairing(device, before.device(device.path));
     this.#update();
-    // If there was no adapter before either, `#update` has not reported the present reason.
+    // `#update` reports the reason only if an adapter was in use before, so it is reported here.
     if (this.#state.kind === 'unavailable') this.#becomeUnavailable(this.#noAdapterReason());
   }
 

@@ -24,11 +24,12 @@ export interface BluezParts {
 
 /**
  * The deadline of each call that sets no other deadline (backend.ts). The supervisor gives a whole command
- * 10 s. So if BlueZ hangs, the command itself still answers, and the client does not get the supervisor's
+ * 10 s. So if BlueZ hangs, this thread still answers in time, and the client does not get the supervisor's
  * timeout.
  */
 export const CALL_DEADLINE_MS = 8_000;
 
+/** After the answer "busy", a call is repeated for about 2 s (`setAdapterProperty`). */
 const BUSY_PAUSE_MS = 200;
 const BUSY_REPEATS_MAX = 10;
 
@@ -40,8 +41,8 @@ export const DEVICE_FAULTS: Readonly<Record<string, FaultCode>> = {
 };
 
 /**
- * Advice for errors whose text does not say what to do. The second alternative of a pattern is the text of
- * errno, which older versions of BlueZ send.
+ * Advice for errors whose text does not say what to do. If a pattern has a second alternative, this is the
+ * text of errno, which older versions of BlueZ send.
  */
 const ADVICE: readonly (readonly [text: RegExp, advice: string])[] = [
   [

@@ -74,6 +74,7 @@ export class Connecting {
   async connect(device: BluetoothDevice): Promise<Answer> {
     const { Address: address = '' } = device;
     const { clock, untilConnected } = this.#parts;
+    // An unpaired device's services are known only after the pairing, so `#pairAndConnect` checks them.
     if (device.Paired === true && isOnlyForInput(device)) return refusalOfInput(device);
     const attempt = this.#beginOrJoin(device, { isRequested: true });
     const publishedOutcome = attempt.outcome.then(async (answer) => {
@@ -82,6 +83,7 @@ export class Connecting {
     });
     const answer = await within(clock, ANSWER_WITHIN_MS, publishedOutcome);
     if (answer !== undefined) return answer;
+    // One report is enough for all clients that wait for the attempt.
     if (!attempt.isOutcomeDue) void this.#reportOutcome(address, attempt.outcome);
     attempt.isOutcomeDue = true;
     return DONE;
@@ -147,7 +149,7 @@ export class Connecting {
       };
     });
     const connectUnlessAborted = (): Promise<Answer> =>
-      Promise.race([aborted, this.#connect(device, controller.signal)]);
+      Promise.race([aborted, this.#runAttempt(device, controller.signal)]);
     const { onProgress } = this.#parts;
     onProgress(path, 'begun');
     const answer = isRequested ? this.#withAgent(connectUnlessAborted) : connectUnlessAborted();
@@ -172,7 +174,7 @@ export class Connecting {
     return answer;
   }
 
-  async #connect(device: BluetoothDevice, signal: AbortSignal): Promise<Answer> {
+  async #runAttempt(device: BluetoothDevice, signal: AbortSignal): Promise<Answer> {
     const { path, Address: address = '' } = device;
     const outcome = await this.#pairAndConnect(device, signal);
     if (outcome.ok) return outcome.value === 'for input' ? refusalOfInput(device) : DONE;
@@ -182,7 +184,10 @@ export class Connecting {
     return bluezRefusal(outcome.error, `${address} could not be connected`, DEVICE_FAULTS);
   }
 
-  /** Forgets a new device that is only for input, and does not connect it. */
+  /**
+   * Pairs a new device, then connects it. If the pairing shows that the device is only for input, the device
+   * is forgotten and not connected.
+   */
   async #pairAndConnect(
     { path, Paired: isPaired, Adapter: adapter = '' }: BluetoothDevice,
     signal: AbortSignal,

@@ -83,8 +83,8 @@ export class BluezObjects {
 
   /**
    * The adapter to use; undefined if there is none. If there is a `name`, such as `hci0`, only the adapter
-   * with this name is used. Without a name, the present adapter stays while it is in use, or while a
-   * client's command needs it (`isBusy`). Otherwise BlueZ's default is used.
+   * with this name is used. Without a name, the present adapter stays while it scans or has a connection, or
+   * while a client's command needs it (`isBusy`). Otherwise BlueZ's default is used.
    */
   chooseAdapter(
     name: string | undefined,
@@ -95,6 +95,7 @@ export class BluezObjects {
     if (name !== undefined) return adapters.find(({ path }) => path.endsWith(`/${name}`));
     const present = adapters.find(({ path }) => path === presentPath);
     if (present !== undefined && (isBusy || this.isInUse(present))) return present;
+    // BlueZ's default is the adapter with the lowest number.
     const byNumber = adapters.toSorted((one, other) => adapterNumber(one.path) - adapterNumber(other.path));
     return byNumber[0];
   }
@@ -132,7 +133,10 @@ export class BluezObjects {
     return this.devices().filter((device) => device.Adapter === adapter);
   }
 
-  /** Undefined if the signal changes none of the kept adapters, devices and batteries. */
+  /**
+   * Undefined if the signal concerns none of the kept adapters, devices and batteries. The removal of an
+   * interface that is not kept counts as a change, if it is at the path of a kept object.
+   */
   apply(signal: Signal): BluezChange | undefined {
     const { path } = signal;
     const changed = signalValues(PROPERTIES_CHANGED, signal);
@@ -146,7 +150,7 @@ export class BluezObjects {
     return undefined;
   }
 
-  /** Runs `update`, which returns false if the signal changes no kept object. */
+  /** Runs `update`, which returns false if the signal concerns no kept object. */
   #changeAt(path: string, update: () => boolean): BluezChange | undefined {
     const before = this.device(path);
     return update() ? { path, before, after: this.device(path) } : undefined;
@@ -173,6 +177,7 @@ export class BluezObjects {
     const object = this.#objects.get(path);
     if (object === undefined) return false;
     const remaining = Object.entries(object).filter(([name]) => !interfaces.includes(name));
+    // An object stays only while one of its interfaces is left.
     this.#objects.delete(path);
     if (remaining.length > 0) this.#put(path, Object.fromEntries(remaining));
     else this.#foundByScan.delete(path);
@@ -181,18 +186,21 @@ export class BluezObjects {
 
   #changeProperties(
     path: string,
-    name: string,
+    interfaceName: string,
     changed: PropertyRecord,
     invalidated: readonly string[],
   ): boolean {
     const object = this.#objects.get(path);
-    if (object === undefined || !isUsedInterface(name) || object[name] === undefined) return false;
-    const stillValid = Object.entries(object[name]).filter(([property]) => !invalidated.includes(property));
+    if (object === undefined || !isUsedInterface(interfaceName) || object[interfaceName] === undefined)
+      return false;
+    const stillValid = Object.entries(object[interfaceName]).filter(
+      ([property]) => !invalidated.includes(property),
+    );
     const properties = {
       ...Object.fromEntries(stillValid),
-      ...readProperties(PROPERTY_TABLES[name], boundedProperties(changed)),
+      ...readProperties(PROPERTY_TABLES[interfaceName], boundedProperties(changed)),
     };
-    this.#put(path, { ...object, [name]: properties });
+    this.#put(path, { ...object, [interfaceName]: properties });
     return true;
   }
 }
@@ -225,7 +233,8 @@ function validPercentage(value: number | undefined): number | undefined {
 }
 
 /**
- * The number of an adapter: 0 for `/org/bluez/hci0`. BlueZ's default is the adapter with the lowest number.
+ * The number at the end of an adapter's path, such as 0 for `/org/bluez/hci0`. A path without a number comes
+ * last.
  */
 function adapterNumber(path: string): number {
   return Number(/\d+$/.exec(path)?.[0] ?? Number.POSITIVE_INFINITY);

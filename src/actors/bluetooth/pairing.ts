@@ -20,6 +20,7 @@ import { type BluezParts, isError, setAdapterProperty } from './bluez.js';
 import type { BluetoothAdapter, BluetoothDevice } from './objects.js';
 
 const AGENT_PATH = '/tonearm/agent';
+/** In pairing mode anybody nearby may ask to pair, so the number of remembered devices is bounded. */
 const ADMITTED_MAX_DEVICES = 16;
 const DONE: BusResult<undefined> = success(undefined);
 
@@ -97,8 +98,8 @@ export class Pairing {
   }
 
   /**
-   * Begins pairing mode, or prolongs it to `seconds` from now. Pairing mode is not active afterwards if the
-   * adapter was switched off or lost meanwhile.
+   * Begins pairing mode, or prolongs it to `seconds` from now. If the adapter is switched off or lost
+   * meanwhile, pairing mode is not active afterwards, although the result may be a success.
    */
   async begin(adapter: string, seconds: number): Promise<BusResult<undefined>> {
     // The timeouts come first: BlueZ then sets `Pairable` and `Discoverable` back by itself, even if this
@@ -142,7 +143,10 @@ export class Pairing {
     return hidden.ok ? unpairable : hidden;
   }
 
-  /** To be called when BlueZ has ended pairing mode by itself, because the adapter is off or gone. */
+  /**
+   * To be called when BlueZ has ended pairing mode by itself, because the adapter is off or gone. `end`
+   * begins with this method, too.
+   */
   markEnded(): void {
     if (!this.isActive) return;
     this.#end = undefined;
@@ -150,8 +154,8 @@ export class Pairing {
   }
 
   /**
-   * To be called when the adapter is gone. `#agent` does not become `none` here, because BlueZ may still run
-   * and have the agent.
+   * To be called when the adapter is gone. Unlike `bluezLost`, this method does not assume that the agent
+   * is gone, because BlueZ may still run.
    */
   adapterLost(): void {
     this.markEnded();
@@ -215,7 +219,7 @@ export class Pairing {
   ): Promise<void> {
     // Another program that pairs a device finds it by a scan first, or makes the node discoverable. Such a
     // program may also trust the device. The scan is no evidence while our agent is registered for another
-    // device, because this device may have used our agent.
+    // device, because the device at `path` may then have paired by means of our agent.
     const isScanEvidence = wasFoundByScan && !isConnecting;
     const hasOtherProgramPaired = Trusted === true || adapter.Discoverable === true || isScanEvidence;
     if (hasOtherProgramPaired) return;

@@ -60,9 +60,9 @@ export class ReconnectPolicy {
   readonly #unproven = new Map<string, 'under way' | 'failed'>();
   #isSoundServed = true;
   /**
-   * Until which monotonic time BlueZ may end a device's link because the sound server has gone; by the path
-   * of the device. BlueZ gives the same reason for the end of this link as if somebody had disconnected the
-   * device.
+   * The monotonic time until which BlueZ may end a device's link by itself, because the sound server has
+   * gone or come back; by the path of the device. BlueZ gives the same reason for the end of this link as if
+   * somebody had disconnected the device.
    */
   readonly #soundlessUntilMs = new Map<string, number>();
 
@@ -89,6 +89,8 @@ export class ReconnectPolicy {
     const wasConnected = before?.Connected === true;
     const isConnected = after?.Connected === true;
     const hasConnected = isConnected && !wasConnected;
+    // A link that begins without an attempt is proven at once. A link that begins during an attempt is
+    // proven only by the success of this attempt.
     const isFirstConnectionSinceFailure = hasConnected && this.#unproven.get(path) === 'failed';
     if (after === undefined || isFirstConnectionSinceFailure) this.#unproven.delete(path);
     if (after === undefined || hasConnected) this.#soundlessUntilMs.delete(path);
@@ -112,12 +114,13 @@ export class ReconnectPolicy {
 
   /**
    * To be called when a sound server begins or ceases to serve the adapter's sound, with all devices. If a
-   * link ends more than `STEADY_MS` later, the sound server does not count as the cause. Without this bound,
-   * no disconnection would count as intended on a node whose sound server never comes.
+   * link ends more than `STEADY_MS` after this call, the sound server does not count as the cause. Without
+   * this bound, no disconnection would count as intended on a node whose sound server never comes.
    */
   soundServed(isServed: boolean, devices: readonly BluetoothDevice[]): void {
     this.#isSoundServed = isServed;
     if (isServed) {
+      // BlueZ may end these links even after the sound server has come back, so their time begins anew.
       const until = this.#clock.monotonic() + STEADY_MS;
       for (const path of this.#soundlessUntilMs.keys()) this.#soundlessUntilMs.set(path, until);
       return;

@@ -63,6 +63,7 @@ export class Reconnecting {
   /** To be called when a client has disconnected the device. */
   leaveDisconnected(path: string): void {
     this.#policy.leaveDisconnected(path);
+    // The timer may be set for an attempt to connect this device.
     this.recheck();
   }
 
@@ -93,6 +94,8 @@ export class Reconnecting {
     this.#attempt = attempt;
     const answer = await connect(path);
     this.#attempt = undefined;
+    // `attemptProgressed` reports a success to the policy. An aborted attempt does not count as a failure,
+    // and stays due.
     if (answer.ok) publish.log('info', 'a known device is connected again', { device: path });
     else if (!attempt.isAborted) this.#attemptFailed(path, answer.error.detail);
     this.recheck();

@@ -48,7 +48,7 @@ export interface BusOwner {
   up(): Promise<void>;
   /**
    * The bus is lost or cannot be reached. Further attempts that fail for the same reason are not reported.
-   * May not throw.
+   * Must not throw.
    */
   down(reason: string): void;
   /** A signal from the owner of a watched name, or from the bus itself. May come before `up` resolves. */
@@ -68,7 +68,7 @@ export interface BusOwner {
 export interface BusOptions extends Partial<Bounds> {
   /** Called before each attempt. By default the paths come from the process's environment. */
   readonly paths?: () => BusPaths;
-  /** The wait before an attempt, by its number. By default `backoffMs` of clock.ts. */
+  /** The wait in ms before an attempt, by its number (0 first). By default `backoffMs` of clock.ts. */
   readonly backoffMs?: (attempt: number) => number;
   readonly callDeadlineMs?: number;
 }

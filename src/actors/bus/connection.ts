@@ -37,7 +37,9 @@ export type CallVerdict = Result<undefined, { readonly name: string; readonly te
 
 export interface ConnectionHooks {
   signal(signal: Signal): void;
-  /** A call to us (see `Signal`). The caller gets no answer if this returns undefined. */
+  /**
+   * A call to us, which has the form of a `Signal`. The caller gets no answer if this returns undefined.
+   */
   called(call: Signal): CallVerdict | undefined;
   /** Called once, when a connection that was greeted is lost. All calls have been settled by then. */
   lost(reason: string): void;
@@ -68,6 +70,7 @@ interface PrivateParts {
  */
 const REMEMBERS_NO_NAMES: object = new Proxy({}, { set: () => true });
 
+/** The serial of Hello, the first call on each connection. dbus-next makes this call by itself. */
 const HELLO_SERIAL = 1;
 const BUS_CLOSED = 'the bus closed the connection';
 

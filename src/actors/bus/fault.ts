@@ -11,7 +11,7 @@ export type BusError =
    * name; `text` is for people and may be empty.
    */
   | { readonly kind: 'dbus'; readonly name: string; readonly text: string }
-  /** No reply within the call's deadline; the call may still take effect. */
+  /** No reply came within the call's deadline; the call may still take effect. */
   | { readonly kind: 'timeout' }
   /** There is no connection, or it was lost before the reply; the call may have taken effect. */
   | { readonly kind: 'closed' }

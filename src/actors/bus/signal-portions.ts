@@ -8,7 +8,7 @@
 const PORTION_SIGNALS = 64;
 /**
  * While this many bytes of signals wait, nothing is read from the bus, not even a reply. The bus keeps its
- * messages meanwhile. A signal of BlueZ has 200 bytes.
+ * messages meanwhile. A signal of BlueZ has about 200 bytes.
  */
 const WAITING_MAX_BYTES = 1 << 20;
 

@@ -32,12 +32,13 @@ export function skipBadMessages(stream: Socket, messageMaxBytes: number): void {
   let skippedBytes = 0;
   stream.read = (size?: number): unknown => {
     if (size === undefined || size <= messageMaxBytes) return read(size);
+    // The message is read in the pieces that are there, so that it is never in memory as a whole.
     const chunk: unknown = read(Math.min(size - skippedBytes, stream.readableLength));
     if (chunk instanceof Buffer) skippedBytes += chunk.length;
     if (skippedBytes < size) return null;
     skippedBytes = 0;
-    // dbus-next takes this for a message without fields, and refuses it with an event `error`. After the
-    // greeting this event does not end the connection (`#onError` in connection.ts).
+    // dbus-next takes the empty buffer for a message without fields, and refuses it with an event `error`.
+    // After the greeting this event does not end the connection (`#onError` in connection.ts).
     return Buffer.alloc(0);
   };
 }

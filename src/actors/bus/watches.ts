@@ -6,7 +6,7 @@ import { BUS_METHODS, BUS_NAME, OWNER_CHANGES_MATCH } from '../../protocol/dbus/
 import { type Match, type Method, matchRule } from '../../protocol/dbus/method.js';
 import { type BusResult, CLOSED, localError } from './fault.js';
 
-/** The system bus refuses more than 512 rules of one connection. */
+/** The system bus refuses more than 512 rules of one connection. This bound stays a little below that. */
 const MATCHES_MAX_RULES = 500;
 
 const DONE: BusResult<undefined> = { ok: true, value: undefined };
@@ -34,7 +34,8 @@ export class Watches {
 
   async watch(match: Match): Promise<BusResult<undefined>> {
     const { sender } = match;
-    // A unique name is its own owner, and the bus never gives it to anybody else.
+    // A unique name is its own owner, and the bus never gives it to anybody else. The owner of BUS_NAME
+    // never changes, so nothing has to follow it.
     if (isUnique(sender)) this.#owners.set(sender, sender);
     else if (sender !== BUS_NAME) {
       const outcome = await shareRequest(this.#ownerRequests, sender, () => this.#followOwner(sender));

@@ -90,7 +90,10 @@ export class Announcer {
     if (this.#isRoundRequested) this.#markOutdated();
     else this.#bus.reconnect(`avahi-daemon: ${busErrorText(round.error)}`);
   });
-  /** True if the interfaces could be read last time. Only the first failure in succession is logged. */
+  /**
+   * True if the interfaces could be read last time. Only the first of several failures in succession is
+   * logged.
+   */
   #areInterfacesReadable = true;
 
   constructor(
@@ -121,7 +124,10 @@ export class Announcer {
     this.#timers.cancelAll();
   }
 
-  /** To be called when Avahi has forgotten the group. `isAvahiRunning`: undefined while that is unknown. */
+  /**
+   * To be called when Avahi has forgotten the group. `isAvahiRunning` is undefined while it is not known
+   * whether avahi-daemon is on the bus.
+   */
   beginAnew(isAvahiRunning: boolean | undefined): void {
     this.#isAvahiRunning = isAvahiRunning;
     this.#group = undefined;
@@ -136,7 +142,7 @@ export class Announcer {
     if (groupChange !== undefined && signal.path === this.#group?.path) this.#groupChanged(...groupChange);
     const hasServerChanged = signalValues(AVAHI_SIGNALS.serverStateChanged, signal) !== undefined;
     if (!hasServerChanged) return;
-    // Avahi may have another host name now.
+    // Avahi may have another host name now, but the group has the one with which it was made.
     this.#markOutdated();
     this.#requestRound();
   }
@@ -170,7 +176,7 @@ export class Announcer {
   }
 
   /**
-   * Succeeds also if nothing can be announced now. A later change or the timer will cause another round.
+   * Succeeds even if nothing can be announced now. A later change or the timer will cause another round.
    */
   async #round(): Promise<StepResult> {
     if (this.#served === undefined || this.#isAvahiRunning === undefined) return DONE;
@@ -189,7 +195,7 @@ export class Announcer {
     if (!replaced.ok) return replaced;
     const announced = await this.#announce(port, places);
     if (announced.ok) return announced;
-    // A new connection to the bus would not help, and would interrupt the search for other nodes.
+    // A failure would replace the bus connection (`#rounds`), which only interrupts the search for nodes.
     if (isDbusError(announced.error, AVAHI_ERRORS.notPermitted)) return this.#announceNothing(NOT_PERMITTED);
     if (!isDbusError(announced.error, AVAHI_ERRORS.collision)) return announced;
     // Another service of this same avahi-daemon has the name.

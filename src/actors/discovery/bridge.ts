@@ -24,9 +24,9 @@ import { KnownNodes } from './known-nodes.js';
 import type { NetworkInterface, NetworkInterfaces } from './places.js';
 
 /**
- * avahi-daemon answers at once, but on a busy board only after seconds. A call without an answer ends the
- * connection, and Avahi then withdraws the announcement. So the deadline is long. No client waits for such a
- * call.
+ * avahi-daemon usually answers at once, but on a busy board only after seconds. A call without an answer
+ * ends the connection, and Avahi then withdraws the announcement. So the deadline is long. No client waits
+ * for such a call.
  */
 const CALL_DEADLINE_MS = 20_000;
 const WATCHED_INTERFACES = [AVAHI_SERVER, AVAHI_ENTRY_GROUP, AVAHI_BROWSER, AVAHI_RESOLVER];
@@ -68,6 +68,7 @@ export class Discovery implements BridgeActor, BusOwner {
       const served = JSON.parse(change.json) as ServedRecord;
       this.#ownPort = served.port;
       this.#announcer.setServed(served);
+      // The own port decides which configured node is this one.
       this.#nodes.publish();
     }
   }
@@ -95,6 +96,7 @@ export class Discovery implements BridgeActor, BusOwner {
     this.#reportStatus('connecting', reason);
   }
 
+  /** The name is always Avahi's, because no other name is watched. */
   ownerChanged(_name: string, isOwned: boolean): void {
     this.#beginAnew(isOwned);
   }

@@ -26,13 +26,13 @@ const RESOLVERS_MAX = 256;
 /** A service that appears on several interfaces causes several events. They are gathered for this time. */
 const GATHER_MS = 250;
 
-/** A service on one interface, by one protocol. */
+/** A service on one interface, by one protocol: interface, protocol, name, type, domain, flags. */
 type Service = Values<'iisssu'>;
 
 /**
  * A service that is resolved. It is forgotten once it has gone or turns out to be no node. A node keeps its
- * resolver, because the resolver reports within two minutes that the host has lost its power. The service's
- * own record expires only after 75 minutes.
+ * resolver, because the resolver fails when the host's address expires, two minutes after the host has lost
+ * its power. The service's own record expires only after 75 minutes (RFC 6762, section 10).
  */
 interface ResolvedService {
   /** The resolver's object; undefined until Avahi has made it. */
@@ -45,7 +45,7 @@ export class Browser {
   readonly #bus: Bus<'announcements'>;
   readonly #log: Publisher['log'];
   readonly #timers: Timers<'gather'>;
-  /** Called with all sightings when some of them have changed. */
+  /** Called with all sightings when some of them may have changed. */
   readonly #onChange: (sightings: readonly Sighting[]) => void;
   /** The resolved services, by interface, protocol and name, in order of arrival. */
   readonly #services = new Map<string, ResolvedService>();
@@ -63,7 +63,7 @@ export class Browser {
     this.#onChange = onChange;
   }
 
-  /** To be called when Avahi has forgotten the browser and its resolvers. */
+  /** To be called when Avahi no longer has the objects of this class: its browser and the resolvers. */
   beginAnew(isAvahiRunning: boolean): void {
     this.forgetAll();
     if (isAvahiRunning) this.#browse();
@@ -100,7 +100,7 @@ export class Browser {
 
   /**
    * To be called when a resolver has failed, for instance because the host's records have expired. The
-   * resolver may find the service again.
+   * service stays in `#services`, because the resolver may find it again.
    */
   #resolverFailed(resolverPath: string): void {
     for (const service of this.#services.values())
@@ -143,7 +143,7 @@ export class Browser {
   }
 
   /**
-   * Finds the service by its name, because Avahi may send this signal before the resolver's path is known.
+   * Uses the service's key, because Avahi may send this signal before the resolver's path is known.
    */
   #serviceFound(...values: Values<'iissssisqaayu'>): void {
     const [index, protocol, name, _type, _domain, host, _addressProtocol, address, port, txt, flags] = values;

@@ -1,5 +1,5 @@
-// Sends a request to each node of the configuration once a minute, for networks that mDNS does not reach.
-// While a node does not answer, its last answer stays.
+// Sends a request to each node of the configuration about once a minute, for networks that mDNS does not
+// reach. While a node does not answer, its last answer stays.
 
 import { type Clock, Timers } from '../../host/clock.js';
 import type { Result } from '../../protocol/actor/result.js';
@@ -23,6 +23,7 @@ export interface ConfiguredNode {
 
 interface NodeEntry {
   node: ConfiguredNode;
+  /** One for each node, because a `NameLookup` serves one name at a time. */
   readonly lookup: NameLookup;
 }
 
@@ -52,6 +53,7 @@ export class ConfiguredNodes {
     void this.#round();
   }
 
+  /** Resolves when the child processes of all look-ups have ended. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#timers.cancelAll();

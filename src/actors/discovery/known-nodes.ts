@@ -12,7 +12,8 @@ import { announcedNode, type Sighting, USELESS_NETWORKS } from './sighting.js';
 import { configuredOrigins, HTTPS_PORT, trustedOrigins } from './trusted-origins.js';
 
 /**
- * Further nodes of the network are left out until others have gone. Nodes of the configuration do not count.
+ * At most this many nodes that announce themselves are published. Further ones are left out until others
+ * have gone. Nodes of the configuration do not count.
  */
 const NODES_MAX = 64;
 /** The default of the configuration's `api.port`. */
@@ -68,10 +69,12 @@ export class KnownNodes {
     const configured = this.#configured.map((node) => configuredRecord(node, this.#parts.ownPort()));
     const nodes = this.#nodes(configured);
     this.#replace('nodes', new Map(nodes.map((node) => [node.name, node])));
+    // `isTrusting` is about the pages of other nodes. The page of this node may connect to others in either
+    // case, so `nodes.policy` always has these origins.
     const namesByTrustedOrigin = namesByOrigin(nodes, trustedOrigins);
     this.#replace('nodes.origins', this.#parts.isTrusting ? namesByTrustedOrigin : new Map());
-    // `nodes` is not used here. A record of `nodes` that is marked as configured may have addresses that a
-    // stranger has announced.
+    // These origins come from `configured` instead of `nodes`, because a record of `nodes` that is marked as
+    // configured may have addresses that a stranger has announced.
     const namesByConfiguredOrigin = namesByOrigin(configured, configuredOrigins);
     this.#replace('nodes.policy', new Map([...namesByTrustedOrigin, ...namesByConfiguredOrigin]));
   }
@@ -102,7 +105,7 @@ function namesByOrigin(
   return new Map(nodes.flatMap((node) => originsOf(node).map((origin) => [origin, node.name] as const)));
 }
 
-/** Adds a node of the configuration to the list. If the list has this node already, only marks it. */
+/** Adds a node of the configuration to the list, or only marks it if the list has it already. */
 function withConfigured(nodes: readonly NodeRecord[], added: NodeRecord): readonly NodeRecord[] {
   const isListed = nodes.some((node) => isSameNode(node, added));
   // A stranger may announce a configured node's name. So the configured node replaces the announced one.
@@ -111,7 +114,8 @@ function withConfigured(nodes: readonly NodeRecord[], added: NodeRecord): readon
 }
 
 function markedAsConfigured(node: NodeRecord, isReachableByUrl: boolean | undefined): NodeRecord {
-  // Several URLs may lead to one node. The node is reachable if one of the URLs reaches it.
+  // Several URLs may lead to one node. The node is reachable if one of the URLs reaches it. The value is
+  // undefined for a URL whose first request has not ended, and then changes nothing.
   const isReachable = node.reachable === true || isReachableByUrl;
   return { ...node, configured: true, ...(isReachable !== undefined && { reachable: isReachable }) };
 }
@@ -132,7 +136,8 @@ function configuredRecord({ url, answer, isReachable }: ConfiguredNode, ownPort:
   const portOfScheme = url.protocol === 'https:' ? HTTPS_PORT : HTTP_PORT;
   const port = url.port === '' ? portOfScheme : Number(url.port);
   const address = isIP(host) === 0 ? answer?.address : host;
-  // Nobody can use an address with HTTPS, because the certificate is for the name.
+  // Nobody can use an address with HTTPS, because the certificate is for the name. The configuration allows
+  // HTTPS only at this port.
   const isUseful = address !== undefined && port !== HTTPS_PORT && !isInNetworks(USELESS_NETWORKS, address);
   // An IPv6 address keeps its brackets before a port.
   const name = port === DEFAULT_PORT ? host : `${url.hostname}:${port}`;

@@ -85,6 +85,7 @@ function sendRequest(
   const send = url.protocol === 'https:' ? secureRequest : plainRequest;
   // A URL has an IPv6 address in brackets, such as `[fd00::1]`.
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  // The function is undefined for an IP address and for localhost, which need no name server.
   const lookupFunction = lookup.lookupFor(host);
   // Node's types refuse options of the socket in a literal of request options, but allow them in a spread.
   const socketOptions = {

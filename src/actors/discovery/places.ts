@@ -28,13 +28,13 @@ const WILDCARDS: ReadonlyMap<string, Place> = new Map([
 ]);
 
 /**
- * The places at which to announce a node that listens at these addresses. Empty if all addresses are loopback
- * addresses, or if no interface has them any more.
+ * The places at which to announce a node that listens at these addresses. Empty if there are no interfaces,
+ * if all addresses are loopback addresses, or if no interface has them any more.
  *
- * A wildcard address is one place for all interfaces. An interface is at most one place, also if the node
- * listens there by both protocols. With more places, avahi-daemon 0.8 would still send only one goodbye for
- * a record (is_duplicate_entry in avahi-core/announce.c). At the other places the record would stay until
- * its time to live ends.
+ * A wildcard address is one place for all interfaces. An interface itself is at most one more place, even
+ * if the node listens there by both protocols. With a place for each protocol, avahi-daemon 0.8 would still
+ * send only one goodbye for a record (is_duplicate_entry in avahi-core/announce.c). At the other place the
+ * record would stay until its time to live ends.
  */
 export function announcementPlaces(
   listening: readonly string[],
@@ -47,6 +47,7 @@ export function announcementPlaces(
   const interfacePlaces = interfaces
     .map((one) => interfacePlace(one, listening))
     .filter((place) => place !== undefined);
+  // Both exist if the node listens at the IPv4 wildcard and at IPv6 addresses of interfaces.
   return wildcardPlace === undefined ? interfacePlaces : [wildcardPlace, ...interfacePlaces];
 }
 

@@ -19,10 +19,11 @@ const PATH = /^\/[\w\-.~!$&'()*+,;=:@%/?#]*$/;
 /** A name below `.local`, such as `kitchen.local`. Any other name could lead out of this network. */
 export const LOCAL_HOST = /^[a-z0-9](?:[\w.-]{0,246}[a-z0-9])?\.local$/i;
 
-/** The networks whose addresses are of no use to others. */
+/** The networks whose addresses are of no use to other machines. */
 export const USELESS_NETWORKS = [
+  // These addresses stand for the sender's own network (RFC 1122), and nobody can connect to them.
   '0.0.0.0/8',
-  // With a loopback address, each reader would reach its own machine.
+  // A loopback address leads each machine to itself.
   '127.0.0.0/8',
   // These are the multicast addresses, which belong to no single machine, and the reserved ones.
   '224.0.0.0/3',
@@ -41,7 +42,7 @@ export interface Sighting {
   readonly name: string;
   /** In lower case, as in a URL, because capitals do not distinguish host names (RFC 4343). */
   readonly host: string;
-  /** Undefined for an address that is of no use to others. */
+  /** Undefined for an address that is of no use to other machines. */
   readonly address: string | undefined;
   readonly port: number;
   readonly path: string;
@@ -68,6 +69,7 @@ export function parseSighting(
   const pairs = txtPairs(txt);
   const isOdioByName = !pairs.has('api') && ODIO_NAME.test(name);
   const api = isOdioByName ? 'odio-api' : APIS.find((candidate) => candidate === pairs.get('api'));
+  // Port 0 stands for a service that the host does not offer (RFC 6763, section 8).
   if (api === undefined || port === 0 || !LOCAL_HOST.test(host)) return undefined;
   const path = pairs.get('path') ?? (isOdioByName ? ODIO_PATH : '/');
   const isPath = path.length <= PATH_MAX_UNITS && PATH.test(path);
@@ -87,7 +89,8 @@ export function parseSighting(
 
 /**
  * The record of the node with these sightings, which all have one name. Undefined if there are none.
- * `ownName`: the name of the daemon's own node on the network; undefined while it is not announced.
+ * `ownName` is the name of the daemon's own node on the network. It is undefined while the node is not
+ * announced.
  */
 export function announcedNode(
   sightings: readonly Sighting[],
@@ -96,9 +99,11 @@ export function announcedNode(
   const [first] = sightings;
   if (first === undefined) return undefined;
   const { name, host, port, path, api, version } = first;
-  // Two hosts on different networks may announce the same name. Only the first host is published.
+  // Two hosts on different networks may announce the same name. Only the first host and its first port are
+  // published.
   const ofThisNode = sightings.filter((sighting) => sighting.host === host && sighting.port === port);
   const addresses = new Set(ofThisNode.flatMap(({ address }) => address ?? []));
+  // This machine may announce other nodes, too, so `isLocal` alone does not decide `self`.
   return {
     name,
     host,

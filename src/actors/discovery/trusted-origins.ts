@@ -1,7 +1,8 @@
 // Decides from which origins another node's page is trusted here (docs/http-api.md, "The house"). Only
 // private addresses and names below `.local` are trusted, so that no announcement gives trust to a site of
 // the web. A machine of this network gains little by an announcement, because it can send requests to
-// the node anyway. This node's page may speak to the same origins, and to those of the configuration. Pure.
+// the node anyway. This node's page may speak to the same origins, and to those of the configured nodes.
+// Pure.
 
 import { isIP, isIPv6 } from 'node:net';
 import type { NodeRecord } from '../../protocol/actor/schemas.js';
@@ -24,7 +25,10 @@ const PRIVATE_NETWORKS = [
 const PLAIN_NAME = /^[\w.-]{1,253}$/;
 export const HTTPS_PORT = 443;
 
-/** The origins as browsers send them. None for a node with odio-api, whose page cannot use this node. */
+/**
+ * The origins of the node's page that may be trusted, as browsers send them. None for a node with odio-api,
+ * whose page cannot use this node.
+ */
 export function trustedOrigins(node: NodeRecord): readonly string[] {
   return originsAt(node, isPrivateHost);
 }
@@ -43,6 +47,7 @@ function originsAt(
 ): readonly string[] {
   if (api !== 'tonearm') return [];
   const hosts = [...new Set([...addresses, host])].filter(isAccepted);
+  // The record of a node has no scheme, so the port decides it.
   const scheme = port === HTTPS_PORT ? 'https' : 'http';
   const urlHosts = hosts.map((name) => (isIPv6(name) ? `[${name}]` : name));
   const urls = urlHosts.map((urlHost) => `${scheme}://${urlHost}:${port}`);
